@@ -1,0 +1,387 @@
+"""Bring what is not ours into this folder: a static OpenCV (core, imgproc) and the headers of pybind11.
+
+    python 3rdparty/vendor.py [opencv|pybind11|all]
+
+pip fetches each package, pinned by version and SHA-256, so its own configuration (mirrors, proxies) holds.
+Products live in the user's cache folder, under a name that holds the version and a hash of the build
+options, and this folder links to them: a second clone builds nothing. A run that was interrupted continues
+where it stopped; a run that finds everything there prints one line a package. OpenCV needs cmake, ninja and
+a C++ compiler; MAX_JOBS limits the jobs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from setuptools import Extension
+
+HERE = Path(__file__).resolve().parent
+STAMP = "VENDORED"
+
+# As the wheel that the tests compare with, but for the levels that don't change a bit here: AVX2 fuses
+# multiply-adds in warps, SSE4_1 sums in another order when it resizes uint16 by lanczos4. Each level takes
+# time.
+_IS_X86 = platform.machine() in ("x86_64", "AMD64")
+_CPU_OPTIONS = ("-DCPU_BASELINE=SSE3", "-DCPU_DISPATCH=SSE4_1,AVX2") if _IS_X86 else ()
+# Without a thread pool: the module stays safe under fork, and its callers bring their own threads.
+_OFF = """
+    WITH_1394 WITH_ADE WITH_AVIF WITH_EIGEN WITH_FFMPEG WITH_FLATBUFFERS WITH_GSTREAMER WITH_GTK
+    WITH_IMGCODEC_GIF WITH_IMGCODEC_HDR WITH_IMGCODEC_PFM WITH_IMGCODEC_PXM WITH_IMGCODEC_SUNRASTER WITH_IPP
+    WITH_ITT WITH_JASPER WITH_JPEG WITH_LAPACK WITH_OBSENSOR WITH_OPENCL WITH_OPENEXR WITH_OPENJPEG
+    WITH_OPENMP WITH_PNG WITH_PROTOBUF WITH_PTHREADS_PF WITH_QUIRC WITH_TBB WITH_TIFF WITH_UNIFONT WITH_V4L
+    WITH_VA WITH_VA_INTEL WITH_VTK WITH_WEBP BUILD_DOCS BUILD_EXAMPLES BUILD_ITT BUILD_JAVA BUILD_PERF_TESTS
+    BUILD_TESTS BUILD_opencv_apps BUILD_opencv_python3 BUILD_SHARED_LIBS CV_TRACE OPENCV_GENERATE_PKGCONFIG
+"""
+OPENCV_OPTIONS = (
+    "-DBUILD_LIST=core,imgproc",
+    "-DCMAKE_POSITION_INDEPENDENT_CODE=ON",
+    "-DBUILD_ZLIB=ON",
+    "-DOPENCV_INCLUDE_INSTALL_PATH=include",
+    "-DOPENCV_LIB_INSTALL_PATH=lib",
+    "-DOPENCV_3P_LIB_INSTALL_PATH=lib",
+    *_CPU_OPTIONS,
+    *(f"-D{name}=OFF" for name in _OFF.split()),
+)
+# Only warping, resizing and solving for a matrix are linked; without the rest the build takes half the time.
+OPENCV_LEFT_OUT = (
+    r"/modules/imgproc/src/(?!imgwarp|resize|main)[^/]*\.cpp$"
+    r"|/modules/geometry/src/(?!geometry|main)[^/]*(/.*)?\.cpp$"
+)
+OPENCV_EDITS = (("modules/imgproc/CMakeLists.txt", r"ocv_add_dispatched_file\((?!warp_kernels).*\)\n"),)
+
+
+class VendorError(RuntimeError):
+    """What went wrong, in words for the user."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One pinned package; ``root`` in ``archive`` is built by cmake or holds an ``include`` folder to take.
+
+    Members of the archive that match ``left_out`` are not unpacked; ``edits`` name a file below ``root`` and
+    a pattern to delete from it.
+    """
+
+    folder: str
+    project: str
+    version: str
+    archive: str
+    sha256: str
+    root: str
+    cmake_options: tuple[str, ...] = ()
+    left_out: str = r"^$"
+    edits: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The name of the product in the cache; another version, option or C library makes another name."""
+        source = (self.sha256, self.left_out, self.edits)
+        parts = (source, self.cmake_options, platform.machine(), platform.libc_ver())
+        return f"{self.folder}-{self.version}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:8]}"
+
+
+PACKAGES = {
+    "opencv": Package(
+        folder="opencv",
+        project="opencv-python-headless",
+        version="5.0.0.93",
+        archive="opencv_python_headless-5.0.0.93.tar.gz",
+        sha256="b82f9831daab90b725c7c1ee1b36cb5732c367096ac76d119e64e14eb70d5f3c",
+        root="opencv_python_headless-5.0.0.93/opencv",
+        cmake_options=OPENCV_OPTIONS,
+        left_out=OPENCV_LEFT_OUT,
+        edits=OPENCV_EDITS,
+    ),
+    "pybind11": Package(
+        folder="pybind11",
+        project="pybind11",
+        version="3.1.0",
+        archive="pybind11-3.1.0-py3-none-any.whl",
+        sha256="b8488090f8acffbcb6b5d6a85571a6827a0a2981ffb75e5a0b27b87c4a6b7dd0",
+        root="pybind11",
+    ),
+}
+
+
+class Progress:
+    """A line that fills up on a terminal; a line each tenth of the way elsewhere."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._start = time.monotonic()
+        self._shown = -1
+
+    def show(self, done: int, total: int) -> None:
+        terminal = sys.stdout.isatty()
+        step = 100 * done // max(total, 1) if terminal else 10 * done // max(total, 1)
+        if step == self._shown:
+            return
+        self._shown = step
+        seconds = time.monotonic() - self._start
+        bar = "#" * (30 * done // max(total, 1))
+        line = f"{self._label} [{bar:<30}] {100 * done // max(total, 1):3d} %  {seconds:4.0f} s"
+        end = "" if terminal and done < total else "\n"
+        print("\r" + line if terminal else line, end=end, flush=True)
+
+
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/orbbec``, by default ``~/.cache/orbbec``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "orbbec"
+
+
+def is_present(package: Package, here: Path = HERE) -> bool:
+    """Whether ``here`` holds this very version and build of the package."""
+    stamp = here / package.folder / STAMP
+    return stamp.is_file() and stamp.read_text().strip() == package.key
+
+
+def vendor(package: Package, here: Path = HERE, cache: Path | None = None) -> None:
+    """Make ``here/<folder>`` hold the package; do nothing when it does.
+
+    Raises:
+        VendorError: a fetch, a hash or a build failed, or a folder that is not ours is in the way.
+    """
+    title = f"{package.folder}: {package.project} {package.version}"
+    if is_present(package, here):
+        print(f"{title} is there")
+        return
+    cache = cache or cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    product = cache / package.key
+    with locked(cache / f"{package.key}.lock", title):
+        if not (product / STAMP).is_file():
+            make_product(package, product)
+        link(here / package.folder, product)
+    print(f"{title} is ready in {product}")
+
+
+@contextlib.contextmanager
+def locked(path: Path, title: str) -> Iterator[None]:
+    """Hold the lock file; a second run waits here, then finds the product there. Dies with its process."""
+    import fcntl
+
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"{title}: waiting for another run", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def make_product(package: Package, product: Path) -> None:
+    """Fetch, unpack and build in ``<product>.work``, which outlives an interruption; rename what is whole."""
+    work = product.with_name(product.name + ".work")
+    work.mkdir(exist_ok=True)
+    source = unpack(package, fetch(package, work), work / "source") / package.root
+    stage = work / "install"
+    shutil.rmtree(stage, ignore_errors=True)
+    if package.cmake_options:
+        build(package, source, work / "build", stage)
+    else:
+        shutil.copytree(source / "include", stage / "include")
+    (stage / STAMP).write_text(package.key + "\n")
+    shutil.rmtree(product, ignore_errors=True)
+    stage.rename(product)
+    shutil.rmtree(work)
+
+
+def fetch(package: Package, folder: Path) -> Path:
+    """The archive of the package in ``folder``, its hash checked; pip brings it when it is not there."""
+    archive = folder / package.archive
+    if archive.is_file() and sha256_of(archive) == package.sha256:
+        return archive
+    print(f"{package.folder}: fetching {package.archive}", flush=True)
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        pip_download(package, Path(temporary))
+        fetched = Path(temporary) / package.archive
+        if not fetched.is_file():
+            raise VendorError(f"{package.folder}: pip brought {os.listdir(temporary)}, not {package.archive}")
+        found = sha256_of(fetched)
+        if found != package.sha256:
+            raise VendorError(
+                f"{package.folder}: expected {package.archive} with SHA-256 {package.sha256}, "
+                f"but got {found}; nothing was kept"
+            )
+        fetched.replace(archive)
+    return archive
+
+
+def pip_download(package: Package, folder: Path) -> None:
+    """Let pip download the archive into ``folder``; it checks the hash before it runs what is in it."""
+    pinned = folder / "requirements.txt"
+    pinned.write_text(f"{package.project}=={package.version} --hash=sha256:{package.sha256}\n")
+    is_source = package.archive.endswith(".tar.gz")
+    kind = ["--no-binary", package.project] if is_source else ["--only-binary", ":all:"]
+    options = [*kind, "--no-deps", "-d", str(folder), "-r", str(pinned)]
+    if subprocess.run([sys.executable, "-m", "pip", "download", *options]).returncode != 0:
+        raise VendorError(
+            f"{package.folder}: pip could not fetch {package.project} {package.version}; its message stands "
+            f"above. Without a network, put {package.archive} into {folder.parent} and run this again"
+        )
+
+
+def sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def unpack(package: Package, archive: Path, target: Path) -> Path:
+    """Unpack beside ``target``, edit and rename, so that a ``target`` that exists is whole."""
+    if target.is_dir():
+        return target
+    partial = target.with_name(target.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    progress = Progress(f"unpacking {archive.name}")
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            wheel.extractall(partial)
+    else:
+        size = archive.stat().st_size
+        with archive.open("rb") as file, tarfile.open(fileobj=file) as tar:
+            if hasattr(tarfile, "data_filter"):
+                tar.extraction_filter = tarfile.data_filter
+            for member in tar:
+                if not re.search(package.left_out, member.name):
+                    tar.extract(member, partial)
+                progress.show(file.tell(), size + 1)
+    progress.show(1, 1)
+    for name, pattern in package.edits:
+        path = partial / package.root / name
+        path.write_text(re.sub(pattern, "", path.read_text()))
+    partial.rename(target)
+    return target
+
+
+def build(package: Package, source: Path, folder: Path, stage: Path) -> None:
+    """Configure, build and install; ninja skips what an earlier run has built."""
+    log = folder.with_name("build.log")
+    log.write_text("")
+    jobs = number_of_jobs()
+    configure = [
+        *(tool("cmake"), "-G", "Ninja", "-S", str(source), "-B", str(folder)),
+        f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
+        "-DCMAKE_BUILD_TYPE=Release",
+        f"-DCMAKE_INSTALL_PREFIX={stage}",
+        *package.cmake_options,
+    ]
+    print(f"{package.folder}: configuring; {log} has the details", flush=True)
+    run_logged(package, configure, log)
+    label = f"building {package.folder} {package.version} with {jobs} job{'s' if jobs > 1 else ''}"
+    run_logged(package, [tool("ninja"), "-C", str(folder), "-j", str(jobs), "install"], log, Progress(label))
+
+
+def run_logged(package: Package, command: list[str], log: Path, progress: Progress | None = None) -> None:
+    environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
+    with log.open("a") as file:
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            command, stdout=pipe, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment
+        )
+        assert process.stdout is not None
+        for line in process.stdout:
+            file.write(line)
+            step = re.match(r"\[(\d+)/(\d+)\]", line)
+            if progress and step:
+                progress.show(int(step[1]), int(step[2]))
+        code = process.wait()
+    if code != 0:
+        tail = "\n".join(log.read_text().splitlines()[-30:])
+        program = Path(command[0]).name
+        raise VendorError(f"{tail}\n{package.folder}: {program} ended with {code}; all of it is in {log}")
+
+
+def tool(name: str) -> str:
+    """The path of a program: beside this Python (pip's packages cmake and ninja) or on PATH."""
+    path = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    if path is None:
+        raise VendorError(f"{name} is missing; run `{sys.executable} -m pip install cmake ninja`")
+    return path
+
+
+def number_of_jobs() -> int:
+    text = os.environ.get("MAX_JOBS", "")
+    if text and (not text.isdigit() or int(text) == 0):
+        raise VendorError(f"expected MAX_JOBS to be a number from 1 on, but got {text!r}")
+    return int(text or os.cpu_count() or 1)
+
+
+def link(path: Path, product: Path) -> None:
+    """Point ``path`` to the product; copy it where links can't be made."""
+    if path.is_dir() and not path.is_symlink():
+        if not (path / STAMP).is_file():
+            raise VendorError(f"{path} is in the way: it was not made by this script; move it elsewhere")
+        shutil.rmtree(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.symlink_to(product, target_is_directory=True)
+    except OSError:
+        shutil.copytree(product, beside)
+    beside.replace(path)
+
+
+def opencv_extension(here: Path = HERE) -> Extension | None:
+    """The extension module ``orbbec.opencv._opencv``; None while OpenCV or pybind11 is not there.
+
+    Sources are relative to the project's root, where setup.py runs.
+    """
+    if not all(is_present(package, here) for package in PACKAGES.values()):
+        return None
+    from setuptools import Extension
+
+    libraries = sorted(str(path) for path in (here / "opencv" / "lib").glob("*.a"))
+    return Extension(
+        "orbbec.opencv._opencv",
+        sources=["orbbec/opencv/opencv.cpp"],
+        include_dirs=[str(here / "opencv" / "include"), str(here / "pybind11" / "include")],
+        depends=[str(here / "opencv" / STAMP), str(here / "pybind11" / STAMP)],
+        # An empty CV_EXPORTS and --exclude-libs keep OpenCV's symbols inside: cv2 may be in the same process.
+        define_macros=[("CV_EXPORTS", "")],
+        extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden", "-ffunction-sections"],
+        extra_link_args=[
+            *("-Wl,--start-group", *libraries, "-Wl,--end-group"),
+            *("-Wl,--gc-sections", "-Wl,--exclude-libs,ALL", "-Wl,-s", "-ldl", "-lpthread"),
+        ],
+        language="c++",
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Fetch and build the packages of 3rdparty/.")
+    parser.add_argument("package", nargs="?", default="all", choices=[*PACKAGES, "all"])
+    name = parser.parse_args(arguments).package
+    try:
+        for package in PACKAGES.values() if name == "all" else [PACKAGES[name]]:
+            vendor(package)
+    except VendorError as error:
+        print(f"vendor.py: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nvendor.py: interrupted; the next run continues here", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

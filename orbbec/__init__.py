@@ -1,0 +1,36 @@
+"""Image augmentation operators for PyTorch: OpenCV's numbers, the same bits on the CPU and on CUDA."""
+
+from orbbec._library import default_arithmetic, load_library, set_default_arithmetic
+
+load_library()
+
+from orbbec.batch import ImageBatch
+from orbbec.matrices import (
+    get_affine_matrix,
+    get_perspective_matrix,
+    get_rotation_matrix,
+    get_similarity_matrix,
+    invert_affine,
+    invert_perspective,
+)
+from orbbec.remap import remap
+from orbbec.warpaffine import affine_torch, warp_affine
+from orbbec.warpperspective import warp_perspective
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ImageBatch",
+    "affine_torch",
+    "default_arithmetic",
+    "get_affine_matrix",
+    "get_perspective_matrix",
+    "get_rotation_matrix",
+    "get_similarity_matrix",
+    "invert_affine",
+    "invert_perspective",
+    "remap",
+    "set_default_arithmetic",
+    "warp_affine",
+    "warp_perspective",
+]

@@ -1,0 +1,358 @@
+"""ImageBatch: images of unlike sizes in one tensor.
+
+The bytes of a batch of N images, every part at a multiple of 64 bytes::
+
+    pixels of image 0 | ... | pixels of image N - 1 | layout table | room for a plan
+    uint8 [H, W, C]                                   int64 [N, 3]   uint8
+
+A row of the table is (offset, height, width): where the image begins, in bytes, and its size in pixels.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.utils.data import get_worker_info
+
+from orbbec.batch.forked import check_not_forked
+
+_ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
+_ROW_BYTES = 24  # of the layout table: three int64
+_DEFAULT_CHANNELS = 3  # of a batch without images
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageBatch:
+    """Images of unlike sizes, uint8 ``[H, W, C]``, in one tensor that crosses to a device in one copy.
+
+    Made by :meth:`from_images` and :meth:`from_tensor`. The host knows every size and offset wherever the
+    pixels are, so that no question about them waits for the device.
+
+    Args:
+        storage: uint8, flat: the pixels, the layout table and the room for a plan.
+        host_layout: int64 ``[N, 3]`` on the CPU: the layout table, apart from ``storage``.
+        channels: of every image.
+        pixel_bytes: where the layout table of ``storage`` begins.
+        plan_bytes: the length of the room for a plan, at the end of ``storage``.
+        first: the row of the layout table of ``storage`` where this batch begins; not 0 in a slice.
+
+    Example:
+        >>> batch = ImageBatch.from_images([np.zeros((2, 3, 3), np.uint8), np.ones((5, 4, 3), np.uint8)])
+        >>> batch
+        ImageBatch(2 images, channels=3, sizes=2x3..5x4, device=cpu)
+        >>> batch.sizes.tolist(), batch.offsets.tolist()
+        ([[2, 3], [5, 4]], [0, 64])
+        >>> batch[1].shape
+        torch.Size([5, 4, 3])
+    """
+
+    storage: torch.Tensor
+    host_layout: torch.Tensor
+    channels: int
+    pixel_bytes: int
+    plan_bytes: int = 0
+    first: int = 0
+
+    @classmethod
+    def from_images(
+        cls,
+        images: Sequence[npt.NDArray[np.uint8] | torch.Tensor],
+        *,
+        channels: int | None = None,
+        pin_memory: bool = False,
+        plan_bytes: int = 0,
+    ) -> ImageBatch:
+        """Copy images into a batch on the CPU.
+
+        In a DataLoader worker the batch is made in shared memory, from where it needs no copy to leave.
+
+        Args:
+            images: uint8 arrays or CPU tensors ``[H, W, C]`` or ``[H, W]`` (1 channel), any strides. Channels
+                are last for tensors too; permute those that have them first.
+            channels: the number of channels; None: that of the first image, 3 where there is no image.
+            pin_memory: make the batch in page-locked memory, which copies to CUDA without the host waiting.
+            plan_bytes: the length of the room kept for a plan, in bytes.
+
+        Returns:
+            A batch of ``len(images)`` images, in their order.
+
+        Raises:
+            TypeError: an image is no array or tensor, or not uint8.
+            ValueError: an image has a wrong rank, no pixels, unlike channels, or is not on the CPU.
+            RuntimeError: ``pin_memory`` in a forked worker, or without an accelerator.
+        """
+        if pin_memory:
+            check_not_forked("ImageBatch.from_images")
+        arrays = [_as_array(index, image) for index, image in enumerate(images)]
+        sizes, channels = _read_shapes(arrays, channels)
+        batch = _allocate(sizes, channels, plan_bytes, lambda nbytes: _empty_on_host(nbytes, pin_memory))
+        pixels = batch.buffer.numpy()
+        for array, offset in zip(arrays, batch.offsets.tolist(), strict=True):
+            np.copyto(pixels[offset : offset + array.size].reshape(array.shape), array)
+        return batch
+
+    @classmethod
+    def from_tensor(cls, images: torch.Tensor, *, plan_bytes: int = 0) -> ImageBatch:
+        """Copy images of one size into a batch on their device.
+
+        Args:
+            images: uint8 ``[N, C, H, W]``, any strides; on the CPU or a CUDA device.
+            plan_bytes: the length of the room kept for a plan, in bytes.
+
+        Returns:
+            A batch of N images.
+
+        Raises:
+            TypeError: ``images`` is no tensor, or not uint8.
+            ValueError: the shape does not fit.
+
+        Example:
+            >>> ImageBatch.from_tensor(torch.zeros(8, 3, 5, 7, dtype=torch.uint8))
+            ImageBatch(8 images, channels=3, sizes=5x7, device=cpu)
+        """
+        if not isinstance(images, torch.Tensor):
+            raise TypeError(
+                f"ImageBatch.from_tensor: expected a torch.Tensor, but got {type(images).__name__}"
+            )
+        dtype = str(images.dtype).removeprefix("torch.")
+        if dtype != "uint8":
+            raise TypeError(f"ImageBatch.from_tensor: expected images of uint8, but got {dtype}")
+        if images.dim() != 4 or 0 in images.shape[1:]:
+            shape = list(images.shape)
+            raise ValueError(
+                f"ImageBatch.from_tensor: expected images of shape [N, C, H, W] with pixels, but got {shape}"
+            )
+        count, channels, height, width = images.shape
+        empty = _empty_on_host if images.device.type == "cpu" else images.new_empty
+        batch = _allocate([(height, width)] * count, channels, plan_bytes, empty)
+        if count > 0:
+            rows = batch.buffer.view(count, -1)[:, : height * width * channels]
+            rows.view(count, height, width, channels).copy_(images.permute(0, 2, 3, 1))
+        return batch
+
+    @property
+    def buffer(self) -> torch.Tensor:
+        """The pixels: uint8, flat, in the memory of ``storage``."""
+        return self.storage[: self.pixel_bytes]
+
+    @property
+    def layout(self) -> torch.Tensor:
+        """The table of (offset, height, width): int64 ``[N, 3]``, in the memory of ``storage``."""
+        begin = self.pixel_bytes + _ROW_BYTES * self.first
+        return self.storage[begin : begin + _ROW_BYTES * len(self)].view(torch.int64).view(-1, 3)
+
+    @property
+    def plan(self) -> torch.Tensor:
+        """The room for a plan: uint8 ``[plan_bytes]``, in the memory of ``storage``."""
+        return self.storage[self.storage.numel() - self.plan_bytes :]
+
+    @property
+    def sizes(self) -> torch.Tensor:
+        """The sizes (height, width) in pixels: int64 ``[N, 2]``, always on the CPU."""
+        return self.host_layout[:, 1:]
+
+    @property
+    def offsets(self) -> torch.Tensor:
+        """Where each image begins in ``buffer``, in bytes: int64 ``[N]``, always on the CPU."""
+        return self.host_layout[:, 0]
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the pixels."""
+        return self.storage.device
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that a copy to a device moves: pixels, padding, layout table and plan."""
+        return self.storage.numel()
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> ImageBatch:
+        """Copy pixels, layout table and plan to a device in one copy.
+
+        A slice takes the whole storage along, as a view of a tensor does when it is pickled.
+
+        Args:
+            device: where to.
+            non_blocking: return before the copy from page-locked memory, or to the host, has ended.
+
+        Returns:
+            The batch on ``device``; itself where it is there already.
+
+        Raises:
+            RuntimeError: ``device`` is CUDA and this process is a forked worker.
+        """
+        if torch.device(device).type == "cuda":
+            check_not_forked("ImageBatch.to")
+        storage = self.storage.to(device, non_blocking=non_blocking)
+        return self if storage is self.storage else replace(self, storage=storage)
+
+    def pin_memory(self) -> ImageBatch:
+        """Copy the batch to page-locked memory; DataLoader calls this where it has ``pin_memory=True``.
+
+        Returns:
+            The batch in page-locked memory; itself where it is there already.
+
+        Raises:
+            RuntimeError: this process is a forked worker, or there is no accelerator.
+        """
+        check_not_forked("ImageBatch.pin_memory")
+        storage = self.storage.pin_memory()
+        return self if storage is self.storage else replace(self, storage=storage)
+
+    def is_pinned(self) -> bool:
+        """Whether the batch lies in page-locked memory."""
+        return self.storage.is_pinned()
+
+    def record_stream(self, stream: torch.Stream) -> None:
+        """Keep the memory from reuse until the work queued on ``stream`` has ended; nothing to do on the CPU.
+
+        Args:
+            stream: a CUDA stream, other than the one on which the batch was made, that reads the batch.
+        """
+        if self.device.type != "cpu":
+            self.storage.record_stream(stream)
+
+    def images(self) -> list[torch.Tensor]:
+        """The images: uint8 ``[H, W, C]`` on the device of the batch, sharing its memory."""
+        buffer, channels = self.buffer, self.channels
+        return [
+            buffer[offset : offset + height * width * channels].view(height, width, channels)
+            for offset, height, width in self.host_layout.tolist()
+        ]
+
+    def numpy(self) -> list[npt.NDArray[np.uint8]]:
+        """The images as arrays ``[H, W, C]``, sharing the memory of a batch that is on the CPU."""
+        return [image.numpy() for image in self.to("cpu").images()]
+
+    def __len__(self) -> int:
+        return len(self.host_layout)
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        return iter(self.images())
+
+    @overload
+    def __getitem__(self, index: int) -> torch.Tensor: ...
+    @overload
+    def __getitem__(self, index: slice) -> ImageBatch: ...
+    def __getitem__(self, index: int | slice) -> torch.Tensor | ImageBatch:
+        """One image, uint8 ``[H, W, C]``, or a slice of step 1; both share the memory of the batch."""
+        if isinstance(index, slice):
+            return self._slice(index)
+        position = operator.index(index)
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"ImageBatch: index {position} is out of range for {len(self)} images")
+        offset, height, width = self.host_layout[position].tolist()
+        return self.storage[offset : offset + height * width * self.channels].view(
+            height, width, self.channels
+        )
+
+    def _slice(self, index: slice) -> ImageBatch:
+        start, stop, step = index.indices(len(self))
+        if step != 1:
+            raise ValueError(f"ImageBatch: expected a slice of step 1, but got step {step}")
+        return replace(self, host_layout=self.host_layout[start:stop], first=self.first + start)
+
+    def __reduce__(self) -> tuple[Callable[..., ImageBatch], tuple[Any, ...]]:
+        """Pickle as one tensor and a few numbers: between processes the tensor goes through shared memory."""
+        numbers = (len(self), self.channels, self.pixel_bytes, self.plan_bytes, self.first)
+        return _rebuild, (self.storage, *numbers)
+
+    def __repr__(self) -> str:
+        sizes = sorted(self.sizes.tolist())
+        ends = dict.fromkeys(f"{height}x{width}" for height, width in sizes[:1] + sizes[-1:])
+        described = f"channels={self.channels}, sizes={'..'.join(ends) or 'none'}, device={self.device}"
+        return f"ImageBatch({len(self)} images, {described})"
+
+
+def _rebuild(
+    storage: torch.Tensor, count: int, channels: int, pixel_bytes: int, plan_bytes: int, first: int
+) -> ImageBatch:
+    host_layout = torch.empty(count, 3, dtype=torch.int64)
+    batch = ImageBatch(storage, host_layout, channels, pixel_bytes, plan_bytes, first)
+    batch.host_layout.copy_(batch.layout)
+    return batch
+
+
+def _as_array(index: int, image: npt.NDArray[np.uint8] | torch.Tensor) -> npt.NDArray[np.uint8]:
+    if not isinstance(image, (np.ndarray, torch.Tensor)):
+        kind = type(image).__name__
+        raise TypeError(f"ImageBatch.from_images: expected arrays or tensors, but image {index} is a {kind}")
+    dtype = str(image.dtype).removeprefix("torch.")
+    if dtype != "uint8":
+        raise TypeError(f"ImageBatch.from_images: expected images of uint8, but image {index} is {dtype}")
+    if isinstance(image, np.ndarray):
+        return image
+    if image.device.type != "cpu":
+        where = image.device
+        raise ValueError(
+            f"ImageBatch.from_images: expected images on the CPU, but image {index} is on {where}"
+        )
+    return image.numpy()
+
+
+def _read_shapes(
+    arrays: Sequence[npt.NDArray[np.uint8]], channels: int | None
+) -> tuple[list[tuple[int, int]], int]:
+    """Read the sizes (height, width) and the one number of channels."""
+    sizes = []
+    for index, array in enumerate(arrays):
+        shape = array.shape
+        if len(shape) not in (2, 3) or 0 in shape:
+            raise ValueError(
+                "ImageBatch.from_images: expected images of shape [H, W, C] or [H, W] with pixels, "
+                f"but image {index} has {list(shape)}"
+            )
+        depth = shape[2] if len(shape) == 3 else 1
+        channels = depth if channels is None else channels
+        if depth != channels:
+            raise ValueError(
+                f"ImageBatch.from_images: expected images of shape [H, W, {channels}], "
+                f"but image {index} has {list(shape)}"
+            )
+        sizes.append(shape[:2])
+    channels = _DEFAULT_CHANNELS if channels is None else channels
+    if channels < 1:
+        raise ValueError(f"ImageBatch.from_images: expected at least 1 channel, but got {channels}")
+    return sizes, channels
+
+
+def _allocate(
+    sizes: Sequence[tuple[int, int]], channels: int, plan_bytes: int, empty: Callable[[int], torch.Tensor]
+) -> ImageBatch:
+    """Make a batch with its layout table written and its pixels not."""
+    if plan_bytes < 0:
+        raise ValueError(f"ImageBatch: expected plan_bytes of at least 0, but got {plan_bytes}")
+    table = np.zeros((len(sizes), 3), np.int64)
+    table[:, 1:] = np.array(sizes).reshape(-1, 2)
+    ends = np.cumsum(_align(table[:, 1] * table[:, 2] * channels))
+    table[1:, 0] = ends[:-1]
+    pixel_bytes = int(ends[-1]) if sizes else 0
+    storage = empty(_align(pixel_bytes + _ROW_BYTES * len(sizes)) + plan_bytes)
+    batch = ImageBatch(storage, torch.from_numpy(table), channels, pixel_bytes, plan_bytes)
+    batch.layout.copy_(batch.host_layout)
+    return batch
+
+
+def _empty_on_host(nbytes: int, pin_memory: bool = False) -> torch.Tensor:
+    if pin_memory:
+        return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
+    if nbytes and get_worker_info() is not None:
+        shared = torch.UntypedStorage._new_shared(nbytes)  # type: ignore[no-untyped-call]
+        return torch.empty(0, dtype=torch.uint8).set_(shared)
+    # NumPy asks the system for huge pages, torch does not: half the time, which goes into page faults.
+    raw = np.empty(nbytes + _ALIGNMENT, np.uint8)
+    begin = -raw.ctypes.data % _ALIGNMENT
+    return torch.from_numpy(raw[begin : begin + nbytes])
+
+
+_Bytes = TypeVar("_Bytes", int, npt.NDArray[np.int64])
+
+
+def _align(nbytes: _Bytes) -> _Bytes:
+    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT

@@ -1,0 +1,152 @@
+"""Which place of a sample becomes what."""
+
+import sys
+from collections import namedtuple
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec.batch import ImageBatch, collate
+
+SMALL, LARGE = np.full((2, 3, 3), 1, np.uint8), np.full((5, 4, 3), 2, np.uint8)
+Sample = namedtuple("Sample", "image label")
+
+
+def assert_is_small_and_large(batch):
+    assert isinstance(batch, ImageBatch)
+    assert batch.sizes.tolist() == [[2, 3], [5, 4]]
+    for actual, expected in zip(batch.numpy(), [SMALL, LARGE], strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
+def assert_is_tensor(value, expected, dtype):
+    assert isinstance(value, torch.Tensor)
+    assert value.dtype == dtype
+    assert value.tolist() == expected
+
+
+@pytest.mark.parametrize("as_image", [np.asarray, torch.from_numpy])
+def test_images_become_an_image_batch(as_image):
+    assert_is_small_and_large(collate([as_image(SMALL), as_image(LARGE)]))
+
+
+def test_images_in_tuples_lists_and_dicts_become_image_batches():
+    images, labels = collate([(SMALL, 3), (LARGE, 4)])
+    assert_is_small_and_large(images)
+    assert_is_tensor(labels, [3, 4], torch.int64)
+
+    batch = collate([[SMALL, 3], [LARGE, 4]])
+    assert type(batch) is list
+    assert_is_small_and_large(batch[0])
+
+    batch = collate([{"image": SMALL, "label": 3}, {"label": 4, "image": LARGE}])
+    assert list(batch) == ["image", "label"]
+    assert_is_small_and_large(batch["image"])
+    assert_is_tensor(batch["label"], [3, 4], torch.int64)
+
+    batch = collate([Sample(SMALL, 3), Sample(LARGE, 4)])
+    assert type(batch) is Sample
+    assert_is_small_and_large(batch.image)
+    assert_is_tensor(batch.label, [3, 4], torch.int64)
+
+
+def test_nested_places_become_image_batches():
+    mask = np.zeros((6, 7), np.uint8)
+    samples = [
+        {"views": [SMALL, LARGE], "target": {"mask": mask}},
+        {"views": [LARGE, SMALL], "target": {"mask": mask}},
+    ]
+    batch = collate(samples)
+    assert type(batch["views"]) is list
+    assert_is_small_and_large(batch["views"][0])
+    assert batch["views"][1].sizes.tolist() == [[5, 4], [2, 3]]
+    assert batch["target"]["mask"].channels == 1
+    assert batch["target"]["mask"].sizes.tolist() == [[6, 7], [6, 7]]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected", "dtype"),
+    [
+        ([1, 2], [1, 2], torch.int64),
+        ([True, False], [True, False], torch.bool),
+        ([0.5, 2.0], [0.5, 2.0], torch.float64),
+        ([np.float32(0.5), np.float32(2)], [0.5, 2.0], torch.float32),
+        ([np.int64(1), np.int64(2)], [1, 2], torch.int64),
+        ([np.ones((1, 2)), np.zeros((1, 2))], [[[1, 1]], [[0, 0]]], torch.float64),
+        ([torch.tensor([1.0]), torch.tensor([2.0])], [[1], [2]], torch.float32),
+        ([torch.tensor(1), torch.tensor(2)], [1, 2], torch.int64),
+        ([np.zeros(2, np.uint8), np.ones(2, np.uint8)], [[0, 0], [1, 1]], torch.uint8),
+    ],
+)
+def test_numbers_and_arrays_of_one_shape_become_a_tensor(values, expected, dtype):
+    _, stacked = collate([(SMALL, values[0]), (LARGE, values[1])])
+    assert_is_tensor(stacked, expected, dtype)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", "b"],
+        [b"a", b"b"],
+        [None, None],
+        [1, None],
+        ["a", 1],
+        [SMALL, None],
+        [np.zeros((2, 4)), np.zeros((3, 4))],
+        [torch.zeros(0, 4), torch.zeros(3, 4)],
+        [torch.zeros(2), torch.zeros(2).double()],
+        [torch.zeros(2), np.zeros(2, np.float32)],
+        [np.array(["a"]), np.array(["b"])],
+        [np.array([None]), np.array([None])],
+        [np.str_("a"), np.str_("b")],
+        [[1, 2], [3, 4]],
+        [[[0.0, 0.0, 1.0, 1.0]], []],
+        [(1, 2), (3,)],
+        [(1, 2), [3, 4]],
+        [{"a": 1}, {"b": 2}],
+        [object(), object()],
+    ],
+    ids=repr,
+)
+def test_anything_else_becomes_a_list(values):
+    _, kept = collate([(SMALL, values[0]), (LARGE, values[1])])
+    assert type(kept) is list
+    assert len(kept) == 2
+    assert all(actual is expected for actual, expected in zip(kept, values, strict=True))
+
+
+def test_one_sample_follows_the_same_rules():
+    batch = collate([{"image": SMALL, "boxes": [[0, 0, 1, 1]], "name": "a", "label": 3}])
+    assert len(batch["image"]) == 1
+    assert batch["boxes"] == [[[0, 0, 1, 1]]]
+    assert batch["name"] == ["a"]
+    assert_is_tensor(batch["label"], [3], torch.int64)
+
+
+def test_pil_images_become_an_image_batch(monkeypatch):
+    class Image:
+        """Stands in for PIL.Image.Image: what counts is its type and its array interface."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __array__(self, dtype=None, copy=None):
+            return self.array
+
+    module = ModuleType("PIL.Image")
+    module.Image = Image
+    monkeypatch.setitem(sys.modules, "PIL.Image", module)
+    images, labels = collate([(Image(SMALL), 3), (Image(LARGE), 4)])
+    assert_is_small_and_large(images)
+    assert_is_tensor(labels, [3, 4], torch.int64)
+    with pytest.raises(TypeError, match="expected images of uint8, but image 1 is bool"):
+        collate([Image(SMALL), Image(np.zeros((2, 2), bool))])
+
+
+def test_collate_names_what_it_refuses():
+    with pytest.raises(ValueError, match=r"^collate: expected at least 1 sample, but got 0$"):
+        collate([])
+    with pytest.raises(ValueError, match=r"expected images of shape \[H, W, 3\], but image 1 has \[5, 4\]"):
+        collate([(SMALL, 0), (LARGE[..., 0], 0)])

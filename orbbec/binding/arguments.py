@@ -1,0 +1,182 @@
+"""Images as users have them, turned into what the operators take and back again."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Matrix: TypeAlias = Tensor | Array
+Fill: TypeAlias = float | Sequence[float]
+
+IMAGE_DTYPES = (
+    torch.uint8,
+    torch.uint16,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+)
+
+
+@runtime_checkable
+class RaggedImages(Protocol):
+    """Images of unlike sizes in one buffer; `orbbec.ImageBatch` is one."""
+
+    @property
+    def buffer(self) -> Tensor: ...
+    @property
+    def layout(self) -> Tensor: ...
+    @property
+    def channels(self) -> int: ...
+
+
+Images = TypeVar("Images", Tensor, Array, RaggedImages)
+
+
+class OperatorInput(NamedTuple):
+    """What an operator takes, and how its output becomes what the user gave."""
+
+    images: Tensor  # [N, C, H, W], or the flat buffer of unlike images
+    layout: Tensor | None  # [N, 3] of unlike images: offset, height, width
+    channels: int  # of unlike images
+    restore: Callable[[Tensor], Any]
+
+    @property
+    def count(self) -> int:
+        return self.images.size(0) if self.layout is None else self.layout.size(0)
+
+
+def _same(output: Tensor) -> Tensor:
+    return output
+
+
+def _first(output: Tensor) -> Tensor:
+    return output[0]
+
+
+def _as_hw(output: Tensor) -> Array:
+    return output[0, 0].numpy()
+
+
+def _as_hwc(output: Tensor) -> Array:
+    return output[0].permute(1, 2, 0).numpy()
+
+
+def _as_nhwc(output: Tensor) -> Array:
+    return output.permute(0, 2, 3, 1).numpy()
+
+
+def operator_input(op: str, name: str, images: Any) -> OperatorInput:
+    """Describe images for an operator, without a copy where that can be.
+
+    Args:
+        op: the operator's name, for messages.
+        name: the argument's name, for messages.
+        images: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or `[N, H, W, C]` array; ImageBatch.
+
+    Returns:
+        The operator's input.
+
+    Raises:
+        TypeError: another type, or a dtype that no operator has.
+        ValueError: another number of dimensions.
+    """
+    if isinstance(images, Tensor):
+        _check_dtype(op, name, images)
+        if images.dim() == 4:
+            return OperatorInput(images, None, 0, _same)
+        if images.dim() == 3:
+            return OperatorInput(images.unsqueeze(0), None, 0, _first)
+        raise ValueError(f"{op}: expected {name} of shape [N, C, H, W] or [C, H, W], but got {list(images.shape)}")
+    if isinstance(images, np.ndarray):
+        return _array_input(op, name, images)
+    if isinstance(images, RaggedImages):
+        return OperatorInput(images.buffer, images.layout, images.channels, _same)
+    raise TypeError(f"{op}: expected {name} as a tensor, an array or an ImageBatch, but got {type(images).__name__}")
+
+
+def _check_dtype(op: str, name: str, images: Tensor) -> None:
+    if images.dtype not in IMAGE_DTYPES:
+        known = ", ".join(str(dtype).removeprefix("torch.") for dtype in IMAGE_DTYPES)
+        raise TypeError(f"{op}: expected {name} of {known}, but got {str(images.dtype).removeprefix('torch.')}")
+
+
+def as_tensor(op: str, name: str, array: Any) -> Tensor:
+    """A tensor over the memory of an array; a copy where torch cannot see it: negative strides, read-only memory."""
+    if isinstance(array, Tensor):
+        return array
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{op}: expected {name} as a tensor or an array, but got {type(array).__name__}")
+    if not array.flags.writeable or any(stride < 0 for stride in array.strides):
+        array = array.copy()
+    try:
+        return torch.from_numpy(array)
+    except TypeError as error:
+        raise TypeError(f"{op}: expected {name} of another dtype than {array.dtype}") from error
+
+
+def _array_input(op: str, name: str, array: Array) -> OperatorInput:
+    if array.ndim not in (2, 3, 4):
+        raise ValueError(
+            f"{op}: expected {name} of shape [H, W], [H, W, C] or [N, H, W, C], but got {list(array.shape)}"
+        )
+    images = as_tensor(op, name, array)
+    _check_dtype(op, name, images)
+    if array.ndim == 2:
+        return OperatorInput(images[None, None], None, 0, _as_hw)
+    if array.ndim == 3:
+        return OperatorInput(images.permute(2, 0, 1).unsqueeze(0), None, 0, _as_hwc)
+    return OperatorInput(images.permute(0, 3, 1, 2), None, 0, _as_nhwc)
+
+
+def operator_output(op: str, out: Any) -> OperatorInput:
+    """Describe `out` as an operator's [N, C, H, W] output in the memory it has.
+
+    Raises:
+        TypeError: neither a tensor nor an array.
+        ValueError: an array that a tensor cannot share memory with.
+    """
+    if isinstance(out, np.ndarray) and (not out.flags.writeable or any(stride < 0 for stride in out.strides)):
+        raise ValueError(f"{op}: expected out as a writable array without negative strides")
+    described = operator_input(op, "out", out)
+    if described.layout is not None:
+        raise TypeError(f"{op}: expected out as a tensor or an array, but got {type(out).__name__}")
+    return described
+
+
+def fill_values(op: str, fill: Any) -> list[float]:
+    """`fill` as one number for all channels or one a channel."""
+    if isinstance(fill, (int, float)):
+        return [float(fill)]
+    try:
+        values = [float(value) for value in fill]
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{op}: expected fill as a number or one a channel, but got {fill!r}") from error
+    if not values:
+        raise ValueError(f"{op}: expected fill as a number or one a channel, but got {fill!r}")
+    return values
+
+
+def size_values(op: str, size: Any) -> list[int]:
+    """`size` as [height, width]."""
+    try:
+        height, width = size
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{op}: expected size as (height, width), but got {size!r}") from error
+    return [height, width]
+
+
+def name_value(op: str, argument: str, value: Any) -> str:
+    """An option that is given by name."""
+    if not isinstance(value, str):
+        raise TypeError(f"{op}: expected {argument} as a name, but got {value!r}")
+    return value
+
+
+def check_no_gradient(op: str, *tensors: Tensor) -> None:
+    """Refuse `out=` where a gradient is asked for: the graph could not be recorded."""
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        raise ValueError(f"{op}: out= cannot be used where a gradient is needed; leave it out or use torch.no_grad()")

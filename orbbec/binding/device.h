@@ -1,0 +1,63 @@
+// Where an operator runs: CPU threads, a CUDA stream, or, in the test build, the emulated CUDA device.
+#pragma once
+
+#include <dlfcn.h>
+
+#include "../core/executor_cpu.h"
+#include "check.h"
+
+namespace orbbec {
+
+#ifdef ORBBEC_EMULATION
+// Test build only: while on, CPU tensors go through the CUDA kernels, executed on the CPU.
+inline bool emulation_is_on = false;
+#else
+constexpr bool emulation_is_on = false;
+#endif
+
+inline bool runs_cuda_kernels(const Tensor& tensor) { return tensor.is_cuda() || emulation_is_on; }
+
+inline bool same_device(const Tensor& a, const Tensor& b) {
+  return a.is_cuda() == b.is_cuda() && a.get_device_index() == b.get_device_index();
+}
+
+// torch's current stream. Looked up at run time in the CUDA half of torch, which a CPU-only torch does not have.
+inline void* current_stream(const char* op, int32_t device_index) {
+  if (emulation_is_on) return nullptr;
+  using Getter = int32_t (*)(int32_t, void**);
+  static const Getter getter = [] {
+    void* library = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+    return library ? reinterpret_cast<Getter>(dlsym(library, "aoti_torch_get_current_cuda_stream")) : nullptr;
+  }();
+  if (getter == nullptr) throw std::runtime_error(std::string(op) + ": this torch has no CUDA");
+  void* stream = nullptr;
+  if (getter(device_index, &stream) != 0) throw std::runtime_error(std::string(op) + ": torch gives no CUDA stream");
+  return stream;
+}
+
+inline ParallelFor torch_threads() {
+  return [](int64_t count, int64_t grain, const RangeBody& body) {
+    if (count > 0) torch::stable::parallel_for(0, count, grain, body);
+  };
+}
+
+// Functions of .cu files are declared weak: a build without CUDA leaves them out, and their address is null.
+[[gnu::weak]] std::string cuda_error_text(int status);  // cuda_error.cu
+
+// Runs `on_cpu(threads)` or `on_cuda(stream)`, by where `place` lies. `on_cuda` gives a cudaError_t.
+template <class OnCpu, class OnCuda>
+void run_where(const char* op, const Tensor& place, const OnCpu& on_cpu, const OnCuda& on_cuda) {
+  if (!runs_cuda_kernels(place)) {
+    on_cpu(torch_threads());
+    return;
+  }
+  if (cuda_error_text == nullptr) {
+    throw std::runtime_error(std::string(op) + ": orbbec was built without CUDA; build it again where nvcc is found");
+  }
+  std::optional<torch::stable::accelerator::DeviceGuard> guard;
+  if (place.is_cuda()) guard.emplace(place.get_device_index());
+  const int status = on_cuda(current_stream(op, place.get_device_index()));
+  if (status != 0) throw std::runtime_error(std::string(op) + ": CUDA: " + cuda_error_text(status));
+}
+
+}  // namespace orbbec

@@ -1,0 +1,18 @@
+// In the test build: the switch that sends CPU tensors through the CUDA kernels.
+#ifdef ORBBEC_EMULATION
+#include "device.h"
+
+namespace orbbec {
+namespace {
+
+void set_emulation(bool on) { emulation_is_on = on; }
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) { m.def("set_emulation(bool on) -> ()"); }
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CompositeExplicitAutograd, m) {
+  m.impl("set_emulation", TORCH_BOX(&orbbec::set_emulation));
+}
+#endif

@@ -1,0 +1,136 @@
+// Tensors of images as kernels see them: checked, then described by an AnyImages.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "../core/image.h"
+#include "device.h"
+
+namespace orbbec {
+
+constexpr int64_t kMaxSide = std::numeric_limits<int32_t>::max();
+
+inline DType dtype_of(const char* op, const Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case ScalarType::Byte:
+      return DType::kUInt8;
+    case ScalarType::UInt16:
+      return DType::kUInt16;
+    case ScalarType::Half:
+      return DType::kFloat16;
+    case ScalarType::BFloat16:
+      return DType::kBFloat16;
+    case ScalarType::Float:
+      return DType::kFloat32;
+    case ScalarType::Double:
+      return DType::kFloat64;
+    default:
+      fail(op, "expected images of uint8, uint16, float16, bfloat16, float32 or float64");
+  }
+}
+
+// [N, C, H, W], any strides.
+inline AnyImages dense_images(const char* op, const char* name, const Tensor& images, void* data) {
+  check(images.dim() == 4, op, "expected ", name, " of shape [N, C, H, W], but got ", shape_text(images));
+  check(images.size(2) <= kMaxSide && images.size(3) <= kMaxSide, op, "expected ", name,
+        " with sides of at most 2147483647 pixels, but got ", shape_text(images));
+  return {data,
+          images.size(0),
+          images.size(1),
+          static_cast<int>(images.size(2)),
+          static_cast<int>(images.size(3)),
+          images.stride(0),
+          images.stride(2),
+          images.stride(3),
+          images.stride(1),
+          nullptr,
+          0};
+}
+
+// A flat uint8 buffer and its table [N, 3] of int64: offset, height, width.
+inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tensor& layout, int64_t channels) {
+  check(buffer.dim() == 1 && buffer.is_contiguous() && buffer.scalar_type() == ScalarType::Byte, op,
+        "expected a flat contiguous uint8 buffer of unlike images, but got shape ", shape_text(buffer));
+  check(layout.dim() == 2 && layout.size(1) == 3 && layout.is_contiguous() &&
+            layout.scalar_type() == ScalarType::Long,
+        op, "expected layout as contiguous int64 [N, 3], but got shape ", shape_text(layout));
+  check(same_device(buffer, layout), op, "expected layout on the device of the images");
+  check(channels >= 1 && channels <= kMaxSide, op, "expected at least 1 channel, but got ", channels);
+  AnyImages images{};
+  images.data = const_cast<void*>(buffer.const_data_ptr());
+  images.count = layout.size(0);
+  images.channels = images.stride_x = channels;
+  images.stride_c = 1;
+  images.layout = static_cast<const int64_t*>(layout.const_data_ptr());
+  images.numel = buffer.numel();
+  return images;
+}
+
+inline AnyImages source_images(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
+                               int64_t channels) {
+  if (layout.has_value()) return ragged_images(op, images, *layout, channels);
+  dtype_of(op, images);
+  return dense_images(op, "images", images, const_cast<void*>(images.const_data_ptr()));
+}
+
+inline std::array<int64_t, 2> output_size(const char* op, const AnyImages& source, const std::vector<int64_t>& size) {
+  check(size.size() == 2 && size[0] >= 1 && size[1] >= 1 && size[0] <= kMaxSide && size[1] <= kMaxSide, op,
+        "expected size as (height, width), each from 1 to 2147483647, but got ", shape_text(size));
+  constexpr int64_t kMaxElements = int64_t{1} << 59;  // bytes and offsets stay below 2^63
+  int64_t left = kMaxElements;
+  for (int64_t factor : {source.count, source.channels, size[0], size[1]}) left = factor > 0 ? left / factor : left;
+  check(left > 0, op, "an output of ", source.count, " images of size ", shape_text(size), " is too large");
+  return {size[0], size[1]};
+}
+
+// Channels last if the images are; what is read in place is written in place.
+inline Tensor new_output(const Tensor& images, bool ragged, const AnyImages& source, std::array<int64_t, 2> size) {
+  const bool channels_last = !ragged && source.channels > 1 && source.stride_c == 1 && source.stride_x != 1;
+  const std::vector<int64_t> shape{source.count, source.channels, size[0], size[1]};
+  return torch::stable::empty(
+      shape, images.scalar_type(), std::nullopt, images.device(), std::nullopt,
+      channels_last ? torch::headeronly::MemoryFormat::ChannelsLast : torch::headeronly::MemoryFormat::Contiguous);
+}
+
+// The bytes that a tensor's elements lie in.
+struct Extent {
+  const char *first, *last;
+};
+
+inline Extent extent_of(const Tensor& tensor) {
+  const char* const data = static_cast<const char*>(tensor.const_data_ptr());
+  if (tensor.numel() == 0) return {data, data};
+  int64_t reach = 1;
+  for (int64_t d = 0; d < tensor.dim(); ++d) reach += (tensor.size(d) - 1) * tensor.stride(d);
+  return {data, data + reach * static_cast<int64_t>(tensor.element_size())};
+}
+
+inline bool overlaps_itself(const Tensor& tensor) {
+  std::vector<std::pair<int64_t, int64_t>> strides;  // stride, size
+  for (int64_t d = 0; d < tensor.dim(); ++d) {
+    if (tensor.size(d) > 1) strides.emplace_back(tensor.stride(d), tensor.size(d));
+  }
+  std::sort(strides.begin(), strides.end());
+  int64_t reach = 1;
+  for (const auto& [stride, size] : strides) {
+    if (stride < reach) return true;
+    reach += (size - 1) * stride;
+  }
+  return false;
+}
+
+inline void check_output(const char* op, const Tensor& images, const Tensor& out, const AnyImages& source,
+                         std::array<int64_t, 2> size) {
+  const std::vector<int64_t> shape{source.count, source.channels, size[0], size[1]};
+  check(out.dim() == 4 && std::equal(shape.begin(), shape.end(), out.sizes().begin()), op, "expected out of shape ",
+        shape_text(shape), ", but got ", shape_text(out));
+  check(out.scalar_type() == images.scalar_type(), op, "expected out of the dtype of images");
+  check(same_device(out, images), op, "expected out on the device of images");
+  check(!overlaps_itself(out), op, "expected out whose elements do not share memory");
+  const Extent a = extent_of(out), b = extent_of(images);
+  check(a.last <= b.first || b.last <= a.first, op, "expected out that shares no memory with images");
+}
+
+}  // namespace orbbec

@@ -1,0 +1,17 @@
+// The part of torch's stable ABI that the bindings use, under short names. Only binding.cpp files see it.
+#pragma once
+
+#include <torch/csrc/stable/accelerator.h>
+#include <torch/csrc/stable/library.h>
+#include <torch/csrc/stable/ops.h>
+#include <torch/csrc/stable/tensor.h>
+
+#include <optional>
+#include <vector>
+
+namespace orbbec {
+
+using torch::headeronly::ScalarType;
+using torch::stable::Tensor;
+
+}  // namespace orbbec

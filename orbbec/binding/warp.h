@@ -1,0 +1,133 @@
+// What the bindings of warp_affine, warp_perspective and remap share: options by name, fills, the launch.
+#pragma once
+
+#include "../core/warp.h"
+#include "images.h"
+
+namespace orbbec {
+
+template <class Enum, size_t kCount>
+Enum parse(const char* op, const char* what, const std::string& text,
+           const std::array<std::pair<const char*, Enum>, kCount>& names) {
+  for (const auto& [name, value] : names) {
+    if (text == name) return value;
+  }
+  std::string known;
+  for (const auto& entry : names) known += (known.empty() ? "" : ", ") + std::string(entry.first);
+  fail(op, "expected ", what, " to be one of ", known, ", but got '", text, "'");
+}
+
+inline Interpolation parse_interpolation(const char* op, const std::string& text) {
+  // A warp has no area to average over: OpenCV reads area as linear there.
+  static constexpr std::array<std::pair<const char*, Interpolation>, 5> kNames{{
+      {"nearest", Interpolation::kNearest},
+      {"linear", Interpolation::kLinear},
+      {"cubic", Interpolation::kCubic},
+      {"area", Interpolation::kLinear},
+      {"lanczos4", Interpolation::kLanczos4},
+  }};
+  return parse(op, "interpolation", text, kNames);
+}
+
+inline Border parse_border(const char* op, const std::string& text) {
+  static constexpr std::array<std::pair<const char*, Border>, 6> kNames{{
+      {"constant", Border::kConstant},
+      {"replicate", Border::kReplicate},
+      {"reflect", Border::kReflect},
+      {"reflect101", Border::kReflect101},
+      {"wrap", Border::kWrap},
+      {"transparent", Border::kTransparent},
+  }};
+  return parse(op, "border", text, kNames);
+}
+
+inline Arithmetic parse_arithmetic(const char* op, const std::string& text) {
+  static constexpr std::array<std::pair<const char*, Arithmetic>, 2> kNames{{
+      {"cv2_5", Arithmetic::kCv2_5},
+      {"cv2_4", Arithmetic::kCv2_4},
+  }};
+  return parse(op, "arithmetic", text, kNames);
+}
+
+// The options that every warp takes, as the schemas name them.
+struct WarpOptions {
+  const std::string& interpolation;
+  const std::string& border;
+  const std::vector<double>& fill;
+  const std::string& arithmetic;
+};
+
+inline void check_fixed_point_range(const char* op, const WarpArguments& a) {
+  constexpr int kLimit = 32767;  // positions are 16 bits
+  if (a.arithmetic != Arithmetic::kCv2_4 && a.interpolation != Interpolation::kLanczos4) return;
+  check(a.source.height < kLimit && a.source.width < kLimit && a.output.height < kLimit && a.output.width < kLimit, op,
+        "fixed-point arithmetic (cv2_4, and lanczos4) expects sides below 32767 pixels");
+}
+
+// Everything but the map and the output's memory.
+inline WarpArguments warp_arguments(const char* op, const Tensor& images, const AnyImages& source,
+                                    const WarpOptions& options, std::array<int64_t, 2> size, bool has_out) {
+  WarpArguments a{};
+  a.source = source;
+  a.dtype = dtype_of(op, images);
+  a.interpolation = parse_interpolation(op, options.interpolation);
+  a.border = parse_border(op, options.border);
+  a.arithmetic = parse_arithmetic(op, options.arithmetic);
+  a.output.height = static_cast<int>(size[0]);
+  a.output.width = static_cast<int>(size[1]);
+  check(a.border != Border::kTransparent || has_out, op, "border 'transparent' needs out=, whose pixels it keeps");
+  check(options.fill.size() == 1 || static_cast<int64_t>(options.fill.size()) == source.channels, op,
+        "expected fill of 1 or ", source.channels, " numbers, but got ", options.fill.size());
+  check_fixed_point_range(op, a);
+  return a;
+}
+
+inline ScalarType map_scalar_type(const WarpArguments& a) {
+  return map_is_double(a.dtype, a.interpolation, a.arithmetic) ? ScalarType::Double : ScalarType::Float;
+}
+
+// `run` once for all channels, or for groups of 4 if there are more and each has a fill of its own.
+template <class Run>
+void for_channel_groups(const WarpArguments& all, const std::vector<double>& fill, int64_t element_size,
+                        const Run& run) {
+  const bool one_fill = fill.size() == 1 || std::all_of(fill.begin(), fill.end(), [&](double value) { return value == fill[0]; });
+  if (one_fill || all.source.channels <= kMaxFills) {
+    WarpArguments a = all;
+    for (int c = 0; c < kMaxFills; ++c) a.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
+    run(a);
+    return;
+  }
+  for (int64_t first = 0; first < all.source.channels; first += kMaxFills) {
+    WarpArguments a = all;
+    const int64_t group = std::min<int64_t>(kMaxFills, all.source.channels - first);
+    a.source.data = static_cast<char*>(a.source.data) + first * a.source.stride_c * element_size;
+    a.output.data = static_cast<char*>(a.output.data) + first * a.output.stride_c * element_size;
+    a.source.channels = a.output.channels = group;
+    std::copy_n(fill.begin() + first, group, a.fill);
+    run(a);
+  }
+}
+
+// One call: checks, the map (`prepare_map(arguments)` sets it and returns what keeps it alive), the output, the launch by
+// `on_cpu(arguments, threads)` or `on_cuda(arguments, stream)`. Writes into `out` if it is given.
+template <class PrepareMap, class OnCpu, class OnCuda>
+Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
+            const std::vector<int64_t>& size, const WarpOptions& options, const Tensor* out,
+            const PrepareMap& prepare_map, const OnCpu& on_cpu, const OnCuda& on_cuda) {
+  const AnyImages source = source_images(op, images, layout, channels);
+  const std::array<int64_t, 2> extent = output_size(op, source, size);
+  if (out != nullptr) check_output(op, images, *out, source, extent);
+  WarpArguments arguments = warp_arguments(op, images, source, options, extent, out != nullptr);
+  const Tensor map = prepare_map(arguments);
+  const Tensor target = out != nullptr ? *out : new_output(images, layout.has_value(), source, extent);
+  if (target.numel() == 0) return target;
+  arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());
+  for_channel_groups(arguments, options.fill, target.element_size(), [&](const WarpArguments& a) {
+    run_where(
+        op, images, [&](const ParallelFor& threads) { on_cpu(a, threads); },
+        [&](void* stream) { return on_cuda(a, stream); });
+  });
+  return target;
+}
+
+}  // namespace orbbec

@@ -1,0 +1,29 @@
+// What every header of core/ needs: the marker of functions that run on host and device, the index types, the enums
+// that cross from the bindings to the kernels. Includes neither torch nor the CUDA runtime.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define ORBBEC_HD __host__ __device__ __forceinline__
+#else
+#define ORBBEC_HD inline __attribute__((always_inline))
+#endif
+
+// Before a loop: keep it a loop in device code, where many taps unrolled would not fit the registers.
+#if defined(__CUDA_ARCH__)
+#define ORBBEC_ROLLED _Pragma("unroll 1")
+#else
+#define ORBBEC_ROLLED
+#endif
+
+namespace orbbec {
+
+enum class DType { kUInt8, kUInt16, kFloat16, kBFloat16, kFloat32, kFloat64 };
+
+enum class Interpolation { kNearest, kLinear, kCubic, kLanczos4 };
+
+// Which OpenCV's numbers: the float kernels of 5.x or the fixed-point ones of 4.x.
+enum class Arithmetic { kCv2_5, kCv2_4 };
+
+}  // namespace orbbec

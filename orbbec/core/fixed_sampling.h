@@ -1,0 +1,257 @@
+// OpenCV 4's fixed-point arithmetic: positions in 32nds of a pixel, weights of 15 bits for uint8. Lanczos in every
+// version. Same two steps as the samplers of sampling.h.
+#pragma once
+
+#include "lanczos4.h"
+#include "sampling.h"
+
+namespace orbbec {
+
+constexpr int kFractions = 32;         // of a pixel
+constexpr int kWeightOne = 1 << 15;    // the fixed-point weight that means 1
+constexpr int kWeightRound = 1 << 14;  // half of it
+
+// A position as OpenCV 4 has it: whole pixels, saturated to 16 bits, and 32nds.
+struct FixedPoint {
+  int x, y;
+  int fraction_x, fraction_y;
+};
+
+struct NearestFixedSampler {
+  static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_4;
+  template <class T>
+  using Tap = NearestSampler::Tap<T>;
+
+  template <class T, class Map>
+  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
+    const FixedPoint at = map.fixed_nearest(n, y, x);
+    return {at.x, at.y, true};
+  }
+
+  template <class T>
+  ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    return NearestSampler::read(source, tap, c, outside);
+  }
+};
+
+struct LinearFixedSampler {
+  static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_4;
+  template <class T>
+  struct Tap {
+    int x, y;
+    int fraction_x, fraction_y;
+    bool valid;
+  };
+
+  template <class T, class Map>
+  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
+    const FixedPoint at = map.fixed(n, y, x);
+    return {at.x, at.y, at.fraction_x, at.fraction_y, true};
+  }
+
+  template <class T>
+  ORBBEC_HD static bool is_outside(const Tap<T>& tap, const Image<const T>& image) {
+    return tap.x >= image.width || tap.x + 1 < 0 || tap.y >= image.height || tap.y + 1 < 0;
+  }
+
+  // In units of 1/1024: exact as integers and as floats.
+  template <class T>
+  ORBBEC_HD static void weights(const Tap<T>& tap, int w[4]) {
+    const int fx = tap.fraction_x, fy = tap.fraction_y;
+    w[0] = (kFractions - fx) * (kFractions - fy);
+    w[1] = fx * (kFractions - fy);
+    w[2] = (kFractions - fx) * fy;
+    w[3] = fx * fy;
+  }
+
+  template <class T>
+  ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    int w[4];
+    weights(tap, w);
+    if (source.border == Border::kTransparent) return read_transparent(source, tap, w, c, outside);
+    // As it is: the weighted sum of four equal floats is not always that float.
+    if (source.border == Border::kConstant && is_outside(tap, source.image)) return outside;
+    return blend<T>(source.tap(tap.x, tap.y, c, outside), source.tap(tap.x + 1, tap.y, c, outside),
+                    source.tap(tap.x, tap.y + 1, c, outside), source.tap(tap.x + 1, tap.y + 1, c, outside), w);
+  }
+
+  template <class T>
+  ORBBEC_HD static T blend(T p00, T p01, T p10, T p11, const int w[4]) {
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      return static_cast<T>((p00 * w[0] + p01 * w[1] + p10 * w[2] + p11 * w[3] + 512) >> 10);
+    } else {
+      using F = Compute<T>;
+      constexpr F kUnit = F(1) / F(kFractions * kFractions);
+      F sum = load(p00) * (F(w[0]) * kUnit);
+      sum = sum + load(p01) * (F(w[1]) * kUnit);
+      sum = sum + load(p10) * (F(w[2]) * kUnit);
+      return store<T>(sum + load(p11) * (F(w[3]) * kUnit));
+    }
+  }
+
+  // A pixel is written if its upper left tap lies inside; taps beyond the last column or row lend their weight to the
+  // others.
+  template <class T>
+  ORBBEC_HD static T read_transparent(const Source<T>& source, const Tap<T>& tap, int w[4], int64_t c, T outside) {
+    const Image<const T>& image = source.image;
+    if (!image.contains(tap.y, tap.x)) return outside;
+    const bool right = tap.x + 1 < image.width, below = tap.y + 1 < image.height;
+    const T p00 = image.at(tap.y, tap.x, c);
+    const T p01 = right ? image.at(tap.y, tap.x + 1, c) : T{};
+    const T p10 = below ? image.at(tap.y + 1, tap.x, c) : T{};
+    const T p11 = right && below ? image.at(tap.y + 1, tap.x + 1, c) : T{};
+    if (right && below) return blend<T>(p00, p01, p10, p11, w);
+    if (!right) w[1] = w[3] = 0;
+    if (!below) w[2] = w[3] = 0;
+    const int available = w[0] + w[1] + w[2] + w[3];
+    if (available == 0) return outside;
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      // OpenCV's table holds 32767 and 1 in the corners where the fraction is (0, 0); only the first is available here.
+      const int scale = tap.fraction_x == 0 && tap.fraction_y == 0 ? kWeightOne - 1 : available * 32;
+      const int sum = p00 * (w[0] * 32 == kWeightOne ? kWeightOne - 1 : w[0] * 32) + (p01 * w[1] + p10 * w[2]) * 32;
+      const int value = static_cast<int>(static_cast<float>(sum) * 32768.0f / static_cast<float>(scale));
+      return static_cast<T>(clamp_int((value + kWeightRound) >> 15, 0, 255));
+    } else {
+      using F = Compute<T>;
+      constexpr float kUnit = 1.0f / (kFractions * kFractions);
+      F sum = load(p00) * F(w[0] * kUnit);
+      sum = sum + load(p01) * F(w[1] * kUnit);
+      sum = sum + load(p10) * F(w[2] * kUnit);
+      return store<T>(sum / F(available * kUnit));
+    }
+  }
+};
+
+struct CubicKernel {
+  static constexpr int kSize = 4;
+  ORBBEC_HD static void weights(int fraction, float w[4]) {
+    constexpr float A = -0.75f;
+    const float x = static_cast<float>(fraction) * (1.0f / kFractions);
+    w[0] = ((A * (x + 1) - 5 * A) * (x + 1) + 8 * A) * (x + 1) - 4 * A;
+    w[1] = ((A + 2) * x - (A + 3)) * x * x + 1;
+    w[2] = ((A + 2) * (1 - x) - (A + 3)) * (1 - x) * (1 - x) + 1;
+    w[3] = 1.0f - w[0] - w[1] - w[2];
+  }
+};
+
+struct Lanczos4Kernel {
+  static constexpr int kSize = 8;
+  ORBBEC_HD static void weights(int fraction, float w[8]) {
+    for (int i = 0; i < 8; ++i) w[i] = lanczos4_weight(fraction, i);
+  }
+};
+
+// Separable kernels as OpenCV 4 tabulates them: for uint8 the products of the two weights are rounded to 15 bits, and
+// what their sum lacks of 1 is added to one of the middle four.
+template <class Kernel>
+struct TableSampler {
+  static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_4;
+  static constexpr int kSize = Kernel::kSize;
+  template <class T>
+  struct Tap {
+    int x, y;  // of the upper left pixel
+    int fraction_x, fraction_y;
+    int corrected, correction;  // which product is corrected, by how much
+    bool valid;
+  };
+
+  ORBBEC_HD static int fixed_weight(float wy, float wx) { return saturate_int16(round_to_int(wy * wx * 32768.0f)); }
+
+  template <class T>
+  ORBBEC_HD static void correct(Tap<T>& tap) {
+    float wx[kSize], wy[kSize];
+    Kernel::weights(tap.fraction_x, wx);
+    Kernel::weights(tap.fraction_y, wy);
+    int sum = 0;
+    ORBBEC_ROLLED
+    for (int r = 0; r < kSize; ++r) {
+      for (int q = 0; q < kSize; ++q) sum += fixed_weight(wy[r], wx[q]);
+    }
+    constexpr int kHalf = kSize / 2;
+    const int first = fixed_weight(wy[kHalf], wx[kHalf]);
+    int smallest = first, largest = first, at_smallest = kHalf * kSize + kHalf, at_largest = at_smallest;
+    for (int r = kHalf; r < kHalf + 2; ++r) {
+      for (int q = kHalf; q < kHalf + 2; ++q) {
+        const int w = fixed_weight(wy[r], wx[q]);
+        if (w < smallest) {
+          smallest = w;
+          at_smallest = r * kSize + q;
+        } else if (w > largest) {
+          largest = w;
+          at_largest = r * kSize + q;
+        }
+      }
+    }
+    tap.correction = kWeightOne - sum;
+    tap.corrected = tap.correction > 0 ? at_largest : at_smallest;
+  }
+
+  template <class T, class Map>
+  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
+    const FixedPoint at = map.fixed(n, y, x);
+    constexpr int kBefore = kSize / 2 - 1;
+    Tap<T> tap{at.x - kBefore, at.y - kBefore, at.fraction_x, at.fraction_y, 0, 0, true};
+    if constexpr (std::is_same_v<T, uint8_t>) correct(tap);
+    return tap;
+  }
+
+  template <class T>
+  ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    if (source.border == Border::kTransparent) {
+      constexpr int kBefore = kSize / 2 - 1;
+      if (!source.image.contains(tap.y + kBefore, tap.x + kBefore)) return outside;
+      // OpenCV reads what lies beyond a transparent border by reflection.
+      return weighted_sum(Source<T>{source.image, Border::kReflect101}, tap, c, outside);
+    }
+    return weighted_sum(source, tap, c, outside);
+  }
+
+  template <class T>
+  ORBBEC_HD static T weighted_sum(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    float wx[kSize], wy[kSize];
+    Kernel::weights(tap.fraction_x, wx);
+    Kernel::weights(tap.fraction_y, wy);
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      int sum = kWeightRound;
+      ORBBEC_ROLLED
+      for (int r = 0; r < kSize; ++r) {
+        for (int q = 0; q < kSize; ++q) {
+          const int extra = r * kSize + q == tap.corrected ? tap.correction : 0;
+          sum += source.tap(tap.x + q, tap.y + r, c, outside) * (fixed_weight(wy[r], wx[q]) + extra);
+        }
+      }
+      return static_cast<T>(clamp_int(sum >> 15, 0, 255));
+    } else {
+      return float_sum(source, tap, wx, wy, c, outside);
+    }
+  }
+
+  // Inside, row by row. Across any border, the border value first and then what each pixel read differs from it by.
+  template <class T>
+  ORBBEC_HD static T float_sum(const Source<T>& source, const Tap<T>& tap, const float wx[], const float wy[],
+                               int64_t c, T outside) {
+    using F = Compute<T>;
+    const Image<const T>& image = source.image;
+    const bool inside = image.contains(tap.y, tap.x) && image.contains(tap.y + kSize - 1, tap.x + kSize - 1);
+    const bool by_value = outside_is_value(source.border);
+    const F base = load(outside);
+    F sum = inside ? F(0) : base;
+    ORBBEC_ROLLED
+    for (int r = 0; r < kSize; ++r) {
+      F row = F(0);
+      for (int q = 0; q < kSize; ++q) {
+        const F weight = wy[r] * wx[q];
+        if (inside) {
+          const F term = load(image.at(tap.y + r, tap.x + q, c)) * weight;
+          row = q == 0 ? term : row + term;
+        } else if (!by_value || image.contains(tap.y + r, tap.x + q)) {
+          sum = sum + (load(source.tap(tap.x + q, tap.y + r, c, outside)) - base) * weight;
+        }
+      }
+      if (inside) sum = r == 0 ? row : sum + row;
+    }
+    return store<T>(sum);
+  }
+};
+
+}  // namespace orbbec

@@ -1,0 +1,53 @@
+// Views of images in memory. A batch is dense (one size, any strides) or ragged (a table of places and sizes).
+#pragma once
+
+#include "common.h"
+
+namespace orbbec {
+
+// Any layout: `at` is the one place where a pixel's address is computed. Strides are in elements.
+template <class T>
+struct Image {
+  T* data;
+  int height, width;
+  int64_t stride_y, stride_x, stride_c;
+
+  ORBBEC_HD T& at(int y, int x, int64_t c) const { return data[y * stride_y + x * stride_x + c * stride_c]; }
+  ORBBEC_HD bool contains(int y, int x) const {
+    return static_cast<unsigned>(x) < static_cast<unsigned>(width) &&
+           static_cast<unsigned>(y) < static_cast<unsigned>(height);
+  }
+};
+
+// A batch whose pixel type is known at run time only; what the bindings hand to the kernels.
+struct AnyImages {
+  void* data;
+  int64_t count, channels;
+  int height, width;  // of a dense batch
+  int64_t stride_n, stride_y, stride_x, stride_c;
+  const int64_t* layout;  // [count, 3] of a ragged batch, HWC: offset, height, width; null if dense
+  int64_t numel;          // elements behind `data` in a ragged batch
+};
+
+template <class T>
+struct Images : AnyImages {
+  explicit Images(const AnyImages& any) : AnyImages(any) {}
+
+  ORBBEC_HD Image<T> operator[](int64_t n) const {
+    T* const first = static_cast<T*>(data);
+    if (layout == nullptr) return {first + n * stride_n, height, width, stride_y, stride_x, stride_c};
+    const int64_t offset = layout[3 * n], h = layout[3 * n + 1], w = layout[3 * n + 2];
+    if (!fits(offset, h, w)) return {first, 0, 0, 0, 0, 0};
+    return {first + offset, static_cast<int>(h), static_cast<int>(w), w * stride_x, stride_x, stride_c};
+  }
+
+ private:
+  // The table lies in device memory, where no check on the host can see it.
+  ORBBEC_HD bool fits(int64_t offset, int64_t h, int64_t w) const {
+    constexpr int64_t kLimit = 2147483647;
+    if (offset < 0 || offset > numel || h < 1 || w < 1 || h > kLimit || w > kLimit) return false;
+    return h <= (numel - offset) / stride_x / w;
+  }
+};
+
+}  // namespace orbbec

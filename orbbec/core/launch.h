@@ -1,0 +1,57 @@
+// Starts a CUDA kernel. Included by core/executor_cuda.h and by the .cu files that hold kernels of
+// their own. No `<<<>>>`, so that the same text compiles under nvcc and, through the shim of
+// tests/emulation/, under a host compiler.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+namespace orbbec {
+
+// Up to here a block gets dynamic shared memory without asking (CUDA programming guide).
+constexpr size_t kSharedBytesWithoutAsking = 48 * 1024;
+
+// Queues `kernel(args...)` on `stream`, a cudaStream_t. Returns a cudaError_t: the status of the
+// launch, not of the run. A grid without blocks, or blocks without threads, is a success that
+// does nothing. A failed launch leaves no error behind for the next caller of cudaGetLastError.
+template <class... Params, class... Args>
+int launch(void (*kernel)(Params...), dim3 grid, dim3 block, size_t shared_bytes, void* stream,
+           Args&&... args) {
+  static_assert(sizeof...(Params) == sizeof...(Args), "one argument for each parameter");
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return cudaSuccess;
+  if (block.x == 0 || block.y == 0 || block.z == 0) return cudaSuccess;
+  cudaError_t status = cudaSuccess;
+  if (shared_bytes > kSharedBytesWithoutAsking) {
+    status = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(shared_bytes));
+  }
+  if (status == cudaSuccess) {
+    std::tuple<Params...> values(std::forward<Args>(args)...);
+    std::apply(
+        [&](auto&... value) {
+          void* pointers[] = {const_cast<void*>(static_cast<const void*>(&value))..., nullptr};
+          status = cudaLaunchKernel(kernel, grid, block, pointers, shared_bytes,
+                                    static_cast<cudaStream_t>(stream));
+        },
+        values);
+  }
+  if (status != cudaSuccess) cudaGetLastError();
+  return status;
+}
+
+// The block's dynamic shared memory, `shared_bytes` of launch(), aligned to 16 bytes.
+template <class T>
+__device__ T* dynamic_shared() {
+#ifdef __CUDACC__
+  extern __shared__ uint4 orbbec_dynamic_shared[];
+  return reinterpret_cast<T*>(orbbec_dynamic_shared);
+#else
+  return static_cast<T*>(emulation::dynamic_shared());
+#endif
+}
+
+}  // namespace orbbec

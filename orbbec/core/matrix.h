@@ -1,0 +1,82 @@
+// Matrices as cv::warpAffine and cv::warpPerspective invert them: in double, each operation rounded, in this order.
+#pragma once
+
+#include "common.h"
+
+namespace orbbec {
+
+// One matrix of a batch from source-to-output to output-to-source (or copied, if it is that already), stored as F.
+// 6 or 9 numbers; a singular matrix becomes zeros.
+template <class In, class F>
+struct PrepareMatrix {
+  const In* matrices;
+  F* prepared;
+  int64_t size;
+  bool inverse;
+
+  ORBBEC_HD void operator()(int64_t n, int, int) const {
+    double a[9], m[9];
+    for (int64_t i = 0; i < size; ++i) a[i] = static_cast<double>(matrices[n * size + i]);
+    if (inverse) {
+      for (int64_t i = 0; i < size; ++i) m[i] = a[i];
+    } else if (size == 6) {
+      invert_affine(a, m);
+    } else {
+      invert_perspective(a, m);
+    }
+    for (int64_t i = 0; i < size; ++i) prepared[n * size + i] = static_cast<F>(m[i]);
+  }
+
+  ORBBEC_HD static void invert_affine(const double a[6], double m[6]) {
+    double d = a[0] * a[4] - a[1] * a[3];
+    d = d != 0 ? 1.0 / d : 0.0;
+    m[0] = a[4] * d;
+    m[1] = a[1] * -d;
+    m[3] = a[3] * -d;
+    m[4] = a[0] * d;
+    m[2] = -m[0] * a[2] - m[1] * a[5];
+    m[5] = -m[3] * a[2] - m[4] * a[5];
+  }
+
+  ORBBEC_HD static void invert_perspective(const double a[9], double m[9]) {
+    double d = a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) +
+               a[2] * (a[3] * a[7] - a[4] * a[6]);
+    if (d == 0) {
+      for (int i = 0; i < 9; ++i) m[i] = 0;
+      return;
+    }
+    d = 1.0 / d;
+    m[0] = (a[4] * a[8] - a[5] * a[7]) * d;
+    m[1] = (a[2] * a[7] - a[1] * a[8]) * d;
+    m[2] = (a[1] * a[5] - a[2] * a[4]) * d;
+    m[3] = (a[5] * a[6] - a[3] * a[8]) * d;
+    m[4] = (a[0] * a[8] - a[2] * a[6]) * d;
+    m[5] = (a[2] * a[3] - a[0] * a[5]) * d;
+    m[6] = (a[3] * a[7] - a[4] * a[6]) * d;
+    m[7] = (a[1] * a[6] - a[0] * a[7]) * d;
+    m[8] = (a[0] * a[4] - a[1] * a[3]) * d;
+  }
+};
+
+// All matrices of a call, types known at run time only.
+struct MatrixArguments {
+  const void* matrices;
+  void* prepared;
+  bool in_double, out_double;
+  int64_t count, size;  // numbers a matrix
+  bool inverse;
+};
+
+template <class Launch>
+int dispatch_matrices(const MatrixArguments& a, const Launch& launch) {
+  const auto with = [&](auto in, auto out) {
+    using In = decltype(in);
+    using Out = decltype(out);
+    return launch(PrepareMatrix<In, Out>{static_cast<const In*>(a.matrices), static_cast<Out*>(a.prepared), a.size,
+                                         a.inverse});
+  };
+  if (a.in_double) return a.out_double ? with(0.0, 0.0) : with(0.0, 0.0f);
+  return a.out_double ? with(0.0f, 0.0) : with(0.0f, 0.0f);
+}
+
+}  // namespace orbbec

@@ -1,0 +1,178 @@
+// How a pixel is read between pixels, with OpenCV 5's float arithmetic. A sampler has two steps: `locate` (once a
+// pixel) turns a position of a map into a tap, `read` (once a channel) turns the tap into a value.
+#pragma once
+
+#include "border.h"
+#include "image.h"
+#include "scalar.h"
+
+namespace orbbec {
+
+template <class F>
+struct Point {
+  F x, y;
+};
+
+// One image being read. `outside` is the value of what lies beyond a constant or transparent border.
+template <class T>
+struct Source {
+  Image<const T> image;
+  Border border;
+
+  ORBBEC_HD T tap(int x, int y, int64_t c, T outside) const {
+    if (image.contains(y, x)) return image.at(y, x, c);
+    if (outside_is_value(border)) return outside;
+    return image.at(border_index(y, image.height, border), border_index(x, image.width, border), c);
+  }
+};
+
+template <class F>
+ORBBEC_HD bool is_finite(F value) {
+  return value - value == F(0);
+}
+
+struct NearestSampler {
+  static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_5;
+  template <class T>
+  struct Tap {
+    int x, y;
+    bool valid;
+  };
+
+  template <class T, class Map>
+  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
+    const auto at = map.fused(n, y, x);
+    return {round_to_int(at.x), round_to_int(at.y), is_finite(at.x) && is_finite(at.y)};
+  }
+
+  template <class T>
+  ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    return source.tap(tap.x, tap.y, c, outside);
+  }
+};
+
+struct LinearSampler {
+  static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_5;
+  template <class T>
+  struct Tap {
+    int x, y;
+    Compute<T> a, b;  // how far right of x, below y, in [0, 1]
+    bool valid;
+  };
+
+  template <class T, class Map>
+  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
+    using F = Compute<T>;
+    const auto at = map.fused(n, y, x);
+    const int left = floor_to_int(at.x), top = floor_to_int(at.y);
+    return {left, top, F(at.x) - static_cast<F>(left), F(at.y) - static_cast<F>(top), is_finite(at.x) && is_finite(at.y)};
+  }
+
+  // One rounding a step, as written: a + t (b - a) with the product fused into the sum.
+  template <class F>
+  ORBBEC_HD static F mix(F t, F from, F to) {
+    return fused_multiply_add(t, to - from, from);
+  }
+
+  template <class T>
+  ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    const int right = wrapping_add(tap.x, 1), bottom = wrapping_add(tap.y, 1);
+    const Compute<T> above = mix(tap.a, load(source.tap(tap.x, tap.y, c, outside)),
+                                 load(source.tap(right, tap.y, c, outside)));
+    const Compute<T> below = mix(tap.a, load(source.tap(tap.x, bottom, c, outside)),
+                                 load(source.tap(right, bottom, c, outside)));
+    return store<T>(mix(tap.b, above, below));
+  }
+};
+
+// Keys' cubic with A = -0.75. OpenCV works through a row in blocks of 128 pixels, in groups of 8; a group that lies
+// wholly outside gets the border value as it is, any other pixel the weighted sum of border values, which differs from
+// it in the last bits of a float.
+struct CubicSampler {
+  static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_5;
+  static constexpr int kBlock = 128, kGroup = 8;
+  template <class T>
+  struct Tap {
+    int x, y;  // of the upper left of 4 x 4 pixels
+    Compute<T> a, b;
+    bool valid;
+  };
+
+  template <class F>
+  ORBBEC_HD static F clamp_position(F position, int size) {
+    const F reach = size > 16 ? size : 16;
+    const F low = -reach, high = 2 * reach;
+    return position < low ? low : position > high ? high : position;
+  }
+
+  template <class T, class F>
+  ORBBEC_HD static Tap<T> tap_at(Point<F> at, const Image<const T>& image) {
+    const F x = clamp_position(at.x, image.width), y = clamp_position(at.y, image.height);
+    const int left = floor_to_int(x), top = floor_to_int(y);
+    return {wrapping_add(left, -1), wrapping_add(top, -1), Compute<T>(x - static_cast<F>(left)),
+            Compute<T>(y - static_cast<F>(top)), is_finite(at.x) && is_finite(at.y)};
+  }
+
+  template <class T>
+  ORBBEC_HD static bool is_outside(const Tap<T>& tap, const Image<const T>& image) {
+    return !tap.valid || tap.x < -4 || tap.x >= image.width || tap.y < -4 || tap.y >= image.height;
+  }
+
+  // First and one past the last column of the group that column x belongs to.
+  struct Group {
+    int first, last;
+    bool padded;  // fewer than 8: OpenCV adds positions (0, 0), which lie inside
+  };
+  ORBBEC_HD static Group group_of(int x, int width) {
+    const int block = x / kBlock * kBlock;
+    const int length = width - block < kBlock ? width - block : kBlock;
+    const int place = x - block;
+    if (length < kGroup) return {block, block + length, true};
+    const bool shifted = length % kGroup != 0 && place >= length - kGroup;
+    const int first = shifted ? length - kGroup : place / kGroup * kGroup;
+    return {block + first, block + first + kGroup, false};
+  }
+
+  template <class T, class Map>
+  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>& source, int64_t n, int y, int x) {
+    const Image<const T>& image = source.image;
+    Tap<T> tap = tap_at<T>(map.plain(n, y, x), image);
+    if (std::is_integral_v<T> || source.border != Border::kConstant || !is_outside(tap, image)) return tap;
+    const Group group = group_of(x, map.width);
+    bool outside = !group.padded;
+    for (int i = group.first; i < group.last && outside; ++i) {
+      outside = is_outside(tap_at<T>(map.plain(n, y, i), image), image);
+    }
+    if (outside) tap.valid = false;
+    return tap;
+  }
+
+  template <class F>
+  ORBBEC_HD static void weights(F t, F w[4]) {
+    constexpr F A = F(-0.75);
+    const F square = t * t, rest = F(1) - t, rest_square = rest * rest;
+    w[0] = A * (t * rest_square);
+    w[1] = fused_multiply_add(square, fused_multiply_add(A + F(2), t, -(A + F(3))), F(1));
+    w[3] = A * (square * rest);
+    w[2] = ((F(1) - w[0]) - w[1]) - w[3];
+  }
+
+  template <class T>
+  ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    using F = Compute<T>;
+    F wx[4], wy[4];
+    weights(tap.a, wx);
+    weights(tap.b, wy);
+    F sum = F(0);
+    ORBBEC_ROLLED
+    for (int r = 0; r < 4; ++r) {
+      const int y = tap.y + r;
+      F row = load(source.tap(tap.x, y, c, outside)) * wx[0];
+      for (int q = 1; q < 4; ++q) row = fused_multiply_add(load(source.tap(tap.x + q, y, c, outside)), wx[q], row);
+      sum = fused_multiply_add(row, wy[r], sum);
+    }
+    return store<T>(sum);
+  }
+};
+
+}  // namespace orbbec

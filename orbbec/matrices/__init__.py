@@ -1,0 +1,19 @@
+"""Affine and perspective matrices from points and angles, and their inverses, with OpenCV's numbers."""
+
+from orbbec.matrices.inverses import invert_affine, invert_perspective, matrix_to_source
+from orbbec.matrices.matrices import (
+    get_affine_matrix,
+    get_perspective_matrix,
+    get_rotation_matrix,
+    get_similarity_matrix,
+)
+
+__all__ = [
+    "get_affine_matrix",
+    "get_perspective_matrix",
+    "get_rotation_matrix",
+    "get_similarity_matrix",
+    "invert_affine",
+    "invert_perspective",
+    "matrix_to_source",
+]

@@ -1,0 +1,5 @@
+"""Read images at given positions."""
+
+from orbbec.remap.remap import remap
+
+__all__ = ["remap"]

@@ -1,0 +1,42 @@
+// remap: where an output pixel reads, by a table of positions. Included by remap_cpu.cpp, remap_cuda.cu and binding.cpp.
+#pragma once
+
+#include "../core/warp.h"
+
+namespace orbbec {
+
+template <class F>
+struct TableMap {
+  const F* xy;  // [N, 2, height, width]: all x, then all y
+  int64_t stride, plane;
+  int width;
+
+  explicit TableMap(const WarpArguments& a)
+      : xy(static_cast<const F*>(a.map)),
+        stride(a.map_stride),
+        plane(static_cast<int64_t>(a.output.height) * a.output.width),
+        width(a.output.width) {}
+
+  ORBBEC_HD Point<F> at(int64_t n, int y, int x) const {
+    const F* place = xy + n * stride + static_cast<int64_t>(y) * width + x;
+    return {place[0], place[plane]};
+  }
+
+  ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const { return at(n, y, x); }
+  ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const { return at(n, y, x); }
+
+  ORBBEC_HD FixedPoint fixed_nearest(int64_t n, int y, int x) const {
+    const Point<F> position = at(n, y, x);
+    return {saturate_int16(round_to_int(position.x)), saturate_int16(round_to_int(position.y)), 0, 0};
+  }
+
+  // OpenCV's maps are float32, and so is the product.
+  ORBBEC_HD FixedPoint fixed(int64_t n, int y, int x) const {
+    const Point<F> position = at(n, y, x);
+    const int at_x = round_to_int(static_cast<float>(position.x) * 32.0f);
+    const int at_y = round_to_int(static_cast<float>(position.y) * 32.0f);
+    return {saturate_int16(at_x >> 5), saturate_int16(at_y >> 5), at_x & 31, at_y & 31};
+  }
+};
+
+}  // namespace orbbec

@@ -1,0 +1,70 @@
+"""Read images at given positions, with OpenCV's numbers."""
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor
+from orbbec.binding.warp import call_warp, fake_output
+
+
+def remap(
+    images: Images,
+    map_x: Matrix,
+    map_y: Matrix,
+    *,
+    interpolation: str = "linear",
+    border: str = "constant",
+    fill: Fill = 0,
+    arithmetic: str | None = None,
+    out: Images | None = None,
+) -> Images:
+    """Read each image at its own table of positions.
+
+    Output pixel `(x, y)` reads source position `(map_x[y, x], map_y[y, x])`. A position that is not finite reads what
+    lies outside of the border.
+
+    Args:
+        images: as in `warp_affine`.
+        map_x: float32 or float64 `[N, height, width]`, or `[height, width]` for all images: source x in pixels. On the
+            CPU or on the device of `images`. Read as float32, but as float64 for float64 images.
+        map_y: source y in pixels; the shape, dtype and device of `map_x`.
+        interpolation: as in `warp_affine`.
+        border: as in `warp_affine`.
+        fill: as in `warp_affine`.
+        arithmetic: as in `warp_affine`.
+        out: as in `warp_affine`.
+
+    Returns:
+        Images of size `(height, width)`, the kind and dtype of `images`, as `warp_affine` gives them.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: a shape or name does not fit.
+
+    Source:
+        `cv::remap`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases that docs/parity.md lists.
+
+    Example:
+        >>> image = torch.arange(4, dtype=torch.uint8).reshape(1, 1, 4)
+        >>> remap(image, torch.tensor([[3.0, 0.5]]), torch.zeros(1, 2)).flatten().tolist()
+        [3, 0]
+    """
+    x, y = as_tensor("remap", "map_x", map_x), as_tensor("remap", "map_y", map_y)
+    if x.shape != y.shape or x.dim() not in (2, 3):
+        raise ValueError(
+            f"remap: expected map_x and map_y of one shape [N, height, width] or [height, width], but got "
+            f"{list(x.shape)} and {list(y.shape)}"
+        )
+    if x.dtype != y.dtype or x.device != y.device:
+        raise ValueError("remap: expected map_x and map_y of one dtype on one device")
+    positions = torch.stack((x, y), dim=-3)
+    return call_warp(
+        "remap", images, positions, list(x.shape[-2:]), interpolation, border, fill, (), arithmetic, out
+    )
+
+
+@torch.library.register_fake("orbbec::remap")
+def _(
+    images: Tensor, layout: Tensor | None, channels: int, positions: Tensor, size: list[int], *options: object
+) -> Tensor:
+    return fake_output(images, layout, channels, size)

@@ -1,0 +1,57 @@
+// warp_affine: where an output pixel reads, by a 2x3 matrix from output to source. Included by warpaffine_cpu.cpp,
+// warpaffine_cuda.cu and binding.cpp.
+#pragma once
+
+#include "../core/warp.h"
+
+namespace orbbec {
+
+// OpenCV 5 fuses products and sums in another order in the last columns of a row, those past the last whole 16.
+constexpr int kRowBlock = 16;
+
+template <class F>
+struct AffineMap {
+  const F* matrices;  // [N, 2, 3]
+  int64_t stride;
+  int width;  // of the output
+
+  explicit AffineMap(const WarpArguments& a)
+      : matrices(static_cast<const F*>(a.map)), stride(a.map_stride), width(a.output.width) {}
+
+  ORBBEC_HD static F fused_row(const F* m, F x, F y, bool in_block) {
+    return in_block ? fused_multiply_add(m[0], x, y * m[1] + m[2]) : fused_multiply_add(x, m[0], y * m[1]) + m[2];
+  }
+
+  // Positions of nearest and linear.
+  ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const {
+    const F* m = matrices + n * stride;
+    const bool in_block = x < width / kRowBlock * kRowBlock;
+    return {fused_row(m, F(x), F(y), in_block), fused_row(m + 3, F(x), F(y), in_block)};
+  }
+
+  // Positions of cubic.
+  ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const {
+    const F* m = matrices + n * stride;
+    return {(F(y) * m[1] + m[2]) + m[0] * F(x), (F(y) * m[4] + m[5]) + m[3] * F(x)};
+  }
+
+  // 1024ths of a pixel, wrapping as OpenCV 4's 32-bit sums do.
+  ORBBEC_HD static int coordinate_1024(const F* m, int y, int x, int half) {
+    const int row = wrapping_add(round_to_int((m[1] * y + m[2]) * 1024.0), half);
+    return wrapping_add(row, round_to_int(m[0] * x * 1024.0));
+  }
+
+  ORBBEC_HD FixedPoint fixed_nearest(int64_t n, int y, int x) const {
+    const F* m = matrices + n * stride;
+    return {saturate_int16(coordinate_1024(m, y, x, 512) >> 10), saturate_int16(coordinate_1024(m + 3, y, x, 512) >> 10),
+            0, 0};
+  }
+
+  ORBBEC_HD FixedPoint fixed(int64_t n, int y, int x) const {
+    const F* m = matrices + n * stride;
+    const int at_x = coordinate_1024(m, y, x, 16) >> 5, at_y = coordinate_1024(m + 3, y, x, 16) >> 5;
+    return {saturate_int16(at_x >> 5), saturate_int16(at_y >> 5), at_x & 31, at_y & 31};
+  }
+};
+
+}  // namespace orbbec

@@ -1,0 +1,74 @@
+// warp_perspective: where an output pixel reads, by a 3x3 matrix from output to source. Included by
+// warpperspective_cpu.cpp, warpperspective_cuda.cu and binding.cpp.
+#pragma once
+
+#include "../core/warp.h"
+
+namespace orbbec {
+
+template <class F>
+struct PerspectiveMap {
+  static constexpr int kRowBlock = 16;  // as in AffineMap
+
+  const F* matrices;  // [N, 3, 3]
+  int64_t stride;
+  int width, height;  // of the output
+
+  explicit PerspectiveMap(const WarpArguments& a)
+      : matrices(static_cast<const F*>(a.map)),
+        stride(a.map_stride),
+        width(a.output.width),
+        height(a.output.height) {}
+
+  ORBBEC_HD static F fused_row(const F* m, F x, F y, bool in_block) {
+    return in_block ? fused_multiply_add(m[0], x, y * m[1] + m[2]) : fused_multiply_add(x, m[0], y * m[1]) + m[2];
+  }
+
+  // Positions of nearest and linear.
+  ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const {
+    const F* m = matrices + n * stride;
+    const bool in_block = x < width / kRowBlock * kRowBlock;
+    const F w = fused_row(m + 6, F(x), F(y), in_block);
+    return {fused_row(m, F(x), F(y), in_block) / w, fused_row(m + 3, F(x), F(y), in_block) / w};
+  }
+
+  // Positions of cubic: the row's terms in F, the division in double.
+  ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const {
+    const F* m = matrices + n * stride;
+    const F row_x = F(y) * m[1] + m[2], row_y = F(y) * m[4] + m[5], row_w = F(y) * m[7] + m[8];
+    const double column = x;
+    const double scale = 1.0 / (static_cast<double>(row_w) + static_cast<double>(m[6]) * column);
+    return {static_cast<F>((static_cast<double>(row_x) + static_cast<double>(m[0]) * column) * scale),
+            static_cast<F>((static_cast<double>(row_y) + static_cast<double>(m[3]) * column) * scale)};
+  }
+
+  // OpenCV 4 starts anew at the first column of each block of the output; a zero denominator reads pixel (0, 0).
+  ORBBEC_HD FixedPoint scaled(int64_t n, int y, int x, double unit) const {
+    const F* m = matrices + n * stride;
+    const int block_height = height < 16 ? height : 16;
+    const int block_width = 1024 / block_height < width ? 1024 / block_height : width;
+    const int first = x / block_width * block_width;
+    const double at_first = first, row = y, step = x - first;
+    const double w = m[6] * at_first + m[7] * row + m[8] + m[6] * step;
+    const double scale = w != 0.0 ? unit / w : 0.0;
+    const double at_x = (m[0] * at_first + m[1] * row + m[2] + m[0] * step) * scale;
+    const double at_y = (m[3] * at_first + m[4] * row + m[5] + m[3] * step) * scale;
+    return {round_to_int(clamp_to_int_range(at_x)), round_to_int(clamp_to_int_range(at_y)), 0, 0};
+  }
+
+  ORBBEC_HD static double clamp_to_int_range(double value) {
+    return value < -2147483648.0 ? -2147483648.0 : value > 2147483647.0 ? 2147483647.0 : value;
+  }
+
+  ORBBEC_HD FixedPoint fixed_nearest(int64_t n, int y, int x) const {
+    const FixedPoint at = scaled(n, y, x, 1.0);
+    return {saturate_int16(at.x), saturate_int16(at.y), 0, 0};
+  }
+
+  ORBBEC_HD FixedPoint fixed(int64_t n, int y, int x) const {
+    const FixedPoint at = scaled(n, y, x, 32.0);
+    return {saturate_int16(at.x >> 5), saturate_int16(at.y >> 5), at.x & 31, at.y & 31};
+  }
+};
+
+}  // namespace orbbec

@@ -1,0 +1,107 @@
+"""Builds orbbec: one binary for CPU and CUDA, `orbbec/_C.abi3.so`, and the OpenCV oracle where OpenCV was fetched.
+
+Why it is so:
+
+- The sources are found by listing folders, so adding an operator edits nothing here.
+- torch's stable ABI and no Python symbol: the binary serves every torch >= 2.10 and every CPython >= 3.10.
+- `CppExtension` also where CUDA is compiled: `CUDAExtension` links libraries that a CPU-only torch lacks. The `.cu`
+  files need the CUDA runtime alone, which is linked statically, so a machine without a GPU builds the same binary.
+- `-ffp-contract=off` and `-fmad=false`: a product and a sum are fused only where the source says so, on every device.
+
+Environment: `ORBBEC_CUDA=0|1` leaves CUDA out or insists on it (default: if nvcc is found), `TORCH_CUDA_ARCH_LIST`
+names the architectures (default: those of the GPUs present, else `DEFAULT_ARCHITECTURES`), `MAX_JOBS` limits the jobs.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from setuptools import setup
+from torch.utils import cpp_extension
+
+ROOT = Path(__file__).parent
+TORCH_TARGET = "0x020a000000000000"  # 2.10, the oldest torch that the binary serves
+# Turing to Blackwell; the first of a major version serves its later minors, PTX what comes after.
+DEFAULT_ARCHITECTURES = "7.5;8.0;9.0;10.0;12.0+PTX"
+
+
+# Beside an interpreter that was called by its path lies the ninja that torch looks for on PATH.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+
+def find_cuda() -> Path | None:
+    """The CUDA toolkit to build with, or None for a build without CUDA."""
+    wanted = os.environ.get("ORBBEC_CUDA", "")
+    if wanted not in ("", "0", "1"):
+        raise SystemExit(f"ORBBEC_CUDA: expected 0 or 1, but got '{wanted}'")
+    home = os.environ.get("CUDA_HOME")
+    nvcc = Path(home, "bin", "nvcc") if home else Path(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
+    if wanted == "0" or not nvcc.exists():
+        if wanted == "1":
+            raise SystemExit("ORBBEC_CUDA=1, but no nvcc on PATH, in CUDA_HOME or in /usr/local/cuda")
+        return None
+    return toolkit_of(nvcc)
+
+
+def toolkit_of(nvcc: Path) -> Path:
+    """The toolkit's folder as nvcc itself reports it: the file on PATH may be a wrapper."""
+    report = subprocess.run([nvcc, "--dryrun", "-x", "cu", os.devnull], capture_output=True, text=True).stderr
+    tops = [line.split("=", 1)[1] for line in report.splitlines() if line.startswith("#$ TOP=")]
+    return Path(tops[0]).resolve() if tops else nvcc.resolve().parent.parent
+
+
+def architectures() -> str:
+    """What nvcc compiles for, in the notation of TORCH_CUDA_ARCH_LIST."""
+    if "TORCH_CUDA_ARCH_LIST" in os.environ:
+        return os.environ["TORCH_CUDA_ARCH_LIST"]
+    if torch.cuda.is_available():
+        present = {torch.cuda.get_device_capability(i) for i in range(torch.cuda.device_count())}
+        return ";".join(f"{major}.{minor}" for major, minor in sorted(present))
+    return DEFAULT_ARCHITECTURES
+
+
+def sources(pattern: str) -> list[str]:
+    found = sorted((ROOT / "orbbec").glob(f"*/{pattern}"))
+    return [str(path.relative_to(ROOT)) for path in found if path.parent.name != "opencv"]
+
+
+def operators() -> cpp_extension.CppExtension:
+    cuda = find_cuda()
+    cxx_flags = ["-O3", "-g0", "-ffp-contract=off", "-fvisibility=hidden", f"-DTORCH_TARGET_VERSION={TORCH_TARGET}"]
+    if cuda is None:
+        print("orbbec: building for the CPU only (no nvcc, or ORBBEC_CUDA=0)")
+        return cpp_extension.CppExtension(
+            "orbbec._C", sources("*.cpp"), extra_compile_args={"cxx": cxx_flags}, py_limited_api=True
+        )
+    os.environ["TORCH_CUDA_ARCH_LIST"] = architectures()
+    print(f"orbbec: building for CPU and CUDA ({cuda}, architectures {os.environ['TORCH_CUDA_ARCH_LIST']})")
+    cpp_extension.CUDA_HOME = str(cuda)
+    return cpp_extension.CppExtension(
+        "orbbec._C",
+        sources("*.cpp") + sources("*.cu"),
+        include_dirs=[str(cuda / "include")],
+        library_dirs=[str(cuda / "lib64")],
+        libraries=["cudart_static", "dl", "rt", "pthread"],
+        extra_compile_args={"cxx": cxx_flags, "nvcc": ["-O3", "-fmad=false", "--threads=2"]},
+        py_limited_api=True,
+    )
+
+
+def oracle() -> list[object]:
+    """The pybind11 module over OpenCV, if `3rdparty/vendor.py` has fetched both."""
+    sys.path.insert(0, str(ROOT / "3rdparty"))
+    import vendor
+
+    extension = vendor.opencv_extension()
+    print("orbbec: building orbbec.opencv" if extension else "orbbec: no OpenCV in 3rdparty, leaving orbbec.opencv out")
+    return [extension] if extension else []
+
+
+setup(
+    ext_modules=[operators(), *oracle()],
+    cmdclass={"build_ext": cpp_extension.BuildExtension},
+    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+)

@@ -1,0 +1,103 @@
+// Barriers, shuffles and votes. Each takes the place it stands at, so that reports can name it.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "emulation/block.h"
+
+#define ORBBEC_EMULATION_PLACE \
+  const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+inline void __syncthreads(ORBBEC_EMULATION_PLACE) {
+  orbbec::emulation::meet_block(false, {"__syncthreads", file, line});
+}
+
+inline int __syncthreads_count(int predicate, ORBBEC_EMULATION_PLACE) {
+  return orbbec::emulation::meet_block(predicate, {"__syncthreads_count", file, line}).trues;
+}
+
+inline int __syncthreads_or(int predicate, ORBBEC_EMULATION_PLACE) {
+  return orbbec::emulation::meet_block(predicate, {"__syncthreads_or", file, line}).trues != 0;
+}
+
+inline int __syncthreads_and(int predicate, ORBBEC_EMULATION_PLACE) {
+  const auto counts =
+      orbbec::emulation::meet_block(predicate, {"__syncthreads_and", file, line});
+  return counts.trues == counts.threads;
+}
+
+inline void __syncwarp(unsigned mask = 0xffffffffu, ORBBEC_EMULATION_PLACE) {
+  orbbec::emulation::meet_warp(mask, 0, orbbec::emulation::lane_index(), false,
+                               {"__syncwarp", file, line});
+}
+
+inline unsigned __ballot_sync(unsigned mask, int predicate, ORBBEC_EMULATION_PLACE) {
+  return orbbec::emulation::meet_warp(mask, 0, orbbec::emulation::lane_index(), predicate,
+                                      {"__ballot_sync", file, line})
+      .ballot;
+}
+
+inline int __any_sync(unsigned mask, int predicate, ORBBEC_EMULATION_PLACE) {
+  return orbbec::emulation::meet_warp(mask, 0, orbbec::emulation::lane_index(), predicate,
+                                      {"__any_sync", file, line})
+             .ballot != 0;
+}
+
+inline int __all_sync(unsigned mask, int predicate, ORBBEC_EMULATION_PLACE) {
+  // A lane that has returned has no vote, so count the ones that say no.
+  return orbbec::emulation::meet_warp(mask, 0, orbbec::emulation::lane_index(), !predicate,
+                                      {"__all_sync", file, line})
+             .ballot == 0;
+}
+
+// Hardware may run any lanes together; the only lane a kernel can rely on is its own.
+inline unsigned __activemask() { return 1u << orbbec::emulation::lane_index(); }
+
+namespace orbbec::emulation {
+
+template <class T>
+T shuffle(unsigned mask, T value, int source, Place place) {
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= sizeof(uint64_t));
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  bits = meet_warp(mask, bits, source, false, place).value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace orbbec::emulation
+
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int width = 32, ORBBEC_EMULATION_PLACE) {
+  const int first = orbbec::emulation::lane_index() & ~(width - 1);
+  return orbbec::emulation::shuffle(mask, value, first + (source & (width - 1)),
+                                    {"__shfl_sync", file, line});
+}
+
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, ORBBEC_EMULATION_PLACE) {
+  const int lane = orbbec::emulation::lane_index();
+  const int source = lane - static_cast<int>(delta);
+  return orbbec::emulation::shuffle(mask, value, source < (lane & ~(width - 1)) ? lane : source,
+                                    {"__shfl_up_sync", file, line});
+}
+
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
+                   ORBBEC_EMULATION_PLACE) {
+  const int lane = orbbec::emulation::lane_index();
+  const int source = lane + static_cast<int>(delta);
+  return orbbec::emulation::shuffle(mask, value, source > (lane | (width - 1)) ? lane : source,
+                                    {"__shfl_down_sync", file, line});
+}
+
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, ORBBEC_EMULATION_PLACE) {
+  const int lane = orbbec::emulation::lane_index();
+  const int source = lane ^ lane_mask;
+  return orbbec::emulation::shuffle(mask, value, source > (lane | (width - 1)) ? lane : source,
+                                    {"__shfl_xor_sync", file, line});
+}
+
+#undef ORBBEC_EMULATION_PLACE

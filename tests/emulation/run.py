@@ -1,0 +1,66 @@
+"""Runs pytest on the emulated CUDA device: builds what is out of date, then starts pytest with the sanitizers.
+
+``python tests/emulation/run.py [--flavour asan|races|plain] [--order ORDER] [pytest arguments]``
+
+``--order`` (forward, reverse, shuffle:SEED) is the order in which blocks and threads take their turns; results may not depend on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+EMULATION = Path(__file__).resolve().parent
+ROOT = EMULATION.parent.parent
+
+ASAN_OPTIONS = {
+    "detect_leaks": "0",  # Python keeps memory to its end
+    "allocator_may_return_null": "1",  # an output of absurd size is an error to raise, not a crash
+    "abort_on_error": "1",  # so that pytest's fault handler names the test
+    "redzone": "256",  # bytes around small allocations; large ones have 2048
+    "max_malloc_fill_size": str(1 << 20),  # torch.empty gives bytes that show
+    "malloc_fill_byte": str(0xCB),
+    "quarantine_size_mb": "64",
+}
+
+
+def output_of(*command: str) -> str:
+    """What a command prints; what it complains of goes to the terminal."""
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def environment(flavour: str, order: str) -> dict[str, str]:
+    """Builds the library and returns the environment of a process that runs orbbec on the emulated device."""
+    chosen = dict(os.environ)
+    chosen["ORBBEC_LIBRARY"] = output_of(sys.executable, str(EMULATION / "build.py"), flavour)
+    chosen["ORBBEC_EMULATION_ORDER"] = order
+    if flavour == "asan":
+        # First in the process, or its allocator comes too late. It needs libstdc++ and so brings it along.
+        chosen["LD_PRELOAD"] = output_of(os.environ.get("CXX", "g++"), "-print-file-name=libasan.so")
+        chosen["ASAN_OPTIONS"] = ":".join(f"{name}={value}" for name, value in ASAN_OPTIONS.items())
+        chosen["UBSAN_OPTIONS"] = "print_stacktrace=1"
+    return chosen
+
+
+def main() -> None:
+    """Replaces this process by pytest."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--flavour", choices=("asan", "races", "plain"), default="asan")
+    parser.add_argument("--order", default="forward")
+    options, rest = parser.parse_known_args()
+    # --capture=sys: reports go to the terminal, not into a file that dies with the process.
+    # The tests of this folder bring their own programs and need no device.
+    fixed = ["--device", "emulated", "--capture=sys", f"--ignore={EMULATION}"]
+    command = [sys.executable, "-m", "pytest", *fixed, *rest]
+    chosen = environment(options.flavour, options.order)
+    os.chdir(ROOT)
+    os.execve(command[0], command, chosen)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+#include "emulation/runtime.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace {
+
+// The limits are those of compute capability 9.0 (CUDA programming guide, technical
+// specifications); four multiprocessors keep persistent grids small.
+constexpr int kMultiprocessors = 4;
+constexpr unsigned kBlockThreads = 1024;
+constexpr unsigned kBlockDepth = 64;
+constexpr unsigned kGridWidth = 2147483647;
+constexpr unsigned kGridHeight = 65535;
+constexpr int kSharedBytes = 48 * 1024;
+constexpr int kSharedBytesOptIn = 227 * 1024;
+
+cudaError_t last_error = cudaSuccess;  // one for all threads: thread-local storage is shared memory
+
+cudaError_t remember(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+// The shared memory that each kernel asked for by cudaFuncSetAttribute.
+std::mutex asked_mutex;
+std::map<const void*, int>& asked() {
+  static auto* const only = new std::map<const void*, int>;
+  return *only;
+}
+
+}  // namespace
+
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = last_error;
+  last_error = cudaSuccess;
+  return error;
+}
+
+cudaError_t cudaPeekAtLastError() { return last_error; }
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorNoDevice: return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+  }
+  return "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return "no error";
+    case cudaErrorInvalidValue: return "invalid argument";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice: return "invalid device ordinal";
+  }
+  return "unrecognized error code";
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return remember(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (device != 0) return remember(cudaErrorInvalidDevice);
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock: *value = kBlockThreads; return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = kSharedBytes; return cudaSuccess;
+    case cudaDevAttrWarpSize: *value = warpSize; return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount: *value = kMultiprocessors; return cudaSuccess;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor: *value = 9; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor: *value = 0; return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = kSharedBytesOptIn; return cudaSuccess;
+  }
+  return remember(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device != 0) return remember(cudaErrorInvalidDevice);
+  *properties = {};
+  std::snprintf(properties->name, sizeof properties->name, "emulated");
+  properties->totalGlobalMem = size_t{1} << 34;
+  properties->sharedMemPerBlock = kSharedBytes;
+  properties->sharedMemPerBlockOptin = kSharedBytesOptIn;
+  properties->warpSize = warpSize;
+  properties->maxThreadsPerBlock = kBlockThreads;
+  properties->maxThreadsPerMultiProcessor = 2048;
+  properties->major = 9;
+  properties->multiProcessorCount = kMultiprocessors;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaMalloc(void** address, size_t bytes) {
+  *address = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  if (posix_memalign(address, 256, bytes) != 0) return remember(cudaErrorMemoryAllocation);
+  std::memset(*address, orbbec::emulation::kFreshByte, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* address) {
+  std::free(address);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t cudaMemset(void* address, int value, size_t bytes) {
+  if (bytes > 0) std::memset(address, value, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* address, int value, size_t bytes, cudaStream_t) {
+  return cudaMemset(address, value, bytes);
+}
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  if (value < 0 || value > kSharedBytesOptIn) return remember(cudaErrorInvalidValue);
+  const std::lock_guard<std::mutex> lock(asked_mutex);
+  asked()[kernel] = value;
+  return cudaSuccess;
+}
+
+namespace orbbec::emulation {
+
+cudaError_t launch(const void* key, Kernel kernel, dim3 grid, dim3 block, size_t shared_bytes) {
+  const bool block_fits = block.x > 0 && block.y > 0 && block.z > 0 && block.x <= kBlockThreads &&
+                          block.y <= kBlockThreads && block.z <= kBlockDepth &&
+                          block.x * block.y * block.z <= kBlockThreads;
+  const bool grid_fits = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= kGridWidth &&
+                         grid.y <= kGridHeight && grid.z <= kGridHeight;
+  if (!block_fits || !grid_fits) return remember(cudaErrorInvalidConfiguration);
+  size_t shared_limit = kSharedBytes;
+  if (shared_bytes > shared_limit) {
+    const std::lock_guard<std::mutex> lock(asked_mutex);
+    shared_limit = asked()[key];
+  }
+  if (shared_bytes > shared_limit) return remember(cudaErrorInvalidValue);
+  run_grid(kernel, grid, block, shared_bytes);
+  return cudaSuccess;
+}
+
+}  // namespace orbbec::emulation
