@@ -70,7 +70,7 @@ def sources(pattern: str) -> list[str]:
 
 def operators() -> cpp_extension.CppExtension:
     cuda = find_cuda()
-    cxx_flags = ["-O3", "-g0", "-ffp-contract=off", "-fvisibility=hidden", f"-DTORCH_TARGET_VERSION={TORCH_TARGET}"]
+    cxx_flags = ["-O3", "-g0", "-Wno-psabi", "-ffp-contract=off", "-fvisibility=hidden", f"-DTORCH_TARGET_VERSION={TORCH_TARGET}"]
     if cuda is None:
         print("orbbec: building for the CPU only (no nvcc, or ORBBEC_CUDA=0)")
         return cpp_extension.CppExtension(

@@ -175,10 +175,14 @@ def vendor(package: Package, here: Path = HERE, cache: Path | None = None) -> No
 
 @contextlib.contextmanager
 def locked(path: Path, title: str) -> Iterator[None]:
-    """Hold the lock file; a second run waits here, then finds the product there. Dies with its process."""
+    """Hold the lock file; a second run waits here, then finds the product there.
+
+    The lock ends with the last process that inherited it: a ninja that outlives this script keeps it.
+    """
     import fcntl
 
     with path.open("w") as file:
+        os.set_inheritable(file.fileno(), True)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -293,23 +297,29 @@ def build(package: Package, source: Path, folder: Path, stage: Path) -> None:
 
 
 def run_logged(package: Package, command: list[str], log: Path, progress: Progress | None = None) -> None:
+    """Run a command that holds the lock too; its output goes to the log, ninja's steps to the progress."""
     environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
-    with log.open("a") as file:
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(
-            command, stdout=pipe, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment
-        )
-        assert process.stdout is not None
-        for line in process.stdout:
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=environment,
+        close_fds=False,
+    )
+    with process, log.open("a") as file:
+        for line in process.stdout or ():
             file.write(line)
             step = re.match(r"\[(\d+)/(\d+)\]", line)
             if progress and step:
                 progress.show(int(step[1]), int(step[2]))
-        code = process.wait()
-    if code != 0:
+    if process.returncode == 130:
+        raise KeyboardInterrupt
+    if process.returncode != 0:
         tail = "\n".join(log.read_text().splitlines()[-30:])
-        program = Path(command[0]).name
-        raise VendorError(f"{tail}\n{package.folder}: {program} ended with {code}; all of it is in {log}")
+        failure = f"{Path(command[0]).name} ended with {process.returncode}"
+        raise VendorError(f"{tail}\n{package.folder}: {failure}; all of it is in {log}")
 
 
 def tool(name: str) -> str:

@@ -94,7 +94,7 @@ class ImageBatch:
         batch = _allocate(sizes, channels, plan_bytes, lambda nbytes: _empty_on_host(nbytes, pin_memory))
         pixels = batch.buffer.numpy()
         for array, offset in zip(arrays, batch.offsets.tolist(), strict=True):
-            np.copyto(pixels[offset : offset + array.size].reshape(array.shape), array)
+            pixels[offset : offset + array.size].reshape(array.shape)[...] = array
         return batch
 
     @classmethod
@@ -280,20 +280,18 @@ def _rebuild(
 
 
 def _as_array(index: int, image: npt.NDArray[np.uint8] | torch.Tensor) -> npt.NDArray[np.uint8]:
+    if isinstance(image, np.ndarray) and image.dtype == np.uint8:
+        return image
+    if isinstance(image, torch.Tensor) and image.dtype == torch.uint8 and image.device.type == "cpu":
+        return image.numpy()
     if not isinstance(image, (np.ndarray, torch.Tensor)):
         kind = type(image).__name__
         raise TypeError(f"ImageBatch.from_images: expected arrays or tensors, but image {index} is a {kind}")
     dtype = str(image.dtype).removeprefix("torch.")
     if dtype != "uint8":
         raise TypeError(f"ImageBatch.from_images: expected images of uint8, but image {index} is {dtype}")
-    if isinstance(image, np.ndarray):
-        return image
-    if image.device.type != "cpu":
-        where = image.device
-        raise ValueError(
-            f"ImageBatch.from_images: expected images on the CPU, but image {index} is on {where}"
-        )
-    return image.numpy()
+    where = image.device
+    raise ValueError(f"ImageBatch.from_images: expected images on the CPU, but image {index} is on {where}")
 
 
 def _read_shapes(

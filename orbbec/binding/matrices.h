@@ -37,9 +37,9 @@ inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tenso
                             inverse};
     run_where(
         op, given,
-        [&](const ParallelFor&) {
+        [&](const ParallelFor& threads) {
           dispatch_matrices(a, [&](const auto& prepare) {
-            for (int64_t n = 0; n < a.count; ++n) prepare(n, 0, 0);
+            for_each_item_cpu(prepare, a.count, 1, 1, threads);
             return 0;
           });
         },

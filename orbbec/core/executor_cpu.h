@@ -1,4 +1,5 @@
-// Runs a functor over the pixels of a batch on CPU threads. Included by *_cpu.cpp.
+// Runs a functor over the pixels of a batch on CPU threads: compiled once for the plain machine and once for AVX2, where
+// rounding and fused products are single instructions; both give the same bits. Included by *_cpu.cpp.
 #pragma once
 
 #include <functional>
@@ -7,13 +8,24 @@
 
 namespace orbbec {
 
+enum class Simd { kPlain, kAvx2, kAvx512 };
+
+// The best that this CPU has; ORBBEC_SIMD=plain|avx2|avx512 asks for less.
+Simd simd_level();  // binding/simd_level.cpp
+
 // Calls the body on ranges that cover [0, count), on several threads where that pays; given by the binding.
 using RangeBody = std::function<void(int64_t begin, int64_t end)>;
 using ParallelFor = std::function<void(int64_t count, int64_t grain, const RangeBody& body)>;
 
 constexpr int64_t kPixelsPerTask = 16384;  // about 0.1 ms of work: below that a second thread costs more than it brings
 
-// row(n, y) for every row of every image.
+#if defined(__x86_64__)
+#define ORBBEC_AVX2 __attribute__((target("avx2,fma")))
+#else
+#define ORBBEC_AVX2
+#endif
+
+// row(n, y) for every row of every image; `pixels_per_row` says how much work that is.
 template <class Row>
 void for_each_row_cpu(int64_t count, int height, int64_t pixels_per_row, const ParallelFor& parallel, const Row& row) {
   const int64_t grain = kPixelsPerTask / (pixels_per_row < 1 ? 1 : pixels_per_row) + 1;
@@ -22,12 +34,46 @@ void for_each_row_cpu(int64_t count, int height, int64_t pixels_per_row, const P
   });
 }
 
+template <class Op>
+void pixel_row_plain(const Op& op, int64_t n, int y, int width) {
+  for (int x = 0; x < width; ++x) op(n, y, x);
+}
+template <class Op>
+ORBBEC_AVX2 void pixel_row_avx2(const Op& op, int64_t n, int y, int width) {
+  for (int x = 0; x < width; ++x) op(n, y, x);
+}
+
+// A row of pixels of one image, by the functor or by a faster way to the same bits.
+template <class Op>
+using PixelRow = void (*)(const Op& op, int64_t n, int y, int width);
+
+template <class Op>
+PixelRow<Op> pixel_row(Simd level) {
+  return level == Simd::kPlain ? pixel_row_plain<Op> : pixel_row_avx2<Op>;
+}
+
 // op(n, y, x) for every pixel of `shape`.
 template <class Op>
-void for_each_pixel_cpu(const Op& op, const AnyImages& shape, const ParallelFor& parallel) {
-  for_each_row_cpu(shape.count, shape.height, shape.width, parallel, [&](int64_t n, int y) {
-    for (int x = 0; x < shape.width; ++x) op(n, y, x);
-  });
+void for_each_pixel_cpu(const Op& op, const AnyImages& shape, const ParallelFor& parallel,
+                        PixelRow<Op> row = pixel_row<Op>(simd_level())) {
+  for_each_row_cpu(shape.count, shape.height, shape.width, parallel,
+                   [&](int64_t n, int y) { row(op, n, y, shape.width); });
+}
+
+template <class Op>
+void item_plain(const Op& op, int64_t n, int i) {
+  op(n, i);
+}
+template <class Op>
+ORBBEC_AVX2 void item_avx2(const Op& op, int64_t n, int i) {
+  op(n, i);
+}
+
+// op(n, i) for every i below `items` of each of `count` images; an item is as much work as `pixels_per_item` pixels.
+template <class Op>
+void for_each_item_cpu(const Op& op, int64_t count, int items, int64_t pixels_per_item, const ParallelFor& parallel) {
+  const auto item = simd_level() == Simd::kPlain ? item_plain<Op> : item_avx2<Op>;
+  for_each_row_cpu(count, items, pixels_per_item, parallel, [&](int64_t n, int i) { item(op, n, i); });
 }
 
 }  // namespace orbbec

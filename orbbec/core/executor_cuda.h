@@ -19,7 +19,7 @@ inline dim3 tile_grid(int64_t columns, int64_t rows, int64_t count) {
 
 // A thread owns one pixel: column x of every gridDim.y-th tile row of every gridDim.z-th image. No shared memory.
 template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight)
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, 1)
     for_each_pixel_kernel(const Op op, int64_t count, int height, int width) {
   const int64_t x = static_cast<int64_t>(blockIdx.x) * kTileWidth + threadIdx.x;
   if (x >= width) return;
@@ -36,6 +36,23 @@ template <class Op>
 int for_each_pixel_cuda(const Op& op, const AnyImages& shape, void* stream) {
   return launch(for_each_pixel_kernel<Op>, tile_grid(shape.width, shape.height, shape.count),
                 dim3(kTileWidth, kTileHeight), 0, stream, op, shape.count, shape.height, shape.width);
+}
+
+// Makes items of pixels: an image is one row of them.
+template <class Op>
+struct ItemsAsPixels {
+  Op op;
+  __device__ __forceinline__ void operator()(int64_t n, int, int i) const { op(n, i); }
+};
+
+// op(n, i) for every i below `items` of each of `count` images, on `stream`. Returns a cudaError_t.
+template <class Op>
+int for_each_item_cuda(const Op& op, int64_t count, int items, void* stream) {
+  AnyImages shape{};
+  shape.count = count;
+  shape.height = 1;
+  shape.width = items;
+  return for_each_pixel_cuda(ItemsAsPixels<Op>{op}, shape, stream);
 }
 
 }  // namespace orbbec

@@ -14,7 +14,7 @@ struct PrepareMatrix {
   int64_t size;
   bool inverse;
 
-  ORBBEC_HD void operator()(int64_t n, int, int) const {
+  ORBBEC_HD void operator()(int64_t n, int) const {
     double a[9], m[9];
     for (int64_t i = 0; i < size; ++i) a[i] = static_cast<double>(matrices[n * size + i]);
     if (inverse) {

@@ -7,6 +7,9 @@
 
 namespace orbbec {
 
+// OpenCV 5 fuses products and sums in another order in the last columns of a row, those past the last whole 16.
+constexpr int kRowBlock = 16;
+
 constexpr int kMaxFills = 4;  // channels that can have a border value of their own in one launch
 
 // All that a warp needs, with types known at run time only: filled by a binding, read by `dispatch_warp`.

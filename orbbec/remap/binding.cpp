@@ -1,9 +1,11 @@
-#include "../binding/warp.h"
+#include "../binding/warp_backward.h"
 
 namespace orbbec {
 
 void remap_cpu(const WarpArguments& arguments, const ParallelFor& parallel);
+void remap_backward_cpu(const WarpBackwardArguments& arguments, const ParallelFor& parallel);
 [[gnu::weak]] int remap_cuda(const WarpArguments& arguments, void* stream);
+[[gnu::weak]] int remap_backward_cuda(const WarpBackwardArguments& arguments, void* stream);
 
 namespace {
 
@@ -48,6 +50,16 @@ void remap_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Te
   run(images, layout, channels, positions, size, {interpolation, border, fill, arithmetic}, &out);
 }
 
+std::tuple<Tensor, Tensor> remap_backward(Tensor gradient, Tensor images, Tensor positions, Tensor per_unit,
+                                          std::string interpolation, std::string border, std::vector<double> fill,
+                                          std::string arithmetic) {
+  const auto prepare = [&](WarpArguments& a) { return prepare_positions(images, positions, a); };
+  check(images.dim() == 4 && gradient.dim() == 4, kOp, "expected images and gradient of shape [N, C, H, W]");
+  return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
+                       {images.size(0), 2, gradient.size(2), gradient.size(3)}, 0, prepare, remap_backward_cpu,
+                       remap_backward_cuda);
+}
+
 }  // namespace
 }  // namespace orbbec
 
@@ -58,14 +70,19 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "remap_out(Tensor images, Tensor? layout, int channels, Tensor positions, SymInt[] size, str interpolation, "
       "str border, float[] fill, str arithmetic, Tensor(a!) out) -> ()");
+  m.def(
+      "remap_backward(Tensor gradient, Tensor images, Tensor positions, Tensor per_unit, str interpolation, "
+      "str border, float[] fill, str arithmetic) -> (Tensor, Tensor)");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
   m.impl("remap", TORCH_BOX(&orbbec::remap));
   m.impl("remap_out", TORCH_BOX(&orbbec::remap_out));
+  m.impl("remap_backward", TORCH_BOX(&orbbec::remap_backward));
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
   m.impl("remap", TORCH_BOX(&orbbec::remap));
   m.impl("remap_out", TORCH_BOX(&orbbec::remap_out));
+  m.impl("remap_backward", TORCH_BOX(&orbbec::remap_backward));
 }

@@ -7,6 +7,8 @@ namespace orbbec {
 
 template <class F>
 struct TableMap {
+  static constexpr int kNumbers = 0;
+
   const F* xy;  // [N, 2, height, width]: all x, then all y
   int64_t stride, plane;
   int width;
@@ -24,6 +26,13 @@ struct TableMap {
 
   ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const { return at(n, y, x); }
   ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const { return at(n, y, x); }
+
+  // A position is a number of its own: its gradient is stored, not summed.
+  ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double*, double* positions) const {
+    double* const place = positions + n * 2 * plane + static_cast<int64_t>(y) * width + x;
+    place[0] = dx;
+    place[plane] = dy;
+  }
 
   ORBBEC_HD FixedPoint fixed_nearest(int64_t n, int y, int x) const {
     const Point<F> position = at(n, y, x);

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor
 from orbbec.binding.warp import call_warp, fake_output
+from orbbec.binding.warp_gradients import fake_gradients, register_position_gradient
 
 
 def remap(
@@ -68,3 +69,11 @@ def _(
     images: Tensor, layout: Tensor | None, channels: int, positions: Tensor, size: list[int], *options: object
 ) -> Tensor:
     return fake_output(images, layout, channels, size)
+
+
+@torch.library.register_fake("orbbec::remap_backward")
+def _(gradient: Tensor, images: Tensor, positions: Tensor, per_unit: Tensor, *options: object) -> tuple[Tensor, Tensor]:
+    return fake_gradients(gradient, images, (images.size(0), 2, *gradient.shape[2:]))
+
+
+register_position_gradient("remap")

@@ -1,10 +1,21 @@
-#include "../core/warp_cpu.h"
+#include "../core/executor_cpu.h"
+#include "../core/warp_backward.h"
 #include "remap.h"
 
 namespace orbbec {
 
 void remap_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
-  dispatch_warp<TableMap>(arguments, [&](const auto& warp) { return launch_warp_cpu(warp, parallel); });
+  dispatch_warp<TableMap>(arguments, [&](const auto& warp) {
+    for_each_pixel_cpu(warp, warp.output, parallel);
+    return 0;
+  });
+}
+
+void remap_backward_cpu(const WarpBackwardArguments& arguments, const ParallelFor& parallel) {
+  run_backward<TableMap>(arguments, [&](const auto& op, int items, int64_t pixels_per_item) {
+    for_each_item_cpu(op, arguments.warp.output.count, items, pixels_per_item, parallel);
+    return 0;
+  });
 }
 
 }  // namespace orbbec

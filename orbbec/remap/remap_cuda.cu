@@ -1,3 +1,4 @@
+#include "../core/warp_backward.h"
 #include "../core/warp_cuda.h"
 #include "remap.h"
 
@@ -5,6 +6,12 @@ namespace orbbec {
 
 int remap_cuda(const WarpArguments& arguments, void* stream) {
   return dispatch_warp<TableMap>(arguments, [&](const auto& warp) { return launch_warp_cuda(warp, stream); });
+}
+
+int remap_backward_cuda(const WarpBackwardArguments& arguments, void* stream) {
+  return run_backward<TableMap>(arguments, [&](const auto& op, int items, int64_t) {
+    return for_each_item_cuda(op, arguments.warp.output.count, items, stream);
+  });
 }
 
 }  // namespace orbbec

@@ -6,11 +6,10 @@
 
 namespace orbbec {
 
-// OpenCV 5 fuses products and sums in another order in the last columns of a row, those past the last whole 16.
-constexpr int kRowBlock = 16;
-
 template <class F>
 struct AffineMap {
+  static constexpr int kNumbers = 6;
+
   const F* matrices;  // [N, 2, 3]
   int64_t stride;
   int width;  // of the output
@@ -29,10 +28,31 @@ struct AffineMap {
     return {fused_row(m, F(x), F(y), in_block), fused_row(m + 3, F(x), F(y), in_block)};
   }
 
+  // The same of a group of pixels of whole blocks.
+  template <class Simd>
+  ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, typename Simd::Float x) const {
+    const F* m = matrices + n * stride;
+    return {Simd::fused_multiply_add(Simd::all_lanes(m[0]), x, Simd::all_lanes(F(y) * m[1] + m[2])),
+            Simd::fused_multiply_add(Simd::all_lanes(m[3]), x, Simd::all_lanes(F(y) * m[4] + m[5]))};
+  }
+
+  // From a pixel's position to that of the pixel below it.
+  ORBBEC_HD Point<F> row_step(int64_t n) const { return {matrices[n * stride + 1], matrices[n * stride + 4]}; }
+
   // Positions of cubic.
   ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
     return {(F(y) * m[1] + m[2]) + m[0] * F(x), (F(y) * m[4] + m[5]) + m[3] * F(x)};
+  }
+
+  // Adds what the matrix's numbers get from a pixel whose source position gets (dx, dy).
+  ORBBEC_HD void add_gradient(int64_t, int y, int x, double dx, double dy, double* numbers, double*) const {
+    numbers[0] += dx * x;
+    numbers[1] += dx * y;
+    numbers[2] += dx;
+    numbers[3] += dy * x;
+    numbers[4] += dy * y;
+    numbers[5] += dy;
   }
 
   // 1024ths of a pixel, wrapping as OpenCV 4's 32-bit sums do.

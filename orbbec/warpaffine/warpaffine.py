@@ -1,10 +1,11 @@
 """Warp images by 2x3 matrices, with OpenCV's numbers."""
 
-from torch import Tensor
 import torch
+from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, size_values
 from orbbec.binding.warp import call_warp, fake_output
+from orbbec.binding.warp_gradients import fake_gradients, register_matrix_gradient
 
 
 def warp_affine(
@@ -103,3 +104,11 @@ def _(
     images: Tensor, layout: Tensor | None, channels: int, matrix: Tensor, size: list[int], *options: object
 ) -> Tensor:
     return fake_output(images, layout, channels, size)
+
+
+@torch.library.register_fake("orbbec::warp_affine_backward")
+def _(gradient: Tensor, images: Tensor, matrix: Tensor, per_unit: Tensor, *options: object) -> tuple[Tensor, Tensor]:
+    return fake_gradients(gradient, images, (images.size(0), 2, 3))
+
+
+register_matrix_gradient("warp_affine")

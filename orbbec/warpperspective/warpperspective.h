@@ -8,7 +8,7 @@ namespace orbbec {
 
 template <class F>
 struct PerspectiveMap {
-  static constexpr int kRowBlock = 16;  // as in AffineMap
+  static constexpr int kNumbers = 9;
 
   const F* matrices;  // [N, 3, 3]
   int64_t stride;
@@ -40,6 +40,21 @@ struct PerspectiveMap {
     const double scale = 1.0 / (static_cast<double>(row_w) + static_cast<double>(m[6]) * column);
     return {static_cast<F>((static_cast<double>(row_x) + static_cast<double>(m[0]) * column) * scale),
             static_cast<F>((static_cast<double>(row_y) + static_cast<double>(m[3]) * column) * scale)};
+  }
+
+  // Adds what the matrix's numbers get from a pixel whose source position gets (dx, dy).
+  ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double* numbers, double*) const {
+    const F* m = matrices + n * stride;
+    const double w = m[6] * double(x) + m[7] * double(y) + m[8];
+    if (w == 0) return;
+    const double at_x = (m[0] * double(x) + m[1] * double(y) + m[2]) / w;
+    const double at_y = (m[3] * double(x) + m[4] * double(y) + m[5]) / w;
+    const double rows[3] = {dx / w, dy / w, -(dx * at_x + dy * at_y) / w};
+    for (int i = 0; i < 3; ++i) {
+      numbers[3 * i] += rows[i] * x;
+      numbers[3 * i + 1] += rows[i] * y;
+      numbers[3 * i + 2] += rows[i];
+    }
   }
 
   // OpenCV 4 starts anew at the first column of each block of the output; a zero denominator reads pixel (0, 0).

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, size_values
 from orbbec.binding.warp import call_warp, fake_output
+from orbbec.binding.warp_gradients import fake_gradients, register_matrix_gradient
 
 
 def warp_perspective(
@@ -73,3 +74,11 @@ def _(
     images: Tensor, layout: Tensor | None, channels: int, matrix: Tensor, size: list[int], *options: object
 ) -> Tensor:
     return fake_output(images, layout, channels, size)
+
+
+@torch.library.register_fake("orbbec::warp_perspective_backward")
+def _(gradient: Tensor, images: Tensor, matrix: Tensor, per_unit: Tensor, *options: object) -> tuple[Tensor, Tensor]:
+    return fake_gradients(gradient, images, (images.size(0), 3, 3))
+
+
+register_matrix_gradient("warp_perspective")

@@ -1,10 +1,21 @@
-#include "../core/warp_cpu.h"
+#include "../core/executor_cpu.h"
+#include "../core/warp_backward.h"
 #include "warpperspective.h"
 
 namespace orbbec {
 
 void warp_perspective_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
-  dispatch_warp<PerspectiveMap>(arguments, [&](const auto& warp) { return launch_warp_cpu(warp, parallel); });
+  dispatch_warp<PerspectiveMap>(arguments, [&](const auto& warp) {
+    for_each_pixel_cpu(warp, warp.output, parallel);
+    return 0;
+  });
+}
+
+void warp_perspective_backward_cpu(const WarpBackwardArguments& arguments, const ParallelFor& parallel) {
+  run_backward<PerspectiveMap>(arguments, [&](const auto& op, int items, int64_t pixels_per_item) {
+    for_each_item_cpu(op, arguments.warp.output.count, items, pixels_per_item, parallel);
+    return 0;
+  });
 }
 
 }  // namespace orbbec

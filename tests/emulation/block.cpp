@@ -318,14 +318,15 @@ void Block::fail_barrier(const Thread& thread, const char* what) const {
   }
   if (other == nullptr) other = &threads_[current_];
   const bool elsewhere = thread.state != State::kDone;
-  const std::string where =
-      elsewhere ? std::string(" (") + thread.place.function + " at " + thread.place.file + ":" +
-                      std::to_string(thread.place.line) + ")"
-                : std::string();
-  fail("%s at %s:%d: not every thread of the block gets there: thread (%u, %u, %u) waits, thread "
-       "(%u, %u, %u) %s%s",
-       barrier_.function, barrier_.file, barrier_.line, other->index.x, other->index.y,
-       other->index.z, thread.index.x, thread.index.y, thread.index.z, what, where.c_str());
+  const std::string where = elsewhere ? std::string(" (") + thread.place.function + " at " +
+                                            thread.place.file + ":" +
+                                            std::to_string(thread.place.line) + ")"
+                                      : std::string();
+  fail(
+      "%s at %s:%d: not every thread of the block gets there: thread (%u, %u, %u) waits, thread "
+      "(%u, %u, %u) %s%s",
+      barrier_.function, barrier_.file, barrier_.line, other->index.x, other->index.y,
+      other->index.z, thread.index.x, thread.index.y, thread.index.z, what, where.c_str());
 }
 
 void Block::fail_stuck() const {
@@ -342,11 +343,12 @@ void Block::fail_stuck() const {
     if (elsewhere && other == nullptr) other = &thread;
   }
   if (warp == nullptr || other == nullptr) fail("threads wait for one another for ever");
-  fail("%s at %s:%d: not every lane of mask 0x%08x gets there: thread (%u, %u, %u) waits, thread "
-       "(%u, %u, %u) is in %s at %s:%d",
-       warp->place.function, warp->place.file, warp->place.line, warp->mask, warp->index.x,
-       warp->index.y, warp->index.z, other->index.x, other->index.y, other->index.z,
-       other->place.function, other->place.file, other->place.line);
+  fail(
+      "%s at %s:%d: not every lane of mask 0x%08x gets there: thread (%u, %u, %u) waits, thread "
+      "(%u, %u, %u) is in %s at %s:%d",
+      warp->place.function, warp->place.file, warp->place.line, warp->mask, warp->index.x,
+      warp->index.y, warp->index.z, other->index.x, other->index.y, other->index.z,
+      other->place.function, other->place.file, other->place.line);
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ struct Detector {
   int thread = -1;
   uint32_t block = 0;
   uint32_t phase = 0;
-  bool fenced = false;                            // the kernel orders its blocks by itself
+  bool fenced = false;                           // the kernel orders its blocks by itself
   std::vector<std::array<uint32_t, 32>> clocks;  // [thread][lane]: the last of the lane it knows of
-  Range shared[2];                                // dynamic, static
+  Range shared[2];                               // dynamic, static
   std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages;
   uintptr_t last_number = 0;
   Page* last_page = nullptr;
@@ -73,7 +73,8 @@ Detector& detector() {
   return *only;
 }
 
-thread_local char anchor;  // makes sure that there is a range
+// A library's thread-local storage comes into being when a thread first touches it.
+thread_local volatile char anchor;
 
 int find_static_shared(dl_phdr_info* info, size_t, void* self) {
   Dl_info here{};
@@ -93,6 +94,7 @@ int find_static_shared(dl_phdr_info* info, size_t, void* self) {
     if (info->dlpi_phdr[i].p_type != PT_TLS) continue;
     Range& range = detector().shared[1];
     range.begin = static_cast<char*>(info->dlpi_tls_data);
+    if (range.begin == nullptr) fail("no thread-local storage to watch");
     range.end = range.begin + info->dlpi_phdr[i].p_memsz;
   }
   return 1;
@@ -131,9 +133,8 @@ std::string name_of(const Access& access) {
 [[noreturn]] void fail_race(const Access& before, bool before_writes, const Access& now,
                             bool now_writes, const char* kind) {
   fail("race in %s memory: %s %s at %s, %s %s the same byte at %s, and no barrier is between", kind,
-       name_of(before).c_str(), before_writes ? "writes" : "reads",
-       source_of(before.code).c_str(), name_of(now).c_str(), now_writes ? "writes" : "reads",
-       source_of(now.code).c_str());
+       name_of(before).c_str(), before_writes ? "writes" : "reads", source_of(before.code).c_str(),
+       name_of(now).c_str(), now_writes ? "writes" : "reads", source_of(now.code).c_str());
 }
 
 bool ordered_in_block(const Access& before, const Access& now) {
@@ -301,11 +302,11 @@ void note_fence() { detector().fenced = true; }
 }  // namespace orbbec::emulation
 
 // What the compiler calls (gcc/sanitizer.def).
-#define ORBBEC_EMULATION_ACCESS(bytes)                                                     \
-  extern "C" void __tsan_read##bytes(void* address) {                                      \
+#define ORBBEC_EMULATION_ACCESS(bytes)                                                        \
+  extern "C" void __tsan_read##bytes(void* address) {                                         \
     orbbec::emulation::note(address, bytes, true, false, false, __builtin_return_address(0)); \
-  }                                                                                        \
-  extern "C" void __tsan_write##bytes(void* address) {                                     \
+  }                                                                                           \
+  extern "C" void __tsan_write##bytes(void* address) {                                        \
     orbbec::emulation::note(address, bytes, false, true, false, __builtin_return_address(0)); \
   }
 

@@ -1,8 +1,9 @@
-"""Runs pytest on the emulated CUDA device: builds what is out of date, then starts pytest with the sanitizers.
+"""Builds what is out of date, then runs pytest on the emulated CUDA device, under the sanitizers.
 
 ``python tests/emulation/run.py [--flavour asan|races|plain] [--order ORDER] [pytest arguments]``
 
-``--order`` (forward, reverse, shuffle:SEED) is the order in which blocks and threads take their turns; results may not depend on it.
+``--order`` (forward, reverse, shuffle:SEED) is the order in which blocks and threads take their turns;
+results may not depend on it.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ def environment(flavour: str, order: str) -> dict[str, str]:
     chosen["ORBBEC_LIBRARY"] = output_of(sys.executable, str(EMULATION / "build.py"), flavour)
     chosen["ORBBEC_EMULATION_ORDER"] = order
     if flavour == "asan":
-        # First in the process, or its allocator comes too late. It needs libstdc++ and so brings it along.
-        chosen["LD_PRELOAD"] = output_of(os.environ.get("CXX", "g++"), "-print-file-name=libasan.so")
+        # First in the process, or its allocator comes too late; libstdc++ too, whose throw it looks for then.
+        compiler = os.environ.get("CXX", "g++")
+        names = ("libasan.so", "libstdc++.so")
+        libraries = [output_of(compiler, f"-print-file-name={name}") for name in names]
+        chosen["LD_PRELOAD"] = " ".join(libraries)
         chosen["ASAN_OPTIONS"] = ":".join(f"{name}={value}" for name, value in ASAN_OPTIONS.items())
         chosen["UBSAN_OPTIONS"] = "print_stacktrace=1"
     return chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,11 @@ def programs(tmp_path_factory):
     for flavour in ("asan", "races"):
         plan = build.Plan(tmp_path_factory.mktemp(flavour), flavour)
         runtime = plan.runtime()
-        for name in ("works", "breaks"):
-            source = HERE / "kernels" / f"{name}.cu"
-            built[name, flavour] = plan.link(name, [plan.compile(source), *runtime], "")
+        kernels = {name: plan.compile(HERE / "kernels" / f"{name}.cu") for name in ("works", "breaks")}
+        for name, compiled in kernels.items():
+            built[name, flavour] = plan.link(name, [compiled, *runtime], "")
+        if flavour == "races":
+            built["library", flavour] = plan.link("breaks.so", [kernels["breaks"], *runtime], "-shared")
         plan.build()
     return built
 
@@ -98,6 +101,22 @@ def test_races_are_named_with_their_lines_in_every_order(programs, kernel, repor
     if report in done.stderr:
         for fault in faults:
             assert line_of(fault) in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kernel", "report"),
+    [
+        ("reverse_static_without_barrier", "that no thread of the block has written"),
+        ("write_after_read", "race in shared memory"),
+    ],
+)
+def test_races_are_named_in_a_library_that_python_loads(programs, kernel, report):
+    library = programs["library", "races"]
+    call = f"import ctypes; ctypes.CDLL('{library}').main(2, (ctypes.c_char_p * 2)(b'', b'{kernel}'))"
+    done = run(Path(sys.executable), "-c", call)
+    assert done.returncode != 0
+    assert report in done.stderr
+    assert "breaks.cu:" in done.stderr
 
 
 def test_a_missing_barrier_changes_results_without_the_detector(programs):

@@ -52,6 +52,12 @@ def test_images_in_tuples_lists_and_dicts_become_image_batches():
     assert_is_tensor(batch.label, [3, 4], torch.int64)
 
 
+def test_samples_that_are_lists_are_taken_apart_wherever_their_images_are():
+    targets, labels = collate([[{"image": SMALL}, 3], [{"image": LARGE}, 4]])
+    assert_is_small_and_large(targets["image"])
+    assert_is_tensor(labels, [3, 4], torch.int64)
+
+
 def test_nested_places_become_image_batches():
     mask = np.zeros((6, 7), np.uint8)
     samples = [

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import io
@@ -225,6 +226,17 @@ def test_two_runs_at_once_build_once(shelf: Shelf) -> None:
     assert (shelf.here / "fake/include/fake.h").read_text() == "// hello"
     assert sorted(p.name for p in shelf.here.iterdir()) == ["fake"]
     assert sorted(p.name for p in shelf.cache.iterdir()) == [package.key, package.key + ".lock"]
+
+
+def test_a_run_waits_for_a_child_that_outlived_another(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with vendor.locked(path, "first"):
+        child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False)
+    with path.open() as file:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        child.communicate(b"go\n")
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.parametrize("jobs", ["0", "many", "-1"])

@@ -25,9 +25,9 @@
 #define __shared__ static
 #endif
 
-#include "emulation/vector_types.h"
-#include "emulation/block.h"
 #include "emulation/atomics.h"
+#include "emulation/block.h"
 #include "emulation/intrinsics.h"
 #include "emulation/runtime.h"
+#include "emulation/vector_types.h"
 #include "emulation/warp.h"

@@ -135,8 +135,8 @@ int main(int, char** arguments) {
     status = launch(overflow_static_shared<float>, 1, 32, 0, nullptr, floats.data());
   }
   if (is("load_misaligned")) {
-    status = launch(load_misaligned, 1, 1, 0, nullptr, reinterpret_cast<char*>(in.data()),
-                    out.data());
+    status =
+        launch(load_misaligned, 1, 1, 0, nullptr, reinterpret_cast<char*>(in.data()), out.data());
   }
   if (is("cast_too_large")) status = launch(cast_too_large, 1, 1, 0, nullptr, 3e9f, out.data());
   const struct {

@@ -48,25 +48,27 @@ struct Same {
 }  // namespace orbbec::emulation
 
 // The second argument converts to the type of the first, as with CUDA's overloads.
-#define ORBBEC_EMULATION_ATOMIC(name, expression)                                             \
-  template <class T>                                                                          \
-  __attribute__((always_inline)) inline T name(T* address, typename orbbec::emulation::Same<T>::type value) {                       \
-    return orbbec::emulation::exchange(address, [value](T old) -> T { return expression; });  \
+#define ORBBEC_EMULATION_ATOMIC(name, expression)                                                 \
+  template <class T>                                                                              \
+  __attribute__((always_inline)) inline T name(T* address,                                        \
+                                               typename orbbec::emulation::Same<T>::type value) { \
+    return orbbec::emulation::exchange(address, [value](T old) -> T { return expression; });      \
   }
 
 ORBBEC_EMULATION_ATOMIC(atomicAdd, orbbec::emulation::wrapping_add(old, value))
 ORBBEC_EMULATION_ATOMIC(atomicSub, orbbec::emulation::wrapping_subtract(old, value))
 ORBBEC_EMULATION_ATOMIC(atomicMin, old < value ? old : value)
 ORBBEC_EMULATION_ATOMIC(atomicMax, old > value ? old : value)
-ORBBEC_EMULATION_ATOMIC(atomicAnd, old & value)
+ORBBEC_EMULATION_ATOMIC(atomicAnd, old& value)
 ORBBEC_EMULATION_ATOMIC(atomicOr, old | value)
 ORBBEC_EMULATION_ATOMIC(atomicXor, old ^ value)
 ORBBEC_EMULATION_ATOMIC(atomicExch, value)
 #undef ORBBEC_EMULATION_ATOMIC
 
 template <class T>
-__attribute__((always_inline)) inline T atomicCAS(T* address, typename orbbec::emulation::Same<T>::type expected,
-            typename orbbec::emulation::Same<T>::type value) {
+__attribute__((always_inline)) inline T atomicCAS(
+    T* address, typename orbbec::emulation::Same<T>::type expected,
+    typename orbbec::emulation::Same<T>::type value) {
   return orbbec::emulation::exchange(address,
                                      [=](T old) -> T { return old == expected ? value : old; });
 }

@@ -39,7 +39,8 @@ struct Kernel {
   void* arguments;
 };
 
-// Blocks until every thread of the block is here; says how many there are and came with `predicate`.
+// Blocks until every thread of the block is here; says how many there are and came with
+// `predicate`.
 Counts meet_block(bool predicate, Place place);
 
 // Blocks until the lanes of `mask` are here.
@@ -58,4 +59,3 @@ void run_grid(Kernel kernel, dim3 grid, dim3 block, size_t shared_bytes);
 [[noreturn]] __attribute__((format(printf, 1, 2))) void fail(const char* format, ...);
 
 }  // namespace orbbec::emulation
-

@@ -50,18 +50,18 @@ To same_bits(From value) {
 
 }  // namespace orbbec::emulation
 
-#define ORBBEC_EMULATION_TO_INT(from, real, to, integer)                                      \
-  inline integer __##from##2##to##_rn(real a) {                                               \
-    return orbbec::emulation::saturate<integer>(std::nearbyint(a));                           \
-  }                                                                                           \
-  inline integer __##from##2##to##_rd(real a) {                                               \
-    return orbbec::emulation::saturate<integer>(std::floor(a));                               \
-  }                                                                                           \
-  inline integer __##from##2##to##_ru(real a) {                                               \
-    return orbbec::emulation::saturate<integer>(std::ceil(a));                                \
-  }                                                                                           \
-  inline integer __##from##2##to##_rz(real a) {                                               \
-    return orbbec::emulation::saturate<integer>(std::trunc(a));                               \
+#define ORBBEC_EMULATION_TO_INT(from, real, to, integer)            \
+  inline integer __##from##2##to##_rn(real a) {                     \
+    return orbbec::emulation::saturate<integer>(std::nearbyint(a)); \
+  }                                                                 \
+  inline integer __##from##2##to##_rd(real a) {                     \
+    return orbbec::emulation::saturate<integer>(std::floor(a));     \
+  }                                                                 \
+  inline integer __##from##2##to##_ru(real a) {                     \
+    return orbbec::emulation::saturate<integer>(std::ceil(a));      \
+  }                                                                 \
+  inline integer __##from##2##to##_rz(real a) {                     \
+    return orbbec::emulation::saturate<integer>(std::trunc(a));     \
   }
 
 ORBBEC_EMULATION_TO_INT(float, float, int, int)
@@ -101,9 +101,7 @@ inline unsigned __brev(unsigned a) {
   for (int bit = 0; bit < 32; ++bit) reversed |= (a >> bit & 1u) << (31 - bit);
   return reversed;
 }
-inline int __mulhi(int a, int b) {
-  return static_cast<int>(static_cast<long long>(a) * b >> 32);
-}
+inline int __mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
@@ -142,8 +140,8 @@ void __stcg(T* address, T value) {
   *address = value;
 }
 
-#define ORBBEC_EMULATION_MIN_MAX(type)                          \
-  inline type min(type a, type b) { return b < a ? b : a; }     \
+#define ORBBEC_EMULATION_MIN_MAX(type)                      \
+  inline type min(type a, type b) { return b < a ? b : a; } \
   inline type max(type a, type b) { return a < b ? b : a; }
 
 ORBBEC_EMULATION_MIN_MAX(int)

@@ -2,22 +2,14 @@
 #pragma once
 
 // One family: T1..T4 and their make_ functions, aligned as CUDA aligns them.
-#define ORBBEC_EMULATION_VECTORS(name, type, align2, align4)                                \
-  struct name##1 {                                                                          \
-    type x;                                                                                 \
-  };                                                                                        \
-  struct alignas(align2) name##2 {                                                          \
-    type x, y;                                                                              \
-  };                                                                                        \
-  struct name##3 {                                                                          \
-    type x, y, z;                                                                           \
-  };                                                                                        \
-  struct alignas(align4) name##4 {                                                          \
-    type x, y, z, w;                                                                        \
-  };                                                                                        \
-  constexpr name##1 make_##name##1(type x) { return {x}; }                                  \
-  constexpr name##2 make_##name##2(type x, type y) { return {x, y}; }                       \
-  constexpr name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }            \
+#define ORBBEC_EMULATION_VECTORS(name, type, align2, align4)                     \
+  struct name##1 { type x; };                                                    \
+  struct alignas(align2) name##2 { type x, y; };                                 \
+  struct name##3 { type x, y, z; };                                              \
+  struct alignas(align4) name##4 { type x, y, z, w; };                           \
+  constexpr name##1 make_##name##1(type x) { return {x}; }                       \
+  constexpr name##2 make_##name##2(type x, type y) { return {x, y}; }            \
+  constexpr name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; } \
   constexpr name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 
 ORBBEC_EMULATION_VECTORS(char, signed char, 2, 4)

@@ -6,8 +6,7 @@
 
 #include "emulation/block.h"
 
-#define ORBBEC_EMULATION_PLACE \
-  const char *file = __builtin_FILE(), int line = __builtin_LINE()
+#define ORBBEC_EMULATION_PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 inline void __syncthreads(ORBBEC_EMULATION_PLACE) {
   orbbec::emulation::meet_block(false, {"__syncthreads", file, line});
@@ -22,8 +21,7 @@ inline int __syncthreads_or(int predicate, ORBBEC_EMULATION_PLACE) {
 }
 
 inline int __syncthreads_and(int predicate, ORBBEC_EMULATION_PLACE) {
-  const auto counts =
-      orbbec::emulation::meet_block(predicate, {"__syncthreads_and", file, line});
+  const auto counts = orbbec::emulation::meet_block(predicate, {"__syncthreads_and", file, line});
   return counts.trues == counts.threads;
 }
 
@@ -84,8 +82,7 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, ORBBEC_
 }
 
 template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
-                   ORBBEC_EMULATION_PLACE) {
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, ORBBEC_EMULATION_PLACE) {
   const int lane = orbbec::emulation::lane_index();
   const int source = lane + static_cast<int>(delta);
   return orbbec::emulation::shuffle(mask, value, source > (lane | (width - 1)) ? lane : source,

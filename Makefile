@@ -1,0 +1,88 @@
+# `make` lists what there is to do. Settings, as in `make test PYTHON=python3.12`:
+#   PYTHON                 the interpreter, 3.10 or newer (python3)
+#   TORCH                  what pip installs where that interpreter has no torch >= 2.10 (torch==2.13.0)
+#   MAX_JOBS               compilers at a time (one a core)
+#   TORCH_CUDA_ARCH_LIST   what CUDA is compiled for (the GPUs present; without any, 9.0 alone, to save time)
+
+export PYTHON ?= python3
+export TORCH ?= torch==2.13.0
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+py := .venv/bin/python
+
+# Names what the recipe does, and says how long it took.
+phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
+cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
+
+.PHONY: help venv build demo test checks oracle opencv lint format cuda emulated gpu-dry-run pytest bench parity wheel clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/demo build ## See it work: train on real photographs, beside cv2 (needs no OpenCV source)
+	$(call phase,demo) $(py) scripts/train_demo.py
+
+# OpenCV takes minutes to build the first time, so it is built beside everything that does not need it.
+test: .venv/tests ## Build and check everything: what CI runs
+	@$(MAKE) -j2 opencv checks
+	@$(MAKE) -j1 build pytest
+
+checks:
+	@$(MAKE) -j1 lint build cuda gpu-dry-run emulated
+
+venv: .venv/ready ## Make .venv: torch and what the build needs
+
+.venv/ready: requirements/build.txt requirements/runtime.txt tools/make_venv.sh
+	$(call phase,venv) tools/make_venv.sh; touch $@
+
+.venv/demo: .venv/ready requirements/demo.txt
+	$(call phase,install requirements/demo.txt) $(py) -m pip install --quiet -r requirements/demo.txt; touch $@
+
+.venv/tests: .venv/demo requirements/tests.txt
+	$(call phase,install requirements/tests.txt) $(py) -m pip install --quiet --ignore-installed -r requirements/tests.txt; touch $@
+
+build: .venv/ready ## Build what is out of date, in place
+	$(call phase,build) tools/build_in_place.sh
+
+opencv: .venv/ready ## Fetch and build the OpenCV that orbbec.opencv links, once a machine
+	$(call phase,opencv) $(py) 3rdparty/vendor.py
+
+lint: .venv/tests ## Check format, names, types and layers
+	$(call phase,lint) $(py) -m ruff check .; \
+	$(py) -m ruff format --check .; \
+	$(cpp_files) | xargs .venv/bin/clang-format --dry-run -Werror; \
+	$(py) -m mypy; \
+	$(py) tools/check_layers.py
+
+format: .venv/tests ## Format Python and C++
+	$(py) -m ruff check --fix --quiet .
+	$(py) -m ruff format .
+	$(cpp_files) | xargs .venv/bin/clang-format -i
+
+cuda: .venv/ready ## Compile every kernel for every architecture; a spill or a warning fails
+	$(call phase,cuda) $(py) tools/check_cuda.py
+
+emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under AddressSanitizer and UBSan
+	$(call phase,emulated) $(py) tests/emulation/run.py -q
+
+gpu-dry-run: .venv/tests
+	$(call phase,gpu-dry-run) tools/gpu_check.sh --dry-run
+
+pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GPU
+	$(call phase,pytest) $(py) -m pytest -q
+
+bench: .venv/demo build ## Time the operators beside their rivals
+	$(call phase,bench) $(py) tools/bench.py
+
+parity: .venv/tests build ## Compare with OpenCV at full length and write docs/parity.md
+	$(call phase,parity) $(py) scripts/check_parity.py --full
+
+wheel: .venv/ready ## Build dist/*.whl for every architecture
+	$(call phase,wheel) $(py) -m build --wheel --no-isolation
+
+clean: ## Remove what was built; .venv stays
+	rm -rf build dist outputs *.egg-info orbbec/*.so orbbec/*/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

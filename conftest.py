@@ -1,0 +1,76 @@
+"""Which devices the tests run on.
+
+`device` is each of them in turn; `accelerator` is each but the CPU, for tests that compare with the CPU.
+
+    pytest                                  the CPU, and CUDA where there is one
+    pytest --device cuda                    CUDA alone
+    ORBBEC_REQUIRE_CUDA=1 pytest            no CUDA is a failure
+    python tests/emulation/run.py           the CUDA kernels executed on the CPU, under the sanitizers
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from orbbec.testing import Device
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--device",
+        action="append",
+        choices=("cpu", "emulated", "cuda"),
+        help="run on this device (may be repeated); default: cpu, and cuda where there is one",
+    )
+
+
+def chosen_devices(config: pytest.Config) -> list[str]:
+    chosen = config.getoption("device") or (["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"])
+    required = os.environ.get("ORBBEC_REQUIRE_CUDA") == "1"
+    return [*chosen, "cuda"] if required and "cuda" not in chosen else chosen
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    devices = chosen_devices(config)
+    if "cuda" in devices and not torch.cuda.is_available():
+        raise pytest.UsageError("CUDA is asked for by --device or ORBBEC_REQUIRE_CUDA=1, and there is none")
+    if "emulated" in devices and not hasattr(torch.ops.orbbec, "set_emulation"):
+        raise pytest.UsageError("this binary emulates nothing: start with `python tests/emulation/run.py`")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    devices = chosen_devices(metafunc.config)
+    if "device" in metafunc.fixturenames:
+        metafunc.parametrize("device", devices, indirect=True)
+    if "accelerator" in metafunc.fixturenames:
+        others = [name for name in devices if name != "cpu"]
+        metafunc.parametrize("accelerator", others or ["none"], indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs an accelerator where there is none; pytest counts it as deselected."""
+    without = [item for item in items if _accelerator_of(item) == "none"]
+    if without:
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if _accelerator_of(item) != "none"]
+
+
+def _accelerator_of(item: pytest.Item) -> object:
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("accelerator") if callspec else None
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """The device of the test; while it runs, the emulated device takes CPU tensors."""
+    chosen = Device(request.param)
+    with chosen.active():
+        yield chosen
+
+
+@pytest.fixture
+def accelerator(request: pytest.FixtureRequest) -> Device:
+    """The device to compare with the CPU: `accelerator.active()` is for the test to enter."""
+    return Device(request.param)

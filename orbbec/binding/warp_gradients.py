@@ -1,0 +1,100 @@
+"""Gradients of warp_affine, warp_perspective and remap, for images and for maps."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from orbbec.matrices import matrix_to_source
+
+
+class Context(NamedTuple):
+    """What a warp keeps for its gradient."""
+
+    images: Tensor
+    map_tensor: Tensor
+    options: tuple[Any, ...]  # interpolation, border, fill, ..., arithmetic, as in the schema
+
+
+def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradients of a warp for its images, and in float64 for its map from output to source.
+
+    Sums are exact multiples of a power of two, chosen so that the greatest possible sum fits 62 bits; so they are the
+    same on every device and in every run. An image whose gradient is not finite gets NaN throughout.
+    """
+    images = context.images
+    if context.options[0] not in ("nearest", "linear", "area"):
+        raise NotImplementedError(f"{op}: no gradient for interpolation '{context.options[0]}', only nearest and linear")
+    working = torch.float64 if images.dtype == torch.float64 else torch.float32
+    gradient = gradient.to(working)
+    largest = gradient.abs().amax(dim=(1, 2, 3)).double() if gradient.numel() else images.new_zeros(0).double()
+    finite = torch.isfinite(largest)
+    reach = torch.where(finite, largest, torch.zeros_like(largest)) * (gradient.shape[2] * gradient.shape[3])
+    exponent = 62 - torch.frexp(reach).exponent
+    per_unit = torch.ldexp(torch.ones_like(reach), exponent.clamp(-960, 960))
+    sums, map_gradient = getattr(torch.ops.orbbec, f"{op}_backward")(
+        gradient, images.to(working), context.map_tensor, per_unit, *context.options
+    )
+    values = sums.double() / per_unit[:, None, None, None]
+    values = torch.where(finite[:, None, None, None], values, torch.full_like(values, torch.nan))
+    return values.to(images.dtype), map_gradient
+
+
+def matrix_gradient(matrix: Tensor, to_source_gradient: Tensor, inverse: bool) -> Tensor:
+    """The gradient for `matrix` from that for its map from output to source, `[N, rows, 3]` in float64."""
+    rows = matrix.shape[-2]
+    result = to_source_gradient
+    if not inverse:
+        inverted = _homogeneous(matrix_to_source(matrix.detach().to(to_source_gradient.device)))
+        transposed = inverted.mT
+        result = -(transposed @ _homogeneous(to_source_gradient, corner=0.0) @ transposed)[..., :rows, :]
+    if matrix.dim() == 2:
+        result = result.sum(dim=0)
+    return result.to(device=matrix.device, dtype=matrix.dtype)
+
+
+def _homogeneous(matrix: Tensor, corner: float = 1.0) -> Tensor:
+    if matrix.shape[-2] == 3:
+        return matrix
+    last = matrix.new_tensor([0.0, 0.0, corner]).expand(*matrix.shape[:-2], 1, 3)
+    return torch.cat((matrix, last), dim=-2)
+
+
+def register_matrix_gradient(op: str) -> None:
+    """Register the gradient of a warp by matrices."""
+
+    def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        images, layout, _, matrix, _, interpolation, border, fill, inverse, arithmetic = inputs
+        ctx.save_for_backward(images, matrix)
+        ctx.options = (interpolation, border, fill, inverse, arithmetic)
+
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        images, matrix = ctx.saved_tensors
+        of_images, of_map = backward_of(op, Context(images, matrix, ctx.options), gradient)
+        of_matrix = matrix_gradient(matrix, of_map, ctx.options[3]) if ctx.needs_input_grad[3] else None
+        return of_images, None, None, of_matrix, None, None, None, None, None, None
+
+    torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
+
+
+def register_position_gradient(op: str) -> None:
+    """Register the gradient of a warp by a table of positions."""
+
+    def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        images, layout, _, positions, _, interpolation, border, fill, arithmetic = inputs
+        ctx.save_for_backward(images, positions)
+        ctx.options = (interpolation, border, fill, arithmetic)
+
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        images, positions = ctx.saved_tensors
+        of_images, of_map = backward_of(op, Context(images, positions, ctx.options), gradient)
+        of_positions = of_map.sum(dim=0) if positions.dim() == 3 else of_map
+        of_positions = of_positions.to(device=positions.device, dtype=positions.dtype)
+        return of_images, None, None, of_positions, None, None, None, None, None
+
+    torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
+
+
+def fake_gradients(gradient: Tensor, images: Tensor, map_shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Gradients without memory."""
+    return images.new_empty(images.shape, dtype=torch.int64), images.new_empty(map_shape, dtype=torch.float64)

@@ -1,0 +1,103 @@
+"""One sentence for each thing that is off."""
+
+from __future__ import annotations
+
+import re
+
+from .facts import Facts, Gpu
+
+OLDEST_TORCH = (2, 10)
+BUILD = "`pip install -e . --no-build-isolation` in the source tree"
+
+
+def advise(facts: Facts) -> list[str]:
+    """What to do, the most urgent first; empty where all is well."""
+    found = [
+        check(facts) for check in (torch_advice, binary_advice, library_advice, cuda_advice, opencv_advice)
+    ]
+    found += [gpu_advice(facts, gpu) for gpu in facts.gpus]
+    found.append(cv2_advice(facts))
+    return [sentence for sentence in found if sentence]
+
+
+def torch_advice(facts: Facts) -> str:
+    if not facts.torch:
+        return f"torch is not importable ({facts.torch_failure}): install torch 2.10 or newer."
+    if version_numbers(facts.torch) < OLDEST_TORCH:
+        return f"torch {facts.torch} is too old for the binary: install torch 2.10 or newer."
+    return ""
+
+
+def binary_advice(facts: Facts) -> str:
+    if facts.binary_failure and facts.torch:
+        return f"orbbec is not importable ({facts.binary_failure}): build it with {BUILD}."
+    return ""
+
+
+def library_advice(facts: Facts) -> str:
+    if facts.library_variable:
+        return f"ORBBEC_LIBRARY names {facts.library_variable}: unset it to use the package's own binary."
+    return ""
+
+
+def cuda_advice(facts: Facts) -> str:
+    """The first of the things that keep everything off the GPU."""
+    if not facts.gpus:
+        return "There is no GPU here, or no driver for it: everything runs on the CPU, with the same results."
+    if facts.torch and not facts.torch_cuda:
+        return (
+            f"torch {facts.torch} has no CUDA: install a CUDA build of torch to use the {facts.gpus[0].name}."
+        )
+    if facts.torch and not any(gpu.seen_by_torch for gpu in facts.gpus):
+        return (
+            f"torch sees no GPU although the driver ({facts.driver}) does: see that CUDA_VISIBLE_DEVICES is "
+            f"not empty, and that the driver is new enough for CUDA {facts.torch_cuda}."
+        )
+    if facts.orbbec and not facts.binary_cuda:
+        where = "" if facts.nvcc else ", after installing the CUDA toolkit (there is no nvcc here)"
+        return f"The binary was built without CUDA: build it again with {BUILD}{where}."
+    return ""
+
+
+def gpu_advice(facts: Facts, gpu: Gpu) -> str:
+    if not (gpu.self_test and facts.binary_cuda):
+        return ""
+    build = f"build with TORCH_CUDA_ARCH_LIST={gpu.capability}"
+    if is_native(gpu.capability, facts.architectures):
+        failed = f"CUDA does not work on the {gpu.name} ({gpu.self_test})"
+        advice = f"{failed}: see that the driver serves CUDA {facts.binary_cuda}."
+        return "" if gpu.self_test == "passed" else advice
+    held = ", ".join(facts.architectures)
+    if gpu.self_test == "passed":
+        return f"The binary ({held}) is compiled at first use for the {gpu.name}: {build} to save that wait."
+    return f"The binary ({held}) holds nothing for the {gpu.name} ({gpu.self_test}): {build}."
+
+
+def is_native(capability: str, architectures: tuple[str, ...]) -> bool:
+    """Whether code for one of the architectures runs as it is: the same major version, no newer minor one."""
+    major, minor = version_numbers(capability)
+    return any(version_numbers(one)[0] == major and version_numbers(one)[1] <= minor for one in architectures)
+
+
+def opencv_advice(facts: Facts) -> str:
+    if facts.orbbec and facts.opencv_failure:
+        return (
+            f"orbbec.opencv (nothing else needs it) is not built: `python 3rdparty/vendor.py`, then {BUILD}."
+        )
+    return ""
+
+
+def cv2_advice(facts: Facts) -> str:
+    wanted = {4: "cv2_4", 5: "cv2_5"}.get(version_numbers(facts.cv2)[0] if facts.cv2 else 0)
+    if not (facts.arithmetic and wanted) or facts.arithmetic == wanted:
+        return ""
+    return (
+        f"cv2 is {facts.cv2}, but orbbec computes as {facts.arithmetic}, which differs by up to 7 levels: "
+        f'call orbbec.set_default_arithmetic("{wanted}") to match it.'
+    )
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """(2, 13) of "2.13.0+cpu"; (0, 0) where there are no numbers."""
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else (0, 0)

@@ -1,0 +1,51 @@
+"""Facts and advice as text."""
+
+from __future__ import annotations
+
+from .facts import Facts
+
+
+def report(facts: Facts, advice: list[str]) -> str:
+    """A line a fact, then a line an advice."""
+    rows = [
+        ("orbbec", facts.orbbec or f"not importable: {facts.binary_failure}"),
+        ("binary", facts.binary),
+        (
+            "  built with",
+            joined(facts.compiler, facts.binary_cuda and f"CUDA {facts.binary_cuda}") or "unknown",
+        ),
+        ("  architectures", ", ".join(facts.architectures) or "CPU only"),
+        ("orbbec.opencv", (facts.opencv and f"OpenCV {facts.opencv}") or "not built"),
+        (
+            "torch",
+            joined(
+                facts.torch, facts.torch and (f"CUDA {facts.torch_cuda}" if facts.torch_cuda else "no CUDA")
+            ),
+        ),
+        ("NumPy", facts.numpy),
+        ("cv2", joined(facts.cv2, facts.arithmetic and f"orbbec computes as {facts.arithmetic}")),
+        ("Python", facts.python),
+        ("system", facts.system),
+        ("CPU", joined(facts.cpu, f"{facts.cores} cores")),
+        ("  SIMD", " ".join(facts.cpu_flags)),
+        *gpu_rows(facts),
+        ("driver", facts.driver),
+        ("nvcc", facts.nvcc),
+    ]
+    lines = [f"{name:<16} {value or 'none'}" for name, value in rows]
+    lines += ["", *(f"- {sentence}" for sentence in advice or ["All is well."])]
+    return "\n".join(lines)
+
+
+def gpu_rows(facts: Facts) -> list[tuple[str, str]]:
+    rows = []
+    for gpu in facts.gpus:
+        tested = f"self-test {gpu.self_test}" if gpu.self_test else "not tested"
+        rows.append(
+            ("GPU", joined(gpu.name, f"{gpu.memory_gib:g} GiB", f"capability {gpu.capability}", tested))
+        )
+    return rows or [("GPU", "")]
+
+
+def joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,113 @@
+"""What a `bench.py` lists for `tools/bench.py`: cases, and in each the contenders that do the same work."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from orbbec.binding.arguments import Array
+
+try:
+    import cv2 as cv2
+except ImportError:  # the machine that lends a GPU may have torch and NumPy alone
+    cv2 = None  # type: ignore[assignment]
+
+# Taps of an interpolation about the floor of a position, in pixels.
+TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way of doing the work of a case.
+
+    Args:
+        name: who, and from what to what.
+        run: does the work once; gives a tensor `[N, C, H, W]`, an array `[N, H, W, C]` or a list of arrays.
+        exact: whether its result must equal the case's expected one; else its PSNR is measured.
+    """
+
+    name: str
+    run: Callable[[], Any]
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Work:
+    """A case made ready on a device.
+
+    Args:
+        contenders: the first is the reference that the others are divided by.
+        expected: what they are to give, `[N, H, W, C]`.
+        images: processed by one run.
+        moved_bytes: of the pixels that a run reads at least, each once, and of those that it writes.
+    """
+
+    contenders: Sequence[Contender]
+    expected: Array
+    images: int
+    moved_bytes: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A benchmark: `prepare(device)` makes its `Work`, from a seed."""
+
+    name: str
+    prepare: Callable[[str], Work]
+
+
+def as_nhwc(result: Any) -> Array:
+    """The result of a contender as one array `[N, H, W, C]`.
+
+    Example:
+        >>> as_nhwc(Tensor(2, 3, 4, 5)).shape
+        (2, 4, 5, 3)
+    """
+    if isinstance(result, Tensor):
+        return result.permute(0, 2, 3, 1).cpu().numpy()
+    return np.stack(result) if isinstance(result, list) else np.asarray(result)
+
+
+def psnr(actual: Array, expected: Array) -> float:
+    """Peak signal-to-noise ratio in dB; the peak is 255 for uint8, else the largest expected value.
+
+    Example:
+        >>> round(psnr(np.array([254], np.uint8), np.array([255], np.uint8)), 1)
+        48.1
+    """
+    error = np.mean((actual.astype(np.float64) - expected.astype(np.float64)) ** 2)
+    peak = 255.0 if expected.dtype == np.uint8 else float(np.abs(expected).max())
+    return float("inf") if error == 0 else float(10 * np.log10(peak**2 / error))
+
+
+def touched_pixels(x: Array, y: Array, source: tuple[int, int], interpolation: str) -> int:
+    """How many pixels of a source of `(height, width)` are read at `x`, `y`, each counted once.
+
+    Example:
+        >>> touched_pixels(np.array([0.5]), np.array([0.5]), (4, 4), "linear")
+        4
+    """
+    read = np.zeros(source, bool)
+    round_half = 0.5 if interpolation == "nearest" else 0.0
+    column, row = np.floor(x + round_half).astype(np.int64), np.floor(y + round_half).astype(np.int64)
+    for dy in TAPS[interpolation]:
+        for dx in TAPS[interpolation]:
+            tap_y, tap_x = row + dy, column + dx
+            inside = (tap_y >= 0) & (tap_y < source[0]) & (tap_x >= 0) & (tap_x < source[1])
+            read[tap_y[inside], tap_x[inside]] = True
+    return int(read.sum())
+
+
+def source_positions(matrix: Array, size: tuple[int, int]) -> tuple[Array, Array]:
+    """Where the pixels of an output of `(height, width)` read, by a map to the source, `[2, 3]` or `[3, 3]`.
+
+    Example:
+        >>> x, y = source_positions(np.array([[1.0, 0, 5], [0, 1, 7]]), (2, 3))
+        >>> float(x[1, 2]), float(y[1, 2])
+        (7.0, 8.0)
+    """
+    y, x = np.mgrid[: size[0], : size[1]].astype(np.float64)
+    rows = [row[0] * x + row[1] * y + row[2] for row in matrix]
+    return (rows[0] / rows[2], rows[1] / rows[2]) if len(rows) == 3 else (rows[0], rows[1])

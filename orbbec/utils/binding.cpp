@@ -1,0 +1,60 @@
+// What the binary was built with, and whether its CUDA works: operators without tensors.
+#include <sstream>
+#include <string>
+
+#include "../binding/torch_api.h"
+
+namespace orbbec {
+
+// self_test.cu; absent from a build without CUDA, where their addresses are null.
+[[gnu::weak]] int compiled_cuda_version();
+[[gnu::weak]] std::string compiled_architectures();
+[[gnu::weak]] std::string run_cuda_self_test(int device);
+
+namespace {
+
+std::string compiler_version() {
+#if defined(__clang__)
+  return "clang " __clang_version__;
+#elif defined(__GNUC__)
+  std::ostringstream text;
+  text << "gcc " << __GNUC__ << '.' << __GNUC_MINOR__ << '.' << __GNUC_PATCHLEVEL__;
+  return text.str();
+#else
+  return "unknown";
+#endif
+}
+
+// 13000 is 13.0; empty without CUDA.
+std::string cuda_version() {
+  if (compiled_cuda_version == nullptr) return "";
+  const int version = compiled_cuda_version();
+  std::ostringstream text;
+  text << version / 1000 << '.' << version % 1000 / 10;
+  return text.str();
+}
+
+std::string cuda_architectures() { return compiled_architectures ? compiled_architectures() : ""; }
+
+// Empty if the answer was right, else what went wrong.
+std::string cuda_self_test(int64_t device) {
+  return run_cuda_self_test ? run_cuda_self_test(static_cast<int>(device))
+                            : "orbbec was built without CUDA";
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def("compiler_version() -> str");
+  m.def("compiled_cuda_version() -> str");
+  m.def("compiled_architectures() -> str");
+  m.def("cuda_self_test(int device) -> str");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CompositeExplicitAutograd, m) {
+  m.impl("compiler_version", TORCH_BOX(&orbbec::compiler_version));
+  m.impl("compiled_cuda_version", TORCH_BOX(&orbbec::cuda_version));
+  m.impl("compiled_architectures", TORCH_BOX(&orbbec::cuda_architectures));
+  m.impl("cuda_self_test", TORCH_BOX(&orbbec::cuda_self_test));
+}

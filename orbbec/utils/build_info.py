@@ -1,0 +1,34 @@
+"""The compilers that made the binary, as the binary itself tells."""
+
+import torch
+
+
+def get_compiler_version() -> str:
+    """The C++ compiler that the binary was built with.
+
+    Example:
+        >>> get_compiler_version().split()[0] in ("gcc", "clang")
+        True
+    """
+    return str(torch.ops.orbbec.compiler_version())
+
+
+def get_compiling_cuda_version() -> str:
+    """The CUDA toolkit that the binary was built with, such as "13.0"; "not available" for a CPU-only build.
+
+    Example:
+        >>> get_compiling_cuda_version() != ""
+        True
+    """
+    return str(torch.ops.orbbec.compiled_cuda_version()) or "not available"
+
+
+def get_compiled_architectures() -> list[str]:
+    """The compute capabilities that the CUDA kernels were compiled for, such as "9.0"; none without CUDA.
+
+    Example:
+        >>> all("." in architecture for architecture in get_compiled_architectures())
+        True
+    """
+    numbers = str(torch.ops.orbbec.compiled_architectures()).split(",")
+    return [f"{int(number) // 100}.{int(number) // 10 % 10}" for number in numbers if number]

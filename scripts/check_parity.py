@@ -1,0 +1,203 @@
+"""Compares orbbec's warps with the OpenCV that is installed, bit by bit, on random cases, and keeps the result.
+
+    python scripts/check_parity.py              25 cases a cell, nothing is written
+    python scripts/check_parity.py --full       2,000 cases a cell; writes docs/parity/opencv-VERSION.json, docs/parity.md
+    python scripts/check_parity.py --report     writes docs/parity.md anew from what docs/parity holds
+
+A cell is an operator, a dtype, an interpolation and a border. OpenCV 5 is compared with `arithmetic="cv2_5"`, OpenCV 4
+with `arithmetic="cv2_4"`. The exit status is 1 if a value differs in a cell that is promised to be identical.
+
+OPENCV_IPP has no say in warps, but for one: warpPerspective of float32 with nearest in OpenCV 4.13.0.
+"""
+
+import json
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import cv2
+import numpy as np
+import torch
+import typer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from parity_report import print_tables, write_report
+
+import orbbec
+from orbbec.testing import opencv, parity, photograph, similarity
+
+FULL = 2000
+FEW = 200  # cases of a cell where a difference is expected: enough to say how large it is
+CHUNK = 250  # cases of one task, so that processes end together
+DOCS = Path(__file__).parent.parent / "docs"
+
+Task = tuple[parity.Cell, int, int, str | None]  # the cell, cases, seed, orbbec's arithmetic if not OpenCV's
+
+
+def start_worker() -> None:
+    cv2.setNumThreads(1)
+    torch.set_num_threads(1)
+
+
+def run_task(task: Task) -> tuple[Task, parity.Tally]:
+    cell, cases, seed, arithmetic = task
+    return task, parity.compare(cell, opencv.arithmetic(), cases, seed, arithmetic)
+
+
+def tasks_of(
+    cells: Iterable[parity.Cell], cases: int, seed: int, arithmetic: str | None = None
+) -> list[Task]:
+    tasks = []
+    for cell in cells:
+        promised = arithmetic is None and parity.is_promised(cell, opencv.arithmetic())
+        number = cases if promised else min(cases, FEW)
+        tasks += [
+            (cell, min(CHUNK, number - first), seed + first, arithmetic) for first in range(0, number, CHUNK)
+        ]
+    return tasks
+
+
+def add(total: dict[str, Any], tally: parity.Tally) -> None:
+    for name, value in asdict(tally).items():
+        total[name] = max(total[name], value) if name == "largest_difference" else total[name] + value
+
+
+def run(tasks: list[Task], processes: int) -> list[dict[str, Any]]:
+    """One row for each cell and arithmetic, in the order of the tasks."""
+    rows: dict[Any, dict[str, Any]] = {}
+    for cell, _, _, arithmetic in tasks:
+        promised = arithmetic is None and parity.is_promised(cell, opencv.arithmetic())
+        rows[cell, arithmetic] = {
+            **asdict(cell),
+            "arithmetic": arithmetic or opencv.arithmetic(),
+            "promised": promised,
+            **asdict(parity.Tally()),
+        }
+    with ProcessPoolExecutor(processes, initializer=start_worker) as pool:
+        for (cell, _, _, arithmetic), tally in progress(pool.map(run_task, tasks), len(tasks)):
+            add(rows[cell, arithmetic], tally)
+    return list(rows.values())
+
+
+def progress(results: Iterable[Any], total: int) -> Iterable[Any]:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return results
+    return tqdm(results, total=total, unit="task", mininterval=1)  # type: ignore[no-any-return]
+
+
+def measure_channels() -> list[dict[str, Any]]:
+    """OpenCV's own 2 and 5 channels, which orbbec warps as it warps 1, 3 and 4."""
+    rows = []
+    for channels in (2, 5):
+        for interpolation in parity.INTERPOLATIONS:
+            if channels > 4 and interpolation in ("cubic", "lanczos4"):
+                continue  # OpenCV refuses these
+            different = values = largest = 0
+            for seed in range(20):
+                image = photograph(60, 70, channels, seed=seed)
+                matrix = similarity((60, 70), (50, 90), seed).numpy()
+                options = {"interpolation": interpolation}
+                expected = opencv.warp("warp_affine", image, matrix, (50, 90), **options)
+                actual = orbbec.warp_affine(
+                    image, matrix, (50, 90), arithmetic=opencv.arithmetic(), **options
+                )
+                apart = np.abs(actual.astype(int) - expected)
+                different, values = different + int((apart > 0).sum()), values + apart.size
+                largest = max(largest, int(apart.max()))
+            rows.append(
+                {
+                    "channels": channels,
+                    "interpolation": interpolation,
+                    "values": values,
+                    "different_values": different,
+                    "largest_difference": largest,
+                }
+            )
+    return rows
+
+
+def measure_without_avx2(seed: int) -> list[dict[str, Any]]:
+    """OpenCV's own code for processors without AVX2, which fuses no products and sums."""
+    cv2.setUseOptimized(False)
+    try:
+        cells = [parity.Cell("warp_affine", "uint8", name, "constant") for name in parity.INTERPOLATIONS]
+        tallies = [parity.compare(cell, opencv.arithmetic(), 200, seed) for cell in cells]
+    finally:
+        cv2.setUseOptimized(True)
+    return [{**asdict(cell), **asdict(tally)} for cell, tally in zip(cells, tallies, strict=True)]
+
+
+def hangs_on_one_pixel() -> bool:
+    """Whether cubic with reflect101 on a 1-pixel image takes OpenCV more than 10 seconds."""
+    call = "cv2.warpAffine(numpy.zeros((1, 1), 'u1'), numpy.eye(2, 3), (9, 9), flags=2, borderMode=4)"
+    try:
+        subprocess.run([sys.executable, "-c", f"import cv2, numpy; {call}"], timeout=10, check=True)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def processor() -> str:
+    """The processor's name, where Linux tells it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def main(
+    cases: Annotated[int, typer.Option(help="Cases of each cell.")] = 25,
+    full: Annotated[
+        bool, typer.Option("--full", help=f"{FULL} cases of each cell, and write the report.")
+    ] = False,
+    report: Annotated[bool, typer.Option("--report", help="Write the report from earlier results.")] = False,
+    op: Annotated[list[str] | None, typer.Option(help="Only this operator (may be repeated).")] = None,
+    seed: Annotated[int, typer.Option(help="Another seed, other cases.")] = 0,
+    processes: Annotated[int, typer.Option(help="Cases run in so many processes.")] = 2,
+) -> None:
+    """Compare orbbec's warps with the OpenCV that is installed, bit by bit."""
+    if report:
+        write_report(DOCS)
+        return
+    begin = time.monotonic()
+    number = FULL if full else cases
+    cells = [cell for cell in parity.cells() if op is None or cell.op in op]
+    doubles = [cell for cell in cells if cell.dtype == "float64" and opencv.arithmetic() == "cv2_5"]
+    tasks = tasks_of(cells, number, seed) + tasks_of(doubles, number, seed, "cv2_4")
+    rows = run(tasks, processes)
+    result = {
+        "opencv": opencv.opencv_version(),
+        "arithmetic": opencv.arithmetic(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "orbbec": orbbec.__version__,
+        "processor": processor(),
+        "cases_per_cell": number,
+        "seed": seed,
+        "cells": rows,
+        "channels": measure_channels(),
+        "without_avx2": measure_without_avx2(seed),
+        "hangs_on_one_pixel": hangs_on_one_pixel(),
+        "seconds": round(time.monotonic() - begin),
+    }
+    broken = print_tables(result)
+    if full and op is None:
+        (DOCS / "parity").mkdir(parents=True, exist_ok=True)
+        path = DOCS / "parity" / f"opencv-{result['opencv']}.json"
+        path.write_text(json.dumps(result, indent=1) + "\n")
+        write_report(DOCS)
+        print(f"wrote {path} and {DOCS / 'parity.md'}")
+    if broken:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,52 @@
+"""Real photographs for the scripts: those that lie in the wheels of scikit-image and scikit-learn."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+Image = npt.NDArray[np.uint8]
+
+FILES = {
+    "astronaut": ("skimage", "data/astronaut.png"),
+    "cat": ("skimage", "data/chelsea.png"),
+    "coffee": ("skimage", "data/coffee.png"),
+    "flower": ("sklearn", "datasets/images/flower.jpg"),
+    "galaxies": ("skimage", "data/hubble_deep_field.jpg"),
+    "motorcycle": ("skimage", "data/motorcycle_left.png"),
+    "palace": ("sklearn", "datasets/images/china.jpg"),
+    "retina": ("skimage", "data/retina.jpg"),
+    "rocket": ("skimage", "data/rocket.jpg"),
+    "tissue": ("skimage", "data/ihc.png"),
+}
+LARGEST_SIDE = 512  # pixels
+DISTRIBUTIONS = {"skimage": "scikit-image", "sklearn": "scikit-learn"}
+
+
+def load_photograph(name: str) -> Image:
+    """Read a photograph of `FILES` as RGB `[H, W, 3]`, shrunk to `LARGEST_SIDE` where it is larger.
+
+    Raises:
+        FileNotFoundError: the package that carries it is not installed.
+    """
+    package, file = FILES[name]
+    # Found, not imported: importing scikit-learn takes seconds.
+    spec = find_spec(package)
+    folders = spec.submodule_search_locations if spec else None
+    path = Path(folders[0], file) if folders else None
+    image = cv2.imread(str(path)) if path and path.exists() else None
+    if image is None:
+        raise FileNotFoundError(
+            f"no photograph '{name}': pip install -r requirements/demo.txt ({DISTRIBUTIONS[package]})"
+        )
+    scale = LARGEST_SIDE / max(image.shape)
+    if scale < 1:
+        image = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    return np.ascontiguousarray(image[:, :, ::-1])
+
+
+def load_photographs() -> dict[str, Image]:
+    """All photographs of `FILES` by name, as RGB `[H, W, 3]` of unlike sizes."""
+    return {name: load_photograph(name) for name in FILES}

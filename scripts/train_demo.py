@@ -1,0 +1,284 @@
+"""Train a small network on real photographs, with augmentation by orbbec inside the loop.
+
+Tiles of unlike sizes are cut from photographs; the network learns which photograph a tile is from. Every
+batch is collated to an `ImageBatch` and warped on the device by one call, each image by a random matrix.
+Everything that the network sees is computed by cv2 as well, image by image, and compared byte for byte.
+
+Exits with 1 if a byte differs or the loss does not fall.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import cv2
+import numpy as np
+import torch
+import typer
+from augmentation import SIZE, random_matrices, warp_by_cv2, warp_by_orbbec
+from contact_sheet import Row, draw_contact_sheet
+from photographs import Image, load_photographs
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+import orbbec
+from orbbec.batch import collate
+
+TILES_PER_PHOTOGRAPH = 48
+TILE_SIDES = (96, 288)  # pixels: the smallest and the largest side of a tile
+ROUNDS, TIMED_BATCHES = 11, 4  # of the comparison of speed
+FALL = 0.6  # the last epoch's loss is to be below this share of the first's
+PICTURES = 6  # augmented pictures of a photograph in the contact sheet
+
+console = Console()
+
+
+class Tiles(Dataset[dict[str, Any]]):
+    """Tiles of unlike sizes and shapes, cut from photographs at random places."""
+
+    def __init__(self, photographs: list[Image]) -> None:
+        """Cut `TILES_PER_PHOTOGRAPH` tiles, uint8 `[H, W, 3]`, from each photograph."""
+        places = np.random.default_rng(0)
+        self.labels = [label for label in range(len(photographs)) for _ in range(TILES_PER_PHOTOGRAPH)]
+        self.images = [cut_tile(photographs[label], places) for label in self.labels]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {"images": self.images[index], "labels": self.labels[index], "sample_ids": index}
+
+
+def cut_tile(photograph: Image, places: np.random.Generator) -> Image:
+    height, width = np.minimum(places.integers(*TILE_SIDES, size=2, endpoint=True), photograph.shape[:2])
+    top = places.integers(photograph.shape[0] - height, endpoint=True)
+    left = places.integers(photograph.shape[1] - width, endpoint=True)
+    return np.ascontiguousarray(photograph[top : top + height, left : left + width])
+
+
+def small_network(classes: int) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for inputs, outputs in [(3, 16), (16, 32), (32, 64), (64, 64)]:
+        convolution = nn.Conv2d(inputs, outputs, kernel_size=3, stride=2, padding=1, bias=False)
+        layers += [convolution, nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, classes))
+
+
+@dataclass
+class History:
+    """The mean loss of each epoch, the last accuracy, and the comparison with cv2."""
+
+    losses: list[float] = field(default_factory=list)
+    accuracy: float = 0.0
+    images: int = 0
+    values: int = 0
+    largest_difference: int = 0
+
+    def compare(self, actual: torch.Tensor, expected: Image) -> None:
+        """Compare `[N, C, H, W]` with `[N, H, W, C]`."""
+        ours = actual.permute(0, 2, 3, 1).cpu().numpy()
+        assert ours.shape == expected.shape
+        self.images += len(ours)
+        self.values += ours.size
+        self.largest_difference = max(self.largest_difference, int(cv2.norm(ours, expected, cv2.NORM_INF)))
+
+
+@dataclass
+class Training:
+    """A network in training, and what it was given to see."""
+
+    network: nn.Module
+    device: str
+    history: History = field(default_factory=History)
+
+    def __post_init__(self) -> None:
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=3e-3)
+
+    def run(self, loader: DataLoader[dict[str, Any]], epochs: int) -> History:
+        with progress_bar() as bar:
+            for epoch in range(epochs):
+                task = bar.add_task(f"epoch {epoch + 1:2d}", total=len(loader), loss=float("nan"), accuracy=0)
+                losses, rights = [], []
+                for batch in loader:
+                    loss, right = self.step(batch, epoch)
+                    losses.append(loss)
+                    rights.append(right)
+                    loss, accuracy = statistics.mean(losses), statistics.mean(rights)
+                    bar.update(task, advance=1, loss=loss, accuracy=accuracy)
+                self.history.losses.append(loss)
+                self.history.accuracy = accuracy
+        return self.history
+
+    def step(self, batch: dict[str, Any], epoch: int) -> tuple[float, float]:
+        """Augment, learn, compare with cv2; the loss, and the share of images told rightly."""
+        images, labels = batch["images"], batch["labels"].to(self.device)
+        matrices = random_matrices(images.sizes, batch["sample_ids"].tolist(), epoch)
+        augmented = warp_by_orbbec(images, matrices, self.device)
+        scores = self.network(augmented.float() / 127.5 - 1)
+        loss = nn.functional.cross_entropy(scores, labels)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+        self.history.compare(augmented, warp_by_cv2([image.numpy() for image in images], matrices))
+        return loss.item(), (scores.argmax(1) == labels).float().mean().item()
+
+
+def progress_bar() -> Progress:
+    return Progress(
+        TextColumn("[bold]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}  accuracy {task.fields[accuracy]:4.0%}"),
+        TimeElapsedColumn(),
+        console=console,
+    )
+
+
+def work_to_time(batches: list[dict[str, Any]], device: str) -> dict[str, Callable[[], None]]:
+    """The augmentation of some batches, from tiles in memory to one array or tensor a batch."""
+    images = [batch["images"] for batch in batches]
+    arrays = [[image.numpy() for image in batch] for batch in images]
+    ids = [batch["sample_ids"].tolist() for batch in batches]
+    matrices = [random_matrices(batch.sizes, i, epoch=0) for batch, i in zip(images, ids, strict=True)]
+
+    def by_cv2() -> None:
+        for batch, maps in zip(arrays, matrices, strict=True):
+            warp_by_cv2(batch, maps)
+
+    def by_orbbec() -> None:
+        for batch, maps in zip(images, matrices, strict=True):
+            warp_by_orbbec(batch, maps, device)
+        wait_for(device)
+
+    def by_orbbec_with_collate() -> None:
+        for batch, maps in zip(arrays, matrices, strict=True):
+            warp_by_orbbec(collate(batch), maps, device)
+        wait_for(device)
+
+    return {
+        "cv2.warpAffine, image by image": by_cv2,
+        "orbbec.warp_affine, a batch a call": by_orbbec,
+        "the same, and its collate": by_orbbec_with_collate,
+    }
+
+
+def wait_for(device: str) -> None:
+    if device != "cpu":
+        torch.cuda.synchronize(device)
+
+
+def median_seconds(work: dict[str, Callable[[], None]], threads: int) -> list[float]:
+    """Of each: the median of `ROUNDS` rounds, in which the rivals take turns, after one to warm up."""
+    torch.set_num_threads(threads)
+    cv2.setNumThreads(threads)
+    rounds: list[list[float]] = []
+    for _ in range(1 + ROUNDS):
+        seconds = []
+        for function in work.values():
+            begin = time.perf_counter()
+            function()
+            seconds.append(time.perf_counter() - begin)
+        rounds.append(seconds)
+    return [statistics.median(times) for times in zip(*rounds[1:], strict=True)]
+
+
+def speed_table(work: dict[str, Callable[[], None]], images: int, device: str) -> Table:
+    """Images per second by each, and the ratio to the first, with one thread and with all of torch's."""
+    table = Table("", title=f"images per second, {device}, median of {ROUNDS} rounds", title_justify="left")
+    columns = [list(work)]
+    for threads in sorted({1, torch.get_num_threads()}):
+        table.add_column("1 thread" if threads == 1 else f"{threads} threads", justify="right")
+        table.add_column("ratio", justify="right")
+        seconds = median_seconds(work, threads)
+        columns.append([f"{images / each:,.0f}" for each in seconds])
+        columns.append([f"{seconds[0] / each:.2f}" for each in seconds])
+    for row in zip(*columns, strict=True):
+        table.add_row(*row)
+    return table
+
+
+def contact_sheet_rows(tiles: Tiles, names: list[str], epochs: int) -> list[Row]:
+    """For each photograph its largest tile, and what the network saw of it in the first epochs."""
+    rows = []
+    for label, name in enumerate(names):
+        own = range(label * TILES_PER_PHOTOGRAPH, (label + 1) * TILES_PER_PHOTOGRAPH)
+        sample_id = max(own, key=lambda index: tiles.images[index].size)
+        image = tiles.images[sample_id]
+        batch = orbbec.ImageBatch.from_images([image])
+        seen = [
+            warp_by_orbbec(batch, random_matrices(batch.sizes, [sample_id], epoch), "cpu")[0]
+            .permute(1, 2, 0)
+            .numpy()
+            for epoch in range(min(PICTURES, epochs))
+        ]
+        rows.append(Row(name, image, seen))
+    return rows
+
+
+def main(
+    epochs: Annotated[int, typer.Option(min=2)] = 10,
+    batch_size: Annotated[int, typer.Option(min=2)] = 32,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that load tiles; 0: none.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = "",
+    output: Annotated[Path, typer.Option(help="Folder for the contact sheet.")] = Path("outputs"),
+) -> None:
+    """Train a small network with orbbec's augmentation in the loop, compared with cv2 all the way."""
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    torch.manual_seed(0)
+    photographs = load_photographs()
+    tiles = Tiles(list(photographs.values()))
+    loader = DataLoader(
+        tiles,
+        batch_size=batch_size,
+        shuffle=True,
+        drop_last=True,
+        collate_fn=collate,
+        num_workers=workers,
+        pin_memory=device != "cpu",
+    )
+    versions = f"orbbec {orbbec.__version__}, torch {torch.__version__}, OpenCV {cv2.__version__}"
+    sides = "{} to {} pixels a side".format(*TILE_SIDES)
+    console.print(f"{versions}, on {device}", highlight=False)
+    console.print(f"{len(tiles)} tiles of {len(photographs)} photographs, {sides}", highlight=False)
+
+    history = Training(small_network(len(photographs)).to(device), device).run(loader, epochs)
+    timed = list(islice(loader, TIMED_BATCHES))
+    console.print(speed_table(work_to_time(timed, device), TIMED_BATCHES * batch_size, device))
+
+    sheet = output / "train_demo.png"
+    subtitle = (
+        f"Left: a tile of each photograph. Right: what the network saw of it, {SIZE[1]} x {SIZE[0]}. Largest "
+        f"difference from OpenCV {cv2.__version__} in {history.images:,} images: {history.largest_difference}"
+    )
+    rows = contact_sheet_rows(tiles, list(photographs), epochs)
+    draw_contact_sheet(sheet, "orbbec: augmentation inside the training loop", subtitle, rows, history.losses)
+    if not report(history, sheet):
+        raise typer.Exit(1)
+
+
+def report(history: History, sheet: Path) -> bool:
+    """Print what came out; whether all is as it should be."""
+    first, last = history.losses[0], history.losses[-1]
+    checks = {
+        f"largest difference from cv2: {history.largest_difference}, over {history.images:,} images, "
+        f"{history.values:,} bytes": history.largest_difference == 0,
+        f"loss {first:.3f} in the first epoch, {last:.3f} in the last; accuracy {history.accuracy:.0%}": (
+            last < FALL * first
+        ),
+    }
+    for text, good in checks.items():
+        console.print("[green]✓[/]" if good else "[red]✗[/]", text, highlight=False)
+    console.print(f"  contact sheet: {sheet}", highlight=False)
+    return all(checks.values())
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,172 @@
+"""Every rule of tools/check_layers.py finds the violation planted for it, and the project has none."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# path, text, a part of what must be said of it
+PLANTED = {
+    "an operator that imports another": (
+        "orbbec/blur/blur.py",
+        "x = 1\nfrom orbbec.warp.warp import warp\n",
+        "orbbec/blur/blur.py:2: operators never import each other",
+    ),
+    "a relative import of another": (
+        "orbbec/blur/blur.py",
+        "from ..warp import warp\n",
+        "orbbec/blur/blur.py:1: operators never import each other",
+    ),
+    "an operator that imports batch": (
+        "orbbec/blur/blur.py",
+        "def f():\n    import orbbec.batch\n",
+        "blur.py:2: blur may not import batch, which stands above it",
+    ),
+    "an operator that imports the package": (
+        "orbbec/blur/blur.py",
+        "from orbbec import warp_affine\n",
+        "blur may not import __init__",
+    ),
+    "binding that imports an operator": (
+        "orbbec/binding/warp.py",
+        "from orbbec.blur import blur\n",
+        "binding may not import blur",
+    ),
+    "matrices that import binding": (
+        "orbbec/matrices/matrices.py",
+        "from orbbec.binding.warp import x\n",
+        "matrices may not import binding, which stands above it",
+    ),
+    "batch that imports the oracle": (
+        "orbbec/batch/batch.py",
+        "import orbbec.opencv.opencv\n",
+        "batch may not import opencv",
+    ),
+    "the oracle that imports orbbec": (
+        "orbbec/opencv/opencv.py",
+        "from orbbec.batch import ImageBatch\n",
+        "opencv may not import batch",
+    ),
+    "an operator that uses the tests' tools": (
+        "orbbec/blur/blur.py",
+        "from orbbec.testing import photograph\n",
+        "blur may not import testing",
+    ),
+    "core that includes torch": (
+        "orbbec/core/image.h",
+        "#pragma once\n#include <torch/csrc/stable/tensor.h>\n",
+        "orbbec/core/image.h:2: only binding.cpp and orbbec/binding see torch",
+    ),
+    "core that includes CUDA": (
+        "orbbec/core/image.h",
+        "#include <cuda_runtime.h>\n",
+        "only .cu, launch.h and *_cuda.h see CUDA",
+    ),
+    "an operator's header that includes the CUDA executor": (
+        "orbbec/blur/blur.h",
+        '#include "../core/executor_cuda.h"\n',
+        "only .cu, launch.h and *_cuda.h see CUDA",
+    ),
+    "a kernel that includes torch": (
+        "orbbec/blur/blur_cuda.cu",
+        "# include <ATen/ATen.h>\n",
+        "only binding.cpp and orbbec/binding see torch",
+    ),
+    "a kernel that includes binding": (
+        "orbbec/blur/blur_cuda.cu",
+        '#include "../binding/check.h"\n',
+        "only binding.cpp includes orbbec/binding",
+    ),
+    "a CPU file that includes torch": (
+        "orbbec/blur/blur_cpu.cpp",
+        '#include "torch/csrc/stable/ops.h"\n',
+        "only binding.cpp and orbbec/binding see torch",
+    ),
+    "an operator that includes another": (
+        "orbbec/blur/binding.cpp",
+        '#include "../warp/warp.h"\n',
+        "operators never import each other",
+    ),
+    "core that includes an operator": (
+        "orbbec/core/image.h",
+        '#include "../blur/blur.h"\n',
+        "core may not import blur",
+    ),
+    "a header from outside": (
+        "orbbec/blur/blur.h",
+        '#include "../../tests/blur.h"\n',
+        "lies outside of the package",
+    ),
+    "a kernel started by hand": (
+        "orbbec/blur/blur_cuda.cu",
+        "// not <<<1, 1>>> here\nvoid f() { kernel<<<1, 1>>>(); }\n",
+        "orbbec/blur/blur_cuda.cu:2: kernels are started by launch()",
+    ),
+    "a stem for two files": (
+        "orbbec/blur/blur_cpu.cu",
+        "\n",
+        "orbbec/blur/blur_cpu.cu:1: shares its stem with blur_cpu.cpp",
+    ),
+    "a long file": ("tools/long.py", "x = 1\n" * 501, "tools/long.py:501: has 501 lines"),
+}
+
+
+def write_project(root: Path) -> None:
+    """A project of one operator, in which every file keeps the rules."""
+    files = {
+        "orbbec/__init__.py": "from orbbec.blur import blur\n",
+        "orbbec/_library.py": "",
+        "orbbec/core/image.h": "#pragma once\n",
+        "orbbec/core/launch.h": "#include <cuda_runtime.h>\n",
+        "orbbec/core/executor_cuda.h": '#include "launch.h"\n',
+        "orbbec/matrices/matrices.py": "",
+        "orbbec/binding/warp.py": "from orbbec._library import x\nfrom orbbec.matrices import y\n",
+        "orbbec/binding/check.h": "#include <torch/csrc/stable/tensor.h>\n",
+        "orbbec/batch/batch.py": "from orbbec.blur import blur\n",
+        "orbbec/opencv/opencv.py": "",
+        "orbbec/testing/__init__.py": "from orbbec import blur\n",
+        "orbbec/warp/warp.py": "",
+        "orbbec/blur/blur.py": "import torch\nfrom . import blur\nfrom orbbec.binding.warp import x\n",
+        "orbbec/blur/blur.h": '#include "../core/image.h"\n',
+        "orbbec/blur/blur_cpu.cpp": '#include "blur.h"\n// no kernel<<<1, 1>>>() here\n',
+        "orbbec/blur/blur_cuda.cu": '#include "../core/executor_cuda.h"\n#include "blur.h"\n',
+        "orbbec/blur/binding.cpp": '#include "../binding/check.h"\n#include "blur.h"\n',
+        "orbbec/blur/tests/test_blur.py": "from orbbec.warp import warp\nimport orbbec.opencv\n",
+        "tools/long.py": "x = 1\n" * 500,
+    }
+    for name, text in files.items():
+        write(root / name, text)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def check(root: Path) -> tuple[int, str]:
+    command = [sys.executable, str(ROOT / "tools" / "check_layers.py"), str(root)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_project_keeps_its_layers():
+    assert check(ROOT) == (0, "check_layers: all in order\n")
+
+
+def test_a_project_that_keeps_the_rules_passes(tmp_path):
+    write_project(tmp_path)
+    assert check(tmp_path) == (0, "check_layers: all in order\n")
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_violation_is_found_and_alone(tmp_path, name):
+    path, text, expected = PLANTED[name]
+    write_project(tmp_path)
+    write(tmp_path / path, text)
+    status, output = check(tmp_path)
+    assert status == 1
+    assert expected in output
+    assert output.splitlines()[-1] == "check_layers: 1 violations"

@@ -1,0 +1,159 @@
+"""The doctor's advice for made-up installations, and what it says of this one."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import orbbec
+from orbbec.__main__ import app
+from orbbec.doctor import Facts, Gpu, advise, collect, facts, report
+
+ROOT = Path(__file__).parents[1]
+H200 = Gpu("NVIDIA H200", "9.0", 139.8, seen_by_torch=True, self_test="passed")
+HEALTHY = Facts(
+    orbbec="0.1.0",
+    python="3.12.1 (CPython)",
+    system="Debian",
+    cpu="Some CPU",
+    cpu_flags=("avx2",),
+    cores=2,
+    numpy="2.4.0",
+    cv2="5.0.0",
+    torch="2.13.0+cu130",
+    torch_failure="",
+    torch_cuda="13.0",
+    arithmetic="cv2_5",
+    binary="orbbec/_C.abi3.so",
+    library_variable="",
+    binary_failure="",
+    compiler="gcc 12.2.0",
+    binary_cuda="13.0",
+    architectures=("8.0", "9.0"),
+    opencv="5.0.0",
+    opencv_failure="",
+    gpus=(H200,),
+    driver="580.1",
+    nvcc="13.0",
+)
+OLD_GPU = replace(H200, name="Tesla T4", capability="7.5")
+
+
+def test_a_healthy_installation_gets_no_advice():
+    assert advise(HEALTHY) == []
+    assert report(HEALTHY, []).endswith("All is well.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"torch": "", "torch_failure": "ModuleNotFoundError", "orbbec": ""}, "install torch 2.10 or newer"),
+        ({"torch": "2.9.1"}, "torch 2.9.1 is too old"),
+        ({"orbbec": "", "binary_failure": "ImportError: no binary"}, "orbbec is not importable (ImportError"),
+        ({"library_variable": "/some/_C.so"}, "ORBBEC_LIBRARY names /some/_C.so"),
+        ({"gpus": ()}, "There is no GPU here"),
+        ({"torch": "2.13.0+cpu", "torch_cuda": ""}, "torch 2.13.0+cpu has no CUDA"),
+        (
+            {"gpus": (replace(H200, seen_by_torch=False, self_test=""),)},
+            "torch sees no GPU although the driver",
+        ),
+        ({"binary_cuda": "", "architectures": ()}, "built without CUDA"),
+        ({"binary_cuda": "", "architectures": (), "nvcc": ""}, "there is no nvcc here"),
+        ({"gpus": (replace(OLD_GPU, self_test="no kernel image"),)}, "holds nothing for the Tesla T4"),
+        ({"gpus": (replace(OLD_GPU, self_test="no kernel image"),)}, "TORCH_CUDA_ARCH_LIST=7.5"),
+        ({"gpus": (replace(H200, capability="12.0"),)}, "compiled at first use for the NVIDIA H200"),
+        (
+            {"gpus": (replace(H200, self_test="driver is insufficient"),)},
+            "see that the driver serves CUDA 13.0",
+        ),
+        (
+            {"opencv": "", "opencv_failure": "ImportError"},
+            "orbbec.opencv (nothing else needs it) is not built",
+        ),
+        ({"cv2": "4.12.0"}, 'orbbec.set_default_arithmetic("cv2_4")'),
+        ({"arithmetic": "cv2_4"}, 'orbbec.set_default_arithmetic("cv2_5")'),
+    ],
+)
+def test_one_thing_that_is_off_gets_one_sentence(changes, words):
+    (sentence,) = advise(replace(HEALTHY, **changes))
+    assert words in sentence
+    assert sentence.endswith(".")
+
+
+@pytest.mark.parametrize("cv2", ["", "5.1.0", "6.0.0"])
+def test_cv2_that_is_absent_or_unknown_gets_no_advice(cv2):
+    assert advise(replace(HEALTHY, cv2=cv2)) == []
+
+
+def test_the_older_minor_version_of_an_architecture_serves_a_gpu():
+    ampere = replace(H200, name="NVIDIA RTX A4000", capability="8.6")
+    assert advise(replace(HEALTHY, gpus=(ampere,))) == []
+
+
+def test_advice_on_each_gpu_names_that_gpu():
+    failing = replace(OLD_GPU, self_test="no kernel image")
+    (sentence,) = advise(replace(HEALTHY, gpus=(H200, failing)))
+    assert "Tesla T4" in sentence
+
+
+def test_gpus_that_torch_cannot_see_come_from_the_driver(monkeypatch):
+    monkeypatch.setattr(facts, "nvidia_smi", lambda fields: ["NVIDIA H200, 9.0, 143771"])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    (gpu,) = facts.gpus(torch, orbbec)
+    assert gpu == Gpu("NVIDIA H200", "9.0", 140.4, seen_by_torch=False, self_test="")
+
+
+def test_a_program_that_is_missing_or_fails_prints_nothing():
+    assert facts.output_of("no-such-program-of-anyone") == ""
+    assert facts.output_of(sys.executable, "-c", "print('out'); raise SystemExit(3)") == ""
+    assert facts.output_of(sys.executable, "-c", "print('out')") == "out"
+
+
+def test_facts_of_this_installation_are_true():
+    found = collect()
+    assert found.orbbec == orbbec.__version__
+    assert found.torch == torch.__version__
+    assert Path(found.binary).exists()
+    assert found.binary_failure == ""
+    assert len([gpu for gpu in found.gpus if gpu.seen_by_torch]) == torch.cuda.device_count()
+
+
+def test_cuda_self_test_tells_why_there_is_no_cuda_or_passes():
+    said = torch.ops.orbbec.cuda_self_test(0)
+    if torch.cuda.is_available() or hasattr(torch.ops.orbbec, "set_emulation"):
+        assert said == ""
+    else:
+        assert "CUDA" in said
+
+
+def test_doctor_prints_facts_and_advice():
+    result = CliRunner().invoke(app, ["doctor"])
+    assert result.exit_code == 0
+    assert f"torch            {torch.__version__}" in result.stdout
+    assert "\n- " in result.stdout
+
+
+def test_doctor_prints_json():
+    result = CliRunner().invoke(app, ["doctor", "--json"])
+    assert json.loads(result.stdout)["torch"] == torch.__version__
+
+
+def test_collect_env_runs_where_the_binary_does_not_load(tmp_path):
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(b"not a library")
+    result = subprocess.run(
+        [sys.executable, ROOT / "tools" / "collect_env.py", "--json"],
+        env={"PATH": "/usr/bin:/bin", "ORBBEC_LIBRARY": str(broken)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(result.stdout)
+    assert "broken.so" in found["binary_failure"]
+    assert any("ORBBEC_LIBRARY names" in sentence for sentence in found["advice"])
+    assert any("orbbec is not importable" in sentence for sentence in found["advice"])

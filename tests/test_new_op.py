@@ -1,0 +1,87 @@
+"""tools/new_op.py writes an operator that builds, passes its own tests and keeps the rules of the house."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# The package without its other operators, whose C++ would take minutes.
+KEPT = ("core", "matrices", "binding", "testing")
+INIT = "from orbbec._library import load_library\n\nload_library()\n"
+
+
+def run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
+    # Without LD_PRELOAD: a sanitizer that this process was started with is not for others.
+    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"} | environment
+    words = [str(part) for part in command]
+    done = subprocess.run(words, capture_output=True, text=True, env=variables, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project whose one operator is of the template."""
+    root = tmp_path_factory.mktemp("project")
+    leave_out = shutil.ignore_patterns("*.so", "__pycache__")
+    for name in (*(f"orbbec/{folder}" for folder in KEPT), "tools", "tests/emulation"):
+        shutil.copytree(ROOT / name, root / name, ignore=leave_out)
+    for name in ("conftest.py", "pyproject.toml", "orbbec/_library.py"):
+        shutil.copy(ROOT / name, root / name)
+    (root / "orbbec" / "__init__.py").write_text(INIT)
+    run(sys.executable, root / "tools" / "new_op.py", "adjust_gamma")
+    return root
+
+
+def test_a_new_operator_has_every_file_and_no_word_of_the_template(project):
+    folder = project / "orbbec" / "adjustgamma"
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert found == {
+        "__init__.py",
+        "adjustgamma.py",
+        "adjustgamma.h",
+        "adjustgamma_cpu.cpp",
+        "adjustgamma_cuda.cu",
+        "binding.cpp",
+        "bench.py",
+        "tests/test_adjustgamma.py",
+    }
+    text = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
+    assert "adjust_gamma" in text
+    assert "AdjustGamma" in text
+    assert "scale_offset" not in text.lower()
+    assert "scaleoffset" not in text.lower()
+
+
+def test_a_new_operator_keeps_the_layers(project):
+    output = run(sys.executable, project / "tools" / "check_layers.py", project)
+    assert output == "check_layers: all in order\n"
+
+
+def test_a_new_operator_builds_and_passes_its_tests_on_the_cpu_and_as_cuda(project):
+    # Of the flavours of the emulated device the one without sanitizers: it builds in seconds.
+    library = run(sys.executable, project / "tests" / "emulation" / "build.py", "plain").strip()
+    pytest_on = (sys.executable, "-m", "pytest", "-q", "--device=cpu", "--device=emulated")
+    output = run(*pytest_on, "orbbec/adjustgamma", cwd=project, ORBBEC_LIBRARY=library)
+    assert " passed" in output
+    assert "skipped" not in output
+
+
+@pytest.mark.parametrize("name", ["AdjustGamma", "adjust-gamma", "2fast", "for", "../x", "a__b"])
+def test_a_name_that_is_no_identifier_is_refused(project, name):
+    command = [sys.executable, str(project / "tools" / "new_op.py"), name]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == f"new_op: expected a name in snake_case, but got '{name}'\n"
+
+
+def test_an_operator_that_is_there_is_left_alone(project):
+    command = [sys.executable, str(project / "tools" / "new_op.py"), "adjust_gamma"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "adjustgamma is there already" in done.stderr

@@ -1,0 +1,41 @@
+"""A quick round of scripts/check_parity.py: what is promised of OpenCV's numbers holds."""
+
+import numpy as np
+import pytest
+
+parity = pytest.importorskip("orbbec.testing.parity", reason="needs cv2")
+from orbbec.testing import opencv
+
+CASES = 6
+
+
+@pytest.mark.parametrize("op", parity.WARPS)
+@pytest.mark.parametrize("dtype", parity.DTYPES)
+@pytest.mark.parametrize("interpolation", parity.INTERPOLATIONS)
+@pytest.mark.parametrize("border", parity.BORDERS)
+def test_random_cases_are_as_promised(op, dtype, interpolation, border):
+    cell = parity.Cell(op, dtype, interpolation, border)
+    tally = parity.compare(cell, opencv.arithmetic(), CASES, seed=1)
+    assert tally.values > 0
+    assert tally.different_values == 0 or not parity.is_promised(cell, opencv.arithmetic()), tally
+
+
+def test_the_draw_is_a_function_of_the_cell_and_the_seed():
+    cell = parity.Cell("warp_affine", "uint8", "linear", "wrap")
+    one, same, other = (parity.draw_case(np.random.default_rng(seed), cell) for seed in (1, 1, 2))
+    assert (one.image.tobytes(), one.fill, one.size) == (same.image.tobytes(), same.fill, same.size)
+    assert one.image.tobytes() != other.image.tobytes()
+
+
+def test_a_wrong_value_is_found(monkeypatch):
+    cell = parity.Cell("warp_affine", "uint8", "linear", "wrap")
+
+    def off_by_one(case, arithmetic):
+        answer = parity.opencv_answer(case)
+        answer[0, 0, 0] += 1
+        return answer
+
+    monkeypatch.setattr(parity, "orbbec_answer", off_by_one)
+    tally = parity.compare(cell, opencv.arithmetic(), 10, seed=1)
+    assert tally.different_cases == tally.different_values == 10
+    assert tally.largest_difference in (1, 255)

@@ -1,0 +1,76 @@
+"""The scripts for users, run as users run them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+import pytest
+import torch
+
+import orbbec  # noqa: F401, registers torch.ops.orbbec
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+if hasattr(torch.ops.orbbec, "set_emulation"):
+    pytest.skip("the scripts run no kernel on the emulated device", allow_module_level=True)
+pytest.importorskip("skimage", reason="photographs: pip install -r requirements/demo.txt")
+pytest.importorskip("sklearn", reason="photographs: pip install -r requirements/demo.txt")
+
+
+def run(folder, name, *arguments):
+    return subprocess.run(
+        [sys.executable, SCRIPTS / name, *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_train_demo_trains_compares_and_draws(tmp_path):
+    done = run(tmp_path, "train_demo.py", "--epochs", "3", "--output", "sheets")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "largest difference from cv2: 0, over 1,440 images" in done.stdout
+    sheet = cv2.imread(str(tmp_path / "sheets" / "train_demo.png"))
+    assert sheet.shape[1] > 1000
+    assert sheet.std() > 20
+
+
+@pytest.mark.parametrize("name", ["test_warpaffine_opencv.py", "test_warpaffine_torch_cpu.py"])
+def test_script_finds_the_same_bytes_and_draws_them(tmp_path, name):
+    if name == "test_warpaffine_opencv.py":
+        pytest.importorskip("orbbec.opencv", reason="orbbec.opencv is not built", exc_type=ImportError)
+    done = run(tmp_path, name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "DIFFERENT" not in done.stdout
+    assert len(re.findall(r"^same .*: 0 of [1-9]\d* values differ", done.stdout, re.MULTILINE)) >= 1
+    assert cv2.imread(str(tmp_path / "outputs" / name.replace(".py", ".png"))).std() > 20
+
+
+def test_gpu_script_passes_on_a_gpu_and_says_so_without_one(tmp_path):
+    done = run(tmp_path, "test_warpaffine_torch_gpu.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    if torch.cuda.is_available():
+        assert done.stdout.count("same  ") == 4
+    else:
+        assert done.stdout.startswith("NOT TESTED")
+
+
+def test_comparison_finds_one_value_that_differs():
+    program = (
+        "import numpy as np; from comparison import is_same; zeros = np.zeros((2, 3)); other = zeros.copy(); "
+        "other[1, 1] = 0.5; raise SystemExit(is_same('it', zeros, other))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("DIFFERENT  it: 1 of 6 values differ, at most by 0.5")

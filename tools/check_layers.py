@@ -1,0 +1,181 @@
+"""Checks who may see whom: Python imports and `#include` lines of orbbec/, and the size of files.
+
+    python tools/check_layers.py [project root]
+
+Prints one line a violation, `path:line: what is wrong`, and ends with 1 if there is one. The layers stand in
+docs/design.md. A folder of orbbec/ that is not named here is an operator.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+# Each imports only from those before it. Operators share one rank, and never import each other.
+ORDER = (
+    "_library",
+    "core",
+    "matrices",
+    "binding",
+    "OPERATOR",
+    "batch",
+    "plan",
+    "transforms",
+    "data",
+    "backends",
+)
+RANKS = {name: rank for rank, name in enumerate(ORDER)}
+# Outside of the order: they may import anything, and nothing of the package imports them.
+OUTSIDE = {"__init__", "__main__", "doctor", "testing", "utils"}
+ALONE = "opencv"  # neither imports the others nor is imported by them
+
+LONGEST_FILE = 500  # lines
+CODE_SUFFIXES = {".py", ".h", ".cpp", ".cu"}
+OURS = ("orbbec", "tests", "tools", "scripts", "3rdparty/*.py", "*.py")
+
+TORCH = re.compile(r"^(torch|ATen|c10)/|(^|/)torch_api\.h$")
+CUDA = re.compile(r"^(cuda|cublas|cub/|thrust/|cooperative_groups|nv)|(^|/)(launch|\w+_cuda)\.h$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+Violation = tuple[Path, int, str]
+
+
+def check(root: Path) -> list[Violation]:
+    """All violations below `root`, in the order of paths and lines; paths are relative to `root`."""
+    package = root / "orbbec"
+    found: list[Violation] = []
+    for path in sorted(package.rglob("*")):
+        if "tests" in path.relative_to(package).parts:
+            continue
+        if path.suffix == ".py" and path.name != "bench.py":
+            found += imports_of(package, path)
+        elif path.suffix in {".h", ".cpp", ".cu"}:
+            found += includes_of(package, path)
+            found += kernel_launches_of(path)
+    found += shared_stems_of(package)
+    found += long_files_of(root)
+    return sorted((path.relative_to(root), line, text) for path, line, text in found)
+
+
+def layer_of(package: Path, path: Path) -> str:
+    """The folder or module right below orbbec/ that holds `path`."""
+    return path.relative_to(package).with_suffix("").parts[0]
+
+
+def rank_of(layer: str) -> int:
+    return RANKS.get(layer, RANKS["OPERATOR"])
+
+
+def refusal(importer: str, imported: str) -> str | None:
+    """Why a layer may not import another; None if it may."""
+    if importer == imported or importer in OUTSIDE:
+        return None
+    if imported in OUTSIDE or ALONE in (importer, imported):
+        return f"{importer} may not import {imported}"
+    if rank_of(importer) == rank_of(imported):
+        return f"operators never import each other, but {importer} imports {imported}"
+    return (
+        None
+        if rank_of(imported) < rank_of(importer)
+        else f"{importer} may not import {imported}, which stands above it"
+    )
+
+
+def imports_of(package: Path, path: Path) -> Iterator[Violation]:
+    importer = layer_of(package, path)
+    modules = {entry.stem for entry in package.iterdir() if entry.is_dir() or entry.suffix == ".py"}
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        for name in imported_names(package, path, node):
+            if name[0] != "orbbec":
+                continue
+            imported = name[1] if len(name) > 1 and name[1] in modules else "__init__"
+            text = refusal(importer, imported)
+            if text:
+                yield path, getattr(node, "lineno", 0), text
+
+
+def imported_names(package: Path, path: Path, node: ast.AST) -> Iterator[tuple[str, ...]]:
+    """What an import statement names, as parts of absolute names."""
+    if isinstance(node, ast.Import):
+        yield from (tuple(alias.name.split(".")) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        parts = tuple(node.module.split(".")) if node.module else ()
+        if node.level:
+            parts = path.relative_to(package.parent).parts[: -node.level] + parts
+        yield from ((*parts, alias.name) for alias in node.names)
+
+
+def includes_of(package: Path, path: Path) -> Iterator[Violation]:
+    layer = layer_of(package, path)
+    sees_torch = path.suffix != ".cu" and (path.name == "binding.cpp" or layer == "binding")
+    sees_cuda = path.suffix == ".cu" or path.name == "launch.h" or path.name.endswith("_cuda.h")
+    text = path.read_text()
+    for match in INCLUDE.finditer(text):
+        name, line = match[1], text.count("\n", 0, match.start(1)) + 1
+        if layer == ALONE:
+            if name.startswith("../"):
+                yield path, line, f"{ALONE} stands alone, but includes {name}"
+            continue
+        if TORCH.search(name) and not sees_torch:
+            yield path, line, f"only binding.cpp and orbbec/binding see torch, but this includes {name}"
+        if CUDA.search(name) and not sees_cuda:
+            yield path, line, f"only .cu, launch.h and *_cuda.h see CUDA, but this includes {name}"
+        if name.startswith("../"):
+            yield from included_folder(package, path, line, name, sees_torch)
+
+
+def included_folder(package: Path, path: Path, line: int, name: str, sees_torch: bool) -> Iterator[Violation]:
+    target = (path.parent / name).resolve()
+    if not target.is_relative_to(package.resolve()):
+        yield path, line, f"{name} lies outside of the package"
+        return
+    importer, included = layer_of(package, path), layer_of(package.resolve(), target)
+    if included == "binding" and not sees_torch:
+        yield path, line, f"only binding.cpp includes orbbec/binding, but this includes {name}"
+        return
+    text = refusal(importer, included)
+    if text:
+        yield path, line, text
+
+
+def kernel_launches_of(path: Path) -> Iterator[Violation]:
+    code = COMMENT_OR_STRING.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
+    for number, line in enumerate(code.splitlines(), 1):
+        if "<<<" in line:
+            yield path, number, "kernels are started by launch() of core/launch.h, not by <<<>>>"
+
+
+def shared_stems_of(package: Path) -> Iterator[Violation]:
+    """A .cpp and a .cu of one stem would be compiled to one object file."""
+    for path in sorted(package.rglob("*.cu")):
+        if path.with_suffix(".cpp").exists():
+            yield path, 1, f"shares its stem with {path.stem}.cpp"
+
+
+def long_files_of(root: Path) -> Iterator[Violation]:
+    for path in own_files(root):
+        lines = path.read_text().count("\n")
+        if lines > LONGEST_FILE:
+            yield path, lines, f"has {lines} lines; split what is longer than {LONGEST_FILE}"
+
+
+def own_files(root: Path) -> Iterable[Path]:
+    for pattern in OURS:
+        for top in sorted(root.glob(pattern)):
+            files = sorted(top.rglob("*")) if top.is_dir() else [top]
+            yield from (path for path in files if path.suffix in CODE_SUFFIXES)
+
+
+def main() -> int:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]).resolve()
+    violations = check(root)
+    for path, line, text in violations:
+        print(f"{path}:{line}: {text}")
+    print(f"check_layers: {len(violations)} violations" if violations else "check_layers: all in order")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

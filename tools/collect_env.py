@@ -1,0 +1,45 @@
+"""Prints what `python -m orbbec doctor` prints, also where orbbec itself does not import; for bug reports.
+
+Usage: python tools/collect_env.py [--json]
+"""
+
+import importlib.util
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[1]
+
+
+def load_doctor() -> ModuleType:
+    """orbbec/doctor by itself: `import orbbec.doctor` loads the binary first, which may be what is broken."""
+    folder = ROOT / "orbbec" / "doctor"
+    spec = importlib.util.spec_from_file_location("orbbec_doctor", folder / "__init__.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def main(arguments: list[str]) -> int:
+    if set(arguments) - {"--json"}:
+        print(__doc__, file=sys.stderr)
+        return 2
+    sys.path.insert(0, str(ROOT))
+    doctor = load_doctor()
+    facts = doctor.collect()
+    advice = doctor.advise(facts)
+    print(
+        json.dumps({**asdict(facts), "advice": advice}, indent=2)
+        if arguments
+        else doctor.report(facts, advice)
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Makes .venv, with torch and what the build and the package need.
+#
+#   PYTHON=python3         the interpreter; 3.10 or newer
+#   TORCH=torch==2.13.0    what pip installs where that interpreter has no torch >= 2.10
+#
+# The torch of the interpreter, if it has one, is used as it is: it fits the machine, and another would cost gigabytes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+has_torch='
+import torch
+raise SystemExit(tuple(map(int, torch.__version__.split(".")[:2])) < (2, 10))'
+
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || {
+  echo "$("$python" --version 2>&1) is too old: Python 3.10 or newer is needed (make PYTHON=python3.12 ...)" >&2
+  exit 1
+}
+
+options=()
+found=no
+if "$python" -c "$has_torch" 2>/dev/null; then
+  options=(--system-site-packages)
+  found=yes
+fi
+purelib='import sysconfig; print(sysconfig.get_path("purelib"))'
+if [ ! -x .venv/bin/python ] && ! "$python" -m venv "${options[@]}" .venv 2>/dev/null; then
+  # Debian keeps ensurepip in a package of its own; pip itself can stand in for it.
+  "$python" -m venv --without-pip "${options[@]}" .venv
+  "$python" -m pip install --quiet --target "$(.venv/bin/python -c "$purelib")" pip
+fi
+site=$(.venv/bin/python -c "$purelib")
+if [ $found = yes ] && ! .venv/bin/python -c "$has_torch" 2>/dev/null; then
+  # The interpreter lives in a virtual environment itself, which --system-site-packages looks past.
+  "$python" -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])' > "$site/parent.pth"
+fi
+pwd > "$site/orbbec.pth"
+
+if [ $found = no ]; then
+  .venv/bin/python -m pip install "${TORCH:-torch==2.13.0}"
+fi
+# The interpreter's own copies, if it has any, may keep their programs elsewhere.
+.venv/bin/python -m pip install --quiet --ignore-installed -r requirements/build.txt
+.venv/bin/python -m pip install --quiet -r requirements/runtime.txt
+.venv/bin/python -c 'import torch; print("torch", torch.__version__, "of", torch.__path__[0])'

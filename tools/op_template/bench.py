@@ -1,0 +1,28 @@
+"""`scale_offset` beside the same work in torch, an operation at a time."""
+
+import torch
+from torch import Tensor
+
+from orbbec.scaleoffset import scale_offset
+from orbbec.testing import photographs
+from orbbec.testing.benchmark import Case, Contender, Work, as_nhwc
+
+
+def prepare(device: str) -> Work:
+    images = photographs(64, 3, 224, 224)
+    scale, offset = torch.linspace(0.5, 1.5, 64), torch.linspace(-20, 20, 64)
+    expected = as_nhwc(scale_offset(images, scale, offset))
+    images, scale, offset = images.to(device), scale.to(device), offset.to(device)
+
+    def by_torch() -> Tensor:
+        scaled = images * scale[:, None, None, None] + offset[:, None, None, None]
+        return scaled.round_().clamp_(0, 255).to(torch.uint8)
+
+    contenders = [
+        Contender("torch", by_torch),
+        Contender("orbbec", lambda: scale_offset(images, scale, offset)),
+    ]
+    return Work(contenders, expected, images=64, moved_bytes=2 * images.numel())
+
+
+CASES = [Case("uint8 [64, 3, 224, 224]", prepare)]

@@ -1,0 +1,47 @@
+"""Scale the pixels of images and add an offset."""
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Images, Matrix, as_tensor, operator_input
+from orbbec.binding.warp import fake_output
+
+
+def scale_offset(images: Images, scale: Matrix, offset: Matrix) -> Images:
+    """Multiply the pixels of each image by its scale and add its offset.
+
+    `pixel * scale[n] + offset[n]` in float32, each operation rounded; uint8 is rounded half to even and
+    saturated.
+
+    Args:
+        images: uint8 or float32 `[N, C, H, W]` or `[C, H, W]` tensor of any strides, or `[H, W]`,
+            `[H, W, C]` or `[N, H, W, C]` array; on the CPU or a CUDA device.
+        scale: float32 `[N]`, on the device of `images`.
+        offset: float32 `[N]`, in the units of the pixels, on the device of `images`.
+
+    Returns:
+        Images of the kind, shape and dtype of `images`, on their device; channels last if `images` are.
+
+    Raises:
+        TypeError: `images` is of a type that is not one of those above.
+        ValueError: a shape, dtype or device does not fit.
+
+    Source:
+        NumPy: a float32 product, a float32 sum, `round`, `clip`.
+
+    Example:
+        >>> image = torch.tensor([[[[0, 100, 200]]]], dtype=torch.uint8)
+        >>> scale_offset(image, torch.tensor([1.5]), torch.tensor([10.0])).flatten().tolist()
+        [10, 160, 255]
+    """
+    given = operator_input("scale_offset", "images", images)
+    if given.layout is not None:
+        raise TypeError("scale_offset: expected images as a tensor or an array, but got an ImageBatch")
+    tensors = as_tensor("scale_offset", "scale", scale), as_tensor("scale_offset", "offset", offset)
+    result: Images = given.restore(torch.ops.orbbec.scale_offset(given.images, *tensors))
+    return result
+
+
+@torch.library.register_fake("orbbec::scale_offset")
+def _(images: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
+    return fake_output(images, None, 0, list(images.shape[-2:]))
