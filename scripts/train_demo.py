@@ -33,7 +33,7 @@ from orbbec.batch import collate
 
 TILES_PER_PHOTOGRAPH = 48
 TILE_SIDES = (96, 288)  # pixels: the smallest and the largest side of a tile
-ROUNDS, TIMED_BATCHES = 11, 4  # of the comparison of speed
+TIMED_BATCHES = 4  # in the comparison of speed
 FALL = 0.6  # the last epoch's loss is to be below this share of the first's
 PICTURES = 6  # augmented pictures of a photograph in the contact sheet
 
@@ -175,29 +175,29 @@ def wait_for(device: str) -> None:
         torch.cuda.synchronize(device)
 
 
-def median_seconds(work: dict[str, Callable[[], None]], threads: int) -> list[float]:
-    """Of each: the median of `ROUNDS` rounds, in which the rivals take turns, after one to warm up."""
+def median_seconds(work: dict[str, Callable[[], None]], threads: int, rounds: int) -> list[float]:
+    """Of each: the median of some rounds, in which the rivals take turns, after one to warm up."""
     torch.set_num_threads(threads)
     cv2.setNumThreads(threads)
-    rounds: list[list[float]] = []
-    for _ in range(1 + ROUNDS):
+    taken: list[list[float]] = []
+    for _ in range(1 + rounds):
         seconds = []
         for function in work.values():
             begin = time.perf_counter()
             function()
             seconds.append(time.perf_counter() - begin)
-        rounds.append(seconds)
-    return [statistics.median(times) for times in zip(*rounds[1:], strict=True)]
+        taken.append(seconds)
+    return [statistics.median(times) for times in zip(*taken[1:], strict=True)]
 
 
-def speed_table(work: dict[str, Callable[[], None]], images: int, device: str) -> Table:
+def speed_table(work: dict[str, Callable[[], None]], images: int, device: str, rounds: int) -> Table:
     """Images per second by each, and the ratio to the first, with one thread and with all of torch's."""
-    table = Table("", title=f"images per second, {device}, median of {ROUNDS} rounds", title_justify="left")
+    table = Table("", title=f"images per second, {device}, median of {rounds} rounds", title_justify="left")
     columns = [list(work)]
     for threads in sorted({1, torch.get_num_threads()}):
         table.add_column("1 thread" if threads == 1 else f"{threads} threads", justify="right")
         table.add_column("ratio", justify="right")
-        seconds = median_seconds(work, threads)
+        seconds = median_seconds(work, threads, rounds)
         columns.append([f"{images / each:,.0f}" for each in seconds])
         columns.append([f"{seconds[0] / each:.2f}" for each in seconds])
     for row in zip(*columns, strict=True):
@@ -228,6 +228,7 @@ def main(
     batch_size: Annotated[int, typer.Option(min=2)] = 32,
     workers: Annotated[int, typer.Option(min=0, help="Processes that load tiles; 0: none.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = "",
+    rounds: Annotated[int, typer.Option(min=1, help="Of the comparison of speed.")] = 11,
     output: Annotated[Path, typer.Option(help="Folder for the contact sheet.")] = Path("outputs"),
 ) -> None:
     """Train a small network with orbbec's augmentation in the loop, compared with cv2 all the way."""
@@ -251,7 +252,7 @@ def main(
 
     history = Training(small_network(len(photographs)).to(device), device).run(loader, epochs)
     timed = list(islice(loader, TIMED_BATCHES))
-    console.print(speed_table(work_to_time(timed, device), TIMED_BATCHES * batch_size, device))
+    console.print(speed_table(work_to_time(timed, device), len(timed) * batch_size, device, rounds))
 
     sheet = output / "train_demo.png"
     subtitle = (

@@ -32,7 +32,7 @@ def run(folder, name, *arguments):
 
 
 def test_train_demo_trains_compares_and_draws(tmp_path):
-    done = run(tmp_path, "train_demo.py", "--epochs", "3", "--output", "sheets")
+    done = run(tmp_path, "train_demo.py", "--epochs", "3", "--rounds", "1", "--output", "sheets")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "largest difference from cv2: 0, over 1,440 images" in done.stdout
     sheet = cv2.imread(str(tmp_path / "sheets" / "train_demo.png"))

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import get_worker_info
 
-from orbbec.batch.forked import check_not_forked
+from orbbec.binding.forked import check_not_forked
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
 _ROW_BYTES = 24  # of the layout table: three int64

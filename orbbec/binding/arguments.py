@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.binding.forked import check_not_forked
+
 Array: TypeAlias = np.ndarray[Any, Any]
 Matrix: TypeAlias = Tensor | Array
 Fill: TypeAlias = float | Sequence[float]
@@ -86,6 +88,7 @@ def operator_input(op: str, name: str, images: Any) -> OperatorInput:
     """
     if isinstance(images, Tensor):
         _check_dtype(op, name, images)
+        _check_device(op, images)
         if images.dim() == 4:
             return OperatorInput(images, None, 0, _same)
         if images.dim() == 3:
@@ -94,8 +97,14 @@ def operator_input(op: str, name: str, images: Any) -> OperatorInput:
     if isinstance(images, np.ndarray):
         return _array_input(op, name, images)
     if isinstance(images, RaggedImages):
+        _check_device(op, images.buffer)
         return OperatorInput(images.buffer, images.layout, images.channels, _same)
     raise TypeError(f"{op}: expected {name} as a tensor, an array or an ImageBatch, but got {type(images).__name__}")
+
+
+def _check_device(op: str, images: Tensor) -> None:
+    if images.is_cuda and not torch.compiler.is_compiling():
+        check_not_forked(op)
 
 
 def _check_dtype(op: str, name: str, images: Tensor) -> None:

@@ -201,7 +201,7 @@ struct TableSampler {
       constexpr int kBefore = kSize / 2 - 1;
       if (!source.image.contains(tap.y + kBefore, tap.x + kBefore)) return outside;
       // OpenCV reads what lies beyond a transparent border by reflection.
-      return weighted_sum(Source<T>{source.image, Border::kReflect101}, tap, c, outside);
+      return weighted_sum(Source<T>{source.image, Border::kReflect101, source.fill}, tap, c, outside);
     }
     return weighted_sum(source, tap, c, outside);
   }
@@ -234,7 +234,7 @@ struct TableSampler {
     const Image<const T>& image = source.image;
     const bool inside = image.contains(tap.y, tap.x) && image.contains(tap.y + kSize - 1, tap.x + kSize - 1);
     const bool by_value = outside_is_value(source.border);
-    const F base = load(outside);
+    const F base = load(source.fill);
     F sum = inside ? F(0) : base;
     ORBBEC_ROLLED
     for (int r = 0; r < kSize; ++r) {

@@ -22,8 +22,8 @@ class LinearRow {
     const int64_t row = (image_.width - 1) * pixel + static_cast<int64_t>(sizeof(T));  // bytes of one channel's row
     last_left_ = row < kPairBytes ? -1 : static_cast<int>((row - kPairBytes) / pixel);
     pair_shift_ = static_cast<int>(8 * pixel);
-    rgb_ = kIsByte && channels_ == 3 && pixel == 3 && image_.stride_c == 1 && target_.stride_c == 1 &&
-           target_.stride_x == 3;
+    const bool packed_out = target_.stride_c == 1 && target_.stride_x == 3;
+    rgb_ = kIsByte && channels_ == 3 && pixel == 3 && image_.stride_c == 1 && (packed_out || target_.stride_x == 1);
     prefetch_ = rows_ahead_bytes();
   }
 
@@ -64,12 +64,13 @@ class LinearRow {
     for (int x = begin; x < end; ++x) op_(n_, y, x);
   }
 
-  // From where a pixel reads to where the pixel some rows below it will.
+  // From where a pixel reads to where the pixel some rows below it will; nowhere else if that is far away.
   int64_t rows_ahead_bytes() const {
+    constexpr float kFar = 65536;
     const Point<float> step = op_.map.row_step(n_);
-    const float rows = kPrefetchRows;
-    return static_cast<int64_t>(rintf(step.y * rows)) * image_.stride_y * static_cast<int64_t>(sizeof(T)) +
-           static_cast<int64_t>(rintf(step.x * rows)) * image_.stride_x * static_cast<int64_t>(sizeof(T));
+    const float x = step.x * kPrefetchRows, y = step.y * kPrefetchRows;
+    if (!(x > -kFar && x < kFar && y > -kFar && y < kFar)) return 0;
+    return (static_cast<int>(y) * image_.stride_y + static_cast<int>(x) * image_.stride_x) * static_cast<int64_t>(sizeof(T));
   }
 
   bool run_group(int y, int x) const {
@@ -164,7 +165,7 @@ class LinearRow {
     return Simd::shift_right(Simd::gather(image_.data, start), (bytes - start) * 8);
   }
 
-  float fill(int64_t c) const { return static_cast<float>(op_.fill[channels_ > kMaxFills ? 0 : c]); }
+  float fill(int64_t c) const { return static_cast<float>(op_.fill_of(c)); }
 
   Float blend(const Taps& taps, const Float (&p)[4]) const {
     const Float above = Simd::fused_multiply_add(taps.a, p[1] - p[0], p[0]);
@@ -185,21 +186,23 @@ class LinearRow {
 
   static Int byte_of(Int v, int place) { return (Int)((Unsigned)v >> (8 * place)) & 255; }
 
-  // Packed RGB with all taps inside: of the 8 bytes of a pair, 0 to 2 are the left pixel, 3 to 5 the right.
+  // Packed RGB with all taps inside, to packed RGB or to planes: of the 8 bytes of a pair, 0 to 2 are the left pixel, 3 to 5 the right.
   void store_rgb(int y, int x, const Taps& taps) const {
     const char* const base = reinterpret_cast<const char*>(image_.data);
     Simd::prefetch(base + prefetch_, taps.bytes[0]);
     Int above[2], below[2];
     Simd::load_8_bytes(base, taps.bytes[0], above[0], above[1]);
     Simd::load_8_bytes(base, taps.bytes[2], below[0], below[1]);
-    Int pixels{};
+    Int result[3];
     for (int c = 0; c < 3; ++c) {
       const int half = (c + 3) / 4, place = (c + 3) % 4;
       const Float p[4] = {Simd::to_float(byte_of(above[0], c)), Simd::to_float(byte_of(above[half], place)),
                           Simd::to_float(byte_of(below[0], c)), Simd::to_float(byte_of(below[half], place))};
-      pixels |= Simd::round(blend(taps, p)) << (8 * c);
+      result[c] = Simd::round(blend(taps, p));
     }
-    Simd::store_bytes_3(reinterpret_cast<uint8_t*>(&target_.at(y, x, 0)), pixels);
+    uint8_t* const to = reinterpret_cast<uint8_t*>(&target_.at(y, x, 0));
+    if (target_.stride_c == 1) return Simd::store_bytes_3(to, result[0] | result[1] << 8 | result[2] << 16);
+    for (int c = 0; c < 3; ++c) Simd::store_bytes_1(to + c * target_.stride_c, result[c]);
   }
 
   void store_packed(int y, int x, const Taps& taps, bool outside) const {
@@ -251,7 +254,7 @@ class LinearRow {
   int64_t channels_;
   bool pairs_;          // whether 8 bytes hold a pixel and its right neighbour
   int last_left_ = -1;  // the last column where such a load ends inside the row
-  bool rgb_ = false;    // packed pixels of 3 bytes in and out
+  bool rgb_ = false;    // packed pixels of 3 bytes in, packed or planes out
   int64_t prefetch_ = 0;
   int pair_shift_ = 0;  // bits from a pixel to its right neighbour
 };

@@ -13,11 +13,13 @@ struct Point {
   F x, y;
 };
 
-// One image being read. `outside` is the value of what lies beyond a constant or transparent border.
+// One image being read. `fill` is the border value of the channel being read; `outside` what lies beyond a constant border
+// (that value) or a transparent one (what the output held before).
 template <class T>
 struct Source {
   Image<const T> image;
   Border border;
+  T fill;
 
   ORBBEC_HD T tap(int x, int y, int64_t c, T outside) const {
     if (image.contains(y, x)) return image.at(y, x, c);

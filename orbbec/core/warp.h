@@ -42,19 +42,20 @@ struct Warp {
   T fill[kMaxFills];
 
   ORBBEC_HD T outside(const Image<T>& target, int y, int x, int64_t c) const {
-    if (border == Border::kTransparent) return target.at(y, x, c);
-    return fill[output.channels > kMaxFills ? 0 : c];
+    return border == Border::kTransparent ? target.at(y, x, c) : fill_of(c);
   }
 
+  ORBBEC_HD T fill_of(int64_t c) const { return fill[output.channels > kMaxFills ? 0 : c]; }
+
   ORBBEC_HD Tap locate(const Image<const T>& image, int64_t n, int y, int x) const {
-    Tap tap = Sampler::template locate<T>(map, Source<T>{image, border}, n, y, x);
+    Tap tap = Sampler::template locate<T>(map, Source<T>{image, border, T{}}, n, y, x);
     if (image.height < 1 || image.width < 1) tap.valid = false;
     return tap;
   }
 
   // A position that is not finite, or an image without pixels, gives what lies outside of the border.
   ORBBEC_HD T read(const Image<const T>& image, const Tap& tap, int64_t c, T outside) const {
-    return tap.valid ? Sampler::template read<T>(Source<T>{image, border}, tap, c, outside) : outside;
+    return tap.valid ? Sampler::template read<T>(Source<T>{image, border, fill_of(c)}, tap, c, outside) : outside;
   }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {

@@ -108,8 +108,8 @@ struct WarpBackward {
   // How the result changes as the position moves, times g.
   ORBBEC_HD void move(const Image<const T>& image, const ReadPosition& at, int64_t c, double g, double& dx,
                       double& dy) const {
-    const Source<T> source{image, warp.border};
-    const T fill = warp.fill[warp.output.channels > kMaxFills ? 0 : c];
+    const T fill = warp.fill_of(c);
+    const Source<T> source{image, warp.border, fill};
     const int right = wrapping_add(at.x, 1), bottom = wrapping_add(at.y, 1);
     const double p00 = load(source.tap(at.x, at.y, c, fill)), p01 = load(source.tap(right, at.y, c, fill));
     const double p10 = load(source.tap(at.x, bottom, c, fill)), p11 = load(source.tap(right, bottom, c, fill));

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 # The package without its other operators, whose C++ would take minutes.
 KEPT = ("core", "matrices", "binding", "testing")

@@ -1,0 +1,58 @@
+"""What the documentation shows is true: its Python runs, its links and the commands it names exist."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    return [text for language, text in BLOCK.findall(page.read_text()) if language in languages]
+
+
+@each_page
+def test_the_python_of_a_page_runs(page):
+    """All blocks of a page in turn, in one namespace."""
+    text = "\n".join(blocks(page, "python"))
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    code_lines = [line for line in text.splitlines() if line.strip()]
+    assert bool(examples.examples) == bool(code_lines), "a block without >>> is not run"
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(examples, out=report.append)
+    assert runner.failures == 0, "".join(report)
+
+
+@each_page
+def test_the_links_of_a_page_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
+    local = [link for link in links if not link.startswith("http")]
+    missing = [link for link in local if not (page.parent / link).exists()]
+    assert missing == []
+
+
+@each_page
+def test_the_commands_of_a_page_exist(page):
+    text = "\n".join(blocks(page, "bash")) + " ".join(re.findall(r"`([^`\n]+)`", page.read_text()))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z-]+)", text)) <= targets
+    scripts = re.findall(r"\b(?:tools|scripts|tests/emulation)/\w+\.(?:py|sh)\b", text)
+    assert [name for name in scripts if not (ROOT / name).exists()] == []
+
+
+def test_the_tutorial_shows_the_formula_of_the_template():
+    (shown,) = blocks(ROOT / "docs" / "tutorials" / "your_own_operator.md", "cpp")
+    template = (ROOT / "tools" / "op_template" / "scaleoffset.h").read_text()
+    assert " ".join(shown.split()) in " ".join(template.split())

@@ -1,0 +1,85 @@
+"""Rows done by vectors have the bits of rows done pixel by pixel. ORBBEC_SIMD chooses; more than the processor has is
+taken as what it has.
+"""
+
+import pytest
+import torch
+
+from orbbec import ImageBatch
+from orbbec.testing import assert_same_bytes, photograph, photographs
+from orbbec.testing.warps import ARITHMETICS, BORDERS, DTYPES, WARPS, random_maps, warp
+
+# Below, at and past vectors of 8 and 16 and blocks of 16 columns.
+WIDTHS = (1, 7, 8, 15, 16, 17, 31, 33, 130)
+VECTORS = ("avx2", "avx512")
+
+
+def assert_vectors_change_nothing(monkeypatch, call):
+    monkeypatch.setenv("ORBBEC_SIMD", "plain")
+    expected = call()
+    for level in VECTORS:
+        monkeypatch.setenv("ORBBEC_SIMD", level)
+        assert_same_bytes(call(), expected)
+
+
+@pytest.mark.parametrize("op", WARPS)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+def test_vectors_change_nothing(monkeypatch, op, dtype, interpolation, arithmetic):
+    for width in WIDTHS:
+        source, target = (21, 3 + width), (5, width)
+        maps = random_maps(op, source, target, 2, seed=width)
+        for channels in (1, 3, 4, 5):
+            images = photographs(2, channels, *source, dtype)
+            before = photographs(2, channels, *target, dtype, seed=1)
+            for border in BORDERS:
+                options = {"interpolation": interpolation, "arithmetic": arithmetic, "border": border, "fill": 3.5}
+
+                def call(images=images, maps=maps, target=target, before=before, options=options):
+                    return warp(op, images, maps, target, out=before.clone(), **options)
+
+                assert_vectors_change_nothing(monkeypatch, call)
+
+
+@pytest.mark.parametrize("op", WARPS)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32], ids=str)
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("last", [False, True])
+def test_vectors_change_nothing_in_any_layout(monkeypatch, op, dtype, channels, last):
+    images = photographs(2, channels, 64, 70, dtype)
+    if last:
+        images = images.contiguous(memory_format=torch.channels_last)
+    maps = random_maps(op, (64, 70), (37, 130), 2)
+    fill = tuple(range(channels))
+    for given in (images, images[..., 1:-1, 3:], images[..., ::2]):
+
+        def call(given=given):
+            return warp(op, given, maps, (37, 130), fill=fill)
+
+        assert_vectors_change_nothing(monkeypatch, call)
+
+
+@pytest.mark.parametrize("op", WARPS)
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_vectors_change_nothing_for_images_of_unlike_sizes(monkeypatch, op, channels):
+    sizes = [(1, 1), (2, 2), (1, 40), (40, 1), (33, 47), (64, 64)]
+    batch = ImageBatch.from_images([photograph(*size, channels) for size in sizes])
+    maps = random_maps(op, (30, 30), (37, 130), len(sizes))
+    for border in ("constant", "replicate", "wrap"):
+
+        def call(border=border):
+            return warp(op, batch, maps, (37, 130), border=border, fill=9)
+
+        assert_vectors_change_nothing(monkeypatch, call)
+
+
+@pytest.mark.parametrize("matrix", [[1e9, 0, 0, 0, 1e9, 0], [1, 0, 2e9, 0, 1, 0], [1, 0, float("nan"), 0, 1, 0]])
+@pytest.mark.parametrize("border", ["constant", "replicate", "reflect", "reflect101", "wrap"])
+def test_vectors_change_nothing_far_outside(monkeypatch, matrix, border):
+    images, matrix = photographs(2, 3, 20, 30), torch.tensor(matrix, dtype=torch.float64).view(2, 3)
+
+    def call():
+        return warp("warp_affine", images, matrix, (9, 70), inverse=True, border=border, fill=77)
+
+    assert_vectors_change_nothing(monkeypatch, call)

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# On a machine with a GPU: builds, runs the whole suite on CUDA, a memory checker on every kernel of a sample, and the
+# benchmarks; writes docs/benchmarks/<gpu>.json. Under 9 minutes, without a network, with torch, NumPy and pytest alone.
+#
+#   tools/gpu_check.sh              PYTHON=python3 chooses the interpreter (.venv's, if there is one)
+#   tools/gpu_check.sh --dry-run    what needs no GPU: the binary loads, and all tests are found without other packages
+#
+# That the CPU equals OpenCV is shown by `make test`; here CUDA is compared with the CPU, bit for bit.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+[ -x .venv/bin/python ] && python=.venv/bin/python
+export PYTHONPATH=$PWD PYTHONUNBUFFERED=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+report=()
+failed=0
+
+# Tests of what never touches a GPU.
+host_only=(--ignore=orbbec/opencv --ignore=tests/emulation --ignore=tests/project --ignore=tests/test_scripts.py)
+# Without the doctests, which import modules that need cv2.
+pytest=("$python" -m pytest -q -p no:cacheprovider -o "addopts=-ra --import-mode=importlib" "${host_only[@]}")
+
+# phase NAME SECONDS COMMAND...: runs it within that time; what fails is reported, and the rest still runs.
+phase() {
+  local name=$1 limit=$2 start=$SECONDS status
+  shift 2
+  echo "== $name"
+  timeout --kill-after=5 "$limit" "$@"
+  status=$?
+  local result=ok
+  [ $status = 0 ] || { result="FAILED ($status)"; failed=1; }
+  [ $status = 124 ] && result="FAILED (not done after $limit s)"
+  report+=("$(printf '%-10s %4d s  %s' "$name" $((SECONDS - start)) "$result")")
+  return $status
+}
+
+# Stands for a machine that has none of what only the tests elsewhere need.
+hide_packages() {
+  mkdir "$work/hidden"
+  for name in cv2 hypothesis typer rich PIL skimage sklearn scipy; do
+    echo "raise ModuleNotFoundError('$name is hidden by gpu_check.sh --dry-run', name='$name')" > "$work/hidden/$name.py"
+  done
+  export PYTHONPATH=$work/hidden:$PYTHONPATH
+}
+
+cat > "$work/loads.py" <<'PYTHON'
+import torch, orbbec
+image = torch.arange(4, dtype=torch.uint8, device="DEVICE").reshape(1, 1, 4)
+moved = orbbec.warp_affine(image, torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]), size=(1, 4))
+assert moved.flatten().tolist() == [0, 0, 1, 2], moved
+print(f"the binary works: torch {torch.__version__}, DEVICE")
+PYTHON
+
+cat > "$work/sample.py" <<'PYTHON'
+import itertools, torch
+from orbbec.testing import photographs
+from orbbec.testing.warps import ARITHMETICS, BORDERS, DTYPES, INTERPOLATIONS, WARPS, random_maps, warp
+for op, dtype, how, arithmetic in itertools.product(WARPS, DTYPES, INTERPOLATIONS, ARITHMETICS):
+    images = photographs(2, 3, 33, 47, dtype).cuda()
+    out = torch.zeros(2, 3, 29, 131, dtype=dtype, device="cuda")
+    maps = random_maps(op, (33, 47), (29, 131), 2).cuda()
+    for border in BORDERS:
+        warp(op, images, maps, (29, 131), interpolation=how, arithmetic=arithmetic, border=border, out=out)
+torch.cuda.synchronize()
+print("every kernel of the warps ran")
+PYTHON
+
+if [ "${1:-}" = --dry-run ]; then
+  hide_packages
+  sed -i s/DEVICE/cpu/ "$work/loads.py"
+  phase loads 60 "$python" "$work/loads.py"
+  phase tests 120 "${pytest[@]}" -p no:hypothesispytest --device cpu --collect-only -qq
+  phase sanitizer 30 "$python" -m py_compile "$work/sample.py"
+  phase benchmarks 60 "$python" tools/bench.py --help
+  echo "== no GPU was used: run tools/gpu_check.sh where there is one"
+else
+  sed -i s/DEVICE/cuda/ "$work/loads.py"
+  if timeout 60 "$python" "$work/loads.py" 2> /dev/null; then
+    report+=("build       the binary that came along works here")
+  else
+    ORBBEC_CUDA=1 phase build 210 "$python" setup.py build_ext --inplace
+    phase loads 60 "$python" "$work/loads.py" || exit 1
+  fi
+  export ORBBEC_REQUIRE_CUDA=1
+  phase tests 180 "${pytest[@]}" --device cuda
+  sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null)
+  if [ -n "$sanitizer" ]; then
+    phase sanitizer 60 "$sanitizer" --tool memcheck --error-exitcode 9 "$python" "$work/sample.py"
+  else
+    report+=("sanitizer   not run: there is no compute-sanitizer")
+  fi
+  phase benchmarks 80 "$python" tools/bench.py --device cuda
+fi
+
+printf '%s\n' "${report[@]}"
+exit $failed
