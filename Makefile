@@ -18,9 +18,10 @@ py := .venv/bin/python
 phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 # Tests of what no device runs.
 host_only = --ignore=orbbec/opencv --ignore=tests/project --ignore=tests/test_scripts.py
+clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test static opencv lint format cuda emulated gpu-dry-run pytest bench parity wheel clean
+.PHONY: help venv build demo test static opencv lint format cuda emulated gpu-dry-run pytest bench parity docs wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,7 +50,7 @@ venv: .venv/ready ## Make .venv: torch and what the build needs
 	$(call phase,install requirements/demo.txt) $(py) -m pip install --quiet -r requirements/demo.txt; touch $@
 
 .venv/tests: .venv/demo requirements/tests.txt
-	$(call phase,install requirements/tests.txt) $(py) -m pip install --quiet --ignore-installed -r requirements/tests.txt; touch $@
+	$(call phase,install requirements/tests.txt) $(py) -m pip install --quiet -r requirements/tests.txt; touch $@
 
 build: .venv/ready ## Build what is out of date, in place
 	$(call phase,build) tools/build_in_place.sh
@@ -60,14 +61,14 @@ opencv: .venv/ready ## Fetch and build the OpenCV that orbbec.opencv links, once
 lint: .venv/tests ## Check format, names, types and layers
 	$(call phase,lint) $(py) -m ruff check .; \
 	$(py) -m ruff format --check .; \
-	$(cpp_files) | xargs .venv/bin/clang-format --dry-run -Werror; \
+	$(cpp_files) | xargs $(clang_format) --dry-run -Werror; \
 	$(py) -m mypy; \
 	$(py) tools/check_layers.py
 
 format: .venv/tests ## Format Python and C++
 	$(py) -m ruff check --fix --quiet .
 	$(py) -m ruff format .
-	$(cpp_files) | xargs .venv/bin/clang-format -i
+	$(cpp_files) | xargs $(clang_format) -i
 
 cuda: .venv/ready ## Compile every kernel for every architecture; a spill or a warning fails
 	$(call phase,cuda) $(py) tools/check_cuda.py $(addprefix --arch ,$(CUDA_ARCHS))
@@ -86,6 +87,12 @@ bench: .venv/demo build ## Time the operators beside their rivals
 
 parity: .venv/tests build ## Compare with OpenCV at full length and write docs/parity.md
 	$(call phase,parity) $(py) scripts/check_parity.py --full
+
+docs: .venv/docs ## Build the site of docs/ in build/site
+	$(call phase,docs) $(py) -m mkdocs build --quiet
+
+.venv/docs: .venv/ready requirements/docs.txt
+	$(call phase,install requirements/docs.txt) $(py) -m pip install --quiet -r requirements/docs.txt; touch $@
 
 wheel: .venv/ready ## Build dist/*.whl for every architecture
 	$(call phase,wheel) $(py) -m build --wheel --no-isolation

@@ -1,15 +1,17 @@
-"""Builds orbbec: one binary for CPU and CUDA, `orbbec/_C.abi3.so`, and the OpenCV oracle where OpenCV was fetched.
+"""Builds orbbec: one binary for CPU and CUDA, and the OpenCV oracle where OpenCV was fetched.
 
 Why it is so:
 
 - The sources are found by listing folders, so adding an operator edits nothing here.
-- torch's stable ABI and no Python symbol: the binary serves every torch >= 2.10 and every CPython >= 3.10.
-- `CppExtension` also where CUDA is compiled: `CUDAExtension` links libraries that a CPU-only torch lacks. The `.cu`
-  files need the CUDA runtime alone, which is linked statically, so a machine without a GPU builds the same binary.
-- `-ffp-contract=off` and `-fmad=false`: a product and a sum are fused only where the source says so, on every device.
+- torch's stable ABI and no Python symbol: `orbbec/_C.abi3.so` serves every torch >= 2.10 and CPython >= 3.10.
+- `CppExtension` also where CUDA is compiled: `CUDAExtension` links libraries that a CPU-only torch lacks. The
+  `.cu` files need the CUDA runtime alone, which is linked statically, so a machine without a GPU builds the
+  same binary.
+- `-ffp-contract=off` and `-fmad=false`: a product and a sum are fused only where the source says so.
 
-Environment: `ORBBEC_CUDA=0|1` leaves CUDA out or insists on it (default: if nvcc is found), `TORCH_CUDA_ARCH_LIST`
-names the architectures (default: those of the GPUs present, else `DEFAULT_ARCHITECTURES`), `MAX_JOBS` limits the jobs.
+Environment: `ORBBEC_CUDA=0|1` leaves CUDA out or insists on it (default: if nvcc is found),
+`TORCH_CUDA_ARCH_LIST` names the architectures (default: those of the GPUs present, else
+`DEFAULT_ARCHITECTURES`), `MAX_JOBS` limits the jobs.
 """
 
 import os
@@ -70,7 +72,8 @@ def sources(pattern: str) -> list[str]:
 
 def operators() -> cpp_extension.CppExtension:
     cuda = find_cuda()
-    cxx_flags = ["-O3", "-g0", "-Wno-psabi", "-ffp-contract=off", "-fvisibility=hidden", f"-DTORCH_TARGET_VERSION={TORCH_TARGET}"]
+    cxx_flags = ["-O3", "-g0", "-Wno-psabi", "-ffp-contract=off", "-fvisibility=hidden"]
+    cxx_flags += [f"-DTORCH_TARGET_VERSION={TORCH_TARGET}"]
     if cuda is None:
         print("orbbec: building for the CPU only (no nvcc, or ORBBEC_CUDA=0)")
         return cpp_extension.CppExtension(
@@ -96,8 +99,11 @@ def oracle() -> list[object]:
     import vendor
 
     extension = vendor.opencv_extension()
-    print("orbbec: building orbbec.opencv" if extension else "orbbec: no OpenCV in 3rdparty, leaving orbbec.opencv out")
-    return [extension] if extension else []
+    if extension is None:
+        print("orbbec: no OpenCV in 3rdparty, leaving orbbec.opencv out")
+        return []
+    print("orbbec: building orbbec.opencv")
+    return [extension]
 
 
 setup(

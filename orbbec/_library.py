@@ -56,5 +56,7 @@ def set_default_arithmetic(arithmetic: str) -> None:
     """
     global _default_arithmetic
     if arithmetic not in _ARITHMETICS:
-        raise ValueError(f"set_default_arithmetic: expected one of {', '.join(_ARITHMETICS)}, but got '{arithmetic}'")
+        raise ValueError(
+            f"set_default_arithmetic: expected one of {', '.join(_ARITHMETICS)}, but got '{arithmetic}'"
+        )
     _default_arithmetic = arithmetic

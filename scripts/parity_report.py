@@ -45,8 +45,10 @@ def totals(rows: list[Row]) -> tuple[int, int, int]:
 def print_tables(result: Result) -> int:
     """Print a table for each operator; returns how many values differ that were promised to be identical."""
     rows = main_rows(result)
+    print(f'OpenCV {result["opencv"]}, arithmetic="{result["arithmetic"]}"')
     print(
-        f'OpenCV {result["opencv"]}, arithmetic="{result["arithmetic"]}", {result["cases_per_cell"]} cases a cell'
+        f"{result['cases_per_cell']:,} cases a cell where identity is promised, "
+        f"{result['cases_per_other_cell']} elsewhere"
     )
     for op in WARPS:
         if not any(row["op"] == op for row in rows):
@@ -74,11 +76,6 @@ def markdown_table(lines: Iterator[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in (header, ["---"] * len(header), *rest))
 
 
-def undefined(result: Result) -> tuple[int, int]:
-    rows = main_rows(result)
-    return sum(r["undefined_values"] for r in rows), sum(r["undefined_different_values"] for r in rows)
-
-
 def worst(rows: list[Row]) -> str:
     """The largest difference and the share of values over several cells."""
     _, values, different = totals(rows)
@@ -102,75 +99,73 @@ def section(result: Result) -> str:
     cases, values, different = totals(promised)
     parts = [
         f'## OpenCV {result["opencv"]}: `arithmetic="{result["arithmetic"]}"`',
-        f"{result['cases_per_cell']:,} random cases a cell. In the cells that are promised to be identical: "
-        f"{cases:,} cases, {values:,} values, **{different:,} differ**. "
-        f"{result['processor']}, torch {result['torch']}, NumPy {result['numpy']}; {result['seconds'] / 60:.0f} minutes.",
+        f"Promised to be identical: {cases:,} cases, {values:,} values, **{different:,} differ**. "
+        f"{result['cases_per_cell']:,} cases a cell where identity is promised, "
+        f"{result['cases_per_other_cell']} elsewhere; {result['processor']}; torch {result['torch']}, "
+        f"NumPy {result['numpy']}; {result['seconds'] / 60:.0f} minutes.",
     ]
     for op in WARPS:
         parts += [f"### {op}", markdown_table(table(rows, op))]
     return "\n\n".join(parts)
 
 
-def deviations_of_5(result: Result) -> str:
-    """Where orbbec leaves OpenCV 5, on purpose."""
-    rows = main_rows(result)
-    cubic = [r for r in rows if (r["interpolation"], r["border"]) == ("cubic", "transparent")]
-    integers = [r for r in cubic if r["dtype"] == "uint8"]
-    doubles = [r for r in rows if r["dtype"] == "float64" and r["interpolation"] != "lanczos4"]
-    count, differ = undefined(result)
-    hang = "more than 10 seconds, then stopped" if result["hangs_on_one_pixel"] else "it returned"
-    return "\n".join(
-        [
-            f"- **cubic, transparent** ({worst(integers)} of uint8). OpenCV reads what lies outside from the *first* pixel "
-            "of each group of 8 of the output; orbbec from the pixel itself, so that a pixel does not depend on its "
-            "neighbours.",
-            f"- **float64, nearest, linear and cubic** (of the largest number: {worst(doubles)}). orbbec computes in "
-            "float64 throughout. " + doubles_text(result),
-            f"- **A position that is not finite** (a horizon, a NaN in a map): orbbec gives the fill, or, where the border "
-            "is transparent, what was there. OpenCV gives 0, NaN or a pixel, depending on the neighbours. Among the "
-            f"cases above were {count:,} such values; {differ:,} of them differ. They are not counted in the tables.",
-            "- **wrap, and a position that no int holds**: OpenCV crashed on one, so none was given to it. orbbec wraps in "
-            "closed form.",
-            f"- **cubic, reflect101, an image 1 pixel wide or high**: OpenCV does not return (measured: {hang}). orbbec reads "
-            "the one pixel.",
-            "- **2, or more than 4 channels**: OpenCV warps these with the arithmetic of OpenCV 4 where it is "
-            "nearest or linear, and refuses more than 4 with cubic and lanczos4. orbbec warps any number as it warps one. "
-            + channels_text(result),
-            "- **A processor without AVX2**: OpenCV then rounds products and sums apart. The tables are of a processor "
-            "with AVX2; orbbec gives these numbers on every processor. OpenCV with its AVX2 code switched off, "
-            "warp_affine of uint8: "
-            + ", ".join(f"{r['interpolation']} {difference_text(r)}" for r in result["without_avx2"])
-            + ".",
-        ]
-    )
+DEVIATIONS_OF_5 = """\
+- **cubic, transparent** (uint8: {cubic_transparent}). OpenCV reads what lies outside from the *first*
+  pixel of each group of 8 of the output; orbbec from the pixel itself, so that a pixel does not depend
+  on its neighbours.
+- **float64, nearest, linear and cubic** (of the largest number: {doubles}). orbbec computes in float64
+  throughout. OpenCV 5 reads float64 as OpenCV 4 does, at 32nds of a pixel, but for cubic, which it
+  computes in float32. With `arithmetic="cv2_4"` orbbec's float64 is, beside OpenCV 5, {doubles_fixed}.
+- **A position that is not finite** (a horizon, a NaN in a map). orbbec gives the fill, or, where the
+  border is transparent, what was there. OpenCV gives 0, NaN or a pixel, depending on the neighbours.
+  Among the cases above were {undefined:,} such values, of which {undefined_different:,} differ; they
+  are not counted in the tables.
+- **wrap, and a position that no int holds.** OpenCV crashed on one in float64, so none was given to it.
+  orbbec wraps in closed form.
+- **cubic, reflect101, an image 1 pixel wide or high.** OpenCV does not return ({hangs}). orbbec reads
+  the one pixel.
+- **2, or more than 4 channels.** OpenCV warps these with the arithmetic of OpenCV 4 where it is nearest
+  or linear, and refuses more than 4 with cubic and lanczos4. orbbec warps any number as it warps one.
+  {channels}
+- **A processor without AVX2.** OpenCV then rounds products and sums apart. The tables are of a
+  processor with AVX2; orbbec gives these numbers on every processor. OpenCV with its vector code
+  switched off, warp_affine of uint8: {without_avx2}.
+"""
+
+DEVIATIONS_OF_4 = """\
+- None in the cells above, positions that are not finite included: their conversion to an int gives the
+  smallest, which lies outside.
+- Sides of 32767 pixels and more are refused, as positions have 16 bits; OpenCV refuses them in `remap`.
+- Only the version named above is measured here.
+"""
 
 
 def doubles_text(result: Result) -> str:
     fixed = [r for r in result["cells"] if r["arithmetic"] == "cv2_4" and r["dtype"] == "float64"]
-    parts = []
-    for interpolation in ("nearest", "linear", "cubic"):
-        parts.append(f"{interpolation} {worst(select(fixed, interpolation=interpolation))}")
-    return (
-        "OpenCV 5 reads float64 as OpenCV 4 does, at 32nds of a pixel, but for cubic, which it computes in float32: "
-        'with `arithmetic="cv2_4"` orbbec is, for float64 in OpenCV 5, ' + ", ".join(parts) + "."
-    )
+    names = ("nearest", "linear", "cubic")
+    return ", ".join(f"{name} {worst(select(fixed, interpolation=name))}" for name in names)
 
 
 def channels_text(result: Result) -> str:
-    rows = [r for r in result["channels"] if r["different_values"]]
-    texts = [f"{r['channels']} channels {r['interpolation']} {difference_text(r)}" for r in rows]
-    return "Measured on uint8: " + ", ".join(texts) + "." if texts else "Measured: identical."
+    rows = [row for row in result["channels"] if row["different_values"]]
+    texts = [f"{row['channels']} channels {row['interpolation']} {difference_text(row)}" for row in rows]
+    return f"Measured on uint8: {', '.join(texts)}." if texts else "Measured: identical."
 
 
-def deviations_of_4(result: Result) -> str:
-    return "\n".join(
-        [
-            "- None in the cells above. A position that is not finite reads what OpenCV 4 reads: the conversion to "
-            "an int gives the smallest, which lies outside.",
-            "- Sides of 32767 pixels and more are refused, as positions have 16 bits; OpenCV refuses them in `remap`.",
-            "- OpenCV 4.8 to 4.14 warp uint8 alike but for transparent borders before 4.10; 4.14 fuses some products and "
-            "sums of float32. Only the version named above is measured here.",
-        ]
+def deviations_of_5(result: Result) -> str:
+    """Where orbbec leaves OpenCV 5, on purpose."""
+    rows = main_rows(result)
+    doubles = [r for r in select(rows, dtype="float64") if r["interpolation"] != "lanczos4"]
+    unoptimised = (f"{r['interpolation']} {difference_text(r)}" for r in result["without_avx2"])
+    return DEVIATIONS_OF_5.format(
+        cubic_transparent=worst(select(rows, dtype="uint8", interpolation="cubic", border="transparent")),
+        doubles=worst(doubles),
+        doubles_fixed=doubles_text(result),
+        undefined=sum(row["undefined_values"] for row in rows),
+        undefined_different=sum(row["undefined_different_values"] for row in rows),
+        hangs="stopped after 10 seconds" if result["hangs_on_one_pixel"] else "here it did",
+        channels=channels_text(result),
+        without_avx2=", ".join(unoptimised),
     )
 
 
@@ -179,23 +174,23 @@ PREFACE = """\
 
 Written by `scripts/check_parity.py` from `docs/parity/*.json`; do not edit.
 
-A cell says *identical* if every value of every case has the same bits (a NaN equals a NaN), else the largest difference
-and the share of values that differ: in levels for integers, as a share of the largest number of the image for floats.
-Cases are random: sizes from 1 x 1 to 700 x 700; 1, 3 and 4 channels; similarities, shears, singular matrices, scales from
-10^-6 to 10^6, shifts by whole pixels and by 32nds and 64ths, images far outside; float32 and float64 matrices of both
-directions; fills with fractions and out of range. float16, which OpenCV lacks, is compared with OpenCV's float32
-result, rounded; bfloat16 is held equal to orbbec's own float32, rounded, by the tests. All is measured on the CPU; the
-tests hold CUDA equal to the CPU bit for bit.
+A cell says *identical* if every value of every case has the same bits (a NaN equals a NaN), else the
+largest difference and the share of values that differ: in levels for integers, as a share of the
+largest number of the image for floats. Cases are random: sizes from 1 x 1 to 700 x 700; 1, 3 and 4
+channels; similarities, shears, singular matrices, scales from 10^-6 to 10^6, shifts by whole pixels and
+by 32nds and 64ths, images far outside; float32 and float64 matrices of both directions; fills with
+fractions and out of range. float16, which OpenCV lacks, is compared with OpenCV's float32 result,
+rounded; bfloat16 is held equal to orbbec's own float32, rounded, by the tests. All is measured on the
+CPU; the tests hold CUDA equal to the CPU bit for bit.
 """
 
 
 def write_report(docs: Path) -> None:
     """Write `docs/parity.md` from every `docs/parity/*.json`."""
-    results = [
-        json.loads(path.read_text()) for path in sorted((docs / "parity").glob("*.json"), reverse=True)
-    ]
+    files = sorted((docs / "parity").glob("*.json"), reverse=True)
     parts = [PREFACE]
-    for result in results:
-        deviations = deviations_of_5 if result["arithmetic"] == "cv2_5" else deviations_of_4
-        parts += [section(result), "### Where orbbec differs on purpose", deviations(result)]
+    for result in (json.loads(file.read_text()) for file in files):
+        five = result["arithmetic"] == "cv2_5"
+        deviations = deviations_of_5(result) if five else DEVIATIONS_OF_4
+        parts += [section(result), "### Where orbbec differs on purpose", deviations]
     (docs / "parity.md").write_text("\n\n".join(part.rstrip() for part in parts) + "\n")

@@ -1,4 +1,4 @@
-"""The same numbers however a warp is run: on which device, in which batch, by how many threads, in which float."""
+"""The same numbers however a warp is run: on any device, in any batch, by any number of threads."""
 
 import itertools
 

@@ -1,5 +1,6 @@
-"""Rows done by vectors have the bits of rows done pixel by pixel. ORBBEC_SIMD chooses; more than the processor has is
-taken as what it has.
+"""Rows done by vectors have the bits of rows done pixel by pixel.
+
+ORBBEC_SIMD chooses; where the processor has less than that, it does what it has.
 """
 
 import pytest
@@ -34,7 +35,12 @@ def test_vectors_change_nothing(monkeypatch, op, dtype, interpolation, arithmeti
             images = photographs(2, channels, *source, dtype)
             before = photographs(2, channels, *target, dtype, seed=1)
             for border in BORDERS:
-                options = {"interpolation": interpolation, "arithmetic": arithmetic, "border": border, "fill": 3.5}
+                options = {
+                    "interpolation": interpolation,
+                    "arithmetic": arithmetic,
+                    "border": border,
+                    "fill": 3.5,
+                }
 
                 def call(images=images, maps=maps, target=target, before=before, options=options):
                     return warp(op, images, maps, target, out=before.clone(), **options)
@@ -74,7 +80,9 @@ def test_vectors_change_nothing_for_images_of_unlike_sizes(monkeypatch, op, chan
         assert_vectors_change_nothing(monkeypatch, call)
 
 
-@pytest.mark.parametrize("matrix", [[1e9, 0, 0, 0, 1e9, 0], [1, 0, 2e9, 0, 1, 0], [1, 0, float("nan"), 0, 1, 0]])
+@pytest.mark.parametrize(
+    "matrix", [[1e9, 0, 0, 0, 1e9, 0], [1, 0, 2e9, 0, 1, 0], [1, 0, float("nan"), 0, 1, 0]]
+)
 @pytest.mark.parametrize("border", ["constant", "replicate", "reflect", "reflect101", "wrap"])
 def test_vectors_change_nothing_far_outside(monkeypatch, matrix, border):
     images, matrix = photographs(2, 3, 20, 30), torch.tensor(matrix, dtype=torch.float64).view(2, 3)

@@ -93,13 +93,17 @@ def operator_input(op: str, name: str, images: Any) -> OperatorInput:
             return OperatorInput(images, None, 0, _same)
         if images.dim() == 3:
             return OperatorInput(images.unsqueeze(0), None, 0, _first)
-        raise ValueError(f"{op}: expected {name} of shape [N, C, H, W] or [C, H, W], but got {list(images.shape)}")
+        raise ValueError(
+            f"{op}: expected {name} of shape [N, C, H, W] or [C, H, W], but got {list(images.shape)}"
+        )
     if isinstance(images, np.ndarray):
         return _array_input(op, name, images)
     if isinstance(images, RaggedImages):
         _check_device(op, images.buffer)
         return OperatorInput(images.buffer, images.layout, images.channels, _same)
-    raise TypeError(f"{op}: expected {name} as a tensor, an array or an ImageBatch, but got {type(images).__name__}")
+    raise TypeError(
+        f"{op}: expected {name} as a tensor, an array or an ImageBatch, but got {type(images).__name__}"
+    )
 
 
 def _check_device(op: str, images: Tensor) -> None:
@@ -110,7 +114,9 @@ def _check_device(op: str, images: Tensor) -> None:
 def _check_dtype(op: str, name: str, images: Tensor) -> None:
     if images.dtype not in IMAGE_DTYPES:
         known = ", ".join(str(dtype).removeprefix("torch.") for dtype in IMAGE_DTYPES)
-        raise TypeError(f"{op}: expected {name} of {known}, but got {str(images.dtype).removeprefix('torch.')}")
+        raise TypeError(
+            f"{op}: expected {name} of {known}, but got {str(images.dtype).removeprefix('torch.')}"
+        )
 
 
 def as_tensor(op: str, name: str, array: Any) -> Tensor:
@@ -188,4 +194,6 @@ def name_value(op: str, argument: str, value: Any) -> str:
 def check_no_gradient(op: str, *tensors: Tensor) -> None:
     """Refuse `out=` where a gradient is asked for: the graph could not be recorded."""
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-        raise ValueError(f"{op}: out= cannot be used where a gradient is needed; leave it out or use torch.no_grad()")
+        raise ValueError(
+            f"{op}: out= cannot be used where a gradient is needed; leave it out or use torch.no_grad()"
+        )

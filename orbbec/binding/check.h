@@ -1,5 +1,5 @@
-// Error messages of the bindings: `warp_affine: expected matrix of shape [8, 2, 3], but got [4, 2, 3]`.
-// std::invalid_argument reaches Python as ValueError.
+// Error messages of the bindings: `warp_affine: expected matrix of shape [8, 2, 3], but got [4, 2,
+// 3]`. std::invalid_argument reaches Python as ValueError.
 #pragma once
 
 #include <sstream>

@@ -4,6 +4,8 @@
 
 namespace orbbec {
 
-std::string cuda_error_text(int status) { return cudaGetErrorString(static_cast<cudaError_t>(status)); }
+std::string cuda_error_text(int status) {
+  return cudaGetErrorString(static_cast<cudaError_t>(status));
+}
 
 }  // namespace orbbec

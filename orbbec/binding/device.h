@@ -1,4 +1,5 @@
-// Where an operator runs: CPU threads, a CUDA stream, or, in the test build, the emulated CUDA device.
+// Where an operator runs: CPU threads, a CUDA stream, or, in the test build, the emulated CUDA
+// device.
 #pragma once
 
 #include <dlfcn.h>
@@ -21,17 +22,20 @@ inline bool same_device(const Tensor& a, const Tensor& b) {
   return a.is_cuda() == b.is_cuda() && a.get_device_index() == b.get_device_index();
 }
 
-// torch's current stream. Looked up at run time in the CUDA half of torch, which a CPU-only torch does not have.
+// torch's current stream. Looked up at run time in the CUDA half of torch, which a CPU-only torch
+// does not have.
 inline void* current_stream(const char* op, int32_t device_index) {
   if (emulation_is_on) return nullptr;
   using Getter = int32_t (*)(int32_t, void**);
   static const Getter getter = [] {
     void* library = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
-    return library ? reinterpret_cast<Getter>(dlsym(library, "aoti_torch_get_current_cuda_stream")) : nullptr;
+    return library ? reinterpret_cast<Getter>(dlsym(library, "aoti_torch_get_current_cuda_stream"))
+                   : nullptr;
   }();
   if (getter == nullptr) throw std::runtime_error(std::string(op) + ": this torch has no CUDA");
   void* stream = nullptr;
-  if (getter(device_index, &stream) != 0) throw std::runtime_error(std::string(op) + ": torch gives no CUDA stream");
+  if (getter(device_index, &stream) != 0)
+    throw std::runtime_error(std::string(op) + ": torch gives no CUDA stream");
   return stream;
 }
 
@@ -41,10 +45,12 @@ inline ParallelFor torch_threads() {
   };
 }
 
-// Functions of .cu files are declared weak: a build without CUDA leaves them out, and their address is null.
+// Functions of .cu files are declared weak: a build without CUDA leaves them out, and their address
+// is null.
 [[gnu::weak]] std::string cuda_error_text(int status);  // cuda_error.cu
 
-// Runs `on_cpu(threads)` or `on_cuda(stream)`, by where `place` lies. `on_cuda` gives a cudaError_t.
+// Runs `on_cpu(threads)` or `on_cuda(stream)`, by where `place` lies. `on_cuda` gives a
+// cudaError_t.
 template <class OnCpu, class OnCuda>
 void run_where(const char* op, const Tensor& place, const OnCpu& on_cpu, const OnCuda& on_cuda) {
   if (!runs_cuda_kernels(place)) {
@@ -52,7 +58,8 @@ void run_where(const char* op, const Tensor& place, const OnCpu& on_cpu, const O
     return;
   }
   if (cuda_error_text == nullptr) {
-    throw std::runtime_error(std::string(op) + ": orbbec was built without CUDA; build it again where nvcc is found");
+    throw std::runtime_error(std::string(op) +
+                             ": orbbec was built without CUDA; build it again where nvcc is found");
   }
   std::optional<torch::stable::accelerator::DeviceGuard> guard;
   if (place.is_cuda()) guard.emplace(place.get_device_index());

@@ -33,7 +33,8 @@ inline DType dtype_of(const char* op, const Tensor& tensor) {
 
 // [N, C, H, W], any strides.
 inline AnyImages dense_images(const char* op, const char* name, const Tensor& images, void* data) {
-  check(images.dim() == 4, op, "expected ", name, " of shape [N, C, H, W], but got ", shape_text(images));
+  check(images.dim() == 4, op, "expected ", name, " of shape [N, C, H, W], but got ",
+        shape_text(images));
   check(images.size(2) <= kMaxSide && images.size(3) <= kMaxSide, op, "expected ", name,
         " with sides of at most 2147483647 pixels, but got ", shape_text(images));
   return {data,
@@ -50,14 +51,17 @@ inline AnyImages dense_images(const char* op, const char* name, const Tensor& im
 }
 
 // A flat uint8 buffer and its table [N, 3] of int64: offset, height, width.
-inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tensor& layout, int64_t channels) {
+inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tensor& layout,
+                               int64_t channels) {
   check(buffer.dim() == 1 && buffer.is_contiguous() && buffer.scalar_type() == ScalarType::Byte, op,
-        "expected a flat contiguous uint8 buffer of unlike images, but got shape ", shape_text(buffer));
+        "expected a flat contiguous uint8 buffer of unlike images, but got shape ",
+        shape_text(buffer));
   check(layout.dim() == 2 && layout.size(1) == 3 && layout.is_contiguous() &&
             layout.scalar_type() == ScalarType::Long,
         op, "expected layout as contiguous int64 [N, 3], but got shape ", shape_text(layout));
   check(same_device(buffer, layout), op, "expected layout on the device of the images");
-  check(channels >= 1 && channels <= kMaxSide, op, "expected at least 1 channel, but got ", channels);
+  check(channels >= 1 && channels <= kMaxSide, op, "expected at least 1 channel, but got ",
+        channels);
   AnyImages images{};
   images.data = const_cast<void*>(buffer.const_data_ptr());
   images.count = layout.size(0);
@@ -68,30 +72,38 @@ inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tenso
   return images;
 }
 
-inline AnyImages source_images(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
-                               int64_t channels) {
+inline AnyImages source_images(const char* op, const Tensor& images,
+                               const std::optional<Tensor>& layout, int64_t channels) {
   if (layout.has_value()) return ragged_images(op, images, *layout, channels);
   dtype_of(op, images);
   return dense_images(op, "images", images, const_cast<void*>(images.const_data_ptr()));
 }
 
-inline std::array<int64_t, 2> output_size(const char* op, const AnyImages& source, const std::vector<int64_t>& size) {
-  check(size.size() == 2 && size[0] >= 1 && size[1] >= 1 && size[0] <= kMaxSide && size[1] <= kMaxSide, op,
-        "expected size as (height, width), each from 1 to 2147483647, but got ", shape_text(size));
+inline std::array<int64_t, 2> output_size(const char* op, const AnyImages& source,
+                                          const std::vector<int64_t>& size) {
+  check(size.size() == 2 && size[0] >= 1 && size[1] >= 1 && size[0] <= kMaxSide &&
+            size[1] <= kMaxSide,
+        op, "expected size as (height, width), each from 1 to 2147483647, but got ",
+        shape_text(size));
   constexpr int64_t kMaxElements = int64_t{1} << 59;  // bytes and offsets stay below 2^63
   int64_t left = kMaxElements;
-  for (int64_t factor : {source.count, source.channels, size[0], size[1]}) left = factor > 0 ? left / factor : left;
-  check(left > 0, op, "an output of ", source.count, " images of size ", shape_text(size), " is too large");
+  for (int64_t factor : {source.count, source.channels, size[0], size[1]})
+    left = factor > 0 ? left / factor : left;
+  check(left > 0, op, "an output of ", source.count, " images of size ", shape_text(size),
+        " is too large");
   return {size[0], size[1]};
 }
 
 // Channels last if the images are; what is read in place is written in place.
-inline Tensor new_output(const Tensor& images, bool ragged, const AnyImages& source, std::array<int64_t, 2> size) {
-  const bool channels_last = !ragged && source.channels > 1 && source.stride_c == 1 && source.stride_x != 1;
+inline Tensor new_output(const Tensor& images, bool ragged, const AnyImages& source,
+                         std::array<int64_t, 2> size) {
+  const bool channels_last =
+      !ragged && source.channels > 1 && source.stride_c == 1 && source.stride_x != 1;
   const std::vector<int64_t> shape{source.count, source.channels, size[0], size[1]};
-  return torch::stable::empty(
-      shape, images.scalar_type(), std::nullopt, images.device(), std::nullopt,
-      channels_last ? torch::headeronly::MemoryFormat::ChannelsLast : torch::headeronly::MemoryFormat::Contiguous);
+  return torch::stable::empty(shape, images.scalar_type(), std::nullopt, images.device(),
+                              std::nullopt,
+                              channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
+                                            : torch::headeronly::MemoryFormat::Contiguous);
 }
 
 // The bytes that a tensor's elements lie in.
@@ -121,16 +133,17 @@ inline bool overlaps_itself(const Tensor& tensor) {
   return false;
 }
 
-inline void check_output(const char* op, const Tensor& images, const Tensor& out, const AnyImages& source,
-                         std::array<int64_t, 2> size) {
+inline void check_output(const char* op, const Tensor& images, const Tensor& out,
+                         const AnyImages& source, std::array<int64_t, 2> size) {
   const std::vector<int64_t> shape{source.count, source.channels, size[0], size[1]};
-  check(out.dim() == 4 && std::equal(shape.begin(), shape.end(), out.sizes().begin()), op, "expected out of shape ",
-        shape_text(shape), ", but got ", shape_text(out));
+  check(out.dim() == 4 && std::equal(shape.begin(), shape.end(), out.sizes().begin()), op,
+        "expected out of shape ", shape_text(shape), ", but got ", shape_text(out));
   check(out.scalar_type() == images.scalar_type(), op, "expected out of the dtype of images");
   check(same_device(out, images), op, "expected out on the device of images");
   check(!overlaps_itself(out), op, "expected out whose elements do not share memory");
   const Extent a = extent_of(out), b = extent_of(images);
-  check(a.last <= b.first || b.last <= a.first, op, "expected out that shares no memory with images");
+  check(a.last <= b.first || b.last <= a.first, op,
+        "expected out that shares no memory with images");
 }
 
 }  // namespace orbbec

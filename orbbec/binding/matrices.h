@@ -1,4 +1,5 @@
-// Matrices of a call: checked, inverted as OpenCV does where they lie, in the type the kernel reads.
+// Matrices of a call: checked, inverted as OpenCV does where they lie, in the type the kernel
+// reads.
 #pragma once
 
 #include "../core/matrix.h"
@@ -6,22 +7,27 @@
 
 namespace orbbec {
 
-[[gnu::weak]] int prepare_matrices_cuda(const MatrixArguments& arguments, void* stream);  // matrices_cuda.cu
+[[gnu::weak]] int prepare_matrices_cuda(const MatrixArguments& arguments,
+                                        void* stream);  // matrices_cuda.cu
 
-inline Tensor check_matrix(const char* op, const Tensor& images, const Tensor& matrix, int64_t count, int64_t rows) {
+inline Tensor check_matrix(const char* op, const Tensor& images, const Tensor& matrix,
+                           int64_t count, int64_t rows) {
   const bool shared = matrix.dim() == 2 && matrix.size(0) == rows && matrix.size(1) == 3;
-  const bool own = matrix.dim() == 3 && matrix.size(0) == count && matrix.size(1) == rows && matrix.size(2) == 3;
-  check(shared || own, op, "expected matrix of shape ", shape_text(std::vector<int64_t>{count, rows, 3}),
-        ", but got ", shape_text(matrix));
+  const bool own =
+      matrix.dim() == 3 && matrix.size(0) == count && matrix.size(1) == rows && matrix.size(2) == 3;
+  check(shared || own, op, "expected matrix of shape ",
+        shape_text(std::vector<int64_t>{count, rows, 3}), ", but got ", shape_text(matrix));
   check(matrix.scalar_type() == ScalarType::Float || matrix.scalar_type() == ScalarType::Double, op,
         "expected matrix of float32 or float64");
-  check(matrix.is_cpu() || same_device(matrix, images), op, "expected matrix on the CPU or on the device of images");
+  check(matrix.is_cpu() || same_device(matrix, images), op,
+        "expected matrix on the CPU or on the device of images");
   return torch::stable::contiguous(matrix);
 }
 
-// From output to source, on the device of `images`; sets the map of `arguments` to the result, which must outlive them.
-inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tensor& matrix, int64_t rows, bool inverse,
-                               WarpArguments& arguments) {
+// From output to source, on the device of `images`; sets the map of `arguments` to the result,
+// which must outlive them.
+inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tensor& matrix,
+                               int64_t rows, bool inverse, WarpArguments& arguments) {
   const Tensor given = check_matrix(op, images, matrix, arguments.source.count, rows);
   const ScalarType type = map_scalar_type(arguments);
   Tensor prepared = given;
@@ -45,7 +51,8 @@ inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tenso
         },
         [&](void* stream) { return prepare_matrices_cuda(a, stream); });
   }
-  if (!same_device(prepared, images)) prepared = torch::stable::to(prepared, images.device(), /*non_blocking=*/true);
+  if (!same_device(prepared, images))
+    prepared = torch::stable::to(prepared, images.device(), /*non_blocking=*/true);
   arguments.map = prepared.const_data_ptr();
   arguments.map_stride = given.dim() == 3 ? rows * 3 : 0;
   return prepared;

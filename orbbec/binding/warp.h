@@ -1,4 +1,5 @@
-// What the bindings of warp_affine, warp_perspective and remap share: options by name, fills, the launch.
+// What the bindings of warp_affine, warp_perspective and remap share: options by name, fills, the
+// launch.
 #pragma once
 
 #include "../core/warp.h"
@@ -60,13 +61,15 @@ struct WarpOptions {
 inline void check_fixed_point_range(const char* op, const WarpArguments& a) {
   constexpr int kLimit = 32767;  // positions are 16 bits
   if (a.arithmetic != Arithmetic::kCv2_4 && a.interpolation != Interpolation::kLanczos4) return;
-  check(a.source.height < kLimit && a.source.width < kLimit && a.output.height < kLimit && a.output.width < kLimit, op,
-        "fixed-point arithmetic (cv2_4, and lanczos4) expects sides below 32767 pixels");
+  check(a.source.height < kLimit && a.source.width < kLimit && a.output.height < kLimit &&
+            a.output.width < kLimit,
+        op, "fixed-point arithmetic (cv2_4, and lanczos4) expects sides below 32767 pixels");
 }
 
 // Everything but the map and the output's memory.
 inline WarpArguments warp_arguments(const char* op, const Tensor& images, const AnyImages& source,
-                                    const WarpOptions& options, std::array<int64_t, 2> size, bool has_out) {
+                                    const WarpOptions& options, std::array<int64_t, 2> size,
+                                    bool has_out) {
   WarpArguments a{};
   a.source = source;
   a.dtype = dtype_of(op, images);
@@ -75,22 +78,26 @@ inline WarpArguments warp_arguments(const char* op, const Tensor& images, const 
   a.arithmetic = parse_arithmetic(op, options.arithmetic);
   a.output.height = static_cast<int>(size[0]);
   a.output.width = static_cast<int>(size[1]);
-  check(a.border != Border::kTransparent || has_out, op, "border 'transparent' needs out=, whose pixels it keeps");
-  check(options.fill.size() == 1 || static_cast<int64_t>(options.fill.size()) == source.channels, op,
-        "expected fill of 1 or ", source.channels, " numbers, but got ", options.fill.size());
+  check(a.border != Border::kTransparent || has_out, op,
+        "border 'transparent' needs out=, whose pixels it keeps");
+  check(options.fill.size() == 1 || static_cast<int64_t>(options.fill.size()) == source.channels,
+        op, "expected fill of 1 or ", source.channels, " numbers, but got ", options.fill.size());
   check_fixed_point_range(op, a);
   return a;
 }
 
 inline ScalarType map_scalar_type(const WarpArguments& a) {
-  return map_is_double(a.dtype, a.interpolation, a.arithmetic) ? ScalarType::Double : ScalarType::Float;
+  return map_is_double(a.dtype, a.interpolation, a.arithmetic) ? ScalarType::Double
+                                                               : ScalarType::Float;
 }
 
 // `run` once for all channels, or for groups of 4 if there are more and each has a fill of its own.
 template <class Run>
-void for_channel_groups(const WarpArguments& all, const std::vector<double>& fill, int64_t element_size,
-                        const Run& run) {
-  const bool one_fill = fill.size() == 1 || std::all_of(fill.begin(), fill.end(), [&](double value) { return value == fill[0]; });
+void for_channel_groups(const WarpArguments& all, const std::vector<double>& fill,
+                        int64_t element_size, const Run& run) {
+  const bool one_fill =
+      fill.size() == 1 ||
+      std::all_of(fill.begin(), fill.end(), [&](double value) { return value == fill[0]; });
   if (one_fill || all.source.channels <= kMaxFills) {
     WarpArguments a = all;
     for (int c = 0; c < kMaxFills; ++c) a.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
@@ -108,18 +115,21 @@ void for_channel_groups(const WarpArguments& all, const std::vector<double>& fil
   }
 }
 
-// One call: checks, the map (`prepare_map(arguments)` sets it and returns what keeps it alive), the output, the launch by
-// `on_cpu(arguments, threads)` or `on_cuda(arguments, stream)`. Writes into `out` if it is given.
+// One call: checks, the map (`prepare_map(arguments)` sets it and returns what keeps it alive), the
+// output, the launch by `on_cpu(arguments, threads)` or `on_cuda(arguments, stream)`. Writes into
+// `out` if it is given.
 template <class PrepareMap, class OnCpu, class OnCuda>
-Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
-            const std::vector<int64_t>& size, const WarpOptions& options, const Tensor* out,
-            const PrepareMap& prepare_map, const OnCpu& on_cpu, const OnCuda& on_cuda) {
+Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
+            int64_t channels, const std::vector<int64_t>& size, const WarpOptions& options,
+            const Tensor* out, const PrepareMap& prepare_map, const OnCpu& on_cpu,
+            const OnCuda& on_cuda) {
   const AnyImages source = source_images(op, images, layout, channels);
   const std::array<int64_t, 2> extent = output_size(op, source, size);
   if (out != nullptr) check_output(op, images, *out, source, extent);
   WarpArguments arguments = warp_arguments(op, images, source, options, extent, out != nullptr);
   const Tensor map = prepare_map(arguments);
-  const Tensor target = out != nullptr ? *out : new_output(images, layout.has_value(), source, extent);
+  const Tensor target =
+      out != nullptr ? *out : new_output(images, layout.has_value(), source, extent);
   if (target.numel() == 0) return target;
   arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());
   for_channel_groups(arguments, options.fill, target.element_size(), [&](const WarpArguments& a) {

@@ -57,4 +57,6 @@ def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list
     count, channels = images.shape[:2]
     last = channels > 1 and images.stride(1) == 1 and images.stride(3) != 1
     memory_format = torch.channels_last if last else torch.contiguous_format
-    return torch.empty((count, channels, *size), dtype=images.dtype, device=images.device, memory_format=memory_format)
+    return torch.empty(
+        (count, channels, *size), dtype=images.dtype, device=images.device, memory_format=memory_format
+    )

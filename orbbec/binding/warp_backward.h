@@ -11,23 +11,29 @@ namespace orbbec {
 inline const double* check_per_unit(const char* op, const Tensor& per_unit, const Tensor& images) {
   check(per_unit.dim() == 1 && per_unit.size(0) == images.size(0) && per_unit.is_contiguous() &&
             per_unit.scalar_type() == ScalarType::Double && same_device(per_unit, images),
-        op, "expected per_unit as contiguous float64 [", images.size(0), "] on the device of images, but got ",
-        shape_text(per_unit));
+        op, "expected per_unit as contiguous float64 [", images.size(0),
+        "] on the device of images, but got ", shape_text(per_unit));
   return static_cast<const double*>(per_unit.const_data_ptr());
 }
 
-// The sums for the images, [N, C, H, W] of int64 in units, and the gradient of the map: `map_shape` of float64.
+// The sums for the images, [N, C, H, W] of int64 in units, and the gradient of the map: `map_shape`
+// of float64.
 template <class PrepareMap, class OnCpu, class OnCuda>
-std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient, const Tensor& images,
-                                         const WarpOptions& options, const Tensor& per_unit,
+std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
+                                         const Tensor& images, const WarpOptions& options,
+                                         const Tensor& per_unit,
                                          const std::vector<int64_t>& map_shape, int64_t numbers,
-                                         const PrepareMap& prepare_map, const OnCpu& on_cpu, const OnCuda& on_cuda) {
+                                         const PrepareMap& prepare_map, const OnCpu& on_cpu,
+                                         const OnCuda& on_cuda) {
   const AnyImages source = source_images(op, images, std::nullopt, 0);
-  const AnyImages incoming = dense_images(op, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
+  const AnyImages incoming =
+      dense_images(op, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
   check(gradient.scalar_type() == images.scalar_type() && same_device(gradient, images) &&
             incoming.count == source.count && incoming.channels == source.channels,
-        op, "expected gradient of the dtype, device, count and channels of images, but got ", shape_text(gradient));
-  const std::array<int64_t, 2> extent = output_size(op, source, {gradient.size(2), gradient.size(3)});
+        op, "expected gradient of the dtype, device, count and channels of images, but got ",
+        shape_text(gradient));
+  const std::array<int64_t, 2> extent =
+      output_size(op, source, {gradient.size(2), gradient.size(3)});
   WarpBackwardArguments arguments{};
   arguments.warp = warp_arguments(op, images, source, options, extent, /*has_out=*/false);
   check(arguments.warp.dtype == DType::kFloat32 || arguments.warp.dtype == DType::kFloat64, op,
@@ -35,8 +41,8 @@ std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
   check(arguments.warp.interpolation == Interpolation::kNearest ||
             arguments.warp.interpolation == Interpolation::kLinear,
         op, "gradients are computed for nearest and linear");
-  check(options.fill.size() == 1 || source.channels <= kMaxFills, op, "expected fill of 1 number, but got ",
-        options.fill.size());
+  check(options.fill.size() == 1 || source.channels <= kMaxFills, op,
+        "expected fill of 1 number, but got ", options.fill.size());
   arguments.warp.output = incoming;
   arguments.per_unit = check_per_unit(op, per_unit, images);
   for (int c = 0; c < kMaxFills; ++c) {
@@ -45,8 +51,8 @@ std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
   const Tensor map = prepare_map(arguments.warp);
   Tensor sums = torch::stable::new_zeros(images, images.sizes(), ScalarType::Long);
   Tensor map_gradient = torch::stable::new_zeros(images, map_shape, ScalarType::Double);
-  const Tensor row_sums =
-      torch::stable::new_empty(images, std::vector<int64_t>{source.count, extent[0], numbers}, ScalarType::Double);
+  const Tensor row_sums = torch::stable::new_empty(
+      images, std::vector<int64_t>{source.count, extent[0], numbers}, ScalarType::Double);
   if (source.count == 0) return {sums, map_gradient};
   arguments.sums = static_cast<int64_t*>(sums.mutable_data_ptr());
   arguments.map_gradient = static_cast<double*>(map_gradient.mutable_data_ptr());

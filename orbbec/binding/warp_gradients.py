@@ -24,10 +24,14 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
     """
     images = context.images
     if context.options[0] not in ("nearest", "linear", "area"):
-        raise NotImplementedError(f"{op}: no gradient for interpolation '{context.options[0]}', only nearest and linear")
+        raise NotImplementedError(
+            f"{op}: no gradient for interpolation '{context.options[0]}', only nearest and linear"
+        )
     working = torch.float64 if images.dtype == torch.float64 else torch.float32
     gradient = gradient.to(working)
-    largest = gradient.abs().amax(dim=(1, 2, 3)).double() if gradient.numel() else images.new_zeros(0).double()
+    largest = (
+        gradient.abs().amax(dim=(1, 2, 3)).double() if gradient.numel() else images.new_zeros(0).double()
+    )
     finite = torch.isfinite(largest)
     reach = torch.where(finite, largest, torch.zeros_like(largest)) * (gradient.shape[2] * gradient.shape[3])
     exponent = 62 - torch.frexp(reach).exponent

@@ -1,5 +1,6 @@
-// What every header of core/ needs: the marker of functions that run on host and device, the index types, the enums
-// that cross from the bindings to the kernels. Includes neither torch nor the CUDA runtime.
+// What every header of core/ needs: the marker of functions that run on host and device, the index
+// types, the enums that cross from the bindings to the kernels. Includes neither torch nor the CUDA
+// runtime.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 #define ORBBEC_HD inline __attribute__((always_inline))
 #endif
 
-// Before a loop: keep it a loop in device code, where many taps unrolled would not fit the registers.
+// Before a loop: keep it a loop in device code, where many taps unrolled would not fit the
+// registers.
 #if defined(__CUDA_ARCH__)
 #define ORBBEC_ROLLED _Pragma("unroll 1")
 #else

@@ -1,5 +1,6 @@
-// Runs a functor over the pixels of a batch on CPU threads: compiled once for the plain machine and once for AVX2, where
-// rounding and fused products are single instructions; both give the same bits. Included by *_cpu.cpp.
+// Runs a functor over the pixels of a batch on CPU threads: compiled once for the plain machine and
+// once for AVX2, where rounding and fused products are single instructions; both give the same
+// bits. Included by *_cpu.cpp.
 #pragma once
 
 #include <functional>
@@ -13,11 +14,13 @@ enum class Simd { kPlain, kAvx2, kAvx512 };
 // The best that this CPU has; ORBBEC_SIMD=plain|avx2|avx512 asks for less.
 Simd simd_level();  // binding/simd_level.cpp
 
-// Calls the body on ranges that cover [0, count), on several threads where that pays; given by the binding.
+// Calls the body on ranges that cover [0, count), on several threads where that pays; given by the
+// binding.
 using RangeBody = std::function<void(int64_t begin, int64_t end)>;
 using ParallelFor = std::function<void(int64_t count, int64_t grain, const RangeBody& body)>;
 
-constexpr int64_t kPixelsPerTask = 16384;  // about 0.1 ms of work: below that a second thread costs more than it brings
+constexpr int64_t kPixelsPerTask =
+    16384;  // about 0.1 ms of work: below that a second thread costs more than it brings
 
 #if defined(__x86_64__)
 #define ORBBEC_AVX2 __attribute__((target("avx2,fma")))
@@ -27,7 +30,8 @@ constexpr int64_t kPixelsPerTask = 16384;  // about 0.1 ms of work: below that a
 
 // row(n, y) for every row of every image; `pixels_per_row` says how much work that is.
 template <class Row>
-void for_each_row_cpu(int64_t count, int height, int64_t pixels_per_row, const ParallelFor& parallel, const Row& row) {
+void for_each_row_cpu(int64_t count, int height, int64_t pixels_per_row,
+                      const ParallelFor& parallel, const Row& row) {
   const int64_t grain = kPixelsPerTask / (pixels_per_row < 1 ? 1 : pixels_per_row) + 1;
   parallel(count * height, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) row(i / height, static_cast<int>(i % height));
@@ -69,11 +73,14 @@ ORBBEC_AVX2 void item_avx2(const Op& op, int64_t n, int i) {
   op(n, i);
 }
 
-// op(n, i) for every i below `items` of each of `count` images; an item is as much work as `pixels_per_item` pixels.
+// op(n, i) for every i below `items` of each of `count` images; an item is as much work as
+// `pixels_per_item` pixels.
 template <class Op>
-void for_each_item_cpu(const Op& op, int64_t count, int items, int64_t pixels_per_item, const ParallelFor& parallel) {
+void for_each_item_cpu(const Op& op, int64_t count, int items, int64_t pixels_per_item,
+                       const ParallelFor& parallel) {
   const auto item = simd_level() == Simd::kPlain ? item_plain<Op> : item_avx2<Op>;
-  for_each_row_cpu(count, items, pixels_per_item, parallel, [&](int64_t n, int i) { item(op, n, i); });
+  for_each_row_cpu(count, items, pixels_per_item, parallel,
+                   [&](int64_t n, int i) { item(op, n, i); });
 }
 
 }  // namespace orbbec

@@ -1,4 +1,5 @@
-// Runs a functor over the pixels of a batch on a CUDA device. Included by *_cuda.cu; sees CUDA, never torch.
+// Runs a functor over the pixels of a batch on a CUDA device. Included by *_cuda.cu; sees CUDA,
+// never torch.
 #pragma once
 
 #include "image.h"
@@ -9,7 +10,8 @@ namespace orbbec {
 constexpr int kTileWidth = 32, kTileHeight = 8;  // a warp of threads owns 32 neighbours of a row
 constexpr int64_t kMaxGridYZ = 65535;
 
-// Blocks for `columns` x `rows` x `count` threads; what lies beyond the limits of the grid is reached by striding.
+// Blocks for `columns` x `rows` x `count` threads; what lies beyond the limits of the grid is
+// reached by striding.
 inline dim3 tile_grid(int64_t columns, int64_t rows, int64_t count) {
   const int64_t tiles_y = (rows + kTileHeight - 1) / kTileHeight;
   return dim3(static_cast<unsigned>((columns + kTileWidth - 1) / kTileWidth),
@@ -17,7 +19,8 @@ inline dim3 tile_grid(int64_t columns, int64_t rows, int64_t count) {
               static_cast<unsigned>(count < kMaxGridYZ ? count : kMaxGridYZ));
 }
 
-// A thread owns one pixel: column x of every gridDim.y-th tile row of every gridDim.z-th image. No shared memory.
+// A thread owns one pixel: column x of every gridDim.y-th tile row of every gridDim.z-th image. No
+// shared memory.
 template <class Op>
 __global__ void __launch_bounds__(kTileWidth* kTileHeight, 1)
     for_each_pixel_kernel(const Op op, int64_t count, int height, int width) {
@@ -35,7 +38,8 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, 1)
 template <class Op>
 int for_each_pixel_cuda(const Op& op, const AnyImages& shape, void* stream) {
   return launch(for_each_pixel_kernel<Op>, tile_grid(shape.width, shape.height, shape.count),
-                dim3(kTileWidth, kTileHeight), 0, stream, op, shape.count, shape.height, shape.width);
+                dim3(kTileWidth, kTileHeight), 0, stream, op, shape.count, shape.height,
+                shape.width);
 }
 
 // Makes items of pixels: an image is one row of them.

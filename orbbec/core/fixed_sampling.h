@@ -1,5 +1,5 @@
-// OpenCV 4's fixed-point arithmetic: positions in 32nds of a pixel, weights of 15 bits for uint8. Lanczos in every
-// version. Same two steps as the samplers of sampling.h.
+// OpenCV 4's fixed-point arithmetic: positions in 32nds of a pixel, weights of 15 bits for uint8.
+// Lanczos in every version. Same two steps as the samplers of sampling.h.
 #pragma once
 
 #include "lanczos4.h"
@@ -72,7 +72,8 @@ struct LinearFixedSampler {
     // As it is: the weighted sum of four equal floats is not always that float.
     if (source.border == Border::kConstant && is_outside(tap, source.image)) return outside;
     return blend<T>(source.tap(tap.x, tap.y, c, outside), source.tap(tap.x + 1, tap.y, c, outside),
-                    source.tap(tap.x, tap.y + 1, c, outside), source.tap(tap.x + 1, tap.y + 1, c, outside), w);
+                    source.tap(tap.x, tap.y + 1, c, outside),
+                    source.tap(tap.x + 1, tap.y + 1, c, outside), w);
   }
 
   template <class T>
@@ -89,10 +90,11 @@ struct LinearFixedSampler {
     }
   }
 
-  // A pixel is written if its upper left tap lies inside; taps beyond the last column or row lend their weight to the
-  // others.
+  // A pixel is written if its upper left tap lies inside; taps beyond the last column or row lend
+  // their weight to the others.
   template <class T>
-  ORBBEC_HD static T read_transparent(const Source<T>& source, const Tap<T>& tap, int w[4], int64_t c, T outside) {
+  ORBBEC_HD static T read_transparent(const Source<T>& source, const Tap<T>& tap, int w[4],
+                                      int64_t c, T outside) {
     const Image<const T>& image = source.image;
     if (!image.contains(tap.y, tap.x)) return outside;
     const bool right = tap.x + 1 < image.width, below = tap.y + 1 < image.height;
@@ -106,10 +108,14 @@ struct LinearFixedSampler {
     const int available = w[0] + w[1] + w[2] + w[3];
     if (available == 0) return outside;
     if constexpr (std::is_same_v<T, uint8_t>) {
-      // OpenCV's table holds 32767 and 1 in the corners where the fraction is (0, 0); only the first is available here.
-      const int scale = tap.fraction_x == 0 && tap.fraction_y == 0 ? kWeightOne - 1 : available * 32;
-      const int sum = p00 * (w[0] * 32 == kWeightOne ? kWeightOne - 1 : w[0] * 32) + (p01 * w[1] + p10 * w[2]) * 32;
-      const int value = static_cast<int>(static_cast<float>(sum) * 32768.0f / static_cast<float>(scale));
+      // OpenCV's table holds 32767 and 1 in the corners where the fraction is (0, 0); only the
+      // first is available here.
+      const int scale =
+          tap.fraction_x == 0 && tap.fraction_y == 0 ? kWeightOne - 1 : available * 32;
+      const int sum = p00 * (w[0] * 32 == kWeightOne ? kWeightOne - 1 : w[0] * 32) +
+                      (p01 * w[1] + p10 * w[2]) * 32;
+      const int value =
+          static_cast<int>(static_cast<float>(sum) * 32768.0f / static_cast<float>(scale));
       return static_cast<T>(clamp_int((value + kWeightRound) >> 15, 0, 255));
     } else {
       using F = Compute<T>;
@@ -141,8 +147,8 @@ struct Lanczos4Kernel {
   }
 };
 
-// Separable kernels as OpenCV 4 tabulates them: for uint8 the products of the two weights are rounded to 15 bits, and
-// what their sum lacks of 1 is added to one of the middle four.
+// Separable kernels as OpenCV 4 tabulates them: for uint8 the products of the two weights are
+// rounded to 15 bits, and what their sum lacks of 1 is added to one of the middle four.
 template <class Kernel>
 struct TableSampler {
   static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_4;
@@ -155,7 +161,9 @@ struct TableSampler {
     bool valid;
   };
 
-  ORBBEC_HD static int fixed_weight(float wy, float wx) { return saturate_int16(round_to_int(wy * wx * 32768.0f)); }
+  ORBBEC_HD static int fixed_weight(float wy, float wx) {
+    return saturate_int16(round_to_int(wy * wx * 32768.0f));
+  }
 
   template <class T>
   ORBBEC_HD static void correct(Tap<T>& tap) {
@@ -169,7 +177,8 @@ struct TableSampler {
     }
     constexpr int kHalf = kSize / 2;
     const int first = fixed_weight(wy[kHalf], wx[kHalf]);
-    int smallest = first, largest = first, at_smallest = kHalf * kSize + kHalf, at_largest = at_smallest;
+    int smallest = first, largest = first, at_smallest = kHalf * kSize + kHalf,
+        at_largest = at_smallest;
     for (int r = kHalf; r < kHalf + 2; ++r) {
       for (int q = kHalf; q < kHalf + 2; ++q) {
         const int w = fixed_weight(wy[r], wx[q]);
@@ -201,13 +210,15 @@ struct TableSampler {
       constexpr int kBefore = kSize / 2 - 1;
       if (!source.image.contains(tap.y + kBefore, tap.x + kBefore)) return outside;
       // OpenCV reads what lies beyond a transparent border by reflection.
-      return weighted_sum(Source<T>{source.image, Border::kReflect101, source.fill}, tap, c, outside);
+      return weighted_sum(Source<T>{source.image, Border::kReflect101, source.fill}, tap, c,
+                          outside);
     }
     return weighted_sum(source, tap, c, outside);
   }
 
   template <class T>
-  ORBBEC_HD static T weighted_sum(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+  ORBBEC_HD static T weighted_sum(const Source<T>& source, const Tap<T>& tap, int64_t c,
+                                  T outside) {
     float wx[kSize], wy[kSize];
     Kernel::weights(tap.fraction_x, wx);
     Kernel::weights(tap.fraction_y, wy);
@@ -217,7 +228,8 @@ struct TableSampler {
       for (int r = 0; r < kSize; ++r) {
         for (int q = 0; q < kSize; ++q) {
           const int extra = r * kSize + q == tap.corrected ? tap.correction : 0;
-          sum += source.tap(tap.x + q, tap.y + r, c, outside) * (fixed_weight(wy[r], wx[q]) + extra);
+          sum +=
+              source.tap(tap.x + q, tap.y + r, c, outside) * (fixed_weight(wy[r], wx[q]) + extra);
         }
       }
       return static_cast<T>(clamp_int(sum >> 15, 0, 255));
@@ -226,13 +238,15 @@ struct TableSampler {
     }
   }
 
-  // Inside, row by row. Across any border, the border value first and then what each pixel read differs from it by.
+  // Inside, row by row. Across any border, the border value first and then what each pixel read
+  // differs from it by.
   template <class T>
-  ORBBEC_HD static T float_sum(const Source<T>& source, const Tap<T>& tap, const float wx[], const float wy[],
-                               int64_t c, T outside) {
+  ORBBEC_HD static T float_sum(const Source<T>& source, const Tap<T>& tap, const float wx[],
+                               const float wy[], int64_t c, T outside) {
     using F = Compute<T>;
     const Image<const T>& image = source.image;
-    const bool inside = image.contains(tap.y, tap.x) && image.contains(tap.y + kSize - 1, tap.x + kSize - 1);
+    const bool inside =
+        image.contains(tap.y, tap.x) && image.contains(tap.y + kSize - 1, tap.x + kSize - 1);
     const bool by_value = outside_is_value(source.border);
     const F base = load(source.fill);
     F sum = inside ? F(0) : base;

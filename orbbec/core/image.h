@@ -1,4 +1,5 @@
-// Views of images in memory. A batch is dense (one size, any strides) or ragged (a table of places and sizes).
+// Views of images in memory. A batch is dense (one size, any strides) or ragged (a table of places
+// and sizes).
 #pragma once
 
 #include "common.h"
@@ -12,7 +13,9 @@ struct Image {
   int height, width;
   int64_t stride_y, stride_x, stride_c;
 
-  ORBBEC_HD T& at(int y, int x, int64_t c) const { return data[y * stride_y + x * stride_x + c * stride_c]; }
+  ORBBEC_HD T& at(int y, int x, int64_t c) const {
+    return data[y * stride_y + x * stride_x + c * stride_c];
+  }
   ORBBEC_HD bool contains(int y, int x) const {
     return static_cast<unsigned>(x) < static_cast<unsigned>(width) &&
            static_cast<unsigned>(y) < static_cast<unsigned>(height);
@@ -35,10 +38,12 @@ struct Images : AnyImages {
 
   ORBBEC_HD Image<T> operator[](int64_t n) const {
     T* const first = static_cast<T*>(data);
-    if (layout == nullptr) return {first + n * stride_n, height, width, stride_y, stride_x, stride_c};
+    if (layout == nullptr)
+      return {first + n * stride_n, height, width, stride_y, stride_x, stride_c};
     const int64_t offset = layout[3 * n], h = layout[3 * n + 1], w = layout[3 * n + 2];
     if (!fits(offset, h, w)) return {first, 0, 0, 0, 0, 0};
-    return {first + offset, static_cast<int>(h), static_cast<int>(w), w * stride_x, stride_x, stride_c};
+    return {first + offset, static_cast<int>(h), static_cast<int>(w), w * stride_x, stride_x,
+            stride_c};
   }
 
  private:

@@ -1,12 +1,13 @@
-// Matrices as cv::warpAffine and cv::warpPerspective invert them: in double, each operation rounded, in this order.
+// Matrices as cv::warpAffine and cv::warpPerspective invert them: in double, each operation
+// rounded, in this order.
 #pragma once
 
 #include "common.h"
 
 namespace orbbec {
 
-// One matrix of a batch from source-to-output to output-to-source (or copied, if it is that already), stored as F.
-// 6 or 9 numbers; a singular matrix becomes zeros.
+// One matrix of a batch from source-to-output to output-to-source (or copied, if it is that
+// already), stored as F. 6 or 9 numbers; a singular matrix becomes zeros.
 template <class In, class F>
 struct PrepareMatrix {
   const In* matrices;
@@ -72,8 +73,8 @@ int dispatch_matrices(const MatrixArguments& a, const Launch& launch) {
   const auto with = [&](auto in, auto out) {
     using In = decltype(in);
     using Out = decltype(out);
-    return launch(PrepareMatrix<In, Out>{static_cast<const In*>(a.matrices), static_cast<Out*>(a.prepared), a.size,
-                                         a.inverse});
+    return launch(PrepareMatrix<In, Out>{static_cast<const In*>(a.matrices),
+                                         static_cast<Out*>(a.prepared), a.size, a.inverse});
   };
   if (a.in_double) return a.out_double ? with(0.0, 0.0) : with(0.0, 0.0f);
   return a.out_double ? with(0.0f, 0.0) : with(0.0f, 0.0f);

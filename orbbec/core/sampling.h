@@ -1,5 +1,6 @@
-// How a pixel is read between pixels, with OpenCV 5's float arithmetic. A sampler has two steps: `locate` (once a
-// pixel) turns a position of a map into a tap, `read` (once a channel) turns the tap into a value.
+// How a pixel is read between pixels, with OpenCV 5's float arithmetic. A sampler has two steps:
+// `locate` (once a pixel) turns a position of a map into a tap, `read` (once a channel) turns the
+// tap into a value.
 #pragma once
 
 #include "border.h"
@@ -13,8 +14,8 @@ struct Point {
   F x, y;
 };
 
-// One image being read. `fill` is the border value of the channel being read; `outside` what lies beyond a constant border
-// (that value) or a transparent one (what the output held before).
+// One image being read. `fill` is the border value of the channel being read; `outside` what lies
+// beyond a constant border (that value) or a transparent one (what the output held before).
 template <class T>
 struct Source {
   Image<const T> image;
@@ -67,7 +68,8 @@ struct LinearSampler {
     using F = Compute<T>;
     const auto at = map.fused(n, y, x);
     const int left = floor_to_int(at.x), top = floor_to_int(at.y);
-    return {left, top, F(at.x) - static_cast<F>(left), F(at.y) - static_cast<F>(top), is_finite(at.x) && is_finite(at.y)};
+    return {left, top, F(at.x) - static_cast<F>(left), F(at.y) - static_cast<F>(top),
+            is_finite(at.x) && is_finite(at.y)};
   }
 
   // One rounding a step, as written: a + t (b - a) with the product fused into the sum.
@@ -87,9 +89,9 @@ struct LinearSampler {
   }
 };
 
-// Keys' cubic with A = -0.75. OpenCV works through a row in blocks of 128 pixels, in groups of 8; a group that lies
-// wholly outside gets the border value as it is, any other pixel the weighted sum of border values, which differs from
-// it in the last bits of a float.
+// Keys' cubic with A = -0.75. OpenCV works through a row in blocks of 128 pixels, in groups of 8; a
+// group that lies wholly outside gets the border value as it is, any other pixel the weighted sum
+// of border values, which differs from it in the last bits of a float.
 struct CubicSampler {
   static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_5;
   static constexpr int kBlock = 128, kGroup = 8;
@@ -139,7 +141,8 @@ struct CubicSampler {
   ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>& source, int64_t n, int y, int x) {
     const Image<const T>& image = source.image;
     Tap<T> tap = tap_at<T>(map.plain(n, y, x), image);
-    if (std::is_integral_v<T> || source.border != Border::kConstant || !is_outside(tap, image)) return tap;
+    if (std::is_integral_v<T> || source.border != Border::kConstant || !is_outside(tap, image))
+      return tap;
     const Group group = group_of(x, map.width);
     bool outside = !group.padded;
     for (int i = group.first; i < group.last && outside; ++i) {
@@ -170,7 +173,8 @@ struct CubicSampler {
     for (int r = 0; r < 4; ++r) {
       const int y = tap.y + r;
       F row = load(source.tap(tap.x, y, c, outside)) * wx[0];
-      for (int q = 1; q < 4; ++q) row = fused_multiply_add(load(source.tap(tap.x + q, y, c, outside)), wx[q], row);
+      for (int q = 1; q < 4; ++q)
+        row = fused_multiply_add(load(source.tap(tap.x + q, y, c, outside)), wx[q], row);
       sum = fused_multiply_add(row, wy[r], sum);
     }
     return store<T>(sum);

@@ -1,5 +1,5 @@
-// Pixel types, the type each is computed in, and the conversions: round half to even, saturate, NaN becomes 0 in
-// integers. Used by every sampler.
+// Pixel types, the type each is computed in, and the conversions: round half to even, saturate, NaN
+// becomes 0 in integers. Used by every sampler.
 #pragma once
 
 #include <cmath>
@@ -32,7 +32,8 @@ ORBBEC_HD float float_of(uint32_t bits) {
   return value;
 }
 
-// The value is scaled by 2^-112 as a float whose exponent field is that of the half; the product is exact.
+// The value is scaled by 2^-112 as a float whose exponent field is that of the half; the product is
+// exact.
 ORBBEC_HD float half_to_float(Half half) {
   const uint32_t sign = static_cast<uint32_t>(half.bits & 0x8000u) << 16;
   const uint32_t rest = static_cast<uint32_t>(half.bits & 0x7fffu) << 13;
@@ -46,8 +47,10 @@ ORBBEC_HD Half float_to_half(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   const uint32_t sign = (bits >> 16) & 0x8000u;
   if (magnitude > 0x7f800000u) return {static_cast<uint16_t>(sign | 0x7e00u)};
-  if (magnitude >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00u)};  // rounds past 65504
-  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 leaves the rounded subnormal in the low bits
+  if (magnitude >= 0x477ff000u)
+    return {static_cast<uint16_t>(sign | 0x7c00u)};  // rounds past 65504
+  if (magnitude <
+      0x38800000u) {  // below 2^-14: adding 0.5 leaves the rounded subnormal in the low bits
     return {static_cast<uint16_t>(sign | (bits_of(float_of(magnitude) + 0.5f) - 0x3f000000u))};
   }
   const uint32_t odd = (magnitude >> 13) & 1u;
@@ -68,9 +71,11 @@ ORBBEC_HD BFloat16 float_to_bfloat16(float value) {
 template <class T>
 using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// Round half to even; what int cannot hold becomes INT_MIN, as x86's conversion has it and CUDA's has not.
+// Round half to even; what int cannot hold becomes INT_MIN, as x86's conversion has it and CUDA's
+// has not.
 ORBBEC_HD int round_to_int(float value) {
-  return value >= -2147483648.0f && value < 2147483648.0f ? static_cast<int>(rintf(value)) : kIntMin;
+  return value >= -2147483648.0f && value < 2147483648.0f ? static_cast<int>(rintf(value))
+                                                          : kIntMin;
 }
 ORBBEC_HD int round_to_int(double value) {
   const double rounded = rint(value);
@@ -80,14 +85,19 @@ ORBBEC_HD int round_to_int(double value) {
 template <class F>
 ORBBEC_HD int floor_to_int(F value) {
   const F floored = floor(value);
-  return floored >= F(-2147483648.0) && floored < F(2147483648.0) ? static_cast<int>(floored) : kIntMin;
+  return floored >= F(-2147483648.0) && floored < F(2147483648.0) ? static_cast<int>(floored)
+                                                                  : kIntMin;
 }
 
-ORBBEC_HD int clamp_int(int value, int low, int high) { return value < low ? low : value > high ? high : value; }
+ORBBEC_HD int clamp_int(int value, int low, int high) {
+  return value < low ? low : value > high ? high : value;
+}
 ORBBEC_HD int saturate_int16(int value) { return clamp_int(value, -32768, 32767); }
 
 // Sums of pixel coordinates wrap as two's complement instead of overflowing.
-ORBBEC_HD int wrapping_add(int a, int b) { return static_cast<int>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
+ORBBEC_HD int wrapping_add(int a, int b) {
+  return static_cast<int>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+}
 
 ORBBEC_HD float fused_multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 ORBBEC_HD double fused_multiply_add(double a, double b, double c) { return fma(a, b, c); }

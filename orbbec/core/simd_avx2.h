@@ -1,5 +1,5 @@
-// Eight lanes: the operations that a vector of the compiler does not have by itself. Included under a target of AVX2 and
-// FMA; the members of every such class are the same.
+// Eight lanes: the operations that a vector of the compiler does not have by itself. Included under
+// a target of AVX2 and FMA; the members of every such class are the same.
 #pragma once
 
 #include <immintrin.h>
@@ -18,14 +18,19 @@ struct Avx2 {
   static Float all_lanes(float v) { return _mm256_set1_ps(v); }
   static Float fused_multiply_add(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
   static Float floor(Float v) { return _mm256_floor_ps(v); }
-  static Int truncate(Float v) { return (Int)_mm256_cvttps_epi32(v); }  // INT_MIN where int cannot hold it
-  static Int round(Float v) { return (Int)_mm256_cvtps_epi32(v); }      // half to even
+  static Int truncate(Float v) {
+    return (Int)_mm256_cvttps_epi32(v);
+  }  // INT_MIN where int cannot hold it
+  static Int round(Float v) { return (Int)_mm256_cvtps_epi32(v); }  // half to even
   static Float to_float(Int v) { return _mm256_cvtepi32_ps((__m256i)v); }
-  static Int shift_right(Int v, Int bits) { return (Int)_mm256_srlv_epi32((__m256i)v, (__m256i)bits); }
+  static Int shift_right(Int v, Int bits) {
+    return (Int)_mm256_srlv_epi32((__m256i)v, (__m256i)bits);
+  }
   static Int gather(const void* base, Int bytes) {
     return (Int)_mm256_i32gather_epi32(static_cast<const int*>(base), (__m256i)bytes, 1);
   }
-  // The low and the high half of the 8 bytes at each offset. Single loads: many CPUs do them faster than a gather.
+  // The low and the high half of the 8 bytes at each offset. Single loads: many CPUs do them faster
+  // than a gather.
   static void load_8_bytes(const char* base, Int bytes, Int& low, Int& high) {
     const __m256i a = join(two(base, bytes[0], bytes[1]), two(base, bytes[4], bytes[5]));
     const __m256i b = join(two(base, bytes[2], bytes[3]), two(base, bytes[6], bytes[7]));
@@ -39,19 +44,28 @@ struct Avx2 {
   static bool all(Int mask) { return _mm256_movemask_ps((__m256)mask) == 0xff; }
   static bool any(Int mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
 
+  static Float load(const float* from) { return _mm256_loadu_ps(from); }
   static void store(float* to, Float v) { _mm256_storeu_ps(to, v); }
   // The low 1, 3 or 4 bytes of each lane, one lane after the other.
   static void store_bytes_1(uint8_t* to, Int v) {
-    const __m256i low = _mm256_shuffle_epi8((__m256i)v, lanes16(_mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1)));
-    const __m256i joined = _mm256_permutevar8x32_epi32(low, _mm256_setr_epi32(0, 4, 1, 1, 1, 1, 1, 1));
+    const __m256i low = _mm256_shuffle_epi8(
+        (__m256i)v,
+        lanes16(_mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1)));
+    const __m256i joined =
+        _mm256_permutevar8x32_epi32(low, _mm256_setr_epi32(0, 4, 1, 1, 1, 1, 1, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(joined));
   }
   static void store_bytes_3(uint8_t* to, Int v) {
-    const __m256i low = _mm256_shuffle_epi8((__m256i)v, lanes16(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)));
-    const __m256i joined = _mm256_permutevar8x32_epi32(low, _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7));
-    _mm256_maskstore_epi32(reinterpret_cast<int*>(to), _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0), joined);
+    const __m256i low = _mm256_shuffle_epi8(
+        (__m256i)v, lanes16(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)));
+    const __m256i joined =
+        _mm256_permutevar8x32_epi32(low, _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7));
+    _mm256_maskstore_epi32(reinterpret_cast<int*>(to),
+                           _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0), joined);
   }
-  static void store_bytes_4(uint8_t* to, Int v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), (__m256i)v); }
+  static void store_bytes_4(uint8_t* to, Int v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), (__m256i)v);
+  }
 
  private:
   static __m128i two(const char* base, int first, int second) {
@@ -60,7 +74,9 @@ struct Avx2 {
     memcpy(&high, base + second, sizeof(high));
     return _mm_insert_epi64(low, high, 1);
   }
-  static __m256i join(__m128i low, __m128i high) { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
+  static __m256i join(__m128i low, __m128i high) {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+  }
   static __m256i lanes16(__m128i order) { return _mm256_broadcastsi128_si256(order); }
 };
 

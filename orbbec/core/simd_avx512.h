@@ -16,15 +16,21 @@ struct Avx512 {
   static Int lane_numbers() { return Int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
   static Float all_lanes(float v) { return _mm512_set1_ps(v); }
   static Float fused_multiply_add(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
-  static Float floor(Float v) { return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+  static Float floor(Float v) {
+    return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  }
   static Int truncate(Float v) { return (Int)_mm512_cvttps_epi32(v); }
   static Int round(Float v) { return (Int)_mm512_cvtps_epi32(v); }
   static Float to_float(Int v) { return _mm512_cvtepi32_ps((__m512i)v); }
-  static Int shift_right(Int v, Int bits) { return (Int)_mm512_srlv_epi32((__m512i)v, (__m512i)bits); }
-  static Int gather(const void* base, Int bytes) { return (Int)_mm512_i32gather_epi32((__m512i)bytes, base, 1); }
+  static Int shift_right(Int v, Int bits) {
+    return (Int)_mm512_srlv_epi32((__m512i)v, (__m512i)bits);
+  }
+  static Int gather(const void* base, Int bytes) {
+    return (Int)_mm512_i32gather_epi32((__m512i)bytes, base, 1);
+  }
   static void load_8_bytes(const char* base, Int bytes, Int& low, Int& high) {
-    const __m512i a = join(two(base, bytes[0], bytes[1]), two(base, bytes[4], bytes[5]), two(base, bytes[8], bytes[9]),
-                           two(base, bytes[12], bytes[13]));
+    const __m512i a = join(two(base, bytes[0], bytes[1]), two(base, bytes[4], bytes[5]),
+                           two(base, bytes[8], bytes[9]), two(base, bytes[12], bytes[13]));
     const __m512i b = join(two(base, bytes[2], bytes[3]), two(base, bytes[6], bytes[7]),
                            two(base, bytes[10], bytes[11]), two(base, bytes[14], bytes[15]));
     low = (Int)_mm512_shuffle_ps((__m512)a, (__m512)b, 0x88);
@@ -34,9 +40,12 @@ struct Avx512 {
   static void prefetch(const char* base, Int bytes) {
     for (int i = 0; i < kLanes; ++i) _mm_prefetch(base + bytes[i], _MM_HINT_T0);
   }
-  static bool all(Int mask) { return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) == 0xffff; }
+  static bool all(Int mask) {
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) == 0xffff;
+  }
   static bool any(Int mask) { return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0; }
 
+  static Float load(const float* from) { return _mm512_loadu_ps(from); }
   static void store(float* to, Float v) { _mm512_storeu_ps(to, v); }
   static void store_bytes_1(uint8_t* to, Int v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8((__m512i)v));

@@ -1,5 +1,5 @@
-// A warp: every output pixel asks a map where to read, and a sampler what stands there. Used by the operators that
-// resample (warpaffine, warpperspective, remap); each brings its map.
+// A warp: every output pixel asks a map where to read, and a sampler what stands there. Used by the
+// operators that resample (warpaffine, warpperspective, remap); each brings its map.
 #pragma once
 
 #include "fixed_sampling.h"
@@ -7,12 +7,14 @@
 
 namespace orbbec {
 
-// OpenCV 5 fuses products and sums in another order in the last columns of a row, those past the last whole 16.
+// OpenCV 5 fuses products and sums in another order in the last columns of a row, those past the
+// last whole 16.
 constexpr int kRowBlock = 16;
 
 constexpr int kMaxFills = 4;  // channels that can have a border value of their own in one launch
 
-// All that a warp needs, with types known at run time only: filled by a binding, read by `dispatch_warp`.
+// All that a warp needs, with types known at run time only: filled by a binding, read by
+// `dispatch_warp`.
 struct WarpArguments {
   AnyImages source, output;
   DType dtype;
@@ -26,14 +28,16 @@ struct WarpArguments {
 
 // Maps of the fixed-point arithmetic and of float64 images are double, all others float.
 inline bool map_is_double(DType dtype, Interpolation interpolation, Arithmetic arithmetic) {
-  return dtype == DType::kFloat64 || arithmetic == Arithmetic::kCv2_4 || interpolation == Interpolation::kLanczos4;
+  return dtype == DType::kFloat64 || arithmetic == Arithmetic::kCv2_4 ||
+         interpolation == Interpolation::kLanczos4;
 }
 
 template <class T, class Map, class Sampler>
 struct Warp {
   using Value = T;
   using Tap = typename Sampler::template Tap<T>;
-  static constexpr bool kIsLight = std::is_same_v<Sampler, NearestSampler> || std::is_same_v<Sampler, LinearSampler>;
+  static constexpr bool kIsLinear = std::is_same_v<Sampler, LinearSampler>;
+  static constexpr bool kIsLight = kIsLinear || std::is_same_v<Sampler, NearestSampler>;
 
   Images<const T> source;
   Images<T> output;
@@ -53,9 +57,12 @@ struct Warp {
     return tap;
   }
 
-  // A position that is not finite, or an image without pixels, gives what lies outside of the border.
+  // A position that is not finite, or an image without pixels, gives what lies outside of the
+  // border.
   ORBBEC_HD T read(const Image<const T>& image, const Tap& tap, int64_t c, T outside) const {
-    return tap.valid ? Sampler::template read<T>(Source<T>{image, border, fill_of(c)}, tap, c, outside) : outside;
+    return tap.valid
+               ? Sampler::template read<T>(Source<T>{image, border, fill_of(c)}, tap, c, outside)
+               : outside;
   }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
@@ -83,9 +90,11 @@ int dispatch_sampler(const WarpArguments& a, const Launch& launch) {
   const bool fixed = a.arithmetic == Arithmetic::kCv2_4;
   switch (a.interpolation) {
     case Interpolation::kNearest:
-      return fixed ? launch(make_warp<T, Fixed, NearestFixedSampler>(a)) : launch(make_warp<T, Float, NearestSampler>(a));
+      return fixed ? launch(make_warp<T, Fixed, NearestFixedSampler>(a))
+                   : launch(make_warp<T, Float, NearestSampler>(a));
     case Interpolation::kLinear:
-      return fixed ? launch(make_warp<T, Fixed, LinearFixedSampler>(a)) : launch(make_warp<T, Float, LinearSampler>(a));
+      return fixed ? launch(make_warp<T, Fixed, LinearFixedSampler>(a))
+                   : launch(make_warp<T, Float, LinearSampler>(a));
     case Interpolation::kCubic:
       return fixed ? launch(make_warp<T, Fixed, TableSampler<CubicKernel>>(a))
                    : launch(make_warp<T, Float, CubicSampler>(a));

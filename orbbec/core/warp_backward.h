@@ -1,8 +1,9 @@
 // Gradients of a nearest or linear warp, for its images and for its map.
 //
-// Many output pixels read one source pixel, so their gradients meet there. They are added as whole numbers, multiples of
-// a unit of 2^-62 of what an image's sum can reach at most: such sums do not depend on their order, so threads may add
-// as they come and every device and every run gives the same bits.
+// Many output pixels read one source pixel, so their gradients meet there. They are added as whole
+// numbers, multiples of a unit of 2^-62 of what an image's sum can reach at most: such sums do not
+// depend on their order, so threads may add as they come and every device and every run gives the
+// same bits.
 #pragma once
 
 #include "warp.h"
@@ -10,11 +11,11 @@
 namespace orbbec {
 
 struct WarpBackwardArguments {
-  WarpArguments warp;        // `output` is the gradient that comes in
-  int64_t* sums;             // [N, C, H, W], zero before: the images' gradients in units
-  const double* per_unit;    // [N]: units in 1, a power of two
-  double* row_sums;          // [N, height, Map::kNumbers]
-  double* map_gradient;      // [N, Map::kNumbers], or [N, 2, height, width] for a table of positions
+  WarpArguments warp;      // `output` is the gradient that comes in
+  int64_t* sums;           // [N, C, H, W], zero before: the images' gradients in units
+  const double* per_unit;  // [N]: units in 1, a power of two
+  double* row_sums;        // [N, height, Map::kNumbers]
+  double* map_gradient;    // [N, Map::kNumbers], or [N, 2, height, width] for a table of positions
 };
 
 ORBBEC_HD void atomic_add(int64_t* sum, int64_t value) {
@@ -45,7 +46,8 @@ ORBBEC_HD ReadPosition read_position(const NearestSampler::Tap<T>& tap) {
   return {tap.x, tap.y, 0.0, 0.0, tap.valid};
 }
 
-// One row of the incoming gradient: (n, y). kMoves: whether the result moves with the position (linear) or jumps (nearest).
+// One row of the incoming gradient: (n, y). kMoves: whether the result moves with the position
+// (linear) or jumps (nearest).
 template <class T, class Map, class Sampler>
 struct WarpBackward {
   static constexpr bool kMoves =
@@ -79,8 +81,10 @@ struct WarpBackward {
   }
 
  private:
-  // Adds a share of g to the pixel that (x, y) stands for; what lies beyond a constant border takes none.
-  ORBBEC_HD void add(const Image<const T>& image, int64_t n, int x, int y, int64_t c, double share) const {
+  // Adds a share of g to the pixel that (x, y) stands for; what lies beyond a constant border takes
+  // none.
+  ORBBEC_HD void add(const Image<const T>& image, int64_t n, int x, int y, int64_t c,
+                     double share) const {
     if (!image.contains(y, x)) {
       if (outside_is_value(warp.border)) return;
       x = border_index(x, image.width, warp.border);
@@ -92,7 +96,8 @@ struct WarpBackward {
     if (units != 0 && is_finite(units)) atomic_add(sum, static_cast<int64_t>(units));
   }
 
-  ORBBEC_HD void scatter(const Image<const T>& image, int64_t n, const ReadPosition& at, int64_t c, double g) const {
+  ORBBEC_HD void scatter(const Image<const T>& image, int64_t n, const ReadPosition& at, int64_t c,
+                         double g) const {
     if constexpr (!kMoves) {
       add(image, n, at.x, at.y, c, g);
     } else {
@@ -106,13 +111,15 @@ struct WarpBackward {
   }
 
   // How the result changes as the position moves, times g.
-  ORBBEC_HD void move(const Image<const T>& image, const ReadPosition& at, int64_t c, double g, double& dx,
-                      double& dy) const {
+  ORBBEC_HD void move(const Image<const T>& image, const ReadPosition& at, int64_t c, double g,
+                      double& dx, double& dy) const {
     const T fill = warp.fill_of(c);
     const Source<T> source{image, warp.border, fill};
     const int right = wrapping_add(at.x, 1), bottom = wrapping_add(at.y, 1);
-    const double p00 = load(source.tap(at.x, at.y, c, fill)), p01 = load(source.tap(right, at.y, c, fill));
-    const double p10 = load(source.tap(at.x, bottom, c, fill)), p11 = load(source.tap(right, bottom, c, fill));
+    const double p00 = load(source.tap(at.x, at.y, c, fill)),
+                 p01 = load(source.tap(right, at.y, c, fill));
+    const double p10 = load(source.tap(at.x, bottom, c, fill)),
+                 p11 = load(source.tap(right, bottom, c, fill));
     dx += g * ((p01 - p00) * (1.0 - at.b) + (p11 - p10) * at.b);
     dy += g * ((p10 - p00) * (1.0 - at.a) + (p11 - p01) * at.a);
   }
@@ -132,15 +139,14 @@ struct SumRows {
 };
 
 template <class T, class Map, class Sampler>
-WarpBackward<T, Map, Sampler> make_backward(const Warp<T, Map, Sampler>& warp, const WarpBackwardArguments& a) {
+WarpBackward<T, Map, Sampler> make_backward(const Warp<T, Map, Sampler>& warp,
+                                            const WarpBackwardArguments& a) {
   return {warp, a.sums, a.per_unit, a.row_sums, a.map_gradient};
 }
 
 template <class T, template <class> class Map, class Launch>
 int dispatch_backward_sampler(const WarpBackwardArguments& a, const Launch& launch) {
-  const auto with = [&](const auto& warp) {
-    return launch(make_backward(warp, a));
-  };
+  const auto with = [&](const auto& warp) { return launch(make_backward(warp, a)); };
   const bool fixed = a.warp.arithmetic == Arithmetic::kCv2_4;
   if (a.warp.interpolation == Interpolation::kNearest) {
     return fixed ? with(make_warp<T, Map<double>, NearestFixedSampler>(a.warp))
@@ -150,15 +156,16 @@ int dispatch_backward_sampler(const WarpBackwardArguments& a, const Launch& laun
                : with(make_warp<T, Map<T>, LinearSampler>(a.warp));
 }
 
-// Calls `launch` with the functor for float or double images, nearest or linear; no others come here.
+// Calls `launch` with the functor for float or double images, nearest or linear; no others come
+// here.
 template <template <class> class Map, class Launch>
 int dispatch_backward(const WarpBackwardArguments& a, const Launch& launch) {
   return a.warp.dtype == DType::kFloat64 ? dispatch_backward_sampler<double, Map>(a, launch)
                                          : dispatch_backward_sampler<float, Map>(a, launch);
 }
 
-// Runs both passes: `for_each(functor, items, pixels_per_item)` calls functor(n, item) for every image and item. Gives the
-// first error.
+// Runs both passes: `for_each(functor, items, pixels_per_item)` calls functor(n, item) for every
+// image and item. Gives the first error.
 template <template <class> class Map, class ForEach>
 int run_backward(const WarpBackwardArguments& a, const ForEach& for_each) {
   const int rows = a.warp.output.height;

@@ -1,4 +1,5 @@
-// Launches a warp on a CUDA device with stores of 32 bits. Included by the *_cuda.cu of the operators that resample.
+// Launches a warp on a CUDA device with stores of 32 bits. Included by the *_cuda.cu of the
+// operators that resample.
 #pragma once
 
 #include "executor_cuda.h"
@@ -6,13 +7,17 @@
 
 namespace orbbec {
 
-// Pixels that a thread owns: those that one 32-bit store writes, or one where a pixel has many taps to keep.
+// Pixels that a thread owns: those that one 32-bit store writes, or one where a pixel has many taps
+// to keep.
 template <class Op>
-constexpr int kRun = Op::kIsLight && sizeof(typename Op::Value) < 4 ? 4 / sizeof(typename Op::Value) : 1;
+constexpr int kRun =
+    Op::kIsLight && sizeof(typename Op::Value) < 4 ? 4 / sizeof(typename Op::Value) : 1;
 
-// Writes `run` pixels of one row and channel; as one word where they are neighbours, whole and aligned.
+// Writes `run` pixels of one row and channel; as one word where they are neighbours, whole and
+// aligned.
 template <class T, int kCount>
-__device__ __forceinline__ void store_run(T* first, int64_t stride_x, const T (&values)[kCount], int run) {
+__device__ __forceinline__ void store_run(T* first, int64_t stride_x, const T (&values)[kCount],
+                                          int run) {
   if constexpr (kCount > 1) {
     if (stride_x == 1 && run == kCount && reinterpret_cast<uintptr_t>(first) % 4 == 0) {
       uint32_t word;
@@ -24,10 +29,12 @@ __device__ __forceinline__ void store_run(T* first, int64_t stride_x, const T (&
   for (int i = 0; i < run; ++i) first[i * stride_x] = values[i];
 }
 
-// A thread owns a run of neighbouring pixels of a row, all their channels: positions are computed once, then every
-// channel is read and written. Each output byte is written once; source bytes are read through the read-only cache.
+// A thread owns a run of neighbouring pixels of a row, all their channels: positions are computed
+// once, then every channel is read and written. Each output byte is written once; source bytes are
+// read through the read-only cache.
 template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, Op::kIsLight ? 4 : 1) warp_kernel(const Op op) {
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, Op::kIsLight ? 4 : 1)
+    warp_kernel(const Op op) {
   using T = typename Op::Value;
   const int64_t x0 = (static_cast<int64_t>(blockIdx.x) * kTileWidth + threadIdx.x) * kRun<Op>;
   const int width = op.output.width, height = op.output.height;
@@ -62,8 +69,8 @@ template <class Op>
 int launch_warp_cuda(const Op& op, void* stream) {
   constexpr int run = kRun<Op>;
   const int64_t columns = (static_cast<int64_t>(op.output.width) + run - 1) / run;
-  return launch(warp_kernel<Op>, tile_grid(columns, op.output.height, op.output.count), dim3(kTileWidth, kTileHeight),
-                0, stream, op);
+  return launch(warp_kernel<Op>, tile_grid(columns, op.output.height, op.output.count),
+                dim3(kTileWidth, kTileHeight), 0, stream, op);
 }
 
 }  // namespace orbbec

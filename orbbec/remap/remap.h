@@ -1,4 +1,5 @@
-// remap: where an output pixel reads, by a table of positions. Included by remap_cpu.cpp, remap_cuda.cu and binding.cpp.
+// remap: where an output pixel reads, by a table of positions. Included by remap_cpu.cpp,
+// remap_cuda.cu and binding.cpp.
 #pragma once
 
 #include "../core/warp.h"
@@ -27,8 +28,19 @@ struct TableMap {
   ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const { return at(n, y, x); }
   ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const { return at(n, y, x); }
 
+  // The positions of a group of pixels, the first at x.
+  template <class Simd>
+  ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, int x) const {
+    const F* place = xy + n * stride + static_cast<int64_t>(y) * width + x;
+    return {Simd::load(place), Simd::load(place + plane)};
+  }
+
+  // Nothing is known of the row below.
+  ORBBEC_HD Point<F> row_step(int64_t) const { return {F(0), F(0)}; }
+
   // A position is a number of its own: its gradient is stored, not summed.
-  ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double*, double* positions) const {
+  ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double*,
+                              double* positions) const {
     double* const place = positions + n * 2 * plane + static_cast<int64_t>(y) * width + x;
     place[0] = dx;
     place[plane] = dy;
@@ -36,7 +48,8 @@ struct TableMap {
 
   ORBBEC_HD FixedPoint fixed_nearest(int64_t n, int y, int x) const {
     const Point<F> position = at(n, y, x);
-    return {saturate_int16(round_to_int(position.x)), saturate_int16(round_to_int(position.y)), 0, 0};
+    return {saturate_int16(round_to_int(position.x)), saturate_int16(round_to_int(position.y)), 0,
+            0};
   }
 
   // OpenCV's maps are float32, and so is the product.

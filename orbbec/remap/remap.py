@@ -72,7 +72,9 @@ def _(
 
 
 @torch.library.register_fake("orbbec::remap_backward")
-def _(gradient: Tensor, images: Tensor, positions: Tensor, per_unit: Tensor, *options: object) -> tuple[Tensor, Tensor]:
+def _(
+    gradient: Tensor, images: Tensor, positions: Tensor, per_unit: Tensor, *options: object
+) -> tuple[Tensor, Tensor]:
     return fake_gradients(gradient, images, (images.size(0), 2, *gradient.shape[2:]))
 
 

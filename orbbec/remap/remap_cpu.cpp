@@ -1,4 +1,4 @@
-#include "../core/executor_cpu.h"
+#include "../core/vector_rows.h"
 #include "../core/warp_backward.h"
 #include "remap.h"
 
@@ -6,7 +6,8 @@ namespace orbbec {
 
 void remap_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
   dispatch_warp<TableMap>(arguments, [&](const auto& warp) {
-    for_each_pixel_cpu(warp, warp.output, parallel);
+    for_each_pixel_cpu(warp, warp.output, parallel,
+                       fastest_row<std::decay_t<decltype(warp)>>(simd_level()));
     return 0;
   });
 }

@@ -5,7 +5,8 @@
 namespace orbbec {
 
 int remap_cuda(const WarpArguments& arguments, void* stream) {
-  return dispatch_warp<TableMap>(arguments, [&](const auto& warp) { return launch_warp_cuda(warp, stream); });
+  return dispatch_warp<TableMap>(arguments,
+                                 [&](const auto& warp) { return launch_warp_cuda(warp, stream); });
 }
 
 int remap_backward_cuda(const WarpBackwardArguments& arguments, void* stream) {

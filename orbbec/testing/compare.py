@@ -45,7 +45,7 @@ def same_bytes(actual: Matrix, expected: Matrix) -> Array:
 
 
 def assert_same_bytes(actual: Matrix, expected: Matrix) -> None:
-    """Fail, naming the first difference, unless two tensors or arrays are of one shape and dtype and the same bits.
+    """Fail, naming the first difference, unless shape, dtype and every bit of both are the same.
 
     Raises:
         AssertionError: something differs.

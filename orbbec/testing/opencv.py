@@ -80,7 +80,7 @@ def warp(
     held = None if out is None else np.array(out, order="C")
     edge: dict[str, Any] = {"borderMode": BORDERS[border], "borderValue": border_value, "dst": held}
     if op == "remap":
-        result = cv2.remap(image, *map, INTERPOLATIONS[interpolation], **edge)
+        result = cv2.remap(image, map[0], map[1], INTERPOLATIONS[interpolation], **edge)
     else:
         function = cv2.warpAffine if op == "warp_affine" else cv2.warpPerspective
         result = function(image, map, (size[1], size[0]), flags=flags, **edge)

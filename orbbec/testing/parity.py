@@ -1,9 +1,9 @@
-"""Random cases that are given to OpenCV and to orbbec, and what is promised of the two answers. Needs `cv2`.
+"""Random cases that are given to OpenCV and to orbbec, and what is promised of the answers. Needs `cv2`.
 
-How cases are drawn: sizes from 1 x 1 to 700 x 700, most of them small; 1, 3 or 4 channels; matrices that rotate,
-shear, shift by whole pixels and by 32nds and 64ths of one, that do next to nothing, that are singular, that scale
-by 10^-6 to 10^6, that throw everything far outside; float32 and float64; of both directions; fills with fractions
-and out of range.
+How cases are drawn: sizes from 1 x 1 to 700 x 700, most of them small; 1, 3 or 4 channels; matrices
+that rotate, shear, shift by whole pixels and by 32nds and 64ths of one, that do next to nothing, that
+are singular, that scale by 10^-6 to 10^6, that throw everything far outside; float32 and float64; of
+both directions; fills with fractions and out of range.
 """
 
 from collections.abc import Callable
@@ -78,8 +78,8 @@ def draw_size(rng: Random) -> tuple[int, int]:
 def draw_values(rng: Random, shape: tuple[int, ...], dtype: str) -> Array:
     """Noise: the whole range of integers, floats of one magnitude out of many."""
     if np.dtype(dtype).kind == "u":
-        return rng.integers(0, np.iinfo(dtype).max + 1, shape).astype(dtype)
-    return (rng.standard_normal(shape) * 10.0 ** rng.uniform(-2, 3)).astype(dtype)
+        return rng.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+    return np.asarray(rng.standard_normal(shape) * 10.0 ** rng.uniform(-2, 3), dtype)
 
 
 def draw_fill(rng: Random, channels: int, dtype: str) -> tuple[float, ...]:
@@ -155,7 +155,7 @@ def draw_perspective(rng: Random, source: tuple[int, int], target: tuple[int, in
 
 
 def draw_positions(rng: Random, source: tuple[int, int], target: tuple[int, int]) -> Array:
-    """Source x and y `[2, height, width]`: warped grids, noise, whole and 32nd pixels, far outside, not finite."""
+    """Source x and y `[2, height, width]`: warped grids, noise, 32nds of pixels, far outside, not finite."""
     grid_y, grid_x = np.mgrid[: target[0], : target[1]].astype(np.float64)
     matrix = draw_affine(rng, target, source)
     xy = np.stack([m[0] * grid_x + m[1] * grid_y + m[2] for m in matrix])
@@ -192,7 +192,7 @@ def draw_case(rng: Random, cell: Cell) -> Case:
 
 
 def source_positions(op: str, map: Array, size: tuple[int, int], inverse: bool) -> Array:
-    """Where the output pixels read, `[2, height, width]` in float32 as OpenCV 5 has them, but for the last bit."""
+    """Where the output pixels read, `[2, height, width]`: OpenCV 5's floats but for the last bit."""
     if op == "remap":
         return map
     matrix = map.astype(np.float64)
@@ -207,20 +207,22 @@ def source_positions(op: str, map: Array, size: tuple[int, int], inverse: bool) 
 
 
 def is_defined(case: Case, arithmetic: str) -> Array:
-    """Where OpenCV has a sane answer `[height, width]`: a position that is not finite leads its float kernels astray."""
+    """Where OpenCV has a sane answer `[height, width]`: not where its floats are not finite."""
     cell = case.cell
     if arithmetic == "cv2_4" or cell.interpolation == "lanczos4" or cell.dtype == "float64":
         return np.ones(case.size, bool)
     with np.errstate(all="ignore"):
-        defined: Array = np.isfinite(source_positions(cell.op, case.map, case.size, case.inverse)).all(0)
-    return defined
+        positions = source_positions(cell.op, case.map, case.size, case.inverse)
+    return np.asarray(np.isfinite(positions).all(0))
 
 
 def is_too_much_for_opencv(
     cell: Cell, source: tuple[int, int], map: Array, size: tuple[int, int], inverse: bool
 ) -> bool:
-    """Whether OpenCV walks through a mirror border for long (5.0.0 with cubic on one pixel: for ever), or may crash:
-    5.0.0 does where wrap meets a position that no int holds.
+    """Whether OpenCV takes long or may crash.
+
+    It walks through a mirror border image by image; 5.0.0 with cubic and an image of one pixel does so for
+    ever, and crashes where wrap meets a position that no int holds.
     """
     if cell.border not in ("reflect", "reflect101", "wrap"):
         return False

@@ -30,9 +30,9 @@ def photograph(height: int, width: int, channels: int = 3, dtype: str = "uint8",
     edges = np.sign(np.sin((x + 2 * y) * rng.uniform(0.02, 0.2)))
     values = 0.2 * waves + 0.3 * edges + rng.normal(0, 0.3, (height, width, channels))
     if np.dtype(dtype).kind == "f":
-        return (100 * values).astype(dtype)
+        return np.asarray(100 * values, dtype)
     top = np.iinfo(dtype).max
-    return (np.clip(0.5 + 0.6 * values, 0, 1) * top).round().astype(dtype)
+    return np.asarray((np.clip(0.5 + 0.6 * values, 0, 1) * top).round(), dtype)
 
 
 def photographs(

@@ -29,7 +29,7 @@ def random_maps(
         seed: another seed, other maps.
 
     Returns:
-        float64 on the CPU: matrices `[count, 2, 3]` or `[count, 3, 3]`, or positions `[count, 2, height, width]`.
+        float64 on the CPU: `[count, 2, 3]`, `[count, 3, 3]` or positions `[count, 2, height, width]`.
     """
     if op != "remap":
         matrices = similarity(source, target, seed, count)
@@ -45,7 +45,7 @@ def random_maps(
 
 
 def warp(op: str, images: Any, map: Any, size: tuple[int, int], **options: Any) -> Any:
-    """`orbbec.<op>(images, map, size, **options)`; the positions of `remap` in one tensor `[..., 2, height, width]`."""
+    """`orbbec.<op>(images, map, size, **options)`; the positions of `remap` as `[..., 2, height, width]`."""
     if op != "remap":
         return getattr(orbbec, op)(images, map, size, **options)
     return orbbec.remap(images, map[..., 0, :, :], map[..., 1, :, :], **options)

@@ -12,31 +12,42 @@ namespace {
 
 constexpr const char* kOp = "warp_affine";
 
-Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels, const Tensor& matrix,
-           const std::vector<int64_t>& size, const WarpOptions& options, bool inverse, const Tensor* out) {
-  const auto prepare = [&](WarpArguments& a) { return prepare_matrices(kOp, images, matrix, 2, inverse, a); };
-  return warp(kOp, images, layout, channels, size, options, out, prepare, warp_affine_cpu, warp_affine_cuda);
+Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
+           const Tensor& matrix, const std::vector<int64_t>& size, const WarpOptions& options,
+           bool inverse, const Tensor* out) {
+  const auto prepare = [&](WarpArguments& a) {
+    return prepare_matrices(kOp, images, matrix, 2, inverse, a);
+  };
+  return warp(kOp, images, layout, channels, size, options, out, prepare, warp_affine_cpu,
+              warp_affine_cuda);
 }
 
 Tensor warp_affine(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor matrix,
-                   std::vector<int64_t> size, std::string interpolation, std::string border, std::vector<double> fill,
-                   bool inverse, std::string arithmetic) {
-  return run(images, layout, channels, matrix, size, {interpolation, border, fill, arithmetic}, inverse, nullptr);
+                   std::vector<int64_t> size, std::string interpolation, std::string border,
+                   std::vector<double> fill, bool inverse, std::string arithmetic) {
+  return run(images, layout, channels, matrix, size, {interpolation, border, fill, arithmetic},
+             inverse, nullptr);
 }
 
 void warp_affine_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor matrix,
                      std::vector<int64_t> size, std::string interpolation, std::string border,
                      std::vector<double> fill, bool inverse, std::string arithmetic, Tensor out) {
-  run(images, layout, channels, matrix, size, {interpolation, border, fill, arithmetic}, inverse, &out);
+  run(images, layout, channels, matrix, size, {interpolation, border, fill, arithmetic}, inverse,
+      &out);
 }
 
-std::tuple<Tensor, Tensor> warp_affine_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor per_unit,
-                                                std::string interpolation, std::string border,
-                                                std::vector<double> fill, bool inverse, std::string arithmetic) {
-  const auto prepare = [&](WarpArguments& a) { return prepare_matrices(kOp, images, matrix, 2, inverse, a); };
-  check(images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ", shape_text(images));
+std::tuple<Tensor, Tensor> warp_affine_backward(Tensor gradient, Tensor images, Tensor matrix,
+                                                Tensor per_unit, std::string interpolation,
+                                                std::string border, std::vector<double> fill,
+                                                bool inverse, std::string arithmetic) {
+  const auto prepare = [&](WarpArguments& a) {
+    return prepare_matrices(kOp, images, matrix, 2, inverse, a);
+  };
+  check(images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
+        shape_text(images));
   return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
-                       {images.size(0), 2, 3}, 6, prepare, warp_affine_backward_cpu, warp_affine_backward_cuda);
+                       {images.size(0), 2, 3}, 6, prepare, warp_affine_backward_cpu,
+                       warp_affine_backward_cuda);
 }
 
 }  // namespace
@@ -44,13 +55,16 @@ std::tuple<Tensor, Tensor> warp_affine_backward(Tensor gradient, Tensor images, 
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "warp_affine(Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, str interpolation, "
+      "warp_affine(Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, str "
+      "interpolation, "
       "str border, float[] fill, bool inverse, str arithmetic) -> Tensor");
   m.def(
-      "warp_affine_out(Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, str interpolation, "
+      "warp_affine_out(Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, "
+      "str interpolation, "
       "str border, float[] fill, bool inverse, str arithmetic, Tensor(a!) out) -> ()");
   m.def(
-      "warp_affine_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor per_unit, str interpolation, str border, "
+      "warp_affine_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor per_unit, str "
+      "interpolation, str border, "
       "float[] fill, bool inverse, str arithmetic) -> (Tensor, Tensor)");
 }
 

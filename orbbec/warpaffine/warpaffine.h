@@ -1,5 +1,5 @@
-// warp_affine: where an output pixel reads, by a 2x3 matrix from output to source. Included by warpaffine_cpu.cpp,
-// warpaffine_cuda.cu and binding.cpp.
+// warp_affine: where an output pixel reads, by a 2x3 matrix from output to source. Included by
+// warpaffine_cpu.cpp, warpaffine_cuda.cu and binding.cpp.
 #pragma once
 
 #include "../core/warp.h"
@@ -18,7 +18,8 @@ struct AffineMap {
       : matrices(static_cast<const F*>(a.map)), stride(a.map_stride), width(a.output.width) {}
 
   ORBBEC_HD static F fused_row(const F* m, F x, F y, bool in_block) {
-    return in_block ? fused_multiply_add(m[0], x, y * m[1] + m[2]) : fused_multiply_add(x, m[0], y * m[1]) + m[2];
+    return in_block ? fused_multiply_add(m[0], x, y * m[1] + m[2])
+                    : fused_multiply_add(x, m[0], y * m[1]) + m[2];
   }
 
   // Positions of nearest and linear.
@@ -28,16 +29,21 @@ struct AffineMap {
     return {fused_row(m, F(x), F(y), in_block), fused_row(m + 3, F(x), F(y), in_block)};
   }
 
-  // The same of a group of pixels of whole blocks.
+  // The same of a group of pixels of whole blocks, the first at x.
   template <class Simd>
-  ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, typename Simd::Float x) const {
+  ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
-    return {Simd::fused_multiply_add(Simd::all_lanes(m[0]), x, Simd::all_lanes(F(y) * m[1] + m[2])),
-            Simd::fused_multiply_add(Simd::all_lanes(m[3]), x, Simd::all_lanes(F(y) * m[4] + m[5]))};
+    const auto columns = Simd::to_float(Simd::lane_numbers() + x);
+    return {Simd::fused_multiply_add(Simd::all_lanes(m[0]), columns,
+                                     Simd::all_lanes(F(y) * m[1] + m[2])),
+            Simd::fused_multiply_add(Simd::all_lanes(m[3]), columns,
+                                     Simd::all_lanes(F(y) * m[4] + m[5]))};
   }
 
   // From a pixel's position to that of the pixel below it.
-  ORBBEC_HD Point<F> row_step(int64_t n) const { return {matrices[n * stride + 1], matrices[n * stride + 4]}; }
+  ORBBEC_HD Point<F> row_step(int64_t n) const {
+    return {matrices[n * stride + 1], matrices[n * stride + 4]};
+  }
 
   // Positions of cubic.
   ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const {
@@ -46,7 +52,8 @@ struct AffineMap {
   }
 
   // Adds what the matrix's numbers get from a pixel whose source position gets (dx, dy).
-  ORBBEC_HD void add_gradient(int64_t, int y, int x, double dx, double dy, double* numbers, double*) const {
+  ORBBEC_HD void add_gradient(int64_t, int y, int x, double dx, double dy, double* numbers,
+                              double*) const {
     numbers[0] += dx * x;
     numbers[1] += dx * y;
     numbers[2] += dx;
@@ -63,13 +70,14 @@ struct AffineMap {
 
   ORBBEC_HD FixedPoint fixed_nearest(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
-    return {saturate_int16(coordinate_1024(m, y, x, 512) >> 10), saturate_int16(coordinate_1024(m + 3, y, x, 512) >> 10),
-            0, 0};
+    return {saturate_int16(coordinate_1024(m, y, x, 512) >> 10),
+            saturate_int16(coordinate_1024(m + 3, y, x, 512) >> 10), 0, 0};
   }
 
   ORBBEC_HD FixedPoint fixed(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
-    const int at_x = coordinate_1024(m, y, x, 16) >> 5, at_y = coordinate_1024(m + 3, y, x, 16) >> 5;
+    const int at_x = coordinate_1024(m, y, x, 16) >> 5,
+              at_y = coordinate_1024(m + 3, y, x, 16) >> 5;
     return {saturate_int16(at_x >> 5), saturate_int16(at_y >> 5), at_x & 31, at_y & 31};
   }
 };

@@ -107,7 +107,9 @@ def _(
 
 
 @torch.library.register_fake("orbbec::warp_affine_backward")
-def _(gradient: Tensor, images: Tensor, matrix: Tensor, per_unit: Tensor, *options: object) -> tuple[Tensor, Tensor]:
+def _(
+    gradient: Tensor, images: Tensor, matrix: Tensor, per_unit: Tensor, *options: object
+) -> tuple[Tensor, Tensor]:
     return fake_gradients(gradient, images, (images.size(0), 2, 3))
 
 

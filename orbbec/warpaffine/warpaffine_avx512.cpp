@@ -1,15 +1,26 @@
-#include "warpaffine_rows.h"
+#include "../core/vector_rows.h"
+#include "warpaffine.h"
 
 #if defined(__x86_64__)
 // What stands above is compiled for every machine; what stands below, for those that have this.
 #pragma GCC target("avx2,fma,avx512f,avx512bw")
 #include "../core/simd_avx512.h"
-#include "../core/linear_simd.h"
+#include "../core/vector_row.h"
 
 namespace orbbec {
 
-void linear_row_avx512(const LinearBytes& op, int64_t n, int y, int) { LinearRow<Avx512, LinearBytes>(op, n).run(y); }
-void linear_row_avx512(const LinearFloats& op, int64_t n, int y, int) { LinearRow<Avx512, LinearFloats>(op, n).run(y); }
+template <class Op>
+void vector_row_avx512(const Op& op, int64_t n, int y, int) {
+  VectorRow<Avx512, Op>(op, n).run(y);
+}
+
+template <class T, class Sampler>
+using Op = Warp<T, AffineMap<float>, Sampler>;
+
+template void vector_row_avx512(const Op<uint8_t, NearestSampler>& op, int64_t n, int y, int width);
+template void vector_row_avx512(const Op<uint8_t, LinearSampler>& op, int64_t n, int y, int width);
+template void vector_row_avx512(const Op<float, NearestSampler>& op, int64_t n, int y, int width);
+template void vector_row_avx512(const Op<float, LinearSampler>& op, int64_t n, int y, int width);
 
 }  // namespace orbbec
 #endif

@@ -1,25 +1,13 @@
+#include "../core/vector_rows.h"
 #include "../core/warp_backward.h"
-#include "warpaffine_rows.h"
+#include "warpaffine.h"
 
 namespace orbbec {
-namespace {
-
-template <class Op>
-PixelRow<Op> row_for(Simd level) {
-#if defined(__x86_64__)
-  if constexpr (std::is_same_v<Op, LinearBytes> || std::is_same_v<Op, LinearFloats>) {
-    if (level == Simd::kAvx512) return linear_row_avx512;
-    if (level == Simd::kAvx2) return linear_row_avx2;
-  }
-#endif
-  return pixel_row<Op>(level);
-}
-
-}  // namespace
 
 void warp_affine_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
   dispatch_warp<AffineMap>(arguments, [&](const auto& warp) {
-    for_each_pixel_cpu(warp, warp.output, parallel, row_for<std::decay_t<decltype(warp)>>(simd_level()));
+    for_each_pixel_cpu(warp, warp.output, parallel,
+                       fastest_row<std::decay_t<decltype(warp)>>(simd_level()));
     return 0;
   });
 }

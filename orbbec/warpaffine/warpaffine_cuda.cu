@@ -5,7 +5,8 @@
 namespace orbbec {
 
 int warp_affine_cuda(const WarpArguments& arguments, void* stream) {
-  return dispatch_warp<AffineMap>(arguments, [&](const auto& warp) { return launch_warp_cuda(warp, stream); });
+  return dispatch_warp<AffineMap>(arguments,
+                                  [&](const auto& warp) { return launch_warp_cuda(warp, stream); });
 }
 
 int warp_affine_backward_cuda(const WarpBackwardArguments& arguments, void* stream) {

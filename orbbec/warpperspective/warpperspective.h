@@ -21,7 +21,8 @@ struct PerspectiveMap {
         height(a.output.height) {}
 
   ORBBEC_HD static F fused_row(const F* m, F x, F y, bool in_block) {
-    return in_block ? fused_multiply_add(m[0], x, y * m[1] + m[2]) : fused_multiply_add(x, m[0], y * m[1]) + m[2];
+    return in_block ? fused_multiply_add(m[0], x, y * m[1] + m[2])
+                    : fused_multiply_add(x, m[0], y * m[1]) + m[2];
   }
 
   // Positions of nearest and linear.
@@ -32,18 +33,39 @@ struct PerspectiveMap {
     return {fused_row(m, F(x), F(y), in_block) / w, fused_row(m + 3, F(x), F(y), in_block) / w};
   }
 
+  // The same of a group of pixels of whole blocks, the first at x.
+  template <class Simd>
+  ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, int x) const {
+    const F* m = matrices + n * stride;
+    const auto columns = Simd::to_float(Simd::lane_numbers() + x);
+    const auto row = [&](const F* r) {
+      return Simd::fused_multiply_add(Simd::all_lanes(r[0]), columns,
+                                      Simd::all_lanes(F(y) * r[1] + r[2]));
+    };
+    const auto w = row(m + 6);
+    return {row(m) / w, row(m + 3) / w};
+  }
+
+  // About how far a pixel's position lies from that of the pixel below it.
+  ORBBEC_HD Point<F> row_step(int64_t n) const {
+    const F* m = matrices + n * stride;
+    return {m[1] / m[8], m[4] / m[8]};
+  }
+
   // Positions of cubic: the row's terms in F, the division in double.
   ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
     const F row_x = F(y) * m[1] + m[2], row_y = F(y) * m[4] + m[5], row_w = F(y) * m[7] + m[8];
     const double column = x;
     const double scale = 1.0 / (static_cast<double>(row_w) + static_cast<double>(m[6]) * column);
-    return {static_cast<F>((static_cast<double>(row_x) + static_cast<double>(m[0]) * column) * scale),
-            static_cast<F>((static_cast<double>(row_y) + static_cast<double>(m[3]) * column) * scale)};
+    return {
+        static_cast<F>((static_cast<double>(row_x) + static_cast<double>(m[0]) * column) * scale),
+        static_cast<F>((static_cast<double>(row_y) + static_cast<double>(m[3]) * column) * scale)};
   }
 
   // Adds what the matrix's numbers get from a pixel whose source position gets (dx, dy).
-  ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double* numbers, double*) const {
+  ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double* numbers,
+                              double*) const {
     const F* m = matrices + n * stride;
     const double w = m[6] * double(x) + m[7] * double(y) + m[8];
     if (w == 0) return;
@@ -57,7 +79,8 @@ struct PerspectiveMap {
     }
   }
 
-  // OpenCV 4 starts anew at the first column of each block of the output; a zero denominator reads pixel (0, 0).
+  // OpenCV 4 starts anew at the first column of each block of the output; a zero denominator reads
+  // pixel (0, 0).
   ORBBEC_HD FixedPoint scaled(int64_t n, int y, int x, double unit) const {
     const F* m = matrices + n * stride;
     const int block_height = height < 16 ? height : 16;

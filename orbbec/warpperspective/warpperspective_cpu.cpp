@@ -1,4 +1,4 @@
-#include "../core/executor_cpu.h"
+#include "../core/vector_rows.h"
 #include "../core/warp_backward.h"
 #include "warpperspective.h"
 
@@ -6,12 +6,14 @@ namespace orbbec {
 
 void warp_perspective_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
   dispatch_warp<PerspectiveMap>(arguments, [&](const auto& warp) {
-    for_each_pixel_cpu(warp, warp.output, parallel);
+    for_each_pixel_cpu(warp, warp.output, parallel,
+                       fastest_row<std::decay_t<decltype(warp)>>(simd_level()));
     return 0;
   });
 }
 
-void warp_perspective_backward_cpu(const WarpBackwardArguments& arguments, const ParallelFor& parallel) {
+void warp_perspective_backward_cpu(const WarpBackwardArguments& arguments,
+                                   const ParallelFor& parallel) {
   run_backward<PerspectiveMap>(arguments, [&](const auto& op, int items, int64_t pixels_per_item) {
     for_each_item_cpu(op, arguments.warp.output.count, items, pixels_per_item, parallel);
     return 0;

@@ -5,7 +5,8 @@
 namespace orbbec {
 
 int warp_perspective_cuda(const WarpArguments& arguments, void* stream) {
-  return dispatch_warp<PerspectiveMap>(arguments, [&](const auto& warp) { return launch_warp_cuda(warp, stream); });
+  return dispatch_warp<PerspectiveMap>(
+      arguments, [&](const auto& warp) { return launch_warp_cuda(warp, stream); });
 }
 
 int warp_perspective_backward_cuda(const WarpBackwardArguments& arguments, void* stream) {

@@ -1,6 +1,7 @@
-// The linear warp of uint8 and float32 images on vectors: LinearSampler's arithmetic, a group of neighbouring pixels at a
-// time. A group that it cannot do (positions that are not finite, mirrored borders) goes to the warp's own operator().
-// Included by *_avx2.cpp and *_avx512.cpp, each under its own target.
+// Nearest and linear warps of uint8 and float32 images on vectors: the samplers' arithmetic, a
+// group of neighbouring pixels at a time. A group that it cannot do (positions that are not finite
+// or far beyond a mirrored border) goes to the warp's own operator(). Included by *_avx2.cpp and
+// *_avx512.cpp, each under its own target.
 #pragma once
 
 #include "warp.h"
@@ -8,22 +9,24 @@
 namespace orbbec {
 
 template <class Simd, class Op>
-class LinearRow {
+class VectorRow {
  public:
   using T = typename Op::Value;
   using Float = typename Simd::Float;
   using Int = typename Simd::Int;
 
-  LinearRow(const Op& op, int64_t n)
+  VectorRow(const Op& op, int64_t n)
       : op_(op), n_(n), image_(op.source[n]), target_(op.output[n]), channels_(op.output.channels) {
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     pairs_ = pixel >= 1 && pixel <= 4;
     if (!pairs_) return;
-    const int64_t row = (image_.width - 1) * pixel + static_cast<int64_t>(sizeof(T));  // bytes of one channel's row
+    const int64_t row =
+        (image_.width - 1) * pixel + static_cast<int64_t>(sizeof(T));  // bytes of one channel's row
     last_left_ = row < kPairBytes ? -1 : static_cast<int>((row - kPairBytes) / pixel);
     pair_shift_ = static_cast<int>(8 * pixel);
     const bool packed_out = target_.stride_c == 1 && target_.stride_x == 3;
-    rgb_ = kIsByte && channels_ == 3 && pixel == 3 && image_.stride_c == 1 && (packed_out || target_.stride_x == 1);
+    rgb_ = kIsByte && channels_ == 3 && pixel == 3 && image_.stride_c == 1 &&
+           (packed_out || target_.stride_x == 1);
     prefetch_ = rows_ahead_bytes();
   }
 
@@ -38,13 +41,16 @@ class LinearRow {
 
  private:
   static constexpr bool kIsByte = sizeof(T) == 1;
-  static constexpr int kPrefetchRows = 4;  // measured: 1.4 times as fast as without, on images that no cache holds
+  static constexpr bool kIsLinear = Op::kIsLinear;
+  static constexpr int kTaps = kIsLinear ? 4 : 1;
+  static constexpr int kPrefetchRows =
+      4;  // measured: 1.4 times as fast as without, on images that no cache holds
   static constexpr int kPairBytes = 8;  // of one load that holds a pixel and its right neighbour
 
   // The four pixels around each position: right is + 1, below is + 2.
   struct Taps {
-    Int bytes[4];   // from the first byte of the image
-    Int inside[4];  // whether the pixel is one of the image's, if `mixed`
+    Int bytes[kTaps];   // from the first byte of the image
+    Int inside[kTaps];  // whether the pixel is one of the image's, if `mixed`
     Float a, b;
     bool mixed;
   };
@@ -55,8 +61,8 @@ class LinearRow {
     return last_byte() >= 3 && last_byte() < 0x7fffffff;
   }
   int64_t last_byte() const {
-    const int64_t last = (image_.height - 1) * image_.stride_y + (image_.width - 1) * image_.stride_x +
-                         (channels_ - 1) * image_.stride_c;
+    const int64_t last = (image_.height - 1) * image_.stride_y +
+                         (image_.width - 1) * image_.stride_x + (channels_ - 1) * image_.stride_c;
     return (last + 1) * static_cast<int64_t>(sizeof(T)) - 1;
   }
 
@@ -64,13 +70,15 @@ class LinearRow {
     for (int x = begin; x < end; ++x) op_(n_, y, x);
   }
 
-  // From where a pixel reads to where the pixel some rows below it will; nowhere else if that is far away.
+  // From where a pixel reads to where the pixel some rows below it will; nowhere else if that is
+  // far away.
   int64_t rows_ahead_bytes() const {
     constexpr float kFar = 65536;
     const Point<float> step = op_.map.row_step(n_);
     const float x = step.x * kPrefetchRows, y = step.y * kPrefetchRows;
     if (!(x > -kFar && x < kFar && y > -kFar && y < kFar)) return 0;
-    return (static_cast<int>(y) * image_.stride_y + static_cast<int>(x) * image_.stride_x) * static_cast<int64_t>(sizeof(T));
+    return (static_cast<int>(y) * image_.stride_y + static_cast<int>(x) * image_.stride_x) *
+           static_cast<int64_t>(sizeof(T));
   }
 
   bool run_group(int y, int x) const {
@@ -79,8 +87,8 @@ class LinearRow {
     if (!locate(y, x, taps, outside)) return false;
     const bool packed_in = kIsByte && image_.stride_c == 1 && channels_ <= 4;
     const bool packed_out = kIsByte && target_.stride_c == 1 && target_.stride_x == channels_;
-    if (rgb_ && !taps.mixed) {
-      store_rgb(y, x, taps);
+    if (kIsLinear && rgb_ && !taps.mixed) {
+      if constexpr (kIsLinear) store_rgb(y, x, taps);
     } else if (packed_in && packed_out && channels_ != 2) {
       store_packed(y, x, taps, outside);
     } else {
@@ -89,14 +97,22 @@ class LinearRow {
     return true;
   }
 
-  // False where this class has no rule. `outside`: all taps of all pixels lie beyond a constant border.
+  // False where this class has no rule. `outside`: all taps of all pixels lie beyond a constant
+  // border.
   bool locate(int y, int x, Taps& taps, bool& outside) const {
-    const Point<Float> at = op_.map.template fused_group<Simd>(n_, y, Simd::to_float(Simd::lane_numbers() + x));
+    const Point<Float> at = op_.map.template fused_group<Simd>(n_, y, x);
     const Float not_a_number = (at.x - at.x) + (at.y - at.y);
     if (!Simd::all(not_a_number == 0.0f)) return false;
-    const Int left = Simd::truncate(Simd::floor(at.x)), top = Simd::truncate(Simd::floor(at.y));
-    taps.a = at.x - Simd::to_float(left);
-    taps.b = at.y - Simd::to_float(top);
+    Int left, top;
+    if constexpr (kIsLinear) {
+      left = Simd::truncate(Simd::floor(at.x));
+      top = Simd::truncate(Simd::floor(at.y));
+      taps.a = at.x - Simd::to_float(left);
+      taps.b = at.y - Simd::to_float(top);
+    } else {
+      left = Simd::round(at.x);
+      top = Simd::round(at.y);
+    }
     const int last_left = pairs_ ? last_left_ : image_.width - 2;
     const Int within = (left >= 0) & (left <= last_left) & (top >= 0) & (top < image_.height - 1);
     taps.mixed = !Simd::all(within);
@@ -104,60 +120,95 @@ class LinearRow {
       set_offsets(taps, left, left + 1, top, top + 1);
       return true;
     }
-    if (op_.border != Border::kConstant && op_.border != Border::kReplicate) return false;
+    return locate_mixed(taps, outside, left, top);
+  }
+
+  bool locate_mixed(Taps& taps, bool& outside, Int left, Int top) const {
+    if (op_.border == Border::kTransparent) return false;
     const Int right = wrapping_next(left), bottom = wrapping_next(top);
-    const Int left_in = is_in(left, image_.width), right_in = is_in(right, image_.width);
-    const Int top_in = is_in(top, image_.height), bottom_in = is_in(bottom, image_.height);
-    if (op_.border == Border::kConstant) outside = !Simd::any((left_in | right_in) & (top_in | bottom_in));
+    const Int left_in = is_in(left, image_.width), top_in = is_in(top, image_.height);
     taps.inside[0] = left_in & top_in;
-    taps.inside[1] = right_in & top_in;
-    taps.inside[2] = left_in & bottom_in;
-    taps.inside[3] = right_in & bottom_in;
-    set_offsets(taps, clamp(left, image_.width), clamp(right, image_.width), clamp(top, image_.height),
-                clamp(bottom, image_.height));
+    Int any_inside = taps.inside[0];
+    if constexpr (kIsLinear) {
+      const Int right_in = is_in(right, image_.width), bottom_in = is_in(bottom, image_.height);
+      taps.inside[1] = right_in & top_in;
+      taps.inside[2] = left_in & bottom_in;
+      taps.inside[3] = right_in & bottom_in;
+      any_inside = (left_in | right_in) & (top_in | bottom_in);
+    }
+    if (op_.border == Border::kConstant) outside = !Simd::any(any_inside);
+    Int columns[2] = {left, right}, rows[2] = {top, bottom};
+    for (int i = 0; i < (kIsLinear ? 2 : 1); ++i) {
+      if (!bring_inside(columns[i], image_.width) || !bring_inside(rows[i], image_.height))
+        return false;
+    }
+    set_offsets(taps, columns[0], columns[1], rows[0], rows[1]);
     return true;
   }
 
   typedef unsigned Unsigned __attribute__((vector_size(4 * Simd::kLanes)));
   static Int wrapping_next(Int v) { return (Int)((Unsigned)v + 1u); }
   static Int is_in(Int v, int size) { return (v >= 0) & (v < size); }
-  static Int clamp(Int v, int size) {
-    const Int not_negative = v < 0 ? Int{} : v;
-    return not_negative > size - 1 ? Int{} + (size - 1) : not_negative;
+
+  // border_index, for what lies less than one image away; false if something lies further.
+  bool bring_inside(Int& index, int size) const {
+    if (op_.border == Border::kConstant || op_.border == Border::kReplicate) {
+      index = index < 0 ? Int{} : index;
+      index = index > size - 1 ? Int{} + (size - 1) : index;
+      return true;
+    }
+    const unsigned length = static_cast<unsigned>(size);
+    const unsigned seam = op_.border == Border::kReflect101 ? 1u : 0u;
+    const Unsigned u = (Unsigned)index;
+    const bool wraps = op_.border == Border::kWrap;
+    const Unsigned before = wraps ? u + length : seam - 1u - u;
+    const Unsigned after = wraps ? u - length : 2u * length - 1u - seam - u;
+    index = index < 0 ? (Int)before : index > size - 1 ? (Int)after : index;
+    return Simd::all(is_in(index, size));
   }
 
   void set_offsets(Taps& taps, Int left, Int right, Int top, Int bottom) const {
-    const int step_x = static_cast<int>(image_.stride_x * sizeof(T)), step_y = static_cast<int>(image_.stride_y * sizeof(T));
+    const int step_x = static_cast<int>(image_.stride_x * sizeof(T)),
+              step_y = static_cast<int>(image_.stride_y * sizeof(T));
     left *= step_x;
-    right *= step_x;
     top *= step_y;
-    bottom *= step_y;
     taps.bytes[0] = left + top;
-    taps.bytes[1] = right + top;
-    taps.bytes[2] = left + bottom;
-    taps.bytes[3] = right + bottom;
+    if constexpr (kIsLinear) {
+      right *= step_x;
+      bottom *= step_y;
+      taps.bytes[1] = right + top;
+      taps.bytes[2] = left + bottom;
+      taps.bytes[3] = right + bottom;
+    }
   }
 
-  // The four taps of channel c, or of all channels of a packed pixel.
-  void load(const Taps& taps, int64_t c, Int (&loaded)[4]) const {
+  // The taps of channel c, or of all channels of a packed pixel.
+  void load(const Taps& taps, int64_t c, Int (&loaded)[kTaps]) const {
     if (pairs_ && !taps.mixed) {
-      Simd::prefetch(reinterpret_cast<const char*>(image_.data) + channel_bytes(c) + prefetch_, taps.bytes[0]);
-      load_pair(taps.bytes[0], c, loaded[0], loaded[1]);
-      load_pair(taps.bytes[2], c, loaded[2], loaded[3]);
+      Simd::prefetch(reinterpret_cast<const char*>(image_.data) + channel_bytes(c) + prefetch_,
+                     taps.bytes[0]);
+      Int unused;
+      load_pair(taps.bytes[0], c, loaded[0], kIsLinear ? loaded[kTaps / 4] : unused);
+      if constexpr (kIsLinear) load_pair(taps.bytes[2], c, loaded[2], loaded[3]);
       return;
     }
-    for (int k = 0; k < 4; ++k) loaded[k] = load_one(taps.bytes[k], c);
+    for (int k = 0; k < kTaps; ++k) loaded[k] = load_one(taps.bytes[k], c);
   }
 
-  int channel_bytes(int64_t c) const { return static_cast<int>(c * image_.stride_c * static_cast<int64_t>(sizeof(T))); }
+  int channel_bytes(int64_t c) const {
+    return static_cast<int>(c * image_.stride_c * static_cast<int64_t>(sizeof(T)));
+  }
 
   void load_pair(Int bytes, int64_t c, Int& left, Int& right) const {
     Int high;
-    Simd::load_8_bytes(reinterpret_cast<const char*>(image_.data) + channel_bytes(c), bytes, left, high);
-    right = pair_shift_ == 32 ? high : (Int)((Unsigned)left >> pair_shift_) | high << (32 - pair_shift_);
+    Simd::load_8_bytes(reinterpret_cast<const char*>(image_.data) + channel_bytes(c), bytes, left,
+                       high);
+    right = pair_shift_ == 32 ? high
+                              : (Int)((Unsigned)left >> pair_shift_) | high << (32 - pair_shift_);
   }
 
-  // 4 bytes at each offset, as one number; at the image's end the load starts earlier and the number is shifted back.
+  // 4 bytes at each offset, as one number; at the image's end the load starts earlier and the
+  // number is shifted back.
   Int load_one(Int bytes, int64_t c) const {
     bytes += channel_bytes(c);
     const int limit = static_cast<int>(last_byte()) - 3;
@@ -174,19 +225,22 @@ class LinearRow {
   }
 
   // The channel of byte `place` of the loaded numbers, or the loaded float.
-  Float value(const Taps& taps, const Int (&loaded)[4], int place, int64_t c) const {
-    Float p[4];
+  Float value(const Taps& taps, const Int (&loaded)[kTaps], int place, int64_t c) const {
+    Float p[kTaps];
     const bool fills = taps.mixed && op_.border == Border::kConstant;
-    for (int k = 0; k < 4; ++k) {
-      p[k] = kIsByte ? Simd::to_float((Int)((Unsigned)loaded[k] >> (8 * place)) & 255) : (Float)loaded[k];
+    for (int k = 0; k < kTaps; ++k) {
+      p[k] = kIsByte ? Simd::to_float((Int)((Unsigned)loaded[k] >> (8 * place)) & 255)
+                     : (Float)loaded[k];
       if (fills) p[k] = taps.inside[k] ? p[k] : Simd::all_lanes(fill(c));
     }
-    return blend(taps, p);
+    if constexpr (kIsLinear) return blend(taps, p);
+    return p[0];
   }
 
   static Int byte_of(Int v, int place) { return (Int)((Unsigned)v >> (8 * place)) & 255; }
 
-  // Packed RGB with all taps inside, to packed RGB or to planes: of the 8 bytes of a pair, 0 to 2 are the left pixel, 3 to 5 the right.
+  // Packed RGB with all taps inside, to packed RGB or to planes: of the 8 bytes of a pair, 0 to 2
+  // are the left pixel, 3 to 5 the right.
   void store_rgb(int y, int x, const Taps& taps) const {
     const char* const base = reinterpret_cast<const char*>(image_.data);
     Simd::prefetch(base + prefetch_, taps.bytes[0]);
@@ -196,12 +250,14 @@ class LinearRow {
     Int result[3];
     for (int c = 0; c < 3; ++c) {
       const int half = (c + 3) / 4, place = (c + 3) % 4;
-      const Float p[4] = {Simd::to_float(byte_of(above[0], c)), Simd::to_float(byte_of(above[half], place)),
-                          Simd::to_float(byte_of(below[0], c)), Simd::to_float(byte_of(below[half], place))};
+      const Float p[4] = {
+          Simd::to_float(byte_of(above[0], c)), Simd::to_float(byte_of(above[half], place)),
+          Simd::to_float(byte_of(below[0], c)), Simd::to_float(byte_of(below[half], place))};
       result[c] = Simd::round(blend(taps, p));
     }
     uint8_t* const to = reinterpret_cast<uint8_t*>(&target_.at(y, x, 0));
-    if (target_.stride_c == 1) return Simd::store_bytes_3(to, result[0] | result[1] << 8 | result[2] << 16);
+    if (target_.stride_c == 1)
+      return Simd::store_bytes_3(to, result[0] | result[1] << 8 | result[2] << 16);
     for (int c = 0; c < 3; ++c) Simd::store_bytes_1(to + c * target_.stride_c, result[c]);
   }
 
@@ -211,9 +267,10 @@ class LinearRow {
     if (outside) {
       for (int c = 0; c < channels; ++c) pixels |= static_cast<int>(op_.fill[c]) << (8 * c);
     } else {
-      Int loaded[4];
+      Int loaded[kTaps];
       load(taps, 0, loaded);
-      for (int c = 0; c < channels; ++c) pixels |= Simd::round(value(taps, loaded, c, c)) << (8 * c);
+      for (int c = 0; c < channels; ++c)
+        pixels |= Simd::round(value(taps, loaded, c, c)) << (8 * c);
     }
     uint8_t* const to = reinterpret_cast<uint8_t*>(&target_.at(y, x, 0));
     if (channels == 1) return Simd::store_bytes_1(to, pixels);
@@ -222,7 +279,7 @@ class LinearRow {
   }
 
   void store_planes(int y, int x, const Taps& taps, bool outside, bool packed_in) const {
-    Int loaded[4];
+    Int loaded[kTaps];
     for (int64_t c = 0; c < channels_; ++c) {
       Float result = Simd::all_lanes(fill(c));
       if (!outside) {

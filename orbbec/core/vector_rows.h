@@ -1,0 +1,27 @@
+// Which warps have rows on vectors, and the choice among them. Included by *_cpu.cpp, and by
+// *_avx2.cpp and *_avx512.cpp, which define them.
+#pragma once
+
+#include "executor_cpu.h"
+#include "warp.h"
+
+namespace orbbec {
+
+template <class Op>
+void vector_row_avx2(const Op& op, int64_t n, int y, int width);
+template <class Op>
+void vector_row_avx512(const Op& op, int64_t n, int y, int width);
+
+template <class Op>
+PixelRow<Op> fastest_row(Simd level) {
+#if defined(__x86_64__)
+  using T = typename Op::Value;
+  if constexpr (Op::kIsLight && (std::is_same_v<T, uint8_t> || std::is_same_v<T, float>)) {
+    if (level == Simd::kAvx512) return vector_row_avx512<Op>;
+    if (level == Simd::kAvx2) return vector_row_avx2<Op>;
+  }
+#endif
+  return pixel_row<Op>(level);
+}
+
+}  // namespace orbbec
