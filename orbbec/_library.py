@@ -24,10 +24,11 @@ def load_library() -> None:
     if not path.exists():
         raise ImportError(f"orbbec: no binary at {path}; build it with `python setup.py develop`")
     try:
-        torch.ops.load_library(str(path))
+        torch.ops.load_library(str(path))  # type: ignore[no-untyped-call]
     except OSError as error:
         raise ImportError(
-            f"orbbec: {path.name} does not load beside torch {torch.__version__} (2.10 or newer is needed): {error}"
+            f"orbbec: {path.name} does not load beside torch {torch.__version__} (2.10 or newer is needed): "
+            f"{error}; tools/collect_env.py says more"
         ) from error
 
 

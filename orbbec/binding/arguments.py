@@ -1,7 +1,7 @@
 """Images as users have them, turned into what the operators take and back again."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
@@ -35,7 +35,7 @@ class RaggedImages(Protocol):
     def channels(self) -> int: ...
 
 
-Images = TypeVar("Images", Tensor, Array, RaggedImages)
+Images: TypeAlias = Tensor | Array | RaggedImages
 
 
 class OperatorInput(NamedTuple):
@@ -45,10 +45,6 @@ class OperatorInput(NamedTuple):
     layout: Tensor | None  # [N, 3] of unlike images: offset, height, width
     channels: int  # of unlike images
     restore: Callable[[Tensor], Any]
-
-    @property
-    def count(self) -> int:
-        return self.images.size(0) if self.layout is None else self.layout.size(0)
 
 
 def _same(output: Tensor) -> Tensor:
@@ -77,7 +73,8 @@ def operator_input(op: str, name: str, images: Any) -> OperatorInput:
     Args:
         op: the operator's name, for messages.
         name: the argument's name, for messages.
-        images: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or `[N, H, W, C]` array; ImageBatch.
+        images: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or `[N, H, W, C]` array;
+            ImageBatch.
 
     Returns:
         The operator's input.
@@ -120,7 +117,7 @@ def _check_dtype(op: str, name: str, images: Tensor) -> None:
 
 
 def as_tensor(op: str, name: str, array: Any) -> Tensor:
-    """A tensor over the memory of an array; a copy where torch cannot see it: negative strides, read-only memory."""
+    """A tensor over the memory of an array; a copy where torch cannot see it: read-only, negative strides."""
     if isinstance(array, Tensor):
         return array
     if not isinstance(array, np.ndarray):

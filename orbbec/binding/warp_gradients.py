@@ -19,8 +19,8 @@ class Context(NamedTuple):
 def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:
     """The gradients of a warp for its images, and in float64 for its map from output to source.
 
-    Sums are exact multiples of a power of two, chosen so that the greatest possible sum fits 62 bits; so they are the
-    same on every device and in every run. An image whose gradient is not finite gets NaN throughout.
+    Sums are exact multiples of a power of two, chosen so that the greatest possible sum fits 62 bits; so they
+    are the same on every device and in every run. An image whose gradient is not finite gets NaN throughout.
     """
     images = context.images
     if context.options[0] not in ("nearest", "linear", "area"):
@@ -68,7 +68,7 @@ def register_matrix_gradient(op: str) -> None:
     """Register the gradient of a warp by matrices."""
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        images, layout, _, matrix, _, interpolation, border, fill, inverse, arithmetic = inputs
+        images, _, _, matrix, _, interpolation, border, fill, inverse, arithmetic = inputs
         ctx.save_for_backward(images, matrix)
         ctx.options = (interpolation, border, fill, inverse, arithmetic)
 
@@ -85,7 +85,7 @@ def register_position_gradient(op: str) -> None:
     """Register the gradient of a warp by a table of positions."""
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        images, layout, _, positions, _, interpolation, border, fill, arithmetic = inputs
+        images, _, _, positions, _, interpolation, border, fill, arithmetic = inputs
         ctx.save_for_backward(images, positions)
         ctx.options = (interpolation, border, fill, arithmetic)
 

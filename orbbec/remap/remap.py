@@ -1,5 +1,7 @@
 """Read images at given positions, with OpenCV's numbers."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -18,16 +20,17 @@ def remap(
     fill: Fill = 0,
     arithmetic: str | None = None,
     out: Images | None = None,
-) -> Images:
+) -> Any:
     """Read each image at its own table of positions.
 
-    Output pixel `(x, y)` reads source position `(map_x[y, x], map_y[y, x])`. A position that is not finite reads what
-    lies outside of the border.
+    Output pixel `(x, y)` reads source position `(map_x[y, x], map_y[y, x])`. A position that is not finite
+    reads what lies outside of the border.
 
     Args:
         images: as in `warp_affine`.
-        map_x: float32 or float64 `[N, height, width]`, or `[height, width]` for all images: source x in pixels. On the
-            CPU or on the device of `images`. Read as float32, but as float64 for float64 images.
+        map_x: float32 or float64 `[N, height, width]`, or `[height, width]` for all images: source x in
+            pixels. On the CPU or on the device of `images`. Read as float32, but as float64 for float64
+            images.
         map_y: source y in pixels; the shape, dtype and device of `map_x`.
         interpolation: as in `warp_affine`.
         border: as in `warp_affine`.

@@ -1,5 +1,7 @@
 """Warp images by 2x3 matrices, with OpenCV's numbers."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -19,26 +21,29 @@ def warp_affine(
     inverse: bool = False,
     arithmetic: str | None = None,
     out: Images | None = None,
-) -> Images:
+) -> Any:
     """Warp each image by its own 2x3 matrix.
 
-    Output pixel `(x, y)` reads source position `inverse(matrix) @ (x, y, 1)`. Pixel centres are whole numbers, as in
-    OpenCV. A position that is not finite reads what lies outside of the border.
+    Output pixel `(x, y)` reads source position `inverse(matrix) @ (x, y, 1)`. Pixel centres are whole
+    numbers, as in OpenCV. A position that is not finite reads what lies outside of the border.
 
     Args:
-        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]` array; or
-            an `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or a CUDA device.
-        matrix: float32 or float64 `[N, 2, 3]`, or `[2, 3]` for all images: source pixels to output pixels. On the CPU
-            or on the device of `images`. A singular one counts as zeros: every pixel reads source pixel (0, 0).
+        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; or an `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or a
+            CUDA device.
+        matrix: float32 or float64 `[N, 2, 3]`, or `[2, 3]` for all images: source pixels to output pixels. On
+            the CPU or on the device of `images`. A singular one counts as zeros: every pixel reads source
+            pixel (0, 0).
         size: output `(height, width)` in pixels, each at least 1.
         interpolation: "nearest", "linear", "cubic", "area" (the same as linear) or "lanczos4".
-        border: what is read outside of an image: "constant" (`fill`), "replicate" (aaa|abc|ccc), "reflect" (cba|abc|cba),
-            "reflect101" (cb|abc|ba), "wrap" (abc|abc|abc), or "transparent" (what `out` held before).
-        fill: the value outside of a constant border, in the units of the pixels: one number, or one a channel. Rounded
-            half to even and saturated for integer images.
+        border: what is read outside of an image: "constant" (`fill`), "replicate" (aaa|abc|ccc), "reflect"
+            (cba|abc|cba), "reflect101" (cb|abc|ba), "wrap" (abc|abc|abc), or "transparent" (what `out` held
+            before).
+        fill: the value outside of a constant border, in the units of the pixels: one number, or one a
+            channel. Rounded half to even and saturated for integer images.
         inverse: whether `matrix` maps output pixels to source pixels already.
-        arithmetic: whose numbers: "cv2_5" (float) or "cv2_4" (fixed point, sides below 32767). None: the package's
-            default, see `set_default_arithmetic`.
+        arithmetic: whose numbers: "cv2_5" (float) or "cv2_4" (fixed point, sides below 32767). None: the
+            package's default, see `set_default_arithmetic`.
         out: where to write: the shape, dtype and device of the result, sharing no memory with `images`.
 
     Returns:
@@ -72,7 +77,7 @@ def warp_affine(
     )
 
 
-def affine_torch(input: Images, affine_matrix: Matrix, out_h: int, out_w: int) -> Images:
+def affine_torch(input: Images, affine_matrix: Matrix, out_h: int, out_w: int) -> Any:
     """Warp each image by its own map from output pixels to source pixels; linear, zero outside.
 
     Args:

@@ -1,5 +1,7 @@
 """Warp images by 3x3 matrices, with OpenCV's numbers."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -19,17 +21,17 @@ def warp_perspective(
     inverse: bool = False,
     arithmetic: str | None = None,
     out: Images | None = None,
-) -> Images:
+) -> Any:
     """Warp each image by its own 3x3 matrix.
 
-    Output pixel `(x, y)` reads source position `(u / w, v / w)`, where `(u, v, w) = inverse(matrix) @ (x, y, 1)`. A
-    position that is not finite, such as one on the horizon, reads what lies outside of the border.
+    Output pixel `(x, y)` reads source position `(u / w, v / w)`, where `(u, v, w) = inverse(matrix) @ (x, y,
+    1)`. A position that is not finite, such as one on the horizon, reads what lies outside of the border.
 
     Args:
         images: as in `warp_affine`.
-        matrix: float32 or float64 `[N, 3, 3]`, or `[3, 3]` for all images: source pixels to output pixels. On the CPU
-            or on the device of `images`. A singular one counts as zeros: every position is then not finite ("cv2_5",
-            nearest and linear) or source pixel (0, 0) ("cv2_4").
+        matrix: float32 or float64 `[N, 3, 3]`, or `[3, 3]` for all images: source pixels to output pixels. On
+            the CPU or on the device of `images`. A singular one counts as zeros: every position is then not
+            finite ("cv2_5", nearest and linear) or source pixel (0, 0) ("cv2_4").
         size: output `(height, width)` in pixels, each at least 1.
         interpolation: as in `warp_affine`.
         border: as in `warp_affine`.
