@@ -2,6 +2,7 @@
 
     python scripts/check_parity.py              25 cases a cell, nothing is written
     python scripts/check_parity.py --full       2,000 cases a cell; writes docs/parity*
+    python scripts/check_parity.py --write      25 cases a cell; writes docs/parity*
     python scripts/check_parity.py --report     writes docs/parity.md anew from what docs/parity holds
 
 A cell is an operator, a dtype, an interpolation and a border. OpenCV 5 is compared with `arithmetic="cv2_5"`,
@@ -31,6 +32,7 @@ from parity_report import print_tables, write_report
 
 import orbbec
 from orbbec.testing import opencv, parity, photograph, similarity
+from orbbec.testing.warps import INTERPOLATIONS
 
 FULL = 2000
 FEW = 200  # cases of a cell where a difference is expected: enough to say how large it is
@@ -97,14 +99,14 @@ def measure_channels() -> list[dict[str, Any]]:
     """OpenCV's own 2 and 5 channels, which orbbec warps as it warps 1, 3 and 4."""
     rows = []
     for channels in (2, 5):
-        for interpolation in parity.INTERPOLATIONS:
+        for interpolation in INTERPOLATIONS:
             if channels > 4 and interpolation in ("cubic", "lanczos4"):
                 continue  # OpenCV refuses these
             different = values = largest = 0
             for seed in range(20):
                 image = photograph(60, 70, channels, seed=seed)
                 matrix = similarity((60, 70), (50, 90), seed).numpy()
-                options = {"interpolation": interpolation}
+                options: dict[str, Any] = {"interpolation": interpolation}
                 expected = opencv.warp("warp_affine", image, matrix, (50, 90), **options)
                 actual = orbbec.warp_affine(
                     image, matrix, (50, 90), arithmetic=opencv.arithmetic(), **options
@@ -128,7 +130,7 @@ def measure_without_avx2(seed: int) -> list[dict[str, Any]]:
     """OpenCV's own code for processors without AVX2, which fuses no products and sums."""
     cv2.setUseOptimized(False)
     try:
-        cells = [parity.Cell("warp_affine", "uint8", name, "constant") for name in parity.INTERPOLATIONS]
+        cells = [parity.Cell("warp_affine", "uint8", name, "constant") for name in INTERPOLATIONS]
         tallies = [parity.compare(cell, opencv.arithmetic(), 200, seed) for cell in cells]
     finally:
         cv2.setUseOptimized(True)
@@ -155,8 +157,9 @@ def processor() -> str:
 
 def main(
     cases: Annotated[int, typer.Option(help="Cases of each cell.")] = 25,
-    full: Annotated[
-        bool, typer.Option("--full", help=f"{FULL} cases of each cell, and write the report.")
+    full: Annotated[bool, typer.Option("--full", help=f"{FULL} cases of each cell, and --write.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Keep the result in docs and write the report.")
     ] = False,
     report: Annotated[bool, typer.Option("--report", help="Write the report from earlier results.")] = False,
     op: Annotated[list[str] | None, typer.Option(help="Only this operator (may be repeated).")] = None,
@@ -190,7 +193,7 @@ def main(
         "seconds": round(time.monotonic() - begin),
     }
     broken = print_tables(result)
-    if full and op is None:
+    if (full or write) and op is None:
         (DOCS / "parity").mkdir(parents=True, exist_ok=True)
         path = DOCS / "parity" / f"opencv-{result['opencv']}.json"
         path.write_text(json.dumps(result, indent=1) + "\n")

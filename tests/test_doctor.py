@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
+
+pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 import orbbec

@@ -5,14 +5,15 @@ import pytest
 
 parity = pytest.importorskip("orbbec.testing.parity", reason="needs cv2")
 from orbbec.testing import opencv
+from orbbec.testing.warps import BORDERS, INTERPOLATIONS, WARPS
 
 CASES = 6
 
 
-@pytest.mark.parametrize("op", parity.WARPS)
+@pytest.mark.parametrize("op", WARPS)
 @pytest.mark.parametrize("dtype", parity.DTYPES)
-@pytest.mark.parametrize("interpolation", parity.INTERPOLATIONS)
-@pytest.mark.parametrize("border", parity.BORDERS)
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
+@pytest.mark.parametrize("border", BORDERS)
 def test_random_cases_are_as_promised(op, dtype, interpolation, border):
     cell = parity.Cell(op, dtype, interpolation, border)
     tally = parity.compare(cell, opencv.arithmetic(), CASES, seed=1)

@@ -19,7 +19,8 @@ constexpr bool emulation_is_on = false;
 inline bool runs_cuda_kernels(const Tensor& tensor) { return tensor.is_cuda() || emulation_is_on; }
 
 inline bool same_device(const Tensor& a, const Tensor& b) {
-  return a.is_cuda() == b.is_cuda() && a.get_device_index() == b.get_device_index();
+  return a.is_cuda() == b.is_cuda() && a.is_cpu() == b.is_cpu() &&
+         a.get_device_index() == b.get_device_index();
 }
 
 // torch's current stream. Looked up at run time in the CUDA half of torch, which a CPU-only torch

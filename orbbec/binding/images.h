@@ -133,6 +133,12 @@ inline bool overlaps_itself(const Tensor& tensor) {
   return false;
 }
 
+inline void check_apart(const char* op, const Tensor& out, const Tensor& other, const char* name) {
+  const Extent a = extent_of(out), b = extent_of(other);
+  check(a.last <= b.first || b.last <= a.first, op, "expected out that shares no memory with ",
+        name);
+}
+
 inline void check_output(const char* op, const Tensor& images, const Tensor& out,
                          const AnyImages& source, std::array<int64_t, 2> size) {
   const std::vector<int64_t> shape{source.count, source.channels, size[0], size[1]};
@@ -141,9 +147,7 @@ inline void check_output(const char* op, const Tensor& images, const Tensor& out
   check(out.scalar_type() == images.scalar_type(), op, "expected out of the dtype of images");
   check(same_device(out, images), op, "expected out on the device of images");
   check(!overlaps_itself(out), op, "expected out whose elements do not share memory");
-  const Extent a = extent_of(out), b = extent_of(images);
-  check(a.last <= b.first || b.last <= a.first, op,
-        "expected out that shares no memory with images");
+  check_apart(op, out, images, "images");
 }
 
 }  // namespace orbbec

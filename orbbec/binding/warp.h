@@ -128,6 +128,7 @@ Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& l
   if (out != nullptr) check_output(op, images, *out, source, extent);
   WarpArguments arguments = warp_arguments(op, images, source, options, extent, out != nullptr);
   const Tensor map = prepare_map(arguments);
+  if (out != nullptr) check_apart(op, *out, map, "the map");
   const Tensor target =
       out != nullptr ? *out : new_output(images, layout.has_value(), source, extent);
   if (target.numel() == 0) return target;

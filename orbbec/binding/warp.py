@@ -50,8 +50,14 @@ def call_warp(
     return out
 
 
-def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list[int]) -> Tensor:
+def fake_output(
+    op: str, images: Tensor, layout: Tensor | None, channels: int, map_tensor: Tensor, size: list[int]
+) -> Tensor:
     """An output without memory, laid out as the operator lays it out: channels last where the images are."""
+    if map_tensor.device.type != "cpu" and map_tensor.device != images.device:
+        raise ValueError(f"{op}: expected the map on the CPU or on the device of images")
+    if layout is not None and layout.device != images.device:
+        raise ValueError(f"{op}: expected layout on the device of images")
     if layout is not None:
         return images.new_empty((layout.size(0), channels, *size))
     count, channels = images.shape[:2]

@@ -33,7 +33,7 @@ __device__ __forceinline__ void store_run(T* first, int64_t stride_x, const T (&
 // once, then every channel is read and written. Each output byte is written once; source bytes are
 // read through the read-only cache.
 template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, Op::kIsLight ? 4 : 1)
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, Op::kIsLight ? 3 : 1)
     warp_kernel(const Op op) {
   using T = typename Op::Value;
   const int64_t x0 = (static_cast<int64_t>(blockIdx.x) * kTileWidth + threadIdx.x) * kRun<Op>;

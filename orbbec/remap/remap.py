@@ -71,7 +71,7 @@ def remap(
 def _(
     images: Tensor, layout: Tensor | None, channels: int, positions: Tensor, size: list[int], *options: object
 ) -> Tensor:
-    return fake_output(images, layout, channels, size)
+    return fake_output("remap", images, layout, channels, positions, size)
 
 
 @torch.library.register_fake("orbbec::remap_backward")

@@ -71,7 +71,9 @@ def warp(
     if image.dtype == np.float16:
         options: dict[str, Any] = {"interpolation": interpolation, "border": border, "inverse": inverse}
         before = None if out is None else out.astype(np.float32)
-        fill = np.asarray(fill, np.float16).astype(np.float32)
+        fill = (
+            np.asarray(fill, np.float32).astype(np.float16).astype(np.float32)
+        )  # as torch converts a double
         result = warp(op, image.astype(np.float32), map, size, fill=fill, out=before, **options)
         with np.errstate(over="ignore"):
             return result.astype(np.float16)

@@ -108,7 +108,7 @@ def affine_torch(input: Images, affine_matrix: Matrix, out_h: int, out_w: int) -
 def _(
     images: Tensor, layout: Tensor | None, channels: int, matrix: Tensor, size: list[int], *options: object
 ) -> Tensor:
-    return fake_output(images, layout, channels, size)
+    return fake_output("warp_affine", images, layout, channels, matrix, size)
 
 
 @torch.library.register_fake("orbbec::warp_affine_backward")

@@ -75,7 +75,7 @@ def warp_perspective(
 def _(
     images: Tensor, layout: Tensor | None, channels: int, matrix: Tensor, size: list[int], *options: object
 ) -> Tensor:
-    return fake_output(images, layout, channels, size)
+    return fake_output("warp_perspective", images, layout, channels, matrix, size)
 
 
 @torch.library.register_fake("orbbec::warp_perspective_backward")
