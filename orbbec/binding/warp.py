@@ -66,3 +66,31 @@ def fake_output(
     return torch.empty(
         (count, channels, *size), dtype=images.dtype, device=images.device, memory_format=memory_format
     )
+
+
+def register_fakes(op: str) -> None:
+    """Register what `op` and its out form give where tensors have no memory."""
+
+    @torch.library.register_fake(f"orbbec::{op}")
+    def _(
+        images: Tensor,
+        layout: Tensor | None,
+        channels: int,
+        map_tensor: Tensor,
+        size: list[int],
+        *options: object,
+    ) -> Tensor:
+        return fake_output(op, images, layout, channels, map_tensor, size)
+
+    @torch.library.register_fake(f"orbbec::{op}_out")
+    def _(
+        images: Tensor,
+        layout: Tensor | None,
+        channels: int,
+        map_tensor: Tensor,
+        size: list[int],
+        *options: Any,
+    ) -> None:
+        fake_output(op, images, layout, channels, map_tensor, size)
+        if options[-1].device != images.device:
+            raise ValueError(f"{op}: expected out on the device of images")

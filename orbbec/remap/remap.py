@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor
-from orbbec.binding.warp import call_warp, fake_output
+from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_position_gradient
 
 
@@ -67,11 +67,7 @@ def remap(
     )
 
 
-@torch.library.register_fake("orbbec::remap")
-def _(
-    images: Tensor, layout: Tensor | None, channels: int, positions: Tensor, size: list[int], *options: object
-) -> Tensor:
-    return fake_output("remap", images, layout, channels, positions, size)
+register_fakes("remap")
 
 
 @torch.library.register_fake("orbbec::remap_backward")

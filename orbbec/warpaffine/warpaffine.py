@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, size_values
-from orbbec.binding.warp import call_warp, fake_output
+from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_matrix_gradient
 
 
@@ -104,11 +104,7 @@ def affine_torch(input: Images, affine_matrix: Matrix, out_h: int, out_w: int) -
     return warp_affine(input, affine_matrix, (out_h, out_w), inverse=True)
 
 
-@torch.library.register_fake("orbbec::warp_affine")
-def _(
-    images: Tensor, layout: Tensor | None, channels: int, matrix: Tensor, size: list[int], *options: object
-) -> Tensor:
-    return fake_output("warp_affine", images, layout, channels, matrix, size)
+register_fakes("warp_affine")
 
 
 @torch.library.register_fake("orbbec::warp_affine_backward")

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, size_values
-from orbbec.binding.warp import call_warp, fake_output
+from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_matrix_gradient
 
 
@@ -71,11 +71,7 @@ def warp_perspective(
     )
 
 
-@torch.library.register_fake("orbbec::warp_perspective")
-def _(
-    images: Tensor, layout: Tensor | None, channels: int, matrix: Tensor, size: list[int], *options: object
-) -> Tensor:
-    return fake_output("warp_perspective", images, layout, channels, matrix, size)
+register_fakes("warp_perspective")
 
 
 @torch.library.register_fake("orbbec::warp_perspective_backward")
