@@ -110,7 +110,7 @@ def torch_flags() -> tuple[str, str]:
     """Flags to compile and to link against torch's stable ABI, as ``setup.py`` has them."""
     from torch.utils.cpp_extension import include_paths, library_paths
 
-    compile_flags = "-DTORCH_TARGET_VERSION=0x020a000000000000 -DORBBEC_WITH_CUDA "
+    compile_flags = "-DTORCH_TARGET_VERSION=0x020a000000000000 "
     compile_flags += " ".join(f"-isystem {path}" for path in include_paths())
     link_flags = " ".join(f"-L{path}" for path in library_paths()) + " -ltorch -ltorch_cpu -lc10"
     return compile_flags, link_flags
@@ -121,6 +121,7 @@ def build_library(flavour: str = "asan") -> Path:
     plan = Plan(ROOT / "build" / "emulation" / flavour, flavour)
     compile_flags, link_flags = torch_flags()
     host = [path for path in sorted(ROOT.glob("orbbec/*/*.cpp")) if path.parent.name != "opencv"]
+    host.append(EMULATION / "switch.cpp")
     host_objects = [plan.compile(path, compile_flags) for path in host]
     kernels = [plan.compile(path) for path in sorted(ROOT.glob("orbbec/*/*.cu"))] + plan.runtime()
     if flavour == "races":

@@ -1,6 +1,5 @@
-// In the test build: the switch that sends CPU tensors through the CUDA kernels.
-#ifdef ORBBEC_EMULATION
-#include "device.h"
+// The switch that sends CPU tensors through the CUDA kernels: an operator that only the test build has.
+#include "../../orbbec/binding/device.h"
 
 namespace orbbec {
 namespace {
@@ -15,4 +14,3 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) { m.def("set_emulation(bool on) -> ()")
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CompositeExplicitAutograd, m) {
   m.impl("set_emulation", TORCH_BOX(&orbbec::set_emulation));
 }
-#endif
