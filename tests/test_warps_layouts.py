@@ -215,3 +215,25 @@ def test_a_table_of_nonsense_reads_the_fill_and_nothing_else(device, op, interpo
         warped = getattr(torch.ops.orbbec, op)(*arguments)
         assert (warped[:-1] == 7).all()
         assert (warped[-1] == 200).any()
+
+
+@pytest.mark.parametrize("op", WARPS)
+@pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic", "lanczos4"])
+def test_offsets_beyond_31_bits(device, op, interpolation):
+    """Rows, channels and images that lie 2^30 bytes apart; the memory between them is never touched."""
+    size, apart = (3, 4), 2**30
+    memory = device.put(torch.empty(2 * apart + 100, dtype=torch.uint8))
+    maps = random_maps(op, size, size, 3)
+    options = {"interpolation": interpolation, "border": "replicate"}
+    for shape, strides in (
+        ((1, 1, *size), (0, 0, apart, 1)),
+        ((1, 3, *size), (0, apart, 4, 1)),
+        ((3, 1, *size), (apart, 0, 4, 1)),
+    ):
+        count, channels = shape[:2]
+        images, far = device.put(photographs(count, channels, *size)), memory.as_strided(shape, strides)
+        expected = warp(op, images, maps[:count], size, **options)
+        far.copy_(images)
+        assert_same_bytes(warp(op, far, maps[:count], size, **options), expected)
+        far.zero_()
+        assert_same_bytes(warp(op, images, maps[:count], size, out=far, **options), expected)

@@ -1,4 +1,5 @@
-// The switch that sends CPU tensors through the CUDA kernels: an operator that only the test build has.
+// The switch that sends CPU tensors through the CUDA kernels: an operator that only the test build
+// has.
 #include "../../orbbec/binding/device.h"
 
 namespace orbbec {
