@@ -125,6 +125,8 @@ DEVIATIONS_OF_5 = """\
   orbbec wraps in closed form.
 - **cubic, reflect101, an image 1 pixel wide or high.** OpenCV does not return ({hangs}). orbbec reads
   the one pixel.
+- **-0.** A fill of -0 counts as 0. OpenCV gives -0 or 0, depending on the neighbours; so it does where a
+  transparent border keeps a -0. No -0 was drawn.
 - **2, or more than 4 channels.** OpenCV warps these with the arithmetic of OpenCV 4 where it is nearest
   or linear, and refuses more than 4 with cubic and lanczos4. orbbec warps any number as it warps one.
   {channels}
@@ -136,6 +138,7 @@ DEVIATIONS_OF_5 = """\
 DEVIATIONS_OF_4 = """\
 - None in the cells above, positions that are not finite included: their conversion to an int gives the
   smallest, which lies outside.
+- -0: as above. No -0 was drawn.
 - Sides of 32767 pixels and more are refused, as positions have 16 bits; OpenCV refuses them in `remap`.
 - Only the version named above is measured here.
 """

@@ -41,6 +41,20 @@ def test_every_device_gives_the_bits_of_the_cpu(accelerator, op, dtype, interpol
 
 
 @pytest.mark.parametrize("op", WARPS)
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
+@pytest.mark.parametrize("border", ["constant", "transparent"])
+def test_every_device_gives_the_sign_of_zero_of_the_cpu(accelerator, op, interpolation, border):
+    images, maps = photographs(1, 3, 9, 9, torch.float32), random_maps(op, (9, 9), (40, 70))
+    before = torch.full((1, 3, 40, 70), -0.0)
+    options = {"interpolation": interpolation, "border": border, "fill": -0.0}
+    expected = warp(op, images, maps, (40, 70), out=before.clone(), **options)
+    with accelerator.active():
+        out = accelerator.put(before.clone())
+        actual = warp(op, accelerator.put(images), maps, (40, 70), out=out, **options)
+    assert_same_bytes(actual, expected)
+
+
+@pytest.mark.parametrize("op", WARPS)
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 6])
 @pytest.mark.parametrize("last", [False, True])
 def test_every_device_gives_the_bits_of_the_cpu_for_every_layout(accelerator, op, channels, last):

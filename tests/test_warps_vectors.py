@@ -91,3 +91,18 @@ def test_vectors_change_nothing_far_outside(monkeypatch, matrix, border):
         return warp("warp_affine", images, matrix, (9, 70), inverse=True, border=border, fill=77)
 
     assert_vectors_change_nothing(monkeypatch, call)
+
+
+@pytest.mark.parametrize("op", WARPS)
+@pytest.mark.parametrize("interpolation", ["nearest", "linear"])
+@pytest.mark.parametrize("border", ["constant", "transparent"])
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+def test_vectors_keep_the_sign_of_zero(monkeypatch, op, interpolation, border, arithmetic):
+    images, maps = photographs(1, 3, 9, 9, torch.float32), random_maps(op, (9, 9), (40, 70))
+    before = torch.full((1, 3, 40, 70), -0.0)
+    options = {"interpolation": interpolation, "border": border, "arithmetic": arithmetic, "fill": -0.0}
+
+    def call():
+        return warp(op, images, maps, (40, 70), out=before.clone(), **options)
+
+    assert_vectors_change_nothing(monkeypatch, call)

@@ -79,7 +79,14 @@ struct LinearSampler {
   }
 
   template <class T>
+  ORBBEC_HD static bool is_outside(const Tap<T>& tap, const Image<const T>& image) {
+    return tap.x < -1 || tap.x >= image.width || tap.y < -1 || tap.y >= image.height;
+  }
+
+  template <class T>
   ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    // As it is: the formula makes NaN of four infinite values.
+    if (outside_is_value(source.border) && is_outside(tap, source.image)) return outside;
     const int right = wrapping_add(tap.x, 1), bottom = wrapping_add(tap.y, 1);
     const Compute<T> above = mix(tap.a, load(source.tap(tap.x, tap.y, c, outside)),
                                  load(source.tap(right, tap.y, c, outside)));

@@ -233,7 +233,12 @@ class VectorRow {
                      : (Float)loaded[k];
       if (fills) p[k] = taps.inside[k] ? p[k] : Simd::all_lanes(fill(c));
     }
-    if constexpr (kIsLinear) return blend(taps, p);
+    if constexpr (kIsLinear) {
+      const Float blended = blend(taps, p);
+      if (kIsByte || !fills) return blended;
+      const Int any_inside = taps.inside[0] | taps.inside[1] | taps.inside[2] | taps.inside[3];
+      return any_inside ? blended : Simd::all_lanes(fill(c));
+    }
     return p[0];
   }
 

@@ -78,7 +78,7 @@ struct Warp {
 template <class T, class Map, class Sampler>
 Warp<T, Map, Sampler> make_warp(const WarpArguments& a) {
   Warp<T, Map, Sampler> warp{Images<const T>(a.source), Images<T>(a.output), Map(a), a.border, {}};
-  for (int c = 0; c < kMaxFills; ++c) warp.fill[c] = store<T>(a.fill[c]);
+  for (int c = 0; c < kMaxFills; ++c) warp.fill[c] = store<T>(a.fill[c] + 0.0);  // -0 counts as 0
   return warp;
 }
 

@@ -76,10 +76,12 @@ def draw_size(rng: Random) -> tuple[int, int]:
 
 
 def draw_values(rng: Random, shape: tuple[int, ...], dtype: str) -> Array:
-    """Noise: the whole range of integers, floats of one magnitude out of many."""
+    """Noise: the whole range of integers, floats of one magnitude out of many, no -0."""
     if np.dtype(dtype).kind == "u":
         return rng.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
-    return np.asarray(rng.standard_normal(shape) * 10.0 ** rng.uniform(-2, 3), dtype)
+    return np.asarray(rng.standard_normal(shape) * 10.0 ** rng.uniform(-2, 3), dtype) + np.dtype(dtype).type(
+        0
+    )
 
 
 def draw_fill(rng: Random, channels: int, dtype: str) -> tuple[float, ...]:
@@ -88,7 +90,7 @@ def draw_fill(rng: Random, channels: int, dtype: str) -> tuple[float, ...]:
     if kind == 0:
         return (float(rng.integers(0, 256)),) * channels
     values = rng.uniform(-0.1 * top, 1.2 * top, channels)
-    return tuple((np.round(values * 2) / 2 if kind == 1 else values).tolist())
+    return tuple((np.round(values * 2) / 2 + 0.0 if kind == 1 else values).tolist())  # no -0
 
 
 def _similarity(rng: Random, source: Array, target: Array) -> Array:

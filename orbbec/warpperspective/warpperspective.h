@@ -35,15 +35,16 @@ struct PerspectiveMap {
 
   // The same of a group of pixels of whole blocks, the first at x.
   template <class Simd>
+  ORBBEC_HD static typename Simd::Float group_row(const F* m, typename Simd::Float columns, F y) {
+    return Simd::fused_multiply_add(Simd::all_lanes(m[0]), columns,
+                                    Simd::all_lanes(y * m[1] + m[2]));
+  }
+  template <class Simd>
   ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
     const auto columns = Simd::to_float(Simd::lane_numbers() + x);
-    const auto row = [&](const F* r) {
-      return Simd::fused_multiply_add(Simd::all_lanes(r[0]), columns,
-                                      Simd::all_lanes(F(y) * r[1] + r[2]));
-    };
-    const auto w = row(m + 6);
-    return {row(m) / w, row(m + 3) / w};
+    const auto w = group_row<Simd>(m + 6, columns, F(y));
+    return {group_row<Simd>(m, columns, F(y)) / w, group_row<Simd>(m + 3, columns, F(y)) / w};
   }
 
   // About how far a pixel's position lies from that of the pixel below it.

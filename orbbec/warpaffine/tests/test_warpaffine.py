@@ -34,6 +34,13 @@ def test_warp_affine_stores_a_fill_as_opencv_stores_numbers(device, fill, stored
     assert orbbec.warp_affine(images, away, (1, 1), fill=fill).item() == stored
 
 
+@pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic", "lanczos4"])
+def test_a_fill_of_minus_zero_counts_as_zero(device, interpolation):
+    images, away = device.put(torch.ones(1, 1, 4, 4)), torch.tensor([[1.0, 0.0, 100.0], [0.0, 1.0, 0.0]])
+    warped = orbbec.warp_affine(images, away, (3, 40), fill=-0.0, interpolation=interpolation)
+    assert_same_bytes(warped, torch.zeros_like(warped))
+
+
 @pytest.mark.parametrize(
     ("border", "expected"),
     [
