@@ -79,9 +79,9 @@ def draw_values(rng: Random, shape: tuple[int, ...], dtype: str) -> Array:
     """Noise: the whole range of integers, floats of one magnitude out of many, no -0."""
     if np.dtype(dtype).kind == "u":
         return rng.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
-    return np.asarray(rng.standard_normal(shape) * 10.0 ** rng.uniform(-2, 3), dtype) + np.dtype(dtype).type(
-        0
-    )
+    values = np.asarray(rng.standard_normal(shape) * 10.0 ** rng.uniform(-2, 3), dtype)
+    values[values == 0] = 0
+    return values
 
 
 def draw_fill(rng: Random, channels: int, dtype: str) -> tuple[float, ...]:
