@@ -41,6 +41,15 @@ def test_a_fill_of_minus_zero_counts_as_zero(device, interpolation):
     assert_same_bytes(warped, torch.zeros_like(warped))
 
 
+@pytest.mark.parametrize("interpolation", ["nearest", "linear"])
+@pytest.mark.parametrize("arithmetic", ["cv2_5", "cv2_4"])
+@pytest.mark.parametrize("width", [5, 40])
+def test_an_infinite_fill_is_infinite_outside(device, interpolation, arithmetic, width):
+    images, away = device.put(torch.ones(1, 3, 4, 4)), torch.tensor([[1.0, 0.0, 100.0], [0.0, 1.0, 0.0]])
+    options = {"interpolation": interpolation, "arithmetic": arithmetic}
+    assert (orbbec.warp_affine(images, away, (3, width), fill=math.inf, **options) == math.inf).all()
+
+
 @pytest.mark.parametrize(
     ("border", "expected"),
     [
