@@ -50,14 +50,16 @@ def call_warp(
     return out
 
 
-def fake_output(
-    op: str, images: Tensor, layout: Tensor | None, channels: int, map_tensor: Tensor, size: list[int]
-) -> Tensor:
-    """An output without memory, laid out as the operator lays it out: channels last where the images are."""
+def check_devices(op: str, images: Tensor, layout: Tensor | None, map_tensor: Tensor) -> None:
+    """Refuse a map or a layout where the operator could not read it."""
     if map_tensor.device.type != "cpu" and map_tensor.device != images.device:
         raise ValueError(f"{op}: expected the map on the CPU or on the device of images")
     if layout is not None and layout.device != images.device:
         raise ValueError(f"{op}: expected layout on the device of images")
+
+
+def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list[int]) -> Tensor:
+    """An output without memory, laid out as the operator lays it out: channels last where the images are."""
     if layout is not None:
         return images.new_empty((layout.size(0), channels, *size))
     count, channels = images.shape[:2]
@@ -80,7 +82,8 @@ def register_fakes(op: str) -> None:
         size: list[int],
         *options: object,
     ) -> Tensor:
-        return fake_output(op, images, layout, channels, map_tensor, size)
+        check_devices(op, images, layout, map_tensor)
+        return fake_output(images, layout, channels, size)
 
     @torch.library.register_fake(f"orbbec::{op}_out")
     def _(
@@ -91,6 +94,6 @@ def register_fakes(op: str) -> None:
         size: list[int],
         *options: Any,
     ) -> None:
-        fake_output(op, images, layout, channels, map_tensor, size)
+        check_devices(op, images, layout, map_tensor)
         if options[-1].device != images.device:
             raise ValueError(f"{op}: expected out on the device of images")
