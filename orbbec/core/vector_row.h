@@ -43,9 +43,8 @@ class VectorRow {
   static constexpr bool kIsByte = sizeof(T) == 1;
   static constexpr bool kIsLinear = Op::kIsLinear;
   static constexpr int kTaps = kIsLinear ? 4 : 1;
-  static constexpr int kPrefetchRows =
-      4;  // measured: 1.4 times as fast as without, on images that no cache holds
-  static constexpr int kPairBytes = 8;  // of one load that holds a pixel and its right neighbour
+  static constexpr int kPrefetchRows = 4;  // far enough ahead for memory to answer
+  static constexpr int kPairBytes = 8;     // of one load that holds a pixel and its right neighbour
 
   // The four pixels around each position: right is + 1, below is + 2.
   struct Taps {
