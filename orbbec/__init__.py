@@ -13,6 +13,7 @@ from orbbec.matrices import (
     invert_affine,
     invert_perspective,
 )
+from orbbec.nms import batched_nms, nms, nms_match
 from orbbec.remap import remap
 from orbbec.warpaffine import affine_torch, warp_affine
 from orbbec.warpperspective import warp_perspective
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ImageBatch",
     "affine_torch",
+    "batched_nms",
     "default_arithmetic",
     "get_affine_matrix",
     "get_perspective_matrix",
@@ -29,6 +31,8 @@ __all__ = [
     "get_similarity_matrix",
     "invert_affine",
     "invert_perspective",
+    "nms",
+    "nms_match",
     "remap",
     "set_default_arithmetic",
     "warp_affine",

@@ -27,6 +27,7 @@ HEALTHY = Facts(
     cores=2,
     numpy="2.4.0",
     cv2="5.0.0",
+    torchvision="",
     torch="2.13.0+cu130",
     torch_failure="",
     torch_cuda="13.0",

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from orbbec.doctor import Facts, collect  # noqa: E402
-from orbbec.testing.benchmark import Case, Contender, Work, as_nhwc, cv2, psnr  # noqa: E402
+from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2, psnr  # noqa: E402
 
 SAMPLE_SECONDS = 0.02  # a sample is of so many runs that it lasts this long at least
 FEWEST_ROUNDS = 7
@@ -61,6 +61,7 @@ class Result:
     moved_bytes: int
     clock: str  # "cpu", "wall" or "cuda"
     timings: list[Timing]
+    unit: str = "an image"
 
     def samples(self, timing: Timing) -> list[float]:
         return timing.cpu if self.clock == "cpu" else timing.wall
@@ -95,11 +96,12 @@ def check(work: Work) -> list[Timing]:
     """
     timings = []
     for contender in work.contenders:
-        actual = as_nhwc(contender.run())
+        actual = as_array(contender.run())
         same = actual.dtype == work.expected.dtype and np.array_equal(actual, work.expected)
         if contender.exact and not same:
             raise SystemExit(f"{contender.name}: its output is not what is expected; nothing was timed")
-        timings.append(Timing(contender.name, same, None if same else round(psnr(actual, work.expected), 1)))
+        off = None if same or actual.shape != work.expected.shape else round(psnr(actual, work.expected), 1)
+        timings.append(Timing(contender.name, same, off))
     return timings
 
 
@@ -117,7 +119,7 @@ def time_case(operator: str, case: Case, device: str, threads: int, rounds: int)
             timings[chosen].wall.append(wall)
             timings[chosen].cpu.append(cpu)
     clock = "cuda" if device == "cuda" else "cpu" if threads == 1 else "wall"
-    return Result(operator, case.name, threads, work.images, work.moved_bytes, clock, timings)
+    return Result(operator, case.name, threads, work.images, work.moved_bytes, clock, timings, work.unit)
 
 
 def set_threads(threads: int) -> None:
@@ -187,6 +189,7 @@ def provenance(facts: Facts, device: str, rounds: int) -> dict[str, Any]:
         "torch",
         "numpy",
         "cv2",
+        "torchvision",
         "python",
         "cpu",
         "cpu_flags",
@@ -222,12 +225,13 @@ def table(results: list[Result], rate: float | None) -> str:
     for result in results:
         threads = "" if rate else f", {result.threads} thread{'s' if result.threads > 1 else ''}"
         lines += [f"### {result.operator}: {result.case}{threads} ({result.clock} time)", ""]
-        head = ["contender", "ms an image", "spread", "times the first", "output"]
+        head = ["contender", f"ms {result.unit}", "spread", "times the first", "output"]
         head += ["GB/s", "of the copy rate"] if rate else []
         lines += [row(head), row(["---", *["---:"] * (len(head) - 1)])]
         for timing in result.timings:
             each = result.median(timing) / result.images
-            output = "same bytes" if timing.exact else f"PSNR {timing.psnr:.1f} dB"
+            output = "same bytes" if timing.exact else "another shape"
+            output = output if timing.psnr is None else f"PSNR {timing.psnr:.1f} dB"
             cells = [timing.name, f"{1000 * each:.4f}", f"{result.spread(timing):.0%}"]
             cells += [f"{result.ratio(timing):.2f}", output]
             if rate:
@@ -306,7 +310,9 @@ def write(
     about = provenance(facts, given.device, given.rounds)
     content = {**about, "copy_bytes_a_second": rate, "results": [asdict(result) for result in results]}
     where = about["gpu"] or f"{about['cpu']}, {about['cores']} cores"
-    versions = ", ".join(f"{name} {about[name]}" for name in ("orbbec", "torch", "cv2") if about[name])
+    versions = ", ".join(
+        f"{name} {about[name]}" for name in ("orbbec", "torch", "cv2", "torchvision") if about[name]
+    )
     head = f"# {where}, {about['date']}\n\n{versions}, at {about['commit'] or 'an unknown commit'}; "
     head += f"medians of {about['rounds']} interleaved rounds.\n"
     head += f"The GPU copies {rate / 1e9:.0f} GB/s, read and written.\n" if rate else ""

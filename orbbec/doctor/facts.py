@@ -51,6 +51,7 @@ class Facts:
     cores: int
     numpy: str
     cv2: str
+    torchvision: str
     torch: str
     torch_failure: str  # why torch is not importable
     torch_cuda: str  # the CUDA that torch was built for
@@ -84,6 +85,7 @@ def collect() -> Facts:
         cores=os.cpu_count() or 0,
         numpy=version_of(try_import("numpy")[0]),
         cv2=version_of(try_import("cv2")[0]),
+        torchvision=version_of(try_import("torchvision")[0]),
         torch=version_of(torch),
         torch_failure=torch_failure,
         torch_cuda=(torch.version.cuda or "") if torch else "",

@@ -13,6 +13,10 @@ try:
     import cv2 as cv2
 except ImportError:  # the machine that lends a GPU may have torch and NumPy alone
     cv2 = None  # type: ignore[assignment]
+try:
+    import torchvision as torchvision
+except ImportError:  # it has no build for the CPU alone
+    torchvision = None
 
 # Taps of an interpolation about the floor of a position, in pixels.
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
@@ -24,8 +28,8 @@ class Contender:
 
     Args:
         name: who, and from what to what.
-        run: does the work once; gives a tensor `[N, C, H, W]`, an array `[N, H, W, C]` or a list of arrays.
-        exact: whether its result must equal the case's expected one; else its PSNR is measured.
+        run: does the work once; gives what `as_array` takes.
+        exact: whether its result must equal the case's expected one; else how far it is off is measured.
     """
 
     name: str
@@ -39,15 +43,17 @@ class Work:
 
     Args:
         contenders: the first is the reference that the others are divided by.
-        expected: what they are to give, `[N, H, W, C]`.
+        expected: what they are to give, as by `as_array`.
         images: processed by one run.
-        moved_bytes: of the pixels that a run reads at least, each once, and of those that it writes.
+        moved_bytes: of what a run reads at least, each byte once, and of what it writes.
+        unit: what `images` counts, with its article, for the table.
     """
 
     contenders: Sequence[Contender]
     expected: Array
     images: int
     moved_bytes: int
+    unit: str = "an image"
 
 
 @dataclass(frozen=True)
@@ -58,15 +64,15 @@ class Case:
     prepare: Callable[[str], Work]
 
 
-def as_nhwc(result: Any) -> Array:
-    """The result of a contender as one array `[N, H, W, C]`.
+def as_array(result: Any) -> Array:
+    """The result of a contender as one array: images, tensors `[N, C, H, W]` too, as `[N, H, W, C]`.
 
     Example:
-        >>> as_nhwc(Tensor(2, 3, 4, 5)).shape
+        >>> as_array(Tensor(2, 3, 4, 5)).shape
         (2, 4, 5, 3)
     """
     if isinstance(result, Tensor):
-        return result.permute(0, 2, 3, 1).cpu().numpy()
+        return (result.permute(0, 2, 3, 1) if result.dim() == 4 else result).detach().cpu().numpy()
     return np.stack(result) if isinstance(result, list) else np.asarray(result)
 
 

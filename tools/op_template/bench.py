@@ -5,13 +5,13 @@ from torch import Tensor
 
 from orbbec.scaleoffset import scale_offset
 from orbbec.testing import photographs
-from orbbec.testing.benchmark import Case, Contender, Work, as_nhwc
+from orbbec.testing.benchmark import Case, Contender, Work, as_array
 
 
 def prepare(device: str) -> Work:
     images = photographs(64, 3, 224, 224)
     scale, offset = torch.linspace(0.5, 1.5, 64), torch.linspace(-20, 20, 64)
-    expected = as_nhwc(scale_offset(images, scale, offset))
+    expected = as_array(scale_offset(images, scale, offset))
     images, scale, offset = images.to(device), scale.to(device), offset.to(device)
 
     def by_torch() -> Tensor:

@@ -1,0 +1,82 @@
+"""Boxes, scores and groups as users have them, turned into what the operators take and back again."""
+
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Array, as_tensor
+from orbbec.binding.forked import check_not_forked
+
+Boxes: TypeAlias = Tensor | Array
+
+
+def box_tensor(op: str, name: str, given: Any, columns: int) -> Tensor:
+    """`given` as a tensor `[N, columns]` in the type it is computed in: float32 for half types.
+
+    Raises:
+        TypeError: neither a tensor nor an array, or not of real numbers.
+        ValueError: another shape.
+    """
+    boxes = real_tensor(op, name, given)
+    if boxes.dim() != 2 or boxes.shape[1] != columns:
+        raise ValueError(f"{op}: expected {name} of shape [N, {columns}], but got {list(boxes.shape)}")
+    return boxes if boxes.dtype == torch.float64 else boxes.float()
+
+
+def real_tensor(op: str, name: str, given: Any) -> Tensor:
+    """`given` as a tensor without a gradient, of real numbers."""
+    tensor = as_tensor(op, name, given).detach()
+    if not tensor.is_floating_point():
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        raise TypeError(f"{op}: expected {name} of float16, bfloat16, float32 or float64, but got {dtype}")
+    if tensor.is_cuda and not torch.compiler.is_compiling():
+        check_not_forked(op)
+    return tensor
+
+
+def detection_rows(op: str, dets: Any) -> Tensor:
+    """`dets` as a tensor `[N, 5]`: boxes and scores."""
+    rows = real_tensor(op, "dets", dets)
+    if rows.dim() != 2 or rows.shape[1] != 5:
+        raise ValueError(f"{op}: expected dets of shape [N, 5], but got {list(rows.shape)}")
+    return rows
+
+
+def vector(op: str, name: str, given: Any, boxes: Tensor) -> Tensor:
+    """`given` as a tensor `[N]`, one value for each of `boxes`, on their device.
+
+    Raises:
+        TypeError: neither a tensor nor an array.
+        ValueError: another shape or device.
+    """
+    values = as_tensor(op, name, given).detach()
+    if values.dim() != 1 or values.shape[0] != boxes.shape[0]:
+        raise ValueError(f"{op}: expected {name} of shape [{boxes.shape[0]}], but got {list(values.shape)}")
+    if values.device != boxes.device:
+        raise ValueError(f"{op}: expected {name} on the device of boxes")
+    return values
+
+
+def like(given: Any, *results: Tensor) -> Any:
+    """The results as tensors if `given` is one, else as arrays; one alone, or a tuple of them."""
+    kinds = results if isinstance(given, Tensor) else tuple(result.cpu().numpy() for result in results)
+    return kinds[0] if len(kinds) == 1 else kinds
+
+
+def is_number(value: Any) -> bool:
+    """Whether an argument is a threshold, not an array of scores."""
+    return isinstance(value, (int, float)) or getattr(value, "ndim", None) == 0
+
+
+def best_first(scores: Tensor) -> Tensor:
+    """Places of the scores from the highest to the lowest, equal ones in their order, NaN before all."""
+    return scores.argsort(descending=True, stable=True)
+
+
+def at_most(kept: Tensor, order: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The first `count` of `order` that are kept, then -1, and how many are kept, without a synchronisation."""
+    rank = kept.cumsum(0) - 1
+    slot = torch.where(kept & (rank < count), rank, torch.full_like(rank, count))
+    chosen = torch.full((count + 1,), -1, dtype=torch.int64, device=order.device)
+    return chosen.scatter_(0, slot, order)[:count], kept.sum().clamp(max=count)

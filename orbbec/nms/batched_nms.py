@@ -1,0 +1,117 @@
+"""Non-maximum suppression within groups: classes, or images."""
+
+from collections.abc import Mapping
+from typing import Any, overload
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.detections import Boxes, best_first, box_tensor, like, real_tensor, vector
+from orbbec.nms.nms import kept_of
+
+# What mmcv's nms_cfg may hold, and what holds where it is silent.
+DEFAULTS: Mapping[str, Any] = {
+    "type": "nms",
+    "iou_threshold": None,
+    "iou_thr": None,
+    "offset": 0,
+    "score_threshold": None,
+    "max_num": -1,
+    "class_agnostic": False,
+    "split_thr": None,
+}
+
+
+@overload
+def batched_nms(boxes: Boxes, scores: Boxes, idxs: Boxes, iou_threshold: float) -> Any: ...
+@overload
+def batched_nms(
+    boxes: Boxes, scores: Boxes, idxs: Boxes, nms_cfg: Mapping[str, Any], class_agnostic: bool = False
+) -> tuple[Any, Any]: ...
+
+
+def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument differently
+    boxes: Any,
+    scores: Any,
+    idxs: Any,
+    iou_threshold: Any = None,
+    class_agnostic: bool = False,
+    *,
+    nms_cfg: Mapping[str, Any] | None = None,
+) -> Any:
+    """Keep the best of boxes that overlap within each group, a class or an image; two forms.
+
+    Boxes of different groups never meet, whatever their coordinates: nothing is added to a coordinate to keep
+    them apart, so negative, huge and half-precision boxes are decided exactly.
+
+    `batched_nms(boxes, scores, idxs, iou_threshold)`, as in torchvision, gives the places of the kept boxes.
+    `batched_nms(boxes, scores, idxs, nms_cfg, class_agnostic=False)`, as in mmcv, gives rows and places.
+
+    Args:
+        boxes: as of `nms`.
+        scores: as of `nms`.
+        idxs: integer `[N]`: the group of each box, on the device of `boxes`.
+        iou_threshold: as of `nms`.
+        class_agnostic: whether all boxes are of one group.
+        nms_cfg: `iou_threshold` or `iou_thr`; `offset`; `score_threshold`, which kept scores exceed;
+            `max_num`, how many are kept at most, -1 for all; `class_agnostic`; `type`, "nms" if it is there;
+            `split_thr`, which has no use here.
+
+    Returns:
+        int64 `[K]`, by descending score over all groups; of `nms_cfg`: `(rows [K, 5], int64 [K])`. Arrays
+        where `boxes` is an array.
+
+    Raises:
+        TypeError: as of `nms`.
+        ValueError: a shape or device does not fit, or an entry of `nms_cfg` is not known.
+
+    Source:
+        `torchvision.ops.batched_nms`, `mmcv.ops.batched_nms`, without the offset of coordinates.
+
+    Example:
+        >>> boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 9], [0, 0, 10, 10]])
+        >>> batched_nms(boxes, torch.tensor([0.5, 0.9, 0.3]), torch.tensor([0, 0, 1]), 0.5).tolist()
+        [1, 2]
+    """
+    config = iou_threshold if nms_cfg is None else nms_cfg
+    if not isinstance(config, Mapping):
+        return like(boxes, _places(boxes, scores, None if class_agnostic else idxs, config, 0))
+    options = _options(config)
+    alone = class_agnostic or options["class_agnostic"]
+    places = _places(boxes, scores, None if alone else idxs, options["iou_threshold"], options["offset"])
+    table = real_tensor("batched_nms", "boxes", boxes)
+    of_boxes = vector("batched_nms", "scores", scores, table).to(table.dtype)
+    if options["score_threshold"] is not None:
+        places = places[of_boxes[places] > options["score_threshold"]]
+    if options["max_num"] >= 0:
+        places = places[: options["max_num"]]
+    return like(boxes, torch.cat((table, of_boxes[:, None]), dim=1)[places], places)
+
+
+def _places(boxes: Any, scores: Any, idxs: Any, iou_threshold: float, offset: float) -> Tensor:
+    computed = box_tensor("batched_nms", "boxes", boxes, 4)
+    order = best_first(vector("batched_nms", "scores", scores, computed))
+    if idxs is None:
+        return order[kept_of(computed[order], None, iou_threshold, offset)]
+    groups = vector("batched_nms", "idxs", idxs, computed)
+    if groups.is_floating_point():
+        raise TypeError("batched_nms: expected idxs of integers")
+    groups = groups.to(torch.int64)
+    by_group = groups[order].argsort(stable=True)
+    ranked = order[by_group]
+    kept = kept_of(computed[ranked], groups[ranked], iou_threshold, offset)
+    return order[torch.empty_like(kept).scatter_(0, by_group, kept)]
+
+
+def _options(config: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = sorted(set(config) - set(DEFAULTS))
+    if unknown:
+        raise ValueError(f"batched_nms: expected nms_cfg of {', '.join(DEFAULTS)}, but got {unknown[0]}")
+    options = {**DEFAULTS, **config}
+    if options["type"] != "nms":
+        raise ValueError(f"batched_nms: expected nms_cfg of type 'nms', but got '{options['type']}'")
+    if options["iou_threshold"] is None:
+        options["iou_threshold"] = options["iou_thr"]
+    if options["iou_threshold"] is None:
+        raise ValueError("batched_nms: expected nms_cfg with iou_threshold")
+    return options

@@ -1,0 +1,55 @@
+// Searches the kept boxes a vector at a time. Included by nms_avx2.cpp and nms_avx512.cpp under
+// their targets.
+#pragma once
+
+namespace orbbec {
+
+template <class Simd>
+struct BoxSearcher {
+  using Float = typename Simd::Float;
+  using Int = typename Simd::Int;
+
+  static int64_t run(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
+                     const BoxItem& item) {
+    const BoxSearcher search(rule, item);
+    for (int64_t i = begin; i < kept.size; i += Simd::kLanes) {
+      const Int hits = search.suppressed_by(kept, i);
+      if (!Simd::any(hits)) continue;
+      int lane = 0;
+      while (hits[lane] == 0) ++lane;
+      return i + lane;
+    }
+    return kept.size;
+  }
+
+ private:
+  BoxSearcher(const OverlapRule<float>& rule, const BoxItem& item)
+      : box_{Simd::all_lanes(item.box.x1), Simd::all_lanes(item.box.y1),
+             Simd::all_lanes(item.box.x2), Simd::all_lanes(item.box.y2)},
+        area_(Simd::all_lanes(item.area)),
+        offset_(Simd::all_lanes(rule.offset)),
+        threshold_(Simd::all_lanes(rule.threshold)),
+        near_threshold_(Simd::all_lanes(rule.threshold * 0.999f)),
+        divides_always_(!(rule.threshold >= 0)) {}
+
+  Int suppressed_by(const BoxColumns& kept, int64_t i) const {
+    const Box<Float> box{Simd::load(kept.x1 + i), Simd::load(kept.y1 + i), Simd::load(kept.x2 + i),
+                         Simd::load(kept.y2 + i)};
+    const Float area = Simd::load(kept.area + i);
+    const Float shared = shared_area(box, box_, offset_);
+    // A division costs as much as all the rest, and most vectors need none. The margin of 0.1 % and
+    // kTiny, which outweighs what subnormal products lose, keep every pair that may pass.
+    const Float reach = near_threshold_ * (area + area_ - shared);
+    const Int near = shared + Simd::all_lanes(kTiny) > reach;
+    if (!divides_always_ && !Simd::any(near)) return Int{};
+    return box_iou(box, area, box_, area_, offset_) > threshold_;
+  }
+
+  static constexpr float kTiny = 1e-36f;
+
+  Box<Float> box_;
+  Float area_, offset_, threshold_, near_threshold_;
+  bool divides_always_;
+};
+
+}  // namespace orbbec

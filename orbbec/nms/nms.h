@@ -1,0 +1,63 @@
+// nms: which boxes overlap a better one too much. Included by nms_*.cpp, nms_cuda.cu and
+// binding.cpp.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "../core/box.h"
+#include "../core/greedy.h"
+
+namespace orbbec {
+
+struct NmsArguments {
+  GreedyArguments greedy;
+  const void* boxes;  // [N, 4], x1 y1 x2 y2, best first within a group
+  bool is_double;
+  double threshold;
+  double offset;
+};
+
+// A box falls to a kept one if their intersection over union is greater than the threshold: never
+// if it is not a number.
+template <class T>
+struct OverlapRule {
+  struct Item {
+    Box<T> box;
+    T area;
+    int64_t group;
+  };
+
+  const T* boxes;
+  const int64_t* groups;
+  T threshold;  // the largest T that is not above the one asked for
+  T offset;
+
+  ORBBEC_HD Item item(int64_t place) const {
+    const Box<T> box = load_box(boxes + 4 * place);
+    return {box, box_area(box, offset), groups == nullptr ? 0 : groups[place]};
+  }
+  ORBBEC_HD int64_t group(const Item& item) const { return item.group; }
+
+  ORBBEC_HD bool suppresses(const Item& kept, const Item& later) const {
+    if (kept.group != later.group) return false;
+    return box_iou(kept.box, kept.area, later.box, later.area, offset) > threshold;
+  }
+};
+
+// A float is above a double if and only if it is above the largest float not greater than that.
+template <class T>
+T rounded_down(double value) {
+  const T nearest = static_cast<T>(value);
+  return static_cast<double>(nearest) > value
+             ? std::nextafter(nearest, -std::numeric_limits<T>::infinity())
+             : nearest;
+}
+
+template <class T>
+OverlapRule<T> overlap_rule(const NmsArguments& a) {
+  return {static_cast<const T*>(a.boxes), a.greedy.groups, rounded_down<T>(a.threshold),
+          static_cast<T>(a.offset)};
+}
+
+}  // namespace orbbec

@@ -1,0 +1,17 @@
+#include "kept_boxes.h"
+
+#if defined(__x86_64__)
+// What stands above is compiled for every machine; what stands below, for those that have this.
+#pragma GCC target("avx2,fma")
+#include "../core/simd_avx2.h"
+#include "box_search.h"
+
+namespace orbbec {
+
+int64_t search_boxes_avx2(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
+                          const BoxItem& item) {
+  return BoxSearcher<Avx2>::run(rule, kept, begin, item);
+}
+
+}  // namespace orbbec
+#endif

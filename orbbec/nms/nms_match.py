@@ -1,0 +1,43 @@
+"""Which boxes fell to which in a non-maximum suppression."""
+
+from typing import Any
+
+import torch
+
+from orbbec.binding.detections import Boxes, detection_rows, like
+from orbbec.nms.nms import keepers_of, ranked_boxes
+
+
+def nms_match(dets: Boxes, iou_threshold: float, *, offset: float = 0) -> list[Any]:
+    """Group boxes with the kept box that each of them falls to.
+
+    A box that falls belongs to the first kept box, by score, that it overlaps by more than the threshold.
+
+    Args:
+        dets: float `[N, 5]` tensor or array: x1, y1, x2, y2, score; on the CPU or a CUDA device.
+        iou_threshold: as of `nms`.
+        offset: as of `nms`.
+
+    Returns:
+        One int64 tensor, or array where `dets` is one, for each kept box, by descending score: its place in
+        `dets`, then those of the boxes that fell to it, by descending score.
+
+    Raises:
+        TypeError: `dets` is neither a tensor nor an array of real numbers.
+        ValueError: a shape does not fit.
+
+    Source:
+        `mmcv.ops.nms_match`.
+
+    Example:
+        >>> dets = torch.tensor([[0.0, 0, 10, 10, 0.5], [0, 0, 10, 9, 0.9], [20, 20, 30, 30, 0.3]])
+        >>> [group.tolist() for group in nms_match(dets, 0.5)]
+        [[1, 0], [2]]
+    """
+    rows = detection_rows("nms_match", dets)
+    ranked, order = ranked_boxes("nms_match", rows[:, :4], rows[:, 4])
+    keepers = keepers_of(ranked, None, iou_threshold, offset)
+    by_keeper = keepers.argsort(stable=True)
+    sizes = torch.unique_consecutive(keepers[by_keeper], return_counts=True)[1]
+    groups = torch.split(order[by_keeper], sizes.tolist())
+    return [like(dets, group) for group in groups]

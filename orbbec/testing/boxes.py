@@ -1,0 +1,39 @@
+"""Boxes for tests and benchmarks, and what is known of them by another way."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Array
+
+
+def random_boxes(count: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
+    """Boxes `[count, 4]` with corners in 0 to 1200 and sides up to 200, and scores `[count]` from 0 to 1.
+
+    Example:
+        >>> boxes, scores = random_boxes(3)
+        >>> boxes.shape, scores.shape
+        (torch.Size([3, 4]), torch.Size([3]))
+    """
+    generator = torch.Generator().manual_seed(seed)
+    corner = torch.rand(count, 2, generator=generator) * 1000
+    side = torch.rand(count, 2, generator=generator) * 200
+    scores = torch.rand(count, generator=generator)
+    return torch.cat((corner, corner + side), dim=1).to(dtype), scores.to(dtype)
+
+
+def iou_matrix(boxes: Array, offset: float = 0.0) -> Array:
+    """Intersection over union of every two boxes, in the boxes' precision; NaN where it has no meaning.
+
+    Example:
+        >>> iou_matrix(np.array([[0.0, 0, 2, 2], [0, 0, 2, 1]])).tolist()
+        [[1.0, 0.5], [0.5, 1.0]]
+    """
+    with np.errstate(all="ignore"):
+        sides = boxes[:, 2:] - boxes[:, :2] + boxes.dtype.type(offset)
+        area = sides[:, 0] * sides[:, 1]
+        first = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
+        last = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
+        shared = np.maximum(last - first + boxes.dtype.type(offset), 0).prod(axis=2)
+        ratio: Array = shared / (area[:, None] + area[None, :] - shared)
+        return ratio
