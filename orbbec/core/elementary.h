@@ -1,0 +1,141 @@
+// exp, sin and cos from + - * / and rint alone, so that a CPU, its vectors and a CUDA device give
+// the same bits, which their own libraries do not. Reduction to an interval about 0, then the
+// Taylor series, whose first neglected term is below a tenth of a rounding.
+//
+// Largest error seen in 30,000 random numbers of each of several ranges, against 200 bits:
+//   exponential            0.83 ulp in float and in double; 0.75 where the result is subnormal
+//   sine_cosine            0.76 ulp, |radians| up to 1.6 million, multiples of a quarter turn too
+//   sine_cosine_degrees    1.53 ulp; exact at multiples of 90
+//
+// Included by soft_nms, roi_align_rotated and core/rotated_box.h.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+
+#include "common.h"
+
+namespace orbbec {
+
+// ln 2 in two parts, the first short enough that its product with an exponent is exact.
+template <class F>
+struct ExponentialRange;
+
+template <>
+struct ExponentialRange<float> {
+  using Bits = uint32_t;
+  static constexpr int kMantissaBits = 23, kBias = 127, kDegree = 8;
+  static constexpr float kLowest = -105.0f, kHighest = 90.0f;  // beyond: 0 and infinity
+  static constexpr float kLn2 = 0x1.62e4p-1f, kLn2Rest = 0x1.7f7d1cp-20f;
+};
+
+template <>
+struct ExponentialRange<double> {
+  using Bits = uint64_t;
+  static constexpr int kMantissaBits = 52, kBias = 1023, kDegree = 13;
+  static constexpr double kLowest = -746.0, kHighest = 710.0;
+  static constexpr double kLn2 = 0x1.62e42fefap-1, kLn2Rest = 0x1.cf79abc9e3b3ap-40;
+};
+
+constexpr double inverse_factorial(int n) { return n < 2 ? 1.0 : inverse_factorial(n - 1) / n; }
+
+// 2^exponent of a normal number.
+template <class F>
+ORBBEC_HD F power_of_two(int exponent) {
+  using Range = ExponentialRange<F>;
+  const auto bits = static_cast<typename Range::Bits>(exponent + Range::kBias)
+                    << Range::kMantissaBits;
+  F value;
+  memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+// sum of t^i / (first + i * step)!, alternating if `sign` is -1, for i below kTerms; by Horner.
+template <int kFirst, int kStep, int kTerms, class F>
+ORBBEC_HD F inverse_factorial_series(F t, F sign = F(1)) {
+  constexpr F kCoefficient = F(inverse_factorial(kFirst));
+  if constexpr (kTerms == 1) {
+    return kCoefficient;
+  } else {
+    return kCoefficient +
+           sign * (t * inverse_factorial_series<kFirst + kStep, kStep, kTerms - 1>(t, sign));
+  }
+}
+
+// e^x. Infinity and 0 where the result is too large or too small for F; NaN for NaN.
+template <class F>
+ORBBEC_HD F exponential(F x) {
+  using Range = ExponentialRange<F>;
+  F clamped = x > Range::kLowest ? x : Range::kLowest;
+  clamped = clamped < Range::kHighest ? clamped : Range::kHighest;
+  const F exponent = rint(clamped * F(1.4426950408889634));  // of 2
+  const F high = clamped - exponent * Range::kLn2;
+  const F low = exponent * Range::kLn2Rest;
+  const F r = high - low;  // |r| <= ln(2) / 2
+  const F r_rest = (high - r) - low;
+  const F series = inverse_factorial_series<2, 1, Range::kDegree - 1>(r);
+  const F power = F(1) + (r + (r * r * series + r_rest));
+  const int whole = static_cast<int>(exponent), half = whole / 2;
+  const F result = power * power_of_two<F>(half) * power_of_two<F>(whole - half);
+  return x == x ? result : x;
+}
+
+// sin and cos of r + rest, |r| <= pi / 4 and |rest| below the last bit of r, turned by `quarters`
+// quarter turns.
+ORBBEC_HD void sine_cosine_reduced(double r, double rest, int quarters, double& sine,
+                                   double& cosine) {
+  const double square = r * r, half_square = 0.5 * square;
+  const double s = r + (rest * (1 - half_square) -
+                        r * (square * inverse_factorial_series<3, 2, 8>(square, -1.0)));
+  const double head = 1 - half_square;
+  const double tail =
+      ((1 - head) - half_square) +
+      (square * (square * inverse_factorial_series<4, 2, 7>(square, -1.0)) - r * rest);
+  const double c = head + tail;
+  const bool swapped = (quarters & 1) != 0;
+  sine = swapped ? c : s;
+  cosine = swapped ? s : c;
+  if ((quarters & 2) != 0) sine = -sine;
+  if (((quarters + 1) & 2) != 0) cosine = -cosine;
+}
+
+// a - b and what rounding took from it.
+ORBBEC_HD double exact_difference(double a, double b, double& rest) {
+  const double difference = a - b;
+  const double back = a - difference;
+  rest = (a - (difference + back)) + (back - b);
+  return difference;
+}
+
+// sin and cos of an angle in radians. NaN for NaN, infinities and angles beyond 2^20 quarter turns
+// (about 1.6 million radians).
+ORBBEC_HD void sine_cosine(double radians, double& sine, double& cosine) {
+  // pi / 2 in four parts; the first three have 33 bits, so that products with 2^20 are exact.
+  constexpr double kPart1 = 0x1.921fb544p+0, kPart2 = 0x1.0b4611a6p-34, kPart3 = 0x1.3198a2e0p-69,
+                   kPart4 = 0x1.b839a252049c1p-104;
+  const double turns = rint(radians * 0.63661977236758134);
+  if (!(turns >= -1048576.0 && turns <= 1048576.0)) {
+    sine = cosine = NAN;
+    return;
+  }
+  double rest2, rest3;
+  const double part2 = exact_difference(radians - turns * kPart1, turns * kPart2, rest2);
+  const double part3 = exact_difference(part2, turns * kPart3, rest3);
+  const double tail = (rest2 + rest3) - turns * kPart4;
+  const double r = part3 + tail;
+  sine_cosine_reduced(r, (part3 - r) + tail, static_cast<int>(turns), sine, cosine);
+}
+
+// sin and cos of an angle in degrees. NaN for NaN, infinities and angles of 2^52 degrees and more.
+ORBBEC_HD void sine_cosine_degrees(double degrees, double& sine, double& cosine) {
+  if (!(degrees > -0x1p52 && degrees < 0x1p52)) {
+    sine = cosine = NAN;
+    return;
+  }
+  const double turns = rint(degrees / 90);
+  const double r = (degrees - 90 * turns) * 0.017453292519943295;  // the difference is exact
+  const double whole_circles = rint(turns / 4);
+  sine_cosine_reduced(r, 0, static_cast<int>(turns - 4 * whole_circles), sine, cosine);
+}
+
+}  // namespace orbbec
