@@ -12,71 +12,99 @@
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "common.h"
 
 namespace orbbec {
 
-// ln 2 in two parts, the first short enough that its product with an exponent is exact.
+// A number, or a vector of the compiler: the type of its elements, and integers as wide.
+template <class V>
+struct Lanes {
+  using Element = std::decay_t<decltype(V{}[0])>;
+  using Int = decltype(V{} < V{});
+};
+template <>
+struct Lanes<float> {
+  using Element = float;
+  using Int = int32_t;
+};
+template <>
+struct Lanes<double> {
+  using Element = double;
+  using Int = int64_t;
+};
+
+// ln 2 in two parts, the first short enough that its product with an exponent is exact. Adding
+// kRound rounds to a whole number, half to even, which then stands in the low bits.
 template <class F>
 struct ExponentialRange;
 
 template <>
 struct ExponentialRange<float> {
-  using Bits = uint32_t;
   static constexpr int kMantissaBits = 23, kBias = 127, kDegree = 8;
   static constexpr float kLowest = -105.0f, kHighest = 90.0f;  // beyond: 0 and infinity
   static constexpr float kLn2 = 0x1.62e4p-1f, kLn2Rest = 0x1.7f7d1cp-20f;
+  static constexpr float kRound = 0x1.8p23f;
 };
 
 template <>
 struct ExponentialRange<double> {
-  using Bits = uint64_t;
   static constexpr int kMantissaBits = 52, kBias = 1023, kDegree = 13;
   static constexpr double kLowest = -746.0, kHighest = 710.0;
   static constexpr double kLn2 = 0x1.62e42fefap-1, kLn2Rest = 0x1.cf79abc9e3b3ap-40;
+  static constexpr double kRound = 0x1.8p52;
 };
+
+template <class To, class From>
+ORBBEC_HD To same_bits(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  To bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
 
 constexpr double inverse_factorial(int n) { return n < 2 ? 1.0 : inverse_factorial(n - 1) / n; }
 
 // 2^exponent of a normal number.
-template <class F>
-ORBBEC_HD F power_of_two(int exponent) {
-  using Range = ExponentialRange<F>;
-  const auto bits = static_cast<typename Range::Bits>(exponent + Range::kBias)
-                    << Range::kMantissaBits;
-  F value;
-  memcpy(&value, &bits, sizeof(value));
-  return value;
+template <class V>
+ORBBEC_HD V power_of_two(typename Lanes<V>::Int exponent) {
+  using Range = ExponentialRange<typename Lanes<V>::Element>;
+  return same_bits<V>((exponent + Range::kBias) << Range::kMantissaBits);
 }
 
-// sum of t^i / (first + i * step)!, alternating if `sign` is -1, for i below kTerms; by Horner.
-template <int kFirst, int kStep, int kTerms, class F>
-ORBBEC_HD F inverse_factorial_series(F t, F sign = F(1)) {
-  constexpr F kCoefficient = F(inverse_factorial(kFirst));
+// sum of t^i / (kFirst + i * kStep)! for i below kTerms, by Horner.
+template <int kFirst, int kStep, int kTerms, class V>
+ORBBEC_HD V inverse_factorial_series(V t) {
+  constexpr typename Lanes<V>::Element kCoefficient(inverse_factorial(kFirst));
   if constexpr (kTerms == 1) {
-    return kCoefficient;
+    return V{} + kCoefficient;
   } else {
-    return kCoefficient +
-           sign * (t * inverse_factorial_series<kFirst + kStep, kStep, kTerms - 1>(t, sign));
+    return kCoefficient + t * inverse_factorial_series<kFirst + kStep, kStep, kTerms - 1>(t);
   }
 }
 
-// e^x. Infinity and 0 where the result is too large or too small for F; NaN for NaN.
-template <class F>
-ORBBEC_HD F exponential(F x) {
+// e^x. Infinity and 0 where the result is too large or too small; NaN for NaN. V is a number or a
+// vector of them.
+template <class V>
+ORBBEC_HD V exponential(V x) {
+  using F = typename Lanes<V>::Element;
+  using Int = typename Lanes<V>::Int;
   using Range = ExponentialRange<F>;
-  F clamped = x > Range::kLowest ? x : Range::kLowest;
-  clamped = clamped < Range::kHighest ? clamped : Range::kHighest;
-  const F exponent = rint(clamped * F(1.4426950408889634));  // of 2
-  const F high = clamped - exponent * Range::kLn2;
-  const F low = exponent * Range::kLn2Rest;
-  const F r = high - low;  // |r| <= ln(2) / 2
-  const F r_rest = (high - r) - low;
-  const F series = inverse_factorial_series<2, 1, Range::kDegree - 1>(r);
-  const F power = F(1) + (r + (r * r * series + r_rest));
-  const int whole = static_cast<int>(exponent), half = whole / 2;
-  const F result = power * power_of_two<F>(half) * power_of_two<F>(whole - half);
+  const V lowest = V{} + Range::kLowest, highest = V{} + Range::kHighest,
+          round = V{} + Range::kRound;
+  V clamped = x > lowest ? x : lowest;
+  clamped = clamped < highest ? clamped : highest;
+  const V shifted = clamped * F(1.4426950408889634) + round;
+  const V exponent = shifted - round;  // of 2
+  const V high = clamped - exponent * Range::kLn2;
+  const V low = exponent * Range::kLn2Rest;
+  const V r = high - low;  // |r| <= ln(2) / 2
+  const V r_rest = (high - r) - low;
+  const V series = inverse_factorial_series<2, 1, Range::kDegree - 1>(r);
+  const V power = F(1) + (r + (r * r * series + r_rest));
+  const Int whole = same_bits<Int>(shifted) - same_bits<Int>(round), half = whole >> 1;
+  const V result = power * power_of_two<V>(half) * power_of_two<V>(whole - half);
   return x == x ? result : x;
 }
 
@@ -85,12 +113,11 @@ ORBBEC_HD F exponential(F x) {
 ORBBEC_HD void sine_cosine_reduced(double r, double rest, int quarters, double& sine,
                                    double& cosine) {
   const double square = r * r, half_square = 0.5 * square;
-  const double s = r + (rest * (1 - half_square) -
-                        r * (square * inverse_factorial_series<3, 2, 8>(square, -1.0)));
+  const double s =
+      r + (rest * (1 - half_square) - r * (square * inverse_factorial_series<3, 2, 8>(-square)));
   const double head = 1 - half_square;
-  const double tail =
-      ((1 - head) - half_square) +
-      (square * (square * inverse_factorial_series<4, 2, 7>(square, -1.0)) - r * rest);
+  const double tail = ((1 - head) - half_square) +
+                      (square * (square * inverse_factorial_series<4, 2, 7>(-square)) - r * rest);
   const double c = head + tail;
   const bool swapped = (quarters & 1) != 0;
   sine = swapped ? c : s;
