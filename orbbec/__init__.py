@@ -27,6 +27,7 @@ from orbbec.matrices import (
 )
 from orbbec.nms import batched_nms, nms, nms_match
 from orbbec.remap import remap
+from orbbec.soft_nms import matrix_nms, soft_nms
 from orbbec.warpaffine import affine_torch, warp_affine
 from orbbec.warpperspective import warp_perspective
 
@@ -52,11 +53,13 @@ __all__ = [
     "invert_affine",
     "invert_perspective",
     "masks_to_boxes",
+    "matrix_nms",
     "nms",
     "nms_match",
     "remap",
     "remove_small_boxes",
     "set_default_arithmetic",
+    "soft_nms",
     "warp_affine",
     "warp_perspective",
 ]

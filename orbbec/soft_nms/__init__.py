@@ -1,0 +1,6 @@
+"""Lower the scores of boxes that overlap better ones, instead of removing them."""
+
+from orbbec.soft_nms.matrix_nms import matrix_nms
+from orbbec.soft_nms.soft_nms import soft_nms
+
+__all__ = ["matrix_nms", "soft_nms"]

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <vector>
+
+#include "sweep.h"
+
+namespace orbbec {
+
+namespace {
+
+template <class F>
+SoftNmsBest<F> plain_sweep(const SoftNmsRule<F>& rule, const SoftNmsColumns<F>& columns, int count,
+                           const Box<F>& best) {
+  const F area = box_area(best, rule.offset);
+  SoftNmsBest<F> next;
+  for (int i = 0; i < count; ++i) {
+    F& score = columns.score[i];
+    if (score == kNoScore<F>) continue;
+    const Box<F> box = columns.box(i);
+    if (rule.touches_all || shared_area(best, box, rule.offset) > F(0)) {
+      score = rule.lowered(score, best, area, box, columns.area[i]);
+    }
+    score = rule.kept(score);
+    if (score > next.score) next = {score, i};
+  }
+  return next;
+}
+
+template <class F>
+SoftNmsSweep<F> fastest_sweep() {
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<F, float>) {
+    const Simd level = simd_level();
+    if (level == Simd::kAvx512) return soft_nms_sweep_avx512;
+    if (level == Simd::kAvx2) return soft_nms_sweep_avx2;
+  }
+#endif
+  return plain_sweep<F>;
+}
+
+// The boxes that are left, in their order, and the place in the input of each.
+template <class F>
+class SoftNmsBoxes {
+ public:
+  explicit SoftNmsBoxes(const SoftNmsArguments& a)
+      : columns_(a.work, a.column_stride), size_(a.count), input_(a.count) {
+    for (int i = 0; i < size_; ++i) {
+      load_soft_nms(a, columns_, i);
+      input_[i] = i;
+    }
+    fill();
+  }
+
+  const SoftNmsColumns<F>& columns() const { return columns_; }
+  int size() const { return (size_ + kSoftNmsLanes - 1) / kSoftNmsLanes * kSoftNmsLanes; }
+  int place_in_input(int i) const { return input_[i]; }
+
+  SoftNmsBest<F> best() const {
+    SoftNmsBest<F> best;
+    for (int i = 0; i < size_; ++i) {
+      if (columns_.score[i] > best.score) best = {columns_.score[i], i};
+    }
+    return best;
+  }
+
+  void take(int i) { columns_.score[i] = kNoScore<F>; }
+
+  // Leaves out those without a score. The last row keeps its place, so that `place` stays valid
+  // through the row that it names.
+  int leave_out(int place) {
+    int kept = 0, moved = place;
+    for (int i = 0; i < size_; ++i) {
+      if (columns_.score[i] == kNoScore<F>) continue;
+      if (i == place) moved = kept;
+      move(i, kept++);
+    }
+    size_ = kept;
+    fill();
+    return moved;
+  }
+
+ private:
+  void move(int from, int to) {
+    for (F* column :
+         {columns_.x1, columns_.y1, columns_.x2, columns_.y2, columns_.area, columns_.score}) {
+      column[to] = column[from];
+    }
+    input_[to] = input_[from];
+  }
+
+  void fill() {
+    for (int i = size_; i < size(); ++i) {
+      for (F* column : {columns_.x1, columns_.y1, columns_.x2, columns_.y2, columns_.area}) {
+        column[i] = F(0);
+      }
+      columns_.score[i] = kNoScore<F>;
+    }
+  }
+
+  SoftNmsColumns<F> columns_;
+  int size_;
+  std::vector<int> input_;
+};
+
+template <class F>
+void run(const SoftNmsArguments& a) {
+  const SoftNmsRule<F> rule(a);
+  const SoftNmsSweep<F> sweep = fastest_sweep<F>();
+  F* const scores = static_cast<F*>(a.taken_scores);
+  SoftNmsBoxes<F> boxes(a);
+  SoftNmsBest<F> best = boxes.best();
+  int taken = 0, gone = 0;
+  while (best.place >= 0 && taken < a.most) {
+    a.places[taken] = boxes.place_in_input(best.place);
+    scores[taken++] = best.score;
+    boxes.take(best.place);
+    best = sweep(rule, boxes.columns(), boxes.size(), boxes.columns().box(best.place));
+    // Every pass costs what is there, so what has gone is left out now and then.
+    if (best.place >= 0 && (taken == 1 || ++gone * 8 > boxes.size())) {
+      best.place = boxes.leave_out(best.place);
+      gone = 0;
+    }
+  }
+  *a.taken = taken;
+  std::fill(a.places + taken, a.places + a.most, -1);
+  std::fill(scores + taken, scores + a.most, F(0));
+}
+
+}  // namespace
+
+void soft_nms_cpu(const SoftNmsArguments& a) { a.is_double ? run<double>(a) : run<float>(a); }
+
+void matrix_nms_cpu(const MatrixNmsArguments& a, const ParallelFor& parallel) {
+  dispatch_matrix_nms(a, [&](const auto& overlaps, const auto& decays) {
+    const int64_t work = a.count / 16 + 1;  // of a box, in pixels
+    for_each_item_cpu(overlaps, 1, a.count, work, parallel);
+    for_each_item_cpu(decays, 1, a.count, work, parallel);
+    return 0;
+  });
+}
+
+}  // namespace orbbec

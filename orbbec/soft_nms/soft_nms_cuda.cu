@@ -1,0 +1,111 @@
+#include "../core/executor_cuda.h"
+#include "soft_nms.h"
+
+namespace orbbec {
+
+namespace {
+
+constexpr int kThreads = 1024, kWarp = 32, kWarps = kThreads / kWarp;
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+template <class F>
+__device__ __forceinline__ SoftNmsBest<F> best_of_warp(SoftNmsBest<F> best) {
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    const F score = __shfl_xor_sync(kAllLanes, best.score, distance);
+    const int place = __shfl_xor_sync(kAllLanes, best.place, distance);
+    if (best.loses_to(score, place)) {
+      best.score = score;
+      best.place = place;
+    }
+  }
+  return best;
+}
+
+// Every thread gets the best of the block. `of_warps` is free again after the next barrier.
+template <class F>
+__device__ __forceinline__ SoftNmsBest<F> best_of_block(SoftNmsBest<F> best,
+                                                        SoftNmsBest<F>* of_warps) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  best = best_of_warp(best);
+  if (lane == 0) of_warps[threadIdx.x / kWarp] = best;
+  __syncthreads();
+  return best_of_warp(of_warps[lane]);
+}
+
+// One block runs the whole selection. A thread owns every 1024th box: it alone reads and writes its
+// score; the box that was taken is read by all. Shared: the warps' best, twice, so that a barrier a
+// step is enough; and the columns where they fit. A step reads each column once.
+template <class F>
+__global__ void __launch_bounds__(kThreads, 1)
+    soft_nms_kernel(const SoftNmsArguments a, const SoftNmsRule<F> rule, bool shared_columns) {
+  __shared__ alignas(16) char best_bytes[2 * kWarps * sizeof(SoftNmsBest<F>)];
+  SoftNmsBest<F>* const of_warps = reinterpret_cast<SoftNmsBest<F>*>(best_bytes);
+  const SoftNmsColumns<F> columns(shared_columns ? dynamic_shared<F>() : a.work, a.column_stride);
+  const int thread = static_cast<int>(threadIdx.x);
+  SoftNmsBest<F> mine;
+  for (int i = thread; i < a.count; i += kThreads) {
+    load_soft_nms(a, columns, i);
+    if (columns.score[i] > mine.score) {
+      mine.score = columns.score[i];
+      mine.place = i;
+    }
+  }
+  F* const scores = static_cast<F*>(a.taken_scores);
+  int taken = 0;
+  while (true) {
+    const SoftNmsBest<F> best = best_of_block(mine, of_warps + taken % 2 * kWarps);
+    if (best.place < 0 || taken == a.most) break;
+    if (thread == 0) {
+      a.places[taken] = best.place;
+      scores[taken] = best.score;
+    }
+    ++taken;
+    const Box<F> box = columns.box(best.place);
+    const F area = columns.area[best.place];
+    mine = SoftNmsBest<F>{};
+    for (int i = thread; i < a.count; i += kThreads) {
+      F score = columns.score[i];
+      if (score == kNoScore<F>) continue;
+      const Box<F> other = columns.box(i);
+      if (i == best.place) {
+        score = kNoScore<F>;
+      } else if (rule.touches_all || shared_area(box, other, rule.offset) > F(0)) {
+        score = rule.lowered(score, box, area, other, columns.area[i]);
+      }
+      score = rule.kept(score);
+      columns.score[i] = score;
+      if (score > mine.score) {
+        mine.score = score;
+        mine.place = i;
+      }
+    }
+  }
+  for (int i = taken + thread; i < a.most; i += kThreads) {
+    a.places[i] = -1;
+    scores[i] = F(0);
+  }
+  if (thread == 0) *a.taken = taken;
+}
+
+template <class F>
+int run(const SoftNmsArguments& a, void* stream) {
+  const size_t bytes = sizeof(F) * kSoftNmsColumns * static_cast<size_t>(a.column_stride);
+  const bool shared_columns = bytes <= kSharedBytesWithoutAsking - 2048;
+  return launch(soft_nms_kernel<F>, dim3(1), dim3(kThreads), shared_columns ? bytes : 0, stream, a,
+                SoftNmsRule<F>(a), shared_columns);
+}
+
+}  // namespace
+
+int soft_nms_cuda(const SoftNmsArguments& a, void* stream) {
+  return a.is_double ? run<double>(a, stream) : run<float>(a, stream);
+}
+
+int matrix_nms_cuda(const MatrixNmsArguments& a, void* stream) {
+  return dispatch_matrix_nms(a, [&](const auto& overlaps, const auto& decays) {
+    const int status = for_each_item_cuda(overlaps, 1, a.count, stream);
+    return status ? status : for_each_item_cuda(decays, 1, a.count, stream);
+  });
+}
+
+}  // namespace orbbec
