@@ -1,5 +1,6 @@
 """The boxes that the functions of this folder take."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,8 +70,9 @@ def format_name(op: str, name: str, value: Any, known: Sequence[str]) -> str:
 def batched_pairs(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, list[int]]:
     """As `[B, N, K]` and `[B, M, K]`, and the shape of what is computed of each pair."""
     batch = torch.broadcast_shapes(first.shape[:-2], second.shape[:-2])  # type: ignore[no-untyped-call]
-    rows = first.expand(*batch, *first.shape[-2:]).reshape(-1, *first.shape[-2:])
-    columns = second.expand(*batch, *second.shape[-2:]).reshape(-1, *second.shape[-2:])
+    count = math.prod(batch)
+    rows = first.expand(*batch, *first.shape[-2:]).reshape(count, *first.shape[-2:])
+    columns = second.expand(*batch, *second.shape[-2:]).reshape(count, *second.shape[-2:])
     return rows, columns, [*batch, first.shape[-2], second.shape[-2]]
 
 

@@ -64,7 +64,10 @@ ORBBEC_HD To same_bits(From value) {
   return bits;
 }
 
-constexpr double inverse_factorial(int n) { return n < 2 ? 1.0 : inverse_factorial(n - 1) / n; }
+template <int kN>
+constexpr double kInverseFactorial = kInverseFactorial<kN - 1> / kN;
+template <>
+constexpr double kInverseFactorial<0> = 1.0;
 
 // 2^exponent of a normal number.
 template <class V>
@@ -76,7 +79,7 @@ ORBBEC_HD V power_of_two(typename Lanes<V>::Int exponent) {
 // sum of t^i / (kFirst + i * kStep)! for i below kTerms, by Horner.
 template <int kFirst, int kStep, int kTerms, class V>
 ORBBEC_HD V inverse_factorial_series(V t) {
-  constexpr typename Lanes<V>::Element kCoefficient(inverse_factorial(kFirst));
+  constexpr typename Lanes<V>::Element kCoefficient(kInverseFactorial<kFirst>);
   if constexpr (kTerms == 1) {
     return V{} + kCoefficient;
   } else {

@@ -38,7 +38,7 @@ __device__ __forceinline__ SoftNmsBest<F> best_of_block(SoftNmsBest<F> best,
 template <class F>
 __global__ void __launch_bounds__(kThreads, 1)
     soft_nms_kernel(const SoftNmsArguments a, const SoftNmsRule<F> rule, bool shared_columns) {
-  __shared__ alignas(16) char best_bytes[2 * kWarps * sizeof(SoftNmsBest<F>)];
+  alignas(16) __shared__ char best_bytes[2 * kWarps * sizeof(SoftNmsBest<F>)];
   SoftNmsBest<F>* const of_warps = reinterpret_cast<SoftNmsBest<F>*>(best_bytes);
   const SoftNmsColumns<F> columns(shared_columns ? dynamic_shared<F>() : a.work, a.column_stride);
   const int thread = static_cast<int>(threadIdx.x);

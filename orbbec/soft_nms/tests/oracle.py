@@ -29,7 +29,7 @@ def soft_nms(boxes, scores, threshold, sigma, min_score, method, offset=0):
     offset, min_score = boxes.dtype.type(offset), boxes.dtype.type(min_score)
     left = [i for i in range(len(boxes)) if scores[i] > -np.inf]
     scores, places, taken = scores.copy(), [], []
-    while left:
+    while len(left):
         best = max(left, key=lambda i: (scores[i], -i))
         places.append(best)
         taken.append(scores[best])
