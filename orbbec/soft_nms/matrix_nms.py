@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import name_value
-from orbbec.binding.detections import Boxes, best_first, box_tensor, like, vector
+from orbbec.binding.detections import Boxes, best_first, box_tensor, like, real_tensor, vector
 
 
 def matrix_nms(
@@ -75,7 +75,7 @@ def matrix_nms(
     if score_threshold is not None:
         kept = rows[:, 4] >= score_threshold
         rows, places = rows[kept], places[kept]
-    dtype = boxes.dtype if isinstance(boxes, Tensor) else computed.dtype
+    dtype = real_tensor("matrix_nms", "boxes", boxes).dtype
     return like(boxes, rows.to(dtype), places)  # type: ignore[no-any-return]
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import name_value
-from orbbec.binding.detections import Boxes, box_tensor, detection_rows, is_number, like, vector
+from orbbec.binding.detections import Boxes, box_tensor, detection_rows, is_number, like, real_tensor, vector
 
 
 @overload
@@ -111,8 +111,8 @@ def soft_nms(  # type: ignore[misc]  # the third argument is of both forms
         [0, 2]
     """
     if dets is not None or iou_thr is not None or is_number(scores):
-        given = rows = detection_rows("soft_nms", boxes if dets is None else dets)
         given = boxes if dets is None else dets
+        rows = detection_rows("soft_nms", given)
         threshold = scores if iou_thr is None else iou_thr
         method = iou_threshold if isinstance(iou_threshold, str) else method
         corners, ranks = rows[:, :4], rows[:, 4]
@@ -144,7 +144,7 @@ def _taken(
         float(offset),
         computed.shape[0] if max_output is None else max_output,
     )
-    dtype = boxes.dtype if isinstance(boxes, Tensor) else computed.dtype
+    dtype = real_tensor("soft_nms", "boxes", boxes).dtype
     if max_output is None:
         places, lowered = places[:count], lowered[:count]
         return torch.cat((computed[places], lowered[:, None]), 1).to(dtype), places
