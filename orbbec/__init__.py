@@ -26,6 +26,7 @@ from orbbec.matrices import (
     invert_perspective,
 )
 from orbbec.nms import batched_nms, nms, nms_match
+from orbbec.nms_rotated import nms_rotated
 from orbbec.remap import remap
 from orbbec.soft_nms import matrix_nms, soft_nms
 from orbbec.warpaffine import affine_torch, warp_affine
@@ -56,6 +57,7 @@ __all__ = [
     "matrix_nms",
     "nms",
     "nms_match",
+    "nms_rotated",
     "remap",
     "remove_small_boxes",
     "set_default_arithmetic",

@@ -1,5 +1,6 @@
 """Boxes, scores and groups as users have them, turned into what the operators take and back again."""
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import torch
@@ -74,8 +75,51 @@ def best_first(scores: Tensor) -> Tensor:
     return scores.argsort(descending=True, stable=True)
 
 
+def keep_greedily(
+    keepers_of: Callable[[Tensor, Tensor | None], Tensor],
+    boxes: Tensor,
+    scores: Tensor,
+    groups: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Suppress boxes within their groups.
+
+    Args:
+        keepers_of: an operator on boxes and groups `[N]`, best first within each group: the place of the box
+            that each falls to, its own if it is kept.
+        boxes: `[N, ...]`.
+        scores: `[N]`.
+        groups: int64 `[N]`, or None where all are of one group.
+
+    Returns:
+        bool `[N]`, whether each is kept, and int64 `[N]`, its place in `boxes`; both by descending score.
+    """
+    order = best_first(scores)
+    places = torch.arange(len(boxes), device=boxes.device)
+    if groups is None:
+        return keepers_of(boxes[order], None) == places, order
+    by_group = groups[order].argsort(stable=True)
+    ranked = order[by_group]
+    kept = keepers_of(boxes[ranked], groups[ranked]) == places
+    return torch.empty_like(kept).scatter_(0, by_group, kept), order
+
+
+def group_numbers(op: str, name: str, given: Any, boxes: Tensor) -> Tensor | None:
+    """`given` as int64 `[N]`, the group of each of `boxes`; None if it is None.
+
+    Raises:
+        TypeError: not of integers.
+        ValueError: another shape or device.
+    """
+    if given is None:
+        return None
+    groups = vector(op, name, given, boxes)
+    if groups.is_floating_point() or groups.is_complex():
+        raise TypeError(f"{op}: expected {name} of integers, but got {str(groups.dtype)[6:]}")
+    return groups.to(torch.int64)
+
+
 def at_most(kept: Tensor, order: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The first `count` of `order` that are kept, then -1, and how many are kept, without a synchronisation."""
+    """The first `count` of `order` that are kept, then -1, and how many; without a synchronisation."""
     rank = kept.cumsum(0) - 1
     slot = torch.where(kept & (rank < count), rank, torch.full_like(rank, count))
     chosen = torch.full((count + 1,), -1, dtype=torch.int64, device=order.device)

@@ -6,8 +6,8 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
-from orbbec.binding.detections import Boxes, best_first, box_tensor, like, real_tensor, vector
-from orbbec.nms.nms import kept_of
+from orbbec.binding.detections import Boxes, like, real_tensor, vector
+from orbbec.nms.nms import kept_boxes
 
 # What mmcv's nms_cfg may hold, and what holds where it is silent.
 DEFAULTS: Mapping[str, Any] = {
@@ -89,18 +89,8 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
 
 
 def _places(boxes: Any, scores: Any, idxs: Any, iou_threshold: float, offset: float) -> Tensor:
-    computed = box_tensor("batched_nms", "boxes", boxes, 4)
-    order = best_first(vector("batched_nms", "scores", scores, computed))
-    if idxs is None:
-        return order[kept_of(computed[order], None, iou_threshold, offset)]
-    groups = vector("batched_nms", "idxs", idxs, computed)
-    if groups.is_floating_point():
-        raise TypeError("batched_nms: expected idxs of integers")
-    groups = groups.to(torch.int64)
-    by_group = groups[order].argsort(stable=True)
-    ranked = order[by_group]
-    kept = kept_of(computed[ranked], groups[ranked], iou_threshold, offset)
-    return order[torch.empty_like(kept).scatter_(0, by_group, kept)]
+    kept, order = kept_boxes("batched_nms", boxes, scores, idxs, iou_threshold, offset)
+    return order[kept]
 
 
 def _options(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from torch import Tensor
 from orbbec.binding.detections import (
     Boxes,
     at_most,
-    best_first,
     box_tensor,
     detection_rows,
+    group_numbers,
     is_number,
+    keep_greedily,
     like,
     vector,
 )
@@ -88,8 +89,7 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
         given = boxes if dets is None else dets
         threshold = scores if iou_thr is None else iou_thr
         return _nms_dets(given, threshold, iou_threshold if device_id is None else device_id, offset)
-    ranked, order = ranked_boxes("nms", boxes, scores)
-    kept = kept_of(ranked, None, iou_threshold, offset)
+    kept, order = kept_boxes("nms", boxes, scores, None, iou_threshold, offset)
     if max_output is not None:
         return like(boxes, *at_most(kept, order, max_output))
     return like(boxes, order[kept])
@@ -99,28 +99,27 @@ def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -
     rows = detection_rows("nms", dets)
     if device_id is not None and not isinstance(dets, Tensor):
         rows = rows.to(f"cuda:{device_id}")
-    ranked, order = ranked_boxes("nms", rows[:, :4], rows[:, 4])
-    places = order[kept_of(ranked, None, iou_thr, offset)]
-    return like(dets, rows[places], places)
+    kept, order = kept_boxes("nms", rows[:, :4], rows[:, 4], None, iou_thr, offset)
+    return like(dets, rows[order[kept]], order[kept])
 
 
-def ranked_boxes(op: str, boxes: Any, scores: Any) -> tuple[Tensor, Tensor]:
-    """The boxes, best first, and their places in the input."""
+def kept_boxes(
+    op: str, boxes: Any, scores: Any, groups: Any, iou_threshold: float, offset: float
+) -> tuple[Tensor, Tensor]:
+    """Whether each box is kept, and its place in the input, by descending score."""
     computed = box_tensor(op, "boxes", boxes, 4)
-    order = best_first(vector(op, "scores", scores, computed))
-    return computed[order], order
+    of_boxes = vector(op, "scores", scores, computed)
+
+    def keepers_of(ranked: Tensor, groups: Tensor | None) -> Tensor:
+        return nms_keepers(ranked, groups, iou_threshold, offset)
+
+    return keep_greedily(keepers_of, computed, of_boxes, group_numbers(op, "idxs", groups, computed))
 
 
-def keepers_of(ranked: Tensor, groups: Tensor | None, iou_threshold: float, offset: float) -> Tensor:
+def nms_keepers(ranked: Tensor, groups: Tensor | None, iou_threshold: float, offset: float) -> Tensor:
     """For each of the boxes, best first within a group, the place of the one that it falls to, or its own."""
     keepers: Tensor = torch.ops.orbbec.nms_keepers(ranked, groups, float(iou_threshold), float(offset))
     return keepers
-
-
-def kept_of(ranked: Tensor, groups: Tensor | None, iou_threshold: float, offset: float) -> Tensor:
-    """Whether each of the boxes, best first within a group, is kept."""
-    keepers = keepers_of(ranked, groups, iou_threshold, offset)
-    return keepers == torch.arange(len(keepers), device=keepers.device)
 
 
 @torch.library.register_fake("orbbec::nms_keepers")

@@ -4,8 +4,8 @@ from typing import Any
 
 import torch
 
-from orbbec.binding.detections import Boxes, detection_rows, like
-from orbbec.nms.nms import keepers_of, ranked_boxes
+from orbbec.binding.detections import Boxes, best_first, box_tensor, detection_rows, like
+from orbbec.nms.nms import nms_keepers
 
 
 def nms_match(dets: Boxes, iou_threshold: float, *, offset: float = 0) -> list[Any]:
@@ -35,8 +35,9 @@ def nms_match(dets: Boxes, iou_threshold: float, *, offset: float = 0) -> list[A
         [[1, 0], [2]]
     """
     rows = detection_rows("nms_match", dets)
-    ranked, order = ranked_boxes("nms_match", rows[:, :4], rows[:, 4])
-    keepers = keepers_of(ranked, None, iou_threshold, offset)
+    order = best_first(rows[:, 4])
+    boxes = box_tensor("nms_match", "dets", rows[:, :4], 4)
+    keepers = nms_keepers(boxes[order], None, iou_threshold, offset)
     by_keeper = keepers.argsort(stable=True)
     sizes = torch.unique_consecutive(keepers[by_keeper], return_counts=True)[1]
     groups = torch.split(order[by_keeper], sizes.tolist())

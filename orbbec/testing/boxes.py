@@ -22,6 +22,22 @@ def random_boxes(count: int, seed: int = 0, dtype: torch.dtype = torch.float32) 
     return torch.cat((corner, corner + side), dim=1).to(dtype), scores.to(dtype)
 
 
+def random_rotated_boxes(
+    count: int, seed: int = 0, dtype: torch.dtype = torch.float32
+) -> tuple[Tensor, Tensor]:
+    """Boxes `[count, 5]` with centres in 0 to 1000, sides up to 200 and any angle, and scores `[count]`.
+
+    Example:
+        >>> boxes, scores = random_rotated_boxes(3)
+        >>> boxes.shape, scores.shape
+        (torch.Size([3, 5]), torch.Size([3]))
+    """
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.rand(count, 6, generator=generator)
+    boxes = drawn[:, :5] * torch.tensor([1000.0, 1000, 200, 200, 360])
+    return boxes.to(dtype), drawn[:, 5].to(dtype)
+
+
 def iou_matrix(boxes: Array, offset: float = 0.0) -> Array:
     """Intersection over union of every two boxes, in the boxes' precision; NaN where it has no meaning.
 

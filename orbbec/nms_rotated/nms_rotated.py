@@ -1,0 +1,77 @@
+"""Non-maximum suppression of rotated boxes."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.detections import (
+    Boxes,
+    at_most,
+    box_tensor,
+    group_numbers,
+    keep_greedily,
+    like,
+    vector,
+)
+
+
+def nms_rotated(
+    boxes: Boxes,
+    scores: Boxes,
+    iou_threshold: float,
+    *,
+    idxs: Boxes | None = None,
+    max_output: int | None = None,
+) -> Any:
+    """Keep the best of rotated boxes that overlap.
+
+    Going down the scores, a box is kept unless its intersection over union with a box kept before it, of its
+    own group, is greater than the threshold. Equal scores rank in the order of the input, on every device.
+    Overlaps are computed in float64.
+
+    A box with a side that is not above 0, or with a number that is NaN or infinite, overlaps nothing and is
+    kept. A NaN score ranks before all others.
+
+    Args:
+        boxes: float `[N, 5]` tensor or array: centre x and y, width, height in any unit, and angle in
+            degrees, counter-clockwise on screen. On the CPU or a CUDA device.
+        scores: real `[N]`, on the device of `boxes`.
+        iou_threshold: a box falls if its intersection over union is greater than this; from 0 to 1.
+        idxs: integer `[N]`: the group of each box, a class or an image; None where all are of one group.
+        max_output: gives the first `max_output` of the kept places, filled up with -1, and their number as a
+            tensor: of fixed size, without a synchronisation, so that a CUDA graph can hold it.
+
+    Returns:
+        int64 `[K]`, places of the kept boxes by descending score; with `max_output`, `([max_output], [])`.
+        Arrays where `boxes` is an array.
+
+    Raises:
+        TypeError: boxes are neither a tensor nor an array of real numbers.
+        ValueError: a shape or device does not fit.
+
+    Source:
+        `detectron2.layers.nms_rotated`, whose angles these are; mmcv's are radians, clockwise by default.
+
+    Example:
+        >>> boxes = torch.tensor([[5.0, 5, 10, 4, 0], [5, 5, 10, 4, 10], [5, 5, 10, 4, 90]])
+        >>> nms_rotated(boxes, torch.tensor([0.9, 0.8, 0.7]), 0.5).tolist()
+        [0, 2]
+    """
+    computed = box_tensor("nms_rotated", "boxes", boxes, 5)
+    of_boxes = vector("nms_rotated", "scores", scores, computed)
+    groups = group_numbers("nms_rotated", "idxs", idxs, computed)
+
+    def keepers_of(ranked: Tensor, groups: Tensor | None) -> Tensor:
+        keepers: Tensor = torch.ops.orbbec.nms_rotated_keepers(ranked, groups, float(iou_threshold))
+        return keepers
+
+    kept, order = keep_greedily(keepers_of, computed, of_boxes, groups)
+    if max_output is not None:
+        return like(boxes, *at_most(kept, order, max_output))
+    return like(boxes, order[kept])
+
+
+@torch.library.register_fake("orbbec::nms_rotated_keepers")
+def _(boxes: Tensor, groups: Tensor | None, iou_threshold: float) -> Tensor:
+    return boxes.new_empty((boxes.shape[0],), dtype=torch.int64)
