@@ -13,6 +13,7 @@ FILES = {
     "astronaut": ("skimage", "data/astronaut.png"),
     "cat": ("skimage", "data/chelsea.png"),
     "coffee": ("skimage", "data/coffee.png"),
+    "coins": ("skimage", "data/coins.png"),
     "flower": ("sklearn", "datasets/images/flower.jpg"),
     "galaxies": ("skimage", "data/hubble_deep_field.jpg"),
     "motorcycle": ("skimage", "data/motorcycle_left.png"),
@@ -21,6 +22,7 @@ FILES = {
     "rocket": ("skimage", "data/rocket.jpg"),
     "tissue": ("skimage", "data/ihc.png"),
 }
+COLOURED = tuple(name for name in FILES if name != "coins")
 LARGEST_SIDE = 512  # pixels
 DISTRIBUTIONS = {"skimage": "scikit-image", "sklearn": "scikit-learn"}
 
@@ -48,5 +50,5 @@ def load_photograph(name: str) -> Image:
 
 
 def load_photographs() -> dict[str, Image]:
-    """All photographs of `FILES` by name, as RGB `[H, W, 3]` of unlike sizes."""
-    return {name: load_photograph(name) for name in FILES}
+    """The coloured photographs by name, as RGB `[H, W, 3]` of unlike sizes."""
+    return {name: load_photograph(name) for name in COLOURED}

@@ -40,7 +40,7 @@ def test_train_demo_trains_compares_and_draws(tmp_path):
     assert sheet.std() > 20
 
 
-@pytest.mark.parametrize("name", ["test_warpaffine_opencv.py", "test_warpaffine_torch_cpu.py"])
+@pytest.mark.parametrize("name", ["test_nms.py", "test_warpaffine_opencv.py", "test_warpaffine_torch_cpu.py"])
 def test_script_finds_the_same_bytes_and_draws_them(tmp_path, name):
     if name == "test_warpaffine_opencv.py":
         pytest.importorskip("orbbec.opencv", reason="orbbec.opencv is not built", exc_type=ImportError)
