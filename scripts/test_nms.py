@@ -1,4 +1,4 @@
-"""`nms`, `soft_nms` and `batched_nms` on a photograph of coins, beside cv2. Exits with 1 where they differ."""
+"""`nms`, `soft_nms` and `batched_nms` on a photograph of coins, beside cv2. Exits with 1 if they differ."""
 
 import sys
 
