@@ -82,6 +82,8 @@ def operators() -> cpp_extension.CppExtension:
     os.environ["TORCH_CUDA_ARCH_LIST"] = architectures()
     print(f"orbbec: building for CPU and CUDA ({cuda}, architectures {os.environ['TORCH_CUDA_ARCH_LIST']})")
     cpp_extension.CUDA_HOME = str(cuda)
+    # Beside a torch without CUDA the headers of .cu files would not be tracked.
+    torch.version.cuda = torch.version.cuda or "13.0"
     return cpp_extension.CppExtension(
         "orbbec._C",
         sources("*.cpp") + sources("*.cu"),

@@ -17,7 +17,8 @@ constexpr int64_t kUndecided = 0x7fffffffffffffff;
 using AtomicPlace = unsigned long long;
 
 // A thread owns an item. No shared memory.
-__global__ void __launch_bounds__(kComparing, 1) clear_greedy_kernel(const GreedyArguments a) {
+static __global__ void __launch_bounds__(kComparing, 1)
+    clear_greedy_kernel(const GreedyArguments a) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kComparing + threadIdx.x;
   if (i < a.count) a.keepers[i] = kUndecided;
   if (i == 0) *a.kept_count = 0;
@@ -93,7 +94,7 @@ __device__ __forceinline__ uint32_t settle_warp(bool fallen, uint32_t suppressor
 // One block decides a tile: 32 steps of 32 items. In a step, warp k owns the k-th item, its lanes
 // the words of the items before; then warp 0 settles the 32 among themselves. Shared: 384 bytes.
 // Each word of `within` is read once.
-__global__ void __launch_bounds__(kGreedyTile, 1)
+static __global__ void __launch_bounds__(kGreedyTile, 1)
     decide_kernel(const GreedyArguments a, int64_t tile) {
   __shared__ uint32_t kept[kWordsPerItem], own[kWarp], fallen[kWarp];
   const int lane = static_cast<int>(threadIdx.x) % kWarp,

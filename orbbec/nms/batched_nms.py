@@ -6,7 +6,7 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
-from orbbec.binding.detections import Boxes, like, real_tensor, vector
+from orbbec.binding.detections import Boxes, best_first, box_tensor, group_numbers, like, real_tensor, vector
 from orbbec.nms.nms import kept_boxes
 
 # What mmcv's nms_cfg may hold, and what holds where it is silent.
@@ -19,7 +19,11 @@ DEFAULTS: Mapping[str, Any] = {
     "max_num": -1,
     "class_agnostic": False,
     "split_thr": None,
+    "method": "linear",
+    "sigma": 0.5,
+    "min_score": 1e-3,
 }
+TYPES = ("nms", "soft_nms")
 
 
 @overload
@@ -54,8 +58,8 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
         iou_threshold: as of `nms`.
         class_agnostic: whether all boxes are of one group.
         nms_cfg: `iou_threshold` or `iou_thr`; `offset`; `score_threshold`, which kept scores exceed;
-            `max_num`, how many are kept at most, -1 for all; `class_agnostic`; `type`, "nms" if it is there;
-            `split_thr`, which has no use here.
+            `max_num`, how many are kept at most, -1 for all; `class_agnostic`; `type`: "nms", or "soft_nms"
+            with its `method`, `sigma` and `min_score`; `split_thr`, which has no use here.
 
     Returns:
         int64 `[K]`, by descending score over all groups; of `nms_cfg`: `(rows [K, 5], int64 [K])`. Arrays
@@ -77,15 +81,39 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     if not isinstance(config, Mapping):
         return like(boxes, _places(boxes, scores, None if class_agnostic else idxs, config, 0))
     options = _options(config)
-    alone = class_agnostic or options["class_agnostic"]
-    places = _places(boxes, scores, None if alone else idxs, options["iou_threshold"], options["offset"])
+    groups = None if class_agnostic or options["class_agnostic"] else idxs
     table = real_tensor("batched_nms", "boxes", boxes)
-    of_boxes = vector("batched_nms", "scores", scores, table).to(table.dtype)
+    if options["type"] == "soft_nms":
+        places, ranks = _softly(boxes, scores, groups, options)
+    else:
+        places = _places(boxes, scores, groups, options["iou_threshold"], options["offset"])
+        ranks = vector("batched_nms", "scores", scores, table)[places]
     if options["score_threshold"] is not None:
-        places = places[of_boxes[places] > options["score_threshold"]]
+        places, ranks = (values[ranks > options["score_threshold"]] for values in (places, ranks))
     if options["max_num"] >= 0:
-        places = places[: options["max_num"]]
-    return like(boxes, torch.cat((table, of_boxes[:, None]), dim=1)[places], places)
+        places, ranks = places[: options["max_num"]], ranks[: options["max_num"]]
+    return like(boxes, torch.cat((table[places], ranks[:, None].to(table.dtype)), dim=1), places)
+
+
+def _softly(boxes: Any, scores: Any, idxs: Any, options: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
+    """Soft suppression group by group: the places that are left and their new scores, best first."""
+    computed = box_tensor("batched_nms", "boxes", boxes, 4)
+    ranks = vector("batched_nms", "scores", scores, computed).to(computed.dtype)
+    groups = group_numbers("batched_nms", "idxs", idxs, computed)
+    everything = torch.arange(len(computed), device=computed.device)
+    members = (
+        [everything] if groups is None else [everything[groups == group] for group in torch.unique(groups)]
+    )
+    settings = [float(options[name]) for name in ("iou_threshold", "sigma", "min_score", "offset")]
+    places, lowered = [everything[:0]], [ranks[:0]]
+    for own in members:
+        taken, left, count = torch.ops.orbbec.soft_nms(
+            computed[own], ranks[own], options["method"], *settings, len(own)
+        )
+        places.append(own[taken[:count]])
+        lowered.append(left[:count])
+    order = best_first(torch.cat(lowered))
+    return torch.cat(places)[order], torch.cat(lowered)[order]
 
 
 def _places(boxes: Any, scores: Any, idxs: Any, iou_threshold: float, offset: float) -> Tensor:
@@ -98,8 +126,8 @@ def _options(config: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         raise ValueError(f"batched_nms: expected nms_cfg of {', '.join(DEFAULTS)}, but got {unknown[0]}")
     options = {**DEFAULTS, **config}
-    if options["type"] != "nms":
-        raise ValueError(f"batched_nms: expected nms_cfg of type 'nms', but got '{options['type']}'")
+    if options["type"] not in TYPES:
+        raise ValueError(f"batched_nms: expected a type of {', '.join(TYPES)}, but got '{options['type']}'")
     if options["iou_threshold"] is None:
         options["iou_threshold"] = options["iou_thr"]
     if options["iou_threshold"] is None:

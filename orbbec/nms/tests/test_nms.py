@@ -179,6 +179,25 @@ def test_batched_nms_takes_the_configuration_that_mmcv_takes(device):
     assert torch.equal(scored, keep[given[1][keep] > 0.5])
 
 
+def test_batched_nms_suppresses_softly_within_groups(device):
+    boxes, scores = random_boxes(120)
+    groups = torch.arange(120) % 3
+    given = [device.put(tensor) for tensor in (boxes, scores, groups)]
+    config = {"type": "soft_nms", "iou_thr": 0.3, "method": "gaussian", "min_score": 0.2}
+    rows, places = batched_nms(*given, config)
+    alone = []
+    for group in range(3):
+        own = (groups == group).nonzero().flatten()
+        left, chosen = orbbec.soft_nms(boxes[own], scores[own], 0.3, method="gaussian", min_score=0.2)
+        alone += [
+            (-score, place) for score, place in zip(left[:, 4].tolist(), own[chosen].tolist(), strict=True)
+        ]
+    expected = sorted(alone)
+    assert places.tolist() == [place for _, place in expected]
+    assert rows[:, 4].tolist() == [-score for score, _ in expected]
+    assert torch.equal(rows[:, :4].cpu(), boxes[places.cpu()])
+
+
 def test_nms_gives_arrays_for_arrays():
     boxes, scores = random_boxes(50)
     keep = nms(boxes.numpy(), scores.numpy(), 0.3)

@@ -73,7 +73,10 @@ def test_a_cuda_graph_holds_nms():
         (lambda b, s, g: batched_nms(b, s, g[:2], 0.5), r"expected idxs of shape \[6\], but got \[2\]"),
         (lambda b, s, g: batched_nms(b, s, s, 0.5), "batched_nms: expected idxs of integers"),
         (lambda b, s, g: batched_nms(b, s, g, {"iou": 0.5}), "expected nms_cfg of type, .*, but got iou"),
-        (lambda b, s, g: batched_nms(b, s, g, {"type": "x"}), "expected nms_cfg of type 'nms', but got 'x'"),
+        (
+            lambda b, s, g: batched_nms(b, s, g, {"type": "x"}),
+            "expected a type of nms, soft_nms, but got 'x'",
+        ),
         (lambda b, s, g: batched_nms(b, s, g, {"offset": 1}), "expected nms_cfg with iou_threshold"),
     ],
 )
