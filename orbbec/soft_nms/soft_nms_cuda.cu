@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "../core/executor_cuda.h"
 #include "soft_nms.h"
 
@@ -5,7 +7,7 @@ namespace orbbec {
 
 namespace {
 
-constexpr int kThreads = 1024, kWarp = 32, kWarps = kThreads / kWarp;
+constexpr int kMostThreads = 1024, kWarp = 32, kMostWarps = kMostThreads / kWarp;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
 template <class F>
@@ -29,21 +31,22 @@ __device__ __forceinline__ SoftNmsBest<F> best_of_block(SoftNmsBest<F> best,
   best = best_of_warp(best);
   if (lane == 0) of_warps[threadIdx.x / kWarp] = best;
   __syncthreads();
-  return best_of_warp(of_warps[lane]);
+  const bool present = lane * kWarp < static_cast<int>(blockDim.x);
+  return best_of_warp(present ? of_warps[lane] : SoftNmsBest<F>{});
 }
 
-// One block runs the whole selection. A thread owns every 1024th box: it alone reads and writes its
-// score; the box that was taken is read by all. Shared: the warps' best, twice, so that a barrier a
-// step is enough; and the columns where they fit. A step reads each column once.
+// One block runs the whole selection. A thread owns every blockDim.x-th box: it alone reads and
+// writes its score; the box that was taken is read by all. Shared: the warps' best, twice, so that
+// a barrier a step is enough; and the columns where they fit. A step reads each column once.
 template <class F>
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kMostThreads, 1)
     soft_nms_kernel(const SoftNmsArguments a, const SoftNmsRule<F> rule, bool shared_columns) {
-  alignas(16) __shared__ char best_bytes[2 * kWarps * sizeof(SoftNmsBest<F>)];
+  alignas(16) __shared__ char best_bytes[2 * kMostWarps * sizeof(SoftNmsBest<F>)];
   SoftNmsBest<F>* const of_warps = reinterpret_cast<SoftNmsBest<F>*>(best_bytes);
   const SoftNmsColumns<F> columns(shared_columns ? dynamic_shared<F>() : a.work, a.column_stride);
-  const int thread = static_cast<int>(threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   SoftNmsBest<F> mine;
-  for (int i = thread; i < a.count; i += kThreads) {
+  for (int i = thread; i < a.count; i += threads) {
     load_soft_nms(a, columns, i);
     if (columns.score[i] > mine.score) {
       mine.score = columns.score[i];
@@ -53,7 +56,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   F* const scores = static_cast<F*>(a.taken_scores);
   int taken = 0;
   while (true) {
-    const SoftNmsBest<F> best = best_of_block(mine, of_warps + taken % 2 * kWarps);
+    const SoftNmsBest<F> best = best_of_block(mine, of_warps + taken % 2 * kMostWarps);
     if (best.place < 0 || taken == a.most) break;
     if (thread == 0) {
       a.places[taken] = best.place;
@@ -63,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     const Box<F> box = columns.box(best.place);
     const F area = columns.area[best.place];
     mine = SoftNmsBest<F>{};
-    for (int i = thread; i < a.count; i += kThreads) {
+    for (int i = thread; i < a.count; i += threads) {
       F score = columns.score[i];
       if (score == kNoScore<F>) continue;
       const Box<F> other = columns.box(i);
@@ -80,7 +83,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     }
   }
-  for (int i = taken + thread; i < a.most; i += kThreads) {
+  for (int i = taken + thread; i < a.most; i += threads) {
     a.places[i] = -1;
     scores[i] = F(0);
   }
@@ -91,8 +94,9 @@ template <class F>
 int run(const SoftNmsArguments& a, void* stream) {
   const size_t bytes = sizeof(F) * kSoftNmsColumns * static_cast<size_t>(a.column_stride);
   const bool shared_columns = bytes <= kSharedBytesWithoutAsking - 2048;
-  return launch(soft_nms_kernel<F>, dim3(1), dim3(kThreads), shared_columns ? bytes : 0, stream, a,
-                SoftNmsRule<F>(a), shared_columns);
+  const int warps = std::clamp((a.count + kWarp - 1) / kWarp, 1, kMostWarps);
+  return launch(soft_nms_kernel<F>, dim3(1), dim3(static_cast<unsigned>(warps * kWarp)),
+                shared_columns ? bytes : 0, stream, a, SoftNmsRule<F>(a), shared_columns);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import orbbec
 from orbbec.soft_nms import matrix_nms
 from orbbec.soft_nms.tests import oracle
-from orbbec.soft_nms.tests.test_soft_nms import SIZES, random_detections
+from orbbec.soft_nms.tests.test_soft_nms import ODD, SIZES, random_detections
 from orbbec.testing import assert_same_bytes
 
 METHODS = ("linear", "gaussian")
@@ -87,15 +87,7 @@ def test_labels_keep_boxes_apart(device, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_odd_boxes_keep_their_scores(device, method):
-    odd = [
-        [0, 0, 0, 9],
-        [9, 0, 0, 9],
-        [9, 9, 0, 0],
-        [0, nan, 9, 9],
-        [-inf, 0, inf, 9],
-        [-1e30, -1e30, 1e30, 1e30],
-    ]
-    boxes = device.put(torch.tensor([[0.0, 0, 9, 9], *odd]))
+    boxes = device.put(torch.tensor(ODD))
     scores = device.put(torch.tensor([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]))
     rows, places = matrix_nms(boxes, scores, method=method)
     assert places.tolist() == list(range(7))

@@ -55,7 +55,7 @@ def assert_matches_oracle(device, boxes, scores, iou_threshold, sigma, min_score
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("count", SIZES[:-1])
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 33, 150])
 def test_soft_nms_matches_the_oracle(device, method, dtype, count):
     boxes, scores = random_detections(count, dtype)
     assert_matches_oracle(device, boxes, scores, 0.3, 0.5, 1e-3, method)
@@ -65,8 +65,8 @@ def test_soft_nms_matches_the_oracle(device, method, dtype, count):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("offset", [0, 1])
 def test_equal_scores_are_taken_in_their_order(device, method, offset):
-    for seed in range(5):
-        boxes, scores = random_detections(150, seed=seed, ties=True)
+    for seed in range(3):
+        boxes, scores = random_detections(100, seed=seed, ties=True)
         assert_matches_oracle(device, boxes, scores, 0.3, 0.5, 1e-3, method, offset)
 
 
@@ -119,8 +119,8 @@ def test_the_exponential_is_exact_to_a_rounding(device, dtype):
 @pytest.mark.parametrize("count", SIZES)
 def test_every_device_gives_the_bits_of_the_cpu(accelerator, method, dtype, count):
     boxes, scores = random_detections(count, dtype, ties=count % 2 == 1)
-    # Under the sanitizers, 2200 boxes one after the other take too long; 60 show as much.
-    most = 60 if accelerator.name == "emulated" else count
+    # A step takes milliseconds under the sanitizers; the first ones show as much as all.
+    most = 12 if accelerator.name == "emulated" else count
     for threshold in (0.3, 0.0):
         expected = soft_nms(boxes, scores, threshold, method=method, max_output=most)
         with accelerator.active():
