@@ -28,6 +28,7 @@ from orbbec.matrices import (
 from orbbec.nms import batched_nms, nms, nms_match
 from orbbec.nms_rotated import nms_rotated
 from orbbec.remap import remap
+from orbbec.roi_align import RoIAlign, roi_align
 from orbbec.soft_nms import matrix_nms, soft_nms
 from orbbec.warpaffine import affine_torch, warp_affine
 from orbbec.warpperspective import warp_perspective
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ImageBatch",
+    "RoIAlign",
     "affine_torch",
     "batched_nms",
     "box_area",
@@ -60,6 +62,7 @@ __all__ = [
     "nms_rotated",
     "remap",
     "remove_small_boxes",
+    "roi_align",
     "set_default_arithmetic",
     "soft_nms",
     "warp_affine",

@@ -1,0 +1,143 @@
+"""What the wrappers of roi_align, roi_align_rotated and roi_pool share."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.forked import check_not_forked
+
+Rois: TypeAlias = Tensor | Sequence[Tensor]
+OutputSize: TypeAlias = int | Sequence[int]
+
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def check_float(op: str, name: str, tensor: Any) -> None:
+    """Refuse what is not a tensor of a floating type.
+
+    Raises:
+        TypeError: `tensor` is none, or of another dtype.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{op}: expected {name} as a tensor, but got {type(tensor).__name__}")
+    if tensor.dtype not in FLOATS:
+        got = str(tensor.dtype).removeprefix("torch.")
+        raise TypeError(f"{op}: expected {name} of float16, bfloat16, float32 or float64, but got {got}")
+
+
+def check_input(op: str, input: Any) -> None:
+    """Refuse what is not a `[N, C, H, W]` tensor of a floating type.
+
+    Raises:
+        TypeError: `input` is no tensor, or of another dtype.
+        ValueError: another number of dimensions, or CUDA after a fork.
+    """
+    check_float(op, "input", input)
+    if input.dim() != 4:
+        raise ValueError(f"{op}: expected input of shape [N, C, H, W], but got {list(input.shape)}")
+    if input.is_cuda and not torch.compiler.is_compiling():
+        check_not_forked(op)
+
+
+def as_rois(op: str, rois: Any, numbers: int) -> Tensor:
+    """Regions as one `[K, numbers]` tensor whose first column is the index of the image.
+
+    Args:
+        op: the operator's name, for messages.
+        rois: such a tensor, or `[L, numbers - 1]` tensors, one an image.
+        numbers: of a region, its image among them.
+
+    Raises:
+        TypeError: neither a tensor nor a list of them, or another dtype.
+        ValueError: another shape.
+    """
+    if isinstance(rois, (list, tuple)):
+        return _from_list(op, rois, numbers)
+    check_float(op, "rois", rois)
+    if rois.dim() != 2 or rois.shape[1] != numbers:
+        raise ValueError(f"{op}: expected rois of shape [K, {numbers}], but got {list(rois.shape)}")
+    return rois
+
+
+def _from_list(op: str, rois: Sequence[Any], numbers: int) -> Tensor:
+    if not rois:
+        raise ValueError(f"{op}: expected rois as a tensor or one tensor an image, but got an empty list")
+    columns = []
+    for index, boxes in enumerate(rois):
+        check_float(op, f"rois[{index}]", boxes)
+        if boxes.dim() != 2 or boxes.shape[1] != numbers - 1:
+            raise ValueError(
+                f"{op}: expected rois[{index}] of shape [L, {numbers - 1}], but got {list(boxes.shape)}"
+            )
+        # float32 at least: half types cannot count the images of a large batch.
+        wide = boxes if boxes.dtype == torch.float64 else boxes.float()
+        columns.append(torch.cat((wide.new_full((wide.shape[0], 1), index), wide), dim=1))
+    return torch.cat(columns)
+
+
+def output_size_values(op: str, output_size: Any) -> list[int]:
+    """`output_size` as [height, width]: one number stands for both."""
+    if isinstance(output_size, (int, torch.SymInt)):
+        return [output_size, output_size]
+    try:
+        height, width = output_size
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{op}: expected output_size as a number or (height, width), but got {output_size!r}"
+        ) from error
+    return [height, width]
+
+
+def is_channels_last(images: Tensor) -> bool:
+    """Whether the operators read these `[N, C, H, W]` images as channels last, and so write."""
+    return images.shape[1] > 1 and images.stride(1) == 1 and images.stride(3) != 1
+
+
+def new_images(like: Tensor, shape: Sequence[int], channels_last: bool) -> Tensor:
+    """An output without values, laid out as the operators lay theirs out."""
+    memory_format = torch.channels_last if channels_last else torch.contiguous_format
+    return torch.empty(tuple(shape), dtype=like.dtype, device=like.device, memory_format=memory_format)
+
+
+def register_roi_align(op: str) -> None:
+    """Register the fake kernels of `op` and of its backward pass, and the gradients of both."""
+    forward = getattr(torch.ops.orbbec, op)
+    backward = getattr(torch.ops.orbbec, f"{op}_backward")
+
+    @torch.library.register_fake(f"orbbec::{op}")
+    def _(input: Tensor, rois: Tensor, output_size: list[int], *options: object) -> Tensor:
+        shape = (rois.shape[0], input.shape[1], *output_size)
+        return new_images(input, shape, is_channels_last(input))
+
+    @torch.library.register_fake(f"orbbec::{op}_backward")
+    def _(
+        gradient: Tensor, rois: Tensor, input_size: list[int], channels_last: bool, *options: object
+    ) -> Tensor:
+        return new_images(gradient, input_size, channels_last)
+
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        input, rois, _, *options = inputs
+        ctx.save_for_backward(rois)
+        ctx.input_size, ctx.channels_last, ctx.options = input.shape, is_channels_last(input), options
+
+    def gradient_of_input(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (rois,) = ctx.saved_tensors
+        result = backward(gradient, rois, ctx.input_size, ctx.channels_last, *ctx.options)
+        return result, None, None, None, None, None
+
+    def keep_for_second(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        gradient, rois, _, _, *options = inputs
+        ctx.save_for_backward(rois)
+        ctx.output_size, ctx.options = gradient.shape[2:], options
+
+    # The operator is linear in its input, so the gradient of its gradient is the operator itself.
+    def gradient_of_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (rois,) = ctx.saved_tensors
+        return forward(gradient, rois, ctx.output_size, *ctx.options), None, None, None, None, None, None
+
+    torch.library.register_autograd(f"orbbec::{op}", gradient_of_input, setup_context=keep)
+    torch.library.register_autograd(
+        f"orbbec::{op}_backward", gradient_of_gradient, setup_context=keep_for_second
+    )

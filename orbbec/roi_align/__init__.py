@@ -1,0 +1,5 @@
+"""Pool regions of feature maps by sampling between their pixels."""
+
+from orbbec.roi_align.roi_align import RoIAlign, roi_align
+
+__all__ = ["RoIAlign", "roi_align"]
