@@ -29,6 +29,8 @@ from orbbec.nms import batched_nms, nms, nms_match
 from orbbec.nms_rotated import nms_rotated
 from orbbec.remap import remap
 from orbbec.roi_align import RoIAlign, roi_align
+from orbbec.roi_align_rotated import RoIAlignRotated, roi_align_rotated
+from orbbec.roi_pool import RoIPool, roi_pool
 from orbbec.soft_nms import matrix_nms, soft_nms
 from orbbec.warpaffine import affine_torch, warp_affine
 from orbbec.warpperspective import warp_perspective
@@ -38,6 +40,8 @@ __version__ = "0.1.0"
 __all__ = [
     "ImageBatch",
     "RoIAlign",
+    "RoIAlignRotated",
+    "RoIPool",
     "affine_torch",
     "batched_nms",
     "box_area",
@@ -63,6 +67,8 @@ __all__ = [
     "remap",
     "remove_small_boxes",
     "roi_align",
+    "roi_align_rotated",
+    "roi_pool",
     "set_default_arithmetic",
     "soft_nms",
     "warp_affine",

@@ -64,10 +64,11 @@ inline void check_images_of(const char* op, const Tensor& rois, int64_t numbers,
 
 inline void check_pooled_size(const char* op, const std::vector<int64_t>& size, int64_t rois,
                               int64_t channels) {
-  check(size.size() == 2 && size[0] >= 1 && size[1] >= 1 && size[0] <= kMaxRoiSide &&
-            size[1] <= kMaxRoiSide && size[0] * size[1] <= kMaxRoiSide,
-        op, "expected output_size as (height, width), each at least 1 and at most ", kMaxRoiSide,
-        " together, but got ", shape_text(size));
+  check(size.size() == 2 && size[0] >= 1 && size[1] >= 1 && size[0] <= kMaxRoiBins &&
+            size[1] <= kMaxRoiBins,
+        op, "expected output_size as (height, width), each from 1 to ", kMaxRoiBins, ", but got ",
+        shape_text(size));
+  check(rois <= kMaxSide, op, "expected at most ", kMaxSide, " rois, but got ", rois);
   constexpr int64_t kMaxElements = int64_t{1} << 59;  // bytes and offsets stay below 2^63
   int64_t left = kMaxElements;
   for (int64_t factor : {rois, channels, size[0], size[1]})
@@ -79,11 +80,29 @@ inline bool reads_channels_last(const AnyImages& images) {
   return images.channels > 1 && images.stride_c == 1 && images.stride_x != 1;
 }
 
-inline Tensor new_images(const Tensor& like, const std::vector<int64_t>& shape,
-                         bool channels_last) {
-  return torch::stable::empty(shape, like.scalar_type(), std::nullopt, like.device(), std::nullopt,
+inline Tensor new_images(const Tensor& like, const std::vector<int64_t>& shape, bool channels_last,
+                         std::optional<ScalarType> type = std::nullopt) {
+  return torch::stable::empty(shape, type.value_or(like.scalar_type()), std::nullopt, like.device(),
+                              std::nullopt,
                               channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
                                             : torch::headeronly::MemoryFormat::Contiguous);
+}
+
+// `gradient` of the pooled regions, and the size of the input whose gradient is asked for.
+inline void check_gradient(const char* op, const Tensor& gradient, const Tensor& rois,
+                           const std::vector<int64_t>& input_size) {
+  check(input_size.size() == 4, op, "expected input_size as [N, C, H, W], but got ",
+        shape_text(input_size));
+  int64_t left = int64_t{1} << 59;
+  for (const int64_t side : input_size) {
+    check(side >= 0, op, "expected input_size as [N, C, H, W], but got ", shape_text(input_size));
+    left = side > 0 ? left / side : left;
+  }
+  check(left > 0, op, "an input of size ", shape_text(input_size), " is too large");
+  check(gradient.size(0) == rois.size(0) && gradient.size(1) == input_size[1], op,
+        "expected gradient of shape [", rois.size(0), ", ", input_size[1], ", PH, PW], but got ",
+        shape_text(gradient));
+  check_pooled_size(op, {gradient.size(2), gradient.size(3)}, rois.size(0), input_size[1]);
 }
 
 struct RoiOptions {
@@ -92,9 +111,10 @@ struct RoiOptions {
   bool aligned;
 };
 
-inline RoiArguments roi_arguments(const char* op, const Tensor& place, const RoiOptions& options) {
-  check(options.sampling_ratio <= kMaxRoiSamples, op, "expected sampling_ratio of at most ",
-        kMaxRoiSamples, ", but got ", options.sampling_ratio);
+inline RoiArguments roi_arguments(const char* op, const Tensor& place, const RoiOptions& options,
+                                  int max_samples) {
+  check(options.sampling_ratio <= max_samples, op, "expected sampling_ratio of at most ",
+        max_samples, ", but got ", options.sampling_ratio);
   RoiArguments a{};
   a.dtype = dtype_of(op, place);
   a.spatial_scale = options.spatial_scale;
@@ -115,7 +135,7 @@ template <class Roi, class OnCpu, class OnCuda>
 Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois,
                          const std::vector<int64_t>& size, const RoiOptions& options,
                          const OnCpu& on_cpu, const OnCuda& on_cuda) {
-  RoiArguments a = roi_arguments(op, input, options);
+  RoiArguments a = roi_arguments(op, input, options, Roi::kMaxSamples);
   a.features = float_images(op, "input", input, const_cast<void*>(input.const_data_ptr()));
   const Tensor prepared = prepare_rois(op, rois, Roi::kNumbers, input);
   check_pooled_size(op, size, rois.size(0), a.features.channels);
@@ -138,21 +158,10 @@ template <class Roi, class OnCpu, class OnCuda>
 Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& rois,
                           const std::vector<int64_t>& input_size, bool channels_last,
                           const RoiOptions& options, const OnCpu& on_cpu, const OnCuda& on_cuda) {
-  RoiArguments a = roi_arguments(op, gradient, options);
+  RoiArguments a = roi_arguments(op, gradient, options, Roi::kMaxSamples);
   a.pooled = float_images(op, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
   const Tensor prepared = prepare_rois(op, rois, Roi::kNumbers, gradient);
-  check(input_size.size() == 4, op, "expected input_size as [N, C, H, W], but got ",
-        shape_text(input_size));
-  int64_t left = int64_t{1} << 59;
-  for (const int64_t side : input_size) {
-    check(side >= 0, op, "expected input_size as [N, C, H, W], but got ", shape_text(input_size));
-    left = side > 0 ? left / side : left;
-  }
-  check(left > 0, op, "an input of size ", shape_text(input_size), " is too large");
-  check(gradient.size(0) == rois.size(0) && gradient.size(1) == input_size[1], op,
-        "expected gradient of shape [", rois.size(0), ", ", input_size[1], ", PH, PW], but got ",
-        shape_text(gradient));
-  check_pooled_size(op, {gradient.size(2), gradient.size(3)}, rois.size(0), input_size[1]);
+  check_gradient(op, gradient, rois, input_size);
   check_images_of(op, prepared, Roi::kNumbers, input_size[0]);
   Tensor result = new_images(gradient, input_size, channels_last);
   if (result.numel() == 0) return result;

@@ -79,7 +79,7 @@ def _from_list(op: str, rois: Sequence[Any], numbers: int) -> Tensor:
 
 def output_size_values(op: str, output_size: Any) -> list[int]:
     """`output_size` as [height, width]: one number stands for both."""
-    if isinstance(output_size, (int, torch.SymInt)):
+    if isinstance(output_size, int):
         return [output_size, output_size]
     try:
         height, width = output_size

@@ -10,12 +10,11 @@
 
 namespace orbbec {
 
-// Samples of a bin along an axis: adaptive sampling stops here, so that a region of any size, or an
-// infinite one, is bounded work.
-constexpr int kMaxRoiSamples = 4096;
-
 // float counts pixels exactly up to here.
 constexpr int kMaxRoiSide = 1 << 24;
+
+// Bins along an axis; times kMaxSamples of a kind of region, still what float counts exactly.
+constexpr int kMaxRoiBins = 4096;
 
 // A call whose types are known at run time only: filled by the binding, read by the dispatch.
 struct RoiArguments {
@@ -40,11 +39,23 @@ struct RoiFrame {
   F first_y, last_y, first_x, last_x;  // between which all its samples lie, if they are finite
 };
 
+// A region may reach this far, in pixels, from the origin of the feature map; one that reaches
+// further, or is not finite, has no samples. float counts in steps of 64 out there.
+constexpr float kMaxRoiReach = 1 << 30;
+
 template <class F>
-ORBBEC_HD int roi_samples(F size, int bins, int sampling_ratio) {
+ORBBEC_HD bool within_roi_reach(F start, F size) {
+  return start >= -kMaxRoiReach && start <= kMaxRoiReach && size >= -kMaxRoiReach &&
+         size <= kMaxRoiReach;
+}
+
+// Along an axis of a bin. Adaptive sampling stops at `most`, so that a region of any size, or an
+// infinite one, is bounded work.
+template <class F>
+ORBBEC_HD int roi_samples(F size, int bins, int sampling_ratio, int most) {
   if (sampling_ratio > 0) return sampling_ratio;
   const F samples = ceil(size / F(bins));
-  if (samples >= F(kMaxRoiSamples)) return kMaxRoiSamples;
+  if (samples >= F(most)) return most;
   return samples > F(0) ? static_cast<int>(samples) : 0;  // NaN: 0
 }
 
@@ -96,9 +107,30 @@ ORBBEC_HD RoiTap<F> roi_tap(const AxisSample<F>& y, const AxisSample<F>& x) {
           y.weight_high * x.weight_high};
 }
 
+// The bins of a region and the samples in them.
+template <class F>
+ORBBEC_HD void set_bins(RoiFrame<F>& f, F height, F width, int most, const RoiArguments& a) {
+  f.bin_y = height / F(a.pooled.height);
+  f.bin_x = width / F(a.pooled.width);
+  f.samples_y = roi_samples(height, a.pooled.height, a.sampling_ratio, most);
+  f.samples_x = roi_samples(width, a.pooled.width, a.sampling_ratio, most);
+  if (!within_roi_reach(f.start_y, height) || !within_roi_reach(f.start_x, width) ||
+      !within_roi_reach(f.center_y, f.center_x) || !within_roi_reach(f.sine, f.cosine)) {
+    f.samples_y = f.samples_x = 0;
+  }
+  const int samples = f.samples_y * f.samples_x;
+  f.count = F(samples > 1 ? samples : 1);
+}
+
+// Samples of a bin: rows [first_y, end_y) and columns [first_x, end_x).
+struct SampleRange {
+  int first_y, end_y, first_x, end_x;
+};
+
 // Regions along the axes: [K, 5] of batch index, x1, y1, x2, y2.
 struct UprightRoi {
   static constexpr int kNumbers = 5;
+  static constexpr int kMaxSamples = 4096;
 
   template <class F>
   ORBBEC_HD static RoiFrame<F> frame(const F* roi, const RoiArguments& a) {
@@ -111,71 +143,35 @@ struct UprightRoi {
       if (width < F(1)) width = F(1);
       if (height < F(1)) height = F(1);
     }
-    set_bins(f, height, width, a);
-    const int last_y = a.pooled.height - 1, last_x = a.pooled.width - 1;
-    set_range(roi_position(f.start_y, f.bin_y, f.samples_y, 0, 0),
-              roi_position(f.start_y, f.bin_y, f.samples_y, last_y, f.samples_y - 1), f.first_y,
-              f.last_y);
-    set_range(roi_position(f.start_x, f.bin_x, f.samples_x, 0, 0),
-              roi_position(f.start_x, f.bin_x, f.samples_x, last_x, f.samples_x - 1), f.first_x,
-              f.last_x);
+    set_bins(f, height, width, kMaxSamples, a);
+    f.cosine = F(1);
     return f;
   }
 
-  // visit(tap) for every sample of bin (ph, pw) that is not outside.
+  // visit(tap) for every sample of `range` of bin (ph, pw) that is not outside.
   template <class F, class Visit>
-  ORBBEC_HD static void for_each_tap(const RoiFrame<F>& f, int ph, int pw, int height, int width,
-                                     const Visit& visit) {
-    for (int iy = 0; iy < f.samples_y; ++iy) {
+  ORBBEC_HD static void for_each_tap(const RoiFrame<F>& f, int ph, int pw, const SampleRange& range,
+                                     int height, int width, const Visit& visit) {
+    for (int iy = range.first_y; iy < range.end_y; ++iy) {
       const AxisSample<F> y =
           axis_sample(roi_position(f.start_y, f.bin_y, f.samples_y, ph, iy), height);
       if (y.low < 0) continue;
-      for (int ix = 0; ix < f.samples_x; ++ix) {
+      for (int ix = range.first_x; ix < range.end_x; ++ix) {
         const AxisSample<F> x =
             axis_sample(roi_position(f.start_x, f.bin_x, f.samples_x, pw, ix), width);
         if (x.low >= 0) visit(roi_tap(y, x));
       }
     }
   }
-
-  // Sample (iy, ix) of bin (ph, pw); low_y is negative where it is outside.
-  template <class F>
-  ORBBEC_HD static RoiTap<F> tap(const RoiFrame<F>& f, int ph, int pw, int iy, int ix, int height,
-                                 int width) {
-    const AxisSample<F> y =
-        axis_sample(roi_position(f.start_y, f.bin_y, f.samples_y, ph, iy), height);
-    const AxisSample<F> x =
-        axis_sample(roi_position(f.start_x, f.bin_x, f.samples_x, pw, ix), width);
-    RoiTap<F> tap = roi_tap(y, x);
-    if (x.low < 0) tap.low_y = -1;
-    return tap;
-  }
-
-  template <class F>
-  ORBBEC_HD static void set_bins(RoiFrame<F>& f, F height, F width, const RoiArguments& a) {
-    f.bin_y = height / F(a.pooled.height);
-    f.bin_x = width / F(a.pooled.width);
-    f.samples_y = roi_samples(height, a.pooled.height, a.sampling_ratio);
-    f.samples_x = roi_samples(width, a.pooled.width, a.sampling_ratio);
-    const int samples = f.samples_y * f.samples_x;
-    f.count = F(samples > 1 ? samples : 1);
-  }
-
- private:
-  template <class F>
-  ORBBEC_HD static void set_range(F a, F b, F& first, F& last) {
-    first = a < b ? a : b;
-    last = a < b ? b : a;
-  }
 };
 
-// Makes the frames of all regions: an item is a region.
+// Makes the frames of all regions: item k is region k.
 template <class F, class Roi>
 struct MakeRoiFrames {
   RoiArguments arguments;
 
-  ORBBEC_HD void operator()(int64_t k, int) const {
-    const F* const roi = static_cast<const F*>(arguments.rois) + k * Roi::kNumbers;
+  ORBBEC_HD void operator()(int64_t, int k) const {
+    const F* const roi = static_cast<const F*>(arguments.rois) + int64_t{k} * Roi::kNumbers;
     RoiFrame<F> frame = Roi::frame(roi, arguments);
     frame.image = roi_image(roi[0], arguments.features.count);
     static_cast<RoiFrame<F>*>(arguments.frames)[k] = frame;
@@ -209,7 +205,8 @@ struct RoiAlign {
     if (frame.image < 0) return F(NAN);
     const Image<const T> image = features[frame.image];
     F sum = 0;
-    Roi::for_each_tap(frame, ph, pw, image.height, image.width, [&](const RoiTap<F>& tap) {
+    const SampleRange all{0, frame.samples_y, 0, frame.samples_x};
+    Roi::for_each_tap(frame, ph, pw, all, image.height, image.width, [&](const RoiTap<F>& tap) {
       sum += tap.upper_left * load<T>(image.at(tap.low_y, tap.low_x, c)) +
              tap.upper_right * load<T>(image.at(tap.low_y, tap.high_x, c)) +
              tap.lower_left * load<T>(image.at(tap.high_y, tap.low_x, c)) +

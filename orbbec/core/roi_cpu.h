@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "channel_blocks.h"
@@ -37,7 +38,8 @@ class RoiTaps {
 
   template <class Visit>
   ORBBEC_HD void for_each(int ph, int pw, const Visit& visit) const {
-    Roi::for_each_tap(frame_, ph, pw, height_, width_, visit);
+    const SampleRange all{0, frame_.samples_y, 0, frame_.samples_x};
+    Roi::for_each_tap(frame_, ph, pw, all, height_, width_, visit);
   }
 
   int bins_y, bins_x;
@@ -209,7 +211,8 @@ RoiVectors<F, Roi> roi_vectors(Simd level) {
 
 template <class F, class Roi>
 void make_roi_frames_cpu(const RoiArguments& a, const ParallelFor& parallel) {
-  for_each_item_cpu(MakeRoiFrames<F, Roi>{a}, a.pooled.count, 1, /*pixels_per_item=*/64, parallel);
+  for_each_item_cpu(MakeRoiFrames<F, Roi>{a}, 1, static_cast<int>(a.pooled.count),
+                    /*pixels_per_item=*/16, parallel);
 }
 
 // Work of one region in a block, in the pixels of executor_cpu.h.
@@ -262,15 +265,20 @@ class RoiAlignCpu {
                   for (int64_t i = begin; i < end; ++i) make_row(i, made.get() + i * row);
                 });
     }
-    // Blocks outside, regions inside: a core keeps one block of each image in its cache.
+    // Blocks outside, images inside: a core keeps one block of one image in its cache.
     const int64_t regions = a_.pooled.count;
+    std::vector<int64_t> by_image(regions);
+    std::iota(by_image.begin(), by_image.end(), 0);
+    std::stable_sort(by_image.begin(), by_image.end(), [&](int64_t a, int64_t b) {
+      return op_.frames[a].image < op_.frames[b].image;
+    });
     const RoiVectors<F, Roi> vectors = roi_vectors<F, Roi>(simd_level());
     parallel_(blocks_ * regions, kPixelsPerTask / pixels_a_region(a_) + 1,
               [&](int64_t begin, int64_t end) {
                 RoiTaps<F, Roi> taps;
                 std::vector<F> tile(kBlockChannels<F> * a_.pooled.height * a_.pooled.width);
                 for (int64_t i = begin; i < end; ++i) {
-                  const int64_t block = i / regions, k = i % regions;
+                  const int64_t block = i / regions, k = by_image[i % regions];
                   const RoiFrame<F>& frame = op_.frames[k];
                   taps.prepare(frame, a_.pooled, height, width);
                   vectors.means(taps, block_of(frame.image, block, made.get()), tile.data());

@@ -25,9 +25,9 @@ def roi_align(
 
     A region is divided into `output_size` bins. A bin is the mean of its evenly spaced samples, each
     interpolated linearly between four pixels. A sample less than a pixel outside reads the edge; one further
-    out counts as 0, as does one at NaN, so a region that is not finite gives zeros. A reversed region is
-    sampled backwards, or gives zeros where sampling is adaptive; without `aligned`, a side shorter than a
-    pixel counts as one.
+    out counts as 0. A reversed region is sampled backwards, or gives zeros where sampling is adaptive;
+    without `aligned`, a side shorter than a pixel counts as one. A region that is not finite, or reaches
+    further than 2^30 pixels of the feature map, gives zeros.
 
     Float16 and bfloat16 are computed in float32 and rounded once. Gradients flow to `input`; every sum of
     theirs has a fixed order, so they are the same bits in every run, for any number of threads and on every
@@ -36,9 +36,9 @@ def roi_align(
     Args:
         input: `[N, C, H, W]` float16, bfloat16, float32 or float64, of any strides (channels last is read as
             it lies), on the CPU or a CUDA device. Sides of at most 2^24.
-        rois: `[K, 5]`: index of the image, x1, y1, x2, y2; or `[L, 4]` tensors, one an image. Any of the float
-            types, on the device of `input`; rounded to the type that is computed in.
-        output_size: bins as `(height, width)`, or one number for both.
+        rois: `[K, 5]`: index of the image, x1, y1, x2, y2; or `[L, 4]` tensors, one an image. Any of the
+            float types, on the device of `input`; rounded to the type that is computed in.
+        output_size: bins as `(height, width)`, or one number for both; each at most 4096.
         spatial_scale: what the coordinates of `rois` are multiplied by to become pixels of `input`.
         sampling_ratio: samples of a bin along each axis, at most 4096. 0 or less: as many as the bin is wide
             in pixels, rounded up, and at most 4096.
@@ -54,8 +54,9 @@ def roi_align(
             such a region gives NaN and no gradient.
 
     Source:
-        torchvision 0.25 on the CPU: float32 and float64 are the same bits, values and gradients, where each
-        pixel read is finite; torchvision reads out of bounds for NaN regions and takes unlimited samples.
+        torchvision 0.25 on the CPU: float32 and float64 are the same bits, values and gradients, for finite
+        features and regions of at most 4096 samples a bin and axis. For NaN regions torchvision reads out of
+        bounds; it samples a large region without limit.
 
     Example:
         >>> features = torch.arange(16.0).reshape(1, 1, 4, 4)

@@ -1,0 +1,5 @@
+"""Pool rotated regions of feature maps by sampling between their pixels."""
+
+from orbbec.roi_align_rotated.roi_align_rotated import RoIAlignRotated, roi_align_rotated
+
+__all__ = ["RoIAlignRotated", "roi_align_rotated"]

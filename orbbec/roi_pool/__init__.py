@@ -1,0 +1,5 @@
+"""Pool regions of feature maps by their largest values."""
+
+from orbbec.roi_pool.roi_pool import RoIPool, roi_pool
+
+__all__ = ["RoIPool", "roi_pool"]

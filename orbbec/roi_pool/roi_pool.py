@@ -1,0 +1,121 @@
+"""RoIPool with torchvision's numbers, and a gradient whose sums have a fixed order."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.rois import (
+    OutputSize,
+    Rois,
+    as_rois,
+    check_input,
+    is_channels_last,
+    new_images,
+    output_size_values,
+)
+
+
+def roi_pool(input: Tensor, rois: Rois, output_size: OutputSize, spatial_scale: float = 1.0) -> Tensor:
+    """Take the largest value of each bin of each region of a feature map.
+
+    The corners of a region are rounded half away from zero to whole pixels, both of which it holds; a side
+    that is reversed counts as one pixel. A bin holds every pixel that it touches; one that lies outside gives
+    0. NaN are passed over; a bin of nothing else, or of minus infinity, gives -3.4e38. A region that is not
+    finite, or reaches further than 2^30 pixels, gives zeros.
+
+    Gradients flow to the first largest value of each bin; every sum of theirs has a fixed order, so they are
+    the same bits in every run, for any number of threads and on every device. `rois` get none.
+
+    Args:
+        input: `[N, C, H, W]` float16, bfloat16, float32 or float64, of any strides (channels last is read as
+            it lies), on the CPU or a CUDA device. Sides of at most 2^24, less than 2^31 pixels an image.
+        rois: `[K, 5]`: index of the image, x1, y1, x2, y2; or `[L, 4]` tensors, one an image. Any of the
+            float types, on the device of `input`; rounded to float32, or float64 if `input` is.
+        output_size: bins as `(height, width)`, or one number for both; each at most 4096.
+        spatial_scale: what the coordinates of `rois` are multiplied by to become pixels of `input`.
+
+    Returns:
+        `[K, C, *output_size]` of the dtype and on the device of `input`; channels last if `input` is.
+
+    Raises:
+        TypeError: a dtype or type does not fit.
+        ValueError: a shape or number does not fit, or on the CPU an index of an image is not below N. On CUDA
+            such a region gives NaN and no gradient.
+
+    Source:
+        torchvision 0.25 on the CPU: float32 and float64 are the same bits, values and gradients.
+
+    Example:
+        >>> features = torch.arange(16.0).reshape(1, 1, 4, 4)
+        >>> roi_pool(features, torch.tensor([[0.0, 0, 0, 3, 3]]), 2).flatten().tolist()
+        [5.0, 7.0, 13.0, 15.0]
+    """
+    check_input("roi_pool", input)
+    result: Tensor = torch.ops.orbbec.roi_pool(
+        input, as_rois("roi_pool", rois, 5), output_size_values("roi_pool", output_size), spatial_scale
+    )[0]
+    return result
+
+
+class RoIPool(torch.nn.Module):
+    """`roi_pool` as a module.
+
+    Args:
+        output_size: bins as `(height, width)`, or one number for both.
+        spatial_scale: what the coordinates of regions are multiplied by to become pixels of the features.
+
+    Example:
+        >>> RoIPool(7, 1 / 16)(torch.zeros(2, 3, 20, 20), torch.zeros(4, 5)).shape
+        torch.Size([4, 3, 7, 7])
+    """
+
+    def __init__(self, output_size: OutputSize, spatial_scale: float = 1.0) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.spatial_scale = float(spatial_scale)
+
+    def forward(self, features: Tensor, rois: Rois) -> Tensor:
+        """Pool `rois` of `features`, as `roi_pool` does."""
+        return roi_pool(features, rois, self.output_size, self.spatial_scale)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}, spatial_scale={self.spatial_scale}"
+
+
+@torch.library.register_fake("orbbec::roi_pool")
+def _(input: Tensor, rois: Tensor, output_size: list[int], spatial_scale: float) -> tuple[Tensor, Tensor]:
+    shape = (rois.shape[0], input.shape[1], *output_size)
+    output = new_images(input, shape, is_channels_last(input))
+    return output, torch.empty_like(output, dtype=torch.int32)
+
+
+@torch.library.register_fake("orbbec::roi_pool_backward")
+def _(
+    gradient: Tensor,
+    argmax: Tensor,
+    rois: Tensor,
+    input_size: list[int],
+    channels_last: bool,
+    spatial_scale: float,
+) -> Tensor:
+    return new_images(gradient, input_size, channels_last)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    input, rois, _, spatial_scale = inputs
+    ctx.mark_non_differentiable(output[1])
+    ctx.save_for_backward(rois, output[1])
+    ctx.input_size, ctx.channels_last = input.shape, is_channels_last(input)
+    ctx.spatial_scale = spatial_scale
+
+
+def _gradient_of_input(ctx: Any, gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+    rois, argmax = ctx.saved_tensors
+    result = torch.ops.orbbec.roi_pool_backward(
+        gradient, argmax, rois, ctx.input_size, ctx.channels_last, ctx.spatial_scale
+    )
+    return result, None, None, None
+
+
+torch.library.register_autograd("orbbec::roi_pool", _gradient_of_input, setup_context=_keep)
