@@ -56,9 +56,10 @@ def as_rois(op: str, rois: Any, numbers: int) -> Tensor:
     if isinstance(rois, (list, tuple)):
         return _from_list(op, rois, numbers)
     check_float(op, "rois", rois)
-    if rois.dim() != 2 or rois.shape[1] != numbers:
-        raise ValueError(f"{op}: expected rois of shape [K, {numbers}], but got {list(rois.shape)}")
-    return rois
+    one: Tensor = rois
+    if one.dim() != 2 or one.shape[1] != numbers:
+        raise ValueError(f"{op}: expected rois of shape [K, {numbers}], but got {list(one.shape)}")
+    return one
 
 
 def _from_list(op: str, rois: Sequence[Any], numbers: int) -> Tensor:
