@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
+#include <type_traits>
 
 #include "image.h"
 #include "scalar.h"
@@ -44,18 +46,64 @@ int64_t block_count(int64_t channels) {
   return (channels + kBlockChannels<F> - 1) / kBlockChannels<F>;
 }
 
+// Room for blocks, aligned so that no vector of a pixel lies across two cache lines.
+template <class F>
+class BlockBuffer {
+ public:
+  explicit BlockBuffer(int64_t pixels)
+      : data_(static_cast<F*>(::operator new(pixels* kBlockBytes, kAlignment))) {}
+  BlockBuffer(const BlockBuffer&) = delete;
+  ~BlockBuffer() { ::operator delete(data_, kAlignment); }
+
+  F* data() const { return data_; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  F* data_;
+};
+
+typedef float FourFloats __attribute__((vector_size(16), aligned(4), may_alias));
+
+// Writes 4 rows of 4 numbers as columns; `from` and `to` are floats between the rows.
+inline void transpose_4x4(const float* source, int64_t from, float* target, int64_t to) {
+  const auto row = [&](int i) { return *reinterpret_cast<const FourFloats*>(source + i * from); };
+  const FourFloats a = row(0), b = row(1), c = row(2), d = row(3);
+  const FourFloats ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const FourFloats ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const FourFloats cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const FourFloats cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const auto column = [&](int i) -> FourFloats& {
+    return *reinterpret_cast<FourFloats*>(target + i * to);
+  };
+  column(0) = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+  column(1) = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+  column(2) = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+  column(3) = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+}
+
 // Pixels [0, width) from `source`, whose channels are `stride_c` apart, to the rows of a block.
 template <class T, class F>
 void to_block(const T* source, int64_t stride_x, int64_t stride_c, int64_t width, int channels,
               F* block) {
+  constexpr int kBlock = kBlockChannels<F>;
   constexpr int64_t kRun = 16;  // pixels: a cache line of each channel
+  const bool by_fours = std::is_same_v<T, float> && stride_x == 1;
   for (int64_t x0 = 0; x0 < width; x0 += kRun) {
     const int64_t end = std::min(x0 + kRun, width);
+    int64_t done = x0;
+    if constexpr (std::is_same_v<T, float>) {
+      if (by_fours) done = x0 + (end - x0) / 4 * 4;
+      for (int c = 0; c + 4 <= channels; c += 4) {
+        for (int64_t x = x0; x < done; x += 4)
+          transpose_4x4(source + x + c * stride_c, stride_c, block + x * kBlock + c, kBlock);
+      }
+    }
     for (int64_t x = x0; x < end; ++x) {
-      F* const to = block + x * kBlockChannels<F>;
+      F* const to = block + x * kBlock;
       const T* const from = source + x * stride_x;
-      for (int c = 0; c < channels; ++c) to[c] = load<T>(from[c * stride_c]);
-      for (int c = channels; c < kBlockChannels<F>; ++c) to[c] = F(0);
+      for (int c = x < done ? channels / 4 * 4 : 0; c < channels; ++c)
+        to[c] = load<T>(from[c * stride_c]);
+      for (int c = channels; c < kBlock; ++c) to[c] = F(0);
     }
   }
 }
@@ -64,17 +112,29 @@ void to_block(const T* source, int64_t stride_x, int64_t stride_c, int64_t width
 template <class T, class F>
 void from_block(const F* block, int64_t width, int first, int channels, T* target, int64_t stride_x,
                 int64_t stride_c) {
+  constexpr int kBlock = kBlockChannels<F>;
   if (stride_c == 1) {
     for (int64_t x = 0; x < width; ++x) {
       for (int c = first; c < channels; ++c)
-        target[x * stride_x + c] = store<T>(block[x * kBlockChannels<F> + c]);
+        target[x * stride_x + c] = store<T>(block[x * kBlock + c]);
     }
     return;
   }
-  for (int c = first; c < channels; ++c) {
+  int c = first;
+  if constexpr (std::is_same_v<T, float>) {
+    for (; stride_x == 1 && c + 4 <= channels; c += 4) {
+      float* const to = target + c * stride_c;
+      int64_t x = 0;
+      for (; x + 4 <= width; x += 4)
+        transpose_4x4(block + x * kBlock + c, kBlock, to + x, stride_c);
+      for (; x < width; ++x) {
+        for (int i = 0; i < 4; ++i) to[x + i * stride_c] = block[x * kBlock + c + i];
+      }
+    }
+  }
+  for (; c < channels; ++c) {
     T* const to = target + c * stride_c;
-    for (int64_t x = 0; x < width; ++x)
-      to[x * stride_x] = store<T>(block[x * kBlockChannels<F> + c]);
+    for (int64_t x = 0; x < width; ++x) to[x * stride_x] = store<T>(block[x * kBlock + c]);
   }
 }
 

@@ -3,8 +3,8 @@
 // roi_align_rotated_cpu.cpp.
 #pragma once
 
-#include <memory>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "channel_blocks.h"
@@ -20,8 +20,8 @@ namespace orbbec {
 #endif
 #define ORBBEC_INLINE __attribute__((always_inline))
 
-// Images larger than this would make blocks of more than 256 MB.
-constexpr int64_t kMaxBlockPixels = 1 << 20;
+// Images larger than this would make blocks of more than 64 MB.
+constexpr int64_t kMaxBlockPixels = 1 << 18;
 
 // The samples of a region that are not outside, found once for all channels.
 template <class F, class Roi>
@@ -104,13 +104,41 @@ struct BlockVectors {
   static constexpr int kCount = kBlockBytes / kBytes;
 };
 
-// The means of all bins of a region in one block: tile [bins][block].
+// Rows of bins of a region that are taken at a time, so that large regions fit a cache too.
+struct BinRows {
+  int first, end;
+};
+
+inline int rows_a_tile(const AnyImages& pooled) {
+  return std::max(1, std::min(pooled.height, 256 / pooled.width));
+}
+
+// visit(rows) for all rows of bins, a tile at a time.
+template <class Visit>
+void for_each_tile(const AnyImages& pooled, const Visit& visit) {
+  const int step = rows_a_tile(pooled);
+  for (int first = 0; first < pooled.height; first += step)
+    visit(BinRows{first, std::min(first + step, pooled.height)});
+}
+
+// visit(ph, bins) for runs of evenly spaced bins: all rows at once, or each.
+template <class T, class Visit>
+void for_each_run(const BinRows& rows, const Image<T>& bins, const Visit& visit) {
+  if (bins.stride_y == bins.width * bins.stride_x) {
+    visit(rows.first, int64_t{rows.end - rows.first} * bins.width);
+    return;
+  }
+  for (int ph = rows.first; ph < rows.end; ++ph) visit(ph, int64_t{bins.width});
+}
+
+// The means of rows of bins of a region in one block: tile [bins][block].
 template <int kBytes, class F, class Taps>
-ORBBEC_HD void mean_of_bins(const Taps& taps, const ChannelBlock<F>& block, F* tile) {
+ORBBEC_HD void mean_of_bins(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block,
+                            F* tile) {
   using Vectors = BlockVectors<F, kBytes>;
   using Vector = typename Vectors::Vector;
   Vector* to = reinterpret_cast<Vector*>(tile);
-  for (int ph = 0; ph < taps.bins_y; ++ph) {
+  for (int ph = rows.first; ph < rows.end; ++ph) {
     for (int pw = 0; pw < taps.bins_x; ++pw, to += Vectors::kCount) {
       Vector sums[Vectors::kCount] = {};
       taps.for_each(ph, pw, [&](const RoiTap<F>& tap) ORBBEC_INLINE {
@@ -133,14 +161,14 @@ ORBBEC_HD void mean_of_bins(const Taps& taps, const ChannelBlock<F>& block, F* t
   }
 }
 
-// Adds the gradient of all bins of a region, tile [bins][block], to sums [height * width][block].
+// Adds the gradient of rows of bins of a region, tile [bins][block], to sums [pixels][block].
 template <int kBytes, bool kByInverse, class F, class Taps>
-ORBBEC_HD void add_bins(const Taps& taps, const F* tile, F* sums, int width) {
+ORBBEC_HD void add_bins(const Taps& taps, const BinRows& rows, const F* tile, F* sums, int width) {
   using Vectors = BlockVectors<F, kBytes>;
   using Vector = typename Vectors::Vector;
   const Vector* from = reinterpret_cast<const Vector*>(tile);
   const F inverse = F(1) / taps.count;
-  for (int ph = 0; ph < taps.bins_y; ++ph) {
+  for (int ph = rows.first; ph < rows.end; ++ph) {
     for (int pw = 0; pw < taps.bins_x; ++pw, from += Vectors::kCount) {
       Vector gradient[Vectors::kCount];
 #pragma GCC unroll 16
@@ -168,35 +196,39 @@ ORBBEC_HD void add_bins(const Taps& taps, const F* tile, F* sums, int width) {
 template <class F, class Roi>
 struct RoiVectors {
   using Taps = RoiTaps<F, Roi>;
-  void (*means)(const Taps& taps, const ChannelBlock<F>& block, F* tile);
-  void (*add)(const Taps& taps, const F* tile, F* sums, int width);
-  void (*add_by_inverse)(const Taps& taps, const F* tile, F* sums, int width);
+  void (*means)(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block, F* tile);
+  void (*add)(const Taps& taps, const BinRows& rows, const F* tile, F* sums, int width);
+  void (*add_by_inverse)(const Taps& taps, const BinRows& rows, const F* tile, F* sums, int width);
 };
 
 template <class F, class Taps>
-void means_plain(const Taps& taps, const ChannelBlock<F>& block, F* tile) {
-  mean_of_bins<16>(taps, block, tile);
+void means_plain(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block, F* tile) {
+  mean_of_bins<16>(taps, rows, block, tile);
 }
 template <class F, class Taps>
-ORBBEC_AVX2 void means_avx2(const Taps& taps, const ChannelBlock<F>& block, F* tile) {
-  mean_of_bins<32>(taps, block, tile);
+ORBBEC_AVX2 void means_avx2(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block,
+                            F* tile) {
+  mean_of_bins<32>(taps, rows, block, tile);
 }
 template <class F, class Taps>
-ORBBEC_AVX512 void means_avx512(const Taps& taps, const ChannelBlock<F>& block, F* tile) {
-  mean_of_bins<64>(taps, block, tile);
+ORBBEC_AVX512 void means_avx512(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block,
+                                F* tile) {
+  mean_of_bins<64>(taps, rows, block, tile);
 }
 
 template <bool kByInverse, class F, class Taps>
-void add_plain(const Taps& taps, const F* tile, F* sums, int width) {
-  add_bins<16, kByInverse>(taps, tile, sums, width);
+void add_plain(const Taps& taps, const BinRows& rows, const F* tile, F* sums, int width) {
+  add_bins<16, kByInverse>(taps, rows, tile, sums, width);
 }
 template <bool kByInverse, class F, class Taps>
-ORBBEC_AVX2 void add_avx2(const Taps& taps, const F* tile, F* sums, int width) {
-  add_bins<32, kByInverse>(taps, tile, sums, width);
+ORBBEC_AVX2 void add_avx2(const Taps& taps, const BinRows& rows, const F* tile, F* sums,
+                          int width) {
+  add_bins<32, kByInverse>(taps, rows, tile, sums, width);
 }
 template <bool kByInverse, class F, class Taps>
-ORBBEC_AVX512 void add_avx512(const Taps& taps, const F* tile, F* sums, int width) {
-  add_bins<64, kByInverse>(taps, tile, sums, width);
+ORBBEC_AVX512 void add_avx512(const Taps& taps, const BinRows& rows, const F* tile, F* sums,
+                              int width) {
+  add_bins<64, kByInverse>(taps, rows, tile, sums, width);
 }
 
 template <class F, class Roi>
@@ -257,12 +289,12 @@ class RoiAlignCpu {
   void run_on_blocks() const {
     const int height = a_.features.height, width = a_.features.width;
     const int64_t row = int64_t{width} * kBlockChannels<F>;
-    std::unique_ptr<F[]> made;
+    std::optional<BlockBuffer<F>> made;
     if (!in_place_) {
-      made.reset(new F[a_.features.count * blocks_ * height * row]);
+      made.emplace(a_.features.count * blocks_ * height * width);
       parallel_(a_.features.count * blocks_ * height, kPixelsPerTask / row + 1,
                 [&](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i) make_row(i, made.get() + i * row);
+                  for (int64_t i = begin; i < end; ++i) make_row(i, made->data() + i * row);
                 });
     }
     // Blocks outside, images inside: a core keeps one block of one image in its cache.
@@ -276,13 +308,17 @@ class RoiAlignCpu {
     parallel_(blocks_ * regions, kPixelsPerTask / pixels_a_region(a_) + 1,
               [&](int64_t begin, int64_t end) {
                 RoiTaps<F, Roi> taps;
-                std::vector<F> tile(kBlockChannels<F> * a_.pooled.height * a_.pooled.width);
+                const BlockBuffer<F> tile(rows_a_tile(a_.pooled) * a_.pooled.width);
                 for (int64_t i = begin; i < end; ++i) {
                   const int64_t block = i / regions, k = by_image[i % regions];
                   const RoiFrame<F>& frame = op_.frames[k];
                   taps.prepare(frame, a_.pooled, height, width);
-                  vectors.means(taps, block_of(frame.image, block, made.get()), tile.data());
-                  write(k, block, tile.data());
+                  const ChannelBlock<F> source =
+                      block_of(frame.image, block, made ? made->data() : nullptr);
+                  for_each_tile(a_.pooled, [&](const BinRows& rows) {
+                    vectors.means(taps, rows, source, tile.data());
+                    write(k, block, rows, tile.data());
+                  });
                 }
               });
   }
@@ -308,15 +344,15 @@ class RoiAlignCpu {
     return {};
   }
 
-  void write(int64_t k, int64_t block, const F* tile) const {
+  void write(int64_t k, int64_t block, const BinRows& rows, const F* tile) const {
     const BlockChannels<F> channels(block, a_.features.channels);
     const Image<T> target = op_.pooled[k];
     const int already = static_cast<int>(channels.written - channels.first);
-    for (int ph = 0; ph < target.height; ++ph) {
-      from_block<T, F>(tile + int64_t{ph} * target.width * kBlockChannels<F>, target.width, already,
-                       channels.count, &target.at(ph, 0, channels.first), target.stride_x,
+    for_each_run(rows, target, [&](int ph, int64_t bins) {
+      from_block<T, F>(tile + int64_t{ph - rows.first} * target.width * kBlockChannels<F>, bins,
+                       already, channels.count, &target.at(ph, 0, channels.first), target.stride_x,
                        target.stride_c);
-    }
+    });
   }
 
   const RoiArguments& a_;
@@ -357,29 +393,32 @@ class RoiAlignBackwardCpu {
     const int64_t blocks = block_count<F>(a_.features.channels);
     const RoiVectors<F, Roi> vectors = roi_vectors<F, Roi>(simd_level());
     parallel_(a_.features.count * blocks, 1, [&](int64_t begin, int64_t end) {
-      std::vector<F> sums(pixels_ * kBlockChannels<F>);
-      std::vector<F> tile(kBlockChannels<F> * a_.pooled.height * a_.pooled.width);
+      const BlockBuffer<F> sums(pixels_);
+      const BlockBuffer<F> tile(rows_a_tile(a_.pooled) * a_.pooled.width);
       RoiTaps<F, Roi> taps;
       for (int64_t i = begin; i < end; ++i) {
-        if (i > begin) std::fill(sums.begin(), sums.end(), F(0));
+        std::fill_n(sums.data(), pixels_ * kBlockChannels<F>, F(0));
         const BlockChannels<F> channels(i % blocks, a_.features.channels);
         for (const int64_t k : regions_[i / blocks]) {
-          read(k, channels, tile.data());
           taps.prepare(frames_[k], a_.pooled, a_.features.height, a_.features.width);
           const auto add = is_power_of_two(frames_[k].count) ? vectors.add_by_inverse : vectors.add;
-          add(taps, tile.data(), sums.data(), a_.features.width);
+          for_each_tile(a_.pooled, [&](const BinRows& rows) {
+            read(k, channels, rows, tile.data());
+            add(taps, rows, tile.data(), sums.data(), a_.features.width);
+          });
         }
         write(i / blocks, channels, sums.data());
       }
     });
   }
 
-  void read(int64_t k, const BlockChannels<F>& channels, F* tile) const {
+  void read(int64_t k, const BlockChannels<F>& channels, const BinRows& rows, F* tile) const {
     const Image<const T> from = gradient_[k];
-    for (int ph = 0; ph < from.height; ++ph) {
-      to_block<T, F>(&from.at(ph, 0, channels.first), from.stride_x, from.stride_c, from.width,
-                     channels.count, tile + int64_t{ph} * from.width * kBlockChannels<F>);
-    }
+    for_each_run(rows, from, [&](int ph, int64_t bins) {
+      to_block<T, F>(&from.at(ph, 0, channels.first), from.stride_x, from.stride_c, bins,
+                     channels.count,
+                     tile + int64_t{ph - rows.first} * from.width * kBlockChannels<F>);
+    });
   }
 
   void write(int64_t n, const BlockChannels<F>& channels, const F* sums) const {
