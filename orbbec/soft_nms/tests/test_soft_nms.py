@@ -1,5 +1,6 @@
 import math
 
+import cv2
 import numpy as np
 import pytest
 import torch
@@ -68,6 +69,21 @@ def test_equal_scores_are_taken_in_their_order(device, method, offset):
     for seed in range(3):
         boxes, scores = random_detections(100, seed=seed, ties=True)
         assert_matches_oracle(device, boxes, scores, 0.3, 0.5, 1e-3, method, offset)
+
+
+@pytest.mark.parametrize("method", ["linear", "gaussian"])
+@pytest.mark.parametrize("count", [10, 120])
+def test_soft_nms_matches_opencv(device, method, count):
+    boxes, _ = random_detections(count)
+    boxes = boxes.round()  # OpenCV takes whole numbers
+    scores = torch.randperm(count, generator=torch.Generator().manual_seed(0)) / count + 0.01
+    rectangles = torch.cat((boxes[:, :2], boxes[:, 2:] - boxes[:, :2]), 1).int().tolist()
+    by = getattr(cv2.dnn, f"SoftNMSMethod_SOFTNMS_{method.upper()}")
+    lowered, expected = cv2.dnn.softNMSBoxes(rectangles, scores.tolist(), 1e-3, 0.3, 0, 0.5, by)
+    rows, places = soft_nms(device.put(boxes), device.put(scores), 0.3, 0.5, 1e-3, method)
+    assert places.tolist() == list(expected)
+    # 6.0e-7 seen, relative
+    torch.testing.assert_close(rows[:, 4].cpu(), torch.tensor(lowered), rtol=4e-6, atol=0)
 
 
 def test_soft_nms_by_hand(device):

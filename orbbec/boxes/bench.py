@@ -1,0 +1,65 @@
+"""The overlaps of all pairs beside the same in torch, an operation at a time."""
+
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.boxes import box_iou, box_iou_rotated, generalized_box_iou
+from orbbec.testing.benchmark import Case, Contender, Work, as_nhwc
+
+
+def boxes_of(count: int, rotated: bool = False, seed: int = 0) -> Tensor:
+    draw = np.random.default_rng(seed)
+    first, sides = draw.uniform(0, 1000, (count, 2)), draw.uniform(10, 100, (count, 2))
+    if rotated:
+        return torch.tensor(np.column_stack([first, sides, draw.uniform(-180, 180, count)])).float()
+    return torch.tensor(np.concatenate([first, first + sides], 1)).float()
+
+
+def planar(result: Tensor) -> Tensor:
+    """What tools/bench.py compares: an image of one channel."""
+    return result[None, None]
+
+
+def by_torch(first: Tensor, second: Tensor, generalized: bool) -> Tensor:
+    def area(sides: Tensor) -> Tensor:
+        return sides[..., 0] * sides[..., 1]
+
+    inner = torch.min(first[:, None, 2:], second[:, 2:]) - torch.max(first[:, None, :2], second[:, :2])
+    shared = area(inner.clamp(min=0))
+    union = area(first[:, 2:] - first[:, :2])[:, None] + area(second[:, 2:] - second[:, :2]) - shared
+    if not generalized:
+        return planar(shared / union)
+    outer = torch.max(first[:, None, 2:], second[:, 2:]) - torch.min(first[:, None, :2], second[:, :2])
+    hull = area(outer.clamp(min=0))
+    return planar(shared / union - (hull - union) / hull)
+
+
+def prepare(rows: int, columns: int, generalized: bool, device: str) -> Work:
+    first, second = boxes_of(rows), boxes_of(columns, seed=1)
+    measure = generalized_box_iou if generalized else box_iou
+    expected = as_nhwc(planar(measure(first, second)))
+    first, second = first.to(device), second.to(device)
+    contenders = [
+        Contender("torch", partial(by_torch, first, second, generalized)),
+        Contender("orbbec", lambda: planar(measure(first, second))),
+    ]
+    return Work(contenders, expected, images=1, moved_bytes=4 * rows * columns)
+
+
+def prepare_rotated(rows: int, columns: int, device: str) -> Work:
+    first, second = boxes_of(rows, True), boxes_of(columns, True, seed=1)
+    expected = as_nhwc(planar(box_iou_rotated(first, second)))
+    first, second = first.to(device), second.to(device)
+    contender = Contender("orbbec", lambda: planar(box_iou_rotated(first, second)))
+    return Work([contender], expected, images=1, moved_bytes=4 * rows * columns)
+
+
+CASES = [
+    Case("box_iou, 100 x 100", partial(prepare, 100, 100, False)),
+    Case("box_iou, 2000 x 2000", partial(prepare, 2000, 2000, False)),
+    Case("generalized_box_iou, 2000 x 2000", partial(prepare, 2000, 2000, True)),
+    Case("box_iou_rotated, 1000 x 1000", partial(prepare_rotated, 1000, 1000)),
+]
