@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.boxes import box_iou, box_iou_rotated, generalized_box_iou
-from orbbec.testing.benchmark import Case, Contender, Work, as_nhwc
+from orbbec.testing.benchmark import Case, Contender, Work, as_array
 
 
 def boxes_of(count: int, rotated: bool = False, seed: int = 0) -> Tensor:
@@ -40,7 +40,7 @@ def by_torch(first: Tensor, second: Tensor, generalized: bool) -> Tensor:
 def prepare(rows: int, columns: int, generalized: bool, device: str) -> Work:
     first, second = boxes_of(rows), boxes_of(columns, seed=1)
     measure = generalized_box_iou if generalized else box_iou
-    expected = as_nhwc(planar(measure(first, second)))
+    expected = as_array(planar(measure(first, second)))
     first, second = first.to(device), second.to(device)
     contenders = [
         Contender("torch", partial(by_torch, first, second, generalized)),
@@ -51,7 +51,7 @@ def prepare(rows: int, columns: int, generalized: bool, device: str) -> Work:
 
 def prepare_rotated(rows: int, columns: int, device: str) -> Work:
     first, second = boxes_of(rows, True), boxes_of(columns, True, seed=1)
-    expected = as_nhwc(planar(box_iou_rotated(first, second)))
+    expected = as_array(planar(box_iou_rotated(first, second)))
     first, second = first.to(device), second.to(device)
     contender = Contender("orbbec", lambda: planar(box_iou_rotated(first, second)))
     return Work([contender], expected, images=1, moved_bytes=4 * rows * columns)

@@ -9,7 +9,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Array
 from orbbec.boxes import box_iou
 from orbbec.soft_nms import matrix_nms, soft_nms
-from orbbec.testing.benchmark import Case, Contender, Work, as_nhwc, cv2
+from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2
 
 
 def whole_boxes(count: int) -> tuple[Tensor, Tensor]:
@@ -44,7 +44,7 @@ def by_numpy(boxes: Array, scores: Array, method: str) -> Tensor:
 
 def prepare(count: int, method: str, device: str) -> Work:
     boxes, scores = whole_boxes(count)
-    expected = as_nhwc(flat(soft_nms(boxes, scores, method=method)[1]))
+    expected = as_array(flat(soft_nms(boxes, scores, method=method)[1]))
     on_device = boxes.to(device), scores.to(device)
     contenders = []
     if cv2 is not None:
@@ -76,7 +76,7 @@ def by_torch(boxes: Tensor, scores: Tensor) -> Tensor:
 
 def prepare_matrix(count: int, device: str) -> Work:
     boxes, scores = whole_boxes(count)
-    expected = as_nhwc(flat(matrix_nms(boxes, scores)[1]))
+    expected = as_array(flat(matrix_nms(boxes, scores)[1]))
     on_device = boxes.to(device), scores.to(device)
     contenders = [
         Contender("torch, all pairs", partial(by_torch, *on_device), exact=False),
