@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.boxes import box_iou, box_iou_rotated, generalized_box_iou
-from orbbec.testing.benchmark import Case, Contender, Work, as_array
+from orbbec.testing.benchmark import Case, Contender, Work, torchvision
 
 
 def boxes_of(count: int, rotated: bool = False, seed: int = 0) -> Tensor:
@@ -18,11 +18,6 @@ def boxes_of(count: int, rotated: bool = False, seed: int = 0) -> Tensor:
     return torch.tensor(np.concatenate([first, first + sides], 1)).float()
 
 
-def planar(result: Tensor) -> Tensor:
-    """What tools/bench.py compares: an image of one channel."""
-    return result[None, None]
-
-
 def by_torch(first: Tensor, second: Tensor, generalized: bool) -> Tensor:
     def area(sides: Tensor) -> Tensor:
         return sides[..., 0] * sides[..., 1]
@@ -31,30 +26,33 @@ def by_torch(first: Tensor, second: Tensor, generalized: bool) -> Tensor:
     shared = area(inner.clamp(min=0))
     union = area(first[:, 2:] - first[:, :2])[:, None] + area(second[:, 2:] - second[:, :2]) - shared
     if not generalized:
-        return planar(shared / union)
+        return shared / union
     outer = torch.max(first[:, None, 2:], second[:, 2:]) - torch.min(first[:, None, :2], second[:, :2])
     hull = area(outer.clamp(min=0))
-    return planar(shared / union - (hull - union) / hull)
+    return shared / union - (hull - union) / hull
 
 
 def prepare(rows: int, columns: int, generalized: bool, device: str) -> Work:
     first, second = boxes_of(rows), boxes_of(columns, seed=1)
     measure = generalized_box_iou if generalized else box_iou
-    expected = as_array(planar(measure(first, second)))
+    expected = measure(first, second).numpy()
     first, second = first.to(device), second.to(device)
     contenders = [
         Contender("torch", partial(by_torch, first, second, generalized)),
-        Contender("orbbec", lambda: planar(measure(first, second))),
+        Contender("orbbec", lambda: measure(first, second)),
     ]
-    return Work(contenders, expected, images=1, moved_bytes=4 * rows * columns)
+    if torchvision is not None:
+        of_torchvision = getattr(torchvision.ops, measure.__name__)
+        contenders.insert(0, Contender("torchvision", partial(of_torchvision, first, second)))
+    return Work(contenders, expected, images=1, moved_bytes=4 * rows * columns, unit="a call")
 
 
 def prepare_rotated(rows: int, columns: int, device: str) -> Work:
     first, second = boxes_of(rows, True), boxes_of(columns, True, seed=1)
-    expected = as_array(planar(box_iou_rotated(first, second)))
+    expected = box_iou_rotated(first, second).numpy()
     first, second = first.to(device), second.to(device)
-    contender = Contender("orbbec", lambda: planar(box_iou_rotated(first, second)))
-    return Work([contender], expected, images=1, moved_bytes=4 * rows * columns)
+    contender = Contender("orbbec", lambda: box_iou_rotated(first, second))
+    return Work([contender], expected, images=1, moved_bytes=4 * rows * columns, unit="a call")
 
 
 CASES = [
