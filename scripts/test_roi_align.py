@@ -1,7 +1,7 @@
 """RoIAlign, called as the README of an earlier package did, beside NumPy and torchvision.
 
-torchvision is compared where it is importable, to the last bit; NumPy, in float64, to a thousandth. Exits with
-1 where they differ.
+torchvision is compared where it is importable, to the last bit; NumPy, in float64, to a thousandth. Exits
+with 1 where they differ.
 """
 
 import importlib.util
