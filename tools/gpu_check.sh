@@ -80,11 +80,11 @@ else
   if timeout 60 "$python" "$work/loads.py" 2> /dev/null; then
     report+=("build       the binary that came along works here")
   else
-    ORBBEC_CUDA=1 phase build 210 "$python" setup.py build_ext --inplace
+    ORBBEC_CUDA=1 phase build 170 "$python" setup.py build_ext --inplace
     phase loads 60 "$python" "$work/loads.py" || exit 1
   fi
   export ORBBEC_REQUIRE_CUDA=1
-  phase tests 180 "${pytest[@]}" --device cuda
+  phase tests 170 "${pytest[@]}" --device cuda
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null)
   if [ -n "$sanitizer" ]; then
     phase sanitizer 60 "$sanitizer" --tool memcheck --error-exitcode 9 "$python" "$work/sample.py"

@@ -2,10 +2,7 @@ import math
 
 import numpy as np
 import pytest
-import shapely
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from orbbec.boxes import box_convert, box_iou, box_iou_rotated
 from orbbec.testing import assert_same_bytes
@@ -63,28 +60,10 @@ def corners(boxes):
     return np.stack([boxes[:, :1] + x * cosine + y * sine, boxes[:, 1:2] - x * sine + y * cosine], -1)
 
 
-def by_shapely(first, second):
-    """Of pairs; about the centre of the first box, where float64 is finest."""
-    near, beside = first.copy(), second.copy()
-    near[:, :2], beside[:, :2] = 0, second[:, :2] - first[:, :2]
-    shapes = shapely.polygons(corners(near)), shapely.polygons(corners(beside))
-    shared = shapely.area(shapely.intersection(*shapes))
-    return shared / (first[:, 2] * first[:, 3] + second[:, 2] * second[:, 3] - shared)
-
-
 def of_pairs(device, first, second):
     """A batch of one by one: the pair (n, n) alone."""
     boxes = (device.put(torch.tensor(boxes))[:, None] for boxes in (first, second))
     return box_iou_rotated(*boxes)[:, 0, 0].cpu().numpy()
-
-
-@pytest.mark.parametrize("kind", PAIRS)
-def test_box_iou_rotated_matches_shapely(device, kind):
-    first, second = PAIRS[kind]
-    difference = np.abs(of_pairs(device, first, second) - by_shapely(first, second))
-    # 2.1e-14 seen, with "nearly parallel"; against 160 bits, shapely was that far off and orbbec 3.2e-15.
-    # "slivers" of 1 : 8000: 1.1e-15.
-    assert difference.max() < 5e-14
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e30, 1e70])
@@ -140,27 +119,6 @@ def test_vectors_give_the_bits_of_single_boxes(kind):
     together = box_iou_rotated(first, second)
     alone = torch.stack([box_iou_rotated(first, box[None])[:, 0] for box in second], 1)
     assert_same_bytes(together, alone)
-
-
-@settings(deadline=None, max_examples=200)
-@given(
-    st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=2),
-    st.lists(st.floats(1e-3, 1e3), min_size=4, max_size=4),
-    st.lists(st.floats(-720, 720), min_size=2, max_size=2),
-)
-def test_box_iou_rotated_keeps_its_laws(centre, sides, angles):
-    pair = torch.tensor(
-        [[0, 0, *sides[:2], angles[0]], [*centre, *sides[2:], angles[1]]], dtype=torch.float64
-    )
-    iou = box_iou_rotated(pair, pair)
-    # Sides of up to 1 : 10^6: the error grows with that ratio. 2.2e-11 seen.
-    assert (iou.diagonal() - 1).abs().max() < 1e-9
-    assert abs(iou[0, 1] - iou[1, 0]) < 1e-9
-    assert 0 <= iou.min() <= iou.max() <= 1 + 1e-12
-    turned = pair.clone()
-    turned[:, 4] += 90
-    turned[:, [2, 3]] = pair[:, [3, 2]]
-    assert abs(box_iou_rotated(turned, pair)[0, 1] - iou[0, 1]) < 1e-9
 
 
 ODD = [
