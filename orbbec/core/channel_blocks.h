@@ -1,5 +1,5 @@
 // Channels of an image in blocks of 256 bytes, each block a channels-last image of its own that
-// fits a core's cache: what vectors over channels read and write. Included by core/roi_cpu.h.
+// fits a core's cache: what vectors over channels read and write. Included by core/roi_vectors.h.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,11 @@ template <class F>
 struct ChannelBlock {
   const F* data;
   int64_t stride_y, stride_x;
+  int64_t origin;  // of the first pixel that is there, counted from that at (0, 0)
 
-  ORBBEC_HD const F* at(int y, int x) const { return data + y * stride_y + x * stride_x; }
+  ORBBEC_HD const F* at(int y, int x) const {
+    return data + (y * stride_y + x * stride_x - origin);
+  }
 };
 
 // Block `index` of `channels`. The last one begins early enough to be whole, if there are enough
@@ -50,16 +53,27 @@ int64_t block_count(int64_t channels) {
 template <class F>
 class BlockBuffer {
  public:
-  explicit BlockBuffer(int64_t pixels)
-      : data_(static_cast<F*>(::operator new(pixels* kBlockBytes, kAlignment))) {}
+  BlockBuffer() = default;
+  explicit BlockBuffer(int64_t pixels) { make_room(pixels); }
   BlockBuffer(const BlockBuffer&) = delete;
   ~BlockBuffer() { ::operator delete(data_, kAlignment); }
+
+  // What was there is lost.
+  void make_room(int64_t pixels) {
+    if (pixels <= pixels_) return;
+    ::operator delete(data_, kAlignment);
+    data_ = nullptr;
+    pixels_ = 0;
+    data_ = static_cast<F*>(::operator new(pixels * kBlockBytes, kAlignment));
+    pixels_ = pixels;
+  }
 
   F* data() const { return data_; }
 
  private:
   static constexpr std::align_val_t kAlignment{64};
-  F* data_;
+  F* data_ = nullptr;
+  int64_t pixels_ = 0;
 };
 
 typedef float FourFloats __attribute__((vector_size(16), aligned(4), may_alias));

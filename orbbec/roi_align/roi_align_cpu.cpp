@@ -1,3 +1,4 @@
+#include "../core/roi_backward_cpu.h"
 #include "../core/roi_cpu.h"
 
 namespace orbbec {

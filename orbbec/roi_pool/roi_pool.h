@@ -107,8 +107,9 @@ struct RoiPool {
       const BinRange xs = bin_range(f.start_x, f.bin_x, pw, image.width);
       largest = ys.begin < ys.end && xs.begin < xs.end ? F(-3.402823466e38f) : F(0);
       for (int y = ys.begin; y < ys.end; ++y) {
-        for (int x = xs.begin; x < xs.end; ++x) {
-          const F value = load<T>(image.at(y, x, c));
+        const T* from = xs.begin < xs.end ? &image.at(y, xs.begin, c) : nullptr;
+        for (int x = xs.begin; x < xs.end; ++x, from += image.stride_x) {
+          const F value = load<T>(*from);
           if (value > largest) {
             largest = value;
             where = y * image.width + x;

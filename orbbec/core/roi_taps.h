@@ -1,0 +1,139 @@
+// The samples of a region as CPU threads walk them: found once for many channels, tile by tile of
+// bins. Included by core/roi_vectors.h.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "roi.h"
+
+namespace orbbec {
+
+// The samples of a region that are not outside, found once for all channels.
+template <class F, class Roi>
+class RoiTaps {
+ public:
+  void prepare(const RoiFrame<F>& frame, const AnyImages& pooled, int height, int width) {
+    frame_ = frame;
+    height_ = height;
+    width_ = width;
+    bins_y = pooled.height;
+    bins_x = pooled.width;
+    count = frame.count;
+  }
+
+  template <class Visit>
+  ORBBEC_HD void for_each(int ph, int pw, const Visit& visit) const {
+    const SampleRange all{0, frame_.samples_y, 0, frame_.samples_x};
+    Roi::for_each_tap(frame_, ph, pw, all, height_, width_, visit);
+  }
+
+  int bins_y, bins_x;
+  F count;
+
+ private:
+  RoiFrame<F> frame_;
+  int height_, width_;
+};
+
+// Rows and columns of samples are independent here.
+template <class F>
+class RoiTaps<F, UprightRoi> {
+ public:
+  void prepare(const RoiFrame<F>& frame, const AnyImages& pooled, int height, int width) {
+    bins_y = pooled.height;
+    bins_x = pooled.width;
+    count = frame.count;
+    rows_.prepare(frame.start_y, frame.bin_y, frame.samples_y, bins_y, height);
+    columns_.prepare(frame.start_x, frame.bin_x, frame.samples_x, bins_x, width);
+  }
+
+  template <class Visit>
+  ORBBEC_HD void for_each(int ph, int pw, const Visit& visit) const {
+    for (const AxisSample<F>* y = rows_.begin(ph); y != rows_.begin(ph + 1); ++y) {
+      for (const AxisSample<F>* x = columns_.begin(pw); x != columns_.begin(pw + 1); ++x)
+        visit(roi_tap(*y, *x));
+    }
+  }
+
+  int bins_y, bins_x;
+  F count;
+
+ private:
+  struct Axis {
+    std::vector<AxisSample<F>> samples;
+    std::vector<size_t> first;  // of each bin
+
+    const AxisSample<F>* begin(int bin) const { return samples.data() + first[bin]; }
+
+    void prepare(F start, F bin, int samples_a_bin, int bins, int size) {
+      samples.clear();
+      first.clear();
+      for (int p = 0; p < bins; ++p) {
+        first.push_back(samples.size());
+        for (int i = 0; i < samples_a_bin; ++i) {
+          const AxisSample<F> sample =
+              axis_sample(roi_position(start, bin, samples_a_bin, p, i), size);
+          if (sample.low >= 0) samples.push_back(sample);
+        }
+      }
+      first.push_back(samples.size());
+    }
+  };
+
+  Axis rows_, columns_;
+};
+
+// The pixels that a region reads lie in rows [top, bottom) and columns [left, right).
+struct PixelBox {
+  int top, left, bottom, right;
+  int64_t samples;
+
+  int64_t pixels() const { return samples > 0 ? int64_t{bottom - top} * (right - left) : 0; }
+};
+
+template <class Taps>
+PixelBox box_of(const Taps& taps) {
+  PixelBox box{kMaxRoiSide, kMaxRoiSide, 0, 0, 0};
+  for (int ph = 0; ph < taps.bins_y; ++ph) {
+    for (int pw = 0; pw < taps.bins_x; ++pw) {
+      taps.for_each(ph, pw, [&](const auto& tap) {
+        box.top = std::min(box.top, tap.low_y);
+        box.left = std::min(box.left, tap.low_x);
+        box.bottom = std::max(box.bottom, tap.high_y + 1);
+        box.right = std::max(box.right, tap.high_x + 1);
+        ++box.samples;
+      });
+    }
+  }
+  return box;
+}
+
+// Rows of bins of a region that are taken at a time, so that large regions fit a cache too.
+struct BinRows {
+  int first, end;
+};
+
+inline int rows_a_tile(const AnyImages& pooled) {
+  return std::max(1, std::min(pooled.height, 256 / pooled.width));
+}
+
+// visit(rows) for all rows of bins, a tile at a time.
+template <class Visit>
+void for_each_tile(const AnyImages& pooled, const Visit& visit) {
+  const int step = rows_a_tile(pooled);
+  for (int first = 0; first < pooled.height; first += step)
+    visit(BinRows{first, std::min(first + step, pooled.height)});
+}
+
+// visit(ph, bins) for runs of evenly spaced bins: all rows at once, or each.
+template <class T, class Visit>
+void for_each_run(const BinRows& rows, const Image<T>& bins, const Visit& visit) {
+  if (bins.stride_y == bins.width * bins.stride_x) {
+    visit(rows.first, int64_t{rows.end - rows.first} * bins.width);
+    return;
+  }
+  for (int ph = rows.first; ph < rows.end; ++ph) visit(ph, int64_t{bins.width});
+}
+
+}  // namespace orbbec
