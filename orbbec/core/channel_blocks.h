@@ -1,5 +1,6 @@
 // Channels of an image in blocks of 256 bytes, each block a channels-last image of its own that
-// fits a core's cache: what vectors over channels read and write. Included by core/roi_vectors.h.
+// fits a core's cache: what vectors over channels read and write. Included by core/roi_vectors.h
+// and roi_pool_cpu.cpp.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +11,20 @@
 #include "image.h"
 #include "scalar.h"
 
+#if defined(__x86_64__)
+#define ORBBEC_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw")))
+#else
+#define ORBBEC_AVX512
+#endif
+#define ORBBEC_INLINE __attribute__((always_inline))
+
 namespace orbbec {
 
 constexpr int kBlockBytes =
     256;  // 4 vectors of AVX-512: as many sums as hide an addition's latency
+
+// Images larger than this would make blocks of more than 64 MB.
+constexpr int64_t kMaxBlockPixels = 1 << 18;
 
 template <class F>
 constexpr int kBlockChannels = kBlockBytes / sizeof(F);
@@ -42,6 +53,13 @@ struct BlockChannels {
                                 std::min(index * kBlockChannels<F>, channels - kBlockChannels<F>))),
         written(index * kBlockChannels<F>),
         count(static_cast<int>(std::min<int64_t>(kBlockChannels<F>, channels))) {}
+};
+
+// The vectors of `kBytes` that a block's channels of a pixel are.
+template <class F, int kBytes>
+struct BlockVectors {
+  typedef F Vector __attribute__((vector_size(kBytes), aligned(sizeof(F)), may_alias));
+  static constexpr int kCount = kBlockBytes / kBytes;
 };
 
 template <class F>
@@ -76,18 +94,23 @@ class BlockBuffer {
   int64_t pixels_ = 0;
 };
 
-typedef float FourFloats __attribute__((vector_size(16), aligned(4), may_alias));
+// Values that are moved as they are, four at a time.
+template <class T, class F>
+constexpr bool kMovesWords = std::is_same_v<T, F> && sizeof(T) == 4;
 
-// Writes 4 rows of 4 numbers as columns; `from` and `to` are floats between the rows.
-inline void transpose_4x4(const float* source, int64_t from, float* target, int64_t to) {
-  const auto row = [&](int i) { return *reinterpret_cast<const FourFloats*>(source + i * from); };
-  const FourFloats a = row(0), b = row(1), c = row(2), d = row(3);
-  const FourFloats ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const FourFloats ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const FourFloats cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const FourFloats cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const auto column = [&](int i) -> FourFloats& {
-    return *reinterpret_cast<FourFloats*>(target + i * to);
+typedef int32_t FourWords __attribute__((vector_size(16), aligned(4), may_alias));
+
+// Writes 4 rows of 4 words as columns; `from` and `to` are words between the rows.
+template <class T>
+void transpose_4x4(const T* source, int64_t from, T* target, int64_t to) {
+  const auto row = [&](int i) { return *reinterpret_cast<const FourWords*>(source + i * from); };
+  const FourWords a = row(0), b = row(1), c = row(2), d = row(3);
+  const FourWords ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const FourWords ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const FourWords cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const FourWords cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const auto column = [&](int i) -> FourWords& {
+    return *reinterpret_cast<FourWords*>(target + i * to);
   };
   column(0) = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
   column(1) = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
@@ -101,11 +124,11 @@ void to_block(const T* source, int64_t stride_x, int64_t stride_c, int64_t width
               F* block) {
   constexpr int kBlock = kBlockChannels<F>;
   constexpr int64_t kRun = 16;  // pixels: a cache line of each channel
-  const bool by_fours = std::is_same_v<T, float> && stride_x == 1;
+  const bool by_fours = kMovesWords<T, F> && stride_x == 1;
   for (int64_t x0 = 0; x0 < width; x0 += kRun) {
     const int64_t end = std::min(x0 + kRun, width);
     int64_t done = x0;
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (kMovesWords<T, F>) {
       if (by_fours) done = x0 + (end - x0) / 4 * 4;
       for (int c = 0; c + 4 <= channels; c += 4) {
         for (int64_t x = x0; x < done; x += 4)
@@ -135,9 +158,9 @@ void from_block(const F* block, int64_t width, int first, int channels, T* targe
     return;
   }
   int c = first;
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (kMovesWords<T, F>) {
     for (; stride_x == 1 && c + 4 <= channels; c += 4) {
-      float* const to = target + c * stride_c;
+      T* const to = target + c * stride_c;
       int64_t x = 0;
       for (; x + 4 <= width; x += 4)
         transpose_4x4(block + x * kBlock + c, kBlock, to + x, stride_c);

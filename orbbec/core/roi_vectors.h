@@ -7,23 +7,7 @@
 #include "executor_cpu.h"
 #include "roi_taps.h"
 
-#if defined(__x86_64__)
-#define ORBBEC_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw")))
-#else
-#define ORBBEC_AVX512
-#endif
-#define ORBBEC_INLINE __attribute__((always_inline))
-
 namespace orbbec {
-
-// Images larger than this would make blocks of more than 64 MB.
-constexpr int64_t kMaxBlockPixels = 1 << 18;
-
-template <class F, int kBytes>
-struct BlockVectors {
-  typedef F Vector __attribute__((vector_size(kBytes), aligned(sizeof(F)), may_alias));
-  static constexpr int kCount = kBlockBytes / kBytes;
-};
 
 // The means of rows of bins of a region in one block: tile [bins][block].
 template <int kBytes, class F, class Taps>

@@ -51,6 +51,10 @@ struct MakeRoiPoolFrames {
   }
 };
 
+// What a bin begins with: torchvision's choice, of the range of float for every type.
+template <class F>
+constexpr F kLowest = F(-3.402823466e38f);
+
 // Pixels [begin, end) of an axis that bin p covers.
 struct BinRange {
   int begin, end;
@@ -105,7 +109,7 @@ struct RoiPool {
       const Image<const T> image = features[f.image];
       const BinRange ys = bin_range(f.start_y, f.bin_y, ph, image.height);
       const BinRange xs = bin_range(f.start_x, f.bin_x, pw, image.width);
-      largest = ys.begin < ys.end && xs.begin < xs.end ? F(-3.402823466e38f) : F(0);
+      largest = ys.begin < ys.end && xs.begin < xs.end ? kLowest<F> : F(0);
       for (int y = ys.begin; y < ys.end; ++y) {
         const T* from = xs.begin < xs.end ? &image.at(y, xs.begin, c) : nullptr;
         for (int x = xs.begin; x < xs.end; ++x, from += image.stride_x) {

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "../core/channel_blocks.h"
 #include "../core/executor_cpu.h"
 #include "roi_pool.h"
 
@@ -11,6 +12,149 @@ void make_roi_pool_frames_cpu(const RoiArguments& a, const ParallelFor& parallel
   for_each_item_cpu(MakeRoiPoolFrames<F>{a}, 1, static_cast<int>(a.pooled.count),
                     /*pixels_per_item=*/16, parallel);
 }
+
+// A bin's largest values in the channels of a block, and their places.
+template <class F>
+struct LargestOfBlock {
+  using Place = std::conditional_t<sizeof(F) == 8, int64_t, int32_t>;  // as wide as the value
+  F* values;
+  Place* places;
+
+  template <int kBytes>
+  ORBBEC_HD void find(const ChannelBlock<F>& block, BinRange ys, BinRange xs, int width) const {
+    using Values = BlockVectors<F, kBytes>;
+    using Places = BlockVectors<Place, kBytes>;
+    const bool empty = ys.begin >= ys.end || xs.begin >= xs.end;
+    typename Values::Vector largest[Values::kCount];
+    typename Places::Vector where[Values::kCount];
+#pragma GCC unroll 16
+    for (int v = 0; v < Values::kCount; ++v) {
+      largest[v] = typename Values::Vector{} + (empty ? F(0) : kLowest<F>);
+      where[v] = typename Places::Vector{} - 1;
+    }
+    for (int y = ys.begin; y < ys.end; ++y) {
+      for (int x = xs.begin; x < xs.end; ++x) {
+        const auto* const from = reinterpret_cast<const typename Values::Vector*>(block.at(y, x));
+        const typename Places::Vector here = typename Places::Vector{} + (Place{y} * width + x);
+#pragma GCC unroll 16
+        for (int v = 0; v < Values::kCount; ++v) {
+          const auto larger = from[v] > largest[v];
+          largest[v] = larger ? from[v] : largest[v];
+          where[v] = larger ? here : where[v];
+        }
+      }
+    }
+#pragma GCC unroll 16
+    for (int v = 0; v < Values::kCount; ++v) {
+      reinterpret_cast<typename Values::Vector*>(values)[v] = largest[v];
+      reinterpret_cast<typename Places::Vector*>(places)[v] = where[v];
+    }
+  }
+};
+
+template <class F>
+using FindLargest = void (*)(const LargestOfBlock<F>& to, const ChannelBlock<F>& block, BinRange ys,
+                             BinRange xs, int width);
+
+template <class F>
+void find_plain(const LargestOfBlock<F>& to, const ChannelBlock<F>& block, BinRange ys, BinRange xs,
+                int width) {
+  to.template find<16>(block, ys, xs, width);
+}
+template <class F>
+ORBBEC_AVX2 void find_avx2(const LargestOfBlock<F>& to, const ChannelBlock<F>& block, BinRange ys,
+                           BinRange xs, int width) {
+  to.template find<32>(block, ys, xs, width);
+}
+template <class F>
+ORBBEC_AVX512 void find_avx512(const LargestOfBlock<F>& to, const ChannelBlock<F>& block,
+                               BinRange ys, BinRange xs, int width) {
+  to.template find<64>(block, ys, xs, width);
+}
+
+template <class F>
+FindLargest<F> find_largest(Simd level) {
+  return level == Simd::kAvx512 ? find_avx512<F>
+         : level == Simd::kAvx2 ? find_avx2<F>
+                                : find_plain<F>;
+}
+
+// By vectors over channels, the same values as RoiPool's: a block of all images at a time.
+template <class T>
+class RoiPoolOnBlocks {
+ public:
+  using F = Compute<T>;
+  using Place = typename LargestOfBlock<F>::Place;
+
+  RoiPoolOnBlocks(const RoiPoolArguments& a, const RoiPool<T>& op) : a_(a), op_(op) {}
+
+  // Whether regions read so much that making blocks costs less than it brings.
+  bool pays() const {
+    const AnyImages& f = a_.roi.features;
+    const int64_t pixels = int64_t{f.height} * f.width;
+    if (f.channels < kBlockChannels<F> / 4 || pixels > kMaxBlockPixels) return false;
+    double read = 0;
+    for (int64_t k = 0; k < a_.roi.pooled.count; ++k) {
+      read += std::min(double(op_.frames[k].bin_y) * a_.roi.pooled.height, double(f.height)) *
+              std::min(double(op_.frames[k].bin_x) * a_.roi.pooled.width, double(f.width));
+    }
+    return read > double(pixels) * f.count;
+  }
+
+  void run(const ParallelFor& parallel) const {
+    const AnyImages& f = a_.roi.features;
+    const int64_t rows = f.count * f.height, row = int64_t{f.width} * kBlockChannels<F>;
+    const BlockBuffer<F> made(rows * f.width);
+    for (int64_t block = 0; block < block_count<F>(f.channels); ++block) {
+      const BlockChannels<F> channels(block, f.channels);
+      parallel(rows, kPixelsPerTask / row + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const Image<const T> image = op_.features[i / f.height];
+          to_block<T, F>(&image.at(static_cast<int>(i % f.height), 0, channels.first),
+                         image.stride_x, image.stride_c, f.width, channels.count,
+                         made.data() + i * row);
+        }
+      });
+      parallel(a_.roi.pooled.count, 1, [&](int64_t begin, int64_t end) {
+        const BlockBuffer<F> values(a_.roi.pooled.width);
+        const BlockBuffer<Place> places(a_.roi.pooled.width);
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t image = op_.frames[k].image;
+          const ChannelBlock<F> source{made.data() + image * f.height * row, row, kBlockChannels<F>,
+                                       0};
+          pool(k, channels, source, {values.data(), places.data()});
+        }
+      });
+    }
+  }
+
+ private:
+  void pool(int64_t k, const BlockChannels<F>& channels, const ChannelBlock<F>& source,
+            const LargestOfBlock<F>& found) const {
+    const FindLargest<F> find = find_largest<F>(simd_level());
+    const RoiPoolFrame<F>& frame = op_.frames[k];
+    const int height = a_.roi.features.height, width = a_.roi.features.width;
+    const Image<T> target = op_.pooled[k];
+    const Image<int32_t> argmax = op_.argmax[k];
+    const int already = static_cast<int>(channels.written - channels.first);
+    for (int ph = 0; ph < target.height; ++ph) {
+      const BinRange ys = bin_range(frame.start_y, frame.bin_y, ph, height);
+      for (int pw = 0; pw < target.width; ++pw) {
+        const int64_t at = pw * kBlockChannels<F>;
+        find({found.values + at, found.places + at}, source, ys,
+             bin_range(frame.start_x, frame.bin_x, pw, width), width);
+      }
+      from_block<T, F>(found.values, target.width, already, channels.count,
+                       &target.at(ph, 0, channels.first), target.stride_x, target.stride_c);
+      from_block<int32_t, Place>(found.places, target.width, already, channels.count,
+                                 &argmax.at(ph, 0, channels.first), argmax.stride_x,
+                                 argmax.stride_c);
+    }
+  }
+
+  const RoiPoolArguments& a_;
+  const RoiPool<T>& op_;
+};
 
 // The same sums as GatherRoiPoolGradient, region by region: a task owns a channel of an image.
 template <class T>
@@ -60,7 +204,12 @@ void roi_pool_cpu(const RoiPoolArguments& a, const ParallelFor& parallel) {
     using T = decltype(pixel);
     make_roi_pool_frames_cpu<Compute<T>>(a.roi, parallel);
     const RoiPool<T> op(a);
-    for_each_pixel_cpu(op, op.shape(), parallel);
+    const RoiPoolOnBlocks<T> on_blocks(a, op);
+    if (on_blocks.pays()) {
+      on_blocks.run(parallel);
+    } else {
+      for_each_pixel_cpu(op, op.shape(), parallel);
+    }
     return 0;
   });
 }
