@@ -15,7 +15,7 @@ from orbbec import RoIAlign as PackageRoIAlign
 from orbbec.roi_align import RoIAlign
 from orbbec.testing.roi_oracle import oracle_align
 
-TOLERANCE = 1e-3  # seen: 6e-5, where features reach 20
+TOLERANCE = 1e-3  # seen: 7.1e-5, where features reach 20
 
 
 def features_and_rois() -> tuple[torch.Tensor, torch.Tensor]:

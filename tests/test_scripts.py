@@ -51,6 +51,13 @@ def test_script_finds_the_same_bytes_and_draws_them(tmp_path, name):
     assert cv2.imread(str(tmp_path / "outputs" / name.replace(".py", ".png"))).std() > 20
 
 
+def test_roi_align_script_finds_the_same(tmp_path):
+    done = run(tmp_path, "test_roi_align.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "DIFFERENT" not in done.stdout
+    assert done.stdout.count("same: RoIAlign") >= 4
+
+
 def test_gpu_script_passes_on_a_gpu_and_says_so_without_one(tmp_path):
     done = run(tmp_path, "test_warpaffine_torch_gpu.py")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 import orbbec
-from orbbec.testing.benchmark import Case, Contender, Work
-from orbbec.testing.roi_work import RoiShape, torchvision, work
+from orbbec.testing.benchmark import Case, Contender, Work, torchvision
+from orbbec.testing.roi_work import RoiShape, work
 
 
 def forward(shape: RoiShape, device: str) -> Work:

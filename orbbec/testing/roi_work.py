@@ -1,7 +1,5 @@
 """What the benchmarks of roi_align, roi_align_rotated and roi_pool share: features, regions, contenders."""
 
-import contextlib
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import avg_pool2d, grid_sample
 
-from orbbec.testing.benchmark import Contender, Work, as_nhwc
-
-torchvision: Any = None  # where it is importable
-with contextlib.suppress(ImportError):
-    torchvision = importlib.import_module("torchvision")
+from orbbec.testing.benchmark import Contender, Work, as_array
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ def work(
     shape: RoiShape, device: str, rivals: Sequence[Contender], run: Callable[[str], Callable[[], Any]]
 ) -> Work:
     """Rivals beside orbbec; an image is a region. `run(device)` gives what does orbbec's work there."""
-    expected = as_nhwc(run("cpu")())
+    expected = as_array(run("cpu")())
     contenders = [*rivals, Contender("orbbec", run(device))]
     return Work(contenders, expected, images=shape.regions, moved_bytes=shape.moved_bytes())
 
