@@ -18,6 +18,10 @@ def raw_arguments(op, case):
     return (case.input, case.rois, *options, *more)
 
 
+def overload(op):
+    return getattr(torch.ops.orbbec, op).default
+
+
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_device_gives_the_bits_of_the_cpu(accelerator, op, dtype):
@@ -209,3 +213,24 @@ def test_a_list_counts_images_that_half_types_cannot():
     features = torch.arange(2051.0).reshape(-1, 1, 1, 1)
     assert orbbec.roi_align(features, boxes, 1).flatten().equal(features.flatten())
     assert orbbec.roi_pool(features, boxes, 1).flatten().equal(features.flatten())
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.parametrize("op", OPS)
+def test_a_cuda_graph_replays_with_new_features(op):
+    case = CASES[op](3, torch.float32)
+    features, rois, *rest = raw_arguments(op, case)
+    call = overload(op)
+    on_cuda = features.cuda(), rois.cuda()
+    call(*on_cuda, *rest)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        pooled = call(*on_cuda, *rest)
+    fresh = features.flip(0) + 1
+    on_cuda[0].copy_(fresh)
+    graph.replay()
+    pooled, expected = (
+        out if isinstance(out, tuple) else (out,) for out in (pooled, call(fresh, rois, *rest))
+    )
+    for actual, of_cpu in zip(pooled, expected, strict=True):
+        assert_same_bytes(actual, of_cpu)

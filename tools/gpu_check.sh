@@ -63,8 +63,24 @@ for op, dtype, how, arithmetic in itertools.product(WARPS, DTYPES, INTERPOLATION
     maps = random_maps(op, (33, 47), (29, 131), 2).cuda()
     for border in BORDERS:
         warp(op, images, maps, (29, 131), interpolation=how, arithmetic=arithmetic, border=border, out=out)
+from orbbec import batched_nms, box_iou, box_iou_rotated, matrix_nms, nms, nms_rotated, soft_nms
+from orbbec import roi_align, roi_align_rotated, roi_pool
+from orbbec.testing.boxes import random_boxes, random_rotated_boxes
+for dtype in (torch.float32, torch.float64):
+    boxes, scores = (values.cuda() for values in random_boxes(1500, dtype=dtype))
+    turned = random_rotated_boxes(1500, dtype=dtype)[0].cuda()
+    groups = torch.arange(1500, device="cuda") % 3
+    nms(boxes, scores, 0.5), batched_nms(boxes, scores, groups, 0.5), nms_rotated(turned, scores, 0.5)
+    soft_nms(boxes, scores), matrix_nms(boxes, scores), box_iou(boxes, boxes), box_iou_rotated(turned, turned)
+for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+    maps = torch.rand(2, 20, 30, 31, dtype=dtype, device="cuda", requires_grad=True)
+    index = torch.arange(40, device="cuda", dtype=torch.float32)[:, None] % 2
+    upright = torch.cat((index, random_boxes(40)[0].cuda() / 40), dim=1)
+    turned = torch.cat((index, random_rotated_boxes(40)[0].cuda() / 40), dim=1)
+    for pooled in (roi_align(maps, upright, 7), roi_pool(maps, upright, 7), roi_align_rotated(maps, turned, 7)):
+        pooled.sum().backward()
 torch.cuda.synchronize()
-print("every kernel of the warps ran")
+print("every kernel ran")
 PYTHON
 
 if [ "${1:-}" = --dry-run ]; then
