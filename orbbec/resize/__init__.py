@@ -1,0 +1,5 @@
+"""Resize images, and boxes of images."""
+
+from orbbec.resize.resize import resize, resized_crop
+
+__all__ = ["resize", "resized_crop"]

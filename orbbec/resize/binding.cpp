@@ -1,0 +1,269 @@
+#include "../binding/warp.h"
+#include "resize_backward.h"
+
+namespace orbbec {
+
+void fill_resize_tables_cpu(const ResizeArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int fill_resize_tables_cuda(const ResizeArguments& arguments, void* stream);
+void resize_cpu(const ResizeArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int resize_cuda(const ResizeArguments& arguments, void* stream);
+void resize_backward_cpu(const ResizeBackwardArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int resize_backward_cuda(const ResizeBackwardArguments& arguments, void* stream);
+
+namespace {
+
+constexpr const char* kOp = "resize";
+
+// The options as the schema names them.
+struct ResizeOptions {
+  const std::string& interpolation;
+  bool antialias;
+  const std::string& arithmetic;
+};
+
+ResizeMethod parse_cv2_method(const ResizeOptions& options) {
+  static constexpr std::array<std::pair<const char*, ResizeMethod>, 7> kNames{{
+      {"nearest", ResizeMethod::kNearest},
+      {"nearest_exact", ResizeMethod::kNearestExact5},
+      {"linear", ResizeMethod::kLinear},
+      {"linear_exact", ResizeMethod::kLinearExact},
+      {"cubic", ResizeMethod::kCubic},
+      {"area", ResizeMethod::kArea},
+      {"lanczos4", ResizeMethod::kLanczos4},
+  }};
+  const ResizeMethod method = parse(kOp, "interpolation", options.interpolation, kNames);
+  const bool four = parse_arithmetic(kOp, options.arithmetic) == Arithmetic::kCv2_4;
+  return four && method == ResizeMethod::kNearestExact5 ? ResizeMethod::kNearestExact4 : method;
+}
+
+ResizeMethod parse_pillow_method(const std::string& interpolation) {
+  static constexpr std::array<std::pair<const char*, ResizeMethod>, 7> kNames{{
+      {"box", ResizeMethod::kPillowBox},
+      {"linear", ResizeMethod::kPillowLinear},
+      {"bilinear", ResizeMethod::kPillowLinear},
+      {"hamming", ResizeMethod::kPillowHamming},
+      {"cubic", ResizeMethod::kPillowCubic},
+      {"bicubic", ResizeMethod::kPillowCubic},
+      {"lanczos", ResizeMethod::kPillowLanczos},
+  }};
+  return parse(kOp, "interpolation of antialias", interpolation, kNames);
+}
+
+bool parse_tall_columns_first(const std::string& arithmetic) {
+  static constexpr std::array<std::pair<const char*, bool>, 2> kNames{{
+      {"pillow_13", true},
+      {"pillow_12", false},
+  }};
+  return parse(kOp, "arithmetic of antialias", arithmetic, kNames);
+}
+
+void set_method(const ResizeOptions& options, ResizeRequest& request) {
+  request.method =
+      options.antialias ? parse_pillow_method(options.interpolation) : parse_cv2_method(options);
+  request.tall_columns_first = options.antialias && parse_tall_columns_first(options.arithmetic);
+}
+
+// float64 [N, 4] on the device of images; null without boxes. The result must outlive the launch.
+std::optional<Tensor> prepare_boxes(const Tensor& images, const std::optional<Tensor>& boxes,
+                                    int64_t count) {
+  if (!boxes.has_value()) return std::nullopt;
+  check(boxes->dim() == 2 && boxes->size(0) == count && boxes->size(1) == 4, kOp,
+        "expected boxes of shape [", count, ", 4], but got ", shape_text(*boxes));
+  check(boxes->scalar_type() == ScalarType::Double, kOp, "expected boxes of float64");
+  check(boxes->is_cpu() || same_device(*boxes, images), kOp,
+        "expected boxes on the CPU or on the device of images");
+  const Tensor near = same_device(*boxes, images)
+                          ? *boxes
+                          : torch::stable::to(*boxes, images.device(), /*non_blocking=*/true);
+  return torch::stable::contiguous(near);
+}
+
+// Room for the weights of an output pixel, where the largest image has `side` pixels along the
+// axis.
+int64_t room_for_taps(ResizeMethod method, int64_t side, int64_t out) {
+  if (is_nearest(method)) return 1;
+  const double scale = static_cast<double>(side) / static_cast<double>(out);
+  if (is_pillow(method)) {
+    const double reach = pillow_support(method) * std::max(scale, 1.0);
+    return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(reach)) * 2 + 1, 1,
+                               std::max<int64_t>(side, 1));
+  }
+  if (method == ResizeMethod::kLanczos4) return 8;
+  if (method == ResizeMethod::kCubic) return 4;
+  return method == ResizeMethod::kArea ? static_cast<int64_t>(scale) + 3 : 2;
+}
+
+int64_t aligned(int64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+// Memory for the tables, which must outlive the launch; sets those of `a` to lie in it.
+Tensor new_tables(const Tensor& images, const std::vector<int64_t>& longest, ResizeArguments& a) {
+  ResizeTables& t = a.tables;
+  const bool alike = a.source.layout == nullptr && a.request.boxes == nullptr;
+  t.tables = alike ? std::min<int64_t>(a.source.count, 1) : a.source.count;
+  t.height = a.request.height;
+  t.width = a.request.width;
+  t.taps_x = room_for_taps(a.request.method, longest[1], t.width);
+  t.taps_y = room_for_taps(a.request.method, longest[0], t.height);
+  int64_t weight_size = 0;
+  dispatch_weight(a.request.method, a.dtype, [&](auto weight) {
+    weight_size = sizeof(weight);
+    return 0;
+  });
+  constexpr double kMost = 0x1p50;
+  const double weights = static_cast<double>(t.width) * static_cast<double>(t.taps_x) +
+                         static_cast<double>(t.height) * static_cast<double>(t.taps_y);
+  check(static_cast<double>(t.tables) * weights < kMost && t.width + int64_t{t.height} <= kMaxSide,
+        kOp, "the tables of ", t.tables, " images are too large");
+  const int64_t entries = t.tables * (int64_t{t.width} + t.height);
+  const int64_t plan_bytes = aligned(t.tables * static_cast<int64_t>(sizeof(ResizePlan)));
+  const int64_t entry_bytes = aligned(entries * static_cast<int64_t>(sizeof(int)));
+  const int64_t weight_bytes = t.tables * (t.width * t.taps_x + t.height * t.taps_y) * weight_size;
+  const Tensor memory = torch::stable::empty({plan_bytes + 2 * entry_bytes + weight_bytes},
+                                             ScalarType::Byte, std::nullopt, images.device());
+  char* const first = static_cast<char*>(memory.mutable_data_ptr());
+  t.plans = reinterpret_cast<ResizePlan*>(first);
+  t.first = reinterpret_cast<int*>(first + plan_bytes);
+  t.count = reinterpret_cast<int*>(first + plan_bytes + entry_bytes);
+  t.weights = first + plan_bytes + 2 * entry_bytes;
+  return memory;
+}
+
+void fill_tables(const Tensor& images, const ResizeArguments& a) {
+  run_where(
+      kOp, images, [&](const ParallelFor& threads) { fill_resize_tables_cpu(a, threads); },
+      [&](void* stream) { return fill_resize_tables_cuda(a, stream); });
+}
+
+// What the tables depend on: the images, the boxes, the size of the output.
+void set_geometry(const std::optional<Tensor>& boxes, ResizeArguments& a) {
+  a.request.source = a.source;
+  a.request.boxes =
+      boxes.has_value() ? static_cast<const double*>(boxes->const_data_ptr()) : nullptr;
+  a.request.height = a.output.height;
+  a.request.width = a.output.width;
+  a.request.is_byte = a.dtype == DType::kUInt8;
+  a.request.is_wide = a.dtype == DType::kUInt16;
+}
+
+std::vector<int64_t> longest_sides(const AnyImages& source, const std::vector<int64_t>& longest) {
+  if (source.layout == nullptr) return {source.height, source.width};
+  check(longest.size() == 2 && longest[0] >= 0 && longest[1] >= 0 && longest[0] <= kMaxSide &&
+            longest[1] <= kMaxSide,
+        kOp, "expected longest as the greatest (height, width) of the images, but got ",
+        shape_text(longest));
+  return longest;
+}
+
+Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
+           const std::optional<Tensor>& boxes, const std::vector<int64_t>& size,
+           const ResizeOptions& options, const std::vector<int64_t>& longest, const Tensor* out) {
+  ResizeArguments a{};
+  a.source = source_images(kOp, images, layout, channels);
+  a.dtype = dtype_of(kOp, images);
+  const std::array<int64_t, 2> extent = output_size(kOp, a.source, size);
+  if (out != nullptr) check_output(kOp, images, *out, a.source, extent);
+  a.request.method =
+      options.antialias ? parse_pillow_method(options.interpolation) : parse_cv2_method(options);
+  a.request.tall_columns_first = options.antialias && parse_tall_columns_first(options.arithmetic);
+  const std::vector<int64_t> sides = longest_sides(a.source, longest);
+  const std::optional<Tensor> held_boxes = prepare_boxes(images, boxes, a.source.count);
+  if (held_boxes.has_value() && out != nullptr) check_apart(kOp, *out, *held_boxes, "boxes");
+  const Tensor target =
+      out != nullptr ? *out : new_output(images, layout.has_value(), a.source, extent);
+  if (target.numel() == 0) return target;
+  a.output = dense_images(kOp, "out", target, target.mutable_data_ptr());
+  set_geometry(held_boxes, a);
+  const Tensor tables = new_tables(images, sides, a);
+  fill_tables(images, a);
+  run_where(
+      kOp, images, [&](const ParallelFor& threads) { resize_cpu(a, threads); },
+      [&](void* stream) { return resize_cuda(a, stream); });
+  return target;
+}
+
+Tensor resize(Tensor images, std::optional<Tensor> layout, int64_t channels,
+              std::optional<Tensor> boxes, std::vector<int64_t> size, std::string interpolation,
+              bool antialias, std::string arithmetic, std::vector<int64_t> longest) {
+  return run(images, layout, channels, boxes, size, {interpolation, antialias, arithmetic}, longest,
+             nullptr);
+}
+
+void resize_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
+                std::optional<Tensor> boxes, std::vector<int64_t> size, std::string interpolation,
+                bool antialias, std::string arithmetic, std::vector<int64_t> longest, Tensor out) {
+  run(images, layout, channels, boxes, size, {interpolation, antialias, arithmetic}, longest, &out);
+}
+
+Tensor new_float_images(const Tensor& like, int64_t height, int64_t width) {
+  const std::vector<int64_t> shape{like.size(0), like.size(1), height, width};
+  return torch::stable::empty(shape, like.scalar_type(), std::nullopt, like.device());
+}
+
+// One axis; returns its output.
+Tensor spread(const Tensor& gradient, const ResizeArguments& forward, bool along_y) {
+  const Tensor output = along_y
+                            ? new_float_images(gradient, forward.source.height, gradient.size(3))
+                            : new_float_images(gradient, gradient.size(2), forward.source.width);
+  if (output.numel() == 0) return output;
+  ResizeBackwardArguments a{};
+  a.gradient =
+      dense_images(kOp, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
+  a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
+  a.tables = forward.tables;
+  a.method = forward.request.method;
+  a.dtype = forward.dtype;
+  a.along_y = along_y;
+  run_where(
+      kOp, gradient, [&](const ParallelFor& threads) { resize_backward_cpu(a, threads); },
+      [&](void* stream) { return resize_backward_cuda(a, stream); });
+  return output;
+}
+
+// From the gradient of the output to that of images of `image_size`.
+Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
+                       std::vector<int64_t> image_size, std::string interpolation, bool antialias,
+                       std::string arithmetic) {
+  ResizeArguments a{};
+  check(gradient.scalar_type() == ScalarType::Float || gradient.scalar_type() == ScalarType::Double,
+        kOp, "expected gradient of float32 or float64");
+  a.dtype = dtype_of(kOp, gradient);
+  a.output = dense_images(kOp, "gradient", gradient, nullptr);
+  a.source = a.output;
+  const std::array<int64_t, 2> sides = output_size(kOp, a.source, image_size);
+  a.source.height = static_cast<int>(sides[0]);
+  a.source.width = static_cast<int>(sides[1]);
+  set_method({interpolation, antialias, arithmetic}, a.request);
+  const std::optional<Tensor> held_boxes = prepare_boxes(gradient, boxes, a.source.count);
+  set_geometry(held_boxes, a);
+  if (gradient.numel() == 0) return new_float_images(gradient, sides[0], sides[1]);
+  const Tensor tables = new_tables(gradient, image_size, a);
+  fill_tables(gradient, a);
+  return spread(spread(gradient, a, true), a, false);
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def(
+      "resize(Tensor images, Tensor? layout, int channels, Tensor? boxes, SymInt[] size, "
+      "str interpolation, bool antialias, str arithmetic, SymInt[] longest) -> Tensor");
+  m.def(
+      "resize_out(Tensor images, Tensor? layout, int channels, Tensor? boxes, SymInt[] size, "
+      "str interpolation, bool antialias, str arithmetic, SymInt[] longest, Tensor(a!) out) -> ()");
+  m.def(
+      "resize_backward(Tensor gradient, Tensor? boxes, SymInt[] image_size, str interpolation, "
+      "bool antialias, str arithmetic) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("resize", TORCH_BOX(&orbbec::resize));
+  m.impl("resize_out", TORCH_BOX(&orbbec::resize_out));
+  m.impl("resize_backward", TORCH_BOX(&orbbec::resize_backward));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+  m.impl("resize", TORCH_BOX(&orbbec::resize));
+  m.impl("resize_out", TORCH_BOX(&orbbec::resize_out));
+  m.impl("resize_backward", TORCH_BOX(&orbbec::resize_backward));
+}

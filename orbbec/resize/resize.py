@@ -1,0 +1,225 @@
+"""Resize images with OpenCV's and with Pillow's numbers."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec._library import default_arithmetic
+from orbbec.binding.arguments import (
+    Images,
+    Matrix,
+    as_tensor,
+    check_no_gradient,
+    name_value,
+    operator_input,
+    operator_output,
+    size_values,
+)
+from orbbec.binding.warp import fake_output
+
+
+def resize(
+    images: Images,
+    size: tuple[int, int],
+    *,
+    interpolation: str = "linear",
+    antialias: bool = False,
+    arithmetic: str | None = None,
+    out: Images | None = None,
+) -> Any:
+    """Resize each image to one size.
+
+    Pixel `x` of the output lies at `(x + 0.5) * width / size[1] - 0.5` of the source. Without `antialias` the
+    taps are as near as in the source, as OpenCV has it; with it they spread by the factor of shrinking, as
+    Pillow and torchvision have it.
+
+    Args:
+        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; or an `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or a
+            CUDA device.
+        size: output `(height, width)` in pixels, each at least 1.
+        interpolation: "nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area" (the mean, where
+            an image shrinks) or "lanczos4"; with `antialias`: "box", "linear" or "bilinear", "hamming",
+            "cubic" or "bicubic", or "lanczos".
+        antialias: Pillow's filters in place of OpenCV's. Channels are resized apart; none is taken as alpha.
+        arithmetic: whose numbers: "cv2_5" or "cv2_4", which differ for nearest_exact alone; with `antialias`
+            "pillow_13" or "pillow_12", which sum the axes in another order where images shrink much more in
+            height. None: the package's default, see `set_default_arithmetic`, and "pillow_13".
+        out: where to write: the shape, dtype and device of the result, sharing no memory with `images`.
+
+    Returns:
+        Images of `size`, the kind and dtype of `images`, on their device; channels last if `images` are. An
+        `ImageBatch` gives a `[N, C, height, width]` tensor. `out` if it was given. An image without pixels
+        gives zeros.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: a shape, size or name does not fit.
+
+    Source:
+        `cv::resize` of OpenCV 5.0.0 and 4.12.0 without Intel's IPP; `PIL.Image.resize`.
+
+    Example:
+        >>> image = torch.tensor([[[0, 100, 200, 40]]], dtype=torch.uint8)
+        >>> resize(image, (1, 2)).flatten().tolist()
+        [50, 120]
+        >>> resize(image, (1, 2), antialias=True).flatten().tolist()
+        [71, 117]
+    """
+    return _call(images, None, size, interpolation, antialias, arithmetic, out)
+
+
+def resized_crop(
+    images: Images,
+    boxes: Matrix,
+    size: tuple[int, int],
+    *,
+    interpolation: str = "linear",
+    antialias: bool = False,
+    arithmetic: str | None = None,
+    out: Images | None = None,
+) -> Any:
+    """Resize a box of each image to one size.
+
+    Without `antialias` the box is rounded half to even to whole pixels, cut out and resized. With it the box
+    may lie between pixels, and the filters reach beyond it, as Pillow's do.
+
+    Args:
+        images: as those of `resize`.
+        boxes: float32, float64 or integers `[N, 4]`, or `[4]` for all images: `x0, y0, x1, y1` in pixels,
+            from corner (0, 0); on the CPU or on the device of `images`. What lies outside of an image is cut
+            off; a box of which nothing is left, or that is not a number, gives zeros.
+        size: as that of `resize`.
+        interpolation: as that of `resize`.
+        antialias: as that of `resize`.
+        arithmetic: as that of `resize`.
+        out: as that of `resize`.
+
+    Returns:
+        As `resize`.
+
+    Raises:
+        TypeError: as `resize`.
+        ValueError: as `resize`.
+
+    Source:
+        `cv::resize` of a part of an image; `PIL.Image.resize` with `box=`.
+
+    Example:
+        >>> image = torch.arange(8, dtype=torch.uint8).reshape(1, 1, 8)
+        >>> resized_crop(image, torch.tensor([2, 0, 6, 1]), (1, 2)).flatten().tolist()
+        [3, 5]
+    """
+    given = as_tensor("resize", "boxes", boxes)
+    return _call(images, given, size, interpolation, antialias, arithmetic, out)
+
+
+def _call(
+    images: Any,
+    boxes: Tensor | None,
+    size: Any,
+    interpolation: Any,
+    antialias: bool,
+    arithmetic: str | None,
+    out: Any,
+) -> Any:
+    given = operator_input("resize", "images", images)
+    count = given.images.shape[0] if given.layout is None else given.layout.shape[0]
+    if arithmetic is None:
+        arithmetic = "pillow_13" if antialias else default_arithmetic()
+    arguments = (
+        given.images,
+        given.layout,
+        given.channels,
+        None if boxes is None else _box_rows(boxes, count),
+        size_values("resize", size),
+        name_value("resize", "interpolation", interpolation),
+        bool(antialias),
+        name_value("resize", "arithmetic", arithmetic),
+        _longest_sides(images, given.layout),
+    )
+    if out is None:
+        return given.restore(torch.ops.orbbec.resize(*arguments))
+    target = operator_output("resize", out)
+    check_no_gradient("resize", given.images, target.images)
+    torch.ops.orbbec.resize_out(*arguments, target.images)
+    return out
+
+
+def _box_rows(boxes: Tensor, count: int) -> Tensor:
+    """Boxes as float64, one an image."""
+    if boxes.dim() == 1 and boxes.shape[0] == 4:
+        boxes = boxes.expand(count, 4)
+    if boxes.dtype in (torch.bool, torch.complex64, torch.complex128):
+        raise ValueError(f"resize: expected boxes of numbers, but got {boxes.dtype}")
+    return boxes.detach().to(torch.float64)
+
+
+def _longest_sides(images: Any, layout: Tensor | None) -> list[int]:
+    """The greatest height and width of unlike images; from what the host knows of them, if it does."""
+    if layout is None or layout.shape[0] == 0:
+        return [0, 0]
+    sizes = getattr(images, "sizes", None)
+    if sizes is None:
+        sizes = layout[:, 1:].cpu()
+    height, width = sizes.amax(0).tolist()
+    return [height, width]
+
+
+@torch.library.register_fake("orbbec::resize")
+def _(
+    images: Tensor,
+    layout: Tensor | None,
+    channels: int,
+    boxes: Tensor | None,
+    size: list[int],
+    *options: object,
+) -> Tensor:
+    _check_devices(images, layout, boxes)
+    return fake_output(images, layout, channels, size)
+
+
+@torch.library.register_fake("orbbec::resize_out")
+def _(
+    images: Tensor,
+    layout: Tensor | None,
+    channels: int,
+    boxes: Tensor | None,
+    size: list[int],
+    *options: Any,
+) -> None:
+    _check_devices(images, layout, boxes)
+    if options[-1].device != images.device:
+        raise ValueError("resize: expected out on the device of images")
+
+
+def _check_devices(images: Tensor, layout: Tensor | None, boxes: Tensor | None) -> None:
+    if boxes is not None and boxes.device.type != "cpu" and boxes.device != images.device:
+        raise ValueError("resize: expected boxes on the CPU or on the device of images")
+    if layout is not None and layout.device != images.device:
+        raise ValueError("resize: expected layout on the device of images")
+
+
+@torch.library.register_fake("orbbec::resize_backward")
+def _(gradient: Tensor, boxes: Tensor | None, image_size: list[int], *options: object) -> Tensor:
+    return gradient.new_empty((*gradient.shape[:2], *image_size))
+
+
+def _keep_for_gradient(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    images, layout, _, boxes, _, interpolation, antialias, arithmetic, _ = inputs
+    ctx.dtype = images.dtype
+    ctx.image_size = list(images.shape[-2:]) if layout is None else []
+    ctx.options = (interpolation, antialias, arithmetic)
+    ctx.boxes = boxes
+
+
+def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    working = torch.float64 if ctx.dtype == torch.float64 else torch.float32
+    of_images = torch.ops.orbbec.resize_backward(
+        gradient.to(working), ctx.boxes, ctx.image_size, *ctx.options
+    ).to(ctx.dtype)
+    return of_images, *(None,) * 8
+
+
+torch.library.register_autograd("orbbec::resize", _gradient, setup_context=_keep_for_gradient)

@@ -1,0 +1,98 @@
+// The gradient of resize for float images: each pass turned round, a source pixel gathering from
+// the output pixels that read it. Included by resize_cpu.cpp, resize_cuda.cu and binding.cpp.
+#pragma once
+
+#include "resize.h"
+
+namespace orbbec {
+
+// One axis of `gradient` spread over the source's: `along_y` from [.., out_h, w] to [.., h, w].
+struct ResizeBackwardArguments {
+  AnyImages gradient, output;
+  ResizeTables tables;
+  ResizeMethod method;
+  DType dtype;
+  bool along_y;
+};
+
+template <class T, class W>
+struct ResizeBackward {
+  Images<const T> gradient;
+  Images<T> output;
+  ResizeTables tables;
+  bool along_y;
+
+  explicit ResizeBackward(const ResizeBackwardArguments& a)
+      : gradient(a.gradient), output(a.output), tables(a.tables), along_y(a.along_y) {}
+
+  ORBBEC_HD void operator()(int64_t n, int y, int x) const {
+    const ResizePlan plan = tables.plans[tables.table(n)];
+    const Image<const T> from = gradient[n];
+    const Image<T> to = output[n];
+    const int at = along_y ? y : x;
+    const bool read = plan.form != ResizeForm::kEmpty;
+    const int begin = read ? first_where(n, plan, [&](int, int last) { return last >= at; }) : 0;
+    const int end = read ? first_where(n, plan, [&](int first, int) { return first > at; }) : 0;
+    for (int64_t c = 0; c < output.channels; ++c) {
+      double sum = 0;
+      for (int d = begin; d < end; ++d) {
+        const double value = along_y ? from.at(d, x, c) : from.at(y, d, c);
+        sum += value * weight(n, plan, d, at);
+      }
+      to.at(y, x, c) = static_cast<T>(sum);
+    }
+  }
+
+ private:
+  ORBBEC_HD int low(const ResizePlan& plan) const { return along_y ? plan.top : plan.left; }
+  ORBBEC_HD int high(const ResizePlan& plan) const {
+    return (along_y ? plan.bottom : plan.right) - 1;
+  }
+  ORBBEC_HD Taps<W> taps(int64_t n, int d) const {
+    return taps_at<W>(tables, n, along_y ? tables.width + d : d);
+  }
+
+  // The first output pixel whose source pixels (first, last) pass; as they only grow, so do all
+  // after it.
+  template <class Passes>
+  ORBBEC_HD int first_where(int64_t n, const ResizePlan& plan, const Passes& passes) const {
+    int begin = 0, end = along_y ? tables.height : tables.width;
+    while (begin < end) {
+      const int middle = begin + (end - begin) / 2;
+      const Taps<W> t = taps(n, middle);
+      const int first = clamp_int(t.first, low(plan), high(plan));
+      const int last = clamp_int(t.first + t.count - 1, low(plan), high(plan));
+      if (passes(first, last)) {
+        end = middle;
+      } else {
+        begin = middle + 1;
+      }
+    }
+    return begin;
+  }
+
+  // Of source pixel `at` in output pixel d: of all taps that stand for it, at an edge many.
+  ORBBEC_HD double weight(int64_t n, const ResizePlan& plan, int d, int at) const {
+    const Taps<W> t = taps(n, d);
+    const int first = at == low(plan) ? 0 : at - t.first;
+    const int last = at == high(plan) ? t.count - 1 : at - t.first;
+    double sum = 0;
+    for (int k = first < 0 ? 0 : first; k <= last && k < t.count; ++k) sum += t.weights[k];
+    return sum;
+  }
+};
+
+template <class Launch>
+int dispatch_resize_backward(const ResizeBackwardArguments& a, const Launch& launch) {
+  return dispatch_weight(a.method, a.dtype, [&](auto weight) {
+    using W = decltype(weight);
+    if constexpr (std::is_same_v<W, int32_t>) {
+      return 0;  // of integer images, which have no gradient
+    } else {
+      if (a.dtype == DType::kFloat32) return launch(ResizeBackward<float, W>(a));
+      return launch(ResizeBackward<double, W>(a));
+    }
+  });
+}
+
+}  // namespace orbbec

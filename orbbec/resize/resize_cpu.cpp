@@ -1,0 +1,84 @@
+#include "resize_backward.h"
+#include "strips.h"
+
+namespace orbbec {
+namespace {
+
+template <class Op>
+void run_strips(const Op& op, const ParallelFor& parallel, ResizeStrip<Op> strip) {
+  const int height = op.output.height;
+  const int64_t strips = (static_cast<int64_t>(height) + kRowsPerStrip - 1) / kRowsPerStrip;
+  const int64_t pixels = static_cast<int64_t>(op.output.width) * kRowsPerStrip;
+  parallel(op.output.count * strips, kPixelsPerTask / pixels + 1, [&](int64_t begin, int64_t end) {
+    while (begin < end) {  // neighbouring strips of one image are one
+      const int64_t n = begin / strips, last = std::min(end, (n + 1) * strips);
+      const int64_t first_row = (begin - n * strips) * kRowsPerStrip;
+      const int64_t end_row = std::min<int64_t>((last - n * strips) * kRowsPerStrip, height);
+      strip(op, n, static_cast<int>(first_row), static_cast<int>(end_row));
+      begin = last;
+    }
+  });
+}
+
+template <class Op>
+ResizeStrip<Op> fastest_strip(Simd level) {
+#if defined(__x86_64__)
+  constexpr bool kIsPillowBytes = std::is_same_v<typename Op::Form, PillowFixed>;
+  constexpr bool kIsLinear = std::is_same_v<typename Op::Form, FixedLinear>;
+  constexpr bool kIsArea = std::is_same_v<typename Op::Form, AreaTaps<uint8_t>>;
+  if constexpr (kIsPillowBytes) {
+    if (level == Simd::kAvx512 && __builtin_cpu_supports("avx512vnni"))
+      return resize_strip_vnni<Op>;
+  }
+  if constexpr (kIsLinear) {
+    if (level == Simd::kAvx512) return resize_strip_avx512<Op>;
+  }
+  if constexpr (kIsPillowBytes || kIsLinear || kIsArea) {
+    if (level != Simd::kPlain) return resize_strip_avx2<Op>;
+  }
+#endif
+  return resize_strip<PlainRows, Op>;
+}
+
+template <class T>
+void run_resize(const ResizeNearest<T>& op, const ParallelFor& parallel) {
+  for_each_pixel_cpu(op, op.output, parallel);
+}
+
+template <class T, class Form>
+void run_resize(const Resize<T, Form>& op, const ParallelFor& parallel) {
+  run_strips(op, parallel, fastest_strip<Resize<T, Form>>(simd_level()));
+}
+
+}  // namespace
+
+void fill_resize_tables_cpu(const ResizeArguments& a, const ParallelFor& parallel) {
+  dispatch_weight(a.request.method, a.dtype, [&](auto weight) {
+    using Fill = FillResizeTables<decltype(weight)>;
+    const int items = static_cast<int>(Fill::items(a.request));
+    const Fill fill(a.request, a.tables);
+    parallel(a.tables.tables, kPixelsPerTask / 8 / items + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) {
+        const auto geometry = fill.geometry(n);
+        for (int i = 0; i < items; ++i) fill.fill_item(geometry, n, i);
+      }
+    });
+    return 0;
+  });
+}
+
+void resize_cpu(const ResizeArguments& a, const ParallelFor& parallel) {
+  dispatch_resize(a, [&](const auto& op) {
+    run_resize(op, parallel);
+    return 0;
+  });
+}
+
+void resize_backward_cpu(const ResizeBackwardArguments& a, const ParallelFor& parallel) {
+  dispatch_resize_backward(a, [&](const auto& op) {
+    for_each_pixel_cpu(op, op.output, parallel);
+    return 0;
+  });
+}
+
+}  // namespace orbbec

@@ -1,0 +1,318 @@
+// Sums of packed uint8 rows on AVX2. Included by resize_avx2.cpp and resize_avx512.cpp, under their
+// targets.
+#pragma once
+
+#include <immintrin.h>
+
+#include "strips.h"
+
+namespace orbbec {
+namespace {
+
+constexpr int kColumnGroup =
+    4;  // columns are summed together; the tables are filled up to whole groups
+
+inline int whole_groups(int columns) {
+  return (columns + kColumnGroup - 1) / kColumnGroup * kColumnGroup;
+}
+
+template <class Op>
+bool is_packed(const StripView<Op>& v) {
+  return (v.lanes == 3 || v.lanes == 4) && v.from.stride_c == 1 && v.from.stride_x == v.lanes;
+}
+
+// Of two neighbouring pixels of 3 or 4 bytes, each channel's pair as 16-bit numbers.
+inline __m256i channel_pairs(int lanes) {
+  const __m128i of_3 = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
+  const __m128i of_4 = _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1);
+  return _mm256_broadcastsi128_si256(lanes == 3 ? of_3 : of_4);
+}
+
+// 8 bytes at `low` and at `high`, a half of the vector each.
+inline __m256i two_loads(const uint8_t* low, const uint8_t* high) {
+  return _mm256_inserti128_si256(
+      _mm256_castsi128_si256(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(low))),
+      _mm_loadl_epi64(reinterpret_cast<const __m128i*>(high)), 1);
+}
+
+inline int32_t pair_of(int32_t low, int32_t high) {
+  return static_cast<int32_t>((static_cast<uint32_t>(high) << 16) |
+                              (static_cast<uint32_t>(low) & 0xffffu));
+}
+
+template <class F, class Op>
+class Avx2Rows;
+
+// Linear: a pixel of all channels is one multiplication of pairs.
+template <class Op>
+class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
+  using Base = PlainRows<FixedLinear, Op>;
+
+ protected:
+  using Base::v;
+
+ public:
+  explicit Avx2Rows(const StripView<Op>& view) : Base(view) {
+    if (!is_packed(v)) return;
+    const int columns = whole_groups(v.to.width);
+    weights_.resize(4 * static_cast<size_t>(columns));
+    offsets_.resize(columns);
+    for (int x = 0; x < v.to.width; ++x) {
+      const auto taps = v.taps_x(x);
+      offsets_[x] = taps.first * v.lanes;
+      std::fill_n(weights_.begin() + 4 * x, 4, pair_of(taps.weights[0], taps.weights[1]));
+    }
+  }
+
+  int64_t reach() const { return offsets_.empty() ? 0 : int64_t{offsets_[v.to.width - 1]} + 8; }
+
+  void across(const uint8_t* row, int begin, int end, int16_t* sums) const {
+    if (!is_packed(v)) return Base::across(row, begin, end, sums);
+    const __m256i pairs = channel_pairs(v.lanes);
+    const __m256i packed = _mm256_broadcastsi128_si256(
+        v.lanes == 3 ? _mm_setr_epi8(0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, -1, -1, -1, -1)
+                     : _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    for (int x = begin; x < end; x += 4) {
+      const __m256i low = two_columns(row, x, pairs), high = two_columns(row, x + 2, pairs);
+      const __m256i four = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
+      const __m256i values = _mm256_shuffle_epi8(four, packed);
+      int16_t* const to = sums + static_cast<int64_t>(x - begin) * v.lanes;
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(values));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 2 * v.lanes),
+                       _mm256_extracti128_si256(values, 1));
+    }
+  }
+
+  void down(const Taps<int32_t>& taps, const int16_t* const* rows, int begin, int64_t count,
+            uint8_t* values) const {
+    const int16_t* const above = rows[0];
+    const int16_t* const below = taps.count > 1 ? rows[1] : rows[0];
+    const __m256i w0 = _mm256_set1_epi16(static_cast<int16_t>(taps.weights[0]));
+    const __m256i w1 = _mm256_set1_epi16(static_cast<int16_t>(taps.weights[1]));
+    int64_t i = 0;
+    for (; i + 32 <= count; i += 32) {
+      const __m256i bytes = _mm256_packus_epi16(blended(above + i, below + i, w0, w1),
+                                                blended(above + i + 16, below + i + 16, w0, w1));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + i),
+                          _mm256_permute4x64_epi64(bytes, 0xd8));
+    }
+    for (; i < count; ++i) {
+      const int16_t terms[2] = {above[i], below[i]};
+      values[i] = FixedLinear::down(taps, false, [&](int k) { return terms[k]; });
+    }
+  }
+
+ protected:
+  __m256i two_columns(const uint8_t* row, int x, __m256i pairs) const {
+    const __m256i pixels = two_loads(row + offsets_[x], row + offsets_[x + 1]);
+    const __m256i weights =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights_.data() + 4 * int64_t{x}));
+    return _mm256_srai_epi32(_mm256_madd_epi16(_mm256_shuffle_epi8(pixels, pairs), weights), 4);
+  }
+
+  static __m256i blended(const int16_t* above, const int16_t* below, __m256i w0, __m256i w1) {
+    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(above));
+    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(below));
+    const __m256i sum = _mm256_add_epi16(_mm256_mulhi_epi16(a, w0), _mm256_mulhi_epi16(b, w1));
+    return _mm256_srai_epi16(_mm256_add_epi16(sum, _mm256_set1_epi16(2)), 2);
+  }
+
+  std::vector<int32_t> weights_;
+  std::vector<int> offsets_;
+};
+
+// Area: the row as floats first, so that a tap is one load of all channels. Every column gets the
+// same number of taps: more of weight 0 change no sum of finite numbers that are not negative.
+template <class Op>
+class Avx2Rows<AreaTaps<uint8_t>, Op> : public PlainRows<AreaTaps<uint8_t>, Op> {
+  using Base = PlainRows<AreaTaps<uint8_t>, Op>;
+  using Base::v;
+
+ public:
+  explicit Avx2Rows(const StripView<Op>& view) : Base(view) {
+    if (!is_packed(v)) return;
+    for (int x = 0; x < v.to.width; ++x) taps_ = std::max(taps_, v.taps_x(x).count);
+    weights_.assign(static_cast<size_t>(v.to.width) * taps_, 0.0f);
+    offsets_.resize(v.to.width);
+    for (int x = 0; x < v.to.width; ++x) {
+      const auto taps = v.taps_x(x);
+      offsets_[x] = taps.first * v.lanes;
+      std::copy_n(taps.weights, taps.count, weights_.begin() + int64_t{x} * taps_);
+    }
+    const int64_t room = (int64_t{v.from.width} + taps_) * v.lanes + 16;
+    floats_.reset(new float[room]());
+  }
+
+  void across(const uint8_t* row, int begin, int end, float* sums) const {
+    if (!is_packed(v)) return Base::across(row, begin, end, sums);
+    const auto last = v.taps_x(end - 1);
+    to_floats(row, offsets_[begin], (int64_t{last.first} + last.count) * v.lanes);
+    switch (taps_) {
+      case 2:
+        return sum_columns<2>(begin, end, sums);
+      case 3:
+        return sum_columns<3>(begin, end, sums);
+      case 4:
+        return sum_columns<4>(begin, end, sums);
+      default:
+        return sum_columns<0>(begin, end, sums);
+    }
+  }
+
+  void down(const Taps<float>& taps, const float* const* rows, int begin, int64_t count,
+            uint8_t* values) const {
+    int64_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+      const __m256i words =
+          _mm256_packs_epi32(column_sums(taps, rows, i), column_sums(taps, rows, i + 8));
+      const __m256i ordered = _mm256_permute4x64_epi64(words, 0xd8);
+      _mm_storeu_si128(
+          reinterpret_cast<__m128i*>(values + i),
+          _mm_packus_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1)));
+    }
+    for (; i < count; ++i)
+      values[i] = AreaTaps<uint8_t>::down(taps, false, [&](int k) { return rows[k][i]; });
+  }
+
+ private:
+  // kTaps: the number of taps, 0 if known at run time only.
+  template <int kTaps>
+  void sum_columns(int begin, int end, float* sums) const {
+    const int taps = kTaps > 0 ? kTaps : taps_, lanes = v.lanes;
+    const float* weights = weights_.data() + int64_t{begin} * taps;
+    for (int x = begin; x < end; ++x, weights += taps, sums += lanes) {
+      const float* pixel = floats_.get() + offsets_[x];
+      __m128 sum = _mm_setzero_ps();
+      for (int k = 0; k < taps; ++k, pixel += lanes)
+        sum = _mm_add_ps(sum, _mm_mul_ps(_mm_loadu_ps(pixel), _mm_set1_ps(weights[k])));
+      _mm_storeu_ps(sums, sum);
+    }
+  }
+
+  void to_floats(const uint8_t* row, int64_t begin, int64_t count) const {
+    int64_t i = begin;
+    for (; i + 8 <= count; i += 8) {
+      const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(row + i));
+      _mm256_storeu_ps(floats_.get() + i, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)));
+    }
+    for (; i < count; ++i) floats_[i] = row[i];
+  }
+
+  static __m256i column_sums(const Taps<float>& taps, const float* const* rows, int64_t i) {
+    __m256 sum = _mm256_mul_ps(_mm256_set1_ps(taps.weights[0]), _mm256_loadu_ps(rows[0] + i));
+    for (int k = 1; k < taps.count; ++k) {
+      const __m256 term =
+          _mm256_mul_ps(_mm256_set1_ps(taps.weights[k]), _mm256_loadu_ps(rows[k] + i));
+      sum = _mm256_add_ps(sum, term);
+    }
+    return _mm256_cvtps_epi32(sum);
+  }
+
+  int taps_ = 1;  // of every column
+  std::vector<float> weights_;
+  std::vector<int> offsets_;
+  std::unique_ptr<float[]> floats_;
+};
+
+// Pillow: weights of 23 bits as two numbers of 16, low + high * 4096.
+template <class Op>
+class Avx2Rows<PillowFixed, Op> : public PlainRows<PillowFixed, Op> {
+  using Base = PlainRows<PillowFixed, Op>;
+  using Base::v;
+
+ public:
+  explicit Avx2Rows(const StripView<Op>& view) : Base(view) {
+    if (!is_packed(v)) return;
+    for (int x = 0; x < v.to.width; ++x) pairs_ = std::max(pairs_, (v.taps_x(x).count + 1) / 2);
+    const int columns = whole_groups(v.to.width);
+    weights_.assign(8 * static_cast<size_t>(pairs_) * columns, 0);
+    offsets_.resize(columns);
+    for (int x = 0; x < v.to.width; ++x) {
+      const auto taps = v.taps_x(x);
+      offsets_[x] = taps.first * v.lanes;
+      for (int k = 0; k < taps.count; k += 2) {
+        const int32_t even = taps.weights[k], odd = k + 1 < taps.count ? taps.weights[k + 1] : 0;
+        int32_t* const to = weights_.data() + 16 * (int64_t{x / 2} * pairs_ + k / 2) + x % 2 * 4;
+        std::fill_n(to, 4, pair_of(even & 4095, odd & 4095));
+        std::fill_n(to + 8, 4, pair_of(even >> 12, odd >> 12));
+      }
+    }
+  }
+
+  int64_t reach() const {
+    return offsets_.empty() ? 0 : offsets_[v.to.width - 1] + (pairs_ - 1) * 2 * v.lanes + 8;
+  }
+
+  void across(const uint8_t* row, int begin, int end, uint8_t* sums) const {
+    if (!is_packed(v)) return Base::across(row, begin, end, sums);
+    const __m256i pairs = channel_pairs(v.lanes);
+    for (int x = begin; x < end; x += 2, sums += 2 * v.lanes) {
+      const uint64_t two = two_columns(row, x, pairs);
+      const uint32_t left = static_cast<uint32_t>(two), right = static_cast<uint32_t>(two >> 32);
+      memcpy(sums, &left, 4);
+      memcpy(sums + v.lanes, &right, 4);
+    }
+  }
+
+  void down(const Taps<int32_t>& taps, const uint8_t* const* rows, int begin, int64_t count,
+            uint8_t* values) const {
+    int64_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+      __m256i low[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()}, high[2] = {low[0], low[1]};
+      for (int k = 0; k < taps.count; k += 2) {
+        const bool has_odd = k + 1 < taps.count;
+        const int32_t even = taps.weights[k], odd = has_odd ? taps.weights[k + 1] : 0;
+        const __m256i w_low = _mm256_set1_epi32(pair_of(even & 4095, odd & 4095));
+        const __m256i w_high = _mm256_set1_epi32(pair_of(even >> 12, odd >> 12));
+        const __m256i a = words(rows[k] + i), b = words(rows[has_odd ? k + 1 : k] + i);
+        const __m256i terms[2] = {_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)};
+        for (int half = 0; half < 2; ++half) {
+          low[half] = _mm256_add_epi32(low[half], _mm256_madd_epi16(terms[half], w_low));
+          high[half] = _mm256_add_epi32(high[half], _mm256_madd_epi16(terms[half], w_high));
+        }
+      }
+      const __m256i bytes = _mm256_packs_epi32(rounded(low[0], high[0]), rounded(low[1], high[1]));
+      _mm_storeu_si128(
+          reinterpret_cast<__m128i*>(values + i),
+          _mm_packus_epi16(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)));
+    }
+    for (; i < count; ++i)
+      values[i] = PillowFixed::down(taps, false, [&](int k) { return rows[k][i]; });
+  }
+
+ private:
+  static __m256i words(const uint8_t* bytes) {
+    return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
+  }
+
+  static __m256i rounded(__m256i low, __m256i high) {
+    const __m256i sum = _mm256_add_epi32(low, _mm256_slli_epi32(high, 12));
+    return _mm256_srai_epi32(_mm256_add_epi32(sum, _mm256_set1_epi32(1 << 21)), 22);
+  }
+
+  // The bytes of columns x and x + 1, 4 each.
+  uint64_t two_columns(const uint8_t* row, int x, __m256i pairs) const {
+    const uint8_t *left = row + offsets_[x], *right = row + offsets_[x + 1];
+    const __m256i* weights =
+        reinterpret_cast<const __m256i*>(weights_.data() + 16 * int64_t{x / 2} * pairs_);
+    __m256i low = _mm256_setzero_si256(), high = low;
+    for (int k = 0; k < pairs_; ++k, weights += 2) {
+      const __m256i pixels = _mm256_shuffle_epi8(two_loads(left, right), pairs);
+      low = _mm256_add_epi32(low, _mm256_madd_epi16(pixels, _mm256_loadu_si256(weights)));
+      high = _mm256_add_epi32(high, _mm256_madd_epi16(pixels, _mm256_loadu_si256(weights + 1)));
+      left += 2 * v.lanes;
+      right += 2 * v.lanes;
+    }
+    const __m256i sums = rounded(low, high);
+    const __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    return static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_packus_epi16(words, words)));
+  }
+
+  int pairs_ = 1;
+  std::vector<int32_t> weights_;
+  std::vector<int> offsets_;
+};
+
+}  // namespace
+}  // namespace orbbec

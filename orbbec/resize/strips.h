@@ -1,0 +1,252 @@
+// Runs the two passes of a resize on CPU threads. A task is a strip of output rows of one image:
+// each source row that it needs is summed along x once, into a ring of rows that stays in cache,
+// and rows of the ring are summed down the columns. Included by resize_cpu.cpp, and by *_avx2.cpp
+// and *_avx512.cpp, whose Rows sum on vectors.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "../core/executor_cpu.h"
+#include "resize.h"
+
+namespace orbbec {
+
+constexpr int64_t kRingBytes = 512 * 1024;  // of a second-level cache
+constexpr int kRowsPerStrip = 32;           // so that few source rows are summed by two strips
+
+// Pixels of a strip: one plane, or channels that lie together.
+template <class Op>
+struct StripView {
+  using T = typename Op::Value;
+  using Weight = typename Op::Form::Weight;
+
+  const Op& op;
+  int64_t n, channel;  // the first
+  int lanes;           // channels summed together
+  ResizePlan plan;
+  Image<const T> from;
+  Image<T> to;
+
+  StripView(const Op& op, int64_t n, int64_t channel, int lanes)
+      : op(op),
+        n(n),
+        channel(channel),
+        lanes(lanes),
+        plan(op.tables.plans[op.tables.table(n)]),
+        from(op.source[n]),
+        to(op.output[n]) {}
+
+  Taps<Weight> taps_x(int x) const { return taps_at<Weight>(op.tables, n, x); }
+  Taps<Weight> taps_y(int y) const { return taps_at<Weight>(op.tables, n, op.tables.width + y); }
+  const T* source_row(int row) const {
+    return from.data + row * from.stride_y + channel * from.stride_c;
+  }
+};
+
+// The sums of a strip, a value at a time.
+template <class F, class Op>
+class PlainRows {
+ public:
+  using T = typename Op::Value;
+  using Row = typename F::Row;
+  using SumTaps = Taps<typename Op::Weight>;
+
+  explicit PlainRows(const StripView<Op>& view) : v(view) {}
+
+  // How many pixels and their neighbours must be readable from the beginning of a row on.
+  int64_t reach() const { return 0; }
+
+  // Of output columns [begin, end) along a row of pixels.
+  void across(const T* row, int begin, int end, Row* sums) const {
+    for (int x = begin; x < end; ++x) {
+      const SumTaps taps = v.taps_x(x);
+      const bool inside = taps.first >= v.plan.left && taps.first + taps.count <= v.plan.right;
+      for (int lane = 0; lane < v.lanes; ++lane) {
+        const T* const pixel = row + lane * v.from.stride_c;
+        if (inside) {
+          const T* const first = pixel + taps.first * v.from.stride_x;
+          *sums++ =
+              F::across(taps, true, [&](int k) { return load<T>(first[k * v.from.stride_x]); });
+          continue;
+        }
+        *sums++ = F::across(taps, false, [&](int k) {
+          const int column = clamp_int(taps.first + k, v.plan.left, v.plan.right - 1);
+          return load<T>(pixel[column * v.from.stride_x]);
+        });
+      }
+    }
+  }
+
+  // Of `count` values of rows, the first of output column `begin`.
+  void down(const SumTaps& taps, const Row* const* rows, int begin, int64_t count,
+            T* values) const {
+    const bool all_channels = v.lanes == v.op.output.channels;
+    for (int64_t i = 0; i < count; ++i) {
+      const bool body = all_channels ? v.op.in_body(begin, i) : v.op.in_body(begin + i, v.channel);
+      values[i] = F::down(taps, body, [&](int k) { return load_term(rows[k][i]); });
+    }
+  }
+
+ protected:
+  const StripView<Op> v;
+};
+
+template <template <class, class> class Rows, class F, class Op>
+class Strip {
+  using T = typename Op::Value;
+  using Row = typename F::Row;
+
+ public:
+  explicit Strip(const StripView<Op>& view) : v_(view), sums_(view), depth_(deepest()) {
+    const int64_t row_bytes = depth_ * v_.lanes * static_cast<int64_t>(sizeof(Row));
+    const int64_t fitting = std::max<int64_t>(kRingBytes / row_bytes / kGroup, 1) * kGroup;
+    columns_ = static_cast<int>(std::min<int64_t>(v_.to.width, fitting));
+    stride_ = static_cast<int64_t>(columns_) * v_.lanes + kPadding;
+    ring_.reset(new Row[depth_ * stride_]);
+    values_.reset(new T[static_cast<int64_t>(columns_) * v_.lanes + kPadding]);
+    held_.resize(depth_);
+    rows_.resize(depth_);
+  }
+
+  void run(int begin, int end) {
+    for (int x = 0; x < v_.to.width; x += columns_) {
+      const int width = std::min(columns_, v_.to.width - x);
+      std::fill(held_.begin(), held_.end(), -1);
+      for (int y = begin; y < end; ++y) run_row(y, x, width);
+    }
+  }
+
+ private:
+  static constexpr int kPadding = 32;  // vectors store past the end
+  static constexpr int kGroup = 4;     // columns that vectors sum together
+
+  int64_t deepest() const {
+    int deepest = 1;
+    for (int y = 0; y < v_.to.height; ++y) deepest = std::max(deepest, v_.taps_y(y).count);
+    return deepest;
+  }
+
+  // A source row, copied if vectors would read beyond the image from it.
+  const T* readable(int row) {
+    const T* const pixels = v_.source_row(row);
+    const int64_t length = static_cast<int64_t>(v_.from.width) * v_.lanes;
+    const int64_t below = v_.from.height - 1 - row;
+    if (below * v_.from.stride_y + length >= sums_.reach()) return pixels;
+    copy_.resize(std::max(sums_.reach(), length));
+    std::copy_n(pixels, length, copy_.begin());
+    return copy_.data();
+  }
+
+  void run_row(int y, int x, int width) {
+    const auto taps = v_.taps_y(y);
+    const int64_t length = static_cast<int64_t>(width) * v_.lanes;
+    for (int k = 0; k < taps.count; ++k) {
+      const int row = clamp_int(taps.first + k, v_.plan.top, v_.plan.bottom - 1);
+      const int64_t slot = row % depth_;
+      Row* const sums = ring_.get() + slot * stride_;
+      if (held_[slot] != row) {
+        sums_.across(readable(row), x, x + width, sums);
+        held_[slot] = row;
+      }
+      rows_[k] = sums;
+    }
+    T* const target = &v_.to.at(y, x, v_.channel);
+    const bool packed = v_.to.stride_x == v_.lanes && (v_.lanes == 1 || v_.to.stride_c == 1);
+    T* const values = packed ? target : values_.get();
+    sums_.down(taps, rows_.data(), x, length, values);
+    if (packed) return;
+    for (int lane = 0; lane < v_.lanes; ++lane) {
+      T* const to = target + lane * v_.to.stride_c;
+      for (int i = 0; i < width; ++i) to[i * v_.to.stride_x] = values[i * v_.lanes + lane];
+    }
+  }
+
+  const StripView<Op> v_;
+  const Rows<F, Op> sums_;
+  const int64_t depth_;  // rows in the ring
+  int columns_;          // of a row of the ring
+  int64_t stride_;       // from row to row of the ring
+  std::unique_ptr<Row[]> ring_;
+  std::unique_ptr<T[]> values_;
+  std::vector<T> copy_;
+  std::vector<int> held_;  // the source row in each slot of the ring
+  std::vector<const Row*> rows_;
+};
+
+// Pillow's other order: source columns are summed down first, into one row.
+template <class F, class Op>
+void run_columns_first(const StripView<Op>& v, int begin, int end) {
+  using T = typename Op::Value;
+  using Row = typename F::Row;
+  const int64_t width = v.from.width;
+  std::unique_ptr<Row[]> sums(new Row[width * v.lanes]);
+  for (int y = begin; y < end; ++y) {
+    const auto taps_y = v.taps_y(y);
+    for (int64_t i = 0; i < width * v.lanes; ++i) {
+      const T* const column = v.source_row(taps_y.first) + i / v.lanes * v.from.stride_x +
+                              i % v.lanes * v.from.stride_c;
+      sums[i] =
+          F::across(taps_y, false, [&](int k) { return load<T>(column[k * v.from.stride_y]); });
+    }
+    for (int x = 0; x < v.to.width; ++x) {
+      const auto taps_x = v.taps_x(x);
+      for (int lane = 0; lane < v.lanes; ++lane) {
+        const Row* const row = sums.get() + static_cast<int64_t>(taps_x.first) * v.lanes + lane;
+        v.to.at(y, x, v.channel + lane) = F::down(taps_x, false, [&](int k) {
+          return load_term(row[static_cast<int64_t>(k) * v.lanes]);
+        });
+      }
+    }
+  }
+}
+
+// Rows [begin, end) of all channels of image n.
+template <template <class, class> class Rows, class Op>
+void resize_strip(const Op& op, int64_t n, int begin, int end) {
+  using T = typename Op::Value;
+  using Form = typename Op::Form;
+  const ResizeForm form = op.tables.plans[op.tables.table(n)].form;
+  const int64_t channels = op.output.channels;
+  // Linear by halves has the same bits by its two passes, but for numbers of channels that OpenCV
+  // rounds apart.
+  const bool has_passes = std::is_same_v<Form, FixedLinear> && channels <= 4 && channels != 2;
+  if (form == ResizeForm::kEmpty || (form == ResizeForm::kBlocks && !has_passes)) {
+    for (int y = begin; y < end; ++y) {
+      for (int x = 0; x < op.output.width; ++x) op(n, y, x);
+    }
+    return;
+  }
+  const Image<const T> from = op.source[n];
+  const bool packed = from.stride_c == 1 && op.output.channels <= 16;
+  const int lanes = packed ? static_cast<int>(op.output.channels) : 1;
+  for (int64_t c = 0; c < op.output.channels; c += lanes) {
+    const StripView<Op> view(op, n, c, lanes);
+    if constexpr (kIsPillow<Form>) {
+      if (view.plan.rows_last) {
+        run_columns_first<Form>(view, begin, end);
+        continue;
+      }
+    }
+    if constexpr (std::is_same_v<Form, AreaTaps<T>>) {
+      if (form == ResizeForm::kUp) {
+        Strip<PlainRows, GrowingArea<T>, Op>(view).run(begin, end);
+        continue;
+      }
+    }
+    Strip<Rows, Form, Op>(view).run(begin, end);
+  }
+}
+
+template <class Op>
+using ResizeStrip = void (*)(const Op& op, int64_t n, int begin, int end);
+
+template <class Op>
+void resize_strip_avx2(const Op& op, int64_t n, int begin, int end);
+template <class Op>
+void resize_strip_avx512(const Op& op, int64_t n, int begin, int end);
+template <class Op>
+void resize_strip_vnni(const Op& op, int64_t n, int begin, int end);
+
+}  // namespace orbbec
