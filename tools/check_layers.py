@@ -107,9 +107,14 @@ def imported_names(package: Path, path: Path, node: ast.AST) -> Iterator[tuple[s
         yield from ((*parts, alias.name) for alias in node.names)
 
 
+def is_binding(path: Path) -> bool:
+    """An operator's binding.cpp, or one of several in a folder of several operators: binding_<name>.cpp."""
+    return path.suffix == ".cpp" and re.fullmatch(r"binding(_\w+)?", path.stem) is not None
+
+
 def includes_of(package: Path, path: Path) -> Iterator[Violation]:
     layer = layer_of(package, path)
-    sees_torch = path.suffix != ".cu" and (path.name == "binding.cpp" or layer == "binding")
+    sees_torch = path.suffix != ".cu" and (is_binding(path) or layer == "binding")
     sees_cuda = path.suffix == ".cu" or path.name == "launch.h" or path.name.endswith("_cuda.h")
     text = path.read_text()
     for match in INCLUDE.finditer(text):

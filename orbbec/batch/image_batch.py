@@ -172,6 +172,28 @@ class ImageBatch:
         """The bytes that a copy to a device moves: pixels, padding, layout table and plan."""
         return self.storage.numel()
 
+    def with_pixels(self, pixels: torch.Tensor, channels: int) -> ImageBatch:
+        """A batch of the sizes and places of this one, with other pixels.
+
+        Args:
+            pixels: uint8, flat, as long as `buffer`, on its device; copied.
+            channels: of every image; not more than there are here.
+
+        Returns:
+            A batch with the layout table and the plan of this one.
+
+        Raises:
+            ValueError: the pixels or the channels do not fit.
+        """
+        if pixels.dtype != torch.uint8 or pixels.shape != self.buffer.shape:
+            raise ValueError(f"ImageBatch.with_pixels: expected uint8 pixels of shape [{self.pixel_bytes}]")
+        if not 1 <= channels <= self.channels:
+            raise ValueError(
+                f"ImageBatch.with_pixels: expected from 1 to {self.channels} channels, but got {channels}"
+            )
+        storage = torch.cat((pixels, self.storage[self.pixel_bytes :]))
+        return replace(self, storage=storage, channels=channels)
+
     def to(self, device: torch.device | str, non_blocking: bool = False) -> ImageBatch:
         """Copy pixels, layout table and plan to a device in one copy.
 

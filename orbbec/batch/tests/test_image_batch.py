@@ -312,3 +312,15 @@ def test_from_images_names_the_argument_it_refuses():
 def test_from_tensor_names_what_it_refuses(images, error, message):
     with pytest.raises(error, match=rf"^ImageBatch.from_tensor: .*{message}$"):
         ImageBatch.from_tensor(images)
+
+
+def test_with_pixels_keeps_sizes_and_checks_the_pixels():
+    batch = ImageBatch.from_images([np.zeros((2, 3, 3), np.uint8), np.ones((5, 4, 3), np.uint8)])
+    other = batch.with_pixels(torch.full_like(batch.buffer, 7), channels=1)
+    assert other.sizes.tolist() == batch.sizes.tolist()
+    assert [image.shape for image in other] == [(2, 3, 1), (5, 4, 1)]
+    assert all((image == 7).all() for image in other)
+    with pytest.raises(ValueError, match="expected uint8 pixels of shape"):
+        batch.with_pixels(torch.zeros(1, dtype=torch.uint8), 3)
+    with pytest.raises(ValueError, match="expected from 1 to 3 channels, but got 4"):
+        batch.with_pixels(batch.buffer, 4)

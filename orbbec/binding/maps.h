@@ -1,0 +1,53 @@
+// What the bindings of maps of pixels share: outputs laid out as the images, dense or of unlike
+// sizes, and one number an image.
+#pragma once
+
+#include "../core/image.h"
+#include "images.h"
+
+namespace orbbec {
+
+// An output with the sizes of the images: `[N, channels, H, W]`, or a flat buffer with their table.
+inline Tensor new_map_output(const Tensor& images, const std::optional<Tensor>& layout,
+                             const AnyImages& source, int64_t channels, ScalarType type) {
+  if (layout.has_value()) {
+    return torch::stable::empty(images.sizes(), type, std::nullopt, images.device());
+  }
+  const bool channels_last = source.channels > 1 && source.stride_c == 1 && source.stride_x != 1;
+  const std::vector<int64_t> shape{source.count, channels, source.height, source.width};
+  return torch::stable::empty(shape, type, std::nullopt, images.device(), std::nullopt,
+                              channels_last && channels > 1
+                                  ? torch::headeronly::MemoryFormat::ChannelsLast
+                                  : torch::headeronly::MemoryFormat::Contiguous);
+}
+
+inline AnyImages map_output(const char* op, const Tensor& output,
+                            const std::optional<Tensor>& layout, int64_t channels) {
+  if (layout.has_value()) return ragged_images(op, output, *layout, channels);
+  return dense_images(op, "output", output, output.mutable_data_ptr());
+}
+
+inline void check_dtype_of_map(const char* op, const Tensor& images, bool doubles) {
+  const ScalarType type = images.scalar_type();
+  const bool known = type == ScalarType::Byte || type == ScalarType::Half ||
+                     type == ScalarType::BFloat16 || type == ScalarType::Float ||
+                     (doubles && type == ScalarType::Double);
+  if (known) return;
+  fail(op, "expected images of uint8, float16, bfloat16",
+       doubles ? ", float32 or float64" : " or float32");
+}
+
+// float64 `[N]` or `[1]` on the device of the images.
+inline const double* check_per_image(const char* op, const char* name,
+                                     const std::optional<Tensor>& values, const Tensor& images,
+                                     int64_t count) {
+  if (!values.has_value()) return nullptr;
+  check(values->dim() == 1 && values->size(0) == count, op, "expected ", name, " of shape [", count,
+        "], but got ", shape_text(*values));
+  check(values->scalar_type() == ScalarType::Double && values->is_contiguous(), op, "expected ",
+        name, " as contiguous float64");
+  check(same_device(*values, images), op, "expected ", name, " on the device of images");
+  return static_cast<const double*>(values->const_data_ptr());
+}
+
+}  // namespace orbbec

@@ -1,0 +1,10 @@
+#include "adjust.h"
+#include "rows_cpu.h"
+
+namespace orbbec {
+
+void adjust_cpu(const AdjustArguments& arguments, const ParallelFor& parallel) {
+  dispatch_adjust(arguments, [&](const auto& map) { return run_map_cpu(map, parallel); });
+}
+
+}  // namespace orbbec

@@ -1,0 +1,172 @@
+"""What the adjustments of float images are differentiated by: their images, and the mean of contrast."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_GRAY = (0.2989, 0.587, 0.114)
+
+
+def _gray_weights(images: Tensor) -> Tensor:
+    weights = _GRAY if images.shape[1] == 3 else (1.0,)
+    return torch.tensor(weights, dtype=images.dtype, device=images.device).view(-1, 1, 1)
+
+
+def _is_inside(values: Tensor) -> Tensor:
+    return (values >= 0) & (values <= 1)
+
+
+def _of_brightness(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
+    return gradient * factor * _is_inside(x * factor)
+
+
+def _of_contrast(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
+    mean = ctx.mean.to(x.dtype).view(-1, 1, 1, 1)
+    inside = gradient * _is_inside(x * factor + mean * (1 - factor))
+    ctx.of_mean = (inside * (1 - factor)).double().sum((1, 2, 3))
+    return inside * factor
+
+
+def _of_saturation(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
+    weights = _gray_weights(x)
+    gray = (x * weights).sum(1, keepdim=True)
+    inside = gradient * _is_inside(x * factor + gray * (1 - factor))
+    return inside * factor + weights * ((1 - factor) * inside).sum(1, keepdim=True)
+
+
+def _of_hue(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
+    """Each channel of the result is the highest, the lowest, or a sum of the three with constant weights."""
+    high, low = x.amax(1, keepdim=True), x.amin(1, keepdim=True)
+    r, g, b = x.unbind(1)
+    red = x[:, 0] == high[:, 0]
+    green = (x[:, 1] == high[:, 0]) & ~red
+    span = torch.where(high == low, torch.ones_like(high), high - low)[:, 0]
+    # The two others as (ahead, behind) on the circle; one of them is the lowest.
+    ahead = torch.where(red, g, torch.where(green, b, r))
+    behind = torch.where(red, b, torch.where(green, r, g))
+    start = torch.where(red, 0.0, torch.where(green, 2.0, 4.0)).to(x.dtype)
+    sixths = torch.remainder((ahead - behind) / span + start + factor[:, 0] * 6, 6)
+    sector = sixths.floor()
+    part = sixths - sector
+    # The moving channel: high - span * (part or 1 - part); span * part = +-(middle - low) + k * span.
+    middle_is_ahead = ahead >= behind
+    slope = torch.where(middle_is_ahead, 1.0, -1.0).to(x.dtype)
+    middle = torch.where(middle_is_ahead, ahead, behind)
+    rising = sector.remainder(2) == 0
+    sign = torch.where(rising, 1.0, -1.0).to(x.dtype)
+    constant = part - slope * (middle - low[:, 0]) / span
+    base_high = torch.where(rising, 0.0, 1.0).to(x.dtype)
+    of_middle = sign * slope
+    of_high = base_high + sign * constant
+    of_low = 1 - of_middle - of_high
+    out_high, out_low, out_middle = _places(sector, gradient)
+    into_high = out_high + of_high * out_middle
+    into_low = out_low + of_low * out_middle
+    into_middle = of_middle * out_middle
+    index_high = torch.where(red, 0, torch.where(green, 1, 2))
+    index_ahead, index_behind = (index_high + 1) % 3, (index_high + 2) % 3
+    index_middle = torch.where(middle_is_ahead, index_ahead, index_behind)
+    index_low = torch.where(middle_is_ahead, index_behind, index_ahead)
+    result = torch.zeros_like(x)
+    for index, value in ((index_high, into_high), (index_low, into_low), (index_middle, into_middle)):
+        result = result.scatter(1, index.unsqueeze(1), value.unsqueeze(1))
+    return result
+
+
+def _places(sector: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of the highest, the lowest and the moving channel of the result."""
+    highest = torch.tensor([0, 1, 1, 2, 2, 0], device=sector.device)
+    lowest = torch.tensor([2, 2, 0, 0, 1, 1], device=sector.device)
+    number = sector.long().clamp(0, 5)
+    high, low = highest[number].unsqueeze(1), lowest[number].unsqueeze(1)
+    of_high, of_low = gradient.gather(1, high), gradient.gather(1, low)
+    of_middle = gradient.gather(1, 3 - high - low)
+    return of_high[:, 0], of_low[:, 0], of_middle[:, 0]
+
+
+def _of_gamma(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
+    slope = torch.where(factor == 0, torch.zeros_like(x), factor * x.pow(factor - 1))
+    inside = _is_inside(ctx.gain * x.pow(factor)) if ctx.gain != 1 else torch.ones_like(x)
+    result: Tensor = gradient * ctx.gain * slope * inside
+    return result
+
+
+def _of_sharpness(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
+    if min(x.shape[2:]) <= 2:
+        return gradient
+    rest = 1 - factor
+    kernel = torch.full((3, 3), 1 / 13, dtype=x.dtype, device=x.device)
+    kernel[1, 1] = 5 / 13
+    blurred = sum(kernel[dy, dx] * _shifted(x, dy, dx) for dy in range(3) for dx in range(3))
+    middle = x[..., 1:-1, 1:-1]
+    inner = gradient[..., 1:-1, 1:-1] * _is_inside(middle + rest * (blurred - middle))
+    result = gradient * _is_inside(x)
+    result[..., 1:-1, 1:-1] = inner * (1 - rest)
+    for dy in range(3):
+        for dx in range(3):
+            part = _shifted(result, dy, dx)
+            part += kernel[dy, dx] * rest * inner
+    return result
+
+
+def _shifted(x: Tensor, dy: int, dx: int) -> Tensor:
+    return x[..., dy : x.shape[-2] - 2 + dy, dx : x.shape[-1] - 2 + dx]
+
+
+def _of_invert(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
+    return -gradient
+
+
+def _of_posterize(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
+    return torch.zeros_like(gradient)
+
+
+def _of_solarize(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
+    return torch.where(x >= factor, -gradient, gradient)
+
+
+_BACKWARD = {
+    "adjust_brightness": _of_brightness,
+    "adjust_contrast": _of_contrast,
+    "adjust_saturation": _of_saturation,
+    "adjust_hue": _of_hue,
+    "adjust_gamma": _of_gamma,
+    "adjust_sharpness": _of_sharpness,
+    "invert": _of_invert,
+    "posterize": _of_posterize,
+    "solarize": _of_solarize,
+}
+
+
+def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    images, _, _, name, factor, factors, gain, mean = inputs
+    ctx.save_for_backward(images, factors, mean)
+    ctx.name, ctx.factor, ctx.gain = name, factor, gain
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    images, factors, mean = ctx.saved_tensors
+    ctx.mean, ctx.of_mean = mean, None
+    working = torch.float64 if images.dtype == torch.float64 else torch.float32
+    x = images.to(working)
+    one = torch.full((1,), ctx.factor, dtype=torch.float64, device=x.device)
+    factor = (one if factors is None else factors).to(working).view(-1, 1, 1, 1)
+    of_images = _BACKWARD[ctx.name](gradient.to(working), x, factor, ctx).to(images.dtype)
+    return of_images, None, None, None, None, None, None, ctx.of_mean
+
+
+def _setup_sums(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(inputs[0])
+
+
+def _sums_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    (images,) = ctx.saved_tensors
+    working = torch.float64 if images.dtype == torch.float64 else torch.float32
+    weights = _gray_weights(images.to(working))
+    of_images = (gradient.to(working).view(-1, 1, 1, 1) * weights).expand(images.shape)
+    return of_images.to(images.dtype), None, None
+
+
+torch.library.register_autograd("orbbec::adjust_color", _backward, setup_context=_setup)
+torch.library.register_autograd("orbbec::gray_sums", _sums_backward, setup_context=_setup_sums)

@@ -1,0 +1,68 @@
+#include "../binding/maps.h"
+#include "normalize.h"
+
+namespace orbbec {
+
+void normalize_cpu(const NormalizeArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int normalize_cuda(const NormalizeArguments& arguments, void* stream);
+
+namespace {
+
+constexpr const char* kOp = "normalize";
+
+void check_numbers(const char* name, const std::vector<double>& numbers, int64_t channels) {
+  const auto count = static_cast<int64_t>(numbers.size());
+  check(count == 1 || count == channels, kOp, "expected ", name, " of 1 or ", channels,
+        " numbers, but got ", count);
+}
+
+Tensor normalize(Tensor images, std::optional<Tensor> layout, int64_t channels,
+                 std::vector<double> mean, std::vector<double> std, double scale, ScalarType dtype,
+                 std::vector<int64_t> size, bool channels_last) {
+  NormalizeArguments a{};
+  a.source = source_images(kOp, images, layout, channels);
+  a.dtype = dtype_of(kOp, images);
+  check_numbers("mean", mean, a.source.channels);
+  check_numbers("std", std, a.source.channels);
+  a.numbers = static_cast<int>(std::max(mean.size(), std.size()));
+  check(a.numbers <= kMaxNormalized, kOp, "expected at most ", kMaxNormalized,
+        " numbers of mean and of std, but got ", a.numbers);
+  for (int c = 0; c < a.numbers; ++c) {
+    a.mean[c] = mean[mean.size() == 1 ? 0 : c];
+    a.std[c] = std[std.size() == 1 ? 0 : c];
+    check(a.std[c] != 0, kOp, "expected std of numbers other than 0");
+  }
+  a.scale = scale;
+  if (layout.has_value()) {
+    const auto extent = output_size(kOp, a.source, size);
+    a.source.height = static_cast<int>(extent[0]);
+    a.source.width = static_cast<int>(extent[1]);
+  }
+  const Tensor output =
+      torch::stable::empty({a.source.count, a.source.channels, a.source.height, a.source.width},
+                           dtype, std::nullopt, images.device(), std::nullopt,
+                           channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
+                                         : torch::headeronly::MemoryFormat::Contiguous);
+  a.output_dtype = dtype_of(kOp, output);
+  check(a.output_dtype != DType::kUInt8 && a.output_dtype != DType::kUInt16, kOp,
+        "expected dtype to be float16, bfloat16, float32 or float64");
+  if (output.numel() == 0) return output;
+  a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
+  run_where(
+      kOp, images, [&](const ParallelFor& threads) { normalize_cpu(a, threads); },
+      [&](void* stream) { return normalize_cuda(a, stream); });
+  return output;
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def(
+      "normalize(Tensor images, Tensor? layout, int channels, float[] mean, float[] std, "
+      "float scale, ScalarType dtype, SymInt[] size, bool channels_last) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("normalize", TORCH_BOX(&orbbec::normalize)); }
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { m.impl("normalize", TORCH_BOX(&orbbec::normalize)); }

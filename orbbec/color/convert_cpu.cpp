@@ -1,0 +1,10 @@
+#include "convert.h"
+#include "rows_cpu.h"
+
+namespace orbbec {
+
+void cvt_color_cpu(const ConvertArguments& arguments, const ParallelFor& parallel) {
+  dispatch_convert(arguments, [&](const auto& map) { return run_map_cpu(map, parallel); });
+}
+
+}  // namespace orbbec

@@ -1,0 +1,144 @@
+"""Normalise images and cast them, in one pass, to what a model reads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Images, OperatorInput, fill_values, operator_input
+
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_LARGEST = {torch.uint8: 255.0, torch.uint16: 65535.0}
+Numbers = float | Sequence[float]
+
+
+def normalize(
+    images: Images,
+    mean: Numbers = (0.485, 0.456, 0.406),
+    std: Numbers = (0.229, 0.224, 0.225),
+    *,
+    dtype: torch.dtype = torch.float32,
+    channels_last: bool = False,
+    scale: bool = True,
+) -> Tensor:
+    """Normalise images, cast them and lay them out, in one pass.
+
+    `(pixel * s - mean) / std`, each operation rounded in float32 (float64 if `dtype` is); `s` is 1 / 255 for
+    uint8 and 1 / 65535 for uint16, 1 for floats and where `scale` is false.
+
+    Args:
+        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; or an `ImageBatch` of images of one size. uint8, uint16, float16, bfloat16, float32 or
+            float64; on the CPU or a CUDA device.
+        mean: one number, or one a channel (up to 16), in the units of the scaled pixels.
+        std: likewise; none is 0.
+        dtype: of the result: float16, bfloat16, float32 or float64.
+        channels_last: whether the result lies in memory channels last.
+        scale: whether the numbers of integers are divided by the largest there is.
+
+    Returns:
+        `[N, C, H, W]` tensor, or `[C, H, W]` for a single image, of `dtype`, on the device of `images`.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: the numbers do not fit the channels, or the sizes of an `ImageBatch` differ.
+
+    Source:
+        torchvision's `to_dtype(scale=True)` and `normalize`. Identical to torchvision 0.25 for uint8 and
+        float32.
+
+    Example:
+        >>> image = torch.tensor([[[0, 255]]], dtype=torch.uint8)
+        >>> normalize(image, 0.5, 0.5).flatten().tolist()
+        [-1.0, 1.0]
+    """
+    return _normalize("normalize", images, mean, std, dtype, channels_last, scale)
+
+
+def to_float(
+    images: Images, *, dtype: torch.dtype = torch.float32, channels_last: bool = False, scale: bool = True
+) -> Tensor:
+    """Cast images to floats, integers to the range from 0 to 1.
+
+    Args:
+        images: as those of `normalize`.
+        dtype: of the result: float16, bfloat16, float32 or float64.
+        channels_last: whether the result lies in memory channels last.
+        scale: whether the numbers of integers are divided by the largest there is.
+
+    Returns:
+        `[N, C, H, W]` tensor, or `[C, H, W]` for a single image, of `dtype`, on the device of `images`.
+
+    Raises:
+        TypeError: as `normalize`.
+        ValueError: as `normalize`.
+
+    Source:
+        torchvision's `to_dtype(scale=True)`.
+
+    Example:
+        >>> to_float(torch.tensor([[[0, 255]]], dtype=torch.uint8)).flatten().tolist()
+        [0.0, 1.0]
+    """
+    return _normalize("to_float", images, 0.0, 1.0, dtype, channels_last, scale)
+
+
+def _normalize(
+    op: str, images: Any, mean: Any, std: Any, dtype: torch.dtype, channels_last: bool, scale: bool
+) -> Tensor:
+    given = operator_input(op, "images", images)
+    if dtype not in _FLOATS:
+        known = ", ".join(str(known).removeprefix("torch.") for known in _FLOATS)
+        raise TypeError(f"{op}: expected dtype to be one of {known}, but got {dtype}")
+    factor = 1 / _LARGEST.get(given.images.dtype, 1.0) if scale else 1.0
+    numbers = fill_values(op, mean), fill_values(op, std)
+    size = _common_size(op, images, given)
+    output: Tensor = torch.ops.orbbec.normalize(
+        given.images, given.layout, given.channels, *numbers, factor, dtype, size, channels_last
+    )
+    single = isinstance(images, Tensor) and images.dim() == 3
+    single = single or (not isinstance(images, Tensor) and given.layout is None and images.ndim < 4)
+    return output[0] if single else output
+
+
+def _common_size(op: str, images: Any, given: OperatorInput) -> list[int]:
+    """The one size (height, width) of unlike images; empty where the tensor has it."""
+    if given.layout is None:
+        return []
+    sizes = {(height, width) for height, width in images.sizes.tolist()}
+    if len(sizes) > 1:
+        raise ValueError(f"{op}: expected images of one size, but got {sorted(sizes)}; resize them first")
+    return list(sizes.pop()) if sizes else [1, 1]
+
+
+@torch.library.register_fake("orbbec::normalize")
+def _(
+    images: Tensor,
+    layout: Tensor | None,
+    channels: int,
+    mean: list[float],
+    std: list[float],
+    scale: float,
+    dtype: torch.dtype,
+    size: list[int],
+    channels_last: bool,
+) -> Tensor:
+    shape = (layout.size(0), channels, *size) if layout is not None else tuple(images.shape)
+    memory_format = torch.channels_last if channels_last else torch.contiguous_format
+    return torch.empty(shape, dtype=dtype, device=images.device, memory_format=memory_format)
+
+
+def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    images, _, _, _, std, scale, _, _, _ = inputs
+    ctx.std, ctx.scale, ctx.dtype = std, scale, images.dtype
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    working = torch.float64 if gradient.dtype == torch.float64 else torch.float32
+    std = torch.tensor(ctx.std, dtype=working, device=gradient.device).view(-1, 1, 1)
+    of_images = (gradient.to(working) / std * ctx.scale).to(ctx.dtype)
+    return of_images, None, None, None, None, None, None, None, None
+
+
+torch.library.register_autograd("orbbec::normalize", _backward, setup_context=_setup)

@@ -1,0 +1,12 @@
+#include "../core/executor_cuda.h"
+#include "sums.h"
+
+namespace orbbec {
+
+int sums_cuda(const SumArguments& arguments, void* stream) {
+  return dispatch_sums(arguments, [&](const auto& op, int64_t count, int items) {
+    return for_each_item_cuda(op, count, items, stream);
+  });
+}
+
+}  // namespace orbbec
