@@ -5,6 +5,7 @@ from orbbec._library import default_arithmetic, load_library, set_default_arithm
 load_library()
 
 from orbbec.batch import ImageBatch
+from orbbec.blur import box_blur, filter2d, gaussian_blur, median_blur, motion_blur, sharpen
 from orbbec.boxes import (
     box_area,
     box_convert,
@@ -17,6 +18,27 @@ from orbbec.boxes import (
     masks_to_boxes,
     remove_small_boxes,
 )
+from orbbec.color import (
+    ChannelStatistics,
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    adjust_sharpness,
+    autocontrast,
+    channel_statistics,
+    clahe,
+    cvt_color,
+    equalize,
+    equalize_hist,
+    invert,
+    lut,
+    normalize,
+    posterize,
+    solarize,
+    to_float,
+)
 from orbbec.matrices import (
     get_affine_matrix,
     get_perspective_matrix,
@@ -28,6 +50,7 @@ from orbbec.matrices import (
 from orbbec.nms import batched_nms, nms, nms_match
 from orbbec.nms_rotated import nms_rotated
 from orbbec.remap import remap
+from orbbec.resize import resize, resized_crop
 from orbbec.roi_align import RoIAlign, roi_align
 from orbbec.roi_align_rotated import RoIAlignRotated, roi_align_rotated
 from orbbec.roi_pool import RoIPool, roi_pool
@@ -38,39 +61,66 @@ from orbbec.warpperspective import warp_perspective
 __version__ = "0.1.0"
 
 __all__ = [
+    "ChannelStatistics",
     "ImageBatch",
     "RoIAlign",
     "RoIAlignRotated",
     "RoIPool",
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "adjust_sharpness",
     "affine_torch",
+    "autocontrast",
     "batched_nms",
     "box_area",
+    "box_blur",
     "box_convert",
     "box_iou",
     "box_iou_rotated",
+    "channel_statistics",
+    "clahe",
     "clip_boxes_to_image",
     "complete_box_iou",
+    "cvt_color",
     "default_arithmetic",
     "distance_box_iou",
+    "equalize",
+    "equalize_hist",
+    "filter2d",
+    "gaussian_blur",
     "generalized_box_iou",
     "get_affine_matrix",
     "get_perspective_matrix",
     "get_rotation_matrix",
     "get_similarity_matrix",
+    "invert",
     "invert_affine",
     "invert_perspective",
+    "lut",
     "masks_to_boxes",
     "matrix_nms",
+    "median_blur",
+    "motion_blur",
     "nms",
     "nms_match",
     "nms_rotated",
+    "normalize",
+    "posterize",
     "remap",
     "remove_small_boxes",
+    "resize",
+    "resized_crop",
     "roi_align",
     "roi_align_rotated",
     "roi_pool",
     "set_default_arithmetic",
+    "sharpen",
     "soft_nms",
+    "solarize",
+    "to_float",
     "warp_affine",
     "warp_perspective",
 ]

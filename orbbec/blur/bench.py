@@ -1,0 +1,91 @@
+"""The filters beside a loop of OpenCV's, and gaussian_blur beside torchvision's."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Array
+from orbbec.blur import box_blur, filter2d, gaussian_blur, median_blur
+from orbbec.testing import photographs
+from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2, torchvision
+
+KERNEL = np.random.default_rng(0).normal(0, 0.3, (5, 5)).astype(np.float32)
+
+
+def work(
+    device: str, images: Tensor, ours: Callable[[Any], Any], by_cv2: Callable[[Array, int], Array]
+) -> Work:
+    """`ours` on NCHW tensors, and on the CPU on NHWC arrays; `by_cv2(image, n)` on HWC arrays."""
+    expected = as_array(ours(images))
+    arrays = np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
+    contenders = []
+    if device == "cpu" and cv2 is not None:
+        exact = images.dtype == torch.uint8
+        loop = lambda: [by_cv2(image, n) for n, image in enumerate(arrays)]  # noqa: E731
+        contenders.append(Contender("cv2, a loop, HWC arrays", loop, exact))
+    if device == "cpu":
+        contenders.append(Contender("orbbec, NHWC array", lambda: ours(arrays)))
+    placed = images.to(device)
+    contenders.append(Contender("orbbec, NCHW tensor", lambda: ours(placed)))
+    moved = 2 * images.numel() * images.element_size()
+    return Work(contenders, expected, len(images), moved)
+
+
+def gaussian(size: int, side: int, dtype: torch.dtype, device: str) -> Work:
+    """A sigma of its own for each image."""
+    images = photographs(8 if device == "cpu" else 64, 3, side, side, dtype)
+    sigmas = torch.linspace(1, 8, len(images))
+    placed_sigmas = sigmas.to(device)
+
+    def ours(batch: Any) -> Any:
+        here = isinstance(batch, Tensor) and batch.device.type == device
+        return gaussian_blur(batch, size, placed_sigmas if here else sigmas)
+
+    by_cv2 = lambda image, n: cv2.GaussianBlur(image, (size, size), float(sigmas[n]))  # noqa: E731
+    found = work(device, images, ours, by_cv2)
+    if torchvision is None:
+        return found
+    blur, batch = torchvision.transforms.v2.functional.gaussian_blur, images.to(device)
+
+    def rival() -> Tensor:
+        return torch.stack([blur(image, [size], [sigma]) for image, sigma in zip(batch, widths, strict=True)])
+
+    widths = sigmas.tolist()
+    contenders = [*found.contenders, Contender("torchvision v2, NCHW tensor", rival, exact=False)]
+    return replace(found, contenders=contenders)
+
+
+def plain(
+    ours: Callable[[Any], Any], by_cv2: Callable[[Array], Array], dtype: torch.dtype, device: str
+) -> Work:
+    images = photographs(8 if device == "cpu" else 64, 3, 512, 512, dtype)
+    return work(device, images, ours, lambda image, _: by_cv2(image))
+
+
+CASES = [
+    Case("gaussian_blur uint8 512x512, size 23", partial(gaussian, 23, 512, torch.uint8)),
+    Case("gaussian_blur uint8 224x224, size 23", partial(gaussian, 23, 224, torch.uint8)),
+    Case("gaussian_blur uint8 512x512, size 5", partial(gaussian, 5, 512, torch.uint8)),
+    Case("gaussian_blur float32 512x512, size 23", partial(gaussian, 23, 512, torch.float32)),
+    Case(
+        "box_blur uint8 512x512, size 5",
+        partial(plain, lambda x: box_blur(x, 5), lambda x: cv2.blur(x, (5, 5)), torch.uint8),
+    ),
+    Case(
+        "filter2d uint8 512x512, 5x5",
+        partial(plain, lambda x: filter2d(x, KERNEL), lambda x: cv2.filter2D(x, -1, KERNEL), torch.uint8),
+    ),
+    Case(
+        "median_blur uint8 512x512, size 3",
+        partial(plain, lambda x: median_blur(x, 3), lambda x: cv2.medianBlur(x, 3), torch.uint8),
+    ),
+    Case(
+        "median_blur uint8 512x512, size 5",
+        partial(plain, lambda x: median_blur(x, 5), lambda x: cv2.medianBlur(x, 5), torch.uint8),
+    ),
+]

@@ -1,0 +1,45 @@
+#include "machines.h"
+
+#if defined(__x86_64__)
+// What stands above is compiled for every machine; what stands below, for those that have this.
+#pragma GCC target("avx2,fma,avx512f,avx512bw")
+#include "byte_passes.h"
+#include "bytes_avx512.h"
+#include "filter_strips.h"
+#include "median_strips.h"
+
+namespace orbbec {
+
+template <>
+void gaussian_blur_on<Avx512Machine>(const SeparableArguments& arguments,
+                                     const ParallelFor& parallel) {
+  dispatch_separable<GaussianRule>(arguments, [&](const auto& op) {
+    using Rule = typename std::decay_t<decltype(op)>::Rule;
+    using Passes = std::conditional_t<std::is_same_v<typename Rule::Value, uint8_t>,
+                                      BytePasses<BytesAvx512>, VectorPasses<Avx512Machine, Rule>>;
+    run_separable<Passes>(op, parallel);
+    return 0;
+  });
+}
+
+template <>
+void box_blur_on<Avx512Machine>(const SeparableArguments& arguments, const ParallelFor& parallel) {
+  dispatch_separable<BoxRule>(arguments, [&](const auto& op) {
+    using Rule = typename std::decay_t<decltype(op)>::Rule;
+    run_separable<VectorPasses<Avx512Machine, Rule>>(op, parallel);
+    return 0;
+  });
+}
+
+template <>
+void filter2d_on<Avx512Machine>(const FilterArguments& arguments, const ParallelFor& parallel) {
+  run_filter<Avx512Machine>(arguments, parallel);
+}
+
+template <>
+void median_blur_on<Avx512Machine>(const MedianArguments& arguments, const ParallelFor& parallel) {
+  run_median<Avx512Machine>(arguments, parallel);
+}
+
+}  // namespace orbbec
+#endif

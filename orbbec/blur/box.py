@@ -1,0 +1,58 @@
+"""Blur images by means over boxes."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Images, Matrix, name_value
+from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes, largest_window
+from orbbec.blur.gradients import Filter, register_gradient
+
+
+def box_blur(
+    images: Images, kernel_size: int | tuple[int, int] | Matrix, *, border: str = "reflect101"
+) -> Any:
+    """Give each pixel the mean of the box about it.
+
+    A box of even size reaches one pixel further up and left. uint8 and uint16 are rounded as OpenCV rounds
+    them, which for some sizes is not to the nearest.
+
+    Args:
+        images: as `gaussian_blur` takes them.
+        kernel_size: in pixels, at most 16777216 of them: a number, `(height, width)`, or whole numbers `[N]`
+            or `[N, 2]` on the CPU, one size an image. May be larger than the image.
+        border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
+
+    Returns:
+        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: a shape, size or name does not fit.
+
+    Source:
+        `cv::blur` of OpenCV 5.0.0 and 4.12.0: the same bytes for uint8 and uint16. As there, in the last
+        values of a row the mean of two white pixels is 0.
+
+    Example:
+        >>> image = torch.tensor([[[0, 0, 90, 0, 0]]], dtype=torch.uint8)
+        >>> box_blur(image, (1, 3)).flatten().tolist()
+        [0, 30, 30, 30, 0]
+    """
+    sizes = kernel_sizes("box_blur", kernel_size, count_of(images))
+    name_value("box_blur", "border", border)
+
+    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
+        result: Tensor = torch.ops.orbbec.box_blur(pixels, layout, channels, sizes, border)
+        return result
+
+    return filter_images("box_blur", images, run)
+
+
+def _turned(kernel_size: list[int], border: str) -> Filter:
+    return lambda images: torch.ops.orbbec.box_blur(images, None, 0, kernel_size, "constant")
+
+
+torch.library.register_fake("orbbec::box_blur")(fake_filtered)
+register_gradient("box_blur", largest_window, _turned)

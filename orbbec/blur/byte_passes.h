@@ -1,0 +1,88 @@
+// The passes of gaussian_blur over bytes, in 16-bit lanes: the numbers are whole, so any order of
+// the sums gives the same bits. Included where the vectors of `Simd` may be used.
+#pragma once
+
+#include "strips.h"
+
+namespace orbbec {
+namespace {
+
+template <class Simd>
+struct BytePasses {
+  using Vector = typename Simd::Vector;
+  using Number = uint16_t;
+  using Row = uint16_t;
+  static constexpr int kLanes = Simd::kLanes;
+  static constexpr int kBlock = 4;                    // vectors whose sums stay in registers
+  static constexpr int kRowWidth = 2 * kStripValues;  // a row and the one before it, in turn
+  static constexpr int kSigned = 0x8000;  // what is taken from a sum to make it a signed number
+
+  GaussianRule<uint8_t> rule;
+  Window window;
+  int group;
+  uint16_t before[kStripValues] = {};  // the sums of the row before
+
+  BytePasses(const GaussianRule<uint8_t>& rule, const Window& window, int group)
+      : rule(rule), window(window), group(group) {}
+
+  int tap(int axis, int i) const {
+    const int size = axis == 0 ? window.height : window.width;
+    return size == 1 ? GaussianRule<uint8_t>::kWhole : i < size ? rule.taps_of_axis[axis][i] : 0;
+  }
+
+  // Taps sum to 256, so the sum of a row is below 2^16.
+  void across(const uint16_t* line, uint16_t* row, int count) {
+    const int middle = window.width / 2;
+    for (int v = 0; v < count; v += kBlock * kLanes) {
+      Vector sum[kBlock];
+      const Vector centre = Simd::all_16(tap(1, middle));
+      for (int b = 0; b < kBlock; ++b) {
+        sum[b] = Simd::multiply_16(Simd::load(line + v + b * kLanes + middle * group), centre);
+      }
+      const uint16_t* left = line + v;
+      const uint16_t* right = line + v + 2 * middle * group;
+      for (int i = 0; i < middle; ++i, left += group, right -= group) {
+        const Vector factor = Simd::all_16(tap(1, i));
+        for (int b = 0; b < kBlock; ++b) {
+          const Vector pair =
+              Simd::add_16(Simd::load(left + b * kLanes), Simd::load(right + b * kLanes));
+          sum[b] = Simd::add_16(sum[b], Simd::multiply_16(pair, factor));
+        }
+      }
+      for (int b = 0; b < kBlock; ++b) keep(row, v + b * kLanes, sum[b]);
+    }
+  }
+
+  void keep(uint16_t* row, int v, Vector sum) {
+    const Vector now = Simd::exclusive_or(sum, Simd::all_16(kSigned));
+    const Vector earlier = Simd::load(before + v);
+    Simd::store(row + 2 * v, Simd::low_pairs(earlier, now));
+    Simd::store(row + 2 * v + kLanes, Simd::high_pairs(earlier, now));
+    Simd::store(before + v, now);
+  }
+
+  void down(const uint16_t* const* rows, const ValueIndex&, uint8_t* out, int count) {
+    constexpr int kHalf = kBlock / 2;
+    const int height = window.height;
+    const Vector start = Simd::all_32(kSigned * GaussianRule<uint8_t>::kWhole + 0x8000);
+    for (int v = 0; v < count; v += kHalf * kLanes) {
+      Vector sum[kBlock];
+      for (int b = 0; b < kBlock; ++b) sum[b] = start;
+      const auto add = [&](const uint16_t* row, int earlier, int now) {
+        const Vector factors = Simd::all_32(earlier | now << 16);
+        for (int b = 0; b < kBlock; ++b) {
+          sum[b] = Simd::add_32(
+              sum[b], Simd::multiply_pairs(Simd::load(row + 2 * v + b * kLanes), factors));
+        }
+      };
+      for (int i = 1; i < height; i += 2) add(rows[i], tap(0, i - 1), tap(0, i));
+      add(rows[height - 1], 0, tap(0, height - 1));
+      for (int b = 0; b < kHalf; ++b) {
+        Simd::store_bytes(out + v + b * kLanes, sum[2 * b], sum[2 * b + 1]);
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace orbbec

@@ -1,0 +1,74 @@
+// filter2d: every pixel the sum of its window times a kernel. Included by filter_cpu.cpp,
+// filter_cuda.cu and binding.cpp.
+#pragma once
+
+#include "window.h"
+
+namespace orbbec {
+
+// A call whose pixel type is known at run time only: filled by the binding, read by the dispatch.
+struct FilterArguments {
+  AnyImages source, output;
+  DType dtype;
+  Border border;
+  Window window;
+  const void* kernel;     // [N, height, width] of float, or of double for float64 images
+  int64_t kernel_stride;  // elements from one image's kernel to the next; 0 if all share one
+};
+
+// Taps row after row, each fused with the sum so far; taps of 0 are left out, so that what they
+// stand on, infinite or NaN, is not seen.
+template <class T>
+struct Filter2d {
+  using Value = T;
+  using F = Compute<T>;
+
+  FilterArguments arguments;
+  Images<const T> source;
+  Images<T> output;
+
+  ORBBEC_HD const F* kernel(int64_t n) const {
+    return static_cast<const F*>(arguments.kernel) + n * arguments.kernel_stride;
+  }
+
+  ORBBEC_HD void operator()(int64_t n, int y, int x, int64_t c) const {
+    const Image<const T> image = source[n];
+    const Window window = arguments.window;
+    const F* tap = kernel(n);
+    F sum = 0;
+    ORBBEC_ROLLED
+    for (int i = 0; i < window.height; ++i) {
+      const int row = index_or_outside(y - window.above() + i, image.height, arguments.border);
+      ORBBEC_ROLLED
+      for (int j = 0; j < window.width; ++j, ++tap) {
+        if (*tap == 0) continue;
+        const int column = index_or_outside(x - window.before() + j, image.width, arguments.border);
+        const F value = row < 0 || column < 0 ? F(0) : load<T>(image.at(row, column, c));
+        sum = fused_multiply_add(*tap, value, sum);
+      }
+    }
+    output[n].at(y, x, c) = store<T>(sum);
+  }
+};
+
+// Calls `launch` with the filter that fits the pixels.
+template <template <class> class Op, class Arguments, class Launch>
+int dispatch_pixels(const Arguments& a, const Launch& launch) {
+  switch (a.dtype) {
+    case DType::kUInt8:
+      return launch(Op<uint8_t>{a, Images<const uint8_t>(a.source), Images<uint8_t>(a.output)});
+    case DType::kUInt16:
+      return launch(Op<uint16_t>{a, Images<const uint16_t>(a.source), Images<uint16_t>(a.output)});
+    case DType::kFloat16:
+      return launch(Op<Half>{a, Images<const Half>(a.source), Images<Half>(a.output)});
+    case DType::kBFloat16:
+      return launch(Op<BFloat16>{a, Images<const BFloat16>(a.source), Images<BFloat16>(a.output)});
+    case DType::kFloat32:
+      return launch(Op<float>{a, Images<const float>(a.source), Images<float>(a.output)});
+    case DType::kFloat64:
+      return launch(Op<double>{a, Images<const double>(a.source), Images<double>(a.output)});
+  }
+  return -1;
+}
+
+}  // namespace orbbec

@@ -1,0 +1,190 @@
+"""Filter images by kernels: any, a sharpening one, lines."""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Images, Matrix, as_tensor, name_value
+from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes, numbers_of
+from orbbec.blur.gradients import Filter, register_gradient
+
+
+def filter2d(images: Images, kernel: Matrix, *, border: str = "reflect101") -> Any:
+    """Give each pixel the sum of its window times a kernel.
+
+    The kernel is not turned round. Its anchor is `(height // 2, width // 2)`. Sums are of float32 (of float64
+    for float64 images), row after row, each product fused with the sum so far; integers are rounded half to
+    even and saturated.
+
+    Args:
+        images: as `gaussian_blur` takes them.
+        kernel: float32 or float64 `[h, w]`, or `[N, h, w]`, one an image; on the CPU or on the device of
+            `images`. May be larger than the image.
+        border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
+
+    Returns:
+        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: a shape or name does not fit.
+
+    Source:
+        `cv::filter2D`: for uint8 and kernels of fewer than 130 taps the bytes of OpenCV 4.12.0, and those of
+        5.0.0, which fuses nothing in the last one to three values of a row, but for sums that are halves.
+        Larger kernels OpenCV goes about by Fourier transforms, whose rounding differs from version to
+        version; here the sum is the same.
+
+    Example:
+        >>> image = torch.tensor([[[0, 1, 2, 3]]], dtype=torch.uint8)
+        >>> filter2d(image, torch.tensor([[-1.0, 0.0, 3.0]]), border="replicate").flatten().tolist()
+        [3, 6, 8, 7]
+    """
+    taps = as_tensor("filter2d", "kernel", kernel)
+    return _filter("filter2d", images, taps[None] if taps.dim() == 2 else taps, border)
+
+
+def sharpen(images: Images, amount: float | Matrix = 1.0, *, border: str = "reflect101") -> Any:
+    """Add to each pixel `amount` times what it differs from the mean of its eight neighbours.
+
+    `filter2d` by the 3 x 3 kernel of `-amount / 8` about `1 + amount`.
+
+    Args:
+        images: as `gaussian_blur` takes them.
+        amount: a number, or `[N]`, one an image, on the CPU or on the device of `images`. 0 changes nothing.
+        border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
+
+    Returns:
+        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: a shape or name does not fit.
+
+    Source:
+        `cv::filter2D` with that kernel.
+
+    Example:
+        >>> image = torch.tensor([[[0, 0, 0], [0, 80, 0], [0, 0, 0]]], dtype=torch.uint8)
+        >>> sharpen(image, 0.5)[0, 1].tolist()
+        [0, 120, 0]
+    """
+    amounts = numbers_of("sharpen", "amount", amount, count_of(images))
+    kernels = (-amounts / 8)[:, None, None].repeat(1, 3, 3)
+    kernels[:, 1, 1] = 1 + amounts
+    return _filter("sharpen", images, kernels, border)
+
+
+def motion_blur(
+    images: Images,
+    length: int | Matrix,
+    angle_degrees: float | Matrix,
+    *,
+    border: str = "reflect101",
+) -> Any:
+    """Smear each image along a line through each pixel.
+
+    Args:
+        images: as `gaussian_blur` takes them.
+        length: of the line in pixels, at least 1: a whole number, or `[N]` on the CPU.
+        angle_degrees: from the row, counter-clockwise: a number, or `[N]` on the CPU.
+        border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
+
+    Returns:
+        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: a shape, number or name does not fit.
+
+    Source:
+        `cv::filter2D` with the kernels of `motion_kernels`.
+
+    Example:
+        >>> image = torch.tensor([[[0, 0, 90, 0, 0]]], dtype=torch.uint8)
+        >>> motion_blur(image, 3, 0.0).flatten().tolist()
+        [0, 30, 30, 30, 0]
+    """
+    count = count_of(images)
+    sizes = kernel_sizes("motion_blur", length, count)[::2]
+    angles = numbers_of("motion_blur", "angle_degrees", angle_degrees, count)
+    if angles.device.type != "cpu":
+        raise ValueError("motion_blur: expected angle_degrees on the CPU")
+    number = max(len(sizes), len(angles))
+    kernels = motion_kernels(sizes * (number // max(len(sizes), 1)), angles.expand(number).tolist())
+    return _filter("motion_blur", images, kernels, border)
+
+
+def motion_kernels(lengths: list[int], angles_degrees: list[float]) -> Tensor:
+    """The kernels of `motion_blur`, all of the odd side that the longest needs, each with the sum 1.
+
+    `length` points a pixel apart along the line, about the middle; each gives its weight to the four taps
+    about it, as bilinear interpolation has it.
+
+    Args:
+        lengths: in pixels.
+        angles_degrees: as many.
+
+    Returns:
+        float64 `[N, side, side]` on the CPU.
+
+    Raises:
+        ValueError: a length is below 1 or above 32766, or an angle is not finite.
+
+    Example:
+        >>> motion_kernels([3], [90.0])[0].tolist()
+        [[0.0, 0.3333333333333333, 0.0], [0.0, 0.3333333333333333, 0.0], [0.0, 0.3333333333333333, 0.0]]
+    """
+    if any(not 1 <= length <= 32766 for length in lengths):
+        raise ValueError(f"motion_blur: expected length from 1 to 32766, but got {lengths}")
+    if any(not math.isfinite(angle) for angle in angles_degrees):
+        raise ValueError(f"motion_blur: expected angle_degrees that are finite, but got {angles_degrees}")
+    side = 2 * (max(lengths, default=1) // 2) + 1
+    kernels = np.zeros((len(lengths), side, side))
+    for kernel, length, angle in zip(kernels, lengths, angles_degrees, strict=True):
+        along = np.arange(length) - (length - 1) / 2
+        quarter_turns, rest = divmod(angle, 90.0)
+        cosine, sine = math.cos(math.radians(rest)), math.sin(math.radians(rest))
+        for _ in range(int(quarter_turns) % 4):
+            cosine, sine = -sine, cosine
+        _add_points(kernel, side // 2 + along * cosine, side // 2 - along * sine)
+        kernel /= length
+    return torch.from_numpy(kernels)
+
+
+def _add_points(kernel: Any, x: Any, y: Any) -> None:
+    left, top = np.floor(x).astype(int), np.floor(y).astype(int)
+    right, below = x - left, y - top
+    last = kernel.shape[0] - 1
+    for row, column, weight in [
+        (top, left, (1 - below) * (1 - right)),
+        (top, left + 1, (1 - below) * right),
+        (top + 1, left, below * (1 - right)),
+        (top + 1, left + 1, below * right),
+    ]:
+        np.add.at(kernel, (np.clip(row, 0, last), np.clip(column, 0, last)), weight)
+
+
+def _filter(op: str, images: Any, kernels: Tensor, border: str) -> Any:
+    name_value(op, "border", border)
+
+    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
+        result: Tensor = torch.ops.orbbec.filter2d(pixels, layout, channels, kernels, border)
+        return result
+
+    return filter_images(op, images, run)
+
+
+def _window(kernel: Tensor, border: str) -> tuple[int, int]:
+    return kernel.shape[1], kernel.shape[2]
+
+
+def _turned(kernel: Tensor, border: str) -> Filter:
+    return lambda images: torch.ops.orbbec.filter2d(images, None, 0, kernel.flip((1, 2)), "constant")
+
+
+torch.library.register_fake("orbbec::filter2d")(fake_filtered)
+register_gradient("filter2d", _window, _turned)

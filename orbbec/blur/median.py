@@ -1,0 +1,47 @@
+"""Give pixels the median of their surroundings."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Images, Matrix
+from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes
+
+
+def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> Any:
+    """Give each pixel the median of the window about it.
+
+    Outside of an image stands its nearest pixel, as in OpenCV, which has no other border here. Of floats, NaN
+    counts as greater than infinity.
+
+    Args:
+        images: as `gaussian_blur` takes them.
+        kernel_size: odd, in pixels: a number, `(height, width)`, or whole numbers `[N]` or `[N, 2]` on the
+            CPU, one size an image. May be larger than the image.
+
+    Returns:
+        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: a shape or size does not fit.
+
+    Source:
+        `cv::medianBlur` of OpenCV 5.0.0 and 4.12.0, the same bytes; it has sizes above 5 for uint8 alone.
+
+    Example:
+        >>> image = torch.tensor([[[7, 0, 9, 8]]], dtype=torch.uint8)
+        >>> median_blur(image, (1, 3)).flatten().tolist()
+        [7, 7, 8, 8]
+    """
+    sizes = kernel_sizes("median_blur", kernel_size, count_of(images))
+
+    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
+        result: Tensor = torch.ops.orbbec.median_blur(pixels, layout, channels, sizes)
+        return result
+
+    return filter_images("median_blur", images, run)
+
+
+torch.library.register_fake("orbbec::median_blur")(fake_filtered)

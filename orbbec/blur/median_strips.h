@@ -1,0 +1,145 @@
+// median_blur on the CPU, strip by strip of a plane: small windows by sorting vectors, larger ones
+// by a histogram that slides along the row (bytes) or by counting. Included by the files that
+// compile it for a kind of machine; `Isa` keeps their code apart.
+#pragma once
+
+#include "median.h"
+#include "planes.h"
+
+namespace orbbec {
+namespace {
+
+constexpr int kMedianStrip = 256;
+
+// The values of a window of bytes, how many of each, and how many of each 16 neighbours.
+struct Histogram {
+  int32_t coarse[16] = {}, fine[256] = {};
+
+  void add(uint8_t value, int times) {
+    coarse[value >> 4] += times;
+    fine[value] += times;
+  }
+  // The value with `rank` values before it.
+  uint8_t at_rank(int32_t rank) const {
+    int group = 0;
+    while (rank >= coarse[group]) rank -= coarse[group++];
+    int value = 16 * group;
+    while (rank >= fine[value]) rank -= fine[value++];
+    return static_cast<uint8_t>(value);
+  }
+};
+
+template <class Isa, class T>
+struct StripMedian {
+  using K = Key<T>;
+  static constexpr int kLanes = 64 / sizeof(K);
+  typedef K Keys __attribute__((vector_size(64)));
+
+  const Median<T>& op;
+  const Strip& strip;
+  int group;
+  Window window;
+
+  StripMedian(const Median<T>& op, const Strip& strip, int group)
+      : op(op), strip(strip), group(group), window(op.window(strip.n)) {}
+
+  template <int kSide>
+  void sort_row(const K* const* lines, K* out) const {
+    for (int v = 0; v < strip.count; v += kLanes) {
+      Keys keys[kSide * kSide];
+      for (int i = 0; i < kSide * kSide; ++i) {
+        __builtin_memcpy(&keys[i], lines[i / kSide] + v + i % kSide * group, sizeof(Keys));
+      }
+      const Keys median = median_of<kSide * kSide>(keys);
+      __builtin_memcpy(out + v, &median, sizeof(Keys));
+    }
+  }
+
+  void slide_row(const K* const* lines, K* out) const {
+    const int32_t rank = window.height * window.width / 2;
+    const auto add_column = [&](Histogram& histogram, int v, int times) {
+      for (int i = 0; i < window.height; ++i) {
+        histogram.add(static_cast<uint8_t>(lines[i][v]), times);
+      }
+    };
+    for (int lane = 0; lane < group && lane < strip.count; ++lane) {
+      Histogram histogram;
+      for (int j = 0; j < window.width; ++j) add_column(histogram, lane + j * group, 1);
+      for (int v = lane; v < strip.count; v += group) {
+        out[v] = histogram.at_rank(rank);
+        if (v + group >= strip.count) break;
+        add_column(histogram, v, -1);
+        add_column(histogram, v + window.width * group, 1);
+      }
+    }
+  }
+
+  void median_row(const K* const* lines, K* out) const {
+    if (window.height == 3 && window.width == 3) return sort_row<3>(lines, out);
+    if (window.height == 5 && window.width == 5) return sort_row<5>(lines, out);
+    if constexpr (sizeof(K) == 1) slide_row(lines, out);
+  }
+
+  bool goes_by_lines() const {
+    const bool small = window.height == window.width && (window.height == 3 || window.height == 5);
+    return small || sizeof(K) == 1;
+  }
+
+  void run() const {
+    const Image<T> target = op.output[strip.n];
+    const Plane<T> output = plane_of(target, strip.channel, group);
+    if (!goes_by_lines()) {
+      for (int y = 0; y < target.height; ++y) {
+        for (int64_t v = strip.first; v < strip.first + strip.count; ++v) {
+          op(strip.n, y, static_cast<int>(v / group), strip.channel + v % group);
+        }
+      }
+      return;
+    }
+    run_lines(plane_of(op.source[strip.n], strip.channel, group), output);
+  }
+
+  void run_lines(const Plane<const T>& source, const Plane<T>& output) const {
+    const int margin = window.before() * group;
+    const int used = strip.count + (window.width - 1) * group;
+    const size_t length = used + kMedianStrip;
+    std::vector<K> kept(length * window.height);
+    std::vector<const K*> lines(window.height);
+    K keys[kMedianStrip];
+    T out[kMedianStrip];
+    for (int number = 0; number < source.height + window.height - 1; ++number) {
+      fill_line(source, number - window.above(), strip.first - margin, used, Border::kReplicate,
+                kept.data() + number % window.height * length,
+                [](T value) { return key_of<T>(value); });
+      const int y = number - (window.height - 1);
+      if (y < 0) continue;
+      for (int i = 0; i < window.height; ++i) {
+        lines[i] = kept.data() + (y + i) % window.height * length;
+      }
+      median_row(lines.data(), keys);
+      for (int i = 0; i < strip.count; ++i) out[i] = value_of<T>(keys[i]);
+      store_values(output, y, strip.first, strip.count, out);
+    }
+  }
+};
+
+template <class Isa, class T>
+void run_median(const Median<T>& op, const ParallelFor& parallel) {
+  const bool interleaved = is_interleaved(op.source) && is_interleaved(op.output);
+  const int group = interleaved ? static_cast<int>(op.source.channels) : 1;
+  const std::vector<Strip> strips = strips_of(op.output, interleaved, kMedianStrip);
+  parallel(static_cast<int64_t>(strips.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) StripMedian<Isa, T>(op, strips[i], group).run();
+  });
+}
+
+template <class Isa>
+void run_median(const MedianArguments& arguments, const ParallelFor& parallel) {
+  dispatch_pixels<Median>(arguments, [&](const auto& op) {
+    run_median<Isa>(op, parallel);
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace orbbec

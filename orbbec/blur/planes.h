@@ -1,0 +1,113 @@
+// Images on the CPU as planes of values: all channels of a row as one where they lie side by side,
+// else a plane a channel. Included by strips.h and filter_rows.h.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "../core/executor_cpu.h"
+#include "window.h"
+
+namespace orbbec {
+namespace {  // each file compiles its own, for its kind of machine
+
+constexpr int64_t kMaxInterleaved = 16;  // channels: more make the margins of a strip too wide
+
+template <class T>
+struct Plane {
+  T* data;
+  int height, width;
+  int64_t stride_y, stride_v;  // to the next row, and to the next value of a row
+  int group;                   // values a pixel
+
+  int64_t values() const { return int64_t{width} * group; }
+  T* at(int y, int64_t v) const { return data + y * stride_y + v * stride_v; }
+};
+
+template <class T>
+bool is_interleaved(const Images<T>& images) {
+  return images.stride_c == 1 && images.stride_x == images.channels &&
+         images.channels <= kMaxInterleaved;
+}
+
+template <class T>
+Plane<T> plane_of(const Image<T>& image, int64_t channel, int group) {
+  return {image.data + channel * image.stride_c, image.height, image.width, image.stride_y,
+          group > 1 ? 1 : image.stride_x,        group};
+}
+
+// A strip of a plane: so many values of each row.
+struct Strip {
+  int64_t n, channel, first;
+  int count;
+};
+
+// All strips of a batch, each `width` values wide or less.
+template <class T>
+std::vector<Strip> strips_of(const Images<T>& images, bool interleaved, int64_t width) {
+  std::vector<Strip> strips;
+  const int64_t planes = interleaved ? 1 : images.channels;
+  for (int64_t n = 0; n < images.count; ++n) {
+    const Image<T> image = images[n];
+    const int64_t values = int64_t{image.width} * (interleaved ? images.channels : 1);
+    for (int64_t channel = 0; channel < planes && image.height > 0; ++channel) {
+      for (int64_t first = 0; first < values; first += width) {
+        strips.push_back({n, channel, first, static_cast<int>(std::min(width, values - first))});
+      }
+    }
+  }
+  return strips;
+}
+
+// Values [first, first + count) of row y of a plane and of its border, as `number_of` has them. A
+// constant border is 0.
+template <class T, class Number, class NumberOf>
+void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Border border,
+               Number* line, const NumberOf& number_of) {
+  const int row = index_or_outside(y, plane.height, border);
+  if (row < 0) {
+    std::fill_n(line, count, Number(0));
+    return;
+  }
+  const int64_t values = plane.values(), last = first + count;
+  const int64_t inside = std::clamp<int64_t>(0, first, last);
+  const int64_t outside = std::clamp<int64_t>(values, inside, last);
+  const auto from_border = [&](int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) {
+      const int64_t pixel = v >= 0 ? v / plane.group : -1 - (-1 - v) / plane.group;
+      const int x = index_or_outside(static_cast<int>(pixel), plane.width, border);
+      line[v - first] =
+          x < 0 ? Number(0)
+                : number_of(*plane.at(row, int64_t{x} * plane.group + v - pixel * plane.group));
+    }
+  };
+  from_border(first, inside);
+  const T* const from = plane.at(row, inside);
+  Number* const to = line + (inside - first);
+  const int64_t length = outside - inside;
+  if (plane.stride_v == 1) {
+    for (int64_t i = 0; i < length; ++i) to[i] = number_of(from[i]);
+  } else {
+    for (int64_t i = 0; i < length; ++i) to[i] = number_of(from[i * plane.stride_v]);
+  }
+  from_border(outside, last);
+}
+
+template <class T, class Number>
+void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Border border,
+               Number* line) {
+  fill_line(plane, y, first, count, border, line, [](T value) { return Number(load<T>(value)); });
+}
+
+template <class T>
+void store_values(const Plane<T>& plane, int y, int64_t first, int count, const T* values) {
+  T* const to = plane.at(y, first);
+  if (plane.stride_v == 1) {
+    std::copy_n(values, count, to);
+  } else {
+    for (int i = 0; i < count; ++i) to[i * plane.stride_v] = values[i];
+  }
+}
+
+}  // namespace
+}  // namespace orbbec
