@@ -33,7 +33,7 @@ inline Tensor filter_output(const char* op, const Tensor& images,
     described.data = output.mutable_data_ptr();
     return output;
   }
-  const Tensor output = new_output(images, false, source, {images.size(2), images.size(3)});
+  const Tensor output = new_output(images, source, {images.size(2), images.size(3)});
   described = dense_images(op, "out", output, output.mutable_data_ptr());
   return output;
 }

@@ -1,6 +1,8 @@
 // Tensors of images as kernels see them: checked, then described by an AnyImages.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -94,16 +96,38 @@ inline std::array<int64_t, 2> output_size(const char* op, const AnyImages& sourc
   return {size[0], size[1]};
 }
 
+inline bool reads_channels_last(const AnyImages& images) {
+  return images.layout == nullptr && images.channels > 1 && images.stride_c == 1 &&
+         images.stride_x != 1;
+}
+
+// Fresh memory comes in pages that the kernel clears one by one as they are first written: for a
+// large output a quarter of the work of a warp with pages of 4 KB, little with huge ones.
+inline void ask_for_huge_pages(const Tensor& fresh) {
+  constexpr uintptr_t kHugePage = 1 << 21;
+  if (!fresh.is_cpu()) return;
+  const auto data = reinterpret_cast<uintptr_t>(fresh.mutable_data_ptr());
+  const uintptr_t first = (data + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t last = (data + fresh.numel() * fresh.element_size()) / kHugePage * kHugePage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+
+// On the device of `like`, and of its dtype if none is given.
+inline Tensor new_images(const Tensor& like, const std::vector<int64_t>& shape, bool channels_last,
+                         std::optional<ScalarType> type = std::nullopt) {
+  const Tensor fresh = torch::stable::empty(
+      shape, type.value_or(like.scalar_type()), std::nullopt, like.device(), std::nullopt,
+      channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
+                    : torch::headeronly::MemoryFormat::Contiguous);
+  ask_for_huge_pages(fresh);
+  return fresh;
+}
+
 // Channels last if the images are; what is read in place is written in place.
-inline Tensor new_output(const Tensor& images, bool ragged, const AnyImages& source,
+inline Tensor new_output(const Tensor& images, const AnyImages& source,
                          std::array<int64_t, 2> size) {
-  const bool channels_last =
-      !ragged && source.channels > 1 && source.stride_c == 1 && source.stride_x != 1;
-  const std::vector<int64_t> shape{source.count, source.channels, size[0], size[1]};
-  return torch::stable::empty(shape, images.scalar_type(), std::nullopt, images.device(),
-                              std::nullopt,
-                              channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
-                                            : torch::headeronly::MemoryFormat::Contiguous);
+  return new_images(images, {source.count, source.channels, size[0], size[1]},
+                    reads_channels_last(source));
 }
 
 // The bytes that a tensor's elements lie in.

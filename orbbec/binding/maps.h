@@ -13,12 +13,8 @@ inline Tensor new_map_output(const Tensor& images, const std::optional<Tensor>& 
   if (layout.has_value()) {
     return torch::stable::empty(images.sizes(), type, std::nullopt, images.device());
   }
-  const bool channels_last = source.channels > 1 && source.stride_c == 1 && source.stride_x != 1;
-  const std::vector<int64_t> shape{source.count, channels, source.height, source.width};
-  return torch::stable::empty(shape, type, std::nullopt, images.device(), std::nullopt,
-                              channels_last && channels > 1
-                                  ? torch::headeronly::MemoryFormat::ChannelsLast
-                                  : torch::headeronly::MemoryFormat::Contiguous);
+  return new_images(images, {source.count, channels, source.height, source.width},
+                    channels > 1 && reads_channels_last(source), type);
 }
 
 inline AnyImages map_output(const char* op, const Tensor& output,

@@ -76,18 +76,6 @@ inline void check_pooled_size(const char* op, const std::vector<int64_t>& size, 
   check(left > 0, op, "an output of ", rois, " rois of size ", shape_text(size), " is too large");
 }
 
-inline bool reads_channels_last(const AnyImages& images) {
-  return images.channels > 1 && images.stride_c == 1 && images.stride_x != 1;
-}
-
-inline Tensor new_images(const Tensor& like, const std::vector<int64_t>& shape, bool channels_last,
-                         std::optional<ScalarType> type = std::nullopt) {
-  return torch::stable::empty(shape, type.value_or(like.scalar_type()), std::nullopt, like.device(),
-                              std::nullopt,
-                              channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
-                                            : torch::headeronly::MemoryFormat::Contiguous);
-}
-
 // `gradient` of the pooled regions, and the size of the input whose gradient is asked for.
 inline void check_gradient(const char* op, const Tensor& gradient, const Tensor& rois,
                            const std::vector<int64_t>& input_size) {

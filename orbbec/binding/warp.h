@@ -129,8 +129,7 @@ Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& l
   WarpArguments arguments = warp_arguments(op, images, source, options, extent, out != nullptr);
   const Tensor map = prepare_map(arguments);
   if (out != nullptr) check_apart(op, *out, map, "the map");
-  const Tensor target =
-      out != nullptr ? *out : new_output(images, layout.has_value(), source, extent);
+  const Tensor target = out != nullptr ? *out : new_output(images, source, extent);
   if (target.numel() == 0) return target;
   arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());
   for_channel_groups(arguments, options.fill, target.element_size(), [&](const WarpArguments& a) {

@@ -39,10 +39,8 @@ Tensor normalize(Tensor images, std::optional<Tensor> layout, int64_t channels,
     a.source.width = static_cast<int>(extent[1]);
   }
   const Tensor output =
-      torch::stable::empty({a.source.count, a.source.channels, a.source.height, a.source.width},
-                           dtype, std::nullopt, images.device(), std::nullopt,
-                           channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
-                                         : torch::headeronly::MemoryFormat::Contiguous);
+      new_images(images, {a.source.count, a.source.channels, a.source.height, a.source.width},
+                 channels_last, dtype);
   a.output_dtype = dtype_of(kOp, output);
   check(a.output_dtype != DType::kUInt8 && a.output_dtype != DType::kUInt16, kOp,
         "expected dtype to be float16, bfloat16, float32 or float64");

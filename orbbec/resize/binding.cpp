@@ -168,8 +168,7 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
   const std::vector<int64_t> sides = longest_sides(a.source, longest);
   const std::optional<Tensor> held_boxes = prepare_boxes(images, boxes, a.source.count);
   if (held_boxes.has_value() && out != nullptr) check_apart(kOp, *out, *held_boxes, "boxes");
-  const Tensor target =
-      out != nullptr ? *out : new_output(images, layout.has_value(), a.source, extent);
+  const Tensor target = out != nullptr ? *out : new_output(images, a.source, extent);
   if (target.numel() == 0) return target;
   a.output = dense_images(kOp, "out", target, target.mutable_data_ptr());
   set_geometry(held_boxes, a);
