@@ -72,7 +72,20 @@ def is_number(value: Any) -> bool:
 
 def best_first(scores: Tensor) -> Tensor:
     """Places of the scores from the highest to the lowest, equal ones in their order, NaN before all."""
-    return scores.argsort(descending=True, stable=True)
+    return stable_argsort(scores if scores.dtype == torch.float64 else scores.float(), descending=True)
+
+
+def stable_argsort(values: Tensor, descending: bool = False) -> Tensor:
+    """Places `[N]` of float32, float64 or int64 values in their order, equal ones as they stand."""
+    if values.is_cuda:
+        return values.argsort(descending=descending, stable=True)
+    places: Tensor = torch.ops.orbbec.argsort(values, descending)
+    return places
+
+
+@torch.library.register_fake("orbbec::argsort")
+def _(values: Tensor, descending: bool) -> Tensor:
+    return values.new_empty(values.shape, dtype=torch.int64)
 
 
 def keep_greedily(
@@ -96,10 +109,11 @@ def keep_greedily(
     order = best_first(scores)
     places = torch.arange(len(boxes), device=boxes.device)
     if groups is None:
-        return keepers_of(boxes[order], None) == places, order
-    by_group = groups[order].argsort(stable=True)
-    ranked = order[by_group]
-    kept = keepers_of(boxes[ranked], groups[ranked]) == places
+        return keepers_of(boxes.index_select(0, order), None) == places, order
+    ordered = groups.index_select(0, order)
+    by_group = stable_argsort(ordered)
+    ranked = boxes.index_select(0, order.index_select(0, by_group))
+    kept = keepers_of(ranked, ordered.index_select(0, by_group)) == places
     return torch.empty_like(kept).scatter_(0, by_group, kept), order
 
 

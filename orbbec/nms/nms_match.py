@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from orbbec.binding.detections import Boxes, best_first, box_tensor, detection_rows, like
+from orbbec.binding.detections import Boxes, best_first, box_tensor, detection_rows, like, stable_argsort
 from orbbec.nms.nms import nms_keepers
 
 
@@ -37,8 +37,8 @@ def nms_match(dets: Boxes, iou_threshold: float, *, offset: float = 0) -> list[A
     rows = detection_rows("nms_match", dets)
     order = best_first(rows[:, 4])
     boxes = box_tensor("nms_match", "dets", rows[:, :4], 4)
-    keepers = nms_keepers(boxes[order], None, iou_threshold, offset)
-    by_keeper = keepers.argsort(stable=True)
+    keepers = nms_keepers(boxes.index_select(0, order), None, iou_threshold, offset)
+    by_keeper = stable_argsort(keepers)
     sizes = torch.unique_consecutive(keepers[by_keeper], return_counts=True)[1]
     groups = torch.split(order[by_keeper], sizes.tolist())
     return [like(dets, group) for group in groups]

@@ -1,0 +1,37 @@
+"""orbbec::argsort beside torch's stable sort."""
+
+import pytest
+import torch
+
+INF, NAN = float("inf"), float("nan")
+SPECIAL = [0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, -NAN, 1e-45, -1e-45, 3e38]
+LONGS = [0, -1, 1, 2**63 - 1, -(2**63), 2**32, -(2**32), 2**31]
+
+
+def draw(dtype: torch.dtype, count: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(count)
+    listed = torch.tensor(SPECIAL if dtype.is_floating_point else LONGS, dtype=dtype)
+    some = listed[torch.randint(0, len(listed), (count,), generator=generator)]
+    others = (torch.randn(count, generator=generator) * 5).to(dtype)
+    return torch.where(torch.rand(count, generator=generator) < 0.5, some, others)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64], ids=str)
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 2, 17, 3000])
+def test_argsort_is_torchs_stable_sort(dtype, descending, count):
+    values = draw(dtype, count)
+    expected = values.argsort(descending=descending, stable=True)
+    for given in (values, torch.stack((values, values), 1)[:, 0]):
+        assert torch.ops.orbbec.argsort(given, descending).tolist() == expected.tolist()
+
+
+def test_argsort_opcheck():
+    torch.library.opcheck(torch.ops.orbbec.argsort.default, (draw(torch.float32, 9), True))
+
+
+def test_argsort_names_the_bad_argument():
+    with pytest.raises(ValueError, match=r"argsort: expected values of shape \[N\], but got \[2, 2\]"):
+        torch.ops.orbbec.argsort(torch.zeros(2, 2), False)
+    with pytest.raises(ValueError, match="argsort: expected values of float32, float64 or int64"):
+        torch.ops.orbbec.argsort(torch.zeros(2, dtype=torch.int32), False)
