@@ -1,11 +1,12 @@
-"""Compares orbbec's warps with the OpenCV that is installed, bit by bit, on random cases.
+"""Compares orbbec with the OpenCV, Pillow and torchvision that are installed, bit by bit, on random cases.
 
     python scripts/check_parity.py              25 cases a cell, nothing is written
-    python scripts/check_parity.py --full       2,000 cases a cell; writes docs/parity*
+    python scripts/check_parity.py --full       2,000 cases a cell, 1,000 a line; writes docs/parity*
     python scripts/check_parity.py --write      25 cases a cell; writes docs/parity*
     python scripts/check_parity.py --report     writes docs/parity.md anew from what docs/parity holds
 
-A cell is an operator, a dtype, an interpolation and a border. OpenCV 5 is compared with `arithmetic="cv2_5"`,
+A cell is a warp, a dtype, an interpolation and a border; a line is a form of another operator, beside the
+author of its numbers (orbbec/testing/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`,
 OpenCV 4 with `arithmetic="cv2_4"`. The exit status is 1 if a value differs where identity is promised.
 
 OPENCV_IPP has no say in warps, but for one: warpPerspective of float32 with nearest in OpenCV 4.13.0.
@@ -28,13 +29,14 @@ import torch
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from parity_report import print_tables, write_report
+from parity_report import print_lines, print_tables, write_report
 
 import orbbec
-from orbbec.testing import opencv, parity, photograph, similarity
-from orbbec.testing.warps import INTERPOLATIONS
+from orbbec.testing import opencv, parity, peers, photograph, similarity
+from orbbec.testing.tally import Tally
+from orbbec.testing.warps import INTERPOLATIONS, WARPS
 
-FULL = 2000
+FULL, FULL_LINE = 2000, 1000
 FEW = 200  # cases of a cell where a difference is expected: enough to say how large it is
 CHUNK = 250  # cases of one task, so that processes end together
 DOCS = Path(__file__).parent.parent / "docs"
@@ -85,6 +87,22 @@ def run(tasks: list[Task], processes: int) -> list[dict[str, Any]]:
         for (cell, _, _, arithmetic), tally in progress(pool.map(run_task, tasks), len(tasks)):
             add(rows[cell, arithmetic], tally)
     return list(rows.values())
+
+
+def run_line(task: tuple[str, int, int]) -> Tally:
+    name, cases, seed = task
+    return peers.compare(next(line for line in peers.lines() if line.name == name), cases, seed)
+
+
+def compare_lines(lines: list[peers.Line], cases: int, seed: int, processes: int) -> list[dict[str, Any]]:
+    """One row for each line."""
+    tasks = [(line.name, cases, seed) for line in lines]
+    with ProcessPoolExecutor(processes, initializer=start_worker) as pool:
+        tallies = list(progress(pool.map(run_line, tasks), len(tasks)))
+    return [
+        {"op": line.op, "form": line.form, "promised": line.promised, **asdict(tally)}
+        for line, tally in zip(lines, tallies, strict=True)
+    ]
 
 
 def progress(results: Iterable[Any], total: int) -> Iterable[Any]:
@@ -155,28 +173,14 @@ def processor() -> str:
     return names[0] if names else platform.processor()
 
 
-def main(
-    cases: Annotated[int, typer.Option(help="Cases of each cell.")] = 25,
-    full: Annotated[bool, typer.Option("--full", help=f"{FULL} cases of each cell, and --write.")] = False,
-    write: Annotated[
-        bool, typer.Option("--write", help="Keep the result in docs and write the report.")
-    ] = False,
-    report: Annotated[bool, typer.Option("--report", help="Write the report from earlier results.")] = False,
-    op: Annotated[list[str] | None, typer.Option(help="Only this operator (may be repeated).")] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, other cases.")] = 0,
-    processes: Annotated[int, typer.Option(help="Cases run in so many processes.")] = 2,
-) -> None:
-    """Compare orbbec's warps with the OpenCV that is installed, bit by bit."""
-    if report:
-        write_report(DOCS)
-        return
+def compare_warps(number: int, seed: int, processes: int, op: list[str] | None) -> dict[str, Any]:
+    """All cells, and what else the report of the warps says."""
     begin = time.monotonic()
-    number = FULL if full else cases
     cells = [cell for cell in parity.cells() if op is None or cell.op in op]
     doubles = [cell for cell in cells if cell.dtype == "float64" and opencv.arithmetic() == "cv2_5"]
     tasks = tasks_of(cells, number, seed) + tasks_of(doubles, number, seed, "cv2_4")
     rows = run(tasks, processes)
-    result = {
+    return {
         "opencv": opencv.opencv_version(),
         "arithmetic": opencv.arithmetic(),
         "torch": torch.__version__,
@@ -192,13 +196,51 @@ def main(
         "hangs_on_one_pixel": hangs_on_one_pixel(),
         "seconds": round(time.monotonic() - begin),
     }
-    broken = print_tables(result)
-    if (full or write) and op is None:
-        (DOCS / "parity").mkdir(parents=True, exist_ok=True)
-        path = DOCS / "parity" / f"opencv-{result['opencv']}.json"
-        path.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def keep(name: str, result: dict[str, Any]) -> None:
+    path = DOCS / "parity" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"wrote {path}")
+
+
+def main(
+    cases: Annotated[int, typer.Option(help="Cases of each cell and line.")] = 25,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help=f"{FULL} cases of each cell, {FULL_LINE} of each line, and --write."),
+    ] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Keep the result in docs and write the report.")
+    ] = False,
+    report: Annotated[bool, typer.Option("--report", help="Write the report from earlier results.")] = False,
+    op: Annotated[list[str] | None, typer.Option(help="Only this operator (may be repeated).")] = None,
+    author: Annotated[
+        list[str] | None, typer.Option(help="Only the lines of OpenCV, Pillow, torchvision.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed, other cases.")] = 0,
+    processes: Annotated[int, typer.Option(help="Cases run in so many processes.")] = 2,
+) -> None:
+    """Compare orbbec with the OpenCV, Pillow and torchvision that are installed, bit by bit."""
+    broken = 0
+    writes = (full or write) and op is None
+    if not report and author is None and (op is None or set(op) & set(WARPS)):
+        warps = compare_warps(FULL if full else cases, seed, processes, op)
+        broken += print_tables(warps)
+        if writes:
+            keep(f"opencv-{warps['opencv']}", warps)
+    for name in () if report else author or peers.MODULES:
+        lines = [line for line in peers.lines() if line.author == name and (op is None or line.op in op)]
+        if not lines:
+            continue
+        rows = compare_lines(lines, FULL_LINE if full else cases, seed, processes)
+        result = {"author": name, "version": peers.version(name), "processor": processor(), "lines": rows}
+        broken += print_lines(result)
+        if writes:
+            keep(f"operators-{name}-{result['version']}", result)
+    if report or writes:
         write_report(DOCS)
-        print(f"wrote {path} and {DOCS / 'parity.md'}")
     if broken:
         raise typer.Exit(1)
 

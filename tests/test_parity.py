@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 parity = pytest.importorskip("orbbec.testing.parity", reason="needs cv2")
-from orbbec.testing import opencv
+from orbbec.testing import opencv, peers
 from orbbec.testing.warps import BORDERS, INTERPOLATIONS, WARPS
 
 CASES = 6
+LINES = peers.lines()
 
 
 @pytest.mark.parametrize("op", WARPS)
@@ -19,6 +20,13 @@ def test_random_cases_are_as_promised(op, dtype, interpolation, border):
     tally = parity.compare(cell, opencv.arithmetic(), CASES, seed=1)
     assert tally.values > 0
     assert tally.different_values == 0 or not parity.is_promised(cell, opencv.arithmetic()), tally
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.name)
+def test_operators_are_as_promised(line):
+    tally = peers.compare(line, 5 * CASES, seed=1)
+    assert tally.values > 0
+    assert tally.different_values == 0 or not line.promised, tally
 
 
 def test_the_draw_is_a_function_of_the_cell_and_the_seed():

@@ -14,7 +14,7 @@ import numpy as np
 import orbbec
 from orbbec.binding.arguments import Array
 from orbbec.testing import opencv
-from orbbec.testing.compare import same_bytes
+from orbbec.testing.tally import Tally
 from orbbec.testing.warps import BORDERS, INTERPOLATIONS, WARPS, warp
 
 Random = np.random.Generator
@@ -271,37 +271,6 @@ def orbbec_answer(case: Case, arithmetic: str) -> Array:
     return answer
 
 
-@dataclass
-class Tally:
-    """What was found in a cell. Undefined are the values at positions for which OpenCV has no sane answer."""
-
-    cases: int = 0
-    values: int = 0
-    different_cases: int = 0
-    different_values: int = 0
-    largest_difference: float = (
-        0.0  # integers: in levels; floats: as a share of the largest number of the case
-    )
-    undefined_values: int = 0
-    undefined_different_values: int = 0
-
-    def add(self, case: Case, actual: Array, expected: Array, defined: Array) -> None:
-        """Count one case whose answers are given."""
-        different = ~same_bytes(actual, expected)
-        undefined = ~np.broadcast_to(defined[..., None], different.shape)
-        self.cases += 1
-        self.values += different.size
-        self.undefined_values += int(undefined.sum())
-        self.undefined_different_values += int((different & undefined).sum())
-        different &= ~undefined
-        if not different.any():
-            return
-        self.different_cases += 1
-        self.different_values += int(different.sum())
-        apart = np.abs(actual[different].astype(np.float64) - expected[different].astype(np.float64)).max()
-        self.largest_difference = max(self.largest_difference, float(apart) / _unit_of(case))
-
-
 def _unit_of(case: Case) -> float:
     if case.image.dtype.kind == "u":
         return 1.0
@@ -329,5 +298,6 @@ def compare(
     for _ in range(cases):
         case = draw_case(rng, cell)
         actual = orbbec_answer(case, orbbec_arithmetic or arithmetic)
-        tally.add(case, actual, opencv_answer(case), is_defined(case, arithmetic))
+        defined = is_defined(case, arithmetic)[..., None]
+        tally.add(actual, opencv_answer(case), defined, _unit_of(case))
     return tally

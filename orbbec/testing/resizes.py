@@ -1,4 +1,4 @@
-"""Random resizes that are given to OpenCV or Pillow and to orbbec, and how often the bits differ.
+"""Random resizes that are given to OpenCV or Pillow and to orbbec.
 
 Sizes from 1 to 120 pixels, shrinking and growing, whole factors and others; 1, 3 or 4 channels; noise and
 extreme values. OpenCV is asked without Intel's IPP, which has other numbers for cubic uint8 and for float32.
@@ -11,6 +11,7 @@ import numpy as np
 
 import orbbec
 from orbbec.binding.arguments import Array
+from orbbec.testing.peers import Line
 
 CV2_METHODS = {
     "nearest": 0,
@@ -112,14 +113,28 @@ def orbbec_answer(call: Resize, interpolation: str, antialias: bool, arithmetic:
     return cropped
 
 
-def different_cases(
-    dtype: str, interpolation: str, antialias: bool, arithmetic: str, cases: int, seed: int = 0
-) -> int:
-    """How many of `cases` random calls have an answer that differs in any bit from the other author's."""
-    rng = np.random.default_rng(seed)
-    different = 0
-    for _ in range(cases):
+def _line(dtype: str, interpolation: str, antialias: bool) -> Line:
+    def answers(rng: np.random.Generator) -> tuple[Array, Array]:
         call = draw(rng, dtype, antialias)
         expected = (pillow_answer if antialias else opencv_answer)(call, interpolation)
-        different += not np.array_equal(orbbec_answer(call, interpolation, antialias, arithmetic), expected)
-    return different
+        return orbbec_answer(call, interpolation, antialias, installed_arithmetic(antialias)), expected
+
+    form = f"{dtype} {interpolation}{', antialias' if antialias else ''}"
+    return Line("resize", form, "Pillow" if antialias else "OpenCV", True, answers)
+
+
+def installed_arithmetic(antialias: bool) -> str:
+    """The arithmetic of orbbec that is the installed Pillow's, or OpenCV's."""
+    if not antialias:
+        from orbbec.testing import opencv
+
+        return opencv.arithmetic()
+    import PIL
+
+    return "pillow_13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow_12"
+
+
+LINES = [
+    *(_line(dtype, name, False) for dtype in CV2_DTYPES for name in CV2_METHODS),
+    *(_line(dtype, name, True) for dtype in PILLOW_DTYPES for name in PILLOW_METHODS),
+]
