@@ -2,20 +2,12 @@
 
 from functools import partial
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from orbbec.boxes import box_iou, box_iou_rotated, generalized_box_iou
 from orbbec.testing.benchmark import Case, Contender, Work, torchvision
-
-
-def boxes_of(count: int, rotated: bool = False, seed: int = 0) -> Tensor:
-    draw = np.random.default_rng(seed)
-    first, sides = draw.uniform(0, 1000, (count, 2)), draw.uniform(10, 100, (count, 2))
-    if rotated:
-        return torch.tensor(np.column_stack([first, sides, draw.uniform(-180, 180, count)])).float()
-    return torch.tensor(np.concatenate([first, first + sides], 1)).float()
+from orbbec.testing.boxes import random_boxes, random_rotated_boxes
 
 
 def by_torch(first: Tensor, second: Tensor, generalized: bool) -> Tensor:
@@ -33,7 +25,7 @@ def by_torch(first: Tensor, second: Tensor, generalized: bool) -> Tensor:
 
 
 def prepare(rows: int, columns: int, generalized: bool, device: str) -> Work:
-    first, second = boxes_of(rows), boxes_of(columns, seed=1)
+    first, second = random_boxes(rows)[0], random_boxes(columns, seed=1)[0]
     measure = generalized_box_iou if generalized else box_iou
     expected = measure(first, second).numpy()
     first, second = first.to(device), second.to(device)
@@ -48,7 +40,7 @@ def prepare(rows: int, columns: int, generalized: bool, device: str) -> Work:
 
 
 def prepare_rotated(rows: int, columns: int, device: str) -> Work:
-    first, second = boxes_of(rows, True), boxes_of(columns, True, seed=1)
+    first, second = random_rotated_boxes(rows)[0], random_rotated_boxes(columns, seed=1)[0]
     expected = box_iou_rotated(first, second).numpy()
     first, second = first.to(device), second.to(device)
     contender = Contender("orbbec", lambda: box_iou_rotated(first, second))

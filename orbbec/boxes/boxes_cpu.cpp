@@ -8,12 +8,6 @@ namespace {
 typedef double Four __attribute__((vector_size(32)));
 typedef double Eight __attribute__((vector_size(64)));
 
-#if defined(__x86_64__)
-#define ORBBEC_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw")))
-#else
-#define ORBBEC_AVX512
-#endif
-
 // A row of pairs, a vector of columns at a time; most vectors hold no box that overlaps.
 template <class V, class Op>
 ORBBEC_HD void rotated_row(const Op& op, int64_t n, int y, int width) {

@@ -33,8 +33,8 @@ struct TurnHue {
 
   template <class V>
   ORBBEC_HD void turn_hue(const V (&rgb)[3], V (&out)[3]) const {
-    const V high = greatest(rgb[0], greatest(rgb[1], rgb[2]));
-    const V low = least(rgb[0], least(rgb[1], rgb[2]));
+    const V high = larger(rgb[0], larger(rgb[1], rgb[2]));
+    const V low = smaller(rgb[0], smaller(rgb[1], rgb[2]));
     const V range = high - low, divisor = choose(high == low, V(1), range);
     const V saturation = range / choose(high == low, V(1), high);
     // Sixths of the circle: from the highest channel on, by how far the others lie below it.

@@ -36,10 +36,9 @@ struct RgbToHsv {
   // each of their entries.
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], InVector<true>) const {
     const int r = rgb[0], g = rgb[1], b = rgb[2];
-    const int v = greatest(r, greatest(g, b)), range = v - least(r, least(g, b));
-    const int per_value = static_cast<int>(rintf(1044480.0f / static_cast<float>(greatest(v, 1))));
-    const int per_range =
-        static_cast<int>(rintf(122880.0f / static_cast<float>(greatest(range, 1))));
+    const int v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
+    const int per_value = static_cast<int>(rintf(1044480.0f / static_cast<float>(larger(v, 1))));
+    const int per_range = static_cast<int>(rintf(122880.0f / static_cast<float>(larger(range, 1))));
     const int turned = choose(v == r, g - b, choose(v == g, b - r + 2 * range, r - g + 4 * range));
     const int hue = (turned * per_range + 2048) >> 12;
     hsv[0] = hue < 0 ? hue + 180 : hue;
@@ -50,8 +49,8 @@ struct RgbToHsv {
   template <class V>
   ORBBEC_HD void operator()(const V (&rgb)[3], V (&hsv)[3], InVector<true>) const {
     constexpr V kEpsilon = V(1.1920928955078125e-07);
-    const V v = greatest(rgb[0], greatest(rgb[1], rgb[2]));
-    const V range = v - least(rgb[0], least(rgb[1], rgb[2]));
+    const V v = larger(rgb[0], larger(rgb[1], rgb[2]));
+    const V range = v - smaller(rgb[0], smaller(rgb[1], rgb[2]));
     hsv[0] = hue_degrees(rgb, v, V(60) / (range + kEpsilon));
     hsv[1] = range / ((v < 0 ? -v : v) + kEpsilon);
     hsv[2] = v;
@@ -126,8 +125,8 @@ struct RgbToHls {
   template <class V>
   ORBBEC_HD static void to_hls(const V (&rgb)[3], V (&hls)[3]) {
     constexpr V kEpsilon = V(1.1920928955078125e-07);
-    const V high = greatest(rgb[0], greatest(rgb[1], rgb[2]));
-    const V low = least(rgb[0], least(rgb[1], rgb[2]));
+    const V high = larger(rgb[0], larger(rgb[1], rgb[2]));
+    const V low = smaller(rgb[0], smaller(rgb[1], rgb[2]));
     const V range = high - low, sum = high + low, l = sum * V(0.5);
     const bool gray = !(range > kEpsilon);
     const V divisor = choose(l < V(0.5), sum, V(2) - sum);

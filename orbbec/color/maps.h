@@ -38,15 +38,6 @@ ORBBEC_HD T from_lane(Lane<T> value) {
   if constexpr (!std::is_same_v<T, uint8_t>) return store<T>(value);
 }
 
-template <class V>
-ORBBEC_HD V least(V a, V b) {
-  return a < b ? a : b;
-}
-template <class V>
-ORBBEC_HD V greatest(V a, V b) {
-  return a > b ? a : b;
-}
-
 // `yes` or `no` by bits: a chain of conditions would keep the compiler from making vectors.
 ORBBEC_HD int choose(bool condition, int yes, int no) {
   const int mask = -static_cast<int>(condition);

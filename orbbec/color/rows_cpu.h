@@ -7,12 +7,6 @@
 #include "../core/executor_cpu.h"
 #include "maps.h"
 
-#if defined(__x86_64__)
-#define ORBBEC_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,prefer-vector-width=512")))
-#else
-#define ORBBEC_AVX512
-#endif
-
 namespace orbbec {
 
 constexpr int kBlockPixels = 128;  // planes of a block stay in the first cache

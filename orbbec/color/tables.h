@@ -55,7 +55,7 @@ struct MakeTable {
       const float value = static_cast<float>(v) * (1.0f / 255.0f);
       float raised = static_cast<float>(power(static_cast<double>(value), exponent));
       if (factor != 1) raised = raised * static_cast<float>(factor);
-      raised = raised >= 0 ? least(raised, 1.0f) : 0.0f;  // NaN too
+      raised = raised >= 0 ? smaller(raised, 1.0f) : 0.0f;  // NaN too
       // Not 256, so that the last bits of a float that stands for 1 do no harm.
       table[v] = static_cast<uint8_t>(clamp_int(static_cast<int>(raised * 255.999f), 0, 255));
     }

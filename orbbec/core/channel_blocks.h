@@ -11,11 +11,6 @@
 #include "image.h"
 #include "scalar.h"
 
-#if defined(__x86_64__)
-#define ORBBEC_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw")))
-#else
-#define ORBBEC_AVX512
-#endif
 #define ORBBEC_INLINE __attribute__((always_inline))
 
 namespace orbbec {

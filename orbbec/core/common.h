@@ -28,4 +28,18 @@ enum class Interpolation { kNearest, kLinear, kCubic, kLanczos4 };
 // Which OpenCV's numbers: the float kernels of 5.x or the fixed-point ones of 4.x.
 enum class Arithmetic { kCv2_5, kCv2_4 };
 
+// Of numbers, or of vectors lane by lane.
+template <class V>
+ORBBEC_HD V smaller(V a, V b) {
+  return a < b ? a : b;
+}
+template <class V>
+ORBBEC_HD V larger(V a, V b) {
+  return a > b ? a : b;
+}
+template <class V>
+ORBBEC_HD V magnitude(V a) {
+  return larger(a, -a);
+}
+
 }  // namespace orbbec

@@ -24,8 +24,10 @@ constexpr int64_t kPixelsPerTask =
 
 #if defined(__x86_64__)
 #define ORBBEC_AVX2 __attribute__((target("avx2,fma")))
+#define ORBBEC_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,prefer-vector-width=512")))
 #else
 #define ORBBEC_AVX2
+#define ORBBEC_AVX512
 #endif
 
 // row(n, y) for every row of every image; `pixels_per_row` says how much work that is.

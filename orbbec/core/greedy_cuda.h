@@ -7,8 +7,6 @@
 
 namespace orbbec {
 
-constexpr int kWarp = 32;
-constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kWordsPerItem = kGreedyTile / 32;
 constexpr int kComparing = 256;  // threads of a block that compares, and items it stages
 constexpr int kKeptBlocks = 64;  // blocks that share what is kept: a tile has 4 of them abreast

@@ -11,6 +11,9 @@
 
 namespace orbbec {
 
+constexpr int kWarp = 32;  // threads that run in step
+constexpr unsigned kAllLanes = 0xffffffffu;
+
 // Up to here a block gets dynamic shared memory without asking (CUDA programming guide).
 constexpr size_t kSharedBytesWithoutAsking = 48 * 1024;
 

@@ -36,7 +36,6 @@ struct RoiFrame {
   F count;                   // of samples of a bin, at least 1
   F start_y, start_x, bin_y, bin_x;
   F center_y, center_x, sine, cosine;  // of a rotated region, whose start is relative to its center
-  F first_y, last_y, first_x, last_x;  // between which all its samples lie, if they are finite
 };
 
 // A region may reach this far, in pixels, from the origin of the feature map; one that reaches

@@ -47,11 +47,6 @@ struct SampleAxis {
   }
 };
 
-template <class F>
-__device__ __forceinline__ F magnitude(F value) {
-  return value < F(0) ? -value : value;
-}
-
 // Samples of bin p among those counted first to last.
 __device__ __forceinline__ int first_in_bin(int first, int samples, int p) {
   return first > p * samples ? first - p * samples : 0;
@@ -174,7 +169,7 @@ struct GatherRoiGradient {
 template <class Op>
 __global__ void __launch_bounds__(kRoiThreads, 1) gather_roi_gradient_kernel(const Op op) {
   using F = typename Op::F;
-  constexpr int kWarps = kRoiThreads / 32;
+  constexpr int kWarps = kRoiThreads / kWarp;
   __shared__ unsigned touching[kWarps];
   const int thread = threadIdx.y * kTileWidth + threadIdx.x;
   const int64_t chunks = (op.features.channels + Op::kChannels - 1) / Op::kChannels;
@@ -191,13 +186,13 @@ __global__ void __launch_bounds__(kRoiThreads, 1) gather_roi_gradient_kernel(con
       for (int64_t begin = 0; begin < op.gradient.count; begin += kRoiThreads) {
         const int64_t own = begin + thread;
         const bool touches = own < op.gradient.count && op.touches(op.frames[own], n, top, left);
-        const unsigned votes = __ballot_sync(0xffffffffu, touches);
+        const unsigned votes = __ballot_sync(kAllLanes, touches);
         __syncthreads();
         if (threadIdx.x == 0) touching[threadIdx.y] = votes;
         __syncthreads();
         for (int warp = 0; warp < kWarps; ++warp) {
           for (unsigned bits = touching[warp]; bits != 0; bits &= bits - 1) {
-            const int64_t k = begin + warp * 32 + __ffs(static_cast<int>(bits)) - 1;
+            const int64_t k = begin + warp * kWarp + __ffs(static_cast<int>(bits)) - 1;
             if (inside) op.add_region(k, y, x, channel, count, sums);
           }
         }

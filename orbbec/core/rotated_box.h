@@ -40,19 +40,6 @@ ORBBEC_HD RotatedBox<double> rotated_box(const F* numbers) {
   return box;
 }
 
-template <class V>
-ORBBEC_HD V smaller(V a, V b) {
-  return a < b ? a : b;
-}
-template <class V>
-ORBBEC_HD V larger(V a, V b) {
-  return a > b ? a : b;
-}
-template <class V>
-ORBBEC_HD V magnitude(V a) {
-  return larger(a, -a);
-}
-
 // Where one box lies in the frame of another: the middle of its centre, and its half axes as turned
 // by the difference of the angles.
 template <class V>

@@ -7,8 +7,7 @@ namespace orbbec {
 
 namespace {
 
-constexpr int kMostThreads = 1024, kWarp = 32, kMostWarps = kMostThreads / kWarp;
-constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr int kMostThreads = 1024, kMostWarps = kMostThreads / kWarp;
 
 template <class F>
 __device__ __forceinline__ SoftNmsBest<F> best_of_warp(SoftNmsBest<F> best) {

@@ -6,6 +6,9 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Array
 
+# Of images.
+DTYPES = (torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
 
 def photograph(height: int, width: int, channels: int = 3, dtype: str = "uint8", seed: int = 0) -> Array:
     """An image with edges, slopes and noise.

@@ -10,7 +10,6 @@ import orbbec
 from orbbec.testing.samples import similarity
 
 WARPS = ("warp_affine", "warp_perspective", "remap")
-DTYPES = (torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32, torch.float64)
 INTERPOLATIONS = ("nearest", "linear", "cubic", "lanczos4")
 BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap", "transparent")
 ARITHMETICS = ("cv2_5", "cv2_4")

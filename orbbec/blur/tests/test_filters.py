@@ -12,17 +12,13 @@ from hypothesis import strategies as st
 from orbbec import ImageBatch
 from orbbec.blur import box_blur, filter2d, median_blur, motion_blur, sharpen
 from orbbec.blur.filter import motion_kernels
-from orbbec.testing import assert_same_bytes, photograph, photographs
+from orbbec.testing import assert_same_bytes, opencv, photograph, photographs
+from orbbec.testing.samples import DTYPES
 
-BORDERS = {
-    "constant": cv2.BORDER_CONSTANT,
-    "replicate": cv2.BORDER_REPLICATE,
-    "reflect": cv2.BORDER_REFLECT,
-    "reflect101": cv2.BORDER_REFLECT_101,
-}
-ALL_BORDERS = [*BORDERS, "wrap"]
+# cv2's filters refuse "wrap".
+ALL_BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
+CV2_BORDERS = ALL_BORDERS[:-1]
 SIZES = [(1, 1), (1, 70), (41, 1), (7, 13), (33, 150), (90, 300)]
-DTYPES = [torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 KERNEL = torch.tensor([[0.5, -1.25, 0.0, 0.3], [0.1, 2.0, -0.7, 0.0], [0.0, 0.2, 0.6, -0.4]])
 
 
@@ -42,14 +38,14 @@ def filters(border):
 NAMES = list(filters("wrap"))
 
 
-@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize("border", CV2_BORDERS)
 @pytest.mark.parametrize(("height", "width"), SIZES)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_box_blur_matches_opencv(device, dtype, height, width, border):
     for channels in (1, 3, 4):
         image = photograph(height, width, channels, dtype)
         for size in [(1, 1), (1, 2), (3, 3), (4, 7), (16, 17), (31, 2)]:
-            expected = cv2.blur(image, size[::-1], borderType=BORDERS[border]).reshape(image.shape)
+            expected = cv2.blur(image, size[::-1], borderType=opencv.BORDERS[border]).reshape(image.shape)
             actual = box_blur(image, size, border=border)
             if dtype == "float32":  # OpenCV adds to running sums: seen 8e-6, of values up to 140
                 assert np.abs(actual - expected).max() <= 2e-5
@@ -57,14 +53,14 @@ def test_box_blur_matches_opencv(device, dtype, height, width, border):
                 assert_same_bytes(actual, expected)
 
 
-@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize("border", CV2_BORDERS)
 @pytest.mark.parametrize(("height", "width"), SIZES)
 def test_filter2d_matches_opencv(device, height, width, border):
     for channels in (1, 3, 4):
         image = photograph(height, width, channels)
         for shape in [(1, 1), (3, 3), (2, 5), (11, 11)]:
             kernel = np.random.default_rng(shape[1]).normal(0, 0.5, shape).astype(np.float32)
-            expected = cv2.filter2D(image, -1, kernel, borderType=BORDERS[border]).reshape(image.shape)
+            expected = cv2.filter2D(image, -1, kernel, borderType=opencv.BORDERS[border]).reshape(image.shape)
             assert_same_bytes(filter2d(image, kernel, border=border), expected)
 
 
@@ -215,11 +211,11 @@ def test_filters_of_nothing(device, name):
     width=st.integers(1, 80),
     channels=st.sampled_from([1, 3, 4]),
     size=st.tuples(st.integers(1, 40), st.integers(1, 40)),
-    border=st.sampled_from(list(BORDERS)),
+    border=st.sampled_from(CV2_BORDERS),
 )
 def test_any_box_and_median_match_opencv(height, width, channels, size, border):
     image = np.random.default_rng(height * width).integers(0, 256, (height, width, channels), np.uint8)
-    expected = cv2.blur(image, size[::-1], borderType=BORDERS[border]).reshape(image.shape)
+    expected = cv2.blur(image, size[::-1], borderType=opencv.BORDERS[border]).reshape(image.shape)
     assert_same_bytes(box_blur(image, size, border=border), expected)
     odd = size[0] // 2 * 2 + 1
     assert_same_bytes(median_blur(image, odd), cv2.medianBlur(image, odd).reshape(image.shape))

@@ -9,11 +9,11 @@ import torch
 import orbbec
 from orbbec import ImageBatch
 from orbbec.testing import assert_same_bytes, photograph, photographs
+from orbbec.testing.samples import DTYPES
 
 CV2 = ("nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area", "lanczos4")
 PILLOW = ("box", "linear", "hamming", "cubic", "lanczos")
 METHODS = [(name, False) for name in CV2] + [(name, True) for name in PILLOW]
-DTYPES = (torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32, torch.float64)
 SIZES = [
     ((1, 1), (1, 1)),
     ((1, 9), (7, 4)),
