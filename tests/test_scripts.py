@@ -51,6 +51,13 @@ def test_script_finds_the_same_bytes_and_draws_them(tmp_path, name):
     assert cv2.imread(str(tmp_path / "outputs" / name.replace(".py", ".png"))).std() > 20
 
 
+def test_operators_are_drawn_beside_their_other_authors(tmp_path):
+    done = run(tmp_path, "draw_operators.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("same ") >= 10
+    assert cv2.imread(str(tmp_path / "outputs" / "operators.jpg")).std() > 20
+
+
 def test_roi_align_script_finds_the_same(tmp_path):
     done = run(tmp_path, "test_roi_align.py")
     assert done.returncode == 0, done.stdout + done.stderr

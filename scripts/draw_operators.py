@@ -1,0 +1,174 @@
+"""Draws each image operator's output beside its other author's, and their difference, amplified.
+
+    python scripts/draw_operators.py [--output docs/images/operators.jpg]
+
+Prints a line an operator and exits with 1 where bytes differ that are promised to be the author's.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import cv2
+import numpy as np
+import typer
+from contact_sheet import ACCENT, FAINT, INK, MARGIN, PAPER
+from photographs import Image, load_photograph
+from PIL import Image as Picture
+from PIL import ImageDraw, ImageFont, ImageOps
+
+import orbbec
+
+AMPLIFIED = 64  # a difference of one level becomes so many
+SIDE, GAP, CAPTION, COLUMNS = 200, 6, 34, 2
+
+
+class Example(NamedTuple):
+    """A call of an operator, and the same by another author."""
+
+    name: str
+    by_orbbec: Callable[[Image], Image]
+    author: str
+    by_author: Callable[[Image], Image]
+    is_promised: bool = True
+
+
+def of_gray(call: Callable[[Image], Image]) -> Callable[[Image], Image]:
+    """For authors that take one channel: each channel on its own."""
+    return lambda image: np.stack([call(np.ascontiguousarray(image[..., c])) for c in range(3)], axis=-1)
+
+
+def by_pillow(size: tuple[int, int], method: Picture.Resampling) -> Callable[[Image], Image]:
+    return lambda image: np.asarray(Picture.fromarray(image).resize(size[::-1], method))
+
+
+def filter_kernel() -> Image:
+    """Emboss."""
+    return np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]], np.float32)
+
+
+SMALL = (50, 50)
+EXAMPLES = [
+    Example(
+        "resize, area",
+        lambda x: orbbec.resize(x, SMALL, interpolation="area"),
+        "OpenCV",
+        lambda x: cv2.resize(x, SMALL, interpolation=cv2.INTER_AREA),
+    ),
+    Example(
+        "resize, linear",
+        lambda x: orbbec.resize(x[60:110, 60:110], (200, 200)),
+        "OpenCV",
+        lambda x: cv2.resize(x[60:110, 60:110], (200, 200)),
+    ),
+    Example(
+        "resize, cubic, antialias",
+        lambda x: orbbec.resize(x, SMALL, interpolation="cubic", antialias=True),
+        "Pillow",
+        by_pillow(SMALL, Picture.Resampling.BICUBIC),
+    ),
+    Example(
+        "resize, lanczos, antialias",
+        lambda x: orbbec.resize(x, (90, 90), interpolation="lanczos", antialias=True),
+        "Pillow",
+        by_pillow((90, 90), Picture.Resampling.LANCZOS),
+    ),
+    Example(
+        "cvt_color, RGB to HSV",
+        lambda x: orbbec.cvt_color(x, "RGB", "HSV"),
+        "OpenCV",
+        lambda x: cv2.cvtColor(x, cv2.COLOR_RGB2HSV),
+    ),
+    Example(
+        "cvt_color, RGB to LAB",
+        lambda x: orbbec.cvt_color(x, "RGB", "LAB"),
+        "OpenCV",
+        lambda x: cv2.cvtColor(x, cv2.COLOR_RGB2LAB),
+    ),
+    Example(
+        "equalize", orbbec.equalize, "Pillow", lambda x: np.asarray(ImageOps.equalize(Picture.fromarray(x)))
+    ),
+    Example(
+        "solarize",
+        lambda x: orbbec.solarize(x, 128),
+        "Pillow",
+        lambda x: np.asarray(ImageOps.solarize(Picture.fromarray(x), 128)),
+    ),
+    Example("equalize_hist", orbbec.equalize_hist, "OpenCV", of_gray(cv2.equalizeHist)),
+    Example(
+        "clahe",
+        lambda x: orbbec.clahe(x, 3.0),
+        "OpenCV",
+        of_gray(lambda x: cv2.createCLAHE(3.0, (8, 8)).apply(x)),
+    ),
+    Example(
+        "gaussian_blur",
+        lambda x: orbbec.gaussian_blur(x, 23, 4.0),
+        "OpenCV",
+        lambda x: cv2.GaussianBlur(x, (23, 23), 4.0),
+    ),
+    Example("box_blur", lambda x: orbbec.box_blur(x, 15), "OpenCV", lambda x: cv2.blur(x, (15, 15))),
+    Example("median_blur", lambda x: orbbec.median_blur(x, 9), "OpenCV", lambda x: cv2.medianBlur(x, 9)),
+    Example(
+        "filter2d",
+        lambda x: orbbec.filter2d(x, filter_kernel()),
+        "OpenCV",
+        lambda x: cv2.filter2D(x, -1, filter_kernel()),
+        is_promised=False,
+    ),
+]
+
+
+def tile(image: Image) -> Picture.Image:
+    """In full, its pixels enlarged to whole ones if it is small."""
+    return Picture.fromarray(image).resize((SIDE, SIDE), Picture.Resampling.NEAREST)
+
+
+def draw(sheet: Picture.Image, corner: tuple[int, int], example: Example, image: Image) -> int:
+    """One row of three pictures; returns how many values differ."""
+    actual, expected = np.asarray(example.by_orbbec(image)), np.asarray(example.by_author(image))
+    apart = np.abs(actual.astype(int) - expected)
+    pen, (left, top) = ImageDraw.Draw(sheet), corner
+    font, small = ImageFont.load_default(18), ImageFont.load_default(14)
+    pen.text((left, top + 22), example.name, INK, font=font, anchor="ls")
+    count = int((apart > 0).sum())
+    found = f"{count:,} of {apart.size:,} values differ" + (f", by {apart.max()} at most" if count else "")
+    width = pen.textlength(example.name, font)
+    pen.text(
+        (left + width + 10, top + 22),
+        f"beside {example.author}: {found}",
+        ACCENT if count else FAINT,
+        font=small,
+        anchor="ls",
+    )
+    shown = np.minimum(apart * AMPLIFIED, 255).astype(np.uint8)
+    for place, picture in enumerate((actual, expected, shown)):
+        sheet.paste(tile(picture), (left + place * (SIDE + GAP), top + CAPTION))
+    print(f"{'same' if count == 0 else 'DIFFERENT'} {example.name}, {example.author}: {found}")
+    return count
+
+
+def main(
+    output: Annotated[Path, typer.Option(help="The picture to write.")] = Path("outputs/operators.jpg"),
+) -> None:
+    """Draw each operator's output beside its other author's."""
+    image = cv2.resize(load_photograph("astronaut"), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
+    rows = -(-len(EXAMPLES) // COLUMNS)
+    width, height = 3 * SIDE + 2 * GAP, CAPTION + SIDE + GAP
+    sheet = Picture.new("RGB", (COLUMNS * (width + MARGIN) + MARGIN, rows * height + 2 * MARGIN), PAPER)
+    title = f"orbbec, the other author, their difference times {AMPLIFIED}"
+    ImageDraw.Draw(sheet).text((MARGIN, 14), title, INK, font=ImageFont.load_default(22))
+    broken = 0
+    for index, example in enumerate(EXAMPLES):
+        column, row = divmod(index, rows)
+        count = draw(sheet, (MARGIN + column * (width + MARGIN), MARGIN + row * height), example, image)
+        broken += count if example.is_promised else 0
+    output.parent.mkdir(parents=True, exist_ok=True)
+    sheet.save(output, quality=88)
+    print(f"wrote {output}")
+    if broken:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)
