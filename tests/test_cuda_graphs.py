@@ -1,0 +1,51 @@
+"""Image operators in a CUDA graph: nothing is copied from the host or waited for while it is captured."""
+
+import functools
+from typing import Any
+
+import pytest
+import torch
+
+import orbbec
+from orbbec.testing import assert_same_bytes, photographs
+
+
+@functools.cache
+def table(*values: float) -> torch.Tensor:
+    """On the device, made by the first call."""
+    return torch.tensor(values, dtype=torch.float64, device="cuda")
+
+
+CALLS: dict[str, Any] = {
+    "warp_affine": lambda x: orbbec.warp_affine(x, table(1, 0, 0, 0, 1, 0).view(2, 3), (9, 8)),
+    "gaussian_blur": lambda x: orbbec.gaussian_blur(x, 9, table(1.0, 2.0)),
+    "box_blur": lambda x: orbbec.box_blur(x, 5),
+    "median_blur": lambda x: orbbec.median_blur(x, 5),
+    "sharpen": lambda x: orbbec.sharpen(x, 0.5),
+    "cvt_color": lambda x: orbbec.cvt_color(x, "RGB", "HSV"),
+    "adjust_contrast": lambda x: orbbec.adjust_contrast(x, table(0.7, 1.4)),
+    "adjust_hue": lambda x: orbbec.adjust_hue(x, 0.1),
+    "equalize": orbbec.equalize,
+    "equalize_hist": orbbec.equalize_hist,
+    "clahe": lambda x: orbbec.clahe(x, 3.0),
+    "normalize": lambda x: orbbec.normalize(x, (0.5, 0.5, 0.5), (0.2, 0.2, 0.2)),
+    **{
+        f"resize {name}": lambda x, name=name: orbbec.resize(x, (9, 70), interpolation=name)
+        for name in ("nearest", "linear", "cubic", "area", "lanczos4")
+    },
+    "resize antialias": lambda x: orbbec.resize(x, (9, 70), antialias=True),
+}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.parametrize("name", CALLS)
+def test_a_cuda_graph_replays_the_bytes(name):
+    first, second = photographs(2, 3, 21, 34), photographs(2, 3, 21, 34, seed=7)
+    images = first.cuda()
+    CALLS[name](images)  # what is made once is made before
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = CALLS[name](images)
+    images.copy_(second)
+    graph.replay()
+    assert_same_bytes(result, CALLS[name](second.cuda()))
