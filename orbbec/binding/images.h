@@ -49,7 +49,8 @@ inline AnyImages dense_images(const char* op, const char* name, const Tensor& im
           images.stride(3),
           images.stride(1),
           nullptr,
-          0};
+          0,
+          nullptr};
 }
 
 // A flat uint8 buffer and its table [N, 3] of int64: offset, height, width.
@@ -163,15 +164,20 @@ inline void check_apart(const char* op, const Tensor& out, const Tensor& other, 
         name);
 }
 
-inline void check_output(const char* op, const Tensor& images, const Tensor& out,
-                         const AnyImages& source, std::array<int64_t, 2> size) {
-  const std::vector<int64_t> shape{source.count, source.channels, size[0], size[1]};
+inline void check_output_of(const char* op, const Tensor& out, const std::vector<int64_t>& shape,
+                            ScalarType dtype, const Tensor& images) {
   check(out.dim() == 4 && std::equal(shape.begin(), shape.end(), out.sizes().begin()), op,
         "expected out of shape ", shape_text(shape), ", but got ", shape_text(out));
-  check(out.scalar_type() == images.scalar_type(), op, "expected out of the dtype of images");
+  check(out.scalar_type() == dtype, op, "expected out of the dtype of images");
   check(same_device(out, images), op, "expected out on the device of images");
   check(!overlaps_itself(out), op, "expected out whose elements do not share memory");
   check_apart(op, out, images, "images");
+}
+
+inline void check_output(const char* op, const Tensor& images, const Tensor& out,
+                         const AnyImages& source, std::array<int64_t, 2> size) {
+  check_output_of(op, out, {source.count, source.channels, size[0], size[1]}, images.scalar_type(),
+                  images);
 }
 
 }  // namespace orbbec

@@ -1,6 +1,7 @@
 // RGB to and from HSV and HLS. Included by convert.h.
 #pragma once
 
+#include "../core/hue.h"
 #include "maps.h"
 
 namespace orbbec {
@@ -13,18 +14,6 @@ ORBBEC_HD V hue_degrees(const V (&rgb)[3], V highest, V per_range) {
   const V of_blue = fused_multiply_add(rgb[0] - rgb[1], per_range, V(240));
   const V hue = choose(highest == rgb[0], of_red, choose(highest == rgb[1], of_green, of_blue));
   return choose(hue < 0, hue + V(360), hue);
-}
-
-// Which of four values each colour gets in a sector of the hue: the highest, the lowest, the
-// falling, the rising one.
-template <class V>
-ORBBEC_HD void sector_colors(int sector, V highest, V lowest, V falling, V rising, V (&rgb)[3]) {
-  const bool middle = sector == 2 || sector == 3, last = sector == 4 || sector == 5;
-  rgb[0] =
-      choose(middle, lowest, choose(sector == 1, falling, choose(sector == 4, rising, highest)));
-  rgb[1] = choose(last, lowest, choose(sector == 3, falling, choose(sector == 0, rising, highest)));
-  rgb[2] = choose(middle || last,
-                  choose(sector == 2, rising, choose(sector == 5, falling, highest)), lowest);
 }
 
 struct RgbToHsv {

@@ -38,17 +38,6 @@ ORBBEC_HD T from_lane(Lane<T> value) {
   if constexpr (!std::is_same_v<T, uint8_t>) return store<T>(value);
 }
 
-// `yes` or `no` by bits: a chain of conditions would keep the compiler from making vectors.
-ORBBEC_HD int choose(bool condition, int yes, int no) {
-  const int mask = -static_cast<int>(condition);
-  return (yes & mask) | (no & ~mask);
-}
-ORBBEC_HD float choose(bool condition, float yes, float no) {
-  const uint32_t mask = 0u - static_cast<uint32_t>(condition);
-  return float_of((bits_of(yes) & mask) | (bits_of(no) & ~mask));
-}
-ORBBEC_HD double choose(bool condition, double yes, double no) { return condition ? yes : no; }
-
 ORBBEC_HD int to_byte(int value) { return clamp_int(value, 0, 255); }
 
 // OpenCV's vectors take so many pixels of a row at a time; what is left of it goes another way.

@@ -30,6 +30,8 @@ struct AnyImages {
   int64_t stride_n, stride_y, stride_x, stride_c;
   const int64_t* layout;  // [count, 3] of a ragged batch, HWC: offset, height, width; null if dense
   int64_t numel;          // elements behind `data` in a ragged batch
+  // [count, 4]: left, top, right, bottom of the part of each image that is seen; null: all of it.
+  const int64_t* regions;
 };
 
 template <class T>
@@ -37,6 +39,28 @@ struct Images : AnyImages {
   explicit Images(const AnyImages& any) : AnyImages(any) {}
 
   ORBBEC_HD Image<T> operator[](int64_t n) const {
+    return regions == nullptr ? whole(n) : part(whole(n), regions + 4 * n);
+  }
+
+ private:
+  ORBBEC_HD static int64_t within(int64_t value, int64_t low, int64_t high) {
+    return value < low ? low : value > high ? high : value;
+  }
+
+  ORBBEC_HD static Image<T> part(const Image<T>& image, const int64_t* region) {
+    const int64_t left = within(region[0], 0, image.width),
+                  top = within(region[1], 0, image.height);
+    const int64_t right = within(region[2], left, image.width),
+                  bottom = within(region[3], top, image.height);
+    return {&image.at(static_cast<int>(top), static_cast<int>(left), 0),
+            static_cast<int>(bottom - top),
+            static_cast<int>(right - left),
+            image.stride_y,
+            image.stride_x,
+            image.stride_c};
+  }
+
+  ORBBEC_HD Image<T> whole(int64_t n) const {
     T* const first = static_cast<T*>(data);
     if (layout == nullptr)
       return {first + n * stride_n, height, width, stride_y, stride_x, stride_c};
@@ -46,7 +70,6 @@ struct Images : AnyImages {
             stride_c};
   }
 
- private:
   // The table lies in device memory, where no check on the host can see it.
   ORBBEC_HD bool fits(int64_t offset, int64_t h, int64_t w) const {
     constexpr int64_t kLimit = 2147483647;

@@ -1,6 +1,6 @@
 // How a pixel is read between pixels, with OpenCV 5's float arithmetic. A sampler has two steps:
 // `locate` (once a pixel) turns a position of a map into a tap, `read` (once a channel) turns the
-// tap into a value.
+// tap into a pixel, `value` into what is rounded to make it.
 #pragma once
 
 #include "border.h"
@@ -49,6 +49,12 @@ struct NearestSampler {
   }
 
   template <class T>
+  ORBBEC_HD static Compute<T> value(const Source<T>& source, const Tap<T>& tap, int64_t c,
+                                    T outside) {
+    return load(read(source, tap, c, outside));
+  }
+
+  template <class T>
   ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
     return source.tap(tap.x, tap.y, c, outside);
   }
@@ -85,14 +91,20 @@ struct LinearSampler {
 
   template <class T>
   ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    return store<T>(value(source, tap, c, outside));
+  }
+
+  template <class T>
+  ORBBEC_HD static Compute<T> value(const Source<T>& source, const Tap<T>& tap, int64_t c,
+                                    T outside) {
     // As it is: the formula makes NaN of four infinite values.
-    if (outside_is_value(source.border) && is_outside(tap, source.image)) return outside;
+    if (outside_is_value(source.border) && is_outside(tap, source.image)) return load(outside);
     const int right = wrapping_add(tap.x, 1), bottom = wrapping_add(tap.y, 1);
     const Compute<T> above = mix(tap.a, load(source.tap(tap.x, tap.y, c, outside)),
                                  load(source.tap(right, tap.y, c, outside)));
     const Compute<T> below = mix(tap.a, load(source.tap(tap.x, bottom, c, outside)),
                                  load(source.tap(right, bottom, c, outside)));
-    return store<T>(mix(tap.b, above, below));
+    return mix(tap.b, above, below);
   }
 };
 
@@ -171,6 +183,12 @@ struct CubicSampler {
 
   template <class T>
   ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
+    return store<T>(value(source, tap, c, outside));
+  }
+
+  template <class T>
+  ORBBEC_HD static Compute<T> value(const Source<T>& source, const Tap<T>& tap, int64_t c,
+                                    T outside) {
     using F = Compute<T>;
     F wx[4], wy[4];
     weights(tap.a, wx);
@@ -184,7 +202,7 @@ struct CubicSampler {
         row = fused_multiply_add(load(source.tap(tap.x + q, y, c, outside)), wx[q], row);
       sum = fused_multiply_add(row, wy[r], sum);
     }
-    return store<T>(sum);
+    return sum;
   }
 };
 

@@ -128,4 +128,23 @@ ORBBEC_HD T store(F value) {
   }
 }
 
+// `yes` or `no` by bits: a chain of conditions would keep the compiler from making vectors.
+ORBBEC_HD int choose(bool condition, int yes, int no) {
+  const int mask = -static_cast<int>(condition);
+  return (yes & mask) | (no & ~mask);
+}
+ORBBEC_HD float choose(bool condition, float yes, float no) {
+  const uint32_t mask = 0u - static_cast<uint32_t>(condition);
+  return float_of((bits_of(yes) & mask) | (bits_of(no) & ~mask));
+}
+ORBBEC_HD double choose(bool condition, double yes, double no) { return condition ? yes : no; }
+
+ORBBEC_HD void atomic_add(int64_t* sum, int64_t value) {
+#if defined(__CUDA_ARCH__)
+  atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(value));
+#else
+  __atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
+#endif
+}
+
 }  // namespace orbbec

@@ -1,6 +1,7 @@
 // Nearest and linear warps of uint8 and float32 images on vectors: the samplers' arithmetic, a
-// group of neighbouring pixels at a time. A group that it cannot do (positions that are not finite
-// or far beyond a mirrored border) goes to the warp's own operator(). Included by *_avx2.cpp and
+// group of neighbouring pixels at a time, to pixels or, before they are rounded, to floats. A group
+// that it cannot do (positions that are not finite or far beyond a mirrored border) goes to the
+// warp's own operator(). Included by *_avx2.cpp and
 // *_avx512.cpp, each under its own target.
 #pragma once
 
@@ -8,15 +9,15 @@
 
 namespace orbbec {
 
-template <class Simd, class Op>
+template <class Simd, class Op, class Out = typename Op::Value>
 class VectorRow {
  public:
   using T = typename Op::Value;
   using Float = typename Simd::Float;
   using Int = typename Simd::Int;
 
-  VectorRow(const Op& op, int64_t n)
-      : op_(op), n_(n), image_(op.source[n]), target_(op.output[n]), channels_(op.output.channels) {
+  VectorRow(const Op& op, int64_t n, const Image<Out>& target)
+      : op_(op), n_(n), image_(op.source[n]), target_(target), channels_(op.output.channels) {
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     pairs_ = pixel >= 1 && pixel <= 4;
     if (!pairs_) return;
@@ -30,17 +31,21 @@ class VectorRow {
     prefetch_ = rows_ahead_bytes();
   }
 
-  void run(int y) const {
-    const int width = target_.width;
-    const int whole = fits() ? width / kRowBlock * kRowBlock : 0;
-    for (int x = 0; x < whole; x += Simd::kLanes) {
+  // Columns [begin, end) of a row of the output, `begin` a multiple of kRowBlock, to the columns of
+  // the target from 0 on.
+  void run(int y, int begin, int end) {
+    begin_ = begin;
+    const int blocks = op_.output.width / kRowBlock * kRowBlock;
+    const int whole = !fits() || blocks < begin ? begin : blocks < end ? blocks : end;
+    for (int x = begin; x < whole; x += Simd::kLanes) {
       if (!run_group(y, x)) run_pixels(y, x, x + Simd::kLanes);
     }
-    run_pixels(y, whole, width);
+    run_pixels(y, whole, end);
   }
 
  private:
   static constexpr bool kIsByte = sizeof(T) == 1;
+  static constexpr bool kRounds = sizeof(Out) == 1;
   static constexpr bool kIsLinear = Op::kIsLinear;
   static constexpr int kTaps = kIsLinear ? 4 : 1;
   static constexpr int kPrefetchRows = 4;  // far enough ahead for memory to answer
@@ -66,7 +71,7 @@ class VectorRow {
   }
 
   void run_pixels(int y, int begin, int end) const {
-    for (int x = begin; x < end; ++x) op_(n_, y, x);
+    for (int x = begin; x < end; ++x) op_.write(target_, n_, y, x, x - begin_);
   }
 
   // From where a pixel reads to where the pixel some rows below it will; nowhere else if that is
@@ -85,7 +90,7 @@ class VectorRow {
     bool outside = false;
     if (!locate(y, x, taps, outside)) return false;
     const bool packed_in = kIsByte && image_.stride_c == 1 && channels_ <= 4;
-    const bool packed_out = kIsByte && target_.stride_c == 1 && target_.stride_x == channels_;
+    const bool packed_out = kRounds && target_.stride_c == 1 && target_.stride_x == channels_;
     if (kIsLinear && rgb_ && !taps.mixed) {
       if constexpr (kIsLinear) store_rgb(y, x, taps);
     } else if (packed_in && packed_out && channels_ != 2) {
@@ -251,18 +256,20 @@ class VectorRow {
     Int above[2], below[2];
     Simd::load_8_bytes(base, taps.bytes[0], above[0], above[1]);
     Simd::load_8_bytes(base, taps.bytes[2], below[0], below[1]);
-    Int result[3];
+    Float result[3];
     for (int c = 0; c < 3; ++c) {
       const int half = (c + 3) / 4, place = (c + 3) % 4;
       const Float p[4] = {
           Simd::to_float(byte_of(above[0], c)), Simd::to_float(byte_of(above[half], place)),
           Simd::to_float(byte_of(below[0], c)), Simd::to_float(byte_of(below[half], place))};
-      result[c] = Simd::round(blend(taps, p));
+      result[c] = blend(taps, p);
     }
-    uint8_t* const to = reinterpret_cast<uint8_t*>(&target_.at(y, x, 0));
-    if (target_.stride_c == 1)
-      return Simd::store_bytes_3(to, result[0] | result[1] << 8 | result[2] << 16);
-    for (int c = 0; c < 3; ++c) Simd::store_bytes_1(to + c * target_.stride_c, result[c]);
+    if (kRounds && target_.stride_c == 1) {
+      return Simd::store_bytes_3(
+          reinterpret_cast<uint8_t*>(&out(y, x, 0)),
+          Simd::round(result[0]) | Simd::round(result[1]) << 8 | Simd::round(result[2]) << 16);
+    }
+    for (int c = 0; c < 3; ++c) store_plane(&out(y, x, c), result[c]);
   }
 
   void store_packed(int y, int x, const Taps& taps, bool outside) const {
@@ -276,7 +283,7 @@ class VectorRow {
       for (int c = 0; c < channels; ++c)
         pixels |= Simd::round(value(taps, loaded, c, c)) << (8 * c);
     }
-    uint8_t* const to = reinterpret_cast<uint8_t*>(&target_.at(y, x, 0));
+    uint8_t* const to = reinterpret_cast<uint8_t*>(&out(y, x, 0));
     if (channels == 1) return Simd::store_bytes_1(to, pixels);
     if (channels == 3) return Simd::store_bytes_3(to, pixels);
     Simd::store_bytes_4(to, pixels);
@@ -290,12 +297,12 @@ class VectorRow {
         if (c == 0 || !packed_in) load(taps, c, loaded);
         result = value(taps, loaded, packed_in ? static_cast<int>(c) : 0, c);
       }
-      store_plane(&target_.at(y, x, c), result);
+      store_plane(&out(y, x, c), result);
     }
   }
 
-  void store_plane(T* to, Float values) const {
-    if constexpr (kIsByte) {
+  void store_plane(Out* to, Float values) const {
+    if constexpr (kRounds) {
       uint8_t bytes[Simd::kLanes];
       if (target_.stride_x == 1) return Simd::store_bytes_1(to, Simd::round(values));
       Simd::store_bytes_1(bytes, Simd::round(values));
@@ -308,10 +315,13 @@ class VectorRow {
     }
   }
 
+  Out& out(int y, int x, int64_t c) const { return target_.at(y, x - begin_, c); }
+
   const Op& op_;
   int64_t n_;
+  int begin_ = 0;  // the column of the output that the target's first one holds
   Image<const T> image_;
-  Image<T> target_;
+  Image<Out> target_;
   int64_t channels_;
   bool pairs_;          // whether 8 bytes hold a pixel and its right neighbour
   int last_left_ = -1;  // the last column where such a load ends inside the row

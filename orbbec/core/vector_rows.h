@@ -13,10 +13,13 @@ template <class Op>
 void vector_row_avx512(const Op& op, int64_t n, int y, int width);
 
 template <class Op>
+constexpr bool kHasVectorRow = Op::kIsLight && (std::is_same_v<typename Op::Value, uint8_t> ||
+                                                std::is_same_v<typename Op::Value, float>);
+
+template <class Op>
 PixelRow<Op> fastest_row(Simd level) {
 #if defined(__x86_64__)
-  using T = typename Op::Value;
-  if constexpr (Op::kIsLight && (std::is_same_v<T, uint8_t> || std::is_same_v<T, float>)) {
+  if constexpr (kHasVectorRow<Op>) {
     if (level == Simd::kAvx512) return vector_row_avx512<Op>;
     if (level == Simd::kAvx2) return vector_row_avx2<Op>;
   }

@@ -65,12 +65,26 @@ struct Warp {
                : outside;
   }
 
-  ORBBEC_HD void operator()(int64_t n, int y, int x) const {
+  // The same before it is rounded; no border is transparent.
+  ORBBEC_HD Compute<T> value(const Image<const T>& image, const Tap& tap, int64_t c) const {
+    const T fill = fill_of(c);
+    return tap.valid ? Sampler::template value<T>(Source<T>{image, border, fill}, tap, c, fill)
+                     : load(fill);
+  }
+
+  ORBBEC_HD void operator()(int64_t n, int y, int x) const { write(output[n], n, y, x, x); }
+
+  // Pixel (y, x) to a column of a target of pixels, or of floats that are not rounded.
+  template <class Out>
+  ORBBEC_HD void write(const Image<Out>& target, int64_t n, int y, int x, int column) const {
     const Image<const T> image = source[n];
-    const Image<T> target = output[n];
     const Tap tap = locate(image, n, y, x);
     for (int64_t c = 0; c < output.channels; ++c) {
-      target.at(y, x, c) = read(image, tap, c, outside(target, y, x, c));
+      if constexpr (std::is_same_v<Out, T>) {
+        target.at(y, column, c) = read(image, tap, c, outside(target, y, column, c));
+      } else {
+        target.at(y, column, c) = value(image, tap, c);
+      }
     }
   }
 };

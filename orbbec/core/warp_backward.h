@@ -18,14 +18,6 @@ struct WarpBackwardArguments {
   double* map_gradient;    // [N, Map::kNumbers], or [N, 2, height, width] for a table of positions
 };
 
-ORBBEC_HD void atomic_add(int64_t* sum, int64_t value) {
-#if defined(__CUDA_ARCH__)
-  atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(value));
-#else
-  __atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
-#endif
-}
-
 // Where a pixel was read, as a fraction of the way to its right and lower neighbours.
 struct ReadPosition {
   int x, y;

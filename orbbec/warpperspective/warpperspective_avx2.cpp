@@ -1,5 +1,5 @@
 #include "../core/vector_rows.h"
-#include "warpperspective.h"
+#include "../core/perspective_map.h"
 
 #if defined(__x86_64__)
 // What stands above is compiled for every machine; what stands below, for those that have this.
@@ -11,7 +11,7 @@ namespace orbbec {
 
 template <class Op>
 void vector_row_avx2(const Op& op, int64_t n, int y, int) {
-  VectorRow<Avx2, Op>(op, n).run(y);
+  VectorRow<Avx2, Op>(op, n, op.output[n]).run(y, 0, op.output.width);
 }
 
 template <class T, class Sampler>

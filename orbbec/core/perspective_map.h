@@ -1,8 +1,8 @@
-// warp_perspective: where an output pixel reads, by a 3x3 matrix from output to source. Included by
-// warpperspective_cpu.cpp, warpperspective_cuda.cu and binding.cpp.
+// Where an output pixel reads, by a 3x3 matrix from output to source. Included by warpperspective/
+// and augment/.
 #pragma once
 
-#include "../core/warp.h"
+#include "warp.h"
 
 namespace orbbec {
 
@@ -25,12 +25,18 @@ struct PerspectiveMap {
                     : fused_multiply_add(x, m[0], y * m[1]) + m[2];
   }
 
+  // A quotient by 1 need not be computed.
+  ORBBEC_HD static bool is_affine(const F* m) { return m[6] == 0 && m[7] == 0 && m[8] == 1; }
+
   // Positions of nearest and linear.
   ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
     const bool in_block = x < width / kRowBlock * kRowBlock;
+    const F at_x = fused_row(m, F(x), F(y), in_block),
+            at_y = fused_row(m + 3, F(x), F(y), in_block);
+    if (is_affine(m)) return {at_x, at_y};
     const F w = fused_row(m + 6, F(x), F(y), in_block);
-    return {fused_row(m, F(x), F(y), in_block) / w, fused_row(m + 3, F(x), F(y), in_block) / w};
+    return {at_x / w, at_y / w};
   }
 
   // The same of a group of pixels of whole blocks, the first at x.
@@ -43,8 +49,11 @@ struct PerspectiveMap {
   ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
     const auto columns = Simd::to_float(Simd::lane_numbers() + x);
+    const auto at_x = group_row<Simd>(m, columns, F(y)),
+               at_y = group_row<Simd>(m + 3, columns, F(y));
+    if (is_affine(m)) return {at_x, at_y};
     const auto w = group_row<Simd>(m + 6, columns, F(y));
-    return {group_row<Simd>(m, columns, F(y)) / w, group_row<Simd>(m + 3, columns, F(y)) / w};
+    return {at_x / w, at_y / w};
   }
 
   // About how far a pixel's position lies from that of the pixel below it.
