@@ -4,6 +4,7 @@ from orbbec._library import default_arithmetic, load_library, set_default_arithm
 
 load_library()
 
+from orbbec.augment import augment
 from orbbec.batch import ImageBatch
 from orbbec.blur import box_blur, filter2d, gaussian_blur, median_blur, motion_blur, sharpen
 from orbbec.boxes import (
@@ -73,6 +74,7 @@ __all__ = [
     "adjust_saturation",
     "adjust_sharpness",
     "affine_torch",
+    "augment",
     "autocontrast",
     "batched_nms",
     "box_area",

@@ -1,0 +1,138 @@
+// augment: a chain of augmentations in one pass. Every output pixel is read through the map of its
+// image, goes through its image's colour program, is erased where a rectangle covers it, is
+// normalised, cast and stored. Included by augment_cpu.cpp, augment_rows.h, augment_cuda.cu and
+// binding.cpp.
+#pragma once
+
+#include "../core/perspective_map.h"
+#include "program.h"
+
+namespace orbbec {
+
+constexpr int kBoxNumbers = 8;  // left, top, right, bottom, four fills
+
+struct AugmentArguments {
+  WarpArguments warp;  // of `output` the sizes and strides; its memory is of `output_dtype`
+  DType output_dtype;
+  ProgramArguments program;
+  const float* boxes;  // [N, boxes_per_image, kBoxNumbers], in output pixels
+  int64_t boxes_stride;
+  int boxes_per_image;
+  // (value * scale - mean) / std, or value * scale alone.
+  float scale, mean[kMaxFills], std[kMaxFills];
+  bool normalizes;
+  int64_t* gray_sums;  // [N], zero before; null where no program asks for a mean
+};
+
+template <class T, class Sampler>
+struct Augment {
+  using Value = T;
+  using Reader = Warp<T, PerspectiveMap<float>, Sampler>;
+
+  Reader reader;
+  AugmentArguments arguments;
+
+  explicit Augment(const AugmentArguments& a)
+      : reader(make_warp<T, PerspectiveMap<float>, Sampler>(a.warp)), arguments(a) {}
+
+  ORBBEC_HD int channels() const { return static_cast<int>(arguments.warp.output.channels); }
+
+  ORBBEC_HD Program program(int64_t n) const {
+    const AnyImages& output = arguments.warp.output;
+    const int64_t pixels = int64_t{output.height} * output.width;
+    const bool knows_mean = arguments.gray_sums != nullptr;
+    return {arguments.program, n, knows_mean ? arguments.gray_sums[n] : 0, pixels};
+  }
+
+  ORBBEC_HD void read(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
+    const Image<const T> image = reader.source[n];
+    const auto tap = reader.locate(image, n, y, x);
+    for (int c = 0; c < kMaxFills; ++c)
+      values[c] = c < channels() ? reader.value(image, tap, c) : 0.0f;
+  }
+
+  // As far as the step `end` of the program. One channel stands for three equal ones.
+  ORBBEC_HD void color(const Program& program, int end, float (&values)[kMaxFills]) const {
+    float rgb[3] = {values[0], channels() == 1 ? values[0] : values[1],
+                    channels() == 1 ? values[0] : values[2]};
+    for (int s = 0; s < end; ++s) program.with_step(s, [&](const auto& step) { step(rgb); });
+    for (int c = 0; c < 3; ++c) values[c] = rgb[c];
+  }
+
+  ORBBEC_HD const float* box(int64_t n, int i) const {
+    return arguments.boxes + n * arguments.boxes_stride + int64_t{i} * kBoxNumbers;
+  }
+
+  ORBBEC_HD void erase(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
+    for (int i = 0; i < arguments.boxes_per_image; ++i) {
+      const float* const b = box(n, i);
+      const float column = static_cast<float>(x), row = static_cast<float>(y);
+      if (!(column >= b[0] && row >= b[1] && column < b[2] && row < b[3])) continue;
+      for (int c = 0; c < kMaxFills; ++c) values[c] = b[4 + c] * arguments.program.white;
+    }
+  }
+
+  ORBBEC_HD float finish(float value, int c) const {
+    const float scaled = value * arguments.scale;
+    return arguments.normalizes ? (scaled - arguments.mean[c]) / arguments.std[c] : scaled;
+  }
+
+  // What is read of pixel (y, x), coloured and erased.
+  ORBBEC_HD void augment(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
+    read(n, y, x, values);
+    const Program own = program(n);
+    if (own.count > 0) color(own, own.count, values);
+    erase(n, y, x, values);
+  }
+
+  // The gray that a mean is asked for, in whole units; nothing where none is asked for.
+  ORBBEC_HD int64_t gray_units(const Program& program, int end, int64_t n, int y, int x) const {
+    float values[kMaxFills];
+    read(n, y, x, values);
+    color(program, end, values);
+    return program.gray_units(values);
+  }
+};
+
+template <class T, class Launch>
+int dispatch_augment_sampler(const AugmentArguments& a, const Launch& launch) {
+  switch (a.warp.interpolation) {
+    case Interpolation::kNearest:
+      return launch(Augment<T, NearestSampler>(a));
+    case Interpolation::kCubic:
+      return launch(Augment<T, CubicSampler>(a));
+    default:
+      return launch(Augment<T, LinearSampler>(a));
+  }
+}
+
+template <class Launch>
+int dispatch_augment(const AugmentArguments& a, const Launch& launch) {
+  switch (a.warp.dtype) {
+    case DType::kUInt8:
+      return dispatch_augment_sampler<uint8_t>(a, launch);
+    case DType::kFloat16:
+      return dispatch_augment_sampler<Half>(a, launch);
+    case DType::kBFloat16:
+      return dispatch_augment_sampler<BFloat16>(a, launch);
+    default:
+      return dispatch_augment_sampler<float>(a, launch);
+  }
+}
+
+// Calls `launch` with a value of the type of the output.
+template <class Launch>
+ORBBEC_HD void with_output_type(DType dtype, const Launch& launch) {
+  switch (dtype) {
+    case DType::kUInt8:
+      return launch(uint8_t{});
+    case DType::kFloat16:
+      return launch(Half{});
+    case DType::kBFloat16:
+      return launch(BFloat16{});
+    default:
+      return launch(float{});
+  }
+}
+
+}  // namespace orbbec

@@ -1,0 +1,208 @@
+"""A chain of augmentations in one pass: one read of the bytes, one write of the result."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import (
+    Fill,
+    Images,
+    Matrix,
+    as_tensor,
+    check_no_gradient,
+    fill_values,
+    name_value,
+    operator_input,
+    operator_output,
+    size_values,
+)
+
+OP = "augment"
+DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
+CONTRAST = 6  # the code of the step that asks for the image's mean
+
+
+def augment(
+    images: Images,
+    matrix: Matrix,
+    size: tuple[int, int],
+    *,
+    regions: Matrix | None = None,
+    colors: Matrix | None = None,
+    erase: Matrix | None = None,
+    mean: Fill | None = None,
+    std: Fill | None = None,
+    dtype: torch.dtype | None = None,
+    channels_last: bool | None = None,
+    contrast: bool | None = None,
+    interpolation: str = "linear",
+    border: str = "constant",
+    fill: Fill = 0,
+    out: Images | None = None,
+) -> Any:
+    """Map, colour, erase, normalise and cast each image in one pass over the pixels of the output.
+
+    Every output pixel is read through the map of its image, goes through its colour program, takes the fill
+    of the last rectangle that covers it, is normalised, cast and stored. Nothing is rounded before the end.
+
+    Args:
+        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; or an `ImageBatch`. uint8, float16, bfloat16 or float32; 1 to 4 channels; on the CPU or a
+            CUDA device. White is 255 for uint8, 1 for floats.
+        matrix: `[N, 2, 3]` or `[N, 3, 3]`, or one for all images; float32 or float64, on the CPU or on the
+            device of `images`: from output pixel (x, y) to source pixel.
+        size: (height, width) of the output in pixels.
+        regions: whole numbers `[N, 4]`, or `[4]` for all images: left, top, right, bottom of the part of each
+            image that is seen, right and bottom exclusive, cut off at the image: what lies beyond counts as
+            outside, and `matrix` counts from its corner. None: all of it.
+        colors: float32 `[N, steps, 16]`, or `[steps, 16]` for all images; for 1 or 3 channels. A row is the
+            code of a step and its numbers, as below. One channel counts as three equal ones.
+        erase: float32 `[N, boxes, 8]`, or `[boxes, 8]`: left, top, right, bottom in output pixels, right and
+            bottom exclusive, then the fill of up to four channels as fractions of white.
+        mean: subtracted from each channel, after uint8 is scaled to 0..1; a number or one a channel.
+        std: divided by. Given with `mean` or not at all.
+        dtype: of the result: uint8, float16, bfloat16 or float32; None: that of `images`. uint8 becomes
+            floats from 0 to 1, and floats times 255 become uint8.
+        channels_last: how the result lies in memory; None: as `images` do.
+        contrast: whether `colors` has a step of code 6; None: it is looked up in a table on the CPU, and
+            taken to have one on a CUDA device.
+        interpolation: "nearest", "linear" or "cubic", as those of `warp_affine`.
+        border: as in `warp_affine`, but for "transparent".
+        fill: as in `warp_affine`, in units of the images.
+        out: written into instead of a new output; its dtype and layout count.
+
+    Returns:
+        Images of the kind of `images`, of `size` and `dtype`; unlike images become a tensor.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: a shape, size, name or device does not fit.
+
+    The steps of `colors`, on values from 0 to white:
+
+    | code | numbers | what it does |
+    | --- | --- | --- |
+    | 0 | | nothing |
+    | 1 | 9 of a matrix by rows, 3 offsets as fractions of white | rgb = matrix rgb + offset, cut off |
+    | 2 | turn, -0.5 to 0.5 of the circle | turns the hue |
+    | 3 | gamma, gain | white * gain * (v / white)^gamma, cut off |
+    | 4 | bits, 0 to 8 | keeps the high bits |
+    | 5 | threshold as a fraction of white | white - v at the threshold and above |
+    | 6 | factor | mean + factor * (v - mean) of the mean gray of the output; at most one an image |
+
+    Source:
+        Without colours, rectangles and normalising, `warp_affine` and `warp_perspective` bit for bit. The
+        steps are those of torchvision's v2 functionals on floats.
+
+    Example:
+        >>> image = torch.tensor([[[0, 50, 100, 255]]], dtype=torch.uint8)
+        >>> flip = torch.tensor([[-1.0, 0, 3], [0, 1, 0]])
+        >>> augment(image, flip, (1, 4), mean=0.5, std=0.5, dtype=torch.float32).flatten().tolist()[::3]
+        [1.0, -1.0]
+    """
+    given = operator_input(OP, "images", images)
+    if dtype is not None and dtype not in DTYPES:
+        known = ", ".join(str(known).removeprefix("torch.") for known in DTYPES)
+        raise TypeError(f"{OP}: expected dtype to be one of {known}, but got {dtype}")
+    if (mean is None) != (std is None):
+        raise ValueError(f"{OP}: expected mean and std together")
+    pixels, kind = given.images, given.images.dtype
+    program, boxes = _table("colors", colors, pixels), _table("erase", erase, pixels)
+    if contrast is None:
+        contrast = program is not None and (program.is_cuda or bool((program[..., 0] == CONTRAST).any()))
+    target = None if out is None else operator_output(OP, out)
+    result_dtype = target.images.dtype if target is not None else dtype or kind
+    scale = 1.0
+    if kind == torch.uint8 and result_dtype != torch.uint8:
+        scale = 1 / 255
+    elif kind != torch.uint8 and result_dtype == torch.uint8:
+        scale = 255.0
+    arguments = (
+        pixels,
+        given.layout,
+        given.channels,
+        _regions(regions, pixels, given.layout),
+        _square(matrix),
+        size_values(OP, size),
+        program,
+        boxes,
+        [] if mean is None else fill_values(OP, mean),
+        [] if std is None else fill_values(OP, std),
+        scale,
+        255.0 if kind == torch.uint8 else 1.0,
+        contrast,
+    )
+    reading = name_value(OP, "interpolation", interpolation), name_value(OP, "border", border)
+    fills = fill_values(OP, fill)
+    if target is not None:
+        check_no_gradient(OP, pixels)
+        torch.ops.orbbec.augment_out(*arguments, *reading, fills, target.images)
+        return out
+    last = _is_channels_last(pixels, given.layout) if channels_last is None else channels_last
+    return given.restore(torch.ops.orbbec.augment(*arguments, result_dtype, last, *reading, fills))
+
+
+def _table(name: str, given: Any, images: Tensor) -> Tensor | None:
+    """float32 and contiguous, on the device of `images`."""
+    if given is None:
+        return None
+    table = as_tensor(OP, name, given).to(torch.float32)
+    return table.to(images.device, non_blocking=True).contiguous()
+
+
+def _regions(given: Any, images: Tensor, layout: Tensor | None) -> Tensor | None:
+    """int64 and contiguous, on the device of `images`, a row an image."""
+    if given is None:
+        return None
+    regions = as_tensor(OP, "regions", given)
+    if regions.is_floating_point():
+        raise TypeError(f"{OP}: expected regions of whole numbers, but got {str(regions.dtype)[6:]}")
+    count = images.shape[0] if layout is None else layout.shape[0]
+    rows = regions.expand(count, 4) if regions.dim() == 1 and regions.shape[0] == 4 else regions
+    return rows.to(images.device, torch.int64, non_blocking=True).contiguous()
+
+
+def _square(given: Any) -> Tensor:
+    """`[..., 3, 3]` of maps, those of two rows completed by (0, 0, 1)."""
+    matrix = as_tensor(OP, "matrix", given)
+    if matrix.dim() < 2 or matrix.shape[-2] != 2:
+        return matrix
+    last = torch.zeros_like(matrix[..., :1, :])
+    last[..., 0, -1] = 1
+    return torch.cat((matrix, last), dim=-2)
+
+
+def _is_channels_last(images: Tensor, layout: Tensor | None) -> bool:
+    if layout is not None or images.shape[1] == 1:
+        return False
+    return images.stride(1) == 1 and images.stride(3) != 1
+
+
+@torch.library.register_fake("orbbec::augment")
+def _(
+    images: Tensor,
+    layout: Tensor | None,
+    channels: int,
+    regions: Tensor | None,
+    matrix: Tensor,
+    size: list[int],
+    colors: Tensor | None,
+    boxes: Tensor | None,
+    mean: list[float],
+    std: list[float],
+    scale: float,
+    white: float,
+    contrast: bool,
+    dtype: torch.dtype,
+    channels_last: bool,
+    *options: object,
+) -> Tensor:
+    count = images.shape[:2] if layout is None else (layout.shape[0], channels)
+    memory_format = torch.channels_last if channels_last else torch.contiguous_format
+    return torch.empty((*count, *size), dtype=dtype, device=images.device, memory_format=memory_format)
+
+
+@torch.library.register_fake("orbbec::augment_out")
+def _(*arguments: object) -> None:
+    return None

@@ -1,0 +1,25 @@
+#include "augment_rows.h"
+
+namespace orbbec {
+
+void augment_avx2(const AugmentArguments& arguments, const ParallelFor& parallel);
+void augment_avx512(const AugmentArguments& arguments, const ParallelFor& parallel);
+
+namespace {
+
+struct PlainMachine {
+  template <class Reader>
+  using BlockReader = SamplerRow<PlainMachine, Reader>;
+};
+
+}  // namespace
+
+void augment_cpu(const AugmentArguments& arguments, const ParallelFor& parallel) {
+#if defined(__x86_64__)
+  if (simd_level() == Simd::kAvx512) return augment_avx512(arguments, parallel);
+  if (simd_level() == Simd::kAvx2) return augment_avx2(arguments, parallel);
+#endif
+  run_augment<PlainMachine>(arguments, parallel);
+}
+
+}  // namespace orbbec

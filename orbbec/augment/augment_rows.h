@@ -1,0 +1,169 @@
+// augment on the CPU: a block of a row at a time, its channels apart in floats, so that the
+// compiler makes vectors of each step. Included by augment_cpu.cpp, and by augment_avx2.cpp and
+// augment_avx512.cpp under their targets; `Machine` keeps their functions apart.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+
+#include "../core/executor_cpu.h"
+#include "augment.h"
+
+namespace orbbec {
+
+template <class Machine, class Op>
+class AugmentRow {
+ public:
+  static void augment(const Op& op, int64_t n, int y, int width) {
+    AugmentRow row(op, n);
+    for (int x = 0; x < width; x += kBlock) {
+      row.read(y, x, width);
+      row.run_program(row.program_.count);
+      row.erase(y);
+      with_output_type(op.arguments.output_dtype, [&](auto typed) {
+        using Out = decltype(typed);
+        row.store_block(Images<Out>(op.arguments.warp.output)[n], y);
+      });
+    }
+  }
+
+  // Adds the gray of a row, where the image's program asks for its mean.
+  static void add_gray(const Op& op, int64_t n, int y, int width) {
+    AugmentRow row(op, n);
+    const int end = row.program_.contrast_step();
+    if (end < 0) return;
+    int64_t sum = 0;
+    for (int x = 0; x < width; x += kBlock) {
+      row.read(y, x, width);
+      row.run_program(end);
+      sum += row.gray_units();
+    }
+    atomic_add(op.arguments.gray_sums + n, sum);
+  }
+
+ private:
+  static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the first cache
+
+  AugmentRow(const Op& op, int64_t n)
+      : op_(op),
+        n_(n),
+        channels_(op.channels()),
+        program_(op.program(n)),
+        reader_(op.reader, n, Image<float>{planes_[0], 1, kBlock, 0, 1, kBlock}) {}
+
+  void read(int y, int begin, int width) {
+    begin_ = begin;
+    count_ = width - begin < kBlock ? width - begin : kBlock;
+    reader_.run(y, begin, begin + count_);
+  }
+
+  // As far as the step `end`. One channel stands for three equal ones.
+  void run_program(int end) {
+    if (channels_ == 1 && program_.count > 0) {
+      for (int c = 1; c < 3; ++c) memcpy(planes_[c], planes_[0], sizeof(planes_[0]));
+    }
+    for (int s = 0; s < end; ++s) program_.with_step(s, [&](const auto& step) { run_step(step); });
+  }
+
+  template <class Step>
+  void run_step(const Step& step) {
+    const Step own = step;  // which no pixel that is written can be part of
+    for (int i = 0; i < kBlock; ++i) {
+      float rgb[3] = {planes_[0][i], planes_[1][i], planes_[2][i]};
+      own(rgb);
+      for (int c = 0; c < 3; ++c) planes_[c][i] = rgb[c];
+    }
+  }
+
+  int64_t gray_units() const {
+    int64_t sum = 0;
+    for (int i = 0; i < count_; ++i) {
+      const float rgb[3] = {planes_[0][i], planes_[1][i], planes_[2][i]};
+      sum += program_.gray_units(rgb);
+    }
+    return sum;
+  }
+
+  void erase(int y) {
+    const float row = static_cast<float>(y);
+    for (int i = 0; i < op_.arguments.boxes_per_image; ++i) {
+      const float* const box = op_.box(n_, i);
+      if (!(row >= box[1] && row < box[3])) continue;
+      const int first = column_of(box[0]), last = column_of(box[2]);
+      for (int c = 0; c < channels_; ++c) {
+        const float fill = box[4 + c] * op_.arguments.program.white;
+        for (int i = first; i < last; ++i) planes_[c][i] = fill;
+      }
+    }
+  }
+
+  // The first column at or after `edge`, within the block.
+  int column_of(float edge) const {
+    const float column = ceilf(edge) - static_cast<float>(begin_);
+    if (!(column > 0)) return 0;
+    return column < static_cast<float>(count_) ? static_cast<int>(column) : count_;
+  }
+
+  template <class Out>
+  void store_block(const Image<Out>& target, int y) {
+    alignas(64) Out finished[kBlock];
+    for (int c = 0; c < channels_; ++c) {
+      finish(c, finished);
+      Out* const to = &target.at(y, begin_, c);
+      if (target.stride_x == 1) {
+        memcpy(to, finished, count_ * sizeof(Out));
+      } else {
+        for (int i = 0; i < count_; ++i) to[i * target.stride_x] = finished[i];
+      }
+    }
+  }
+
+  template <class Out>
+  void finish(int c, Out (&finished)[kBlock]) const {
+    const float scale = op_.arguments.scale, mean = op_.arguments.mean[c],
+                std = op_.arguments.std[c];
+    if (op_.arguments.normalizes) {
+      for (int i = 0; i < kBlock; ++i)
+        finished[i] = store<Out>((planes_[c][i] * scale - mean) / std);
+    } else {
+      for (int i = 0; i < kBlock; ++i) finished[i] = store<Out>(planes_[c][i] * scale);
+    }
+  }
+
+  const Op& op_;
+  int64_t n_;
+  int channels_, begin_ = 0, count_ = 0;  // of the block: its first column, how many it has
+  Program program_;
+  alignas(64) float planes_[kMaxFills][kBlock] = {};
+  typename Machine::template BlockReader<typename Op::Reader> reader_;
+};
+
+// Reads a block by the sampler itself.
+template <class Machine, class Reader>
+class SamplerRow {
+ public:
+  SamplerRow(const Reader& reader, int64_t n, const Image<float>& target)
+      : reader_(reader), n_(n), target_(target) {}
+
+  void run(int y, int begin, int end) const {
+    for (int x = begin; x < end; ++x) reader_.write(target_, n_, y, x, x - begin);
+  }
+
+ private:
+  const Reader& reader_;
+  int64_t n_;
+  Image<float> target_;
+};
+
+template <class Machine>
+void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel) {
+  dispatch_augment(arguments, [&](const auto& op) {
+    using Row = AugmentRow<Machine, std::decay_t<decltype(op)>>;
+    const AnyImages& output = arguments.warp.output;
+    if (arguments.gray_sums != nullptr) for_each_pixel_cpu(op, output, parallel, Row::add_gray);
+    for_each_pixel_cpu(op, output, parallel, Row::augment);
+    return 0;
+  });
+}
+
+}  // namespace orbbec
