@@ -1,0 +1,44 @@
+// What the bindings of operators that draw noise share: kinds by name, keys, sample ids.
+#pragma once
+
+#include "../core/noise.h"
+#include "images.h"
+
+namespace orbbec {
+
+inline Noise parse_noise(const char* op, const std::string& name) {
+  if (name == "uniform") return Noise::kUniform;
+  if (name == "normal") return Noise::kNormal;
+  fail(op, "expected noise to be one of uniform, normal, but got ", name);
+}
+
+inline PhiloxKey key_of(int64_t seed, int64_t epoch) {
+  return philox_key(static_cast<uint64_t>(seed), static_cast<uint64_t>(epoch));
+}
+
+inline uint32_t place_of(const char* op, int64_t place) {
+  check(place >= 0 && place <= 65535, op, "expected place from 0 to 65535, but got ", place);
+  return static_cast<uint32_t>(place);
+}
+
+// `table` as contiguous int64 where the images are; the result must outlive the launch that reads
+// it.
+inline Tensor whole_numbers_on(const char* op, const char* name, const Tensor& table,
+                               const Tensor& images) {
+  check(table.scalar_type() == ScalarType::Long, op, "expected ", name, " of int64");
+  check(table.is_cpu() || same_device(table, images), op, "expected ", name,
+        " on the CPU or on the device of images");
+  const Tensor there = same_device(table, images)
+                           ? table
+                           : torch::stable::to(table, images.device(), /*non_blocking=*/true);
+  return torch::stable::contiguous(there);
+}
+
+inline Tensor sample_ids_on(const char* op, const Tensor& samples, const Tensor& images,
+                            int64_t count) {
+  check(samples.dim() == 1 && samples.size(0) == count, op, "expected sample_ids of shape [", count,
+        "], but got ", shape_text(samples));
+  return whole_numbers_on(op, "sample_ids", samples, images);
+}
+
+}  // namespace orbbec

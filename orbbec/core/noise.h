@@ -1,0 +1,81 @@
+// Fields of noise, a number for each (sample, channel, y, x): four neighbours of a row share a
+// block of Philox, whose draw number is (channel * height + y) * ceil(width / 4) + x / 4. So the
+// number at a place depends neither on the batch, nor on the memory layout, nor on who computes it.
+// Included by erase/ and philox/.
+#pragma once
+
+#include "philox.h"
+#include "scalar.h"
+
+namespace orbbec {
+
+enum class Noise { kNone, kUniform, kNormal };
+
+struct NoiseKey {
+  PhiloxKey key;
+  const int64_t* samples;  // [N]; null: they count up from 0
+  uint32_t place;
+  Noise kind;
+};
+
+// As a pixel: uniform over the range of integers, 0 to 1 of floats; normal as it is in floats, with
+// its mean in the middle and its deviation a quarter of the range of integers.
+template <class T>
+ORBBEC_HD T uniform_pixel(uint32_t word) {
+  if constexpr (std::is_same_v<T, uint8_t> || std::is_same_v<T, uint16_t>) {
+    return static_cast<T>(word >> (32 - 8 * sizeof(T)));
+  } else {
+    return store<T>(uniform_of(word));
+  }
+}
+
+template <class T>
+ORBBEC_HD T normal_pixel(double normal) {
+  if constexpr (std::is_same_v<T, uint8_t> || std::is_same_v<T, uint16_t>) {
+    constexpr double kTop = std::is_same_v<T, uint8_t> ? 255 : 65535;
+    return store<T>((0.5 + 0.25 * normal) * kTop);
+  } else {
+    return store<T>(normal);
+  }
+}
+
+template <class T>
+struct FourPixels {
+  T values[4];
+};
+
+template <class T>
+ORBBEC_HD FourPixels<T> pixels_of(const PhiloxBlock& block, Noise kind) {
+  FourPixels<T> pixels;
+  for (int i = 0; i < 4; i += 2) {
+    if (kind == Noise::kNormal) {
+      double a, b;
+      normals_of(block.words[i], block.words[i + 1], a, b);
+      pixels.values[i] = normal_pixel<T>(a);
+      pixels.values[i + 1] = normal_pixel<T>(b);
+    } else {
+      pixels.values[i] = uniform_pixel<T>(block.words[i]);
+      pixels.values[i + 1] = uniform_pixel<T>(block.words[i + 1]);
+    }
+  }
+  return pixels;
+}
+
+// put(x, pixel) for the columns from `first` to before `last` of row y of a channel.
+template <class T, class Put>
+ORBBEC_HD void for_each_noise_pixel(const NoiseKey& noise, int64_t n, int64_t row, int width,
+                                    int first, int last, const Put& put) {
+  const auto sample = static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);
+  const int64_t groups = (int64_t{width} + 3) / 4;
+  for (int group = first / 4; group * int64_t{4} < last; ++group) {
+    const auto draw = static_cast<uint64_t>(row * groups + group);
+    const PhiloxBlock block = philox(philox_counter(sample, noise.place, draw), noise.key);
+    const FourPixels<T> pixels = pixels_of<T>(block, noise.kind);
+    for (int i = 0; i < 4; ++i) {
+      const int64_t x = group * int64_t{4} + i;
+      if (x >= first && x < last) put(static_cast<int>(x), pixels.values[i]);
+    }
+  }
+}
+
+}  // namespace orbbec
