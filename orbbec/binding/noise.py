@@ -24,9 +24,10 @@ def whole_table(op: str, name: str, value: Any) -> Tensor:
     """Whole numbers, in a tensor, an array or a sequence, as an int64 tensor where they lie."""
     if isinstance(value, (list, tuple)):
         try:
-            value = np.array(value) if np.size(value) else np.zeros(np.shape(value), np.int64)
-        except ValueError as error:
-            raise ValueError(f"{op}: expected {name} of rows of one length, but got {value!r}") from error
+            value = torch.tensor(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{op}: expected {name} as whole numbers in rows of one length") from error
+        value = value.to(torch.int64) if value.numel() == 0 else value
     table = as_tensor(op, name, value)
     if table.dtype == torch.bool or table.is_floating_point() or table.is_complex():
         raise TypeError(
