@@ -40,6 +40,8 @@ from orbbec.color import (
     solarize,
     to_float,
 )
+from orbbec.elastic import elastic_displacement, elastic_transform
+from orbbec.erase import erase
 from orbbec.matrices import (
     get_affine_matrix,
     get_perspective_matrix,
@@ -89,8 +91,11 @@ __all__ = [
     "cvt_color",
     "default_arithmetic",
     "distance_box_iou",
+    "elastic_displacement",
+    "elastic_transform",
     "equalize",
     "equalize_hist",
+    "erase",
     "filter2d",
     "gaussian_blur",
     "generalized_box_iou",

@@ -12,13 +12,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-# Each imports only from those before it. Operators share one rank, and never import each other.
+# Each imports only from those before it. Operators share one rank, and never import each other; what is made
+# of them has a rank of its own.
 ORDER = (
     "_library",
     "core",
     "matrices",
     "binding",
     "OPERATOR",
+    "elastic",
     "batch",
     "plan",
     "transforms",

@@ -1,0 +1,5 @@
+"""Bend images by smoothed noise."""
+
+from orbbec.elastic.elastic import elastic_displacement, elastic_transform
+
+__all__ = ["elastic_displacement", "elastic_transform"]

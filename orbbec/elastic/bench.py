@@ -1,0 +1,60 @@
+"""`elastic_transform` beside a loop of NumPy and `cv2`, and beside torchvision's ElasticTransform."""
+
+from functools import partial
+from importlib import import_module
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Array
+from orbbec.elastic import elastic_displacement, elastic_transform
+from orbbec.testing import photographs
+from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2, torchvision
+
+ALPHA, SIGMA = 25.0, 5.0  # torchvision's defaults, whose alpha is of half a pixel
+
+
+def prepare(side: int, dtype: torch.dtype, device: str) -> Work:
+    """The same noise for us and for cv2.remap; what others draw is drawn while the clock runs."""
+    count = 8 if device == "cpu" else 64
+    images = photographs(count, 3, side, side, dtype)
+    expected = as_array(elastic_transform(images, ALPHA, SIGMA))
+    placed = images.to(device)
+    contenders = []
+    if device == "cpu" and cv2 is not None:
+        arrays = np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
+        fields = elastic_displacement(list(range(count)), (side, side), ALPHA, SIGMA).numpy()
+        draw, (y, x) = np.random.default_rng(0), np.mgrid[:side, :side].astype(np.float32)
+
+        def by_cv2() -> list[Array]:
+            return [
+                cv2.remap(image, x + dx, y + dy, 1) for image, (dx, dy) in zip(arrays, fields, strict=True)
+            ]
+
+        def by_cv2_with_noise() -> list[Array]:
+            bent = []
+            for image in arrays:
+                noise = draw.uniform(-1, 1, (2, side, side)).astype(np.float32)
+                dx, dy = (ALPHA * cv2.GaussianBlur(field, (41, 41), SIGMA) for field in noise)
+                bent.append(cv2.remap(image, x + dx, y + dy, 1))
+            return bent
+
+        contenders.append(Contender("NumPy and cv2, noise and all", by_cv2_with_noise, exact=False))
+        contenders.append(Contender("cv2.remap alone", by_cv2))
+    if torchvision is not None:
+        transform = import_module("torchvision.transforms.v2").ElasticTransform(2 * ALPHA, SIGMA)
+
+        def by_torchvision() -> Tensor:
+            return torch.stack([transform(image) for image in placed])
+
+        contenders.append(Contender("torchvision v2, a loop", by_torchvision, exact=False))
+    contenders.append(Contender("orbbec, NCHW tensor", lambda: elastic_transform(placed, ALPHA, SIGMA)))
+    return Work(contenders, expected, count, 2 * images.numel() * images.element_size())
+
+
+CASES = [
+    Case("uint8 224x224", partial(prepare, 224, torch.uint8)),
+    Case("uint8 512x512", partial(prepare, 512, torch.uint8)),
+    Case("float32 512x512", partial(prepare, 512, torch.float32)),
+]
