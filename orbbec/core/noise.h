@@ -44,11 +44,11 @@ struct FourPixels {
   T values[4];
 };
 
-template <class T>
-ORBBEC_HD FourPixels<T> pixels_of(const PhiloxBlock& block, Noise kind) {
+template <class T, Noise kKind>
+ORBBEC_HD FourPixels<T> pixels_of(const PhiloxBlock& block) {
   FourPixels<T> pixels;
   for (int i = 0; i < 4; i += 2) {
-    if (kind == Noise::kNormal) {
+    if constexpr (kKind == Noise::kNormal) {
       double a, b;
       normals_of(block.words[i], block.words[i + 1], a, b);
       pixels.values[i] = normal_pixel<T>(a);
@@ -61,8 +61,9 @@ ORBBEC_HD FourPixels<T> pixels_of(const PhiloxBlock& block, Noise kind) {
   return pixels;
 }
 
-// put(x, pixel) for the columns from `first` to before `last` of row y of a channel.
-template <class T, class Put>
+// put(x, pixel) for the columns from `first` to before `last` of a row; rows are counted through
+// all channels of an image.
+template <class T, Noise kKind, class Put>
 ORBBEC_HD void for_each_noise_pixel(const NoiseKey& noise, int64_t n, int64_t row, int width,
                                     int first, int last, const Put& put) {
   const auto sample = static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);
@@ -70,7 +71,7 @@ ORBBEC_HD void for_each_noise_pixel(const NoiseKey& noise, int64_t n, int64_t ro
   for (int group = first / 4; group * int64_t{4} < last; ++group) {
     const auto draw = static_cast<uint64_t>(row * groups + group);
     const PhiloxBlock block = philox(philox_counter(sample, noise.place, draw), noise.key);
-    const FourPixels<T> pixels = pixels_of<T>(block, noise.kind);
+    const FourPixels<T> pixels = pixels_of<T, kKind>(block);
     for (int i = 0; i < 4; ++i) {
       const int64_t x = group * int64_t{4} + i;
       if (x >= first && x < last) put(static_cast<int>(x), pixels.values[i]);

@@ -42,6 +42,7 @@ def prepare(side: int, dtype: torch.dtype, device: str) -> Work:
 
         contenders.append(Contender("NumPy and cv2, noise and all", by_cv2_with_noise, exact=False))
         contenders.append(Contender("cv2.remap alone", by_cv2))
+        contenders.append(Contender("orbbec, NHWC array", lambda: elastic_transform(arrays, ALPHA, SIGMA)))
     if torchvision is not None:
         transform = import_module("torchvision.transforms.v2").ElasticTransform(2 * ALPHA, SIGMA)
 

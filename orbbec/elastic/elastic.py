@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, name_value, operator_input
-from orbbec.binding.noise import sample_table, whole_table
+from orbbec.binding.noise import key_value, sample_table, whole_table
 from orbbec.blur import gaussian_blur
 from orbbec.philox import philox_noise
 from orbbec.remap import remap
@@ -67,7 +67,7 @@ def elastic_displacement(
     if ids.dim() != 1:
         raise ValueError(f"{op}: expected sample_ids of shape [N], but got {list(ids.shape)}")
     alphas, sigmas = _strength(op, "alpha", alpha, ids.size(0)), _sigma(op, sigma, ids.size(0))
-    return _displacement(ids, size, alphas, sigmas, (seed, epoch, place))
+    return _displacement(ids, size, alphas, sigmas, _key(op, seed, epoch, place))
 
 
 def elastic_transform(
@@ -129,7 +129,7 @@ def elastic_transform(
     if ids is None:
         ids = torch.arange(count, device=given.images.device if given.layout is None else "cpu")
     strengths = _strength(op, "alpha", alpha, count), _sigma(op, sigma, count)
-    key = (seed, epoch, place)
+    key = _key(op, seed, epoch, place)
 
     def bend(same: Any, rows: list[int] | None, size: tuple[int, int]) -> Any:
         """Images of one size; `rows` are their places in the batch."""
@@ -186,8 +186,12 @@ def _displacement(
     smooth = gaussian_blur(noise, window, sigma.flip(1))
     alpha = _filled(alpha, noise) if isinstance(alpha, tuple) else alpha
     strength = alpha.to(device=noise.device, dtype=torch.float32, non_blocking=True)
-    displacement: Tensor = smooth * strength[:, :, None, None]
+    displacement: Tensor = smooth.mul_(strength[:, :, None, None])
     return displacement
+
+
+def _key(op: str, seed: Any, epoch: Any, place: Any) -> tuple[int, int, int]:
+    return key_value(op, "seed", seed), key_value(op, "epoch", epoch), key_value(op, "place", place)
 
 
 def _filled(pair: tuple[float, float], noise: Tensor) -> Tensor:
@@ -199,11 +203,11 @@ def _filled(pair: tuple[float, float], noise: Tensor) -> Tensor:
 
 
 def _positions(displacement: Tensor) -> tuple[Tensor, Tensor]:
-    """Where the pixels read: x and y, each `[N, height, width]`."""
+    """Where the pixels read: x and y, each `[N, height, width]`, in the memory of `displacement`."""
     height, width = displacement.shape[-2:]
     columns = torch.arange(width, dtype=torch.float32, device=displacement.device)
     rows = torch.arange(height, dtype=torch.float32, device=displacement.device)
-    return displacement[:, 0] + columns, displacement[:, 1] + rows[:, None]
+    return displacement[:, 0].add_(columns), displacement[:, 1].add_(rows[:, None])
 
 
 def _of_rows(value: tuple[float, float] | Tensor, rows: list[int] | None) -> tuple[float, float] | Tensor:

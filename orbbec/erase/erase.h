@@ -55,8 +55,13 @@ struct Erase {
   // Noise in columns of row y of channel c.
   ORBBEC_HD void add_noise(const Image<T>& to, int64_t n, int64_t c, int y, int first,
                            int last) const {
-    for_each_noise_pixel<T>(a.noise, n, c * to.height + y, to.width, first, last,
-                            [&](int x, T value) { to.at(y, x, c) = value; });
+    const auto put = [&](int x, T value) { to.at(y, x, c) = value; };
+    const int64_t row = c * to.height + y;
+    if (a.noise.kind == Noise::kNormal) {
+      for_each_noise_pixel<T, Noise::kNormal>(a.noise, n, row, to.width, first, last, put);
+    } else {
+      for_each_noise_pixel<T, Noise::kUniform>(a.noise, n, row, to.width, first, last, put);
+    }
   }
 
   // A pixel of images of any strides: that of the last rectangle over it, or of the source.

@@ -3,8 +3,8 @@
 
 namespace orbbec {
 
-void philox_noise_cpu(const PhiloxNoise& op, const ParallelFor& parallel);
-[[gnu::weak]] int philox_noise_cuda(const PhiloxNoise& op, void* stream);
+void philox_noise_cpu(const PhiloxNoiseArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int philox_noise_cuda(const PhiloxNoiseArguments& arguments, void* stream);
 
 namespace {
 
@@ -79,11 +79,11 @@ Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t
   const NoiseKey key{key_of(seed, epoch), static_cast<const int64_t*>(samples.const_data_ptr()),
                      place_of(kNoise, place), parse_noise(kNoise, kind)};
   if (output.numel() == 0) return output;
-  const PhiloxNoise op{key, static_cast<float*>(output.mutable_data_ptr()), count,
-                       static_cast<int>(channels * height), static_cast<int>(width)};
+  const PhiloxNoiseArguments a{key, static_cast<float*>(output.mutable_data_ptr()), count,
+                               static_cast<int>(channels * height), static_cast<int>(width)};
   run_where(
-      kNoise, samples, [&](const ParallelFor& threads) { philox_noise_cpu(op, threads); },
-      [&](void* stream) { return philox_noise_cuda(op, stream); });
+      kNoise, samples, [&](const ParallelFor& threads) { philox_noise_cpu(a, threads); },
+      [&](void* stream) { return philox_noise_cuda(a, stream); });
   return output;
 }
 

@@ -1,36 +1,40 @@
-// What the operators of this folder run: blocks and streams on the host, fields of noise on any
-// device. Included by philox_cpu.cpp, philox_cuda.cu and binding.cpp.
+// philox_noise: a field of noise for each sample. Included by philox_cpu.cpp, philox_cuda.cu and
+// binding.cpp.
 #pragma once
 
-#include "../core/image.h"
 #include "../core/noise.h"
 
 namespace orbbec {
 
-// A field of noise is a batch of images whose rows are those of all channels, one after the other.
-struct PhiloxNoise {
+// The rows of all channels of an image stand one after the other.
+struct PhiloxNoiseArguments {
   NoiseKey noise;
   float* output;  // [count, rows, width]
   int64_t count;
   int rows, width;
+};
 
-  int groups() const { return static_cast<int>((int64_t{width} + 3) / 4); }
+template <Noise kKind>
+struct PhiloxNoise {
+  PhiloxNoiseArguments a;
+
+  ORBBEC_HD void columns(int64_t n, int row, int first, int last) const {
+    float* const to = a.output + (n * a.rows + row) * a.width;
+    for_each_noise_pixel<float, kKind>(a.noise, n, row, a.width, first, last,
+                                       [to](int x, float value) { to[x] = value; });
+  }
 
   // Four neighbours of a row.
   ORBBEC_HD void operator()(int64_t n, int row, int group) const {
-    float* const to = output + (n * rows + row) * width;
-    const int first = group * 4, last = width - first < 4 ? width : first + 4;
-    for_each_noise_pixel<float>(noise, n, row, width, first, last,
-                                [to](int x, float value) { to[x] = value; });
+    const int first = group * 4;
+    columns(n, row, first, a.width - first < 4 ? a.width : first + 4);
   }
 };
 
-inline AnyImages groups_of(const PhiloxNoise& op) {
-  AnyImages shape{};
-  shape.count = op.count;
-  shape.height = op.rows;
-  shape.width = op.groups();
-  return shape;
+template <class Launch>
+int dispatch_philox_noise(const PhiloxNoiseArguments& a, const Launch& launch) {
+  if (a.noise.kind == Noise::kNormal) return launch(PhiloxNoise<Noise::kNormal>{a});
+  return launch(PhiloxNoise<Noise::kUniform>{a});
 }
 
 }  // namespace orbbec

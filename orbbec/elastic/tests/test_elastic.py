@@ -161,7 +161,7 @@ def test_elastic_transform_of_nothing(device):
         ({"sigma": float("nan")}, ValueError, "expected sigma from 0 to 4095, but got nan"),
         ({"sigma": torch.tensor([1.0, 5000.0])}, ValueError, "expected sigma from 0 to 4095, but got 5000.0"),
         ({"sample_ids": [1]}, ValueError, r"expected sample_ids of shape \[2\], but got \[1\]"),
-        ({"seed": -1}, ValueError, "expected seed from 0"),
+        ({"seed": -1}, ValueError, "elastic_transform: expected seed from 0"),
         ({"place": 1 << 16}, ValueError, "expected place from 0 to 65535"),
         ({"border": "transparent"}, ValueError, "border 'transparent' is for warps alone"),
         ({"border": "edge"}, ValueError, "expected border to be one of constant"),
