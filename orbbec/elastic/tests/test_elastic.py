@@ -66,7 +66,7 @@ def test_displacements_are_smoothed_noise(device, size, sigma):
     for n, sample in enumerate((4, 9)):
         noise = 2.0 * oracle.uniforms(oracle.noise_words(sample, (2, *size), **KEY)[..., : size[1]]) - 1
         expected = np.stack([30 * smoothed(field.astype(np.float64), sigma) for field in noise])
-        assert np.abs(actual[n] - expected).max() <= 1e-5  # seen: 3e-6
+        assert np.abs(actual[n] - expected).max() <= 1e-5  # seen: 5.2e-6
 
 
 def test_elastic_transform_by_hand(device):
@@ -78,7 +78,7 @@ def test_elastic_transform_by_hand(device):
     low = np.floor(at).astype(int)
     expected = padded[low] + (at - low) * (padded[low + 1] - padded[low])
     actual = elastic_transform(image, (2.0, 0.0), 0.0).cpu().numpy()[0, 0, 0]
-    assert np.abs(actual - expected).max() <= 1e-5  # seen: 3e-6
+    assert np.abs(actual - expected).max() <= 1e-5  # seen: 1.9e-6
 
 
 def test_no_strength_is_no_change(device):

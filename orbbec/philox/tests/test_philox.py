@@ -52,7 +52,7 @@ def test_normals_of_a_stream_are_the_first_of_their_pairs():
     words = np.stack([oracle.blocks(sample, np.arange(500), **KEY).reshape(-1) for sample in IDS])
     drawn = philox_draws(IDS, 1000, kind="normal", **KEY).numpy()
     expected = oracle.normals(words)[:, 0::2]
-    assert np.abs(drawn - expected).max() <= 3e-15  # seen: 1.2e-15
+    assert np.abs(drawn - expected).max() <= 1e-15  # seen: 4.4e-16
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 5), (3, 7, 16), (1, 40, 33)])
