@@ -71,6 +71,8 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& imag
         " channels, but got ", channels);
   const bool known = warp.dtype != DType::kUInt16 && warp.dtype != DType::kFloat64;
   check(known, kOp, "expected images of uint8, float16, bfloat16 or float32");
+  check(warp.interpolation != Interpolation::kLanczos4, kOp,
+        "expected interpolation of nearest, linear or cubic");
   const Table program = check_table("colors", colors, images, count, kStepNumbers);
   check(program.rows == nullptr || channels == 1 || channels == 3, kOp,
         "expected images of 1 or 3 channels for colors, but got ", channels);

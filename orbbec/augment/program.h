@@ -47,7 +47,7 @@ struct MatrixStep {
 struct HueStep {
   float turn, white;
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
-    const float parts[3] = {rgb[0] / white, rgb[1] / white, rgb[2] / white};
+    const float scale = 1 / white, parts[3] = {rgb[0] * scale, rgb[1] * scale, rgb[2] * scale};
     float turned[3];
     turn_hue(parts, turn, turned);
     for (int c = 0; c < 3; ++c) rgb[c] = turned[c] * white;

@@ -53,8 +53,11 @@ def augment(
     results = []
     for n, source in enumerate(sources):
         pixels = sample(source, maps[n], size, interpolation, border, fills)
-        for row in [] if program is None else program[n].astype(np.float32):
-            pixels = color(pixels, row, white, given == torch.uint8)
+        if program is not None:
+            pixels = np.repeat(pixels, 3, axis=-1) if channels == 1 else pixels
+            for row in program[n].astype(np.float32):
+                pixels = color(pixels, row, white, given == torch.uint8)
+            pixels = pixels[..., :channels]
         for box in [] if erase is None else _numbers(erase)[n].astype(np.float32):
             left, top, right, bottom = (max(0, int(edge)) for edge in box[:4])
             pixels[top:bottom, left:right] = (box[4:8] * white)[:channels]
@@ -128,30 +131,29 @@ def color(v: Array, row: Array, white: np.float32, is_byte: bool) -> Array:
     code, a = int(row[0]), row[1:]
     if code == NONE:
         return v
-    wide = np.repeat(v, 3, axis=-1) if v.shape[-1] == 1 else v
     if code == MATRIX:
         m, t = a[:9].reshape(3, 3), a[9:12] * white
-        r, g, b = wide[..., 0], wide[..., 1], wide[..., 2]
-        wide = np.stack([fma(m[c, 2], b, fma(m[c, 1], g, fma(m[c, 0], r, t[c]))) for c in range(3)], -1)
+        r, g, b = v[..., 0], v[..., 1], v[..., 2]
+        v = np.stack([fma(m[c, 2], b, fma(m[c, 1], g, fma(m[c, 0], r, t[c]))) for c in range(3)], -1)
     elif code == HUE:
-        wide = turn_hue(wide * np.float32(1 / white), a[0]) * white
+        v = turn_hue(v * np.float32(1 / white), a[0]) * white
     elif code == GAMMA:
         with np.errstate(invalid="ignore"):
-            raised = np.power(np.float64(wide) / white, np.float64(a[0]))
-        wide = (np.float64(white) * a[1] * raised).astype(np.float32)
+            raised = np.power(np.float64(v) / white, np.float64(a[0]))
+        v = (np.float64(white) * a[1] * raised).astype(np.float32)
     elif code == POSTERIZE:
-        wide = _posterize(wide, int(a[0]), is_byte)
+        v = _posterize(v, int(a[0]), is_byte)
     elif code == SOLARIZE:
-        wide = np.where(wide >= a[0] * white, white - wide, wide)
+        v = np.where(v >= a[0] * white, white - v, v)
     elif code == CONTRAST:
-        gray = fma(wide[..., 2], _GRAY[2], fma(wide[..., 1], _GRAY[1], wide[..., 0] * _GRAY[0]))
+        gray = fma(v[..., 2], _GRAY[2], fma(v[..., 1], _GRAY[1], v[..., 0] * _GRAY[0]))
         mean = np.float32(np.float64(gray).mean())
-        wide = fma(mean, np.float32(1) - a[0], wide * a[0])
+        v = fma(mean, np.float32(1) - a[0], v * a[0])
     else:
         raise ValueError(f"augment: expected codes from 0 to 6, but got {code}")
     if code in (MATRIX, GAMMA, CONTRAST):
-        wide = np.clip(wide, np.float32(0), white)
-    return wide[..., : v.shape[-1]]
+        v = np.clip(v, np.float32(0), white)
+    return v
 
 
 def turn_hue(rgb: Array, turn: np.float32) -> Array:

@@ -1,0 +1,264 @@
+"""augment beside the warps, beside NumPy, by hand, and in torch."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+import orbbec
+from orbbec import ImageBatch, augment
+from orbbec.testing import assert_same_bytes, augments, photograph, photographs
+from orbbec.testing.augments import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
+from orbbec.testing.warps import random_maps
+
+DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
+BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
+EXACT = (MATRIX, POSTERIZE, SOLARIZE)
+FLIP = torch.tensor([[-1.0, 0, 3], [0, 1, 0]])
+
+
+def images_of(dtype, count=3, channels=3, height=21, width=34, seed=0):
+    images = photographs(count, channels, height, width, seed=seed)
+    return images if dtype == torch.uint8 else (images / 255).to(dtype)
+
+
+def draw_program(rng, count, codes):
+    """`[count, len(codes), 16]`: the steps in this order, their numbers drawn for each image."""
+    program = np.zeros((count, len(codes), 16), np.float32)
+    for row, code in zip(program.reshape(-1, 16), list(codes) * count, strict=True):
+        row[0] = code
+        if code == MATRIX:
+            row[1:13] = np.concatenate([np.eye(3).ravel() + rng.normal(0, 0.3, 9), rng.normal(0, 0.2, 3)])
+        elif code == POSTERIZE:
+            row[1] = rng.integers(0, 9)
+        elif code == HUE:
+            row[1] = rng.uniform(-0.5, 0.5)
+        elif code == SOLARIZE:
+            row[1] = rng.random()
+        else:
+            row[1:3] = rng.uniform(0.2, 2.5), rng.uniform(0.5, 1.5)
+    return program
+
+
+def draw_call(seed, channels=None, codes=None, size=None):
+    """A random call: images, map, size and the options."""
+    rng = np.random.default_rng(seed)
+    dtype, target = DTYPES[seed % 4], DTYPES[rng.integers(4)]
+    channels = channels or int(rng.choice((1, 3)))
+    images = images_of(dtype, 2, channels, *rng.integers(1, 40, 2).tolist(), seed)
+    size = size or tuple(rng.integers(1, (9, 40, 300)[rng.integers(3)], 2).tolist())
+    matrix = np.eye(3) + rng.normal(0, 1, (2, 3, 3)) * [[0.3, 0.3, 5], [0.3, 0.3, 5], [0.001, 0.001, 0]]
+    if codes is None:
+        codes = rng.permutation([*EXACT, HUE, GAMMA, CONTRAST])[: rng.integers(4)]
+    corners, sides = rng.integers(-5, 30, (2, 2, 2)), rng.integers(0, 20, (2, 2, 2))
+    boxes = np.concatenate([corners, corners + sides, rng.random((2, 2, 4))], -1).astype(np.float32)
+    options = {
+        "colors": torch.from_numpy(draw_program(rng, 2, codes)) if len(codes) else None,
+        "erase": torch.from_numpy(boxes) if seed % 3 else None,
+        "dtype": target,
+        "interpolation": ("nearest", "linear")[seed // 4 % 2],
+        "border": BORDERS[seed % 5],
+        "fill": 77 if dtype == torch.uint8 else 0.25,
+    }
+    if target != torch.uint8:
+        options |= {"mean": rng.uniform(0.3, 0.6, channels).tolist(), "std": [0.5] * channels}
+    return images, torch.from_numpy(matrix if seed % 3 else matrix[:, :2]), size, options
+
+
+def run(place, images, matrix, size, options):
+    """The call with its tensors on a device."""
+    put = {
+        name: place.put(value) if isinstance(value, torch.Tensor) else value
+        for name, value in options.items()
+    }
+    return augment(place.put(images), place.put(matrix), size, **put)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_a_map_alone_is_a_warp(device, dtype, interpolation, channels):
+    size = (7, 300)
+    images = device.put(images_of(dtype, channels=channels))
+    for border in BORDERS:
+        options = {"interpolation": interpolation, "border": border, "fill": 7}
+        maps = device.put(random_maps("warp_perspective", (21, 34), size, 3))
+        expected = orbbec.warp_perspective(images, maps, size, inverse=True, **options)
+        assert_same_bytes(augment(images, maps, size, **options), expected)
+        last = images.contiguous(memory_format=torch.channels_last)
+        assert_same_bytes(augment(last, maps, size, **options), expected)
+        if interpolation != "cubic":
+            maps = device.put(random_maps("warp_affine", (21, 34), size, 3))
+            expected = orbbec.warp_affine(images, maps, size, inverse=True, **options)
+            assert_same_bytes(augment(images, maps, size, **options), expected)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_exact_steps_are_those_of_numpy(device, seed):
+    rng = np.random.default_rng(seed)
+    call = draw_call(seed, codes=rng.permutation(EXACT)[: rng.integers(4)])
+    images, matrix, size, options = call
+    assert_same_bytes(run(device, *call), augments.augment(images, matrix, size, **options))
+
+
+# Of white, and what was seen in 400 calls each.
+TOLERANCES = {HUE: 1e-6, GAMMA: 1e-6, CONTRAST: 1e-6}
+
+
+@pytest.mark.parametrize("code", TOLERANCES)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_other_steps_are_near_those_of_numpy(device, code, channels):
+    for seed in range(8):
+        images, matrix, size, options = draw_call(seed, channels, codes=(MATRIX, code))
+        options |= {"dtype": torch.float32, "mean": None, "std": None}
+        expected = augments.augment(images, matrix, size, **options)
+        actual = run(device, images, matrix, size, options).cpu()
+        assert (actual - expected).abs().max() <= TOLERANCES[code]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_accelerator_gives_the_bits_of_the_cpu(accelerator, seed):
+    call = draw_call(seed)
+    with accelerator.active():
+        actual = run(accelerator, *call)
+        again = run(accelerator, *call)
+    expected = augment(*call[:3], **call[3])
+    assert_same_bytes(actual, expected)
+    assert_same_bytes(again, expected)
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("level", ["plain", "avx2"])
+def test_vectors_change_nothing(monkeypatch, seed, level):
+    images, matrix, size, options = draw_call(seed, size=(5, (15, 33, 255, 520)[seed // 2 % 4]))
+    images = images.contiguous(memory_format=torch.channels_last) if seed % 2 else images
+    expected = augment(images, matrix, size, **options)
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    assert_same_bytes(augment(images, matrix, size, **options), expected)
+
+
+def test_by_hand(device):
+    image = device.put(torch.tensor([[[[0, 50, 100, 255]]]], dtype=torch.uint8))
+    invert = torch.zeros(1, 16)
+    invert[0, [0, 1, 5, 9, 10, 11, 12]] = torch.tensor([MATRIX, -1.0, -1, -1, 1, 1, 1])
+    box = torch.tensor([[1.0, 0, 2, 1, 1, 1, 1, 1]])
+    result = augment(image, FLIP, (1, 4), colors=device.put(invert), erase=device.put(box))
+    assert result.flatten().tolist() == [0, 255, 205, 255]
+    signed = augment(image, FLIP, (1, 4), dtype=torch.float32, mean=0.5, std=0.5)
+    assert signed.flatten().tolist()[::3] == [1.0, -1.0]
+
+
+def test_the_mean_of_contrast_is_that_of_the_output(device):
+    images = device.put(images_of(torch.float32))
+    contrast = torch.zeros(1, 16)
+    contrast[0, :2] = torch.tensor([CONTRAST, 0.0])
+    crop = torch.tensor([[1.0, 0, 5], [0, 1, 3]])
+    result = augment(images, crop, (8, 9), colors=device.put(contrast))
+    weights = torch.tensor([0.2989, 0.587, 0.114]).view(1, 3, 1, 1).to(images.device)
+    means = (images[:, :, 3:11, 5:14] * weights).sum(1).mean((1, 2))
+    assert (result - means.view(3, 1, 1, 1)).abs().max() <= 1e-6
+
+
+@pytest.mark.parametrize("border", ["constant", "replicate", "reflect101"])
+def test_a_region_is_an_image_of_its_own(device, border):
+    images = device.put(images_of(torch.uint8))
+    maps = device.put(random_maps("warp_affine", (9, 20), (11, 40), 3))
+    regions = torch.tensor([[4, 2, 24, 11], [-3, -3, 17, 6], [30, 15, 90, 90]])
+    together = augment(images, maps, (11, 40), regions=regions, border=border, fill=9)
+    for n, (left, top, right, bottom) in enumerate(regions.clamp(min=0).tolist()):
+        part = images[n : n + 1, :, top:bottom, left:right]
+        alone = augment(part, maps[n], (11, 40), border=border, fill=9)
+        assert_same_bytes(together[n : n + 1], alone)
+
+
+def test_an_empty_region_is_all_fill(device):
+    images = device.put(images_of(torch.uint8))
+    empty = augment(images, FLIP, (2, 3), regions=torch.tensor([9, 9, 5, 5]), border="replicate", fill=9)
+    assert (empty == 9).all()
+
+
+def test_unlike_images_are_as_each_alone(device):
+    arrays = [photograph(h, w, 3, seed=h) for h, w in ((3, 4), (20, 41), (1, 70))]
+    batch = ImageBatch.from_images(arrays).to("cuda" if device.name == "cuda" else "cpu")
+    maps = random_maps("warp_affine", (20, 30), (12, 33), 3)
+    program = torch.from_numpy(draw_program(np.random.default_rng(1), 3, (MATRIX, CONTRAST, HUE)))
+    options = {"dtype": torch.float32, "mean": [0.5, 0.4, 0.3], "std": 0.25}
+    together = augment(batch, device.put(maps), (12, 33), colors=device.put(program), **options).cpu()
+    for n, array in enumerate(arrays):
+        alone = augment(array, maps[n], (12, 33), colors=program[n], **options)
+        assert_same_bytes(together[n].permute(1, 2, 0).numpy(), alone)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_the_identity_is_normalize(device, dtype):
+    images = device.put(images_of(torch.uint8))
+    mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    actual = augment(images, torch.eye(3), (21, 34), mean=mean, std=std, dtype=dtype)
+    assert_same_bytes(actual, orbbec.normalize(images, mean, std, dtype=dtype))
+
+
+def test_layouts_and_out(device):
+    images = device.put(images_of(torch.uint8))
+    expected = augment(images, FLIP, (5, 6), dtype=torch.float32)
+    last = augment(images, FLIP, (5, 6), dtype=torch.float32, channels_last=True)
+    assert last.is_contiguous(memory_format=torch.channels_last)
+    assert_same_bytes(last, expected)
+    room = torch.zeros(3, 5, 6, 3, device=images.device).permute(0, 3, 1, 2)
+    assert augment(images, FLIP, (5, 6), out=room) is room
+    assert_same_bytes(room, expected)
+
+
+def test_an_empty_batch(device):
+    none = device.put(torch.zeros(0, 3, 4, 5))
+    assert augment(none, torch.zeros(0, 2, 3), (2, 3), dtype=torch.uint8).shape == (0, 3, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"matrix": torch.eye(4)}, "expected matrix of shape [2, 3, 3], but got [4, 4]"),
+        ({"colors": torch.zeros(1, 12)}, "expected colors of shape [2, rows, 16] or [rows, 16], but got"),
+        ({"erase": torch.zeros(3, 1, 8)}, "expected erase of shape [2, rows, 8] or [rows, 8], but got"),
+        ({"regions": torch.zeros(3, 4).long()}, "expected regions of shape [2, 4], but got [3, 4]"),
+        ({"regions": torch.zeros(2, 4)}, "expected regions of whole numbers, but got float32"),
+        ({"mean": 0.5}, "expected mean and std together"),
+        ({"mean": [0.5, 0.5], "std": 1.0}, "expected mean of 1 or 3 numbers, but got 2"),
+        ({"mean": 0.0, "std": 0.0}, "expected std of numbers other than 0"),
+        ({"dtype": torch.float64}, "expected dtype to be one of uint8, float16, bfloat16, float32, but"),
+        ({"images": torch.zeros(2, 5, 4, 5)}, "expected images of 1 to 4 channels, but got 5"),
+        ({"images": torch.zeros(2, 3, 4, 5).double()}, "expected images of uint8, float16, bfloat16 or"),
+        ({"border": "transparent"}, "border 'transparent' needs out=, whose pixels it keeps"),
+        ({"interpolation": "lanczos4"}, "expected interpolation of nearest, linear or cubic"),
+        ({"size": (0, 4)}, "expected size as (height, width), each from 1 to 2147483647, but got [0, 4]"),
+        ({"out": torch.zeros(2, 3, 4, 5)}, "expected out of shape [2, 3, 4, 4], but got [2, 3, 4, 5]"),
+    ],
+)
+def test_the_bad_argument_is_named(device, changed, message):
+    given = {"images": torch.zeros(2, 3, 4, 5, dtype=torch.uint8), "matrix": torch.eye(3), "size": (4, 4)}
+    given = {
+        name: device.put(value) if isinstance(value, torch.Tensor) else value
+        for name, value in {**given, **changed}.items()
+    }
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        augment(**given)
+
+
+def test_colors_are_for_one_or_three_channels(device):
+    images = device.put(torch.zeros(1, 4, 2, 2))
+    with pytest.raises(ValueError, match="expected images of 1 or 3 channels for colors, but got 4"):
+        augment(images, torch.eye(3), (2, 2), colors=device.put(torch.zeros(1, 16)))
+
+
+def test_opcheck_and_compile(device):
+    images, matrix, size, options = draw_call(7, codes=(MATRIX, CONTRAST), size=(5, 6))
+    images, matrix, program = device.put(images), device.put(matrix), device.put(options["colors"])
+    square = torch.eye(3, dtype=torch.float64, device=images.device).expand(2, 3, 3).contiguous()
+    arguments = (images, None, 0, None, square, list(size), program, None, [], [], 1.0, 1.0, True)
+    reading = ("linear", "constant", [0.0])
+    torch.library.opcheck(torch.ops.orbbec.augment.default, (*arguments, torch.float32, False, *reading))
+
+    def doubled(x):
+        return augment(x, matrix, size, colors=program, contrast=True, dtype=torch.float32) * 2
+
+    assert_same_bytes(torch.compile(doubled, fullgraph=True, backend="aot_eager")(images), doubled(images))
