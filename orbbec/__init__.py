@@ -42,6 +42,7 @@ from orbbec.color import (
 )
 from orbbec.elastic import elastic_displacement, elastic_transform
 from orbbec.erase import erase
+from orbbec.jpeg import jpeg_compression
 from orbbec.matrices import (
     get_affine_matrix,
     get_perspective_matrix,
@@ -106,6 +107,7 @@ __all__ = [
     "invert",
     "invert_affine",
     "invert_perspective",
+    "jpeg_compression",
     "lut",
     "masks_to_boxes",
     "matrix_nms",

@@ -1,0 +1,57 @@
+"""What the wrappers of operators share whose output has the sizes of the images."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import OperatorInput, as_tensor, operator_input
+
+_WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def images_input(op: str, images: Any) -> OperatorInput:
+    """Describe images for an operator whose output has their sizes: an ImageBatch gives an ImageBatch."""
+    given = operator_input(op, "images", images)
+    if given.layout is None:
+        return given
+
+    def restore(output: Tensor) -> Any:
+        return images.with_pixels(output, given.channels)
+
+    return given._replace(restore=restore)
+
+
+def count_of(given: OperatorInput) -> int:
+    """How many images there are."""
+    return given.images.size(0) if given.layout is None else given.layout.size(0)
+
+
+def fake_like(images: Tensor, layout: Tensor | None) -> Tensor:
+    """An output without memory, with the sizes of the images and laid out as they are."""
+    if layout is not None:
+        return torch.empty_like(images)
+    last = images.size(1) > 1 and images.stride(1) == 1 and images.stride(3) != 1
+    return torch.empty(
+        images.shape,
+        dtype=images.dtype,
+        device=images.device,
+        memory_format=torch.channels_last if last else torch.contiguous_format,
+    )
+
+
+def whole_numbers(op: str, name: str, value: Any, shape: list[int], low: int, high: int) -> Tensor:
+    """Whole numbers as contiguous int64 of `shape`, where they lie; those on the CPU are from low to high."""
+    values = as_tensor(op, name, value)
+    if values.dtype not in _WHOLE:
+        raise TypeError(f"{op}: expected {name} of whole numbers, but got {values.dtype}")
+    if list(values.shape) != shape:
+        raise ValueError(f"{op}: expected {name} of shape {shape}, but got {list(values.shape)}")
+    if values.device.type == "cpu" and not torch.compiler.is_compiling():
+        for index, number in enumerate(values.flatten().tolist()):
+            if not low <= number <= high:
+                raise ValueError(
+                    f"{op}: expected {name} from {low} to {high}, but got {number} for image "
+                    f"{index // max(values[0].numel(), 1)}"
+                )
+    return values.detach().to(torch.int64).contiguous()

@@ -1,0 +1,5 @@
+"""The artefacts of JPEG."""
+
+from orbbec.jpeg.jpeg import jpeg_compression
+
+__all__ = ["jpeg_compression"]

@@ -1,0 +1,83 @@
+#include "../binding/maps.h"
+#include "jpeg.h"
+
+namespace orbbec {
+
+void jpeg_compression_cpu(const JpegArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int jpeg_compression_cuda(const JpegArguments& arguments, void* stream);
+
+namespace {
+
+constexpr const char* kOp = "jpeg_compression";
+
+Subsampling parse_subsampling(const std::string& text) {
+  if (text == "420") return Subsampling::k420;
+  if (text == "444") return Subsampling::k444;
+  fail(kOp, "expected subsampling to be one of 420, 444, but got '", text, "'");
+}
+
+const int64_t* check_qualities(const Tensor& qualities, const Tensor& images, int64_t count) {
+  check(qualities.dim() == 1 && qualities.size(0) == count, kOp, "expected quality of shape [",
+        count, "], but got ", shape_text(qualities));
+  check(qualities.scalar_type() == ScalarType::Long && qualities.is_contiguous(), kOp,
+        "expected quality as contiguous int64");
+  check(same_device(qualities, images), kOp, "expected quality on the device of images");
+  return static_cast<const int64_t*>(qualities.const_data_ptr());
+}
+
+// Two planes an image; of unlike images, as much room as they have themselves.
+Tensor new_chroma(const Tensor& images, const JpegArguments& a) {
+  int64_t bytes = 0;
+  if (a.source.channels == 3 && a.subsampling == Subsampling::k420) {
+    const int64_t height = (int64_t{a.source.height} + 1) / 2;
+    const int64_t width = (int64_t{a.source.width} + 1) / 2;
+    bytes = a.source.layout != nullptr ? images.numel() : a.source.count * 2 * height * width;
+  }
+  return torch::stable::empty({bytes}, ScalarType::Byte, std::nullopt, images.device());
+}
+
+Tensor jpeg_compression(Tensor images, std::optional<Tensor> layout, int64_t channels,
+                        int64_t quality, std::optional<Tensor> qualities, std::string subsampling) {
+  const AnyImages source = source_images(kOp, images, layout, channels);
+  check(images.scalar_type() == ScalarType::Byte, kOp, "expected images of uint8");
+  check(source.channels == 1 || source.channels == 3, kOp,
+        "expected images of 1 or 3 channels, but got ", source.channels);
+  const Subsampling parsed = parse_subsampling(subsampling);
+  check(qualities.has_value() || (quality >= 1 && quality <= 100), kOp,
+        "expected quality from 1 to 100, but got ", quality);
+  const int64_t* const of_images =
+      qualities.has_value() ? check_qualities(*qualities, images, source.count) : nullptr;
+  const Tensor output =
+      new_map_output(images, layout, source, source.channels, images.scalar_type());
+  if (output.numel() == 0) return output;
+  JpegArguments a{Images<const uint8_t>(source),
+                  Images<uint8_t>(map_output(kOp, output, layout, source.channels)),
+                  of_images,
+                  quality,
+                  parsed,
+                  nullptr,
+                  {}};
+  const Tensor chroma = new_chroma(images, a);
+  a.chroma = static_cast<uint8_t*>(chroma.mutable_data_ptr());
+  run_where(
+      kOp, images, [&](const ParallelFor& threads) { jpeg_compression_cpu(a, threads); },
+      [&](void* stream) { return jpeg_compression_cuda(a, stream); });
+  return output;
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def(
+      "jpeg_compression(Tensor images, Tensor? layout, int channels, int quality, "
+      "Tensor? qualities, str subsampling) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("jpeg_compression", TORCH_BOX(&orbbec::jpeg_compression));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+  m.impl("jpeg_compression", TORCH_BOX(&orbbec::jpeg_compression));
+}

@@ -1,0 +1,108 @@
+// JPEG's transform in libjpeg's accurate integers: constants of 13 bits, 2 bits kept between the
+// passes. libjpeg arranges the products as Loeffler, Ligtenberg and Moschytz do; the sums are whole
+// numbers, so that they are the same in any arrangement. Included by jpeg.h.
+//
+// Source: C. Loeffler, A. Ligtenberg, G. Moschytz, "Practical fast 1-D DCT algorithms with 11
+// multiplications", ICASSP 1989; ITU-T T.81, A.3.3.
+#pragma once
+
+#include "../core/common.h"
+
+namespace orbbec {
+
+constexpr int kBlockSide = 8;
+constexpr int kConstantBits = 13, kKeptBits = 2;
+
+// The factors of the arrangement, times 2^13.
+constexpr int kC0298 = 2446, kC0390 = 3196, kC0541 = 4433, kC0765 = 6270, kC0899 = 7373,
+              kC1175 = 9633, kC1501 = 12299, kC1847 = 15137, kC1961 = 16069, kC2053 = 16819,
+              kC2562 = 20995, kC3072 = 25172;
+
+// What they come to for each of the odd numbers: near the square root of 2 times cosines.
+constexpr int kOdd[4][4] = {
+    {kC0298 - kC0899 - kC1961 + kC1175, kC1175, kC1175 - kC1961, kC1175 - kC0899},
+    {kC1175, kC2053 - kC2562 - kC0390 + kC1175, kC1175 - kC2562, kC1175 - kC0390},
+    {kC1175 - kC1961, kC1175 - kC2562, kC3072 - kC2562 - kC1961 + kC1175, kC1175},
+    {kC1175 - kC0899, kC1175 - kC0390, kC1175, kC1501 - kC0899 - kC0390 + kC1175},
+};
+
+// Numbers of one column, and two of them that are multiplied by constants and added. Each is of 16
+// bits. jpeg_strips.h has those of several columns.
+struct OneColumn {
+  using V = int;
+  struct Pair {
+    int a, b;
+  };
+
+  ORBBEC_HD static Pair pair(int a, int b) { return {a, b}; }
+  template <int kA, int kB>
+  ORBBEC_HD static int sum(const Pair& pair) {
+    return pair.a * kA + pair.b * kB;
+  }
+  ORBBEC_HD static float to_float(int value) { return static_cast<float>(value); }
+  ORBBEC_HD static int truncate(float value) { return static_cast<int>(value); }
+  ORBBEC_HD static int to_byte(int value) { return value < 0 ? 0 : value > 255 ? 255 : value; }
+};
+
+template <int kBits, class V>
+ORBBEC_HD V rounded_shift(const V& value) {
+  return (value + (1 << (kBits - 1))) >> kBits;
+}
+
+template <class Columns, int kRow>
+ORBBEC_HD typename Columns::V odd_sum(const typename Columns::Pair& first,
+                                      const typename Columns::Pair& last) {
+  return Columns::template sum<kOdd[kRow][0], kOdd[kRow][1]>(first) +
+         Columns::template sum<kOdd[kRow][2], kOdd[kRow][3]>(last);
+}
+
+// The odd half of either transform.
+template <class Columns, class V = typename Columns::V>
+ORBBEC_HD void turn_odd(V (&odd)[4]) {
+  const auto first = Columns::pair(odd[0], odd[1]), last = Columns::pair(odd[2], odd[3]);
+  odd[0] = odd_sum<Columns, 0>(first, last);
+  odd[1] = odd_sum<Columns, 1>(first, last);
+  odd[2] = odd_sum<Columns, 2>(first, last);
+  odd[3] = odd_sum<Columns, 3>(first, last);
+}
+
+// Eight samples to eight frequencies. Both passes together scale by 8.
+template <class Columns, bool kFirst, class V = typename Columns::V>
+ORBBEC_HD void forward_pass(V (&v)[kBlockSide]) {
+  constexpr int kShift = kFirst ? kConstantBits - kKeptBits : kConstantBits + kKeptBits;
+  const V sum0 = v[0] + v[7], sum1 = v[1] + v[6], sum2 = v[2] + v[5], sum3 = v[3] + v[4];
+  V odd[4] = {v[3] - v[4], v[2] - v[5], v[1] - v[6], v[0] - v[7]};
+  const V outer = sum0 + sum3, inner = sum1 + sum2;
+  if constexpr (kFirst) {
+    v[0] = (outer + inner) * (1 << kKeptBits);
+    v[4] = (outer - inner) * (1 << kKeptBits);
+  } else {
+    v[0] = rounded_shift<kKeptBits>(outer + inner);
+    v[4] = rounded_shift<kKeptBits>(outer - inner);
+  }
+  const auto apart = Columns::pair(sum0 - sum3, sum1 - sum2);
+  v[2] = rounded_shift<kShift>(Columns::template sum<kC0541 + kC0765, kC0541>(apart));
+  v[6] = rounded_shift<kShift>(Columns::template sum<kC0541, kC0541 - kC1847>(apart));
+  turn_odd<Columns>(odd);
+  for (int i = 0; i < 4; ++i) v[7 - 2 * i] = rounded_shift<kShift>(odd[i]);
+}
+
+// Eight frequencies to eight samples. The last pass takes the scale of 8 away.
+template <class Columns, bool kFirst, class V = typename Columns::V>
+ORBBEC_HD void inverse_pass(V (&v)[kBlockSide]) {
+  constexpr int kShift = kFirst ? kConstantBits - kKeptBits : kConstantBits + kKeptBits + 3;
+  const auto uneven = Columns::pair(v[2], v[6]);
+  const V even2 = Columns::template sum<kC0541, kC0541 - kC1847>(uneven);
+  const V even3 = Columns::template sum<kC0541 + kC0765, kC0541>(uneven);
+  const V even0 = (v[0] + v[4]) * (1 << kConstantBits),
+          even1 = (v[0] - v[4]) * (1 << kConstantBits);
+  const V even[4] = {even0 + even3, even1 + even2, even1 - even2, even0 - even3};
+  V odd[4] = {v[7], v[5], v[3], v[1]};
+  turn_odd<Columns>(odd);
+  for (int i = 0; i < 4; ++i) {
+    v[i] = rounded_shift<kShift>(even[i] + odd[3 - i]);
+    v[7 - i] = rounded_shift<kShift>(even[i] - odd[3 - i]);
+  }
+}
+
+}  // namespace orbbec

@@ -1,0 +1,174 @@
+// jpeg_compression: what encoding and decoding by libjpeg leave of an image, without the code in
+// between. Integers throughout, the same on every device. Included by jpeg_strips.h, jpeg_cuda.cu
+// and binding.cpp.
+//
+// Source: ITU-T T.81, annexes A and K; ITU-T T.871 (the colours); libjpeg's documentation
+// (quality, fancy upsampling).
+#pragma once
+
+#include "../core/image.h"
+#include "../core/scalar.h"
+#include "dct.h"
+
+namespace orbbec {
+
+enum class Subsampling { k420, k444 };
+
+constexpr int kCells = kBlockSide * kBlockSide;
+
+// The tables of T.81, K.1, row by row; data of a kernel's arguments, which threads can index.
+struct StandardTables {
+  uint8_t steps[2][kCells] = {
+      {16, 11, 10, 16, 24,  40,  51,  61,  12, 12, 14, 19, 26,  58,  60,  55,
+       14, 13, 16, 24, 40,  57,  69,  56,  14, 17, 22, 29, 51,  87,  80,  62,
+       18, 22, 37, 56, 68,  109, 103, 77,  24, 35, 55, 64, 81,  104, 113, 92,
+       49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99},
+      {17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99, 24, 26, 56, 99, 99, 99,
+       99, 99, 47, 66, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
+       99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99}};
+};
+
+struct JpegArguments {
+  Images<const uint8_t> source;
+  Images<uint8_t> output;
+  const int64_t* qualities;  // [N] on the device of the images, or null
+  int64_t quality;           // of all images
+  Subsampling subsampling;
+  uint8_t* chroma;  // of 4:2:0: two planes an image, half as high and wide, decoded
+  StandardTables tables;
+
+  ORBBEC_HD int quality_of(int64_t n) const {
+    const int64_t given = qualities != nullptr ? qualities[n] : quality;
+    return given < 1 ? 1 : given > 100 ? 100 : static_cast<int>(given);
+  }
+
+  // Step `cell` of table 0 (luma) or 1 (chroma), as libjpeg scales it, from 1 to 255.
+  ORBBEC_HD int step(int table, int cell, int quality) const {
+    const int percent = quality < 50 ? 5000 / quality : 200 - 2 * quality;
+    return clamp_int((tables.steps[table][cell] * percent + 50) / 100, 1, 255);
+  }
+};
+
+// A step, and the reciprocal of it and of the transform's scale.
+struct Quantizer {
+  float reciprocal[kCells];
+  int step[kCells];
+
+  ORBBEC_HD void set(int cell, int value) {
+    step[cell] = value;
+    reciprocal[cell] = 1.0f / static_cast<float>(kBlockSide * value);
+  }
+};
+
+// |value| / (8 step), rounded half up, times step. The half that is added to the quotient's
+// numerator keeps it 1 / (16 step) away from every whole number, which is more than a float's
+// error.
+template <class Columns, class V, class F>
+ORBBEC_HD V quantized(const V& value, const V& step, const F& reciprocal) {
+  const V sign = value >> 31, magnitude = (value ^ sign) - sign;
+  const V numerator = magnitude + step * (kBlockSide / 2);
+  const V level = Columns::truncate((Columns::to_float(numerator) + 0.5f) * reciprocal);
+  return ((level ^ sign) - sign) * step;
+}
+
+// What the code does to a block: v[y] of column x on entry and on return, 0 to 255. `transpose`
+// exchanges rows and columns; `quantize(k, v)` knows the column.
+template <class Columns, class Transpose, class Quantize, class V = typename Columns::V>
+ORBBEC_HD void code_block(V (&v)[kBlockSide], const Transpose& transpose,
+                          const Quantize& quantize) {
+  for (int k = 0; k < kBlockSide; ++k) v[k] = v[k] - 128;
+  transpose(v);
+  forward_pass<Columns, true>(v);
+  transpose(v);
+  forward_pass<Columns, false>(v);
+  for (int k = 0; k < kBlockSide; ++k) v[k] = quantize(k, v[k]);
+  inverse_pass<Columns, true>(v);
+  transpose(v);
+  inverse_pass<Columns, false>(v);
+  transpose(v);
+  for (int k = 0; k < kBlockSide; ++k) v[k] = Columns::to_byte(v[k] + 128);
+}
+
+// Colours in 16-bit fixed point. Factors that 16 bits do not hold are split in two, one of them a
+// power of 2: 19595, 38470 and 7471 make luma; -11059, -21709 and 32768 blueness; 32768, -27439 and
+// -5329 redness.
+constexpr int kColorBits = 16, kColorHalf = 1 << (kColorBits - 1);
+constexpr int kColorMiddle = (128 << kColorBits) + kColorHalf - 1;
+
+template <class Columns, class V = typename Columns::V>
+ORBBEC_HD V luma_of(const V& red, const V& green, const V& blue) {
+  const V sum = Columns::template sum<19595, 38470 - 16384>(Columns::pair(red, green)) +
+                Columns::template sum<16384, 7471>(Columns::pair(green, blue));
+  return (sum + kColorHalf) >> kColorBits;
+}
+template <class Columns, class V = typename Columns::V>
+ORBBEC_HD V blueness_of(const V& red, const V& green, const V& blue) {
+  const V sum = Columns::template sum<-11059, -21709>(Columns::pair(red, green));
+  return (sum + blue * 32768 + kColorMiddle) >> kColorBits;
+}
+template <class Columns, class V = typename Columns::V>
+ORBBEC_HD V redness_of(const V& red, const V& green, const V& blue) {
+  const V sum = Columns::template sum<-27439, -5329>(Columns::pair(green, blue));
+  return (sum + red * 32768 + kColorMiddle) >> kColorBits;
+}
+
+// And back: 91881 times redness makes red, -22554 times blueness and -46802 times redness green,
+// 116130 times blueness blue.
+template <class V>
+struct Color {
+  V red, green, blue;
+};
+
+template <class Columns, class V = typename Columns::V>
+ORBBEC_HD Color<V> color_of(const V& luma, const V& blueness, const V& redness) {
+  const V blue = blueness - 128, red = redness - 128;
+  const auto both = Columns::pair(blue, red);
+  const V to_red = Columns::template sum<0, 91881 - 65536>(both) + kColorHalf;
+  const V to_green = Columns::template sum<-22554, 32768 - 46802>(both) - red * 32768 + kColorHalf;
+  const V to_blue = Columns::template sum<116130 - 131072, 0>(both) + kColorHalf;
+  return {Columns::to_byte(luma + red + (to_red >> kColorBits)),
+          Columns::to_byte(luma + (to_green >> kColorBits)),
+          Columns::to_byte(luma + blue * 2 + (to_blue >> kColorBits))};
+}
+
+// The mean of 2 x 2 values: what lies between two numbers is rounded down and up by turns.
+ORBBEC_HD int mean_of_four(int sum, int64_t column) {
+  return (sum + 1 + static_cast<int>(column & 1)) >> 2;
+}
+
+// The planes of chroma of an image, decoded.
+struct ChromaPlanes {
+  uint8_t* data;
+  int height, width;
+
+  ORBBEC_HD ChromaPlanes(const JpegArguments& a, int64_t n, int image_height, int image_width)
+      : height(image_height / 2 + image_height % 2), width(image_width / 2 + image_width % 2) {
+    // An image of three channels leaves room for two planes where it lies itself.
+    const int64_t first =
+        a.source.layout != nullptr ? a.source.layout[3 * n] : n * 2 * height * int64_t{width};
+    data = a.chroma + first;
+  }
+
+  ORBBEC_HD uint8_t* row(int plane, int64_t y) const {
+    return data + (plane * int64_t{height} + y) * width;
+  }
+
+  // The row or column that pixel `p` is blended with its own, p / 2, from: 1 part of 4.
+  ORBBEC_HD int64_t other_row(int64_t p) const { return other(p, height); }
+  ORBBEC_HD int64_t other_column(int64_t p) const { return other(p, width); }
+
+ private:
+  // Planes of 2 columns or less are not blended.
+  ORBBEC_HD int64_t other(int64_t p, int size) const {
+    const int64_t own = p / 2, next = p % 2 == 0 ? own - 1 : own + 1;
+    return width <= 2 || next < 0 || next >= size ? own : next;
+  }
+};
+
+// Three parts of the near row and one of the far; then of the near column and of the far.
+ORBBEC_HD int blend_rows(int near, int far) { return 3 * near + far; }
+ORBBEC_HD int blend_columns(int near, int far, int64_t x) {
+  return (3 * near + far + 8 - static_cast<int>(x & 1)) >> 4;
+}
+
+}  // namespace orbbec
