@@ -51,6 +51,7 @@ from orbbec.matrices import (
     invert_affine,
     invert_perspective,
 )
+from orbbec.mix import copy_paste, cutmix, mixup, mosaic, mosaic_offsets
 from orbbec.nms import batched_nms, nms, nms_match
 from orbbec.nms_rotated import nms_rotated
 from orbbec.remap import remap
@@ -89,6 +90,8 @@ __all__ = [
     "clahe",
     "clip_boxes_to_image",
     "complete_box_iou",
+    "copy_paste",
+    "cutmix",
     "cvt_color",
     "default_arithmetic",
     "distance_box_iou",
@@ -112,6 +115,9 @@ __all__ = [
     "masks_to_boxes",
     "matrix_nms",
     "median_blur",
+    "mixup",
+    "mosaic",
+    "mosaic_offsets",
     "motion_blur",
     "nms",
     "nms_match",

@@ -1,0 +1,36 @@
+// Runs a functor over the pixels of images of one size or of unlike sizes on a CUDA device.
+// Included by *_cuda.cu; sees CUDA, never torch.
+#pragma once
+
+#include "executor_cuda.h"
+
+namespace orbbec {
+
+constexpr int kRaggedRunThreads = 256;
+constexpr int kRaggedRuns = 128;  // blocks an image: enough for a few images to fill a device
+
+// A block owns every gridDim.x-th run of 256 pixels of an image: the sizes lie on the device, so
+// that the grid cannot be made by them.
+template <class Op>
+__global__ void __launch_bounds__(kRaggedRunThreads, 1)
+    for_each_pixel_of_ragged_kernel(const Op op, const Images<uint8_t> sizes) {
+  for (int64_t n = blockIdx.y; n < sizes.count; n += gridDim.y) {
+    const Image<uint8_t> image = sizes[n];
+    const int64_t pixels = static_cast<int64_t>(image.height) * image.width;
+    for (int64_t p = static_cast<int64_t>(blockIdx.x) * kRaggedRunThreads + threadIdx.x; p < pixels;
+         p += static_cast<int64_t>(gridDim.x) * kRaggedRunThreads) {
+      op(n, static_cast<int>(p / image.width), static_cast<int>(p % image.width));
+    }
+  }
+}
+
+// op(n, y, x) for every pixel of `images`, on `stream`. Returns a cudaError_t.
+template <class Op>
+int for_each_pixel_of_images_cuda(const Op& op, const AnyImages& images, void* stream) {
+  if (images.layout == nullptr) return for_each_pixel_cuda(op, images, stream);
+  const auto rows = static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ);
+  return launch(for_each_pixel_of_ragged_kernel<Op>, dim3(kRaggedRuns, rows),
+                dim3(kRaggedRunThreads), 0, stream, op, Images<uint8_t>(images));
+}
+
+}  // namespace orbbec

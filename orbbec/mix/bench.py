@@ -1,0 +1,131 @@
+"""Mixing of a batch beside cv2, torchvision where it is installed, and torch's own operations."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import orbbec
+from orbbec.testing import photographs
+from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2, torchvision
+
+IMAGES = 16
+SIZE = (512, 512)
+WEIGHT = 0.3
+BOX = (100, 50, 400, 350)
+CENTER = (500, 530)
+CANVAS = (1024, 1024)
+
+Rival = tuple[str, Callable[..., Any]]
+
+
+def prepare(
+    ours: Callable[..., Any], rivals: Sequence[Rival], dtype: torch.dtype, moved: float, device: str
+) -> Work:
+    """A batch, each image with the one before; `moved` values a value of the output."""
+    images = photographs(IMAGES, 3, *SIZE, dtype).to(device)
+    last = images.contiguous(memory_format=torch.channels_last)
+    partners = torch.arange(IMAGES, device=device).roll(1)
+    expected = as_array(ours(images, partners))
+    contenders = [Contender(name, partial(run, images, partners)) for name, run in rivals]
+    contenders += [
+        Contender("orbbec, NCHW tensor", lambda: ours(images, partners)),
+        Contender("orbbec, channels_last tensor", lambda: ours(last, partners)),
+    ]
+    return Work(contenders, expected, IMAGES, int(moved * expected.nbytes))
+
+
+def by_add_weighted(images: Tensor, partners: Tensor) -> Tensor:
+    mixed = np.empty(images.shape, np.uint8)
+    arrays = images.numpy()
+    for own, partner, out in zip(arrays, partners.tolist(), mixed, strict=True):
+        for planes in zip(own, arrays[partner], out, strict=True):
+            cv2.addWeighted(planes[0], WEIGHT, planes[1], 1 - WEIGHT, 0, dst=planes[2])
+    return torch.from_numpy(mixed)
+
+
+def by_torch_mixup(images: Tensor, partners: Tensor) -> Tensor:
+    return images.roll(1, 0).mul_(1.0 - WEIGHT).add_(images.mul(WEIGHT))
+
+
+def by_torch_cutmix(images: Tensor, partners: Tensor) -> Tensor:
+    left, top, right, bottom = BOX
+    rolled, output = images.roll(1, 0), images.clone()
+    output[..., top:bottom, left:right] = rolled[..., top:bottom, left:right]
+    return output
+
+
+def torchvision_call(name: str, parameters: dict[str, Any]) -> list[Rival]:
+    if torchvision is None:
+        return []
+    transform = getattr(torchvision.transforms.v2, name)(num_classes=2)
+
+    def run(images: Tensor, partners: Tensor) -> Any:
+        return transform.transform(images, {"labels": None, "batch_size": len(images), **parameters})
+
+    return [(f"torchvision {name}", run)]
+
+
+def circle(device: torch.device) -> Tensor:
+    y, x = torch.meshgrid(*(torch.arange(side, device=device) for side in SIZE), indexing="ij")
+    return ((x - 256) ** 2 + (y - 256) ** 2 < 150**2).expand(IMAGES, *SIZE)
+
+
+def by_torch_where(images: Tensor, partners: Tensor) -> Tensor:
+    return torch.where(circle(images.device)[:, None], images[partners], images)
+
+
+def quarters(partners: Tensor) -> Tensor:
+    return torch.stack([partners, partners.roll(1), partners.roll(2), partners.roll(3)], 1)
+
+
+def by_slices(images: Tensor, partners: Tensor) -> Tensor:
+    """As YOLO does it, a canvas and four slices an image."""
+    canvases = images.new_full((IMAGES, 3, *CANVAS), 114)
+    x, y = CENTER
+    for canvas, own in zip(canvases, quarters(partners).tolist(), strict=True):
+        canvas[:, y - 512 : y, : min(512, x)] = images[own[0]][:, :, 512 - x :]
+        canvas[:, y - 512 : y, x : x + 512] = images[own[1]]
+        canvas[:, y:, :x] = images[own[2]][:, : 1024 - y, 512 - x :]
+        canvas[:, y:, x : x + 512] = images[own[3]][:, : 1024 - y]
+    return canvases
+
+
+def our_mosaic(images: Tensor, partners: Tensor) -> Any:
+    center = torch.tensor(CENTER, device=images.device)
+    return orbbec.mosaic(images, quarters(partners), center, CANVAS)
+
+
+def case(name: str, ours: Any, rivals: list[Rival], dtype: torch.dtype, moved: float) -> Case:
+    return Case(name, partial(prepare, ours, rivals, dtype, moved))
+
+
+BY_CV2: list[Rival] = [] if cv2 is None else [("cv2.addWeighted, plane by plane", by_add_weighted)]
+CASES = [
+    case("mixup, uint8 512x512", lambda x, p: orbbec.mixup(x, p, WEIGHT), BY_CV2, torch.uint8, 3),
+    case(
+        "mixup, float32 512x512",
+        lambda x, p: orbbec.mixup(x, p, WEIGHT),
+        [("torch, as v2.MixUp", by_torch_mixup), *torchvision_call("MixUp", {"lam": WEIGHT})],
+        torch.float32,
+        3,
+    ),
+    case(
+        "cutmix, uint8 512x512",
+        lambda x, p: orbbec.cutmix(x, p, torch.tensor(BOX, device=x.device)),
+        [("torch, as v2.CutMix", by_torch_cutmix), *torchvision_call("CutMix", {"box": BOX})],
+        torch.uint8,
+        2,
+    ),
+    case(
+        "copy_paste, uint8 512x512, a circle",
+        lambda x, p: orbbec.copy_paste(x, p, circle(x.device)),
+        [("torch.where", by_torch_where)],
+        torch.uint8,
+        2 + 1 / 3,
+    ),
+    case("mosaic, uint8 512x512 to 1024x1024", our_mosaic, [("torch, slices", by_slices)], torch.uint8, 2),
+]

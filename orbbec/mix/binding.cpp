@@ -1,0 +1,259 @@
+#include <cstring>
+
+#include "../binding/maps.h"
+#include "blends.h"
+#include "moves.h"
+
+namespace orbbec {
+
+void move_pixels_cpu(const MoveArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int move_pixels_cuda(const MoveArguments& arguments, void* stream);
+void blend_pixels_cpu(const BlendArguments& arguments, const ParallelFor& parallel);
+void add_to_partners_cpu(const SumArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int blend_pixels_cuda(const BlendArguments& arguments, void* stream);
+[[gnu::weak]] int add_to_partners_cuda(const SumArguments& arguments, void* stream);
+
+namespace {
+
+// A table of `type` and of this shape, contiguous, on the device of the images.
+const void* check_table(const char* op, const char* name, const Tensor& table,
+                        const std::vector<int64_t>& shape, ScalarType type, const Tensor& images) {
+  const bool fits = table.dim() == static_cast<int64_t>(shape.size()) &&
+                    std::equal(shape.begin(), shape.end(), table.sizes().begin());
+  check(fits, op, "expected ", name, " of shape ", shape_text(shape), ", but got ",
+        shape_text(table));
+  check(table.scalar_type() == type && table.is_contiguous(), op, "expected ", name,
+        " as contiguous ", type == ScalarType::Long ? "int64" : "float64");
+  check(same_device(table, images), op, "expected ", name, " on the device of images");
+  return table.const_data_ptr();
+}
+
+const int64_t* check_whole(const char* op, const char* name, const Tensor& table,
+                           const std::vector<int64_t>& shape, const Tensor& images) {
+  return static_cast<const int64_t*>(check_table(op, name, table, shape, ScalarType::Long, images));
+}
+
+// [N, H, W] of the sizes of dense images, any strides.
+AnyImages check_masks(const char* op, const Tensor& masks, const Tensor& images) {
+  const std::vector<int64_t> shape{images.size(0), images.size(2), images.size(3)};
+  check(masks.dim() == 3 && std::equal(shape.begin(), shape.end(), masks.sizes().begin()), op,
+        "expected masks of shape ", shape_text(shape), ", but got ", shape_text(masks));
+  check(same_device(masks, images), op, "expected masks on the device of images");
+  AnyImages described{};
+  described.data = const_cast<void*>(masks.const_data_ptr());
+  described.count = masks.size(0);
+  described.channels = 1;
+  described.height = static_cast<int>(masks.size(1));
+  described.width = static_cast<int>(masks.size(2));
+  described.stride_n = masks.stride(0);
+  described.stride_y = masks.stride(1);
+  described.stride_x = masks.stride(2);
+  described.stride_c = 1;
+  return described;
+}
+
+void move_pixels(const char* op, const MoveArguments& a, const Tensor& images) {
+  run_where(
+      op, images, [&](const ParallelFor& threads) { move_pixels_cpu(a, threads); },
+      [&](void* stream) { return move_pixels_cuda(a, stream); });
+}
+
+MoveArguments arguments_of(const char* op, Move move, const Tensor& images,
+                           const std::optional<Tensor>& layout, int64_t channels) {
+  MoveArguments a{};
+  a.source = source_images(op, images, layout, channels);
+  a.move = move;
+  a.element_size = images.element_size();
+  return a;
+}
+
+Tensor cutmix(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor partners,
+              Tensor boxes) {
+  constexpr const char* kOp = "cutmix";
+  MoveArguments a = arguments_of(kOp, Move::kCutMix, images, layout, channels);
+  a.partners = check_whole(kOp, "partners", partners, {a.source.count}, images);
+  a.numbers = check_whole(kOp, "boxes", boxes, {a.source.count, 4}, images);
+  const Tensor output =
+      new_map_output(images, layout, a.source, a.source.channels, images.scalar_type());
+  if (output.numel() == 0) return output;
+  a.output = map_output(kOp, output, layout, a.source.channels);
+  move_pixels(kOp, a, images);
+  return output;
+}
+
+Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor partners,
+                  Tensor masks, std::optional<Tensor> masks_layout) {
+  constexpr const char* kOp = "copy_paste";
+  MoveArguments a = arguments_of(kOp, Move::kCopyPaste, images, layout, channels);
+  a.partners = check_whole(kOp, "partners", partners, {a.source.count}, images);
+  check(masks.scalar_type() == ScalarType::Byte, kOp, "expected masks of uint8");
+  check(layout.has_value() == masks_layout.has_value(), kOp,
+        "expected masks of unlike sizes for images of unlike sizes, and for no others");
+  if (layout.has_value()) {
+    a.masks = ragged_images(kOp, masks, *masks_layout, 1);
+    check(a.masks.count == a.source.count, kOp, "expected ", a.source.count, " masks, but got ",
+          a.masks.count);
+    check(same_device(masks, images), kOp, "expected masks on the device of images");
+  } else {
+    a.masks = check_masks(kOp, masks, images);
+  }
+  const Tensor output =
+      new_map_output(images, layout, a.source, a.source.channels, images.scalar_type());
+  if (output.numel() == 0) return output;
+  a.output = map_output(kOp, output, layout, a.source.channels);
+  move_pixels(kOp, a, images);
+  return output;
+}
+
+template <class T>
+uint64_t bits_of_fill(double value) {
+  const T stored = store<T>(static_cast<Compute<T>>(value));
+  uint64_t bits = 0;
+  memcpy(&bits, &stored, sizeof(stored));
+  return bits;
+}
+
+uint64_t fill_bits(DType dtype, double value) {
+  switch (dtype) {
+    case DType::kUInt8:
+      return bits_of_fill<uint8_t>(value);
+    case DType::kUInt16:
+      return bits_of_fill<uint16_t>(value);
+    case DType::kFloat16:
+      return bits_of_fill<Half>(value);
+    case DType::kBFloat16:
+      return bits_of_fill<BFloat16>(value);
+    case DType::kFloat32:
+      return bits_of_fill<float>(value);
+    case DType::kFloat64:
+      return bits_of_fill<double>(value);
+  }
+  return 0;
+}
+
+Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor partners,
+              Tensor centers, std::vector<int64_t> size, std::vector<double> fill) {
+  constexpr const char* kOp = "mosaic";
+  MoveArguments a = arguments_of(kOp, Move::kMosaic, images, layout, channels);
+  const int64_t count = partners.dim() == 2 ? partners.size(0) : 0;
+  a.partners = check_whole(kOp, "partners", partners, {count, 4}, images);
+  a.numbers = check_whole(kOp, "centers", centers, {count, 2}, images);
+  const int64_t given = static_cast<int64_t>(fill.size());
+  check(given == 1 || given == a.source.channels, kOp, "expected fill of 1 or ", a.source.channels,
+        " numbers, but got ", given);
+  check(given <= kMaxMoveFills, kOp, "expected fill of at most ", kMaxMoveFills,
+        " numbers, but got ", given);
+  for (int64_t c = 0; c < kMaxMoveFills; ++c) {
+    a.fill[c] = fill_bits(dtype_of(kOp, images), fill[c < given ? c : 0]);
+  }
+  AnyImages canvas = a.source;
+  canvas.count = count;
+  const Tensor output =
+      new_output(images, layout.has_value(), canvas, output_size(kOp, canvas, size));
+  if (output.numel() == 0) return output;
+  a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
+  move_pixels(kOp, a, images);
+  return output;
+}
+
+Tensor blend(const char* op, BlendArguments& a, const Tensor& images,
+             const std::optional<Tensor>& layout) {
+  a.dtype = dtype_of(op, images);
+  const Tensor output =
+      new_map_output(images, layout, a.source, a.source.channels, images.scalar_type());
+  if (output.numel() == 0) return output;
+  a.output = map_output(op, output, layout, a.source.channels);
+  run_where(
+      op, images, [&](const ParallelFor& threads) { blend_pixels_cpu(a, threads); },
+      [&](void* stream) { return blend_pixels_cuda(a, stream); });
+  return output;
+}
+
+Tensor mixup(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor partners,
+             Tensor weights) {
+  constexpr const char* kOp = "mixup";
+  BlendArguments a{};
+  a.blend = Blend::kMixup;
+  a.source = source_images(kOp, images, layout, channels);
+  a.partners = check_whole(kOp, "partners", partners, {a.source.count}, images);
+  a.weights = static_cast<const double*>(
+      check_table(kOp, "weights", weights, {a.source.count}, ScalarType::Double, images));
+  return blend(kOp, a, images, layout);
+}
+
+Tensor copy_paste_soft(Tensor images, Tensor partners, Tensor masks) {
+  constexpr const char* kOp = "copy_paste";
+  BlendArguments a{};
+  a.blend = Blend::kCopyPaste;
+  a.source = source_images(kOp, images, std::nullopt, 0);
+  a.partners = check_whole(kOp, "partners", partners, {a.source.count}, images);
+  a.masks = check_masks(kOp, masks, images);
+  const bool is_double = images.scalar_type() == ScalarType::Double;
+  check(masks.scalar_type() == (is_double ? ScalarType::Double : ScalarType::Float), kOp,
+        "expected soft masks of float32, of float64 for images of float64");
+  return blend(kOp, a, images, std::nullopt);
+}
+
+AnyImages parts_like(const Tensor& part, const Tensor& own) {
+  constexpr const char* kOp = "add_to_partners";
+  check(part.scalar_type() == own.scalar_type() && same_device(part, own) && part.dim() == 4 &&
+            own.dim() == 4 &&
+            std::equal(own.sizes().begin(), own.sizes().end(), part.sizes().begin()),
+        kOp, "expected parts of the shape, the dtype and the device of own");
+  return dense_images(kOp, "parts", part, const_cast<void*>(part.const_data_ptr()));
+}
+
+Tensor add_to_partners(Tensor own, Tensor parts, Tensor order, Tensor starts) {
+  constexpr const char* kOp = "add_to_partners";
+  SumArguments a{};
+  a.own = source_images(kOp, own, std::nullopt, 0);
+  a.parts = parts_like(parts, own);
+  a.dtype = dtype_of(kOp, own);
+  a.order = check_whole(kOp, "order", order, {a.own.count}, own);
+  a.starts = check_whole(kOp, "starts", starts, {a.own.count + 1}, own);
+  const Tensor output = new_map_output(own, std::nullopt, a.own, a.own.channels, own.scalar_type());
+  if (output.numel() == 0) return output;
+  a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
+  run_where(
+      kOp, own, [&](const ParallelFor& threads) { add_to_partners_cpu(a, threads); },
+      [&](void* stream) { return add_to_partners_cuda(a, stream); });
+  return output;
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def(
+      "cutmix(Tensor images, Tensor? layout, int channels, Tensor partners, Tensor boxes) -> "
+      "Tensor");
+  m.def(
+      "copy_paste(Tensor images, Tensor? layout, int channels, Tensor partners, Tensor masks, "
+      "Tensor? masks_layout) -> Tensor");
+  m.def(
+      "mosaic(Tensor images, Tensor? layout, int channels, Tensor partners, Tensor centers, "
+      "int[] size, float[] fill) -> Tensor");
+  m.def(
+      "mixup(Tensor images, Tensor? layout, int channels, Tensor partners, Tensor weights) -> "
+      "Tensor");
+  m.def("copy_paste_soft(Tensor images, Tensor partners, Tensor masks) -> Tensor");
+  m.def("add_to_partners(Tensor own, Tensor parts, Tensor order, Tensor starts) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("cutmix", TORCH_BOX(&orbbec::cutmix));
+  m.impl("copy_paste", TORCH_BOX(&orbbec::copy_paste));
+  m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
+  m.impl("mixup", TORCH_BOX(&orbbec::mixup));
+  m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
+  m.impl("add_to_partners", TORCH_BOX(&orbbec::add_to_partners));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+  m.impl("cutmix", TORCH_BOX(&orbbec::cutmix));
+  m.impl("copy_paste", TORCH_BOX(&orbbec::copy_paste));
+  m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
+  m.impl("mixup", TORCH_BOX(&orbbec::mixup));
+  m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
+  m.impl("add_to_partners", TORCH_BOX(&orbbec::add_to_partners));
+}

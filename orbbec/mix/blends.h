@@ -1,0 +1,153 @@
+// mixup and copy_paste by soft masks: every value of the output is the weighted sum of an image's
+// and its partner's; and add_to_partners, what gradients need. Included by blends_cpu.cpp,
+// blends_cuda.cu and binding.cpp.
+#pragma once
+
+#include "mix.h"
+
+namespace orbbec {
+
+enum class Blend { kMixup, kCopyPaste };
+
+struct BlendArguments {
+  AnyImages source, output;
+  DType dtype;
+  Blend blend;
+  const int64_t* partners;  // [N]
+  const double* weights;    // [N], of mixup: of the image
+  AnyImages masks;          // of copy_paste: of the partner; float, for images of double double
+};
+
+template <class F>
+struct Weights {
+  F own, other;
+};
+
+template <class F>
+struct MixupRule {
+  const double* weights;
+
+  explicit MixupRule(const BlendArguments& a) : weights(a.weights) {}
+
+  ORBBEC_HD Weights<F> at(int64_t n, int, int) const {
+    return {static_cast<F>(weights[n]), static_cast<F>(1.0 - weights[n])};
+  }
+};
+
+template <class F>
+struct SoftMaskRule {
+  Images<const F> masks;
+
+  explicit SoftMaskRule(const BlendArguments& a) : masks(a.masks) {}
+
+  ORBBEC_HD Weights<F> at(int64_t n, int y, int x) const {
+    const F other = masks[n].at(y, x, 0);
+    return {F(1) - other, other};
+  }
+};
+
+// Where the partner has no pixel, or there is no partner, the image's own is left.
+template <class T, class BlendRule>
+struct BlendPixels {
+  using Value = T;
+  using Rule = BlendRule;
+
+  Images<const T> source;
+  Images<T> output;
+  Partners partners;
+  Rule rule;
+
+  explicit BlendPixels(const BlendArguments& a)
+      : source(a.source), output(a.output), partners{a.partners, a.source.count}, rule(a) {}
+
+  // An empty one is no partner's.
+  ORBBEC_HD Image<const T> partner_of(int64_t n) const {
+    const int64_t partner = partners.at(n);
+    return partner != Partners::kNone ? source[partner] : Image<const T>{};
+  }
+
+  ORBBEC_HD void operator()(int64_t n, int y, int x) const {
+    const Image<const T> own = source[n], other = partner_of(n);
+    const Image<T> to = output[n];
+    const bool mixed = other.contains(y, x);
+    const auto weights = rule.at(n, y, x);
+    for (int64_t c = 0; c < output.channels; ++c) {
+      const T value = own.at(y, x, c);
+      to.at(y, x, c) =
+          mixed ? weighted_sum<T>(value, weights.own, other.at(y, x, c), weights.other) : value;
+    }
+  }
+};
+
+template <class T, class Launch>
+int dispatch_blend(const BlendArguments& a, const Launch& launch) {
+  using F = Compute<T>;
+  if (a.blend == Blend::kMixup) return launch(BlendPixels<T, MixupRule<F>>(a));
+  return launch(BlendPixels<T, SoftMaskRule<F>>(a));
+}
+
+// Own parts and, in the order of the images, the parts of those that have it as partner.
+struct SumArguments {
+  AnyImages own, parts, output;
+  DType dtype;
+  const int64_t* order;   // [N]: images by their partner
+  const int64_t* starts;  // [N + 1]: where in `order` those of each partner begin
+};
+
+template <class T>
+struct AddToPartners {
+  Images<const T> own, parts;
+  Images<T> output;
+  const int64_t *order, *starts;
+
+  explicit AddToPartners(const SumArguments& a)
+      : own(a.own), parts(a.parts), output(a.output), order(a.order), starts(a.starts) {}
+
+  ORBBEC_HD void operator()(int64_t n, int y, int x) const {
+    const int64_t count = output.count;
+    const int64_t begin = starts[n] > 0 ? starts[n] : 0;
+    const int64_t end = starts[n + 1] < count ? starts[n + 1] : count;
+    for (int64_t c = 0; c < output.channels; ++c) {
+      Compute<T> sum = load(own[n].at(y, x, c));
+      for (int64_t k = begin; k < end; ++k) {
+        const int64_t from = order[k];
+        if (from >= 0 && from < count) sum += load(parts[from].at(y, x, c));
+      }
+      output[n].at(y, x, c) = store<T>(sum);
+    }
+  }
+};
+
+// `launch(T{})`, of the type of values.
+template <class Launch>
+int dispatch_values(DType dtype, const Launch& launch) {
+  switch (dtype) {
+    case DType::kUInt8:
+      return launch(uint8_t{});
+    case DType::kUInt16:
+      return launch(uint16_t{});
+    case DType::kFloat16:
+      return launch(Half{});
+    case DType::kBFloat16:
+      return launch(BFloat16{});
+    case DType::kFloat32:
+      return launch(float{});
+    case DType::kFloat64:
+      return launch(double{});
+  }
+  return 0;
+}
+
+template <class Launch>
+int dispatch_blends(const BlendArguments& a, const Launch& launch) {
+  return dispatch_values(a.dtype,
+                         [&](auto value) { return dispatch_blend<decltype(value)>(a, launch); });
+}
+
+template <class Launch>
+int dispatch_sum(const SumArguments& a, const Launch& launch) {
+  return dispatch_values(a.dtype,
+                         [&](auto value) { return launch(AddToPartners<decltype(value)>(a)); });
+}
+
+}  // namespace orbbec

@@ -1,0 +1,99 @@
+"""Parts of one image, by a mask, in another of a batch."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Images, Matrix, RaggedImages, as_tensor
+from orbbec.binding.maps import count_of, fake_like
+from orbbec.mix.arguments import every_image, mixed_input, to_device
+from orbbec.mix.gradients import register_gradient
+
+OP = "copy_paste"
+
+
+def copy_paste(images: Images, partners: Matrix, masks: Images) -> Any:
+    """Paste the masked pixels of another image of the batch over each image.
+
+    A mask of bool or uint8 takes the partner's pixel where it is not 0. A soft mask, of floats from 0 to 1,
+    gives `(1 - mask) * image + mask * partner`, in float32 (float64 for float64); integers are rounded half
+    to even and saturated.
+
+    Args:
+        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; or an `ImageBatch`, where an image and its partner are of one size. uint8, uint16, float16,
+            bfloat16, float32 or float64; on the CPU or a CUDA device.
+        partners: whole numbers `[N]`: the other image of each. On the CPU or on the device of `images`;
+            there, an image whose number is out of range, or whose partner is smaller, keeps what the partner
+            has not.
+        masks: of the partner of each image: bool, uint8 or float `[N, H, W]`, or `[H, W]` for all images, on
+            the device of `images`. For an `ImageBatch`, another of one channel with its sizes, not soft.
+
+    Returns:
+        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are.
+        Differentiable for `images`; the gradient is deterministic.
+
+    Raises:
+        TypeError: an argument is of another type or dtype.
+        ValueError: a shape or an index does not fit.
+
+    Source:
+        By masks of yes and no `torch.where`, exactly.
+
+    Example:
+        >>> images = torch.tensor([[1, 1, 1], [2, 2, 2]]).to(torch.uint8).reshape(2, 1, 1, 3)
+        >>> copy_paste(images, torch.tensor([1, 0]), torch.tensor([[True, False, True]])).tolist()
+        [[[[2, 1, 2]]], [[[1, 2, 1]]]]
+    """
+    given, index = mixed_input(OP, images, partners)
+    if given.layout is not None:
+        of_batch = _ragged_masks(masks)
+        arguments = (given.images, given.layout, given.channels, index, of_batch.buffer, of_batch.layout)
+        return given.restore(torch.ops.orbbec.copy_paste(*arguments))
+    table = as_tensor(OP, "masks", masks).detach()
+    table = every_image(table, count_of(given), list(given.images.shape[-2:]))
+    table = to_device(table, given)
+    if table.is_floating_point():
+        soft = table.to(torch.float64 if given.images.dtype == torch.float64 else torch.float32)
+        return given.restore(torch.ops.orbbec.copy_paste_soft(given.images, index, soft))
+    if table.dtype not in (torch.bool, torch.uint8):
+        raise TypeError(f"{OP}: expected masks of bool, uint8 or floats, but got {table.dtype}")
+    hard = table.view(torch.uint8)
+    return given.restore(torch.ops.orbbec.copy_paste(given.images, None, 0, index, hard, None))
+
+
+def _ragged_masks(masks: Any) -> RaggedImages:
+    if not isinstance(masks, RaggedImages):
+        raise TypeError(
+            f"{OP}: expected masks as an ImageBatch, as images are, but got {type(masks).__name__}"
+        )
+    if masks.channels != 1:
+        raise ValueError(f"{OP}: expected masks of 1 channel, but got {masks.channels}")
+    return masks
+
+
+@torch.library.register_fake("orbbec::copy_paste")
+def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
+    return fake_like(images, layout)
+
+
+@torch.library.register_fake("orbbec::copy_paste_soft")
+def _(images: Tensor, partners: Tensor, masks: Tensor) -> Tensor:
+    return fake_like(images, None)
+
+
+def _hard_shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    theirs = (tables[0] != 0).unsqueeze(1)
+    zero = torch.zeros_like(gradient)
+    return torch.where(theirs, zero, gradient), torch.where(theirs, gradient, zero)
+
+
+def _soft_shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    other = tables[0].unsqueeze(1)
+    exact = gradient.to(other.dtype)
+    return (exact * (1 - other)).to(gradient.dtype), (exact * other).to(gradient.dtype)
+
+
+register_gradient(OP, 3, (4,), _hard_shares)
+register_gradient("copy_paste_soft", 1, (2,), _soft_shares)

@@ -1,0 +1,69 @@
+"""Rectangles of one image in another of a batch."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Images, Matrix, as_tensor
+from orbbec.binding.maps import count_of, fake_like, whole_numbers
+from orbbec.mix.arguments import every_image, mixed_input, to_device
+from orbbec.mix.gradients import register_gradient
+
+OP = "cutmix"
+_FAR = 2**62
+
+
+def cutmix(images: Images, partners: Matrix, boxes: Matrix) -> Any:
+    """Replace a rectangle of each image by the same rectangle of another of the batch.
+
+    Args:
+        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; or an `ImageBatch`, where an image and its partner are of one size. uint8, uint16, float16,
+            bfloat16, float32 or float64; on the CPU or a CUDA device.
+        partners: whole numbers `[N]`: the other image of each. On the CPU or on the device of `images`;
+            there, an image whose number is out of range, or whose partner is smaller, keeps what the partner
+            has not.
+        boxes: whole numbers `[N, 4]`, or `[4]` for all images: left, top, right, bottom in pixels; right and
+            bottom are not part of it. What lies outside of the image is cut off. On the CPU or on the device
+            of `images`.
+
+    Returns:
+        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are.
+        Differentiable for `images`; the gradient is deterministic.
+
+    Raises:
+        TypeError: an argument is of another type or dtype.
+        ValueError: a shape or an index does not fit.
+
+    Source:
+        torchvision 0.25's `v2.CutMix`, whose partners are `arange(N).roll(1)`, for the box that it draws.
+
+    Example:
+        >>> images = torch.tensor([[1, 1, 1], [2, 2, 2]]).to(torch.uint8).reshape(2, 1, 1, 3)
+        >>> cutmix(images, torch.tensor([1, 0]), torch.tensor([1, 0, 2, 1])).tolist()
+        [[[[1, 2, 1]]], [[[2, 1, 2]]]]
+    """
+    given, index = mixed_input(OP, images, partners)
+    count = count_of(given)
+    each = every_image(as_tensor(OP, "boxes", boxes), count, [4])
+    rectangles = to_device(whole_numbers(OP, "boxes", each, [count, 4], -_FAR, _FAR), given)
+    output = torch.ops.orbbec.cutmix(given.images, given.layout, given.channels, index, rectangles)
+    return given.restore(output)
+
+
+@torch.library.register_fake("orbbec::cutmix")
+def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
+    return fake_like(images, layout)
+
+
+def _shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    left, top, right, bottom = tables[0].reshape(-1, 4, 1, 1, 1).unbind(1)
+    y = torch.arange(gradient.size(2), device=gradient.device).reshape(-1, 1)
+    x = torch.arange(gradient.size(3), device=gradient.device)
+    inside = (y >= top) & (y < bottom) & (x >= left) & (x < right)
+    zero = torch.zeros_like(gradient)
+    return torch.where(inside, zero, gradient), torch.where(inside, gradient, zero)
+
+
+register_gradient(OP, 3, (4,), _shares)

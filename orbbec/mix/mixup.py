@@ -1,0 +1,70 @@
+"""Weighted sums of two images of a batch."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Images, Matrix
+from orbbec.binding.maps import fake_like
+from orbbec.mix.arguments import float_numbers, mixed_input
+from orbbec.mix.gradients import register_gradient
+
+OP = "mixup"
+
+
+def mixup(images: Images, partners: Matrix, weights: float | Tensor) -> Any:
+    """Mix each image with another of the batch.
+
+    `out[n] = weights[n] * images[n] + (1 - weights[n]) * images[partners[n]]`. Integers are rounded half to
+    even and saturated.
+
+    Args:
+        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; or an `ImageBatch`, where an image and its partner are of one size. uint8, uint16, float16,
+            bfloat16, float32 or float64; on the CPU or a CUDA device.
+        partners: whole numbers `[N]`: the other image of each. On the CPU or on the device of `images`;
+            there, an image whose number is out of range, or whose partner is smaller, keeps what the partner
+            has not.
+        weights: of the image itself: one number, or `[N]` on the CPU or on the device of `images`. Not
+            limited to 0 to 1.
+
+    Returns:
+        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are.
+        Differentiable for `images`; the gradient is deterministic.
+
+    Raises:
+        TypeError: an argument is of another type or dtype.
+        ValueError: a shape or an index does not fit.
+
+    Source:
+        Floats: the bits of torchvision 0.25's `v2.MixUp`, whose partners are `arange(N).roll(1)`. uint8 and
+        uint16: the values of `cv2.addWeighted` (OpenCV 5.0.0 and 4.12.0).
+
+    Example:
+        >>> images = torch.tensor([0.0, 8.0]).reshape(2, 1, 1, 1)
+        >>> mixup(images, torch.tensor([1, 0]), 0.75).flatten().tolist()
+        [2.0, 6.0]
+    """
+    given, index = mixed_input(OP, images, partners)
+    numbers = float_numbers(OP, "weights", weights, given)
+    output = torch.ops.orbbec.mixup(given.images, given.layout, given.channels, index, numbers)
+    return given.restore(output)
+
+
+@torch.library.register_fake("orbbec::mixup")
+def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
+    return fake_like(images, layout)
+
+
+def _shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    own = tables[0].reshape(-1, 1, 1, 1)
+    # Computed as the images are: float32 for halves.
+    working = torch.promote_types(gradient.dtype, torch.float32)
+    exact = gradient.to(working)
+    own_part = exact * own.to(working)
+    other_part = exact * (1 - own).to(working)
+    return own_part.to(gradient.dtype), other_part.to(gradient.dtype)
+
+
+register_gradient(OP, 3, (4,), _shares)

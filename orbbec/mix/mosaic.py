@@ -1,0 +1,127 @@
+"""Four images about a centre."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, fill_values, operator_input, size_values
+from orbbec.binding.maps import count_of, whole_numbers
+from orbbec.mix.arguments import every_image, to_device
+
+OP = "mosaic"
+_FAR = 2**31
+
+
+def mosaic(
+    images: Images, partners: Matrix, centers: Matrix, size: tuple[int, int], *, fill: Fill = 114
+) -> Any:
+    """Lay four images of the batch about a centre, for each output.
+
+    The first touches the centre with its lower right corner, the second with its lower left, the third with
+    its upper right, the fourth with its upper left. None is scaled; what lies outside of the canvas, or
+    beyond the centre, is cut off.
+
+    Args:
+        images: a batch of M images: `[M, C, H, W]` tensor of any strides; `[M, H, W, C]` array; or an
+            `ImageBatch` of unlike sizes. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or
+            a CUDA device.
+        partners: whole numbers `[N, 4]`: the images of each output: upper left, upper right, lower left,
+            lower right. On the CPU or on the device of `images`; there, a number out of range leaves the
+            quarter to `fill`.
+        centers: whole numbers `[N, 2]`, or `[2]` for all: x and y of the first pixel of the fourth image. On
+            the CPU or on the device of `images`.
+        size: `(height, width)` of the canvas in pixels, each at least 1.
+        fill: where no image lies, in the units of the pixels: one number, or one a channel of up to 4.
+            Rounded half to even and saturated for integer images.
+
+    Returns:
+        `[N, C, height, width]` of the dtype and on the device of `images`, channels last if they are; for an
+        array, `[N, height, width, C]`. Where each image came to lie: `mosaic_offsets`.
+
+    Raises:
+        TypeError: an argument is of another type or dtype.
+        ValueError: a shape or an index does not fit.
+
+    Source:
+        The layout of YOLO's mosaic.
+
+    Example:
+        >>> images = torch.arange(1, 5, dtype=torch.uint8).reshape(4, 1, 1, 1)
+        >>> mosaic(images, torch.tensor([[0, 1, 2, 3]]), torch.tensor([1, 2]), (4, 3), fill=0)[0, 0].tolist()
+        [[0, 0, 0], [1, 2, 0], [3, 4, 0], [0, 0, 0]]
+    """
+    if isinstance(images, (Tensor, np.ndarray)) and images.ndim != 4:
+        raise ValueError(f"{OP}: expected a batch of images, but got shape {list(images.shape)}")
+    given = operator_input(OP, "images", images)
+    index = as_tensor(OP, "partners", partners)
+    count = index.size(0) if index.dim() == 2 else 0
+    index = whole_numbers(OP, "partners", index, [count, 4], 0, count_of(given) - 1)
+    each = every_image(as_tensor(OP, "centers", centers), count, [2])
+    middle = whole_numbers(OP, "centers", each, [count, 2], -_FAR, _FAR)
+    output = torch.ops.orbbec.mosaic(
+        given.images,
+        given.layout,
+        given.channels,
+        to_device(index, given),
+        to_device(middle, given),
+        size_values(OP, size),
+        fill_values(OP, fill),
+    )
+    return given.restore(output)
+
+
+def mosaic_offsets(sizes: Matrix, partners: Matrix, centers: Matrix) -> Tensor:
+    """Where the images of `mosaic` come to lie: what to add to the points of each.
+
+    Args:
+        sizes: whole numbers `[M, 2]`: (height, width) of each image, as `ImageBatch.sizes`; or `[2]` of all.
+        partners: as `mosaic` takes them, `[N, 4]`.
+        centers: as `mosaic` takes them, `[N, 2]` or `[2]`.
+
+    Returns:
+        int64 `[N, 4, 2]`: x and y of pixel (0, 0) of each image in the output, on the device of `partners`.
+        A box of image `partners[n, i]` lies in output n at its corners and `offsets[n, i]`, cut off at the
+        centre and at the canvas.
+
+    Raises:
+        TypeError: an argument is of another type or dtype.
+        ValueError: a shape does not fit.
+
+    Example:
+        >>> size, center = torch.tensor([30, 40]), torch.tensor([50, 60])
+        >>> mosaic_offsets(size, torch.tensor([[0, 0, 0, 0]]), center).tolist()
+        [[[10, 30], [50, 30], [10, 60], [50, 60]]]
+    """
+    index = as_tensor("mosaic_offsets", "partners", partners)
+    count = index.size(0) if index.dim() == 2 else 0
+    index = whole_numbers("mosaic_offsets", "partners", index, [count, 4], 0, _FAR)
+    table = as_tensor("mosaic_offsets", "sizes", sizes)
+    table = whole_numbers("mosaic_offsets", "sizes", table, [*table.shape[:-1], 2], 0, _FAR).to(index.device)
+    each = every_image(as_tensor("mosaic_offsets", "centers", centers), count, [2])
+    middle = whole_numbers("mosaic_offsets", "centers", each, [count, 2], -_FAR, _FAR).to(index.device)
+    of_images = table[index] if table.dim() == 2 else table.expand(count, 4, 2)
+    before = torch.tensor([[1, 1], [0, 1], [1, 0], [0, 0]], device=index.device)
+    return middle[:, None] - of_images.flip(-1) * before
+
+
+@torch.library.register_fake("orbbec::mosaic")
+def _(
+    images: Tensor,
+    layout: Tensor | None,
+    channels: int,
+    partners: Tensor,
+    centers: Tensor,
+    size: list[int],
+    fill: list[float],
+) -> Tensor:
+    if layout is None:
+        channels = images.size(1)
+    last = layout is None and channels > 1 and images.stride(1) == 1 and images.stride(3) != 1
+    return torch.empty(
+        (partners.size(0), channels, *size),
+        dtype=images.dtype,
+        device=images.device,
+        memory_format=torch.channels_last if last else torch.contiguous_format,
+    )

@@ -1,0 +1,461 @@
+"""mixup, cutmix, mosaic and copy_paste: beside torchvision's records and NumPy, by hand, on every device."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import ImageBatch, copy_paste, cutmix, mixup, mosaic, mosaic_offsets
+from orbbec.mix.gradients import add_to_partners
+from orbbec.testing import Device, assert_same_bytes, photograph, photographs
+from orbbec.testing.warps import DTYPES
+
+RECORDED = dict(np.load(Path(__file__).with_name("torchvision.npz")))
+SHAPE = (4, 3, 4, 5)  # of the photographs recorded
+FLOATS = [dtype for dtype in DTYPES if dtype.is_floating_point]
+PARTNERS = torch.tensor([2, 0, 2])  # one twice, one never
+WEIGHTS = torch.tensor([0.3, 1.0, 0.55])
+BOXES = torch.tensor([[1, 2, 9, 5], [0, 0, 40, 40], [-3, -2, 2, 30]])
+CENTERS = torch.tensor([[7, 5], [-4, 12], [30, 20]])
+QUARTERS = torch.tensor([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2]])
+
+
+def masks(height, width, count=3):
+    return torch.from_numpy(photograph(height, width, count)).permute(2, 0, 1) > 128
+
+
+def soft_masks(height, width, count=3):
+    return torch.from_numpy(photograph(height, width, count)).permute(2, 0, 1) / 255
+
+
+def operators(put=lambda tensor: tensor):
+    """Each operator as a function of three images."""
+    partners = put(PARTNERS)
+    return {
+        "mixup": lambda x: mixup(x, partners, put(WEIGHTS)),
+        "cutmix": lambda x: cutmix(x, partners, put(BOXES)),
+        "copy_paste": lambda x: copy_paste(x, partners, put(masks(*x.shape[-2:]))),
+        "soft_copy_paste": lambda x: copy_paste(x, partners, put(soft_masks(*x.shape[-2:]))),
+        "mosaic": lambda x: mosaic(x, put(QUARTERS), put(CENTERS), (17, 23), fill=3),
+    }
+
+
+NAMES = list(operators())
+FILLED = [name for name in NAMES if name != "mosaic"]
+
+
+def recorded(call, dtype):
+    bits = torch.from_numpy(RECORDED[call])
+    return bits.view(dtype) if bits.dtype != dtype else bits
+
+
+@pytest.mark.parametrize("call", [key for key in RECORDED if key.startswith("mixup")])
+def test_mixup_has_the_bits_of_torchvision(device, call):
+    _, name, weight = call.split(" ")
+    dtype = getattr(torch, name)
+    images = device.put(photographs(*SHAPE, dtype))
+    actual = mixup(images, torch.arange(4).roll(1), float(weight))
+    assert_same_bytes(actual, recorded(call, dtype))
+
+
+@pytest.mark.parametrize("call", [key for key in RECORDED if key.startswith("cutmix")])
+def test_cutmix_has_the_bytes_of_torchvision(device, call):
+    box = torch.tensor(ast.literal_eval(call.removeprefix("cutmix ")))
+    actual = cutmix(device.put(photographs(*SHAPE)), torch.arange(4).roll(1), box)
+    assert_same_bytes(actual, recorded(call, torch.uint8))
+
+
+def mosaic_by_numpy(images, quarters, centers, size, fill):
+    """Slices of the canvas and of the images, quarter by quarter."""
+    height, width = size
+    canvases = []
+    for own, (x, y) in zip(quarters, centers, strict=True):
+        canvas = np.full((height, width, images[0].shape[2]), fill, images[0].dtype)
+        for place, index in enumerate(own):
+            image = images[index]
+            left = x if place % 2 else x - image.shape[1]
+            top = y if place // 2 else y - image.shape[0]
+            limits_x = (max(x, 0), width) if place % 2 else (0, min(x, width))
+            limits_y = (max(y, 0), height) if place // 2 else (0, min(y, height))
+            x1, x2 = max(left, limits_x[0]), min(left + image.shape[1], limits_x[1])
+            y1, y2 = max(top, limits_y[0]), min(top + image.shape[0], limits_y[1])
+            if x1 < x2 and y1 < y2:
+                canvas[y1:y2, x1:x2] = image[y1 - top : y2 - top, x1 - left : x2 - left]
+        canvases.append(canvas)
+    return np.stack(canvases)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_mosaic_matches_numpy(device, seed):
+    rng = np.random.default_rng(seed)
+    images = [photograph(*rng.integers(1, 20, 2), seed=n) for n in range(5)]
+    quarters, centers = rng.integers(0, 5, (3, 4)), rng.integers(-5, 30, (3, 2))
+    size = tuple(int(side) for side in rng.integers(1, 30, 2))
+    batch = ImageBatch.from_images(images)
+    batch = batch.to("cuda") if device.name == "cuda" else batch
+    expected = mosaic_by_numpy(images, quarters, centers, size, 114)
+    actual = mosaic(batch, torch.from_numpy(quarters), torch.from_numpy(centers), size)
+    assert_same_bytes(actual.permute(0, 2, 3, 1), torch.from_numpy(expected))
+    same_size = [photograph(7, 9, seed=n) for n in range(5)]
+    expected = mosaic_by_numpy(same_size, quarters, centers, size, 7)
+    assert_same_bytes(mosaic(np.stack(same_size), quarters, centers, size, fill=7), expected)
+
+
+def test_boxes_follow_their_images():
+    """A bright pixel of each image is found where the offsets say."""
+    images = torch.zeros(4, 1, 10, 12, dtype=torch.uint8)
+    points = torch.tensor([[11, 9], [1, 8], [10, 1], [2, 3]])  # x, y: near the centre of the canvas
+    for n, (x, y) in enumerate(points.tolist()):
+        images[n, 0, y, x] = 200 + n
+    quarters, center = torch.arange(4)[None], torch.tensor([[14, 9]])
+    canvas = mosaic(images, quarters, center, (20, 30))[0, 0]
+    offsets = mosaic_offsets(torch.tensor([10, 12]), quarters, center)[0]
+    for n, (x, y) in enumerate((points + offsets).tolist()):
+        assert canvas[y, x] == 200 + n
+    each = mosaic_offsets(torch.tensor([[10, 12]] * 4), quarters, center[0])
+    assert_same_bytes(each[0], offsets)
+
+
+def test_by_hand(device):
+    pair = device.put(torch.tensor([[10, 20, 31], [100, 255, 0]], dtype=torch.uint8).reshape(2, 1, 1, 3))
+    other = torch.tensor([1, 0])
+    assert mixup(pair, other, 0.5).flatten().tolist() == [55, 138, 16, 55, 138, 16]  # 137.5, 15.5 to even
+    assert mixup(pair, other, torch.tensor([2.0, -1.0])).flatten().tolist() == [0, 0, 62, 0, 0, 62]
+    assert cutmix(pair, other, torch.tensor([1, 0, 2, 1])).flatten().tolist() == [10, 255, 31, 100, 20, 0]
+    mask = device.put(torch.tensor([[[0, 1, 255]], [[1, 0, 0]]], dtype=torch.uint8))
+    assert copy_paste(pair, other, mask).flatten().tolist() == [10, 255, 0, 10, 255, 0]
+    soft = device.put(torch.tensor([[[0.0, 0.5, 1.0]], [[0.25, 0.0, 0.0]]]))
+    assert copy_paste(pair, other, soft).flatten().tolist() == [10, 138, 0, 78, 255, 0]  # 77.5
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_copy_paste_is_where(device, dtype):
+    images = photographs(3, 2, 9, 31, dtype)
+    expected = torch.where(masks(9, 31)[:, None], images[PARTNERS].double(), images.double()).to(dtype)
+    assert_same_bytes(copy_paste(device.put(images), PARTNERS, device.put(masks(9, 31))), expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_mixing_is_the_same_on_every_device(accelerator, name, dtype):
+    for height, width in [(1, 1), (9, 37)]:
+        images = photographs(3, 2, height, width, dtype)
+        expected = operators()[name](images)
+        with accelerator.active():
+            actual = operators(accelerator.put)[name](accelerator.put(images))
+        assert_same_bytes(actual, expected)
+
+
+@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_mixup_is_the_same_on_every_machine(monkeypatch, level, dtype):
+    images = photographs(3, 3, 9, 70, dtype)
+    expected = mixup(images, PARTNERS, WEIGHTS)
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    assert_same_bytes(mixup(images, PARTNERS, WEIGHTS), expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mixing_reads_any_strides(device, name):
+    images = device.put(photographs(3, 3, 8, 11))
+    run = operators(device.put)[name]
+    expected = run(images)
+    last = run(images.contiguous(memory_format=torch.channels_last))
+    assert last.is_contiguous(memory_format=torch.channels_last)
+    assert_same_bytes(last, expected)
+    assert_same_bytes(run(images.transpose(2, 3).contiguous().transpose(2, 3)), expected)
+    wide = torch.stack([images] * 2, -1).flatten(-2)[..., ::2]
+    assert_same_bytes(run(wide), expected)
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_arrays_give_arrays(name):
+    images = photographs(3, 3, 8, 11)
+    expected = operators()[name](images).permute(0, 2, 3, 1).numpy()
+    array = np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
+    run = {
+        "mixup": lambda: mixup(array, PARTNERS.numpy(), WEIGHTS.numpy()),
+        "cutmix": lambda: cutmix(array, PARTNERS.numpy(), BOXES.numpy()),
+        "copy_paste": lambda: copy_paste(array, PARTNERS.numpy(), masks(8, 11).numpy()),
+        "soft_copy_paste": lambda: copy_paste(array, PARTNERS.numpy(), soft_masks(8, 11).numpy()),
+    }[name]
+    np.testing.assert_array_equal(run(), expected)
+
+
+def test_unlike_images_are_mixed_with_those_of_their_size(device):
+    sizes = [(5, 40), (20, 3), (5, 40), (20, 3)]
+    images = [photograph(*size, seed=n) for n, size in enumerate(sizes)]
+    batch = ImageBatch.from_images(images)
+    hard = [masks(*size, 1)[0] for size in sizes]
+    of_masks = ImageBatch.from_images([mask.to(torch.uint8) for mask in hard])
+    if device.name == "cuda":
+        batch, of_masks = batch.to("cuda"), of_masks.to("cuda")
+    partners, box = torch.tensor([2, 3, 0, 1]), torch.tensor([1, 2, 30, 7])
+    mixed, cut = mixup(batch, partners, 0.3).numpy(), cutmix(batch, partners, box).numpy()
+    pasted = copy_paste(batch, partners, of_masks).numpy()
+    for n, partner in enumerate(partners.tolist()):
+        pair, swap = np.stack([images[n], images[partner]]), torch.tensor([1, 0])
+        assert_same_bytes(mixed[n], mixup(pair, swap, 0.3)[0])
+        assert_same_bytes(cut[n], cutmix(pair, swap, box)[0])
+        assert_same_bytes(pasted[n], copy_paste(pair, swap, hard[n][None].expand(2, -1, -1))[0])
+
+
+def test_the_operators_read_no_partner_that_is_not_there(device):
+    """What Python refuses: the image keeps what its partner has not."""
+    images = device.put(photographs(3, 2, 6, 9))
+    wrong = device.put(torch.tensor([-1, 3, 2**40]))
+    ops = torch.ops.orbbec
+    weights, all_set = device.put(torch.full((3,), 0.5).double()), device.put(torch.ones(3, 6, 9).byte())
+    boxes = device.put(torch.tensor([[0, 0, 2**60, 2**60]] * 3))
+    assert_same_bytes(ops.mixup(images, None, 0, wrong, weights), images)
+    assert_same_bytes(ops.cutmix(images, None, 0, wrong, boxes), images)
+    assert_same_bytes(ops.copy_paste(images, None, 0, wrong, all_set, None), images)
+    assert_same_bytes(ops.copy_paste_soft(images, wrong, all_set.float()), images)
+    far = device.put(torch.tensor([[2**62, -(2**62)]]))
+    for centers in (far, -far, device.put(torch.tensor([[4, 3]]))):
+        canvas = ops.mosaic(images, None, 0, wrong[:1].expand(1, 4).contiguous(), centers, [6, 9], [9.0])
+        assert canvas.unique().tolist() == [9]
+
+    batch = ImageBatch.from_images([photograph(3, 9), photograph(8, 4)])
+    batch = batch.to("cuda") if device.name == "cuda" else batch
+    swap = device.put(torch.tensor([1, 0]))
+    raw = ops.cutmix(batch.buffer, batch.layout, 3, swap, boxes[:2])
+    first, second = batch.with_pixels(raw, 3).numpy()
+    assert_same_bytes(first[:, :4], batch.numpy()[1][:3])
+    assert_same_bytes(first[:, 4:], batch.numpy()[0][:, 4:])
+    assert_same_bytes(second[:3], batch.numpy()[0][:, :4])
+    assert_same_bytes(second[3:], batch.numpy()[1][3:])
+    small = ImageBatch.from_images([np.ones((1, 1), np.uint8), np.ones((9, 9), np.uint8)])
+    small = small.to("cuda") if device.name == "cuda" else small
+    raw = ops.copy_paste(batch.buffer, batch.layout, 3, swap, small.buffer, small.layout)
+    first, _ = batch.with_pixels(raw, 3).numpy()
+    assert_same_bytes(first[0, 0], batch.numpy()[1][0, 0])
+    assert_same_bytes(first[:, 1:], batch.numpy()[0][:, 1:])
+    mixed = ops.mixup(batch.buffer, batch.layout, 3, swap, weights[:2])
+    assert_same_bytes(batch.with_pixels(mixed, 3).numpy()[0][:, 4:], batch.numpy()[0][:, 4:])
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_mixing_of_nothing(device, name):
+    nothing = {
+        "mixup": lambda x, p: mixup(x, p, 0.5),
+        "cutmix": lambda x, p: cutmix(x, p, torch.zeros(len(p), 4).long()),
+        "copy_paste": lambda x, p: copy_paste(x, p, device.put(torch.zeros(len(p), *x.shape[2:]).bool())),
+        "soft_copy_paste": lambda x, p: copy_paste(x, p, device.put(torch.zeros(len(p), *x.shape[2:]))),
+    }[name]
+    for shape in [(0, 3, 4, 5), (2, 3, 0, 5)]:
+        images = device.put(torch.zeros(shape))
+        assert nothing(images, torch.arange(shape[0])).shape == shape
+
+
+def test_a_mosaic_of_nothing(device):
+    images = device.put(photographs(2, 3, 4, 5))
+    none, nowhere = torch.zeros(0, 4).long(), torch.zeros(0, 2).long()
+    assert mosaic(images, none, nowhere, (6, 7)).shape == (0, 3, 6, 7)
+    assert len(mixup(ImageBatch.from_images([]), torch.arange(0), 0.5)) == 0
+
+
+def test_a_fill_has_a_value_a_channel(device):
+    images = device.put(photographs(1, 3, 2, 2, torch.float32))
+    quarters, center = torch.zeros(1, 4).long(), torch.tensor([[-9, -9]])
+    canvas = mosaic(images, quarters, center, (2, 3), fill=(0.5, -1, 7))
+    assert canvas[0, :, 1, 1].tolist() == [0.5, -1, 7]
+    canvas = mosaic(images.to(torch.uint8), quarters, center, (2, 3), fill=(0.5, -1, 300))
+    assert canvas[0, :, 1, 1].tolist() == [0, 0, 255]
+
+
+GRADIENTS = [
+    lambda x: mixup(x, PARTNERS, WEIGHTS),
+    lambda x: cutmix(x, PARTNERS, torch.tensor([[1, 0, 3, 2], [0, 0, 9, 9], [-3, -2, 2, 30]])),
+    lambda x: copy_paste(x, PARTNERS, masks(3, 4)),
+    lambda x: copy_paste(x, PARTNERS, soft_masks(3, 4)),
+]
+
+
+@pytest.mark.parametrize("run", GRADIENTS)
+def test_the_gradients_are_those_of_finite_differences(run):
+    images = photographs(3, 2, 3, 4, torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(run, images)
+    assert torch.autograd.gradgradcheck(run, images)
+
+
+@pytest.mark.parametrize("name", FILLED)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_gradients_are_the_same_on_every_device(accelerator, name, dtype):
+    images, weights = photographs(3, 2, 7, 9, dtype), photographs(3, 2, 7, 9, dtype, seed=5)
+    gradients = []
+    for place in (Device("cpu"), accelerator):
+        with place.active():
+            leaf = place.put(images).requires_grad_()
+            operators(place.put)[name](leaf).backward(place.put(weights))
+            gradients.append(leaf.grad.cpu())
+    assert_same_bytes(gradients[1], gradients[0])
+
+
+def test_parts_are_added_in_the_order_of_the_images(device):
+    """2^24 + 1 - 2^24 is 0 in float32, and 1 in another order."""
+    parts = device.put(torch.tensor([2.0**24, 1.0, -(2.0**24)]).reshape(3, 1, 1, 1))
+    partners = device.put(torch.tensor([1, 1, 1]))
+    sums = add_to_partners(torch.zeros_like(parts), parts, partners)
+    assert sums.flatten().tolist() == [0, 0, 0]
+    assert add_to_partners(parts, parts, partners - 5).flatten().tolist() == parts.flatten().tolist()
+
+
+BAD = [
+    (lambda x: mixup(x, torch.arange(2), 0.5), ValueError, r"mixup: expected partners of shape \[3\]"),
+    (lambda x: mixup(x, torch.ones(3), 0.5), TypeError, "mixup: expected partners of whole numbers"),
+    (
+        lambda x: mixup(x, torch.tensor([0, 3, 1]), 0.5),
+        ValueError,
+        "mixup: expected partners from 0 to 2, but got 3 for image 1",
+    ),
+    (lambda x: mixup(x, [0, 1, 2], 0.5), TypeError, "mixup: expected partners as a tensor or an array"),
+    (lambda x: mixup(x, PARTNERS, "1"), TypeError, "mixup: expected weights as a tensor or an array"),
+    (lambda x: mixup(x, PARTNERS, torch.ones(2)), ValueError, r"mixup: expected weights of shape \[3\]"),
+    (lambda x: mixup(x[0, 0], PARTNERS, 0.5), ValueError, "mixup: expected images of shape"),
+    (lambda x: cutmix(x, PARTNERS, torch.ones(3, 4)), TypeError, "cutmix: expected boxes of whole numbers"),
+    (lambda x: cutmix(x, PARTNERS, BOXES[:2]), ValueError, r"cutmix: expected boxes of shape \[3, 4\]"),
+    (lambda x: copy_paste(x, PARTNERS, masks(4, 4)), ValueError, r"expected masks of shape \[3, 4, 5\]"),
+    (lambda x: copy_paste(x, PARTNERS, masks(4, 5).int()), TypeError, "expected masks of bool, uint8"),
+    (
+        lambda x: copy_paste(x, PARTNERS, ImageBatch.from_images([])),
+        TypeError,
+        "expected masks as a tensor or an array, but got ImageBatch",
+    ),
+    (
+        lambda x: mosaic(x[0], QUARTERS, CENTERS, (4, 4)),
+        ValueError,
+        r"mosaic: expected a batch of images, but got shape \[3, 4, 5\]",
+    ),
+    (
+        lambda x: mosaic(x, QUARTERS[:, :3], CENTERS, (4, 4)),
+        ValueError,
+        r"mosaic: expected partners of shape \[3, 4\]",
+    ),
+    (
+        lambda x: mosaic(x, QUARTERS + 1, CENTERS, (4, 4)),
+        ValueError,
+        "mosaic: expected partners from 0 to 2, but got 3 for image 0",
+    ),
+    (
+        lambda x: mosaic(x, QUARTERS, CENTERS[:2], (4, 4)),
+        ValueError,
+        r"mosaic: expected centers of shape \[3, 2\]",
+    ),
+    (lambda x: mosaic(x, QUARTERS, CENTERS, (0, 4)), ValueError, "mosaic: expected size as"),
+    (lambda x: mosaic(x, QUARTERS, CENTERS, 4), TypeError, "mosaic: expected size as"),
+    (
+        lambda x: mosaic(x, QUARTERS, CENTERS, (4, 4), fill=(1, 2)),
+        ValueError,
+        "mosaic: expected fill of 1 or 3 numbers, but got 2",
+    ),
+    (
+        lambda x: mosaic_offsets(torch.ones(2), QUARTERS, CENTERS),
+        TypeError,
+        "mosaic_offsets: expected sizes of whole numbers",
+    ),
+]
+
+
+@pytest.mark.parametrize(("run", "error", "message"), BAD)
+def test_mixing_names_the_bad_argument(run, error, message):
+    with pytest.raises(error, match=message):
+        run(photographs(3, 3, 4, 5))
+
+
+def test_partners_of_unlike_sizes_are_refused():
+    batch = ImageBatch.from_images([photograph(3, 4), photograph(3, 5)])
+    message = "cutmix: expected partners of one size, but image 0 is 3x4 and its partner 3x5"
+    with pytest.raises(ValueError, match=message):
+        cutmix(batch, torch.tensor([1, 1]), torch.tensor([0, 0, 1, 1]))
+    with pytest.raises(TypeError, match="copy_paste: expected masks as an ImageBatch, as images are"):
+        copy_paste(batch, torch.tensor([0, 1]), masks(3, 4, 2))
+    with pytest.raises(ValueError, match="copy_paste: expected masks of 1 channel, but got 3"):
+        copy_paste(batch, torch.tensor([0, 1]), batch)
+
+
+def test_the_operators_themselves_refuse(device):
+    ops, images = torch.ops.orbbec, device.put(photographs(3, 2, 4, 5))
+    partners = device.put(PARTNERS)
+    calls = [
+        (lambda: ops.mixup(images, None, 0, partners.int(), device.put(WEIGHTS)), "partners as contiguous"),
+        (lambda: ops.mixup(images, None, 0, partners, device.put(WEIGHTS)), "weights as contiguous float64"),
+        (lambda: ops.cutmix(images, None, 0, partners, partners), "boxes of shape"),
+        (lambda: ops.copy_paste(images, None, 0, partners, images, None), "masks of shape"),
+        (
+            lambda: ops.copy_paste(images, None, 0, partners, images[:, 0], partners[None]),
+            "masks of unlike sizes",
+        ),
+        (lambda: ops.copy_paste_soft(images, partners, images[:, 0]), "soft masks of float32"),
+        (lambda: ops.mosaic(images, None, 0, partners, partners, [4, 4], [0.0]), "partners of shape"),
+        (
+            lambda: ops.mosaic(images, None, 0, partners[None, :], partners, [4, 4], [0.0]),
+            "partners of shape",
+        ),
+        (lambda: ops.add_to_partners(images, images[:2], partners, partners), "parts of the shape"),
+        (lambda: ops.add_to_partners(images, images, partners, partners), "starts of shape"),
+    ]
+    for call, message in calls:
+        with pytest.raises((ValueError, RuntimeError), match=message):
+            call()
+
+
+def test_mixing_passes_opcheck(device):
+    ops, put = torch.ops.orbbec, device.put
+    images = put(photographs(3, 2, 4, 5, torch.float32))
+    partners = put(PARTNERS)
+    checked = [
+        (ops.mixup, (images, None, 0, partners, put(WEIGHTS.double()))),
+        (ops.cutmix, (images, None, 0, partners, put(BOXES))),
+        (ops.copy_paste, (images, None, 0, partners, put(masks(4, 5).to(torch.uint8)), None)),
+        (ops.copy_paste_soft, (images, partners, put(soft_masks(4, 5)))),
+        (ops.mosaic, (images, None, 0, put(QUARTERS), put(CENTERS), [6, 7], [1.0])),
+        (ops.add_to_partners, (images, images, partners, put(torch.tensor([0, 1, 1, 3])))),
+    ]
+    for op, arguments in checked:
+        torch.library.opcheck(op.default, arguments, test_utils=("test_schema", "test_faketensor"))
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_gradients_pass_opcheck(name):
+    images = photographs(3, 2, 4, 5, torch.float32).requires_grad_()
+    arguments = {
+        "mixup": (images, None, 0, PARTNERS, WEIGHTS.double()),
+        "cutmix": (images, None, 0, PARTNERS, BOXES),
+        "copy_paste": (images, None, 0, PARTNERS, masks(4, 5).to(torch.uint8), None),
+        "soft_copy_paste": (images, PARTNERS, soft_masks(4, 5)),
+    }[name]
+    op = getattr(torch.ops.orbbec, {"soft_copy_paste": "copy_paste_soft"}.get(name, name))
+    torch.library.opcheck(op.default, arguments)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mixing_compiles_as_one_graph(device, name):
+    run = operators(device.put)[name]
+    if "copy_paste" in name:
+        mask = device.put((masks if name == "copy_paste" else soft_masks)(4, 5))
+        run = lambda images: copy_paste(images, PARTNERS, mask)  # noqa: E731
+    compiled = torch.compile(lambda images: run(images) + 1, fullgraph=True, backend="aot_eager")
+    images = device.put(photographs(3, 2, 4, 5))
+    assert_same_bytes(compiled(images), run(images) + 1)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+def test_mixing_is_captured_in_a_graph():
+    images, put = photographs(3, 2, 20, 30).cuda(), lambda tensor: tensor.cuda()
+    partners, weights, boxes = put(PARTNERS), put(WEIGHTS.double()), put(BOXES)
+    quarters, centers = put(QUARTERS), put(CENTERS)
+
+    def run():
+        mixed = mixup(cutmix(images, partners, boxes), partners, weights)
+        return mosaic(mixed, quarters, centers, (30, 40))
+
+    expected = run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        actual = run()
+    graph.replay()
+    assert_same_bytes(actual, expected)
