@@ -148,8 +148,7 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   }
   AnyImages canvas = a.source;
   canvas.count = count;
-  const Tensor output =
-      new_output(images, layout.has_value(), canvas, output_size(kOp, canvas, size));
+  const Tensor output = new_output(images, canvas, output_size(kOp, canvas, size));
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   move_pixels(kOp, a, images);

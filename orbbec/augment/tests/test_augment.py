@@ -14,7 +14,7 @@ from orbbec.testing.warps import random_maps
 
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
 BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
-EXACT = (MATRIX, POSTERIZE, SOLARIZE)
+EXACT = (MATRIX, HUE, POSTERIZE, SOLARIZE)
 FLIP = torch.tensor([[-1.0, 0, 3], [0, 1, 0]])
 
 
@@ -50,7 +50,7 @@ def draw_call(seed, channels=None, codes=None, size=None):
     size = size or tuple(rng.integers(1, (9, 40, 300)[rng.integers(3)], 2).tolist())
     matrix = np.eye(3) + rng.normal(0, 1, (2, 3, 3)) * [[0.3, 0.3, 5], [0.3, 0.3, 5], [0.001, 0.001, 0]]
     if codes is None:
-        codes = rng.permutation([*EXACT, HUE, GAMMA, CONTRAST])[: rng.integers(4)]
+        codes = rng.permutation([*EXACT, GAMMA, CONTRAST])[: rng.integers(4)]
     corners, sides = rng.integers(-5, 30, (2, 2, 2)), rng.integers(0, 20, (2, 2, 2))
     boxes = np.concatenate([corners, corners + sides, rng.random((2, 2, 4))], -1).astype(np.float32)
     options = {
@@ -102,8 +102,8 @@ def test_exact_steps_are_those_of_numpy(device, seed):
     assert_same_bytes(run(device, *call), augments.augment(images, matrix, size, **options))
 
 
-# Of white, and what was seen in 400 calls each.
-TOLERANCES = {HUE: 1e-6, GAMMA: 1e-6, CONTRAST: 1e-6}
+# Of white: twice the largest difference that 400 calls showed.
+TOLERANCES = {GAMMA: 3.6e-7, CONTRAST: 2.4e-7}
 
 
 @pytest.mark.parametrize("code", TOLERANCES)

@@ -10,7 +10,7 @@ from orbbec import ImageBatch
 from orbbec.elastic import elastic_displacement, elastic_transform
 from orbbec.testing import assert_same_bytes, photograph, photographs
 from orbbec.testing import philox as oracle
-from orbbec.testing.warps import DTYPES
+from orbbec.testing.samples import DTYPES
 
 RECORD = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 CASES = sorted({key.split("/")[0] for key in RECORD if "/" in key})

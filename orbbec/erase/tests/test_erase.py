@@ -10,7 +10,7 @@ from orbbec import ImageBatch
 from orbbec.erase import erase
 from orbbec.testing import Device, assert_same_bytes, photograph, photographs
 from orbbec.testing.erases import by_numpy, random_boxes
-from orbbec.testing.warps import DTYPES
+from orbbec.testing.samples import DTYPES
 
 RECORD = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 SIZES = [(1, 1), (1, 40), (35, 1), (7, 13), (9, 64)]

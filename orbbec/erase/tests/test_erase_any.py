@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from orbbec.erase import erase
 from orbbec.testing import assert_same_bytes, photographs
 from orbbec.testing.erases import by_numpy
-from orbbec.testing.warps import DTYPES
+from orbbec.testing.samples import DTYPES
 
 COORDINATE = st.one_of(st.integers(-3, 45), st.sampled_from([-(2**63), 2**63 - 1, 2**31]))
 

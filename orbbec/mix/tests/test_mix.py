@@ -10,7 +10,7 @@ import torch
 from orbbec import ImageBatch, copy_paste, cutmix, mixup, mosaic, mosaic_offsets
 from orbbec.mix.gradients import add_to_partners
 from orbbec.testing import Device, assert_same_bytes, photograph, photographs
-from orbbec.testing.warps import DTYPES
+from orbbec.testing.samples import DTYPES
 
 RECORDED = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 SHAPE = (4, 3, 4, 5)  # of the photographs recorded
