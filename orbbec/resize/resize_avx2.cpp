@@ -4,18 +4,23 @@
 #include <immintrin.h>
 // What stands above is compiled for every machine; what stands below, for those that have this.
 #pragma GCC target("avx2,fma")
+#include "pillow_avx2.h"
+#include "pillow_strips.h"
 #include "rows_avx2.h"
 
 namespace orbbec {
 
 template <class Op>
-void resize_strip_avx2(const Op& op, int64_t n, int begin, int end) {
-  resize_strip<Avx2Rows, Op>(op, n, begin, end);
+void resize_strips_avx2(const Op& op, int64_t begin, int64_t end) {
+  resize_strips<Avx2Rows, Op>(op, begin, end);
 }
 
-template void resize_strip_avx2(const Resize<uint8_t, FixedLinear>& op, int64_t n, int, int);
-template void resize_strip_avx2(const Resize<uint8_t, AreaTaps<uint8_t>>& op, int64_t n, int, int);
-template void resize_strip_avx2(const Resize<uint8_t, PillowFixed>& op, int64_t n, int, int);
+template void resize_strips_avx2(const Resize<uint8_t, FixedLinear>& op, int64_t, int64_t);
+template void resize_strips_avx2(const Resize<uint8_t, AreaTaps<uint8_t>>& op, int64_t, int64_t);
+
+void resize_pillow_strips_avx2(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end) {
+  resize_pillow_strips<PillowAvx2>(op, begin, end);
+}
 
 }  // namespace orbbec
 #endif

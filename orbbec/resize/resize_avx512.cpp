@@ -58,11 +58,11 @@ class Avx512Rows<FixedLinear, Op> : public Avx2Rows<FixedLinear, Op> {
 }  // namespace
 
 template <class Op>
-void resize_strip_avx512(const Op& op, int64_t n, int begin, int end) {
-  resize_strip<Avx512Rows, Op>(op, n, begin, end);
+void resize_strips_avx512(const Op& op, int64_t begin, int64_t end) {
+  resize_strips<Avx512Rows, Op>(op, begin, end);
 }
 
-template void resize_strip_avx512(const Resize<uint8_t, FixedLinear>& op, int64_t n, int, int);
+template void resize_strips_avx512(const Resize<uint8_t, FixedLinear>& op, int64_t, int64_t);
 
 }  // namespace orbbec
 #endif

@@ -5,39 +5,31 @@ namespace orbbec {
 namespace {
 
 template <class Op>
-void run_strips(const Op& op, const ParallelFor& parallel, ResizeStrip<Op> strip) {
-  const int height = op.output.height;
-  const int64_t strips = (static_cast<int64_t>(height) + kRowsPerStrip - 1) / kRowsPerStrip;
+void run_strips(const Op& op, const ParallelFor& parallel, ResizeStrips<Op> strips) {
   const int64_t pixels = static_cast<int64_t>(op.output.width) * kRowsPerStrip;
-  parallel(op.output.count * strips, kPixelsPerTask / pixels + 1, [&](int64_t begin, int64_t end) {
-    while (begin < end) {  // neighbouring strips of one image are one
-      const int64_t n = begin / strips, last = std::min(end, (n + 1) * strips);
-      const int64_t first_row = (begin - n * strips) * kRowsPerStrip;
-      const int64_t end_row = std::min<int64_t>((last - n * strips) * kRowsPerStrip, height);
-      strip(op, n, static_cast<int>(first_row), static_cast<int>(end_row));
-      begin = last;
-    }
-  });
+  parallel(op.output.count * strips_of(op.output.height), kPixelsPerTask / pixels + 1,
+           [&](int64_t begin, int64_t end) { strips(op, begin, end); });
 }
 
 template <class Op>
-ResizeStrip<Op> fastest_strip(Simd level) {
+ResizeStrips<Op> fastest_strips(Simd level) {
 #if defined(__x86_64__)
   constexpr bool kIsPillowBytes = std::is_same_v<typename Op::Form, PillowFixed>;
   constexpr bool kIsLinear = std::is_same_v<typename Op::Form, FixedLinear>;
   constexpr bool kIsArea = std::is_same_v<typename Op::Form, AreaTaps<uint8_t>>;
   if constexpr (kIsPillowBytes) {
     if (level == Simd::kAvx512 && __builtin_cpu_supports("avx512vnni"))
-      return resize_strip_vnni<Op>;
+      return resize_pillow_strips_vnni;
+    if (level != Simd::kPlain) return resize_pillow_strips_avx2;
   }
   if constexpr (kIsLinear) {
-    if (level == Simd::kAvx512) return resize_strip_avx512<Op>;
+    if (level == Simd::kAvx512) return resize_strips_avx512<Op>;
   }
-  if constexpr (kIsPillowBytes || kIsLinear || kIsArea) {
-    if (level != Simd::kPlain) return resize_strip_avx2<Op>;
+  if constexpr (kIsLinear || kIsArea) {
+    if (level != Simd::kPlain) return resize_strips_avx2<Op>;
   }
 #endif
-  return resize_strip<PlainRows, Op>;
+  return resize_strips<PlainRows, Op>;
 }
 
 template <class T>
@@ -47,7 +39,7 @@ void run_resize(const ResizeNearest<T>& op, const ParallelFor& parallel) {
 
 template <class T, class Form>
 void run_resize(const Resize<T, Form>& op, const ParallelFor& parallel) {
-  run_strips(op, parallel, fastest_strip<Resize<T, Form>>(simd_level()));
+  run_strips(op, parallel, fastest_strips<Resize<T, Form>>(simd_level()));
 }
 
 }  // namespace

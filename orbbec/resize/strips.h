@@ -16,6 +16,10 @@ namespace orbbec {
 constexpr int64_t kRingBytes = 512 * 1024;  // of a second-level cache
 constexpr int kRowsPerStrip = 32;           // so that few source rows are summed by two strips
 
+inline int64_t strips_of(int height) {
+  return (static_cast<int64_t>(height) + kRowsPerStrip - 1) / kRowsPerStrip;
+}
+
 // Pixels of a strip: one plane, or channels that lie together.
 template <class Op>
 struct StripView {
@@ -239,14 +243,34 @@ void resize_strip(const Op& op, int64_t n, int begin, int end) {
   }
 }
 
-template <class Op>
-using ResizeStrip = void (*)(const Op& op, int64_t n, int begin, int end);
+// body(n, begin, end) of output rows, for the strips [begin, end) of all images.
+template <class Op, class Body>
+void for_each_strip(const Op& op, int64_t begin, int64_t end, const Body& body) {
+  const int height = op.output.height;
+  const int64_t strips = strips_of(height);
+  while (begin < end) {  // neighbouring strips of one image are one
+    const int64_t n = begin / strips, last = std::min(end, (n + 1) * strips);
+    const int64_t first_row = (begin - n * strips) * kRowsPerStrip;
+    const int64_t end_row = std::min<int64_t>((last - n * strips) * kRowsPerStrip, height);
+    body(n, static_cast<int>(first_row), static_cast<int>(end_row));
+    begin = last;
+  }
+}
+
+template <template <class, class> class Rows, class Op>
+void resize_strips(const Op& op, int64_t begin, int64_t end) {
+  for_each_strip(op, begin, end,
+                 [&](int64_t n, int first, int last) { resize_strip<Rows>(op, n, first, last); });
+}
 
 template <class Op>
-void resize_strip_avx2(const Op& op, int64_t n, int begin, int end);
+using ResizeStrips = void (*)(const Op& op, int64_t begin, int64_t end);
+
 template <class Op>
-void resize_strip_avx512(const Op& op, int64_t n, int begin, int end);
+void resize_strips_avx2(const Op& op, int64_t begin, int64_t end);
 template <class Op>
-void resize_strip_vnni(const Op& op, int64_t n, int begin, int end);
+void resize_strips_avx512(const Op& op, int64_t begin, int64_t end);
+void resize_pillow_strips_avx2(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end);
+void resize_pillow_strips_vnni(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end);
 
 }  // namespace orbbec

@@ -1,0 +1,428 @@
+// Pillow's resizes of bytes on vectors. A block of source rows is turned so that a lane is a row:
+// then the weights of an output column serve all lanes. Its sums are kept in pairs of rows, the
+// form in which rows are summed down. Included by *_avx2.cpp and *_vnni.cpp under their targets.
+#pragma once
+
+#include <optional>
+
+#include "strips.h"
+
+namespace orbbec {
+namespace {
+
+// The taps of one axis in pairs, from an even tap on; those beyond weigh 0. A weight has 23 bits
+// and is given as two numbers of 16, low + high * 4096.
+class TapPairs {
+ public:
+  static constexpr int kGroup = 4;  // columns summed together
+
+  struct Weights {
+    int32_t low, high;  // of both taps, 16 bits each
+  };
+
+  // Of entries [begin, end) of image n, and the last one again up to a multiple of kGroup.
+  TapPairs(const ResizeTables& tables, int64_t n, int begin, int end) : entries_(end - begin) {
+    const auto taps_of = [&](int i) {
+      return taps_at<int32_t>(tables, n, std::min(begin + i, end - 1));
+    };
+    const size_t room = (entries_ + kGroup - 1) / kGroup * kGroup;
+    first_.resize(room);
+    counts_.resize(room);
+    for (size_t i = 0; i < room; ++i) {
+      const auto taps = taps_of(i);
+      first_[i] = taps.first / 2;
+      counts_[i] = (taps.first + taps.count + 1) / 2 - first_[i];
+      longest_ = std::max(longest_, counts_[i]);
+    }
+    weights_.resize(room * longest_);
+    Weights* to = weights_.data();
+    for (size_t i = 0; i < room; ++i) {
+      const auto taps = taps_of(i);
+      const int odd = taps.first % 2;
+      for (int k = -odd; k < 2 * longest_ - odd; k += 2)
+        *to++ = weights_of(weight_at(taps, k), weight_at(taps, k + 1));
+    }
+  }
+
+  int entries() const { return entries_; }
+  int longest() const { return longest_; }  // pairs that each entry has room for
+  int count(int i) const { return counts_[i]; }
+  int first(int i) const { return first_[i]; }
+  const int* firsts() const { return first_.data(); }
+  const Weights* weights(int i) const { return weights_.data() + int64_t{i} * longest_; }
+
+ private:
+  static int32_t weight_at(const Taps<int32_t>& taps, int k) {
+    return k >= 0 && k < taps.count ? taps.weights[k] : 0;
+  }
+  static Weights weights_of(int32_t even, int32_t odd) {
+    return {(even & 4095) | (odd & 4095) << 16,
+            static_cast<int32_t>((static_cast<uint32_t>(even >> 12) & 0xffffu) |
+                                 (static_cast<uint32_t>(odd >> 12) << 16))};
+  }
+
+  int entries_, longest_ = 1;
+  std::vector<int> first_, counts_;
+  std::vector<Weights> weights_;
+};
+
+// A strip of output rows: `kLanes` channels that lie together in the source, or one plane.
+template <class Machine, int kLanes>
+class PillowStrip {
+  using Int = typename Machine::Int;
+
+ public:
+  PillowStrip(const Image<const uint8_t>& from, const Image<uint8_t>& to, const TapPairs& across,
+              const TapPairs& down)
+      : from_(from), to_(to), across_(across), down_(down) {
+    depth_ = (2 * down.longest() + kRows - 2) / kRows + 1;
+    const int64_t value_bytes = int64_t{depth_} * kRowPairs * kLanes * sizeof(int32_t);
+    const int64_t fitting = std::max<int64_t>(kRingBytes / value_bytes / kColumns, 1) * kColumns;
+    columns_ = static_cast<int>(std::min<int64_t>(fitting, across.entries()));
+    plane_ = (int64_t{columns_} + kRows - 1) / kRows * kRows + kPadding;
+    stride_ = plane_ * kLanes;
+    ring_.resize(depth_ * kRowPairs * stride_ / kRows);
+    measure_chunks();
+    pairs_.resize(int64_t{kLanes} * quads_ * 2);
+  }
+
+  // Output rows [begin, end), those that `down` tells of.
+  void run(int begin, int end) {
+    for (int x = 0; x < across_.entries(); x += columns_) {
+      const int width = std::min(columns_, across_.entries() - x);
+      int next = down_.first(0) / kRowPairs;  // block to be summed
+      for (int y = begin; y < end; ++y) {
+        for (; next * kRowPairs < down_.first(y - begin) + down_.count(y - begin); ++next)
+          sum_block(next, x, x + width);
+        write_row(y - begin, y, x, width);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kQuarters = Machine::kLanes / 4;
+  static constexpr int kRows = Machine::kLanes;  // of a block
+  static constexpr int kRowPairs = kRows / 2;
+  static constexpr int kColumns = 32;                 // summed from one turned piece of a block
+  static constexpr int kBytes = 4 * Machine::kLanes;  // of a vector
+  static constexpr int kPadding = 64;                 // vectors read past the end
+  static constexpr int kQuadsTurned = kLanes == 1 ? 4 : 1;  // four pixels each, in one step
+  static constexpr int kWords = kLanes == 1 ? 4 : kLanes;
+
+  struct alignas(sizeof(Int)) Vector {  // what std::vector would not align by itself
+    Int lanes;
+  };
+
+  bool is_interleaved() const { return to_.stride_c == 1 && to_.stride_x == kLanes; }
+
+  struct Quads {
+    int begin, end;
+  };
+  // Places grow from column to column.
+  Quads quads_of(int x, int end) const {
+    const int begin = across_.first(x) / 2,
+              count = (across_.first(end - 1) + across_.longest() + 1) / 2 - begin;
+    return {begin, begin + (count + kQuadsTurned - 1) / kQuadsTurned * kQuadsTurned};
+  }
+
+  // Sets how many quads a piece has and how far its loads reach.
+  void measure_chunks() {
+    for (int x = 0; x < across_.entries(); ++x) {
+      const Quads quads = quads_of(x, std::min(x + kColumns, across_.entries()));
+      quads_ = std::max(quads_, quads.end - quads.begin);
+      reach_ = std::max<int64_t>(reach_, int64_t{quads.end} * 4 * kLanes + 4);
+    }
+  }
+
+  struct Rows {
+    const uint8_t* first;
+    int64_t stride;
+  };
+
+  // The rows of a block as packed bytes that loads may reach beyond; copied where they are not.
+  Rows readable(int block) {
+    const int first = block * kRows, below = from_.height - first - kRows;
+    const uint8_t* const bytes = from_.data + first * from_.stride_y;
+    const int64_t length = int64_t{from_.width} * kLanes;
+    const bool packed = kLanes > 1 || from_.stride_x == 1;
+    if (packed && below >= 0 && below * from_.stride_y + length >= reach_)
+      return {bytes, from_.stride_y};
+    const int64_t room = std::max(length, reach_);
+    copies_.resize(kRows * room);
+    for (int i = 0; i < kRows; ++i) {
+      const uint8_t* const row =
+          from_.data + std::min(first + i, from_.height - 1) * from_.stride_y;
+      uint8_t* const copy = copies_.data() + i * room;
+      if (packed) {
+        std::copy_n(row, length, copy);
+      } else {
+        for (int x = 0; x < from_.width; ++x) copy[x] = row[x * from_.stride_x];
+      }
+    }
+    return {copies_.data(), room};
+  }
+
+  int32_t* row_pair(int pair) {
+    const int64_t place = pair / kRowPairs % depth_ * kRowPairs + pair % kRowPairs;
+    return reinterpret_cast<int32_t*>(ring_.data()) + place * stride_;
+  }
+
+  // The sums of a block along x, for output columns [begin, end), go into the ring.
+  void sum_block(int block, int begin, int end) {
+    const Rows rows = readable(block);
+    int32_t* const ring = row_pair(block * kRowPairs);
+    for (int x = begin; x < end; x += kColumns) {
+      const int chunk_end = std::min(x + kColumns, end);
+      const Quads quads = quads_of(x, chunk_end);
+      turn(rows, quads);
+      if (chunk_end < end)
+        fetch(rows, quads.end, quads_of(chunk_end, std::min(chunk_end + kColumns, end)).end);
+      if (is_interleaved()) {
+        sum_columns<true>(quads.begin, x, chunk_end, ring + int64_t{x - begin} * kLanes);
+      } else {
+        sum_columns<false>(quads.begin, x, chunk_end, ring + (x - begin));
+      }
+    }
+  }
+
+  // Asks for the pixels that are turned next, while these are summed.
+  static void fetch(const Rows& rows, int begin, int end) {
+    for (int i = 0; i < kRows; ++i) {
+      const uint8_t* const row = rows.first + i * rows.stride;
+      for (int64_t at = int64_t{begin} * 4 * kLanes; at < int64_t{end} * 4 * kLanes; at += 64)
+        __builtin_prefetch(row + at);
+    }
+  }
+
+  // Rows become lanes: each word of the vectors is two neighbouring pixels of a channel.
+  void turn(const Rows& rows, const Quads& quads) {
+    const __m128i order = pair_order();
+    // Bytes 0 and 2, and 1 and 3, of a turned word are taken as pairs.
+    static constexpr int kOrder[4] = {0, 2, 1, 3};
+    const uint8_t* bytes[4];
+    for (int j = 0; j < 4; ++j)
+      bytes[j] = rows.first + int64_t{quads.begin} * 4 * kLanes + kOrder[j] * rows.stride;
+    Vector* to = pairs_.data();
+    for (int quad = quads.begin; quad < quads.end; quad += kQuadsTurned) {
+      Int words[4];
+      for (int j = 0; j < 4; ++j) {
+        words[j] = Machine::shuffle(Machine::load_quarters(bytes[j], 4 * rows.stride), order);
+        bytes[j] += 4 * kLanes * kQuadsTurned;
+        asm("" : "+r"(bytes[j]));  // else the compiler keeps sixteen pointers, not in registers
+      }
+      Machine::transpose(words);
+      for (int w = 0; w < kWords; ++w) {
+        Vector* const pair = to + (kLanes == 1 ? 2 * w : w);
+        pair[0].lanes = even_bytes(words[w]);
+        pair[kLanes].lanes = even_bytes(words[w] >> 8);
+      }
+      to += 2 * kQuadsTurned * kLanes;
+    }
+  }
+
+  // Of 16 bytes: four pixels of each channel to a word, the second pair's first.
+  static __m128i pair_order() {
+    if (kLanes == 3) return _mm_setr_epi8(0, 6, 3, 9, 1, 7, 4, 10, 2, 8, 5, 11, -1, -1, -1, -1);
+    if (kLanes == 4) return _mm_setr_epi8(0, 8, 4, 12, 1, 9, 5, 13, 2, 10, 6, 14, 3, 11, 7, 15);
+    return _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15);
+  }
+
+  static Int even_bytes(Int words) { return words & 0x00ff00ff; }
+
+  template <bool kInterleaved>
+  void sum_columns(int first_quad, int begin, int end, int32_t* ring) {
+    switch (across_.longest()) {
+      case 2:
+        return sum_columns<kInterleaved, 2>(first_quad, begin, end, ring);
+      case 3:
+        return sum_columns<kInterleaved, 3>(first_quad, begin, end, ring);
+      default:
+        return sum_columns<kInterleaved, 0>(first_quad, begin, end, ring);
+    }
+  }
+
+  // Four columns of all channels at a time, in the order of the output.
+  template <bool kInterleaved, int kCount>
+  void sum_columns(int first_quad, int begin, int end, int32_t* ring) {
+    const int count = kCount > 0 ? kCount : across_.longest();
+    const int* first = across_.firsts() + begin;
+    const TapPairs::Weights* weights = across_.weights(begin);
+    const Vector* const pairs = pairs_.data() - 2 * first_quad * kLanes;
+    const int64_t stride = stride_, next = kInterleaved ? 4 : plane_;
+    for (int x = begin; x < end; x += TapPairs::kGroup) {
+      Int sums[TapPairs::kGroup * kLanes];
+#pragma GCC unroll 4
+      for (int i = 0; i < TapPairs::kGroup; ++i) {
+        sum_column<kCount>(pairs + int64_t{*first++} * kLanes, weights, count, sums + i * kLanes);
+        weights += count;
+      }
+#pragma GCC unroll 4
+      for (int g = 0; g < kLanes; ++g) {
+        Int group[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) group[i] = sums[kInterleaved ? 4 * g + i : i * kLanes + g];
+        const Int bytes = Machine::to_bytes(group);
+        Machine::store_quarters(ring + g * next, 2 * stride, even_bytes(bytes));
+        Machine::store_quarters(ring + g * next + stride, 2 * stride, even_bytes(bytes >> 8));
+      }
+      ring += kInterleaved ? 4 * kLanes : 4;
+    }
+  }
+
+  // kCount: the number of pairs, 0 if known at run time only.
+  template <int kCount>
+  static void sum_column(const Vector* pairs, const TapPairs::Weights* weights, int count,
+                         Int* sums) {
+    Int low[kLanes], high[kLanes];
+#pragma GCC unroll 4
+    for (int c = 0; c < kLanes; ++c) low[c] = Machine::all(kHalf), high[c] = Machine::all(0);
+#pragma GCC unroll 4
+    for (int k = 0; k < (kCount > 0 ? kCount : count); ++k, pairs += kLanes) {
+      const Int of_low = Machine::all(weights[k].low), of_high = Machine::all(weights[k].high);
+#pragma GCC unroll 4
+      for (int c = 0; c < kLanes; ++c) {
+        const Int pixels = pairs[c].lanes;
+        low[c] = Machine::add_products(low[c], pixels, of_low);
+        high[c] = Machine::add_products(high[c], pixels, of_high);
+      }
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < kLanes; ++c) sums[c] = Machine::rounded(low[c], high[c]);
+  }
+
+  void write_row(int entry, int y, int x, int width) {
+    down_rows_.resize(down_.longest());
+    for (int k = 0; k < down_.count(entry); ++k) down_rows_[k] = row_pair(down_.first(entry) + k);
+    if (is_interleaved()) return sum_rows(entry, 0, width * kLanes, &to_.at(y, x, 0));
+    for (int c = 0; c < kLanes; ++c) {
+      uint8_t* const to = &to_.at(y, x, c);
+      if (to_.stride_x == 1) {
+        sum_rows(entry, c * plane_, width, to);
+        continue;
+      }
+      values_.resize(width);
+      sum_rows(entry, c * plane_, width, values_.data());
+      for (int i = 0; i < width; ++i) to[i * to_.stride_x] = values_[i];
+    }
+  }
+
+  void sum_rows(int entry, int64_t first, int count, uint8_t* to) const {
+    switch (down_.count(entry)) {
+      case 2:
+        return sum_rows<2>(entry, first, count, to);
+      case 3:
+        return sum_rows<3>(entry, first, count, to);
+      default:
+        return sum_rows<0>(entry, first, count, to);
+    }
+  }
+
+  template <int kCount>
+  void sum_rows(int entry, int64_t first, int count, uint8_t* to) const {
+    int i = 0;
+    for (; i + kBytes <= count; i += kBytes) sum_values<kCount>(entry, first + i, to + i);
+    if (i == count) return;
+    uint8_t rest[kBytes];
+    sum_values<kCount>(entry, first + i, rest);
+    std::copy_n(rest, count - i, to + i);
+  }
+
+  template <int kCount>
+  void sum_values(int entry, int64_t first, uint8_t* to) const {
+    const int count = kCount > 0 ? kCount : down_.count(entry);
+    const TapPairs::Weights* const weights = down_.weights(entry);
+    Int low[4], high[4];
+    for (int q = 0; q < 4; ++q) low[q] = Machine::all(kHalf), high[q] = Machine::all(0);
+#pragma GCC unroll 4
+    for (int k = 0; k < count; ++k) {
+      const Int of_low = Machine::all(weights[k].low), of_high = Machine::all(weights[k].high);
+      for (int q = 0; q < 4; ++q) {
+        const Int pairs = Machine::load(down_rows_[k] + first + q * Machine::kLanes);
+        low[q] = Machine::add_products(low[q], pairs, of_low);
+        high[q] = Machine::add_products(high[q], pairs, of_high);
+      }
+    }
+    for (int q = 0; q < 4; ++q) low[q] = Machine::rounded(low[q], high[q]);
+    Machine::store_bytes(to, Machine::to_bytes(low));
+  }
+
+  static constexpr int32_t kHalf = 1 << 21;
+
+  const Image<const uint8_t> from_;
+  const Image<uint8_t> to_;
+  const TapPairs &across_, &down_;
+  int depth_;                  // blocks in the ring
+  int columns_;                // of the ring
+  int64_t plane_;              // from channel to channel of a row of the ring
+  int64_t stride_;             // from one pair of rows to the next
+  int quads_ = 0;              // of a turned piece
+  int64_t reach_ = 0;          // bytes from the beginning of a row that loads may touch
+  std::vector<Vector> ring_;   // [depth_][kRowPairs][stride_] numbers
+  std::vector<Vector> pairs_;  // [2 * quads_][kLanes]
+  std::vector<uint8_t> copies_, values_;
+  std::vector<const int32_t*> down_rows_;
+};
+
+// A plane of an image, or of some of its channels.
+template <class T>
+Image<T> from_channel(const Image<T>& image, int64_t channel) {
+  Image<T> plane = image;
+  plane.data += channel * image.stride_c;
+  return plane;
+}
+
+// The taps of a strip, which images that share a table share.
+class PillowTaps {
+ public:
+  explicit PillowTaps(const ResizeTables& tables) : tables_(tables) {}
+
+  const TapPairs& across() const { return *across_; }
+  const TapPairs& down() const { return *down_; }
+
+  void set(int64_t n, int begin, int end) {
+    const int64_t table = tables_.table(n);
+    if (table != table_) across_.emplace(tables_, n, 0, tables_.width);
+    if (table != table_ || begin != begin_ || end != end_)
+      down_.emplace(tables_, n, tables_.width + begin, tables_.width + end);
+    table_ = table;
+    begin_ = begin;
+    end_ = end;
+  }
+
+ private:
+  const ResizeTables tables_;
+  int64_t table_ = -1;
+  int begin_ = 0, end_ = 0;
+  std::optional<TapPairs> across_, down_;
+};
+
+template <class Machine, int kLanes>
+void resize_channels(const Resize<uint8_t, PillowFixed>& op, const PillowTaps& taps, int64_t n,
+                     int begin, int end) {
+  for (int64_t c = 0; c < op.output.channels; c += kLanes) {
+    PillowStrip<Machine, kLanes> strip(from_channel(op.source[n], c), from_channel(op.output[n], c),
+                                       taps.across(), taps.down());
+    strip.run(begin, end);
+  }
+}
+
+// The strips [begin, end) of all images.
+template <class Machine>
+void resize_pillow_strips(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end) {
+  PillowTaps taps(op.tables);
+  for_each_strip(op, begin, end, [&](int64_t n, int first, int last) {
+    const ResizePlan& plan = op.tables.plans[op.tables.table(n)];
+    if (plan.form == ResizeForm::kEmpty || plan.rows_last)
+      return resize_strip<PlainRows>(op, n, first, last);
+    taps.set(n, first, last);
+    const Image<const uint8_t> from = op.source[n];
+    const int64_t channels = op.output.channels;
+    const bool packed = from.stride_c == 1 && from.stride_x == channels;
+    if (packed && channels == 3) return resize_channels<Machine, 3>(op, taps, n, first, last);
+    if (packed && channels == 4) return resize_channels<Machine, 4>(op, taps, n, first, last);
+    resize_channels<Machine, 1>(op, taps, n, first, last);
+  });
+}
+
+}  // namespace
+}  // namespace orbbec
