@@ -16,6 +16,7 @@ from orbbec.binding.arguments import (
     operator_output,
     size_values,
 )
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.warp import fake_output
 
 
@@ -140,7 +141,7 @@ def _call(
         _longest_sides(images, given.layout),
     )
     if out is None:
-        return given.restore(torch.ops.orbbec.resize(*arguments))
+        return given.restore(call_operator(torch.ops.orbbec.resize.default, given.images, *arguments[1:]))
     target = operator_output("resize", out)
     check_no_gradient("resize", given.images, target.images)
     torch.ops.orbbec.resize_out(*arguments, target.images)

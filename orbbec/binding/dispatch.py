@@ -1,0 +1,17 @@
+"""Calls of operators that have a gradient."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def call_operator(operator: Any, images: Tensor, *arguments: Any) -> Any:
+    """Call an operator with a registered gradient; past it where none is asked for.
+
+    A gradient registered from Python costs every call more time than a small image, asked for or not.
+    """
+    if images.requires_grad or type(images) is not Tensor or torch.compiler.is_compiling():
+        return operator(images, *arguments)
+    with torch._C._AutoDispatchBelowAutograd():
+        return operator(images, *arguments)
