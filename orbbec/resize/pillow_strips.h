@@ -236,6 +236,12 @@ class PillowStrip {
         return sum_columns<kInterleaved, 2>(first_quad, begin, end, ring);
       case 3:
         return sum_columns<kInterleaved, 3>(first_quad, begin, end, ring);
+      case 4:
+        return sum_columns<kInterleaved, 4>(first_quad, begin, end, ring);
+      case 5:
+        return sum_columns<kInterleaved, 5>(first_quad, begin, end, ring);
+      case 6:
+        return sum_columns<kInterleaved, 6>(first_quad, begin, end, ring);
       default:
         return sum_columns<kInterleaved, 0>(first_quad, begin, end, ring);
     }
@@ -276,7 +282,7 @@ class PillowStrip {
     Int low[kLanes], high[kLanes];
 #pragma GCC unroll 4
     for (int c = 0; c < kLanes; ++c) low[c] = Machine::all(kHalf), high[c] = Machine::all(0);
-#pragma GCC unroll 4
+#pragma GCC unroll 6
     for (int k = 0; k < (kCount > 0 ? kCount : count); ++k, pairs += kLanes) {
       const Int of_low = Machine::all(weights[k].low), of_high = Machine::all(weights[k].high);
 #pragma GCC unroll 4

@@ -21,6 +21,47 @@ bool is_packed(const StripView<Op>& v) {
   return (v.lanes == 3 || v.lanes == 4) && v.from.stride_c == 1 && v.from.stride_x == v.lanes;
 }
 
+template <class Op>
+bool is_plane(const StripView<Op>& v) {
+  return v.lanes == 1 && v.from.stride_x == 1;
+}
+
+// Where each byte of a channel stands among three vectors of 16 bytes of RGB; -1: in another one.
+struct ChannelPlaces {
+  alignas(16) int8_t of[3][3][16];  // channel, vector, byte
+
+  constexpr ChannelPlaces() : of() {
+    for (int channel = 0; channel < 3; ++channel) {
+      for (int vector = 0; vector < 3; ++vector) {
+        for (int i = 0; i < 16; ++i) {
+          const int place = 3 * i + channel;
+          of[channel][vector][i] = static_cast<int8_t>(place / 16 == vector ? place % 16 : -1);
+        }
+      }
+    }
+  }
+};
+
+// Pixels of three channels into three planes; returns how many, a multiple of 16.
+inline int split_channels(const uint8_t* pixels, int count, uint8_t* to, int64_t stride_c) {
+  static constexpr ChannelPlaces kPlaces;
+  const auto load = [](const void* from) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(from));
+  };
+  int i = 0;
+  for (; i + 16 <= count; i += 16, pixels += 48) {
+    const __m128i a = load(pixels), b = load(pixels + 16), c = load(pixels + 32);
+    for (int channel = 0; channel < 3; ++channel) {
+      const auto& places = kPlaces.of[channel];
+      const __m128i of_ab =
+          _mm_or_si128(_mm_shuffle_epi8(a, load(places[0])), _mm_shuffle_epi8(b, load(places[1])));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + channel * stride_c + i),
+                       _mm_or_si128(of_ab, _mm_shuffle_epi8(c, load(places[2]))));
+    }
+  }
+  return i;
+}
+
 // Of two neighbouring pixels of 3 or 4 bytes, each channel's pair as 16-bit numbers.
 inline __m256i channel_pairs(int lanes) {
   const __m128i of_3 = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
@@ -53,20 +94,22 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
 
  public:
   explicit Avx2Rows(const StripView<Op>& view) : Base(view) {
-    if (!is_packed(v)) return;
-    const int columns = whole_groups(v.to.width);
-    weights_.resize(4 * static_cast<size_t>(columns));
+    if (!is_packed(v) && !is_plane(v)) return;
+    const int columns = whole_groups(v.to.width) + kColumnGroup;
+    const int copies = is_plane(v) ? 1 : 4;
+    weights_.resize(static_cast<size_t>(copies) * columns);
     offsets_.resize(columns);
     for (int x = 0; x < v.to.width; ++x) {
       const auto taps = v.taps_x(x);
       offsets_[x] = taps.first * v.lanes;
-      std::fill_n(weights_.begin() + 4 * x, 4, pair_of(taps.weights[0], taps.weights[1]));
+      std::fill_n(weights_.begin() + copies * x, copies, pair_of(taps.weights[0], taps.weights[1]));
     }
   }
 
   int64_t reach() const { return offsets_.empty() ? 0 : int64_t{offsets_[v.to.width - 1]} + 8; }
 
   void across(const uint8_t* row, int begin, int end, int16_t* sums) const {
+    if (is_plane(v)) return across_plane(row, begin, end, sums);
     if (!is_packed(v)) return Base::across(row, begin, end, sums);
     const __m256i pairs = channel_pairs(v.lanes);
     const __m256i packed = _mm256_broadcastsi128_si256(
@@ -81,6 +124,13 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 2 * v.lanes),
                        _mm256_extracti128_si256(values, 1));
     }
+  }
+
+  void spread(const uint8_t* values, int width, const Image<uint8_t>& to, int y, int x) const {
+    const bool planes = v.lanes == 3 && to.stride_x == 1;
+    const int done =
+        planes ? split_channels(values, width, &to.at(y, x, v.channel), to.stride_c) : 0;
+    Base::spread(values + 3 * done, width - done, to, y, x + done);
   }
 
   void down(const Taps<int32_t>& taps, const int16_t* const* rows, int begin, int64_t count,
@@ -108,6 +158,25 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
     const __m256i weights =
         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights_.data() + 4 * int64_t{x}));
     return _mm256_srai_epi32(_mm256_madd_epi16(_mm256_shuffle_epi8(pixels, pairs), weights), 4);
+  }
+
+  // Eight columns at a time.
+  void across_plane(const uint8_t* row, int begin, int end, int16_t* sums) const {
+    const __m256i pairs = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1));
+    const auto load = [](const int* from) {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    };
+    for (int x = begin; x < end; x += 8) {
+      const __m256i pixels =
+          _mm256_i32gather_epi32(reinterpret_cast<const int*>(row), load(offsets_.data() + x), 1);
+      const __m256i products =
+          _mm256_madd_epi16(_mm256_shuffle_epi8(pixels, pairs), load(weights_.data() + x));
+      const __m256i numbers = _mm256_srai_epi32(products, 4);
+      const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(numbers, numbers), 0x08);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + (x - begin)),
+                       _mm256_castsi256_si128(words));
+    }
   }
 
   static __m256i blended(const int16_t* above, const int16_t* below, __m256i w0, __m256i w1) {
@@ -157,6 +226,13 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public PlainRows<AreaTaps<uint8_t>, Op> 
       default:
         return sum_columns<0>(begin, end, sums);
     }
+  }
+
+  void spread(const uint8_t* values, int width, const Image<uint8_t>& to, int y, int x) const {
+    const bool planes = v.lanes == 3 && to.stride_x == 1;
+    const int done =
+        planes ? split_channels(values, width, &to.at(y, x, v.channel), to.stride_c) : 0;
+    Base::spread(values + 3 * done, width - done, to, y, x + done);
   }
 
   void down(const Taps<float>& taps, const float* const* rows, int begin, int64_t count,

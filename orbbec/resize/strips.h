@@ -93,6 +93,14 @@ class PlainRows {
     }
   }
 
+  // Pixels that lie together, to where the output has them.
+  void spread(const T* values, int width, const Image<T>& to, int y, int x) const {
+    for (int lane = 0; lane < v.lanes; ++lane) {
+      T* const first = &to.at(y, x, v.channel + lane);
+      for (int i = 0; i < width; ++i) first[i * to.stride_x] = values[i * v.lanes + lane];
+    }
+  }
+
  protected:
   const StripView<Op> v;
 };
@@ -160,11 +168,7 @@ class Strip {
     const bool packed = v_.to.stride_x == v_.lanes && (v_.lanes == 1 || v_.to.stride_c == 1);
     T* const values = packed ? target : values_.get();
     sums_.down(taps, rows_.data(), x, length, values);
-    if (packed) return;
-    for (int lane = 0; lane < v_.lanes; ++lane) {
-      T* const to = target + lane * v_.to.stride_c;
-      for (int i = 0; i < width; ++i) to[i * v_.to.stride_x] = values[i * v_.lanes + lane];
-    }
+    if (!packed) sums_.spread(values, width, v_.to, y, x);
   }
 
   const StripView<Op> v_;

@@ -138,13 +138,17 @@ def test_planes_give_the_bits_of_packed_pixels(device, interpolation, antialias,
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 def test_vectors_give_the_bits_of_plain_code(monkeypatch, interpolation, antialias, level):
     options = {"interpolation": interpolation, "antialias": antialias}
-    for channels in (3, 4):
+    for channels in (1, 3, 4):
         for source, target in [*SIZES, ((375, 500), (224, 224)), ((7, 300), (5, 67))]:
-            images = photographs(1, channels, *source).contiguous(memory_format=torch.channels_last)
+            planes = photographs(1, channels, *source)
             monkeypatch.setenv("ORBBEC_SIMD", "plain")
-            planes = orbbec.resize(images.contiguous(), target, **options)
+            expected = orbbec.resize(planes, target, **options)
             monkeypatch.setenv("ORBBEC_SIMD", level)
-            assert_same_bytes(orbbec.resize(images, target, **options), planes)
+            assert_same_bytes(orbbec.resize(planes, target, **options), expected)
+            last = planes.contiguous(memory_format=torch.channels_last)
+            assert_same_bytes(orbbec.resize(last, target, **options), expected)
+            unlike = ImageBatch.from_tensor(planes)
+            assert_same_bytes(orbbec.resize(unlike, target, **options), expected)
 
 
 @pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
