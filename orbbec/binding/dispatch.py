@@ -1,9 +1,13 @@
 """Calls of operators that have a gradient."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
+
+# Not public, so a torch without it goes the longer way.
+_below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
 
 
 def call_operator(operator: Any, images: Tensor, *arguments: Any) -> Any:
@@ -13,5 +17,5 @@ def call_operator(operator: Any, images: Tensor, *arguments: Any) -> Any:
     """
     if images.requires_grad or type(images) is not Tensor or torch.compiler.is_compiling():
         return operator(images, *arguments)
-    with torch._C._AutoDispatchBelowAutograd():
+    with _below_autograd():
         return operator(images, *arguments)
