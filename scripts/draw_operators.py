@@ -11,6 +11,8 @@ from typing import Annotated, NamedTuple
 
 import cv2
 import numpy as np
+import numpy.typing as npt
+import torch
 import typer
 from contact_sheet import ACCENT, FAINT, INK, MARGIN, PAPER
 from photographs import Image, load_photograph
@@ -18,6 +20,9 @@ from PIL import Image as Picture
 from PIL import ImageDraw, ImageFont, ImageOps
 
 import orbbec
+from orbbec.testing import jpegs
+
+Kernel = npt.NDArray[np.float32]
 
 AMPLIFIED = 64  # a difference of one level becomes so many
 SIDE, GAP, CAPTION, COLUMNS = 200, 6, 34, 2
@@ -42,12 +47,45 @@ def by_pillow(size: tuple[int, int], method: Picture.Resampling) -> Callable[[Im
     return lambda image: np.asarray(Picture.fromarray(image).resize(size[::-1], method))
 
 
-def filter_kernel() -> Image:
+def filter_kernel() -> Kernel:
     """Emboss."""
     return np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]], np.float32)
 
 
+def mixed(image: Image) -> Image:
+    """With itself upside down."""
+    pair = np.stack([image, image[::-1]])
+    return np.asarray(orbbec.mixup(pair, SWAP, torch.tensor([0.6, 0.6], dtype=torch.float64))[0])
+
+
+def bent(image: Image) -> Image:
+    return np.asarray(orbbec.elastic_transform(image, *BENDING))
+
+
+def bent_by_opencv(image: Image) -> Image:
+    """By the same displacements."""
+    ids = torch.tensor([0])
+    dx, dy = orbbec.elastic_displacement(ids, image.shape[:2], *BENDING)[0].numpy()
+    y, x = np.mgrid[: image.shape[0], : image.shape[1]].astype(np.float32)
+    return np.asarray(cv2.remap(image, x + dx, y + dy, cv2.INTER_LINEAR))
+
+
+def erased(image: Image) -> Image:
+    """One rectangle gray, one of noise, whose reference is orbbec's own field laid over by NumPy."""
+    gray = orbbec.erase(image, torch.tensor([[20, 30, 90, 110]]), 128)
+    return np.asarray(orbbec.erase(gray, torch.tensor([[110, 90, 190, 170]]), noise="uniform"))
+
+
+def erased_by_numpy(image: Image) -> Image:
+    result, noise = image.copy(), orbbec.erase(image, torch.tensor([[0, 0, SIDE, SIDE]]), noise="uniform")
+    result[30:110, 20:90] = 128
+    result[90:170, 110:190] = noise[90:170, 110:190]
+    return result
+
+
 SMALL = (50, 50)
+SWAP = torch.tensor([1, 0])
+BENDING = (60.0, 5.0)  # alpha and sigma in pixels
 EXAMPLES = [
     Example(
         "resize, area",
@@ -116,6 +154,15 @@ EXAMPLES = [
         lambda x: cv2.filter2D(x, -1, filter_kernel()),
         is_promised=False,
     ),
+    Example(
+        "jpeg_compression, quality 10",
+        lambda x: np.asarray(orbbec.jpeg_compression(x, 10)),
+        "Pillow",
+        lambda x: jpegs.by_pillow(x, 10, "420"),
+    ),
+    Example("erase", erased, "NumPy", erased_by_numpy),
+    Example("elastic_transform", bent, "OpenCV", bent_by_opencv),
+    Example("mixup", mixed, "OpenCV", lambda x: cv2.addWeighted(x, 0.6, x[::-1].copy(), 0.4, 0)),
 ]
 
 

@@ -9,10 +9,9 @@ import torch
 
 import orbbec
 from orbbec.binding.arguments import Array
-from orbbec.testing.peers import Line, Random, draw_image
+from orbbec.testing.peers import TORCHVISION, Line, Random, draw_image
 
 SPACES = ("GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB")
-TORCHVISION = "torchvision.transforms.v2.functional"
 Answers = tuple[Array, Array]
 
 

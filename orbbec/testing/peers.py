@@ -14,6 +14,7 @@ from orbbec.binding.arguments import Array
 from orbbec.testing.tally import Tally
 
 Random = np.random.Generator
+TORCHVISION = "torchvision.transforms.v2.functional"
 MODULES = {"OpenCV": "cv2", "Pillow": "PIL", "torchvision": "torchvision"}
 
 
@@ -58,10 +59,10 @@ def draw_image(
 
 def lines() -> list[Line]:
     """Of every operator whose other author can be imported."""
-    from orbbec.testing import blurs, colors, resizes
+    from orbbec.testing import blurs, colors, jpegs, mixes, resizes
 
     here = {author for author, module in MODULES.items() if importlib.util.find_spec(module) is not None}
-    listed = [*resizes.LINES, *colors.LINES, *blurs.LINES]
+    listed = [*resizes.LINES, *colors.LINES, *blurs.LINES, *jpegs.LINES, *mixes.LINES]
     return [line for line in listed if line.author in here]
 
 

@@ -1,36 +1,17 @@
 """jpeg_compression beside what Pillow and OpenCV decode of what they encoded: the same bytes."""
 
-import io
-
 import numpy as np
 import pytest
 
 cv2 = pytest.importorskip("cv2")
-PIL = pytest.importorskip("PIL.Image")
+pytest.importorskip("PIL")
 hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbbec import jpeg_compression
 from orbbec.testing import assert_same_bytes, photograph
-
-SAMPLING = {"420": (2, 0x221111), "444": (0, 0x111111)}  # Pillow's number and OpenCV's
-
-
-def by_pillow(image, quality, subsampling):
-    file = io.BytesIO()
-    options = {"subsampling": SAMPLING[subsampling][0]} if image.ndim == 3 else {}
-    PIL.fromarray(image).save(file, "JPEG", quality=quality, **options)
-    return np.asarray(PIL.open(file))
-
-
-def by_opencv(image, quality, subsampling):
-    options = [cv2.IMWRITE_JPEG_QUALITY, quality]
-    if image.ndim == 3:
-        options += [cv2.IMWRITE_JPEG_SAMPLING_FACTOR, SAMPLING[subsampling][1]]
-    _, code = cv2.imencode(".jpg", image[..., ::-1] if image.ndim == 3 else image, options)
-    decoded = cv2.imdecode(code, cv2.IMREAD_UNCHANGED)
-    return decoded[..., ::-1] if image.ndim == 3 else decoded
+from orbbec.testing.jpegs import SAMPLING, by_opencv, by_pillow
 
 
 def assert_as_libjpeg(image, quality, subsampling):

@@ -4,20 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-cv2 = pytest.importorskip("cv2")
+pytest.importorskip("cv2")
 hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbbec import mixup
 from orbbec.testing import assert_same_bytes, photograph
-
-SWAP = torch.tensor([1, 0])
-
-
-def by_opencv(images, weights):
-    pairs = zip(images, images[::-1], weights, strict=True)
-    return np.stack([cv2.addWeighted(own, w, other, 1 - w, 0).reshape(own.shape) for own, other, w in pairs])
+from orbbec.testing.mixes import SWAP, mixup_by_opencv
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
@@ -27,7 +21,7 @@ def test_mixup_matches_opencv(device, dtype, height, width, channels):
     tensor = device.put(torch.from_numpy(images).permute(0, 3, 1, 2))
     for weights in ((0.3, 0.5), (1.0, 0.0), (1.7, -0.2)):
         actual = mixup(tensor, SWAP, torch.tensor(weights, dtype=torch.float64))
-        assert_same_bytes(actual.permute(0, 2, 3, 1), torch.from_numpy(by_opencv(images, weights)))
+        assert_same_bytes(actual.permute(0, 2, 3, 1), torch.from_numpy(mixup_by_opencv(images, weights)))
 
 
 @settings(max_examples=100, deadline=None)
@@ -37,4 +31,4 @@ def test_any_mixup_matches_opencv(weight, seed):
         top = np.iinfo(dtype).max
         images = np.random.default_rng(seed).integers(0, top, (2, 30, 67, 1), dtype, endpoint=True)
         actual = mixup(images, SWAP, torch.tensor([weight, 1 - weight], dtype=torch.float64))
-        assert_same_bytes(actual, by_opencv(images, (weight, 1 - weight)))
+        assert_same_bytes(actual, mixup_by_opencv(images, (weight, 1 - weight)))
