@@ -34,8 +34,7 @@ def prepare(
 
     def by_cv2() -> Array:
         flag = CV2[interpolation]
-        resized = [cv2.resize(array, target[::-1], interpolation=flag) for array in arrays]
-        return np.stack(resized).transpose(0, 3, 1, 2)
+        return np.stack([cv2.resize(array, target[::-1], interpolation=flag) for array in arrays])
 
     def by_torch() -> Tensor:
         mode = "bicubic" if interpolation == "bicubic" else "bilinear"
