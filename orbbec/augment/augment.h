@@ -24,6 +24,24 @@ struct AugmentArguments {
   int64_t* gray_sums;  // [N], zero before; null where no program asks for a mean
 };
 
+constexpr int kExactSide = 1 << 23;  // positions up to here are exact in float
+
+// A map whose every position is a whole pixel: a crop, a flip, nothing at all.
+struct WholeShift {
+  bool is_whole;
+  int step_x, left, step_y, top;
+
+  ORBBEC_HD explicit WholeShift(const float* m) {
+    is_whole = fabsf(m[0]) == 1 && m[1] == 0 && m[3] == 0 && fabsf(m[4]) == 1 && m[6] == 0 &&
+               m[7] == 0 && m[8] == 1 && fabsf(m[2]) < kExactSide && fabsf(m[5]) < kExactSide &&
+               rintf(m[2]) == m[2] && rintf(m[5]) == m[5];
+    step_x = is_whole ? static_cast<int>(m[0]) : 0;
+    left = is_whole ? static_cast<int>(m[2]) : 0;
+    step_y = is_whole ? static_cast<int>(m[4]) : 0;
+    top = is_whole ? static_cast<int>(m[5]) : 0;
+  }
+};
+
 template <class T, class Sampler>
 struct Augment {
   using Value = T;
@@ -86,7 +104,7 @@ struct Augment {
   }
 
   // The gray that a mean is asked for, in whole units; nothing where none is asked for.
-  ORBBEC_HD int64_t gray_units(const Program& program, int end, int64_t n, int y, int x) const {
+  ORBBEC_HD int gray_units(const Program& program, int end, int64_t n, int y, int x) const {
     float values[kMaxFills];
     read(n, y, x, values);
     color(program, end, values);

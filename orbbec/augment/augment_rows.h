@@ -42,6 +42,7 @@ class AugmentRow {
   }
 
  private:
+  using T = typename Op::Value;
   static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the first cache
 
   AugmentRow(const Op& op, int64_t n)
@@ -49,12 +50,36 @@ class AugmentRow {
         n_(n),
         channels_(op.channels()),
         program_(op.program(n)),
+        image_(op.reader.source[n]),
+        shift_(op.reader.map.matrices + n * op.reader.map.stride),
         reader_(op.reader, n, Image<float>{planes_[0], 1, kBlock, 0, 1, kBlock}) {}
 
   void read(int y, int begin, int width) {
     begin_ = begin;
     count_ = width - begin < kBlock ? width - begin : kBlock;
-    reader_.run(y, begin, begin + count_);
+    if (!read_whole_pixels(y)) reader_.run(y, begin, begin + count_);
+  }
+
+  // Where every position is a pixel of bytes, and there is one, nothing lies between pixels.
+  bool read_whole_pixels(int y) {
+    if (!shift_.is_whole || sizeof(T) != 1 || y >= kExactSide || begin_ >= kExactSide) return false;
+    const int64_t row = int64_t{shift_.step_y} * y + shift_.top;
+    const int64_t first = int64_t{shift_.step_x} * begin_ + shift_.left;
+    const int64_t last = first + int64_t{shift_.step_x} * (count_ - 1);
+    if (row < 0 || row >= image_.height || first < 0 || first >= image_.width || last < 0 ||
+        last >= image_.width) {
+      return false;
+    }
+    const int64_t stride = shift_.step_x * image_.stride_x;
+    for (int c = 0; c < channels_; ++c) {
+      const T* const from = &image_.at(static_cast<int>(row), static_cast<int>(first), c);
+      if (stride == 1) {
+        for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i]);
+      } else {
+        for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i * stride]);
+      }
+    }
+    return true;
   }
 
   // As far as the step `end`. One channel stands for three equal ones.
@@ -76,10 +101,16 @@ class AugmentRow {
   }
 
   int64_t gray_units() const {
+    constexpr int kShare = 64;  // whose units an int holds
     int64_t sum = 0;
-    for (int i = 0; i < count_; ++i) {
-      const float rgb[3] = {planes_[0][i], planes_[1][i], planes_[2][i]};
-      sum += program_.gray_units(rgb);
+    for (int begin = 0; begin < count_; begin += kShare) {
+      const int end = begin + kShare < count_ ? begin + kShare : count_;
+      int share = 0;
+      for (int i = begin; i < end; ++i) {
+        const float rgb[3] = {planes_[0][i], planes_[1][i], planes_[2][i]};
+        share += program_.gray_units(rgb);
+      }
+      sum += share;
     }
     return sum;
   }
@@ -135,6 +166,8 @@ class AugmentRow {
   int channels_, begin_ = 0, count_ = 0;  // of the block: its first column, how many it has
   Program program_;
   alignas(64) float planes_[kMaxFills][kBlock] = {};
+  Image<const T> image_;
+  WholeShift shift_;
   typename Machine::template BlockReader<typename Op::Reader> reader_;
 };
 

@@ -148,9 +148,9 @@ struct Program {
 
   // Sums of whole units do not depend on their order. NaN counts as black.
   static constexpr double kUnits = 1 << 24;  // in white
-  ORBBEC_HD int64_t gray_units(const float* rgb) const {
-    const float part = from_black_to_white(gray_of_rgb(rgb), white) / white;
-    return static_cast<int64_t>(rintf(part * static_cast<float>(kUnits)));
+  ORBBEC_HD int gray_units(const float* rgb) const {
+    const float gray = from_black_to_white(gray_of_rgb(rgb), white);
+    return static_cast<int>(rintf(gray * (static_cast<float>(kUnits) / white)));
   }
 };
 

@@ -138,6 +138,22 @@ def test_vectors_change_nothing(monkeypatch, seed, level):
     assert_same_bytes(augment(images, matrix, size, **options), expected)
 
 
+@pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32], ids=str)
+def test_whole_pixels_are_copied(device, interpolation, dtype):
+    images = device.put(images_of(dtype, count=5, width=600))
+    flips = torch.tensor([[1.0, 1], [-1, 1], [1, -1], [-1, -1], [1, 1]])
+    maps = torch.zeros(5, 2, 3)
+    maps[:, 0, 0], maps[:, 1, 1] = flips.T
+    maps[:, :, 2] = torch.tensor([[0.0, 0], [599, 0], [3, 20], [620, 15], [-7, -2]])
+    for border in ("constant", "reflect101"):
+        options = {"interpolation": interpolation, "border": border, "fill": 3}
+        expected = orbbec.warp_affine(images, maps, (21, 600), inverse=True, **options)
+        assert_same_bytes(augment(images, maps, (21, 600), **options), expected)
+        last = images.contiguous(memory_format=torch.channels_last)
+        assert_same_bytes(augment(last, maps, (21, 600), **options), expected)
+
+
 def test_by_hand(device):
     image = device.put(torch.tensor([[[[0, 50, 100, 255]]]], dtype=torch.uint8))
     invert = torch.zeros(1, 16)
