@@ -4,6 +4,7 @@ from orbbec._library import default_arithmetic, load_library, set_default_arithm
 
 load_library()
 
+from orbbec import transforms
 from orbbec.augment import augment
 from orbbec.batch import ImageBatch
 from orbbec.blur import box_blur, filter2d, gaussian_blur, median_blur, motion_blur, sharpen
@@ -60,6 +61,7 @@ from orbbec.roi_align import RoIAlign, roi_align
 from orbbec.roi_align_rotated import RoIAlignRotated, roi_align_rotated
 from orbbec.roi_pool import RoIPool, roi_pool
 from orbbec.soft_nms import matrix_nms, soft_nms
+from orbbec.transforms import Compose
 from orbbec.warpaffine import affine_torch, warp_affine
 from orbbec.warpperspective import warp_perspective
 
@@ -67,6 +69,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ChannelStatistics",
+    "Compose",
     "ImageBatch",
     "RoIAlign",
     "RoIAlignRotated",
@@ -136,6 +139,7 @@ __all__ = [
     "soft_nms",
     "solarize",
     "to_float",
+    "transforms",
     "warp_affine",
     "warp_perspective",
 ]

@@ -1,0 +1,184 @@
+"""A plan applied to pixels: one call an augment pass, one an operator."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array
+from orbbec.plan.batches import Work, as_list, by_size, merged, read_images
+from orbbec.plan.mix import mix_images
+from orbbec.plan.passes import AugmentPass, OperatorPass
+from orbbec.plan.plan import Plan
+
+# Where the operators are, which are imported when a plan needs them.
+_HOMES = {
+    **dict.fromkeys(("gaussian_blur", "median_blur", "motion_blur"), "orbbec.blur"),
+    **dict.fromkeys(
+        (
+            *("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue", "adjust_gamma"),
+            *("adjust_sharpness", "invert", "posterize", "solarize", "autocontrast", "equalize", "to_float"),
+        ),
+        "orbbec.color",
+    ),
+    "resized_crop": "orbbec.resize",
+    "jpeg_compression": "orbbec.jpeg",
+    "elastic_transform": "orbbec.elastic",
+    "elastic_displacement": "orbbec.elastic",
+    "erase": "orbbec.erase",
+    "cvt_color": "orbbec.color",
+    "augment": "orbbec.augment",
+}
+
+# The argument by which an operator leaves an image as it is, to the last bit.
+_IDENTITIES: dict[str, tuple[str, float]] = {
+    "gaussian_blur": ("kernel_size", 1),
+    "median_blur": ("kernel_size", 1),
+    "motion_blur": ("length", 1),
+    "adjust_sharpness": ("sharpness_factor", 1.0),
+}
+
+
+def operator(name: str) -> Callable[..., Any]:
+    """The operator of that name."""
+    call: Callable[..., Any] = getattr(importlib.import_module(_HOMES[name]), name)
+    return call
+
+
+def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
+    """Do to images what a plan says.
+
+    Args:
+        plan: for images of these sizes, in this order.
+        images: as `Compose` takes them.
+        out: where the last pass writes, if that is an augment pass.
+
+    Returns:
+        The results, in the kind of `images`: of an `ImageBatch` or a list, a tensor `[N, C, H, W]` where all
+        have one size, else an `ImageBatch` of bytes or a list of tensors `[C, H, W]`.
+
+    Raises:
+        TypeError: the images are of another dtype than those that the plan was made for.
+        ValueError: they are of other sizes.
+    """
+    given = read_images(images)
+    if given.dtype != plan.dtype:
+        raise TypeError(
+            f"apply: expected images of {plan.dtype}, as the plan was made for, but got {given.dtype}"
+        )
+    if given.channels != plan.channels and len(plan):
+        raise ValueError(f"apply: expected images of {plan.channels} channels, but got {given.channels}")
+    if given.sizes.shape != plan.sizes.shape:
+        raise ValueError(
+            f"apply: expected {len(plan)} images, as the plan was made for, but got {len(given.sizes)}"
+        )
+    if (given.sizes != plan.sizes).any():
+        index = int((given.sizes != plan.sizes).any(1).argmax())
+        height, width = plan.sizes[index].tolist()
+        raise ValueError(f"apply: expected image {index} of size {height}x{width}, as the plan was made for")
+    work, sizes = given.work, given.sizes
+    for number, step in enumerate(plan.passes):
+        last = out if number == len(plan.passes) - 1 else None
+        if isinstance(step, AugmentPass):
+            work = _augment(step, work, sizes, last)
+        elif isinstance(step, OperatorPass):
+            work = _operate(step, work, sizes, plan)
+        else:
+            work = mix_images(step, work)
+        sizes = step.sizes
+    return given.restore(work)
+
+
+def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
+    augment = operator("augment")
+    affine = bool((step.matrix[:, 2] == (0.0, 0.0, 1.0)).all())
+    matrix = torch.from_numpy(step.matrix[:, :2] if affine else step.matrix)
+    colors = torch.from_numpy(step.colors) if step.colors.shape[1] else None
+    erase = torch.from_numpy(step.erase) if step.erase.shape[1] else None
+
+    def run(images: Work, rows: Array, size: tuple[int, int]) -> Tensor:
+        chosen: Any = slice(None) if len(rows) == len(matrix) else torch.from_numpy(rows)
+        result: Tensor = augment(
+            images,
+            matrix[chosen],
+            size,
+            colors=None if colors is None else colors[chosen],
+            erase=None if erase is None else erase[chosen],
+            mean=step.mean,
+            std=step.std,
+            dtype=getattr(torch, step.dtype),
+            channels_last=step.channels_last,
+            interpolation=step.interpolation,
+            border=step.border,
+            fill=list(step.fill) if len(step.fill) > 1 else step.fill[0],
+            out=out,
+        )
+        return result
+
+    return by_size(work, step.sizes, sizes, run)
+
+
+def _operate(step: OperatorPass, work: Work, sizes: Array, plan: Plan) -> Work:
+    if not step.drawn.any() and not step.resizes and step.name != "to_float":
+        return work
+    call, options = operator(step.name), dict(step.options)
+    if "dtype" in options:
+        options["dtype"] = getattr(torch, options["dtype"])
+
+    table, drawn = dict(step.table), step.drawn
+    if step.name in _IDENTITIES:
+        table, drawn = _with_identities(step), np.ones(len(sizes), bool)
+
+    def run(images: Work, rows: Array) -> Any:
+        columns = {name: torch.from_numpy(np.ascontiguousarray(rows_[rows])) for name, rows_ in table.items()}
+        if "place" in options:  # draws noise of the image's own
+            columns["sample_ids"] = torch.from_numpy(plan.sample_ids[rows])
+            return call(images, **columns, **options, seed=plan.seed, epoch=plan.epoch)
+        return call(images, **columns, **options)
+
+    if step.resizes:
+        return by_size(
+            work, step.sizes, sizes, lambda images, rows, size: _resized(call, step, images, rows, size)
+        )
+    if isinstance(work, list):
+        every = np.arange(len(work))
+        results = [run(image[None], every[n : n + 1])[0] for n, image in enumerate(work)]
+    else:
+        results = run(work, np.arange(len(sizes)))
+    return results if step.name == "to_float" else _where(drawn, results, work)
+
+
+def _with_identities(step: OperatorPass) -> dict[str, Array]:
+    name, value = _IDENTITIES[step.name]
+    numbers = step.table[name]
+    drawn = step.drawn.reshape(-1, *(1,) * (numbers.ndim - 1))
+    return {**step.table, name: np.where(drawn, numbers, np.array(value, numbers.dtype))}
+
+
+def _resized(
+    call: Callable[..., Any], step: OperatorPass, images: Work, rows: Array, size: tuple[int, int]
+) -> Tensor:
+    boxes = torch.from_numpy(np.ascontiguousarray(step.table["boxes"][rows]))
+    result: Tensor = call(images, boxes, size, **step.options)
+    return result
+
+
+def _where(drawn: Array, changed: Work, kept: Work) -> Work:
+    """The images that were drawn, changed, and the others as they were, to the last bit."""
+    if drawn.all():
+        return changed
+    if isinstance(changed, Tensor) and isinstance(kept, Tensor):
+        mask = torch.from_numpy(drawn).to(changed.device, non_blocking=True)
+        return torch.where(mask[:, None, None, None], changed, kept)
+    if isinstance(changed, ImageBatch):
+        for row in np.flatnonzero(~drawn).tolist():
+            changed[row].copy_(kept[row])
+        return changed
+    pairs = zip(as_list(changed), as_list(kept), drawn.tolist(), strict=True)
+    return merged([new if is_drawn else old for new, old, is_drawn in pairs])

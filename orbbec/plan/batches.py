@@ -1,0 +1,158 @@
+"""Images of any kind, as the passes of a plan hand them on: one tensor, an ImageBatch, or a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array, RaggedImages, operator_input
+
+Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of unlike sizes
+
+
+class Given(NamedTuple):
+    """Images, and how results become what the user gave."""
+
+    work: Work
+    sizes: Array  # int64 [N, 2]
+    channels: int
+    dtype: str
+    restore: Callable[[Work], Any]
+
+
+class Rows(NamedTuple):
+    """Some images of an ImageBatch, in the buffer of all."""
+
+    buffer: Tensor
+    layout: Tensor
+    channels: int
+
+
+def read_images(images: Any) -> Given:
+    """Describe images without a copy where that can be.
+
+    Args:
+        images: uint8 or float: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; ImageBatch; or a list of tensors `[C, H, W]` or of arrays `[H, W, C]` or `[H, W]`.
+
+    Raises:
+        TypeError: another type or dtype.
+        ValueError: another shape, or images of a list with unlike channels; names the image.
+    """
+    if isinstance(images, (list, tuple)):
+        return _read_list(images)
+    given = operator_input("Compose", "images", images)
+    if given.layout is not None:
+        return Given(images, images.sizes.numpy(), given.channels, "uint8", lambda work: work)
+    _check_dtype(given.images.dtype, "images")
+    count, channels, height, width = given.images.shape
+    sizes = np.tile(np.array([[height, width]], np.int64), (count, 1))
+    return Given(
+        given.images, sizes, channels, _name(given.images.dtype), lambda work: _restored(work, given.restore)
+    )
+
+
+def _restored(work: Work, restore: Callable[[Tensor], Any]) -> Any:
+    if isinstance(work, Tensor):
+        return restore(work)
+    results = [restore(image[None]) for image in as_list(work)]
+    return results if len(results) > 1 else results[0]
+
+
+def _read_list(images: Sequence[Any]) -> Given:
+    tensors: list[Tensor] = []
+    for index, image in enumerate(images):
+        if not isinstance(image, (Tensor, np.ndarray)):
+            raise TypeError(
+                f"Compose: expected tensors or arrays, but image {index} is a {type(image).__name__}"
+            )
+        if image.ndim not in (2, 3) or (image.ndim == 2 and isinstance(image, Tensor)) or 0 in image.shape:
+            raise ValueError(
+                "Compose: expected tensors [C, H, W] or arrays [H, W, C] with pixels, "
+                f"but image {index} has shape {list(image.shape)}"
+            )
+        tensor = operator_input("Compose", "images", image).images[0]
+        _check_dtype(tensor.dtype, f"image {index}")
+        if tensors and (tensor.shape[0] != tensors[0].shape[0] or tensor.dtype != tensors[0].dtype):
+            first, other = (f"{t.shape[0]} channels of {_name(t.dtype)}" for t in (tensors[0], tensor))
+            raise ValueError(f"Compose: expected images of {first}, but image {index} has {other}")
+        tensors.append(tensor)
+    if not tensors:
+        raise ValueError(
+            "Compose: expected at least 1 image in a list; an empty tensor or ImageBatch has a dtype"
+        )
+    sizes = np.array([tensor.shape[1:] for tensor in tensors], np.int64)
+    channels, dtype = tensors[0].shape[0], _name(tensors[0].dtype)
+    work: Work = tensors
+    if dtype == "uint8" and all(tensor.device.type == "cpu" for tensor in tensors):
+        work = ImageBatch.from_images([tensor.permute(1, 2, 0) for tensor in tensors])
+    elif len(np.unique(sizes, axis=0)) == 1:
+        work = torch.stack(tensors)
+    return Given(work, sizes, channels, dtype, lambda work: work)
+
+
+def _check_dtype(dtype: torch.dtype, what: str) -> None:
+    if dtype not in (torch.uint8, torch.float16, torch.bfloat16, torch.float32):
+        raise TypeError(
+            f"Compose: expected {what} of uint8, float16, bfloat16 or float32, but got {_name(dtype)}"
+        )
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def as_list(work: Work) -> list[Tensor]:
+    """The images as tensors `[C, H, W]`."""
+    if isinstance(work, ImageBatch):
+        return [image.permute(2, 0, 1) for image in work.images()]
+    return list(work)
+
+
+def rows_of(work: Work, rows: Array) -> Work:
+    """Some of the images, in the form of `work`; of unlike tensors one a list."""
+    if isinstance(work, RaggedImages):
+        layout = torch.as_tensor(work.host_layout) if isinstance(work, ImageBatch) else work.layout.cpu()
+        chosen = layout[torch.from_numpy(rows)].to(work.buffer.device, non_blocking=True)
+        return Rows(work.buffer, chosen, work.channels)
+    if isinstance(work, Tensor):
+        return work[torch.from_numpy(rows).to(work.device)]
+    return torch.stack([work[row] for row in rows.tolist()])
+
+
+def by_size(
+    work: Work, sizes: Array, input_sizes: Array, run: Callable[[Work, Array, tuple[int, int]], Tensor]
+) -> Work:
+    """What `run` makes of the images, which gives results of one size for the rows that it is given.
+
+    One call where the images come in one piece and all results have one size, else one for each size.
+    """
+    pieces = isinstance(work, list)
+    keys = np.concatenate([sizes, input_sizes], 1) if pieces else sizes
+    unlike, group = np.unique(keys, axis=0, return_inverse=True)
+    every = np.arange(len(sizes))
+    if len(unlike) == 0:
+        return run(work, every, (1, 1)) if isinstance(work, (Tensor, ImageBatch)) else work
+    if len(unlike) == 1:
+        height, width = unlike[0, :2].tolist()
+        return run(rows_of(work, every) if pieces else work, every, (height, width))
+    results: list[Tensor] = [torch.empty(0)] * len(sizes)
+    for number, (height, width) in enumerate(unlike[:, :2].tolist()):
+        rows = np.flatnonzero(group.reshape(-1) == number)
+        for row, image in zip(rows.tolist(), run(rows_of(work, rows), rows, (height, width)), strict=True):
+            results[row] = image
+    return merged(results)
+
+
+def merged(images: list[Tensor]) -> Work:
+    """Images in one piece where that can be: a tensor if they are of one size, an ImageBatch of bytes."""
+    if len({image.shape for image in images}) == 1:
+        return torch.stack(images)
+    if all(image.dtype == torch.uint8 and image.device.type == "cpu" for image in images):
+        return ImageBatch.from_images([image.permute(1, 2, 0) for image in images])
+    return images

@@ -1,0 +1,272 @@
+"""From the steps of a chain to as few passes as can be.
+
+The order within an augment pass is fixed: map, colours, rectangles, normalise, cast. A step that stands
+before what the pass has already begins a new one, unless it gives the same there. What a step may do
+is known before anything is drawn, so the passes of a chain do not depend on the draws, nor on the batch:
+between two passes values are rounded to their dtype, and a sample has the same bytes in every batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.passes import AugmentPass, MixPass, OperatorPass, Pass
+from orbbec.plan.steps import (
+    COLOR_WIDTH,
+    ERASE_WIDTH,
+    Cast,
+    Colors,
+    Erase,
+    Frame,
+    Map,
+    Mix,
+    Normalize,
+    Operator,
+    Step,
+    identities,
+    joined,
+)
+
+FLOATS = ("float16", "bfloat16", "float32")
+_AFTER_CAST_UNSCALED = "expected to stand before ToDtype(scale=False), since floats are taken as 0 to 1"
+
+
+@dataclass
+class _Open:
+    """The augment pass that steps are being added to."""
+
+    matrix: Array
+    sizes: Array
+    unit: float  # the chain's white where the pass begins, in units of the pass's input
+    white: float  # what the pass takes for white: 255 of bytes, 1 of floats
+    why: str = ""
+    interpolation: str | None = None  # None: no pixel lies between others
+    border: str | None = None
+    fill: tuple[float, ...] = (0.0,)
+    colors: list[Array] = field(default_factory=list)
+    contrasts: set[int] = field(default_factory=set)  # the places of the transforms that have one
+    erase: list[Array] = field(default_factory=list)
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    dtype: str | None = None  # None: that of its input
+    channels_last: bool | None = None
+    maps: int = 0
+    cuts: bool = False  # a map left a part of its image out
+    holds: dict[str, None] = field(default_factory=dict)
+
+
+class Fusion:
+    """Takes steps in the order of the chain and gives passes.
+
+    Args:
+        sizes: int64 `[N, 2]`: of the images.
+        channels: of every image.
+        dtype: of the pixels, by name.
+        exact: whether each transform is a pass of its own, with the bytes of the step-by-step chain.
+    """
+
+    def __init__(self, sizes: Array, channels: int = 3, dtype: str = "uint8", exact: bool = False) -> None:
+        self.frame = Frame(sizes, channels, 255.0 if dtype == "uint8" else 1.0)
+        self.dtype, self.exact = dtype, exact
+        self.passes: list[Pass] = []
+        self.notes: list[str] = []
+        self.matrix: Array | None = identities(len(sizes))  # output so far to the images; None once mixed
+        self._open = self._new("")
+
+    def add(self, step: Step, name: str, place: int = 0) -> None:
+        """Add a step of the transform `name` at `place` of the chain."""
+        if isinstance(step, Map):
+            self._add_map(step, name)
+        elif isinstance(step, Colors):
+            self._add_colors(step, name, place)
+        elif isinstance(step, Erase):
+            self._add_erase(step)
+        elif isinstance(step, Normalize):
+            self._add_normalize(step, name)
+        elif isinstance(step, Cast):
+            self._add_cast(step, name)
+        elif isinstance(step, Operator):
+            self._add_operator(step, name)
+            return
+        else:
+            self._add_mix(step, name)
+            return
+        self._open.holds[name] = None
+
+    def end_transform(self, name: str) -> None:
+        """Called after the last step of a transform."""
+        if self.exact:
+            self._split(f"exact: {name} is rounded by itself")
+
+    def finish(self) -> tuple[Pass, ...]:
+        """The passes; at least one where the chain asks for anything at all."""
+        self._close()
+        return tuple(self.passes)
+
+    def _new(self, why: str) -> _Open:
+        sizes = self.frame.sizes
+        white = 255.0 if self.dtype == "uint8" else 1.0
+        return _Open(identities(len(sizes)), sizes, self.frame.white, white, why)
+
+    def _split(self, why: str) -> None:
+        self._close()
+        self._open = self._new(why)
+
+    def _close(self) -> None:
+        p, count = self._open, len(self.frame)
+        if not p.holds:
+            return
+        self.passes.append(
+            AugmentPass(
+                matrix=p.matrix,
+                sizes=p.sizes,
+                colors=compact(joined(p.colors, count, COLOR_WIDTH, np.float32)),
+                erase=joined(p.erase, count, ERASE_WIDTH, np.float32),
+                mean=p.mean,
+                std=p.std,
+                dtype=self.dtype,
+                channels_last=p.channels_last,
+                interpolation=p.interpolation or "nearest",
+                border=p.border or "replicate",
+                fill=p.fill,
+                why=p.why if self.passes else "",
+                holds=tuple(p.holds),
+            )
+        )
+
+    def _add_map(self, step: Map, name: str) -> None:
+        p = self._open
+        fill = tuple(value * p.unit / self.frame.white for value in step.fill)
+        if p.erase:
+            self._split(f"{name} moves pixels after rectangles were filled")
+        elif (p.colors or p.mean is not None) and not (step.border is None and step.lossless):
+            self._split(f"{name} reads between pixels after their colours changed")
+        elif p.contrasts and not step.onto:
+            self._split(f"{name} leaves pixels out after their mean was taken for contrast")
+        elif step.border is not None and p.border not in (None, step.border):
+            self._split(f"{name} has border {step.border}, the map before it {p.border}")
+        elif step.border == "constant" == p.border and fill != p.fill:
+            self._split(f"{name} has another fill than the map before it")
+        p = self._open
+        if step.border is not None:
+            p.border = step.border
+            p.fill = tuple(value * p.unit / self.frame.white for value in step.fill)
+            if p.cuts:
+                self.notes.append(f"{name} shows what lies around the part that was cut out before it")
+        if not step.lossless:
+            if p.interpolation not in (None, step.interpolation):
+                self.notes.append(f"{name} is fused with a map of another interpolation: both are linear")
+            p.interpolation = (
+                "linear" if p.interpolation not in (None, step.interpolation) else step.interpolation
+            )
+        p.cuts = p.cuts or not (step.onto or step.border is not None)
+        p.matrix = p.matrix @ step.matrix if p.maps else step.matrix
+        p.maps += 1
+        p.sizes = step.sizes
+        self._moved(step.matrix, step.sizes)
+
+    def _moved(self, matrix: Array, sizes: Array) -> None:
+        self.matrix = None if self.matrix is None else self.matrix @ matrix
+        self.frame = Frame(sizes, self.frame.channels, self.frame.white)
+
+    def _add_colors(self, step: Colors, name: str, place: int) -> None:
+        if self.exact and step.operators:
+            for operator in step.operators:
+                self._add_operator(operator, name)
+            return
+        if self.frame.channels not in (1, 3):
+            raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {self.frame.channels}")
+        if self.dtype != "uint8" and self.frame.white == 255:
+            raise ValueError(f"{name}: {_AFTER_CAST_UNSCALED}")
+        p = self._open
+        if p.erase:
+            self._split(f"{name} changes colours after rectangles were filled")
+        elif p.mean is not None:
+            self._split(f"{name} changes colours after they were normalised")
+        elif step.contrast and p.contrasts - {place}:
+            self._split(f"{name} takes a second mean for contrast")
+        self._open.colors.append(step.rows)
+        if step.contrast:
+            self._open.contrasts.add(place)
+
+    def _add_erase(self, step: Erase) -> None:
+        p, boxes = self._open, step.boxes.copy()
+        channels = min(self.frame.channels, 4)
+        fill = boxes[:, :, 4 : 4 + channels]
+        if p.mean is not None and p.std is not None:  # given in the units after normalising
+            fill *= np.resize(p.std, channels)
+            fill += np.resize(p.mean, channels)
+        else:
+            fill *= p.unit / self.frame.white / p.white
+        p.erase.append(boxes)
+
+    def _add_normalize(self, step: Normalize, name: str) -> None:
+        if self.dtype not in FLOATS:
+            raise ValueError(f"{name}: expected floats; put ToDtype(torch.float32, scale=True) before it")
+        if self._open.mean is not None:
+            self._split(f"{name} normalises a second time")
+        self._open.mean, self._open.std = step.mean, step.std
+
+    def _add_cast(self, step: Cast, name: str) -> None:
+        if step.channels_last is not None:
+            self._open.channels_last = step.channels_last
+        if step.dtype is None or step.dtype == self.dtype:
+            return
+        was_byte, is_byte = self.dtype == "uint8", step.dtype == "uint8"
+        if was_byte and not step.scale:
+            options = {"dtype": step.dtype, "scale": False}
+            self._add_operator(Operator("to_float", options=options, why="does not scale white to 1"), name)
+            self.dtype = step.dtype
+            self._open = self._new(f"{name} does not scale white to 1")
+            self.frame = Frame(self.frame.sizes, self.frame.channels, 255.0)
+            return
+        if is_byte and not was_byte and self._open.mean is not None:
+            self._split(f"{name} rounds to bytes after normalising")
+        self.dtype = step.dtype
+        self.frame = Frame(self.frame.sizes, self.frame.channels, 255.0 if is_byte else 1.0)
+
+    def _add_operator(self, step: Operator, name: str) -> None:
+        why = f"{name}: {step.name} {step.why}"
+        self._close()
+        count, sizes = len(self.frame), self.frame.sizes if step.sizes is None else step.sizes
+        drawn = np.ones(count, bool) if step.drawn is None else step.drawn
+        matrix = identities(count) if step.matrix is None else step.matrix
+        self.passes.append(
+            OperatorPass(
+                name=step.name,
+                table=step.table,
+                options=step.options,
+                drawn=drawn,
+                matrix=matrix,
+                sizes=sizes,
+                resizes=step.sizes is not None,
+                dtype=str(step.options.get("dtype", self.dtype)),
+                why=why,
+                holds=(name,),
+            )
+        )
+        if step.matrix is not None:
+            self._moved(matrix, sizes)
+        self._open = self._new(f"{step.name} stands before it")
+
+    def _add_mix(self, step: Mix, name: str) -> None:
+        why = f"{name} reads other images of the batch"
+        self._close()
+        sizes = self.frame.sizes if step.sizes is None else step.sizes
+        self.passes.append(MixPass(step.kind, step.table, sizes, self.dtype, step.options, why, (name,)))
+        self.frame = Frame(sizes, self.frame.channels, self.frame.white)
+        self.matrix = None
+        self._open = self._new(f"{step.kind} stands before it")
+
+
+def compact(rows: Array) -> Array:
+    """The steps of each image moved to the front, and as many columns as the longest program has."""
+    empty = rows[:, :, 0] == 0
+    if not empty.any():
+        return rows
+    longest = int((~empty).sum(1).max(initial=0))
+    order = np.argsort(empty, axis=1, kind="stable")[:, :longest]
+    return np.take_along_axis(rows, order[:, :, None], axis=1)

@@ -1,0 +1,134 @@
+"""What happens to the images of a batch, in frozen tables that can be printed, kept and applied again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.passes import AugmentPass, Columns, MixPass, OperatorPass, Pass, size_text
+
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (AugmentPass, OperatorPass, MixPass)}
+_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Passes over the pixels of a batch, drawn for its images.
+
+    Args:
+        sizes: int64 `[N, 2]`: of the images, height and width in pixels.
+        sample_ids: int64 `[N]`.
+        passes: in their order.
+        notes: where a fused chain shows something else than its transforms one by one would.
+        seed: of the chain.
+        epoch: of the draws.
+        channels: of every image.
+        dtype: of the images, by name.
+
+    Example:
+        >>> plan = Plan(np.array([[4, 5]]), np.array([7]), ())
+        >>> print(plan)
+        Plan of 1 image of 4x5, uint8, 3 channels; seed 0, epoch 0
+        >>> Plan.from_json(plan.to_json()).sample_ids.tolist()
+        [7]
+    """
+
+    sizes: Array
+    sample_ids: Array
+    passes: tuple[Pass, ...]
+    notes: tuple[str, ...] = ()
+    seed: int = 0
+    epoch: int = 0
+    channels: int = 3
+    dtype: str = "uint8"
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def output_sizes(self) -> Array:
+        """The sizes of the results: int64 `[N, 2]`."""
+        return self.passes[-1].sizes if self.passes else self.sizes
+
+    @property
+    def output_dtype(self) -> str:
+        """The dtype of the results, by name."""
+        return self.passes[-1].dtype if self.passes else self.dtype
+
+    @property
+    def matrix(self) -> Array:
+        """The maps of all passes in one: output pixels to pixels of the images, float64 `[N, 3, 3]`.
+
+        Raises:
+            ValueError: images are mixed, so that there is no such map.
+        """
+        result = np.tile(np.eye(3), (len(self), 1, 1))
+        for step in self.passes:
+            if isinstance(step, MixPass):
+                raise ValueError(f"Plan: a plan with {step.kind} has no map to one image")
+            result = result @ step.matrix
+        return result
+
+    def table(self, index: int) -> Columns:
+        """The numbers of pass `index` by name; rows are the images."""
+        return self.passes[index].columns()
+
+    def __str__(self) -> str:
+        images = "1 image" if len(self) == 1 else f"{len(self)} images"
+        described = f"Plan of {images} of {size_text(self.sizes)}, {self.dtype}, {self.channels} channels"
+        lines = [f"{described}; seed {self.seed}, epoch {self.epoch}"]
+        for number, step in enumerate(self.passes, 1):
+            lines.append(f" {number}. {step.describe()}")
+            lines.append(f"    holds {', '.join(step.holds)}")
+            if step.why:
+                lines.append(f"    because {step.why}")
+        lines += [f" note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """The plan as text; `from_json` gives the same numbers to the last bit."""
+        content = {field.name: _encode(getattr(self, field.name)) for field in fields(self)}
+        return json.dumps({"orbbec_plan": _VERSION, **content})
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan that `to_json` wrote.
+
+        Raises:
+            ValueError: the text is no plan of this version.
+        """
+        content = json.loads(text)
+        if not isinstance(content, dict) or content.pop("orbbec_plan", None) != _VERSION:
+            raise ValueError(f"Plan.from_json: expected a plan of version {_VERSION}")
+        return cls(**{name: _decode(value) for name, value in content.items()})
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
+    if isinstance(value, Mapping):
+        return {"columns": {name: _encode(entry) for name, entry in value.items()}}
+    if isinstance(value, (AugmentPass, OperatorPass, MixPass)):
+        content = {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
+        return {"pass": type(value).__name__, **content}
+    if isinstance(value, (tuple, list)):
+        return [_encode(entry) for entry in value]
+    return value
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(entry) for entry in value)
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return np.array(value["values"], value["array"]).reshape(value["shape"])
+    if "columns" in value:
+        return {name: _decode(entry) for name, entry in value["columns"].items()}
+    kind = _KINDS[value["pass"]]
+    return kind(**{name: _decode(entry) for name, entry in value.items() if name != "pass"})

@@ -1,0 +1,139 @@
+"""Points and boxes carried along maps.
+
+Points are pixel positions: a pixel's centre is a whole number. Corners of boxes and polygons are edges: pixel
+(0, 0) reaches from 0 to 1, so that they lie half a pixel off.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+
+
+def forward_of(matrix: Array) -> Array:
+    """The inverses of maps `[..., 3, 3]`: source to output pixels; NaN where there is none."""
+    determinant = np.linalg.det(matrix)
+    singular = ~(np.abs(determinant) > 1e-300)
+    inverse = np.linalg.inv(np.where(singular[..., None, None], np.eye(3), matrix))
+    result: Array = np.where(singular[..., None, None], np.nan, inverse)
+    return result
+
+
+def carried(forward: Array, points: Array) -> Array:
+    """Points `[..., 2]` by a map `[3, 3]`; what lies behind the viewer of a perspective becomes NaN.
+
+    Example:
+        >>> carried(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
+        [[2.0, 3.0]]
+    """
+    moved = points @ forward[:2, :2].T + forward[:2, 2]
+    if (forward[2] == (0.0, 0.0, 1.0)).all():
+        return np.asarray(moved)
+    weight = points @ forward[2, :2] + forward[2, 2]
+    weight = np.where(weight * np.sign(forward[2, 2] or 1.0) > 1e-12, weight, np.nan)
+    return np.asarray(moved / weight[..., None])
+
+
+def carried_edges(forward: Array, points: Array) -> Array:
+    """Corners `[..., 2]` of boxes and polygons by a map `[3, 3]` of pixels."""
+    return carried(forward, points - 0.5) + 0.5
+
+
+def corners_of(boxes: Array) -> Array:
+    """The corners left top, right top, right bottom, left bottom of xyxy `[K, 4]`: `[K, 4, 2]`."""
+    result: Array = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
+    return result
+
+
+def turned_corners(boxes: Array) -> Array:
+    """The corners of cxcywha `[K, 5]` in the same order, as they lie before turning: `[K, 4, 2]`."""
+    angle = np.radians(boxes[:, 4])
+    along = np.stack([np.cos(angle), -np.sin(angle)], 1)[:, None]
+    down = np.stack([np.sin(angle), np.cos(angle)], 1)[:, None]
+    signs = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    width, height = boxes[:, 2, None, None], boxes[:, 3, None, None]
+    result: Array = boxes[:, None, :2] + signs[:, :1] * width * along + signs[:, 1:] * height * down
+    return result
+
+
+def turned_boxes(corners: Array) -> Array:
+    """Corners `[K, 4, 2]` to cxcywha `[K, 5]`; exact where they are those of a rectangle.
+
+    Of a mirrored rectangle left and right change places. Of another shape the first side, the middle and the
+    area are kept.
+    """
+    along, down = corners[:, 1] - corners[:, 0], corners[:, 3] - corners[:, 0]
+    area = along[:, 0] * down[:, 1] - along[:, 1] * down[:, 0]
+    along = np.where(area[:, None] < 0, -along, along)
+    width = np.hypot(*along.T)
+    height = np.abs(area) / np.where(width == 0, 1, width)
+    angle = np.degrees(np.arctan2(-along[:, 1], along[:, 0]))
+    return np.concatenate([corners.mean(1), np.stack([width, height, angle], 1)], 1)
+
+
+def hulls(corners: Array) -> Array:
+    """The upright boxes xyxy `[K, 4]` about corners `[K, 4, 2]`."""
+    return np.concatenate([corners.min(1), corners.max(1)], 1)
+
+
+def clipped(boxes: Array, size: tuple[int, int]) -> Array:
+    """Boxes xyxy cut off at a canvas of (height, width)."""
+    height, width = size
+    return np.asarray(np.clip(boxes, 0, [width, height, width, height]))
+
+
+def areas(boxes: Array) -> Array:
+    """The areas of xyxy."""
+    result: Array = np.maximum(boxes[:, 2] - boxes[:, 0], 0) * np.maximum(boxes[:, 3] - boxes[:, 1], 0)
+    return result
+
+
+def clip_polygon(points: Array, size: tuple[int, int]) -> Array:
+    """A polygon `[P, 2]` cut off at a canvas of (height, width); `[0, 2]` where nothing is left.
+
+    Source:
+        Sutherland, Hodgman: Reentrant polygon clipping (1974).
+
+    Example:
+        >>> clip_polygon(np.array([[-1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]]), (4, 4)).tolist()
+        [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+    """
+    height, width = size
+    for axis, limit, sign in ((0, 0.0, 1.0), (0, width, -1.0), (1, 0.0, 1.0), (1, height, -1.0)):
+        inside = sign * (points[:, axis] - limit)
+        kept: list[Array] = []
+        for i in range(len(points)):
+            here, before = inside[i], inside[i - 1]
+            if (here >= 0) != (before >= 0):
+                share = before / (before - here)
+                crossing = points[i - 1] + share * (points[i] - points[i - 1])
+                crossing[axis] = limit
+                kept.append(crossing)
+            if here >= 0:
+                kept.append(points[i])
+        points = np.array(kept).reshape(-1, 2)
+    return points
+
+
+def polygon_area(points: Array) -> float:
+    """The area of a polygon `[P, 2]`."""
+    x, y = points.T
+    return float(abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2) if len(points) > 2 else 0.0
+
+
+def through_displacement(points: Array, displacement: Array) -> Array:
+    """Where points `[..., 2]` go when output pixel p reads p + displacement: `[2, H, W]`, by iteration."""
+    _, height, width = displacement.shape
+    moved = points.astype(np.float64)
+    for _ in range(20):
+        at = np.nan_to_num(moved)
+        x, y = np.clip(at[..., 0], 0, width - 1), np.clip(at[..., 1], 0, height - 1)
+        left = np.minimum(x.astype(int), max(width - 2, 0))
+        top = np.minimum(y.astype(int), max(height - 2, 0))
+        right, bottom = np.minimum(left + 1, width - 1), np.minimum(top + 1, height - 1)
+        a, b = x - left, y - top
+        above = displacement[:, top, left] * (1 - a) + displacement[:, top, right] * a
+        below = displacement[:, bottom, left] * (1 - a) + displacement[:, bottom, right] * a
+        moved = points - np.moveaxis(above * (1 - b) + below * b, 0, -1)
+    return moved

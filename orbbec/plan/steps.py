@@ -1,0 +1,234 @@
+"""What a transform is, for a batch: rows of numbers, one an image. A plan is fused from these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+
+COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
+ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")
+COLOR_WIDTH, ERASE_WIDTH = 16, 8
+NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The images as they are at a place of the chain.
+
+    Args:
+        sizes: int64 `[N, 2]`: height and width in pixels.
+        channels: of every image.
+        white: the value of white, 255 or 1: the unit of fills and thresholds.
+    """
+
+    sizes: Array
+    channels: int = 3
+    white: float = 255.0
+
+    @property
+    def heights(self) -> Array:
+        return self.sizes[:, 0]
+
+    @property
+    def widths(self) -> Array:
+        return self.sizes[:, 1]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def after(self, step: Step) -> Frame:
+        """The images as they are after a step."""
+        if isinstance(step, Map):
+            return replace(self, sizes=step.sizes)
+        if isinstance(step, (Operator, Mix)) and step.sizes is not None:
+            return replace(self, sizes=step.sizes)
+        if isinstance(step, Cast) and step.dtype is not None and step.scale:
+            return replace(self, white=255.0 if step.dtype == "uint8" else 1.0)
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """Where each pixel of the output reads.
+
+    What a map can do is known before anything is drawn, so that batches split alike whatever is drawn.
+
+    Args:
+        matrix: float64 `[N, 3, 3]`: output pixels to source pixels, pixel centres at whole numbers.
+        sizes: int64 `[N, 2]`: of the output.
+        interpolation: "nearest" or "linear".
+        border: what lies outside; None: the map never reads there.
+        fill: of a constant border, in units of the chain: one number or one a channel.
+        lossless: every pixel is a pixel of the source, moved.
+        onto: and every pixel of the source is kept, as by a flip.
+    """
+
+    matrix: Array
+    sizes: Array
+    interpolation: str = "linear"
+    border: str | None = None
+    fill: tuple[float, ...] = (0.0,)
+    lossless: bool = False
+    onto: bool = False
+
+    def only(self, chosen: Array, frame: Frame) -> Map:
+        """The map for the images that are chosen, and the identity for the others."""
+        return replace(
+            self,
+            matrix=np.where(chosen[:, None, None], self.matrix, np.eye(3)),
+            sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Colors:
+    """Steps of a colour program.
+
+    Args:
+        rows: float32 `[N, S, 16]`: code, its numbers, zeros; code 0 is no step.
+        contrast: whether a row may be a step of contrast, at most one an image.
+        operators: the operators that give torchvision's bytes instead.
+    """
+
+    rows: Array
+    contrast: bool = False
+    operators: tuple[Operator, ...] = ()
+
+    def only(self, chosen: Array, frame: Frame) -> Colors:
+        rows = np.where(chosen[:, None, None], self.rows, np.float32(0))
+        return replace(self, rows=rows, operators=tuple(op.only(chosen, frame) for op in self.operators))
+
+
+@dataclass(frozen=True, eq=False)
+class Erase:
+    """Rectangles that are filled.
+
+    Args:
+        boxes: float64 `[N, E, 8]`: left, top, right, bottom in pixels, exclusive, and the fill of up to four
+            channels in units of the chain.
+    """
+
+    boxes: Array
+
+    def only(self, chosen: Array, frame: Frame) -> Erase:
+        return Erase(np.where(chosen[:, None, None], self.boxes, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Normalize:
+    """`(value - mean) / std`, a number a channel; of every image."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    def only(self, chosen: Array, frame: Frame) -> Normalize:
+        raise ValueError("Normalize: images of one batch are all normalised, or none")
+
+
+@dataclass(frozen=True, eq=False)
+class Cast:
+    """Another dtype of pixels, by name, white to white if `scale`; or another layout; of every image."""
+
+    dtype: str | None = None
+    scale: bool = True
+    channels_last: bool | None = None
+
+    def only(self, chosen: Array, frame: Frame) -> Cast:
+        raise ValueError("ToDtype: images of one batch are all cast, or none")
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """An operator of the package, with a row of arguments an image.
+
+    Args:
+        name: of the operator.
+        table: arrays `[N]` or `[N, ...]`, by the names of the operator's arguments.
+        options: what is the same for all images.
+        drawn: bool `[N]`: the images that it changes; the others keep their bytes.
+        matrix: float64 `[N, 3, 3]`, output to source pixels, where it moves pixels.
+        sizes: int64 `[N, 2]`: of its output, where it gives other sizes.
+        why: it cannot be fused.
+    """
+
+    name: str
+    table: Mapping[str, Array] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    drawn: Array | None = None
+    matrix: Array | None = None
+    sizes: Array | None = None
+    why: str = "reads the neighbours of a pixel"
+
+    def only(self, chosen: Array, frame: Frame) -> Operator:
+        if self.sizes is not None and self.matrix is not None:
+            return self._kept_size(chosen, frame)
+        return replace(self, drawn=chosen if self.drawn is None else chosen & self.drawn)
+
+    def _kept_size(self, chosen: Array, frame: Frame) -> Operator:
+        assert self.matrix is not None
+        assert self.sizes is not None
+        height, width = frame.heights, frame.widths
+        whole = np.stack([0 * width, 0 * width, width, height], 1).astype(np.float64)
+        return replace(
+            self,
+            table={**self.table, "boxes": np.where(chosen[:, None], self.table["boxes"], whole)},
+            matrix=np.where(chosen[:, None, None], self.matrix, np.eye(3)),
+            sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
+    """Images of a batch mixed with others of it.
+
+    Args:
+        kind: "mixup", "cutmix" or "mosaic".
+        table: `lam` `[N]`; of cutmix `boxes` `[N, 4]`; of mosaic `boxes` and `cells`.
+        sizes: of the output, where it has other sizes.
+    """
+
+    kind: str
+    table: Mapping[str, Array]
+    sizes: Array | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def only(self, chosen: Array, frame: Frame) -> Mix:
+        raise ValueError(
+            f"{self.kind}: stands in a Compose itself, not in RandomApply, RandomChoice or RandomOrder"
+        )
+
+
+Step: TypeAlias = Map | Colors | Erase | Normalize | Cast | Operator | Mix
+
+
+def color_row(code: int, *numbers: Any, count: int) -> Array:
+    """float32 `[count, 1, 16]` of one step; each number is one for all images or an array `[count]`."""
+    row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
+    row[:, 0, 0] = code
+    for i, number in enumerate(numbers):
+        row[:, 0, 1 + i] = number
+    return row
+
+
+def matrix_row(matrix: Any, offset: Any, count: int) -> Array:
+    """The step `matrix @ rgb + offset * white`: `[3, 3]` or `[count, 3, 3]`, and `[3]` or a number."""
+    row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
+    row[:, 0, 0] = MATRIX
+    row[:, 0, 1:10] = np.broadcast_to(matrix, (count, 3, 3)).reshape(count, 9)
+    row[:, 0, 10:13] = offset
+    return row
+
+
+def identities(count: int) -> Array:
+    """float64 `[count, 3, 3]`."""
+    return np.tile(np.eye(3), (count, 1, 1))
+
+
+def joined(parts: Sequence[Array], count: int, width: int, dtype: Any) -> Array:
+    """Rows one after the other, `[count, sum, width]`."""
+    return np.concatenate([np.zeros((count, 0, width), dtype), *parts], axis=1).astype(dtype)

@@ -1,0 +1,362 @@
+"""Rotation, affine and perspective maps, alignment to points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
+from orbbec.plan.points import forward_of
+from orbbec.plan.steps import Frame, Map, Step, identities
+from orbbec.plan.stream import Stream
+from orbbec.transforms.checks import (
+    FillValue,
+    Range,
+    Size,
+    around,
+    interpolation_of,
+    interval,
+    is_number,
+    number,
+    numbers,
+    probability,
+    size_pair,
+)
+from orbbec.transforms.maps import affine_maps, expanded_sizes, shifts
+from orbbec.transforms.transform import Drawn, Transform
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """The affine map of each image.
+
+    Args:
+        angle_degrees: float64 `[N]`, clockwise on screen.
+        translate: float64 `[N, 2]`: (x, y) in pixels.
+        scale: float64 `[N]`.
+        shear: float64 `[N, 2]`: along x and y, in degrees.
+    """
+
+    angle_degrees: Array
+    translate: Array
+    scale: Array
+    shear: Array
+
+    def maps(
+        self, frame: Frame, center: tuple[float, ...] | None, expand: bool = False
+    ) -> tuple[Array, Array]:
+        """The maps, output to source, and the sizes of the output."""
+        offset = np.zeros((len(frame), 2))
+        if center is not None:
+            offset = np.array(center) - 0.5 * frame.sizes[:, ::-1]
+        parts = (self.angle_degrees, self.translate, self.scale, self.shear, offset, frame.sizes)
+        maps, outputs = affine_maps(*parts, frame.sizes), frame.sizes
+        if expand:
+            outputs = expanded_sizes(maps, frame.sizes)
+            maps = affine_maps(*parts, outputs)
+        return maps, outputs
+
+
+def center_of(op: str, center: Any) -> tuple[float, float] | None:
+    """(x, y) in pixels from the left top corner, or none."""
+    if center is None:
+        return None
+    x, y = numbers(op, "center", center, (2,))
+    return x, y
+
+
+@dataclass(frozen=True)
+class RandomRotation(Transform):
+    """Turn each image about its middle.
+
+    Args:
+        degrees: a range, counter-clockwise; one number d is (-d, d).
+        interpolation: "nearest" or "linear".
+        expand: make the output large enough for the whole image; not together with `center`.
+        center: (x, y) from the left top corner in pixels; None: the middle.
+        fill: outside, in units of the pixels: a number or one a channel.
+
+    Source:
+        `torchvision.transforms.v2.RandomRotation`.
+    """
+
+    degrees: float | Range
+    interpolation: str = "nearest"
+    expand: bool = False
+    center: Sequence[float] | None = None
+    fill: FillValue = 0.0
+
+    def __post_init__(self) -> None:
+        self._set(
+            degrees=around(self.name, "degrees", self.degrees),
+            interpolation=interpolation_of(self.name, self.interpolation),
+            center=center_of(self.name, self.center),
+            fill=numbers(self.name, "fill", self.fill),
+        )
+        if self.expand and self.center is not None:
+            raise ValueError(f"{self.name}: expected no center together with expand")
+
+    def sample(self, sizes: Array, stream: Stream) -> Affine:
+        angle = stream.between(*around(self.name, "degrees", self.degrees))
+        none = np.zeros((len(sizes), 2))
+        return Affine(-angle, none, np.ones(len(sizes)), none)
+
+    def steps(self, params: Affine, frame: Frame) -> list[Step]:
+        matrix, outputs = params.maps(frame, center_of(self.name, self.center), self.expand)
+        return [Map(matrix, outputs, self.interpolation, "constant", numbers(self.name, "fill", self.fill))]
+
+
+@dataclass(frozen=True)
+class RandomAffine(Transform):
+    """Turn, shift, scale and shear each image about its middle.
+
+    Args:
+        degrees: a range, clockwise as torchvision has it; one number d is (-d, d).
+        translate: largest shifts along x and y, as shares of width and height, from 0 to 1.
+        scale: a range of factors; None: 1.
+        shear: degrees: one number s for (-s, s) along x, a range along x, or two ranges in four numbers.
+        interpolation: "nearest" or "linear".
+        fill: outside, in units of the pixels: a number or one a channel.
+        center: (x, y) from the left top corner in pixels; None: the middle.
+
+    Source:
+        `torchvision.transforms.v2.RandomAffine`.
+    """
+
+    degrees: float | Range
+    translate: Range | None = None
+    scale: Range | None = None
+    shear: float | Sequence[float] | None = None
+    interpolation: str = "nearest"
+    fill: FillValue = 0.0
+    center: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        self._set(
+            degrees=around(self.name, "degrees", self.degrees),
+            interpolation=interpolation_of(self.name, self.interpolation),
+            center=center_of(self.name, self.center),
+            fill=numbers(self.name, "fill", self.fill),
+            shear=self._shears(),
+        )
+        if self.translate is not None:
+            shares = numbers(self.name, "translate", self.translate, (2,))
+            for share in shares:
+                number(self.name, "translate", share, 0.0, 1.0)
+            self._set(translate=shares)
+        if self.scale is not None:
+            self._set(scale=interval(self.name, "scale", self.scale, 1e-9))
+
+    def _shears(self) -> tuple[float, ...] | None:
+        if self.shear is None:
+            return None
+        if is_number(self.shear) or len(numbers(self.name, "shear", self.shear, (2, 4))) == 2:
+            return around(self.name, "shear", self.shear)
+        four = numbers(self.name, "shear", self.shear, (4,))
+        return (*interval(self.name, "shear", four[:2]), *interval(self.name, "shear", four[2:]))
+
+    def sample(self, sizes: Array, stream: Stream) -> Affine:
+        angle = stream.between(*around(self.name, "degrees", self.degrees))
+        shares = np.array(self.translate if self.translate is not None else (0.0, 0.0))
+        reach = shares * sizes[:, ::-1]
+        translate = np.rint((2 * stream.uniforms(2) - 1) * reach)
+        scale = stream.between(*(self.scale if self.scale is not None else (1.0, 1.0)))
+        shears = (*(self._shears() or (0.0, 0.0)), 0.0, 0.0)
+        shear = np.stack([stream.between(*shears[:2]), stream.between(*shears[2:4])], 1)
+        return Affine(angle, translate, scale, shear)
+
+    def steps(self, params: Affine, frame: Frame) -> list[Step]:
+        matrix, outputs = params.maps(frame, center_of(self.name, self.center))
+        return [Map(matrix, outputs, self.interpolation, "constant", numbers(self.name, "fill", self.fill))]
+
+
+@dataclass(frozen=True, eq=False)
+class Corners:
+    """Where the corners of each image go.
+
+    Args:
+        chosen: bool `[N]`.
+        ends: float64 `[N, 4, 2]`: (x, y) of left top, right top, right bottom, left bottom.
+    """
+
+    chosen: Array
+    ends: Array
+
+
+@dataclass(frozen=True)
+class RandomPerspective(Transform):
+    """Move the corners of each image inwards.
+
+    Args:
+        distortion_scale: how far at most, as a share of half a side, from 0 to 1.
+        p: how likely, from 0 to 1.
+        interpolation: "linear" or "nearest".
+        fill: outside, in units of the pixels: a number or one a channel.
+
+    Source:
+        `torchvision.transforms.v2.RandomPerspective`.
+    """
+
+    distortion_scale: float = 0.5
+    p: float = 0.5
+    interpolation: str = "linear"
+    fill: FillValue = 0.0
+
+    def __post_init__(self) -> None:
+        self._set(
+            distortion_scale=number(self.name, "distortion_scale", self.distortion_scale, 0.0, 1.0),
+            p=probability(self.name, self.p),
+            interpolation=interpolation_of(self.name, self.interpolation),
+            fill=numbers(self.name, "fill", self.fill),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Corners:
+        chosen = stream.chance(self.p)
+        bounds = (self.distortion_scale * (sizes // 2)).astype(np.int64) + 1
+        near_x, near_y = bounds[:, 1], bounds[:, 0]
+        far_x, far_y = sizes[:, 1] - near_x, sizes[:, 0] - near_y
+        ends = np.empty((len(sizes), 4, 2))
+        for corner, (at_right, at_bottom) in enumerate(((0, 0), (1, 0), (1, 1), (0, 1))):
+            ends[:, corner, 0] = stream.below(near_x) + at_right * far_x
+            ends[:, corner, 1] = stream.below(near_y) + at_bottom * far_y
+        return Corners(chosen, ends)
+
+    def steps(self, params: Corners, frame: Frame) -> list[Step]:
+        right, bottom = frame.widths - 1.0, frame.heights - 1.0
+        zero = np.zeros(len(frame))
+        starts = np.stack([zero, zero, right, zero, right, bottom, zero, bottom], 1).reshape(-1, 4, 2)
+        # torchvision's corners are those of pixels, whose centres lie half a pixel on.
+        between = get_perspective_matrix(params.ends, starts)
+        half = shifts(0.5, 0.5, 1)
+        matrix = np.linalg.inv(half) @ between @ half
+        solvable = np.isfinite(matrix).all((1, 2)) & (np.abs(np.linalg.det(matrix)) > 1e-12)
+        matrix = np.where((params.chosen & solvable)[:, None, None], matrix, identities(len(frame)))
+        return [
+            Map(matrix, frame.sizes, self.interpolation, "constant", numbers(self.name, "fill", self.fill))
+        ]
+
+
+# Eyes, nose and corners of the mouth in a crop of 112 x 112, as ArcFace has them: (x, y).
+FACE_POINTS = (
+    (38.2946, 51.6963),
+    (73.5318, 51.5014),
+    (56.0252, 71.7366),
+    (41.5493, 92.3655),
+    (70.7299, 92.2041),
+)
+
+
+@dataclass(frozen=True)
+class AlignPoints(Transform):
+    """Bring points of each image nearest to a template by rotation, scale and shift, and cut that out.
+
+    The points come with the targets, under the name `key`. An image without them is resized whole.
+
+    Args:
+        template: K points (x, y) in the output, in pixels, K at least 2.
+        size: (height, width) of the output in pixels, or one side of a square.
+        key: of the points `[K, 2]` or `[K, 3]` in the targets of an image.
+        interpolation: "linear" or "nearest".
+        fill: outside, in units of the pixels: a number or one a channel.
+
+    Source:
+        Umeyama's least squares, as `get_similarity_matrix`.
+    """
+
+    template: Sequence[Sequence[float]]
+    size: Size
+    key: str = "keypoints"
+    interpolation: str = "linear"
+    fill: FillValue = 0.0
+
+    needs_targets = True
+
+    def __post_init__(self) -> None:
+        self._set(
+            template=tuple(numbers(self.name, "template", tuple(point), (2,)) for point in self.template),
+            size=size_pair(self.name, "size", self.size),
+            interpolation=interpolation_of(self.name, self.interpolation),
+            fill=numbers(self.name, "fill", self.fill),
+        )
+        if len(self.template) < 2:
+            raise ValueError(
+                f"{self.name}: expected template of at least 2 points, but got {len(self.template)}"
+            )
+
+    def points_of(self, sizes: Array, targets: Sequence[Any] | None, forward: Array) -> Array:
+        """The points of each image as it is here: float64 `[N, K, 2]`, NaN where there are none.
+
+        Args:
+            sizes: int64 `[N, 2]`.
+            targets: a dict an image, or none.
+            forward: float64 `[N, 3, 3]`: pixels of the images that the targets are of to pixels here.
+        """
+        count = len(self.template)
+        points = np.full((len(sizes), count, 2), np.nan)
+        for index, target in enumerate(targets or ()):
+            given = np.asarray(target.get(self.key, np.zeros((0, 2))), np.float64)
+            given = given[0] if given.ndim == 3 and len(given) == 1 else given
+            if given.size == 0:
+                continue
+            if given.ndim != 2 or len(given) != count or given.shape[1] not in (2, 3):
+                raise ValueError(
+                    f"{self.name}: expected {self.key} of shape [{count}, 2], "
+                    f"but image {index} has {list(given.shape)}"
+                )
+            mapped = np.concatenate([given[:, :2], np.ones((count, 1))], 1) @ forward[index].T
+            points[index] = mapped[:, :2] / mapped[:, 2:]
+        return points
+
+    def draw_for(
+        self, frame: Frame, streams: Iterator[Stream], targets: Sequence[Any] | None, matrix: Array | None
+    ) -> list[Drawn]:
+        place = next(streams).place
+        if matrix is None:
+            raise ValueError(f"{self.name}: expected to stand before images are mixed")
+        points = self.points_of(frame.sizes, targets, forward_of(matrix))
+        return [Drawn(self.name, place, step) for step in self.steps_of(points, frame)]
+
+    def steps_of(self, points: Array, frame: Frame) -> list[Step]:
+        """The map for `points` `[N, K, 2]`."""
+        height, width = size_pair(self.name, "size", self.size)
+        outputs = np.tile(np.array((height, width), np.int64), (len(frame), 1))
+        whole = identities(len(frame))
+        whole[:, 0, 0], whole[:, 1, 1] = width / frame.widths, height / frame.heights
+        template = np.broadcast_to(np.array(self.template), points.shape).copy()
+        usable = np.asarray(np.isfinite(points).all((1, 2)))
+        forward = identities(len(frame))
+        forward[:, :2] = get_similarity_matrix(np.where(usable[:, None, None], points, template), template)
+        forward = np.where(usable[:, None, None], forward, whole)
+        matrix = invert_perspective(forward)
+        fill = numbers(self.name, "fill", self.fill)
+        return [Map(matrix, outputs, self.interpolation, "constant", fill)]
+
+
+@dataclass(frozen=True)
+class AlignFaces(AlignPoints):
+    """Cut faces out, upright and of one size, by five landmarks: eyes, nose, corners of the mouth.
+
+    Args:
+        size: (height, width) of the output in pixels, or one side of a square; the template grows with it.
+        template: as that of `AlignPoints`; ArcFace's, made for 112 x 112, by default.
+        key: as that of `AlignPoints`.
+        interpolation: as that of `AlignPoints`.
+        fill: as that of `AlignPoints`.
+
+    Source:
+        The template of ArcFace (InsightFace); Umeyama's least squares.
+    """
+
+    template: Sequence[Sequence[float]] = ()
+    size: Size = 112
+    key: str = "landmarks"
+
+    def __post_init__(self) -> None:
+        if not self.template:
+            height, width = size_pair(self.name, "size", self.size)
+            self._set(template=tuple((x * width / 112, y * height / 112) for x, y in FACE_POINTS))
+        super().__post_init__()

@@ -1,0 +1,122 @@
+"""Arguments of transforms, checked where they are given; messages name the transform and the argument."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+Range: TypeAlias = tuple[float, float]
+Size: TypeAlias = int | Sequence[int]
+FillValue: TypeAlias = float | Sequence[float]
+
+_INTERPOLATIONS = {"nearest": "nearest", "linear": "linear", "bilinear": "linear"}
+_BORDERS = {"constant": "constant", "edge": "replicate", "reflect": "reflect101", "symmetric": "reflect"}
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number, and no bool."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def number(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite number from `low` to `high`."""
+    if not is_number(value) or not low <= value <= high:
+        raise _error(op, name, f"a number{_bounds(low, high)}", value)
+    return float(value)
+
+
+def whole(op: str, name: str, value: Any, low: int, high: float = math.inf) -> int:
+    """A whole number from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise _error(op, name, f"a whole number{_bounds(low, high)}", value)
+    return value
+
+
+def probability(op: str, value: Any, name: str = "p") -> float:
+    """A number from 0 to 1."""
+    return number(op, name, value, 0.0, 1.0)
+
+
+def interval(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> Range:
+    """Two numbers (from, to) within `low` to `high`, in order."""
+    good = isinstance(value, (tuple, list)) and len(value) == 2 and all(is_number(v) for v in value)
+    if not good or not low <= value[0] <= value[1] <= high:
+        raise _error(op, name, f"(low, high){_bounds(low, high)}, in order", value)
+    return float(value[0]), float(value[1])
+
+
+def around(op: str, name: str, value: Any, center: float = 0.0) -> Range:
+    """A range, or one number for the range that lies that far about `center`, cut off at 0 above it."""
+    if not is_number(value):
+        return interval(op, name, value)
+    if value < 0:
+        raise _error(op, name, "a number of at least 0, or (low, high)", value)
+    return center - float(value), center + float(value)
+
+
+def numbers(op: str, name: str, value: Any, counts: Sequence[int] = ()) -> tuple[float, ...]:
+    """One number, or several in a sequence of an allowed length."""
+    if is_number(value):
+        return (float(value),)
+    good = isinstance(value, (tuple, list)) and len(value) > 0 and all(is_number(v) for v in value)
+    if not good or (counts and len(value) not in counts):
+        lengths = " or ".join(map(str, counts)) if counts else "several"
+        raise _error(op, name, f"a number or {lengths} of them", value)
+    return tuple(float(v) for v in value)
+
+
+def size_pair(op: str, name: str, value: Any) -> tuple[int, int]:
+    """(height, width), or one number for both."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = (value, value)
+    elif isinstance(value, (tuple, list)) and len(value) == 1:
+        value = (value[0], value[0])
+    good = isinstance(value, (tuple, list)) and len(value) == 2
+    if not good or not all(isinstance(v, int) and not isinstance(v, bool) and v >= 1 for v in value):
+        raise _error(op, name, "a side or (height, width) in pixels, each at least 1", value)
+    return value[0], value[1]
+
+
+def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom) from one number, (left and right, top and bottom), or four."""
+    sides = (value,) if isinstance(value, int) else value
+    good = isinstance(sides, (tuple, list)) and len(sides) in (1, 2, 4)
+    if not good or not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in sides):
+        raise _error(op, "padding", "1, 2 or 4 whole numbers of at least 0", value)
+    left, top, right, bottom = tuple(sides) * (4 // len(sides))
+    return left, top, right, bottom
+
+
+def interpolation_of(op: str, value: Any) -> str:
+    """Either "nearest" or "linear"; torchvision's enumeration and "bilinear" are understood."""
+    name = getattr(value, "value", value)
+    if name not in _INTERPOLATIONS:
+        raise _error(op, "interpolation", '"nearest" or "linear"', value)
+    return _INTERPOLATIONS[name]
+
+
+def border_of(op: str, value: Any) -> str:
+    """The border that torchvision's `padding_mode` names."""
+    if value not in _BORDERS:
+        raise _error(op, "padding_mode", f"one of {', '.join(_BORDERS)}", value)
+    return _BORDERS[value]
+
+
+def choice(op: str, name: str, value: Any, known: Sequence[str]) -> str:
+    """One of several names."""
+    if value not in known:
+        raise _error(op, name, f"one of {', '.join(known)}", value)
+    return str(value)
+
+
+def _bounds(low: float, high: float) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return ""
+    return f" of at least {low:g}" if math.isinf(high) else f" from {low:g} to {high:g}"
+
+
+def _error(op: str, name: str, expected: str, value: Any) -> ValueError | TypeError:
+    text = f"{op}: expected {name} as {expected}, but got {value!r}"
+    kinds = (int, float, tuple, list, str)
+    return ValueError(text) if isinstance(value, kinds) and not isinstance(value, bool) else TypeError(text)

@@ -1,0 +1,397 @@
+"""Colours of single pixels: steps of a colour program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import (
+    COLOR_WIDTH,
+    CONTRAST,
+    GAMMA,
+    HUE,
+    POSTERIZE,
+    SOLARIZE,
+    Colors,
+    Frame,
+    Operator,
+    Step,
+    color_row,
+    matrix_row,
+)
+from orbbec.plan.stream import Stream
+from orbbec.transforms.checks import Range, around, interval, is_number, number, probability, whole
+from orbbec.transforms.geometry import Chosen
+from orbbec.transforms.transform import Transform
+
+GRAY = np.array([0.2989, 0.587, 0.114])
+BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # torchvision's numbers of the four
+_NAMES = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")
+_FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
+
+
+def adjustment_row(which: int, factor: Array) -> Array:
+    """The step of brightness, contrast, saturation or hue: float32 `[N, 1, 16]`."""
+    count = len(factor)
+    if which == BRIGHTNESS_OF:
+        return matrix_row(factor[:, None, None] * np.eye(3), 0.0, count)
+    if which == SATURATION_OF:
+        gray = np.tile(GRAY, (3, 1))
+        return matrix_row(factor[:, None, None] * np.eye(3) + (1 - factor)[:, None, None] * gray, 0.0, count)
+    return color_row(CONTRAST if which == CONTRAST_OF else HUE, factor, count=count)
+
+
+def adjustment(which: int, factor: Array, drawn: Array | None = None) -> Operator:
+    """The operator of that step."""
+    return Operator(_NAMES[which], {_FACTORS[which]: factor}, drawn=drawn, why="is rounded by itself")
+
+
+def factor_range(op: str, name: str, value: Any) -> Range | None:
+    """A range of factors; one number v is (max(0, 1 - v), 1 + v), and no number and 0 are none."""
+    if value is None:
+        return None
+    if is_number(value):
+        low, high = around(op, name, value, center=1.0)
+        value = (max(0.0, low), high)
+    low, high = interval(op, name, value, 0.0)
+    return None if low == high == 1.0 else (low, high)
+
+
+def hue_range(op: str, value: Any) -> Range | None:
+    """A range of turns within -0.5 to 0.5; one number h is (-h, h), and no number and 0 are none."""
+    if value is None:
+        return None
+    low, high = interval(op, "hue", around(op, "hue", value), -0.5, 0.5)
+    return None if low == high == 0.0 else (low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class Jitter:
+    """Factors of each image, and their order.
+
+    Args:
+        order: int64 `[N, 4]`: 0 brightness, 1 contrast, 2 saturation, 3 hue.
+        factors: float64 `[N, 4]`.
+        chosen: bool `[N, 4]`: which are applied.
+        permutation: int64 `[N, 3]`: of the channels, afterwards; or none.
+    """
+
+    order: Array
+    factors: Array
+    chosen: Array
+    permutation: Array | None = None
+
+    def colors(self) -> Colors:
+        """Four steps in the order of each image."""
+        count = len(self.order)
+        rows = np.concatenate([adjustment_row(k, self.factors[:, k]) for k in range(4)], 1)
+        rows *= self.chosen[:, :, None]
+        ordered = np.take_along_axis(rows, self.order[:, :, None], axis=1)
+        operators = []
+        for position in range(4):
+            for k in range(4):
+                drawn = self.chosen[:, k] & (self.order[:, position] == k)
+                operators.append(adjustment(k, self.factors[:, k], drawn))
+        if self.permutation is not None:
+            swap = matrix_row(np.eye(3)[self.permutation], 0.0, count)
+            ordered = np.concatenate([ordered, swap], 1)
+        return Colors(ordered, contrast=bool(self.chosen.shape[0] >= 0), operators=tuple(operators))
+
+
+@dataclass(frozen=True)
+class ColorJitter(Transform):
+    """Change brightness, contrast, saturation and hue, in random order.
+
+    Args:
+        brightness: a range of factors, or v for (max(0, 1 - v), 1 + v); None or 0: unchanged.
+        contrast: as brightness.
+        saturation: as brightness.
+        hue: a range of turns of the colour circle within -0.5 to 0.5, or h for (-h, h).
+
+    Source:
+        `torchvision.transforms.v2.ColorJitter`. Fused, nothing is rounded between the four.
+    """
+
+    brightness: float | Range | None = None
+    contrast: float | Range | None = None
+    saturation: float | Range | None = None
+    hue: float | Range | None = None
+
+    def __post_init__(self) -> None:
+        self._ranges()
+
+    def _ranges(self) -> tuple[Range | None, ...]:
+        factors = ("brightness", "contrast", "saturation")
+        return (
+            *(factor_range(self.name, n, getattr(self, n)) for n in factors),
+            hue_range(self.name, self.hue),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Jitter:
+        ranges = self._ranges()
+        order = stream.permutation(4)
+        draws = stream.uniforms(4)
+        known = [given or (1.0, 1.0) for given in ranges]
+        low, high = np.array(known).T
+        chosen = np.tile([given is not None for given in ranges], (len(sizes), 1))
+        return Jitter(order, low + draws * (high - low), chosen)
+
+    def steps(self, params: Jitter, frame: Frame) -> list[Step]:
+        colors = params.colors()
+        return [Colors(colors.rows, self._ranges()[CONTRAST_OF] is not None, colors.operators)]
+
+
+@dataclass(frozen=True)
+class RandomPhotometricDistort(Transform):
+    """Change brightness, contrast, saturation, hue and the order of channels, each or not, as SSD did.
+
+    Args:
+        brightness: a range of factors.
+        contrast: a range of factors; applied before or after the two below.
+        saturation: a range of factors.
+        hue: a range of turns of the colour circle within -0.5 to 0.5.
+        p: how likely each of them is, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomPhotometricDistort`.
+    """
+
+    brightness: Range = (0.875, 1.125)
+    contrast: Range = (0.5, 1.5)
+    saturation: Range = (0.5, 1.5)
+    hue: Range = (-0.05, 0.05)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("brightness", "contrast", "saturation"):
+            self._set(**{name: interval(self.name, name, getattr(self, name), 0.0)})
+        self._set(hue=interval(self.name, "hue", self.hue, -0.5, 0.5), p=probability(self.name, self.p))
+
+    def sample(self, sizes: Array, stream: Stream) -> Jitter:
+        chosen = stream.uniforms(4) < self.p
+        low, high = np.array([self.brightness, self.contrast, self.saturation, self.hue]).T
+        factors = low + stream.uniforms(4) * (high - low)
+        first = stream.chance(0.5)
+        order = np.where(first[:, None], [0, 1, 2, 3], [0, 2, 3, 1])
+        swapped = stream.chance(self.p)
+        permutation = np.where(swapped[:, None], stream.permutation(3), [0, 1, 2])
+        return Jitter(order, factors, chosen, permutation)
+
+    def steps(self, params: Jitter, frame: Frame) -> list[Step]:
+        colors = params.colors()
+        return [Colors(colors.rows, True)]
+
+
+@dataclass(frozen=True)
+class _Point(Transform):
+    """A colour step that an image gets or not."""
+
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(p=probability(self.name, self.p))
+
+    def sample(self, sizes: Array, stream: Stream) -> Any:
+        return Chosen(stream.chance(self.p))
+
+
+def _only(rows: Array, chosen: Array, operator: Operator | None = None) -> list[Step]:
+    operators = () if operator is None else (operator,)
+    return [Colors(rows * chosen[:, None, None].astype(np.float32), operators=operators)]
+
+
+@dataclass(frozen=True)
+class RandomGrayscale(_Point):
+    """Make images gray, in as many channels as before.
+
+    Args:
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomGrayscale`.
+    """
+
+    p: float = 0.1
+
+    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+        rows = matrix_row(np.tile(GRAY, (3, 1)), 0.0, len(frame))
+        gray = adjustment(SATURATION_OF, np.zeros(len(frame)), params.chosen)
+        return _only(rows, params.chosen, gray)
+
+
+@dataclass(frozen=True)
+class Grayscale(Transform):
+    """Make images gray.
+
+    Args:
+        num_output_channels: 1 or 3; 1 is a pass of its own.
+
+    Source:
+        `torchvision.transforms.v2.Grayscale`; with 1 channel `cv2.cvtColor`.
+    """
+
+    num_output_channels: int = 1
+
+    def __post_init__(self) -> None:
+        if whole(self.name, "num_output_channels", self.num_output_channels, 1, 3) == 2:
+            raise ValueError(f"{self.name}: expected num_output_channels as 1 or 3, but got 2")
+
+    def steps(self, params: Any, frame: Frame) -> list[Step]:
+        if self.num_output_channels == 3:
+            return RandomGrayscale(1.0).steps(Chosen(np.ones(len(frame), bool)), frame)
+        if frame.channels == 1:
+            return []
+        options = {"source": "RGB", "target": "GRAY"}
+        return [Operator("cvt_color", options=options, why="changes the number of channels")]
+
+
+class RandomInvert(_Point):
+    """Replace values by white less them.
+
+    Args:
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomInvert`.
+    """
+
+    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+        rows = matrix_row(-np.eye(3), 1.0, len(frame))
+        return _only(rows, params.chosen, Operator("invert", drawn=params.chosen))
+
+
+@dataclass(frozen=True)
+class RandomPosterize(Transform):
+    """Keep only the highest bits.
+
+    Args:
+        bits: from 0 to 8.
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomPosterize`.
+    """
+
+    bits: int
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        whole(self.name, "bits", self.bits, 0, 8)
+        self._set(p=probability(self.name, self.p))
+
+    def sample(self, sizes: Array, stream: Stream) -> Chosen:
+        return Chosen(stream.chance(self.p))
+
+    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+        operator = Operator("posterize", {"bits": np.full(len(frame), float(self.bits))}, drawn=params.chosen)
+        return _only(color_row(POSTERIZE, self.bits, count=len(frame)), params.chosen, operator)
+
+
+@dataclass(frozen=True)
+class RandomSolarize(Transform):
+    """Invert values that are not below a threshold.
+
+    Args:
+        threshold: in units of the pixels: up to 255 for bytes, 1 for floats.
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomSolarize`.
+    """
+
+    threshold: float
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0),
+            p=probability(self.name, self.p),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Chosen:
+        return Chosen(stream.chance(self.p))
+
+    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+        if self.threshold > frame.white:
+            raise ValueError(
+                f"{self.name}: expected threshold of at most {frame.white:g}, but got {self.threshold}"
+            )
+        table = {"threshold": np.full(len(frame), self.threshold)}
+        operator = Operator("solarize", table, drawn=params.chosen)
+        return _only(
+            color_row(SOLARIZE, self.threshold / frame.white, count=len(frame)), params.chosen, operator
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Gammas:
+    """The exponent of each image: float64 `[N]`."""
+
+    gamma: Array
+    chosen: Array
+
+
+@dataclass(frozen=True)
+class Gamma(Transform):
+    """Raise values to a power: `white * gain * (value / white) ** gamma`.
+
+    Args:
+        gamma: a range, or one number, at least 0.
+        gain: at least 0.
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.functional.adjust_gamma`.
+    """
+
+    gamma: float | Range = (0.8, 1.25)
+    gain: float = 1.0
+    p: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._set(
+            gamma=self._range(),
+            gain=number(self.name, "gain", self.gain, 0.0),
+            p=probability(self.name, self.p),
+        )
+
+    def _range(self) -> Range:
+        one = isinstance(self.gamma, (int, float))
+        return interval(self.name, "gamma", (self.gamma, self.gamma) if one else self.gamma, 0.0)
+
+    def sample(self, sizes: Array, stream: Stream) -> Gammas:
+        return Gammas(stream.between(*self._range()), stream.chance(self.p))
+
+    def steps(self, params: Gammas, frame: Frame) -> list[Step]:
+        options = {"gain": self.gain}
+        operator = Operator("adjust_gamma", {"gamma": params.gamma}, options, drawn=params.chosen)
+        return _only(color_row(GAMMA, params.gamma, self.gain, count=len(frame)), params.chosen, operator)
+
+
+@dataclass(frozen=True, eq=False)
+class Permutations:
+    """The order of the channels of each image: int64 `[N, 3]`."""
+
+    permutation: Array
+
+
+class RandomChannelPermutation(Transform):
+    """Put the channels into random order.
+
+    Source:
+        `torchvision.transforms.v2.RandomChannelPermutation`.
+    """
+
+    def sample(self, sizes: Array, stream: Stream) -> Permutations:
+        return Permutations(stream.permutation(3))
+
+    def steps(self, params: Permutations, frame: Frame) -> list[Step]:
+        return [Colors(matrix_row(np.eye(3)[params.permutation], 0.0, len(frame)))]
+
+
+def no_colors(count: int, steps: int) -> Array:
+    """float32 `[count, steps, 16]` of no steps."""
+    return np.zeros((count, steps, COLOR_WIDTH), np.float32)

@@ -1,0 +1,222 @@
+"""Compose: a chain of transforms, planned for a batch and applied in as few passes as can be."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from orbbec.binding.arguments import Array
+from orbbec.plan import Fusion, Plan, Stream
+from orbbec.plan import apply as apply_plan
+from orbbec.plan.batches import read_images
+from orbbec.transforms.checks import whole
+from orbbec.transforms.containers import check_transforms
+from orbbec.transforms.registry import transform_of
+from orbbec.transforms.targets import TargetOptions, transform_targets
+from orbbec.transforms.transform import Transform
+
+_LARGEST_SEED = 2**63 - 1
+_MOST_PLACES = 65536
+
+
+@dataclass(frozen=True)
+class Compose:
+    """Transforms in order, drawn for each image by its own id.
+
+    What an image gets depends on seed, epoch, its sample id and the chain alone: not on batch size, order,
+    workers or device.
+
+    Args:
+        transforms: of `orbbec.transforms`, in order.
+        seed: from 0 to 2^63 - 1.
+        exact: round between any two transforms, each with the bytes that it has alone. False: fuse them; only
+            passes round.
+        target_options: what becomes of boxes, masks and points.
+
+    Example:
+        >>> from orbbec.transforms import RandomHorizontalFlip
+        >>> flip = Compose([RandomHorizontalFlip(p=1.0)], seed=1)
+        >>> print(flip.plan([(4, 6)]))
+        Plan of 1 image of 4x6, uint8, 3 channels; seed 1, epoch 0
+         1. augment -> 4x6 uint8 (nearest, border replicate)
+            holds RandomHorizontalFlip
+    """
+
+    transforms: Sequence[Transform]
+    seed: int = 0
+    exact: bool = False
+    target_options: TargetOptions = field(default_factory=TargetOptions)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transforms", check_transforms("Compose", self.transforms))
+        whole("Compose", "seed", self.seed, 0, _LARGEST_SEED)
+        if sum(transform.places for transform in self.transforms) > _MOST_PLACES:
+            raise ValueError(f"Compose: expected at most {_MOST_PLACES} transforms")
+
+    def plan(
+        self,
+        sizes: Any,
+        sample_ids: Any = None,
+        epoch: int = 0,
+        *,
+        channels: int = 3,
+        dtype: str | torch.dtype = "uint8",
+        targets: Sequence[Any] | None = None,
+    ) -> Plan:
+        """Draw for a batch.
+
+        Args:
+            sizes: whole numbers `[N, 2]`: height and width of the images in pixels.
+            sample_ids: whole numbers `[N]`; None: 0 to N - 1.
+            epoch: from 0 to 2^63 - 1.
+            channels: of the images.
+            dtype: of the images: uint8, float16, bfloat16 or float32.
+            targets: dicts, read by transforms that look at boxes or points (RandomIoUCrop, AlignPoints).
+
+        Returns:
+            The plan, for `apply`.
+
+        Raises:
+            ValueError: an argument does not fit, or an image cannot be transformed; names the image.
+        """
+        table = _sizes(sizes)
+        ids = _ids(sample_ids, len(table))
+        whole("Compose", "epoch", epoch, 0, _LARGEST_SEED)
+        name = str(dtype).removeprefix("torch.")
+        fusion = Fusion(table, channels, name, self.exact)
+        streams = iter(Stream(ids, self.seed, epoch).at_places(sum(t.places for t in self.transforms)))
+        for transform in self.transforms:
+            if transform.needs_targets:
+                drawn = transform.draw_for(fusion.frame, streams, targets, fusion.matrix)
+            else:
+                drawn = transform.draw(fusion.frame, streams)
+            for entry in drawn:
+                fusion.add(entry.step, entry.name, entry.place)
+            fusion.end_transform(transform.name)
+        return Plan(
+            sizes=table,
+            sample_ids=ids,
+            passes=fusion.finish(),
+            notes=tuple(dict.fromkeys(fusion.notes)),
+            seed=self.seed,
+            epoch=epoch,
+            channels=channels,
+            dtype=name,
+        )
+
+    def apply(self, plan: Plan, batch: Any, *, out: Any = None) -> Any:
+        """Do to images what a plan says; see `orbbec.plan.apply`."""
+        return apply_plan(plan, batch, out=out)
+
+    def __call__(
+        self, batch: Any, targets: Sequence[Any] | None = None, sample_ids: Any = None, epoch: int = 0
+    ) -> Any:
+        """Plan and apply.
+
+        Args:
+            batch: uint8 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
+                `[N, H, W, C]` array, `ImageBatch`, or a list of unlike tensors `[C, H, W]` or arrays
+                `[H, W, C]`.
+            targets: a dict an image (or one dict for a single image): see `TargetOptions`.
+            sample_ids: whole numbers `[N]`; None: 0 to N - 1.
+            epoch: from 0 to 2^63 - 1.
+
+        Returns:
+            The images, in the kind of `batch`; with `targets`, images and targets.
+        """
+        single = isinstance(targets, dict)
+        listed = [targets] if single else targets
+        given = read_images(batch)
+        if listed is not None and len(listed) != len(given.sizes):
+            raise ValueError(
+                f"Compose: expected {len(given.sizes)} targets, one an image, but got {len(listed)}"
+            )
+        plan = self.plan(
+            given.sizes, sample_ids, epoch, channels=given.channels, dtype=given.dtype, targets=listed
+        )
+        images = self.apply(plan, batch)
+        if listed is None:
+            return images
+        changed = transform_targets(plan, listed, self.target_options)
+        return images, changed[0] if single else changed
+
+    def to_dict(self) -> dict[str, Any]:
+        """The chain as names and arguments."""
+        content: dict[str, Any] = {"transforms": [transform.to_dict() for transform in self.transforms]}
+        options = {
+            name: value
+            for name, value in vars(self.target_options).items()
+            if value != getattr(TargetOptions, name)
+        }
+        return (
+            content
+            | {"seed": self.seed, "exact": self.exact}
+            | ({"target_options": options} if options else {})
+        )
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Compose:
+        """The chain that `to_dict` gave.
+
+        Raises:
+            ValueError: the content names no known transform, or a wrong argument.
+        """
+        if not isinstance(content, dict) or not isinstance(content.get("transforms"), list):
+            raise ValueError("Compose: expected a table with a list of transforms")
+        options = TargetOptions(**content.get("target_options", {}))
+        transforms = [transform_of(entry) for entry in content["transforms"]]
+        return cls(transforms, content.get("seed", 0), content.get("exact", False), options)
+
+    def to_json(self) -> str:
+        """The chain as JSON."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Compose:
+        """The chain that `to_json` wrote."""
+        return cls.from_dict(json.loads(text))
+
+    def to_yaml(self) -> str:
+        """The chain as YAML; needs the package pyyaml."""
+        return str(importlib.import_module("yaml").safe_dump(self.to_dict(), sort_keys=False))
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Compose:
+        """The chain that `to_yaml` wrote; needs the package pyyaml."""
+        return cls.from_dict(importlib.import_module("yaml").safe_load(text))
+
+
+def _sizes(sizes: Any) -> Array:
+    given = sizes.detach().cpu().numpy() if isinstance(sizes, torch.Tensor) else np.asarray(sizes)
+    if given.size == 0:
+        given = given.reshape(0, 2)
+    if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(
+            f"Compose: expected sizes as whole numbers [N, 2], but got {given.dtype} {list(given.shape)}"
+        )
+    empty = (given < 1).any(1)
+    if empty.any():
+        index = int(empty.argmax())
+        raise ValueError(
+            f"Compose: expected images with pixels, but image {index} is of size {given[index].tolist()}"
+        )
+    return given.astype(np.int64)
+
+
+def _ids(sample_ids: Any, count: int) -> Array:
+    if sample_ids is None:
+        return np.arange(count)
+    ids = (
+        sample_ids.detach().cpu().numpy() if isinstance(sample_ids, torch.Tensor) else np.asarray(sample_ids)
+    )
+    if ids.shape != (count,) or (count and ids.dtype.kind not in "iu"):
+        raise ValueError(
+            f"Compose: expected sample_ids as whole numbers [{count}], but got {ids.dtype} {list(ids.shape)}"
+        )
+    return ids.astype(np.int64)

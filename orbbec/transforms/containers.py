@@ -1,0 +1,143 @@
+"""Transforms made of transforms, each image with its own choice of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import Frame
+from orbbec.plan.stream import Stream
+from orbbec.transforms.checks import is_number, probability
+from orbbec.transforms.transform import Drawn, Transform, frame_after
+
+
+def check_transforms(op: str, transforms: object) -> tuple[Transform, ...]:
+    """Transforms in a sequence, at least one."""
+    if not isinstance(transforms, (tuple, list)) or not transforms:
+        raise ValueError(f"{op}: expected transforms as a list of at least 1, but got {transforms!r}")
+    for index, transform in enumerate(transforms):
+        if not isinstance(transform, Transform):
+            raise TypeError(
+                f"{op}: expected transforms of orbbec, but transform {index} is a {type(transform).__name__}"
+            )
+    return tuple(transforms)
+
+
+@dataclass(frozen=True)
+class _Container(Transform):
+    transforms: Sequence[Transform]
+
+    def __post_init__(self) -> None:
+        self._set(transforms=check_transforms(self.name, self.transforms))
+        for transform in self.transforms:
+            if transform.needs_targets:
+                raise ValueError(
+                    f"{self.name}: {transform.name} reads targets and stands in a Compose itself"
+                )
+
+    @property
+    def places(self) -> int:
+        return 1 + sum(transform.places for transform in self.transforms)
+
+
+def only(transform: Transform, chosen: Array, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+    """The steps of a transform for the images that are chosen."""
+    kept = []
+    for name, place, step in transform.draw(frame, streams):
+        kept.append(Drawn(name, place, step.only(chosen, frame)))
+        frame = frame.after(kept[-1].step)
+    return kept
+
+
+@dataclass(frozen=True)
+class RandomApply(_Container):
+    """Apply transforms to some images, and leave the others as they are.
+
+    Args:
+        transforms: applied in order, all or none.
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomApply`, which decides once a batch.
+    """
+
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(p=probability(self.name, self.p))
+
+    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+        chosen = next(streams).chance(self.p)
+        drawn: list[Drawn] = []
+        for transform in self.transforms:
+            steps = only(transform, chosen, frame, streams)
+            frame = frame_after(frame, steps)
+            drawn += steps
+        return drawn
+
+
+@dataclass(frozen=True)
+class RandomChoice(_Container):
+    """Apply one of several transforms to each image.
+
+    Args:
+        transforms: one of them is applied.
+        p: how likely each is, up to a factor; None: all alike.
+
+    Source:
+        `torchvision.transforms.v2.RandomChoice`.
+    """
+
+    p: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.p is None:
+            return
+        good = isinstance(self.p, (tuple, list)) and all(is_number(value) and value >= 0 for value in self.p)
+        if not good or len(self.p) != len(self.transforms) or sum(self.p) == 0:
+            raise ValueError(
+                f"{self.name}: expected p as {len(self.transforms)} numbers of at least 0, but got {self.p!r}"
+            )
+        self._set(p=tuple(value / sum(self.p) for value in self.p))
+
+    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+        number = next(streams).uniforms(1)[:, 0]
+        weights = self.p or [1 / len(self.transforms)] * len(self.transforms)
+        which = np.searchsorted(np.cumsum(weights)[:-1], number, side="right")
+        drawn: list[Drawn] = []
+        for index, transform in enumerate(self.transforms):
+            steps = only(transform, which == index, frame, streams)
+            frame = frame_after(frame, steps)
+            drawn += steps
+        return drawn
+
+
+@dataclass(frozen=True)
+class RandomOrder(_Container):
+    """Apply all of several transforms, each image in its own order.
+
+    Args:
+        transforms: K of them; each is drawn once an image. Costs K times the passes where they are none that
+            fuse.
+
+    Source:
+        `torchvision.transforms.v2.RandomOrder`.
+    """
+
+    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+        count = len(self.transforms)
+        order = next(streams).permutation(count)
+        own = [[next(streams) for _ in range(transform.places)] for transform in self.transforms]
+        drawn: list[Drawn] = []
+        for position in range(count):
+            for index, transform in enumerate(self.transforms):
+                again = iter([stream.again() for stream in own[index]])
+                steps = only(transform, order[:, position] == index, frame, again)
+                frame = frame_after(frame, steps)
+                drawn += steps
+        return drawn

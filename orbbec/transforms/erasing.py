@@ -1,0 +1,81 @@
+"""Rectangles that are filled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Operator, Step
+from orbbec.plan.stream import Stream
+from orbbec.transforms.attempts import drawn_areas
+from orbbec.transforms.checks import Range, choice, interval, numbers, probability
+from orbbec.transforms.transform import Transform
+
+
+@dataclass(frozen=True, eq=False)
+class Rectangles:
+    """One rectangle an image: int64 `[N, 4]` of left, top, right, bottom, exclusive; empty where none is."""
+
+    boxes: Array
+    place: int
+
+
+@dataclass(frozen=True)
+class RandomErasing(Transform):
+    """Fill a random rectangle.
+
+    Of ten tries of an area and an aspect ratio, the first that fits; else nothing is filled.
+
+    Args:
+        p: how likely, from 0 to 1.
+        scale: of the area, as shares of the image's.
+        ratio: of height to width; the logarithm is drawn.
+        value: a number, one a channel, or "random" for normal noise (a pass of its own). In units of the
+            pixels as they are at this place of the chain, after Normalize too.
+
+    Source:
+        `torchvision.transforms.v2.RandomErasing`.
+    """
+
+    p: float = 0.5
+    scale: Range = (0.02, 0.33)
+    ratio: Range = (0.3, 3.3)
+    value: float | Sequence[float] | str = 0.0
+
+    def __post_init__(self) -> None:
+        self._set(
+            p=probability(self.name, self.p),
+            scale=interval(self.name, "scale", self.scale, 0.0, 1.0),
+            ratio=interval(self.name, "ratio", self.ratio, 1e-6),
+        )
+        if isinstance(self.value, str):
+            choice(self.name, "value", self.value, ("random",))
+        else:
+            self._set(value=numbers(self.name, "value", self.value))
+
+    def sample(self, sizes: Array, stream: Stream) -> Rectangles:
+        chosen = stream.chance(self.p)
+        found, height, width, u, v = drawn_areas(sizes, self.scale, self.ratio, stream, transposed=True)
+        top = np.floor(u * (sizes[:, 0] - height + 1))
+        left = np.floor(v * (sizes[:, 1] - width + 1))
+        boxes = np.stack([left, top, left + width, top + height], 1)
+        return Rectangles(np.where((chosen & found)[:, None], boxes, 0).astype(np.int64), stream.place)
+
+    def steps(self, params: Rectangles, frame: Frame) -> list[Step]:
+        if isinstance(self.value, str):
+            options = {"noise": "normal", "place": params.place}
+            return [
+                Operator("erase", {"boxes": params.boxes}, options, why="fills with noise of the image's own")
+            ]
+        fill = numbers(self.name, "value", self.value)
+        if len(fill) not in (1, frame.channels):
+            raise ValueError(
+                f"{self.name}: expected 1 or {frame.channels} numbers in value, but got {len(fill)}"
+            )
+        boxes = np.zeros((len(frame), 1, ERASE_WIDTH))
+        boxes[:, 0, :4] = params.boxes
+        boxes[:, 0, 4 : 4 + min(4, frame.channels)] = np.resize(fill, min(4, frame.channels))
+        return [Erase(boxes)]

@@ -1,0 +1,417 @@
+"""Crops, resizes, flips, padding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import Frame, Map, Operator, Step, identities
+from orbbec.plan.stream import Stream
+from orbbec.transforms.attempts import drawn_areas
+from orbbec.transforms.checks import (
+    FillValue,
+    Range,
+    Size,
+    border_of,
+    interpolation_of,
+    interval,
+    numbers,
+    padding_of,
+    probability,
+    size_pair,
+    whole,
+)
+from orbbec.transforms.maps import box_maps, shifts
+from orbbec.transforms.transform import Transform
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """What is cut out of each image, and the size that it gets.
+
+    Args:
+        left: float64 `[N]`, in pixels, as the three others; may lie outside of the image.
+        sizes: int64 `[N, 2]`: of the output.
+    """
+
+    left: Array
+    top: Array
+    width: Array
+    height: Array
+    sizes: Array
+
+    @classmethod
+    def of_size(cls, left: Array, top: Array, outputs: Array) -> Boxes:
+        """Boxes as large as the output."""
+        return cls(left, top, outputs[:, 1].astype(np.float64), outputs[:, 0].astype(np.float64), outputs)
+
+    def cut(self, border: str | None = None, fill: tuple[float, ...] = (0.0,)) -> Map:
+        """The boxes as they are, not resized."""
+        matrix = shifts(self.left, self.top, len(self.sizes))
+        return Map(matrix, self.sizes, border=border, fill=fill, lossless=True)
+
+    def resized(self, interpolation: str, antialias: bool) -> Step:
+        """The boxes resized."""
+        matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
+        if not antialias or interpolation == "nearest":
+            return Map(matrix, self.sizes, interpolation)
+        corners = np.stack([self.left, self.top, self.left + self.width, self.top + self.height], 1)
+        options = {"interpolation": "linear", "antialias": True}
+        return Operator(
+            "resized_crop",
+            {"boxes": corners.astype(np.float64)},
+            options,
+            matrix=matrix,
+            sizes=self.sizes,
+            why="reads as many pixels as an image shrinks by (antialias)",
+        )
+
+
+def resized_sizes(sizes: Array, size: tuple[int, ...], max_size: int | None) -> Array:
+    """The sizes of `Resize`: a size for all, or the shorter side.
+
+    Example:
+        >>> resized_sizes(np.array([[100, 50], [30, 60]]), (10,), None).tolist()
+        [[20, 10], [10, 20]]
+    """
+    if len(size) == 2:
+        return np.tile(np.array(size, np.int64), (len(sizes), 1))
+    short, long = sizes.min(1), sizes.max(1)
+    new_short, new_long = np.full(len(sizes), size[0]), (size[0] * long / short).astype(np.int64)
+    if max_size is not None:
+        too_long = new_long > max_size
+        new_short = np.where(too_long, (max_size * new_short / new_long).astype(np.int64), new_short)
+        new_long = np.where(too_long, max_size, new_long)
+    upright = (sizes[:, 1] <= sizes[:, 0])[:, None]
+    result: Array = np.where(upright, np.stack([new_long, new_short], 1), np.stack([new_short, new_long], 1))
+    return np.maximum(result, 1)
+
+
+def whole_images(sizes: Array, outputs: Array) -> Boxes:
+    """Boxes that are the images themselves."""
+    zero = np.zeros(len(sizes))
+    return Boxes(zero, zero, sizes[:, 1].astype(float), sizes[:, 0].astype(float), outputs)
+
+
+@dataclass(frozen=True)
+class Resize(Transform):
+    """Resize each image.
+
+    Args:
+        size: (height, width), or one number for the shorter side; (side, side) makes squares.
+        interpolation: "linear" or "nearest".
+        max_size: the longer side is at most this; only where `size` is one number.
+        antialias: Pillow's filter, which shrinks without aliasing, as torchvision's default has it: a pass of
+            its own. False: fused with the maps beside it.
+
+    Source:
+        `torchvision.transforms.v2.Resize`.
+
+    Example:
+        >>> from orbbec.plan.steps import Frame
+        >>> resize = Resize(2, antialias=False)
+        >>> params = resize.sample(np.array([[4, 6]]), Stream(np.array([0])))
+        >>> params.sizes.tolist()
+        [[2, 3]]
+    """
+
+    size: Size
+    interpolation: str = "linear"
+    max_size: int | None = None
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        single = not isinstance(self.size, (tuple, list)) or len(self.size) == 1
+        size = size_pair(self.name, "size", self.size)
+        self._set(size=size[:1] if single else size)
+        self._set(interpolation=interpolation_of(self.name, self.interpolation))
+        if self.max_size is not None:
+            low = size[0] + 1
+            whole(self.name, "max_size", self.max_size, low)
+            if not single:
+                raise ValueError(f"{self.name}: expected max_size only with one number for size")
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        assert not isinstance(self.size, int)
+        return whole_images(sizes, resized_sizes(sizes, tuple(self.size), self.max_size))
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias)]
+
+
+@dataclass(frozen=True)
+class RandomResizedCrop(Transform):
+    """Resize a random part of each image to one size.
+
+    Of ten tries of an area and an aspect ratio, the first that fits; else the middle of the image.
+
+    Args:
+        size: (height, width) of the output in pixels, or one side of a square.
+        scale: of the area of the part, as shares of the image's.
+        ratio: of the width of the part to its height; the logarithm is drawn.
+        interpolation: "linear" or "nearest".
+        antialias: as that of `Resize`.
+
+    Source:
+        `torchvision.transforms.v2.RandomResizedCrop`.
+
+    Example:
+        >>> crop = RandomResizedCrop((8, 8)).sample(np.array([[40, 60]]), Stream(np.array([0])))
+        >>> bool((crop.left + crop.width <= 60).all())
+        True
+    """
+
+    size: Size
+    scale: Range = (0.08, 1.0)
+    ratio: Range = (3.0 / 4.0, 4.0 / 3.0)
+    interpolation: str = "linear"
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        self._set(
+            size=size_pair(self.name, "size", self.size),
+            scale=interval(self.name, "scale", self.scale, 0.0),
+            ratio=interval(self.name, "ratio", self.ratio, 1e-6),
+            interpolation=interpolation_of(self.name, self.interpolation),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        found, height, width, u, v = drawn_areas(sizes, self.scale, self.ratio, stream, transposed=False)
+        rows, columns = sizes.T
+        low, high = self.ratio
+        in_ratio = columns / rows
+        fit_width = np.where(in_ratio > high, np.rint(rows * high), columns)
+        fit_height = np.where(in_ratio < low, np.rint(columns / low), rows)
+        width, height = np.where(found, width, fit_width), np.where(found, height, fit_height)
+        top = np.where(found, np.floor(u * (rows - height + 1)), (rows - height) // 2)
+        left = np.where(found, np.floor(v * (columns - width + 1)), (columns - width) // 2)
+        outputs = np.tile(np.array(self.size, np.int64), (len(sizes), 1))
+        return Boxes(left, top, width, height, outputs)
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias)]
+
+
+def _check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
+    small = (sizes < np.array(size)).any(1)
+    if small.any():
+        index = int(small.argmax())
+        height, width = sizes[index].tolist()
+        raise ValueError(
+            f"{op}: expected images of at least {size[0]}x{size[1]}, but image {index} is {height}x{width}"
+        )
+
+
+@dataclass(frozen=True)
+class CenterCrop(Transform):
+    """Cut the middle out of each image.
+
+    Args:
+        size: (height, width) in pixels, or one side of a square.
+
+    Raises:
+        ValueError: an image is smaller than `size`, when a plan is made. (torchvision pads it with zeros: put
+            `Pad` or `Resize` before.)
+
+    Source:
+        `torchvision.transforms.v2.CenterCrop`.
+    """
+
+    size: Size
+
+    def __post_init__(self) -> None:
+        self._set(size=size_pair(self.name, "size", self.size))
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        size = size_pair(self.name, "size", self.size)
+        _check_fit(self.name, sizes, size)
+        top, left = np.rint((sizes - np.array(size)) / 2.0).T
+        outputs = np.tile(np.array(size, np.int64), (len(sizes), 1))
+        return Boxes.of_size(left, top, outputs)
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.cut()]
+
+
+@dataclass(frozen=True)
+class RandomCrop(Transform):
+    """Cut a part of one size out of each image, at a random place.
+
+    Args:
+        size: (height, width) in pixels, or one side of a square.
+        padding: pixels put about each image first: one number, (left and right, top and bottom), or (left,
+            top, right, bottom).
+        pad_if_needed: pad smaller images to `size`.
+        fill: of the padding, in units of the pixels: a number or one a channel.
+        padding_mode: "constant", "edge", "reflect" or "symmetric".
+
+    Raises:
+        ValueError: an image is too small, when a plan is made.
+
+    Source:
+        `torchvision.transforms.v2.RandomCrop`.
+    """
+
+    size: Size
+    padding: int | tuple[int, ...] | None = None
+    pad_if_needed: bool = False
+    fill: FillValue = 0.0
+    padding_mode: str = "constant"
+
+    def __post_init__(self) -> None:
+        self._set(size=size_pair(self.name, "size", self.size), fill=numbers(self.name, "fill", self.fill))
+        if self.padding is not None:
+            self._set(padding=padding_of(self.name, self.padding))
+        border_of(self.name, self.padding_mode)
+
+    @property
+    def _pads(self) -> bool:
+        return self.pad_if_needed or self.padding is not None
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        size = size_pair(self.name, "size", self.size)
+        left, top, right, bottom = (
+            (0, 0, 0, 0) if self.padding is None else padding_of(self.name, self.padding)
+        )
+        rows, columns = sizes[:, 0] + top + bottom, sizes[:, 1] + left + right
+        lacks = (
+            np.maximum(np.array(size) - np.stack([rows, columns], 1), 0) if self.pad_if_needed else 0 * sizes
+        )
+        rows, columns = rows + 2 * lacks[:, 0], columns + 2 * lacks[:, 1]
+        _check_fit(self.name, np.stack([rows, columns], 1), size)
+        at_y, at_x = stream.below(rows - size[0] + 1), stream.below(columns - size[1] + 1)
+        outputs = np.tile(np.array(size, np.int64), (len(sizes), 1))
+        left_of_box = (at_x - left - lacks[:, 1]).astype(np.float64)
+        return Boxes.of_size(left_of_box, (at_y - top - lacks[:, 0]).astype(np.float64), outputs)
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        fill = numbers(self.name, "fill", self.fill)
+        return [params.cut(border_of(self.name, self.padding_mode), fill) if self._pads else params.cut()]
+
+
+@dataclass(frozen=True)
+class Pad(Transform):
+    """Put pixels about each image.
+
+    Args:
+        padding: one number, (left and right, top and bottom), or (left, top, right, bottom), in pixels.
+        fill: in units of the pixels: a number or one a channel.
+        padding_mode: "constant", "edge", "reflect" or "symmetric".
+
+    Source:
+        `torchvision.transforms.v2.Pad`.
+    """
+
+    padding: int | tuple[int, ...]
+    fill: FillValue = 0.0
+    padding_mode: str = "constant"
+
+    def __post_init__(self) -> None:
+        self._set(padding=padding_of(self.name, self.padding), fill=numbers(self.name, "fill", self.fill))
+        border_of(self.name, self.padding_mode)
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        left, top, right, bottom = padding_of(self.name, self.padding)
+        outputs = sizes + np.array([top + bottom, left + right])
+        return Boxes.of_size(np.full(len(sizes), -float(left)), np.full(len(sizes), -float(top)), outputs)
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.cut(border_of(self.name, self.padding_mode), numbers(self.name, "fill", self.fill))]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Which images are changed: bool `[N]`."""
+
+    chosen: Array
+
+
+@dataclass(frozen=True)
+class _Flip(Transform):
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(p=probability(self.name, self.p))
+
+    def sample(self, sizes: Array, stream: Stream) -> Chosen:
+        return Chosen(stream.chance(self.p))
+
+    def _flipped(self, params: Chosen, frame: Frame, axis: int) -> list[Step]:
+        matrix = identities(len(frame))
+        matrix[:, axis, axis] = np.where(params.chosen, -1.0, 1.0)
+        matrix[:, axis, 2] = np.where(params.chosen, frame.sizes[:, 1 - axis] - 1.0, 0.0)
+        return [Map(matrix, frame.sizes, lossless=True, onto=True)]
+
+
+class RandomHorizontalFlip(_Flip):
+    """Swap left and right.
+
+    Args:
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomHorizontalFlip`.
+    """
+
+    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+        return self._flipped(params, frame, 0)
+
+
+class RandomVerticalFlip(_Flip):
+    """Swap top and bottom.
+
+    Args:
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomVerticalFlip`.
+    """
+
+    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+        return self._flipped(params, frame, 1)
+
+
+@dataclass(frozen=True)
+class Letterbox(Transform):
+    """Resize each image to fit into one size, sides in proportion, and fill the rest evenly on both sides.
+
+    One map: where an image grows, its rim blends into the fill over half a source pixel.
+
+    Args:
+        size: (height, width) of the output in pixels, or one side of a square.
+        fill: in units of the pixels: a number or one a channel.
+        interpolation: "linear" or "nearest".
+        enlarge: whether small images grow.
+    """
+
+    size: Size
+    fill: FillValue = 114.0
+    interpolation: str = "linear"
+    enlarge: bool = True
+
+    def __post_init__(self) -> None:
+        self._set(
+            size=size_pair(self.name, "size", self.size),
+            fill=numbers(self.name, "fill", self.fill),
+            interpolation=interpolation_of(self.name, self.interpolation),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        size = size_pair(self.name, "size", self.size)
+        scale = (np.array(size) / sizes).min(1)
+        scale = scale if self.enlarge else np.minimum(scale, 1.0)
+        inner = np.maximum(np.rint(sizes * scale[:, None]), 1)
+        before = (np.array(size) - inner) // 2
+        per_pixel = sizes / inner  # source pixels in one of the output
+        top, left = (-before * per_pixel).T
+        height, width = (np.array(size) * per_pixel).T
+        outputs = np.tile(np.array(size, np.int64), (len(sizes), 1))
+        return Boxes(left, top, width, height, outputs)
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        matrix = box_maps(params.left, params.top, params.width, params.height, params.sizes)
+        return [
+            Map(matrix, params.sizes, self.interpolation, "constant", numbers(self.name, "fill", self.fill))
+        ]

@@ -1,0 +1,93 @@
+"""Maps from output pixels to source pixels, float64 `[N, 3, 3]`; pixel centres are whole numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import identities
+
+
+def box_maps(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Array:
+    """The maps that resize boxes to `sizes` `[N, 2]`.
+
+    Pixel `x` reads `(x + 0.5) * width / output width - 0.5 + left`: half-pixel centres, as cv2.resize and
+    torchvision have them.
+
+    Example:
+        >>> box_maps(2, 0, 6, 4, np.array([[4, 3]]))[0, 0].tolist()
+        [2.0, 0.0, 2.5]
+    """
+    maps = identities(len(sizes))
+    for axis, (begin, length, side) in enumerate(((left, width, sizes[:, 1]), (top, height, sizes[:, 0]))):
+        scale = length / np.maximum(side, 1)
+        maps[:, axis, axis] = scale
+        maps[:, axis, 2] = begin + 0.5 * scale - 0.5
+    return maps
+
+
+def shifts(x: Any, y: Any, count: int) -> Array:
+    """The maps by which pixel (0, 0) reads (x, y)."""
+    maps = identities(count)
+    maps[:, 0, 2], maps[:, 1, 2] = x, y
+    return maps
+
+
+def cosines_sines(degrees: Array) -> tuple[Array, Array]:
+    """Of angles in degrees, by the C library, whose bits no vector unit changes; exact at quarter turns."""
+    radians = np.radians(degrees).tolist()
+    cosine = np.array([math.cos(angle) for angle in radians])
+    sine = np.array([math.sin(angle) for angle in radians])
+    quarter = np.isin(np.mod(degrees, 90), (0,))
+    return np.where(quarter, np.rint(cosine), cosine), np.where(quarter, np.rint(sine), sine)
+
+
+def affine_maps(
+    angle: Array, translate: Array, scale: Array, shear: Array, center: Array, sizes: Array, outputs: Array
+) -> Array:
+    """The inverses of: shear, scale, turn by `angle` degrees clockwise on screen about `center`, shift.
+
+    Args:
+        angle: `[N]` in degrees.
+        translate: `[N, 2]`: (x, y) in pixels.
+        scale: `[N]`.
+        shear: `[N, 2]`: along x and y, in degrees.
+        center: `[N, 2]`: (x, y) in pixels from the middle of the image.
+        sizes: int64 `[N, 2]`: of the images.
+        outputs: int64 `[N, 2]`: of the results, whose middle lies on that of the image.
+
+    Source:
+        torchvision's `_get_inverse_affine_matrix` and `_affine_grid`.
+    """
+    cos_turn, sin_turn = cosines_sines(angle)
+    cos_less, sin_less = cosines_sines(angle - shear[:, 1])
+    cos_x, sin_x = cosines_sines(shear[:, 0])
+    cos_y, _ = cosines_sines(shear[:, 1])
+    tangent = sin_x / cos_x
+    a, c = cos_less / cos_y, sin_less / cos_y
+    b, d = -(a * tangent + sin_turn), cos_turn - c * tangent
+    linear = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / scale[:, None, None]
+    maps = identities(len(sizes))
+    maps[:, :2, :2] = linear
+    shift = center - np.einsum("nij,nj->ni", linear, center + translate)
+    middle, output_middle = (sizes[:, ::-1] - 1) / 2, (outputs[:, ::-1] - 1) / 2
+    maps[:, :2, 2] = shift + middle - np.einsum("nij,nj->ni", linear, output_middle)
+    return maps
+
+
+def expanded_sizes(maps: Array, sizes: Array) -> Array:
+    """The sizes that hold whole images when turned by affine `maps`: int64 `[N, 2]`.
+
+    Source:
+        torchvision's `_compute_affine_output_size`, whose linear part is applied the same way round.
+    """
+    half = sizes[:, ::-1] * 0.5
+    signs = np.array([[-1, -1], [-1, 1], [1, 1], [1, -1]])
+    corners = np.einsum("nij,nkj->nki", maps[:, :2, :2], signs[None] * half[:, None])
+    low, high = (corners.min(1) + half, corners.max(1) + half)
+    high, low = np.ceil(np.trunc(high * 1e4) * 1e-4), np.floor(np.trunc(low * 1e4) * 1e-4)
+    result: Array = (high - low).astype(np.int64)[:, ::-1]
+    return result

@@ -1,0 +1,296 @@
+"""What reads the pixels around a pixel, or all of an image: operators, each a pass of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import Frame, Operator, Step
+from orbbec.plan.stream import Stream
+from orbbec.transforms.checks import (
+    FillValue,
+    Range,
+    interpolation_of,
+    interval,
+    is_number,
+    number,
+    numbers,
+    probability,
+    whole,
+)
+from orbbec.transforms.geometry import Chosen
+from orbbec.transforms.transform import Transform
+
+_STATISTICS = "takes a histogram of the whole image"
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """A number or more of each image, and which images are changed."""
+
+    values: Array
+    chosen: Array
+
+
+def _odd(op: str, name: str, value: Any, low: int = 1) -> int:
+    if whole(op, name, value, low) % 2 == 0:
+        raise ValueError(f"{op}: expected {name} as an odd number, but got {value}")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class GaussianBlur(Transform):
+    """Blur each image by a gaussian of random sigma.
+
+    Args:
+        kernel_size: odd, in pixels: one number, or (width, height) as torchvision has it.
+        sigma: a range in pixels, above 0, or one number.
+
+    Source:
+        `torchvision.transforms.v2.GaussianBlur`; the bytes of `cv2.GaussianBlur`.
+    """
+
+    kernel_size: int | Sequence[int]
+    sigma: float | Range = (0.1, 2.0)
+
+    def __post_init__(self) -> None:
+        given = (self.kernel_size,) * 2 if isinstance(self.kernel_size, int) else tuple(self.kernel_size)
+        if len(given) != 2:
+            raise ValueError(
+                f"{self.name}: expected kernel_size as a number or (width, height), but got {given}"
+            )
+        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in given))
+        one = is_number(self.sigma)
+        self._set(sigma=interval(self.name, "sigma", (self.sigma, self.sigma) if one else self.sigma, 1e-6))
+
+    def sample(self, sizes: Array, stream: Stream) -> Values:
+        low, high = interval(self.name, "sigma", self.sigma)
+        return Values(stream.between(low, high), np.ones(len(sizes), bool))
+
+    def steps(self, params: Values, frame: Frame) -> list[Step]:
+        assert not isinstance(self.kernel_size, int)
+        width, height = self.kernel_size
+        table = {"kernel_size": np.tile([[height, width]], (len(frame), 1)), "sigma": params.values}
+        return [Operator("gaussian_blur", table, drawn=params.chosen)]
+
+
+@dataclass(frozen=True)
+class MedianBlur(Transform):
+    """Give each pixel the median of the window about it.
+
+    Args:
+        kernel_size: odd, in pixels: one number, or a range (low, high) of odd numbers to draw from.
+        p: how likely, from 0 to 1.
+
+    Source:
+        `cv2.medianBlur`.
+    """
+
+    kernel_size: int | Sequence[int] = (3, 5)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        given = (self.kernel_size,) * 2 if isinstance(self.kernel_size, int) else tuple(self.kernel_size)
+        interval(self.name, "kernel_size", given, 1)
+        odd = tuple(_odd(self.name, "kernel_size", side) for side in given)
+        self._set(kernel_size=odd, p=probability(self.name, self.p))
+
+    def sample(self, sizes: Array, stream: Stream) -> Values:
+        assert not isinstance(self.kernel_size, int)
+        low, high = self.kernel_size
+        return Values(low + 2 * stream.below((high - low) // 2 + 1), stream.chance(self.p))
+
+    def steps(self, params: Values, frame: Frame) -> list[Step]:
+        return [Operator("median_blur", {"kernel_size": params.values}, drawn=params.chosen)]
+
+
+@dataclass(frozen=True, eq=False)
+class Motions:
+    """The line along which each image is smeared."""
+
+    length: Array
+    angle_degrees: Array
+    chosen: Array
+
+
+@dataclass(frozen=True)
+class MotionBlur(Transform):
+    """Smear each image along a line.
+
+    Args:
+        length: a range in pixels, at least 1, whole numbers, or one number.
+        angle_degrees: a range from the row, counter-clockwise.
+        p: how likely, from 0 to 1.
+
+    Source:
+        `cv2.filter2D` with the kernels of `motion_blur`.
+    """
+
+    length: int | Sequence[int] = (3, 7)
+    angle_degrees: Range = (0.0, 180.0)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        given = (self.length,) * 2 if isinstance(self.length, int) else tuple(self.length)
+        interval(self.name, "length", given, 1)
+        self._set(
+            length=tuple(whole(self.name, "length", side, 1) for side in given),
+            angle_degrees=interval(self.name, "angle_degrees", self.angle_degrees),
+            p=probability(self.name, self.p),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Motions:
+        assert not isinstance(self.length, int)
+        low, high = self.length
+        length = low + stream.below(high - low + 1)
+        return Motions(length, stream.between(*self.angle_degrees), stream.chance(self.p))
+
+    def steps(self, params: Motions, frame: Frame) -> list[Step]:
+        table = {"length": params.length, "angle_degrees": params.angle_degrees}
+        return [Operator("motion_blur", table, drawn=params.chosen)]
+
+
+@dataclass(frozen=True)
+class RandomAdjustSharpness(Transform):
+    """Blend images with their blur over 3x3 pixels.
+
+    Args:
+        sharpness_factor: at least 0: 0 is the blur, 1 the image, 2 sharper.
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomAdjustSharpness`.
+    """
+
+    sharpness_factor: float
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            sharpness_factor=number(self.name, "sharpness_factor", self.sharpness_factor, 0.0),
+            p=probability(self.name, self.p),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Chosen:
+        return Chosen(stream.chance(self.p))
+
+    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+        table = {"sharpness_factor": np.full(len(frame), self.sharpness_factor)}
+        return [Operator("adjust_sharpness", table, drawn=params.chosen)]
+
+
+@dataclass(frozen=True)
+class _Histogram(Transform):
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(p=probability(self.name, self.p))
+
+    def sample(self, sizes: Array, stream: Stream) -> Chosen:
+        return Chosen(stream.chance(self.p))
+
+
+class RandomAutocontrast(_Histogram):
+    """Stretch each channel from black to white; uint8 alone.
+
+    Args:
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomAutocontrast`.
+    """
+
+    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+        return [Operator("autocontrast", drawn=params.chosen, why=_STATISTICS)]
+
+
+class RandomEqualize(_Histogram):
+    """Spread the levels of each channel evenly; uint8 alone.
+
+    Args:
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomEqualize`.
+    """
+
+    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+        return [Operator("equalize", drawn=params.chosen, why=_STATISTICS)]
+
+
+@dataclass(frozen=True)
+class JPEG(Transform):
+    """Give images the artefacts of JPEG; uint8 alone.
+
+    Args:
+        quality: from 1 to 100: one number, or a range.
+
+    Source:
+        `torchvision.transforms.v2.JPEG`, by libjpeg's arithmetic.
+    """
+
+    quality: int | Sequence[int]
+
+    def __post_init__(self) -> None:
+        given = (self.quality,) * 2 if isinstance(self.quality, int) else tuple(self.quality)
+        interval(self.name, "quality", given, 1, 100)
+        self._set(quality=tuple(whole(self.name, "quality", side, 1, 100) for side in given))
+
+    def sample(self, sizes: Array, stream: Stream) -> Values:
+        assert not isinstance(self.quality, int)
+        low, high = self.quality
+        return Values(low + stream.below(high - low + 1), np.ones(len(sizes), bool))
+
+    def steps(self, params: Values, frame: Frame) -> list[Step]:
+        table = {"quality": params.values}
+        return [Operator("jpeg_compression", table, drawn=params.chosen, why="works on blocks of pixels")]
+
+
+@dataclass(frozen=True)
+class ElasticTransform(Transform):
+    """Bend images by smoothed noise of their own.
+
+    Args:
+        alpha: strength in pixels: a number, or (x, y).
+        sigma: of the smoothing in pixels: a number, or (x, y).
+        interpolation: "linear" or "nearest".
+        fill: outside, in units of the pixels: a number or one a channel.
+
+    Source:
+        `torchvision.transforms.v2.ElasticTransform`.
+    """
+
+    alpha: float | Sequence[float] = 50.0
+    sigma: float | Sequence[float] = 5.0
+    interpolation: str = "linear"
+    fill: FillValue = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "sigma"):
+            given = numbers(self.name, name, getattr(self, name), (2,))
+            for value in given:
+                number(self.name, name, value, 0.0)
+            self._set(**{name: given * (2 // len(given))})
+        self._set(
+            interpolation=interpolation_of(self.name, self.interpolation),
+            fill=numbers(self.name, "fill", self.fill),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> int:
+        return stream.place
+
+    def steps(self, params: int, frame: Frame) -> list[Step]:
+        assert isinstance(self.alpha, tuple)
+        assert isinstance(self.sigma, tuple)
+        count, fill = len(frame), numbers(self.name, "fill", self.fill)
+        table = {"alpha": np.tile(self.alpha, (count, 1)), "sigma": np.tile(self.sigma, (count, 1))}
+        options = {
+            "interpolation": self.interpolation,
+            "fill": list(fill) if len(fill) > 1 else fill[0],
+            "place": params,
+        }
+        return [Operator("elastic_transform", table, options, why="bends each pixel's place by noise")]

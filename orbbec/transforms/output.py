@@ -1,0 +1,76 @@
+"""What all images of a batch get at the end: normalising, dtype, layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from orbbec.plan.steps import Cast, Frame, Step
+from orbbec.plan.steps import Normalize as NormalizeStep
+from orbbec.transforms.checks import numbers
+from orbbec.transforms.transform import Transform
+
+_DTYPES = ("uint8", "float16", "bfloat16", "float32")
+
+
+@dataclass(frozen=True)
+class Normalize(Transform):
+    """Take the mean off and divide by the deviation, channel by channel; of floats.
+
+    Args:
+        mean: a number, or one a channel.
+        std: a number, or one a channel, not 0.
+
+    Source:
+        `torchvision.transforms.v2.Normalize`.
+    """
+
+    mean: float | Sequence[float] = (0.485, 0.456, 0.406)
+    std: float | Sequence[float] = (0.229, 0.224, 0.225)
+
+    def __post_init__(self) -> None:
+        self._set(mean=numbers(self.name, "mean", self.mean), std=numbers(self.name, "std", self.std))
+        if 0.0 in numbers(self.name, "std", self.std):
+            raise ValueError(f"{self.name}: expected std without 0, but got {self.std}")
+
+    def steps(self, params: Any, frame: Frame) -> list[Step]:
+        mean, std = numbers(self.name, "mean", self.mean), numbers(self.name, "std", self.std)
+        for name, values in (("mean", mean), ("std", std)):
+            if len(values) not in (1, frame.channels):
+                raise ValueError(
+                    f"{self.name}: expected 1 or {frame.channels} numbers in {name}, but got {len(values)}"
+                )
+        return [NormalizeStep(mean, std)]
+
+
+@dataclass(frozen=True)
+class ToDtype(Transform):
+    """Give the pixels another dtype.
+
+    Args:
+        dtype: torch.uint8, float16, bfloat16 or float32.
+        scale: white stays white: 255 of bytes becomes 1 of floats. False keeps the numbers, as a pass of its
+            own.
+        channels_last: the layout of the result; None: as it was.
+
+    Source:
+        `torchvision.transforms.v2.ToDtype`.
+    """
+
+    dtype: torch.dtype
+    scale: bool = False
+    channels_last: bool | None = None
+
+    def __post_init__(self) -> None:
+        name = str(self.dtype).removeprefix("torch.")
+        if name not in _DTYPES:
+            raise ValueError(
+                f"{self.name}: expected dtype as one of {', '.join(_DTYPES)}, but got {self.dtype}"
+            )
+        self._set(dtype=getattr(torch, name))
+
+    def steps(self, params: Any, frame: Frame) -> list[Step]:
+        return [Cast(str(self.dtype).removeprefix("torch."), self.scale, self.channels_last)]

@@ -1,0 +1,56 @@
+"""Transforms by their names, for chains that are read from text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from orbbec.transforms.transform import Transform
+
+
+def known_transforms() -> dict[str, type[Transform]]:
+    """Every transform that is defined, those of users too, by name."""
+    return {kind.__name__: kind for kind in _subclasses(Transform) if not kind.__name__.startswith("_")}
+
+
+def _subclasses(kind: type[Transform]) -> Iterator[type[Transform]]:
+    for child in kind.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+def transform_of(content: Any) -> Transform:
+    """The transform that `Transform.to_dict` describes.
+
+    Raises:
+        ValueError: there is none of that name, or it has no such argument.
+
+    Example:
+        >>> from orbbec.transforms import RandomHorizontalFlip
+        >>> transform_of({"name": "RandomHorizontalFlip", "p": 0.25})
+        RandomHorizontalFlip(p=0.25)
+    """
+    if not isinstance(content, dict) or "name" not in content:
+        raise ValueError(f"Compose: expected a transform as a table with a name, but got {content!r}")
+    arguments = {name: value for name, value in content.items() if name != "name"}
+    kind = known_transforms().get(content["name"])
+    if kind is None:
+        raise ValueError(f"Compose: there is no transform {content['name']!r}")
+    unknown = arguments.keys() - kind.__dataclass_fields__.keys()
+    if unknown:
+        raise ValueError(f"{kind.__name__}: there is no argument {', '.join(sorted(unknown))}")
+    for name, value in arguments.items():
+        arguments[name] = _value(name, value)
+    return kind(**arguments)
+
+
+def _value(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_value(name, entry) for entry in value)
+    if isinstance(value, dict) and "name" in value:
+        return transform_of(value)
+    if name == "dtype" and isinstance(value, str):
+        return getattr(torch, value, value)
+    return value

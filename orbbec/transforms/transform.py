@@ -1,0 +1,97 @@
+"""What all transforms are: arguments, a draw for each image of a batch, and the steps that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import Frame, Step
+from orbbec.plan.stream import Stream
+
+
+class Drawn(NamedTuple):
+    """A step of a chain, and the transform and the place that it comes from."""
+
+    name: str
+    place: int
+    step: Step
+
+
+@dataclass(frozen=True)
+class Transform:
+    """One augmentation. Draws parameters for each image of a batch; touches no pixel.
+
+    A transform of your own is a frozen dataclass with `sample` and `steps`; its arguments are its fields.
+    """
+
+    needs_targets: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def places(self) -> int:
+        """How many streams of numbers it draws from."""
+        return 1
+
+    def sample(self, sizes: Array, stream: Stream) -> Any:
+        """Draw the parameters of each image.
+
+        Args:
+            sizes: int64 `[N, 2]`: of the images, height and width in pixels.
+            stream: the numbers of these images at this place.
+
+        Returns:
+            A frozen table: arrays with a row an image.
+        """
+        return None
+
+    def steps(self, params: Any, frame: Frame) -> list[Step]:
+        """What `params` mean for images that are as `frame` says."""
+        raise NotImplementedError
+
+    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+        """The steps for a batch; takes its streams off `streams`."""
+        stream = next(streams)
+        params = self.sample(frame.sizes, stream)
+        return [Drawn(self.name, stream.place, step) for step in self.steps(params, frame)]
+
+    def draw_for(
+        self, frame: Frame, streams: Iterator[Stream], targets: Sequence[Any] | None, matrix: Array | None
+    ) -> list[Drawn]:
+        """The steps of a transform that reads targets; `matrix` maps pixels here to those of the targets."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and arguments, of which JSON and YAML can be made."""
+        return {
+            "name": self.name,
+            **{field.name: _plain(getattr(self, field.name)) for field in fields(self)},
+        }
+
+    def _set(self, **values: Any) -> None:
+        """Replace arguments by their checked form, at construction."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Transform):
+        return value.to_dict()
+    if isinstance(value, (tuple, list)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, torch.dtype):
+        return str(value).removeprefix("torch.")
+    return value
+
+
+def frame_after(frame: Frame, drawn: list[Drawn]) -> Frame:
+    """The images as they are after steps."""
+    for entry in drawn:
+        frame = frame.after(entry.step)
+    return frame
