@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,32 +9,45 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.augment import augment
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array
+from orbbec.blur import gaussian_blur, median_blur, motion_blur
+from orbbec.color import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    adjust_sharpness,
+    autocontrast,
+    cvt_color,
+    equalize,
+    invert,
+    posterize,
+    solarize,
+    to_float,
+)
+from orbbec.elastic import elastic_transform
+from orbbec.erase import erase
+from orbbec.jpeg import jpeg_compression
+from orbbec.mix import cutmix, mixup, mosaic
 from orbbec.plan.batches import Work, as_list, by_size, merged, read_images
-from orbbec.plan.mix import mix_images
-from orbbec.plan.passes import AugmentPass, OperatorPass
+from orbbec.plan.passes import AugmentPass, MixPass, OperatorPass
 from orbbec.plan.plan import Plan
+from orbbec.plan.points import shifts
+from orbbec.resize import resized_crop
 
-# Where the operators are, which are imported when a plan needs them.
-_HOMES = {
-    **dict.fromkeys(("gaussian_blur", "median_blur", "motion_blur"), "orbbec.blur"),
-    **dict.fromkeys(
-        (
-            *("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue", "adjust_gamma"),
-            *("adjust_sharpness", "invert", "posterize", "solarize", "autocontrast", "equalize", "to_float"),
-        ),
-        "orbbec.color",
-    ),
-    "resized_crop": "orbbec.resize",
-    "jpeg_compression": "orbbec.jpeg",
-    "elastic_transform": "orbbec.elastic",
-    "elastic_displacement": "orbbec.elastic",
-    "erase": "orbbec.erase",
-    "cvt_color": "orbbec.color",
-    "augment": "orbbec.augment",
+OPERATORS: dict[str, Callable[..., Any]] = {
+    call.__name__: call
+    for call in (
+        *(adjust_brightness, adjust_contrast, adjust_gamma, adjust_hue, adjust_saturation, adjust_sharpness),
+        *(autocontrast, cvt_color, equalize, invert, posterize, solarize, to_float),
+        *(gaussian_blur, median_blur, motion_blur),
+        *(elastic_transform, erase, jpeg_compression, resized_crop),
+        *(cutmix, mixup, mosaic),
+    )
 }
-
 # The argument by which an operator leaves an image as it is, to the last bit.
 _IDENTITIES: dict[str, tuple[str, float]] = {
     "gaussian_blur": ("kernel_size", 1),
@@ -43,12 +55,6 @@ _IDENTITIES: dict[str, tuple[str, float]] = {
     "motion_blur": ("length", 1),
     "adjust_sharpness": ("sharpness_factor", 1.0),
 }
-
-
-def operator(name: str) -> Callable[..., Any]:
-    """The operator of that name."""
-    call: Callable[..., Any] = getattr(importlib.import_module(_HOMES[name]), name)
-    return call
 
 
 def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
@@ -90,15 +96,18 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
         elif isinstance(step, OperatorPass):
             work = _operate(step, work, sizes, plan)
         else:
-            work = mix_images(step, work)
+            work = _mix(step, work)
         sizes = step.sizes
     return given.restore(work)
 
 
 def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
-    augment = operator("augment")
     affine = bool((step.matrix[:, 2] == (0.0, 0.0, 1.0)).all())
-    matrix = torch.from_numpy(step.matrix[:, :2] if affine else step.matrix)
+    maps = step.matrix
+    if step.regions is not None:  # the operator counts from the corner of what is seen
+        maps = shifts(-step.regions[:, 0], -step.regions[:, 1], len(maps)) @ maps
+    matrix = torch.from_numpy(maps[:, :2] if affine else maps)
+    regions = None if step.regions is None else torch.from_numpy(step.regions)
     colors = torch.from_numpy(step.colors) if step.colors.shape[1] else None
     erase = torch.from_numpy(step.erase) if step.erase.shape[1] else None
 
@@ -108,12 +117,14 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
             images,
             matrix[chosen],
             size,
+            regions=None if regions is None else regions[chosen],
             colors=None if colors is None else colors[chosen],
             erase=None if erase is None else erase[chosen],
             mean=step.mean,
             std=step.std,
             dtype=getattr(torch, step.dtype),
             channels_last=step.channels_last,
+            contrast=step.contrast,
             interpolation=step.interpolation,
             border=step.border,
             fill=list(step.fill) if len(step.fill) > 1 else step.fill[0],
@@ -127,7 +138,7 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
 def _operate(step: OperatorPass, work: Work, sizes: Array, plan: Plan) -> Work:
     if not step.drawn.any() and not step.resizes and step.name != "to_float":
         return work
-    call, options = operator(step.name), dict(step.options)
+    call, options = OPERATORS[step.name], dict(step.options)
     if "dtype" in options:
         options["dtype"] = getattr(torch, options["dtype"])
 
@@ -159,6 +170,16 @@ def _with_identities(step: OperatorPass) -> dict[str, Array]:
     numbers = step.table[name]
     drawn = step.drawn.reshape(-1, *(1,) * (numbers.ndim - 1))
     return {**step.table, name: np.where(drawn, numbers, np.array(value, numbers.dtype))}
+
+
+def _mix(step: MixPass, work: Work) -> Work:
+    if isinstance(work, list):
+        raise ValueError(f"{step.name}: expected images of one size; put a resize or a crop before it")
+    columns = {name: torch.from_numpy(np.ascontiguousarray(values)) for name, values in step.table.items()}
+    if step.name == "mosaic":
+        height, width = step.sizes[0].tolist()
+        return OPERATORS[step.name](work, **columns, size=(height, width), **step.options)
+    return OPERATORS[step.name](work, **columns, **step.options)
 
 
 def _resized(

@@ -8,7 +8,7 @@ between two passes values are rounded to their dtype, and a sample has the same 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from orbbec.binding.arguments import Array
 from orbbec.plan.passes import AugmentPass, MixPass, OperatorPass, Pass
 from orbbec.plan.steps import (
     COLOR_WIDTH,
+    CONTRAST,
     ERASE_WIDTH,
     Cast,
     Colors,
@@ -53,8 +54,9 @@ class _Open:
     std: tuple[float, ...] | None = None
     dtype: str | None = None  # None: that of its input
     channels_last: bool | None = None
+    regions: Array | None = None
     maps: int = 0
-    cuts: bool = False  # a map left a part of its image out
+    cuts: bool = False  # a later map left a part out, which is not cut off
     holds: dict[str, None] = field(default_factory=dict)
 
 
@@ -69,7 +71,7 @@ class Fusion:
     """
 
     def __init__(self, sizes: Array, channels: int = 3, dtype: str = "uint8", exact: bool = False) -> None:
-        self.frame = Frame(sizes, channels, 255.0 if dtype == "uint8" else 1.0)
+        self.frame = Frame(sizes, channels, 255.0 if dtype == "uint8" else 1.0, exact)
         self.dtype, self.exact = dtype, exact
         self.passes: list[Pass] = []
         self.notes: list[str] = []
@@ -125,6 +127,8 @@ class Fusion:
                 sizes=p.sizes,
                 colors=compact(joined(p.colors, count, COLOR_WIDTH, np.float32)),
                 erase=joined(p.erase, count, ERASE_WIDTH, np.float32),
+                regions=p.regions,
+                contrast=bool(p.contrasts),
                 mean=p.mean,
                 std=p.std,
                 dtype=self.dtype,
@@ -162,7 +166,10 @@ class Fusion:
             p.interpolation = (
                 "linear" if p.interpolation not in (None, step.interpolation) else step.interpolation
             )
-        p.cuts = p.cuts or not (step.onto or step.border is not None)
+        if p.maps == 0:
+            p.regions = step.region
+        else:
+            p.cuts = p.cuts or not (step.onto or step.border is not None)
         p.matrix = p.matrix @ step.matrix if p.maps else step.matrix
         p.maps += 1
         p.sizes = step.sizes
@@ -170,7 +177,7 @@ class Fusion:
 
     def _moved(self, matrix: Array, sizes: Array) -> None:
         self.matrix = None if self.matrix is None else self.matrix @ matrix
-        self.frame = Frame(sizes, self.frame.channels, self.frame.white)
+        self.frame = replace(self.frame, sizes=sizes)
 
     def _add_colors(self, step: Colors, name: str, place: int) -> None:
         if self.exact and step.operators:
@@ -179,6 +186,8 @@ class Fusion:
             return
         if self.frame.channels not in (1, 3):
             raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {self.frame.channels}")
+        if not step.contrast and (step.rows[:, :, 0] == CONTRAST).any():
+            raise ValueError(f"{name}: expected Colors(contrast=True), since there are steps of contrast")
         if self.dtype != "uint8" and self.frame.white == 255:
             raise ValueError(f"{name}: {_AFTER_CAST_UNSCALED}")
         p = self._open
@@ -221,12 +230,12 @@ class Fusion:
             self._add_operator(Operator("to_float", options=options, why="does not scale white to 1"), name)
             self.dtype = step.dtype
             self._open = self._new(f"{name} does not scale white to 1")
-            self.frame = Frame(self.frame.sizes, self.frame.channels, 255.0)
+            self.frame = replace(self.frame, white=255.0)
             return
         if is_byte and not was_byte and self._open.mean is not None:
             self._split(f"{name} rounds to bytes after normalising")
         self.dtype = step.dtype
-        self.frame = Frame(self.frame.sizes, self.frame.channels, 255.0 if is_byte else 1.0)
+        self.frame = replace(self.frame, white=255.0 if is_byte else 1.0)
 
     def _add_operator(self, step: Operator, name: str) -> None:
         why = f"{name}: {step.name} {step.why}"
@@ -256,10 +265,10 @@ class Fusion:
         why = f"{name} reads other images of the batch"
         self._close()
         sizes = self.frame.sizes if step.sizes is None else step.sizes
-        self.passes.append(MixPass(step.kind, step.table, sizes, self.dtype, step.options, why, (name,)))
-        self.frame = Frame(sizes, self.frame.channels, self.frame.white)
+        self.passes.append(MixPass(step.name, step.table, sizes, self.dtype, step.options, why, (name,)))
+        self.frame = replace(self.frame, sizes=sizes)
         self.matrix = None
-        self._open = self._new(f"{step.kind} stands before it")
+        self._open = self._new(f"{step.name} stands before it")
 
 
 def compact(rows: Array) -> Array:

@@ -21,6 +21,8 @@ class AugmentPass:
         sizes: int64 `[N, 2]`: of its output.
         colors: float32 `[N, S, 16]`.
         erase: float32 `[N, E, 8]`, fills as fractions of white.
+        regions: int64 `[N, 4]`: left, top, right, bottom of the part of each image that is seen; None: all.
+        contrast: whether a step of colour may be one of contrast.
         mean: a number a channel, or none.
         std: a number a channel, or none.
         dtype: of its output, by name.
@@ -36,6 +38,8 @@ class AugmentPass:
     sizes: Array
     colors: Array
     erase: Array
+    regions: Array | None = None
+    contrast: bool = False
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
     dtype: str = "uint8"
@@ -53,6 +57,8 @@ class AugmentPass:
     def columns(self) -> Columns:
         """The numbers of the pass by name, each `[N]`."""
         columns = _matrix_columns(self.matrix, self.sizes)
+        if self.regions is not None:
+            columns |= {f"region.{name}": self.regions[:, i] for i, name in enumerate(ERASE_COLUMNS[:4])}
         for s in range(self.colors.shape[1]):
             columns |= {f"color{s}.{name}": self.colors[:, s, i] for i, name in enumerate(COLOR_COLUMNS)}
         for e in range(self.erase.shape[1]):
@@ -64,6 +70,7 @@ class AugmentPass:
         parts += [f"{self.colors.shape[1]} colour steps"] if self.colors.shape[1] else []
         parts += [f"{self.erase.shape[1]} rectangles"] if self.erase.shape[1] else []
         parts += ["normalised"] if self.mean is not None or self.std is not None else []
+        parts += ["parts of images"] if self.regions is not None else []
         return f"augment -> {size_text(self.sizes)} {self.dtype} ({'; '.join(parts)})"
 
 
@@ -96,7 +103,7 @@ class OperatorPass:
 class MixPass:
     """Images mixed with others of the batch; arguments as those of `steps.Mix`."""
 
-    kind: str
+    name: str
     table: Mapping[str, Array]
     sizes: Array
     dtype: str
@@ -104,16 +111,12 @@ class MixPass:
     why: str = ""
     holds: tuple[str, ...] = ()
 
-    @property
-    def name(self) -> str:
-        return self.kind
-
     def columns(self) -> Columns:
         """The numbers of the pass by name, each `[N]` or `[N, ...]`."""
         return dict(self.table)
 
     def describe(self) -> str:
-        return f"{self.kind} -> {size_text(self.sizes)} {self.dtype}"
+        return f"{self.name} -> {size_text(self.sizes)} {self.dtype}"
 
 
 Pass: TypeAlias = AugmentPass | OperatorPass | MixPass

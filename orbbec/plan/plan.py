@@ -70,7 +70,7 @@ class Plan:
         result = np.tile(np.eye(3), (len(self), 1, 1))
         for step in self.passes:
             if isinstance(step, MixPass):
-                raise ValueError(f"Plan: a plan with {step.kind} has no map to one image")
+                raise ValueError(f"Plan: a plan with {step.name} has no map to one image")
             result = result @ step.matrix
         return result
 

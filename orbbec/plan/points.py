@@ -6,9 +6,19 @@ Points are pixel positions: a pixel's centre is a whole number. Corners of boxes
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from orbbec.binding.arguments import Array
+from orbbec.plan.steps import identities
+
+
+def shifts(x: Any, y: Any, count: int) -> Array:
+    """The maps by which pixel (0, 0) reads (x, y)."""
+    maps = identities(count)
+    maps[:, 0, 2], maps[:, 1, 2] = x, y
+    return maps
 
 
 def forward_of(matrix: Array) -> Array:

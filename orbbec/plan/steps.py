@@ -24,11 +24,13 @@ class Frame:
         sizes: int64 `[N, 2]`: height and width in pixels.
         channels: of every image.
         white: the value of white, 255 or 1: the unit of fills and thresholds.
+        exact: whether colours are asked for as operators too.
     """
 
     sizes: Array
     channels: int = 3
     white: float = 255.0
+    exact: bool = False
 
     @property
     def heights(self) -> Array:
@@ -37,6 +39,11 @@ class Frame:
     @property
     def widths(self) -> Array:
         return self.sizes[:, 1]
+
+    @property
+    def regions(self) -> Array:
+        """Whole images as left, top, right, bottom: int64 `[N, 4]`."""
+        return np.concatenate([np.zeros_like(self.sizes), self.sizes[:, ::-1]], 1)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -66,6 +73,7 @@ class Map:
         fill: of a constant border, in units of the chain: one number or one a channel.
         lossless: every pixel is a pixel of the source, moved.
         onto: and every pixel of the source is kept, as by a flip.
+        region: int64 `[N, 4]`: left, top, right, bottom of the part of the source that is cut out first.
     """
 
     matrix: Array
@@ -75,6 +83,7 @@ class Map:
     fill: tuple[float, ...] = (0.0,)
     lossless: bool = False
     onto: bool = False
+    region: Array | None = None
 
     def only(self, chosen: Array, frame: Frame) -> Map:
         """The map for the images that are chosen, and the identity for the others."""
@@ -82,6 +91,7 @@ class Map:
             self,
             matrix=np.where(chosen[:, None, None], self.matrix, np.eye(3)),
             sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
+            region=None if self.region is None else np.where(chosen[:, None], self.region, frame.regions),
         )
 
 
@@ -187,20 +197,18 @@ class Mix:
     """Images of a batch mixed with others of it.
 
     Args:
-        kind: "mixup", "cutmix" or "mosaic".
-        table: `lam` `[N]`; of cutmix `boxes` `[N, 4]`; of mosaic `boxes` and `cells`.
-        sizes: of the output, where it has other sizes.
+        name: "mixup", "cutmix" or "mosaic".
+        table: arrays `[N]` or `[N, ...]`, by the names of the operator's arguments.
+        sizes: int64 `[N, 2]`: of the output, where it has other sizes.
     """
 
-    kind: str
+    name: str
     table: Mapping[str, Array]
     sizes: Array | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def only(self, chosen: Array, frame: Frame) -> Mix:
-        raise ValueError(
-            f"{self.kind}: stands in a Compose itself, not in RandomApply, RandomChoice or RandomOrder"
-        )
+        raise ValueError(f"{self.name}: stands in a Compose itself, not in a RandomApply")
 
 
 Step: TypeAlias = Map | Colors | Erase | Normalize | Cast | Operator | Mix

@@ -2,66 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 
 from orbbec.binding.arguments import Array
-
-_MASK = np.uint64(0xFFFFFFFF)
-_LOW, _SHIFT = 0xFFFFFFFF, np.uint64(32)
-_ROUND_KEYS = (0x9E3779B9, 0xBB67AE85)
-_FACTORS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
-
-
-def philox(counter: Sequence[Any], key: tuple[int, int]) -> list[Array]:
-    """Philox4x32-10: the four words of each block, as uint64 below 2^32.
-
-    Args:
-        counter: four words, uint64 arrays or numbers that broadcast.
-        key: two words.
-
-    Source:
-        Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (2011).
-
-    Example:
-        >>> [f"{int(word):08x}" for word in philox([np.uint64(0)] * 4, (0, 0))]
-        ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
-    """
-    a, b, c, d = counter
-    low, high = key
-    for _ in range(10):
-        left, right = a * _FACTORS[0], c * _FACTORS[1]
-        a = (right >> _SHIFT) ^ b ^ np.uint64(low)
-        c = (left >> _SHIFT) ^ d ^ np.uint64(high)
-        b, d = right & _MASK, left & _MASK
-        low, high = (low + _ROUND_KEYS[0]) & _LOW, (high + _ROUND_KEYS[1]) & _LOW
-    return [a, b, c, d]
-
-
-@lru_cache
-def key_of(seed: int, epoch: int) -> tuple[int, int]:
-    """The Philox key that stands for a seed and an epoch."""
-    counter = [np.uint64(word) for word in (epoch & _LOW, epoch >> 32, 0, 0)]
-    first, second, *_ = philox(counter, (seed & _LOW, seed >> 32))
-    return int(first), int(second)
-
-
-def uniforms(sample_ids: Array, places: Array, count: int, key: tuple[int, int]) -> Array:
-    """The first `count` numbers of every sample at every place: float64 `[places, N, count]`.
-
-    Number `i` is word `i % 4` of the block at draw number `i // 4`, its upper 24 bits: 0 to 1 - 2^-24.
-    """
-    ids = sample_ids.astype(np.int64).view(np.uint64)[None, :, None]
-    blocks = np.arange(-(-count // 4), dtype=np.uint64)[None, None, :]
-    shape = (len(places), ids.shape[1], blocks.shape[2])
-    upper = (places.astype(np.uint64) << np.uint64(16))[:, None, None]
-    counter = [np.broadcast_to(word, shape) for word in (blocks, upper, ids & _MASK, ids >> _SHIFT)]
-    words = np.stack(philox(counter, key), -1).reshape(*shape[:2], -1)[..., :count]
-    return (words >> np.uint64(8)).astype(np.float64) * 2.0**-24
+from orbbec.philox import philox_draws
 
 
 class Stream:
@@ -82,23 +30,20 @@ class Stream:
         True
     """
 
-    _AHEAD = 8  # numbers drawn at once for every place of a chain
+    _AHEAD = 8  # numbers that are drawn at once
 
     def __init__(self, sample_ids: Array, seed: int = 0, epoch: int = 0, place: int = 0) -> None:
         self.sample_ids = np.ascontiguousarray(sample_ids, np.int64)
         self.seed, self.epoch, self.place = seed, epoch, place
-        self._key = key_of(seed, epoch)
+        self._ids = torch.from_numpy(self.sample_ids)
         self._drawn = np.zeros((len(self.sample_ids), 0))
         self._position = 0
 
     def at_places(self, count: int) -> list[Stream]:
-        """The streams of places 0 to `count` - 1; the first numbers of all are drawn at once."""
-        first = uniforms(self.sample_ids, np.arange(count), self._AHEAD, self._key)
-        streams = []
-        for place in range(count):
-            stream = self.again()
-            stream.place, stream._drawn = place, first[place]
-            streams.append(stream)
+        """The streams of places 0 to `count` - 1."""
+        streams = [copy(self) for _ in range(count)]
+        for place, stream in enumerate(streams):
+            stream.place = place
         return streams
 
     def again(self) -> Stream:
@@ -114,7 +59,9 @@ class Stream:
         """The next numbers, from 0 to 1 - 2^-24: float64 `[N, count]`."""
         begin, end = self._position, self._position + count
         if end > self._drawn.shape[1]:
-            self._drawn = uniforms(self.sample_ids, np.array([self.place]), end, self._key)[0]
+            self._drawn = philox_draws(
+                self._ids, max(end, self._AHEAD), seed=self.seed, epoch=self.epoch, place=self.place
+            ).numpy()
         self._position = end
         return self._drawn[:, begin:end]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
-from orbbec.plan.points import forward_of
+from orbbec.plan.points import forward_of, shifts
 from orbbec.plan.steps import Frame, Map, Step, identities
 from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import (
@@ -26,7 +26,7 @@ from orbbec.transforms.checks import (
     probability,
     size_pair,
 )
-from orbbec.transforms.maps import affine_maps, expanded_sizes, shifts
+from orbbec.transforms.maps import affine_maps, expanded_sizes
 from orbbec.transforms.transform import Drawn, Transform
 
 

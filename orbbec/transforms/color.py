@@ -84,21 +84,21 @@ class Jitter:
     chosen: Array
     permutation: Array | None = None
 
-    def colors(self) -> Colors:
-        """Four steps in the order of each image."""
+    def colors(self, exact: bool) -> Colors:
+        """Four steps in the order of each image; their operators too where they are asked for."""
         count = len(self.order)
         rows = np.concatenate([adjustment_row(k, self.factors[:, k]) for k in range(4)], 1)
         rows *= self.chosen[:, :, None]
         ordered = np.take_along_axis(rows, self.order[:, :, None], axis=1)
         operators = []
-        for position in range(4):
+        for position in range(4 if exact else 0):
             for k in range(4):
                 drawn = self.chosen[:, k] & (self.order[:, position] == k)
                 operators.append(adjustment(k, self.factors[:, k], drawn))
         if self.permutation is not None:
             swap = matrix_row(np.eye(3)[self.permutation], 0.0, count)
             ordered = np.concatenate([ordered, swap], 1)
-        return Colors(ordered, contrast=bool(self.chosen.shape[0] >= 0), operators=tuple(operators))
+        return Colors(ordered, contrast=True, operators=tuple(operators))
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class ColorJitter(Transform):
         return Jitter(order, low + draws * (high - low), chosen)
 
     def steps(self, params: Jitter, frame: Frame) -> list[Step]:
-        colors = params.colors()
+        colors = params.colors(frame.exact)
         return [Colors(colors.rows, self._ranges()[CONTRAST_OF] is not None, colors.operators)]
 
 
@@ -181,8 +181,8 @@ class RandomPhotometricDistort(Transform):
         return Jitter(order, factors, chosen, permutation)
 
     def steps(self, params: Jitter, frame: Frame) -> list[Step]:
-        colors = params.colors()
-        return [Colors(colors.rows, True)]
+        colors = params.colors(frame.exact)
+        return [Colors(colors.rows, True, colors.operators)]
 
 
 @dataclass(frozen=True)

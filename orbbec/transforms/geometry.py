@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orbbec.binding.arguments import Array
+from orbbec.plan.points import shifts
 from orbbec.plan.steps import Frame, Map, Operator, Step, identities
 from orbbec.plan.stream import Stream
 from orbbec.transforms.attempts import drawn_areas
@@ -23,7 +24,7 @@ from orbbec.transforms.checks import (
     size_pair,
     whole,
 )
-from orbbec.transforms.maps import box_maps, shifts
+from orbbec.transforms.maps import box_maps
 from orbbec.transforms.transform import Transform
 
 
@@ -50,13 +51,19 @@ class Boxes:
     def cut(self, border: str | None = None, fill: tuple[float, ...] = (0.0,)) -> Map:
         """The boxes as they are, not resized."""
         matrix = shifts(self.left, self.top, len(self.sizes))
-        return Map(matrix, self.sizes, border=border, fill=fill, lossless=True)
+        region = None if border is not None else self.regions()
+        return Map(matrix, self.sizes, border=border, fill=fill, lossless=True, region=region)
 
-    def resized(self, interpolation: str, antialias: bool) -> Step:
-        """The boxes resized."""
+    def regions(self) -> Array:
+        """Boxes of whole pixels as left, top, right, bottom: int64 `[N, 4]`."""
+        ends = self.left + self.width, self.top + self.height
+        return np.stack([self.left, self.top, *ends], 1).astype(np.int64)
+
+    def resized(self, interpolation: str, antialias: bool, cuts: bool) -> Step:
+        """The boxes resized; `cuts`: they may be parts of the images."""
         matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
         if not antialias or interpolation == "nearest":
-            return Map(matrix, self.sizes, interpolation)
+            return Map(matrix, self.sizes, interpolation, region=self.regions() if cuts else None)
         corners = np.stack([self.left, self.top, self.left + self.width, self.top + self.height], 1)
         options = {"interpolation": "linear", "antialias": True}
         return Operator(
@@ -138,7 +145,7 @@ class Resize(Transform):
         return whole_images(sizes, resized_sizes(sizes, tuple(self.size), self.max_size))
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias)]
+        return [params.resized(self.interpolation, self.antialias, cuts=False)]
 
 
 @dataclass(frozen=True)
@@ -191,7 +198,7 @@ class RandomResizedCrop(Transform):
         return Boxes(left, top, width, height, outputs)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias)]
+        return [params.resized(self.interpolation, self.antialias, cuts=True)]
 
 
 def _check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:

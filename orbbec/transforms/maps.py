@@ -29,13 +29,6 @@ def box_maps(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Arra
     return maps
 
 
-def shifts(x: Any, y: Any, count: int) -> Array:
-    """The maps by which pixel (0, 0) reads (x, y)."""
-    maps = identities(count)
-    maps[:, 0, 2], maps[:, 1, 2] = x, y
-    return maps
-
-
 def cosines_sines(degrees: Array) -> tuple[Array, Array]:
     """Of angles in degrees, by the C library, whose bits no vector unit changes; exact at quarter turns."""
     radians = np.radians(degrees).tolist()

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Array
 from orbbec.boxes import box_convert
-from orbbec.plan.apply import operator
+from orbbec.elastic import elastic_displacement, elastic_transform
 from orbbec.plan.passes import AugmentPass, MixPass, OperatorPass
 from orbbec.plan.plan import Plan
 from orbbec.plan.points import (
@@ -115,7 +115,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     states = [_State(index, target, chosen) for index, target in enumerate(targets)]
     for step in plan.passes:
         if isinstance(step, MixPass):
-            raise ValueError(f"transform_targets: boxes and points do not follow {step.kind}")
+            raise ValueError(f"transform_targets: boxes and points do not follow {step.name}")
         forward = forward_of(step.matrix)
         for state, matrix in zip(states, forward, strict=True):
             state.move(step, matrix, plan)
@@ -225,7 +225,7 @@ class _State:
         fill, n = self.options.mask_fill, self.index
         if isinstance(step, OperatorPass) and step.name == "elastic_transform":
             options = {**step.options, "interpolation": "nearest", "fill": fill, **_elastic(step, n, plan)}
-            moved = operator("elastic_transform")(pixels, **options)
+            moved = elastic_transform(pixels, **options)
         else:
             border = step.border if isinstance(step, AugmentPass) else "replicate"
             matrix = torch.from_numpy(step.matrix[n])
@@ -268,7 +268,7 @@ def _elastic(step: OperatorPass, n: int, plan: Plan) -> dict[str, Any]:
 
 def _displacement(step: OperatorPass, n: int, size: tuple[int, int], plan: Plan) -> Array:
     key = _elastic(step, n, plan)
-    result: Array = operator("elastic_displacement")(
+    result: Array = elastic_displacement(
         key.pop("sample_ids"), size, key.pop("alpha"), key.pop("sigma"), **key, place=step.options["place"]
     )[0].numpy()
     return result

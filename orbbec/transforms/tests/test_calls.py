@@ -1,0 +1,139 @@
+"""Images, boxes and points beside torchvision's for the same parameters (torchvision.npz)."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import transforms as T
+from orbbec.plan import Fusion, Plan, apply
+from orbbec.plan.steps import (
+    CONTRAST,
+    GAMMA,
+    HUE,
+    Colors,
+    Erase,
+    Frame,
+    Map,
+    Operator,
+    color_row,
+    matrix_row,
+)
+from orbbec.transforms.affine import Affine, Corners
+from orbbec.transforms.color import BRIGHTNESS_OF, GRAY, SATURATION_OF, Permutations, adjustment_row
+from orbbec.transforms.geometry import Boxes, Chosen
+from orbbec.transforms.targets import transform_targets
+from orbbec.transforms.tests.record_torchvision import sample_image
+
+RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
+HEIGHT, WIDTH = 17, 23
+SIZES = np.array([[HEIGHT, WIDTH]])
+FRAME = Frame(SIZES, 3, 1.0)
+YES = Chosen(np.array([True]))
+BOXES = np.array([[2.0, 3.0, 12.0, 9.0], [10.0, 8.0, 22.0, 16.0]])
+POINTS = np.array([[4.0, 5.0], [15.0, 11.0]])
+
+
+def affine(angle, translate=(0, 0), scale=1.0, shear=(0.0, 0.0)):
+    return Affine(np.array([angle]), np.array([translate], float), np.array([scale]), np.array([shear]))
+
+
+def box(left, top, width, height, size):
+    return Boxes(*(np.array([float(value)]) for value in (left, top, width, height)), np.array([size]))
+
+
+SKEWED = affine(20.0, (2, -1), 1.3, (5.0, -4.0))
+ENDS = np.array([[[2, 3], [20, 1], [18, 15], [4, 12]]], float)
+QUARTER = 0.25
+
+
+def pad(mode):
+    transform = T.Pad((1, 2, 3, 4), fill=QUARTER, padding_mode=mode)
+    return transform.steps(transform.sample(SIZES, None), FRAME)
+
+
+def drawn(transform, params):
+    return transform.steps(params, FRAME)
+
+
+def colors(rows):
+    return [Colors(rows, contrast=True)]
+
+
+ONE = np.array([1.0])
+# The steps, and the largest difference to torchvision that is allowed; the largest seen stands behind.
+STEPS = {
+    "affine": (drawn(T.RandomAffine(0, interpolation="linear", fill=QUARTER), SKEWED), 1e-5),  # 1.9e-6
+    "affine_center": (
+        drawn(T.RandomAffine(0, interpolation="linear", fill=QUARTER, center=(3.0, 4.0)), SKEWED),
+        1e-5,  # 1.4e-6
+    ),
+    "affine_nearest": (drawn(T.RandomAffine(0, fill=QUARTER), SKEWED), 0),
+    "rotate": (drawn(T.RandomRotation(0, "linear", fill=QUARTER), affine(-33.0)), 1e-5),
+    "rotate_expand": (drawn(T.RandomRotation(0, "linear", expand=True, fill=QUARTER), affine(-33.0)), 1e-5),
+    "rotate_90_expand": (drawn(T.RandomRotation(0, "linear", expand=True), affine(-90.0)), 0),
+    "perspective": (drawn(T.RandomPerspective(fill=QUARTER), Corners(YES.chosen, ENDS)), 2e-5),
+    "horizontal_flip": (drawn(T.RandomHorizontalFlip(), YES), 0),
+    "vertical_flip": (drawn(T.RandomVerticalFlip(), YES), 0),
+    "resize": (drawn(T.Resize((31, 11), antialias=False), box(0, 0, WIDTH, HEIGHT, (31, 11))), 1e-5),
+    "resize_antialias": (drawn(T.Resize((9, 11)), box(0, 0, WIDTH, HEIGHT, (9, 11))), 1e-5),
+    "center_crop": (drawn(T.CenterCrop((8, 12)), T.CenterCrop((8, 12)).sample(SIZES, None)), 0),
+    "pad": (pad("constant"), 0),
+    "pad_edge": (pad("edge"), 0),
+    "pad_reflect": (pad("reflect"), 0),
+    "pad_symmetric": (pad("symmetric"), 0),
+    "brightness": (colors(adjustment_row(BRIGHTNESS_OF, 1.3 * ONE)), 1e-6),
+    "contrast": (colors(color_row(CONTRAST, 0.6, count=1)), 1e-6),
+    "saturation": (colors(adjustment_row(SATURATION_OF, 1.7 * ONE)), 1e-6),
+    "hue": (colors(color_row(HUE, 0.2, count=1)), 1e-6),
+    "gamma": (colors(color_row(GAMMA, 1.7, 0.9, count=1)), 1e-6),
+    "grayscale": (colors(matrix_row(np.tile(GRAY, (3, 1)), 0.0, 1)), 1e-6),
+    "invert": (drawn(T.RandomInvert(), YES), 1e-7),
+    "posterize": (drawn(T.RandomPosterize(3), YES), 1e-7),
+    "solarize": (drawn(T.RandomSolarize(0.6), YES), 1e-7),
+    "permute_channels": (drawn(T.RandomChannelPermutation(), Permutations(np.array([[2, 0, 1]]))), 0),
+    "erase": ([Erase(np.array([[[5.0, 3, 12, 9, 0.1, 0.2, 0.3, 0]]]))], 0),
+    "normalize": (drawn(T.Normalize(), None), 1e-6),
+}
+
+
+def plan_of(steps):
+    fusion = Fusion(SIZES, 3, "float32")
+    for step in steps:
+        fusion.add(step, "Step")
+    return Plan(SIZES, np.array([0]), fusion.finish(), dtype="float32")
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_image_is_torchvisions(name):
+    steps, tolerance = STEPS[name]
+    result = apply(plan_of(steps), sample_image()[None])[0].numpy()
+    expected = RECORDED[f"call.{name}.image"]
+    assert result.shape == expected.shape
+    assert np.abs(result - expected)[:, is_whole(steps)].max() <= tolerance
+
+
+def is_whole(steps):
+    """The pixels that are no mixture of image and fill, which torchvision mixes otherwise: bool `[H, W]`."""
+    plan = plan_of([step for step in steps if isinstance(step, (Map, Operator))])
+    seen = apply(plan, torch.ones(1, 3, HEIGHT, WIDTH))[0, 0].numpy()
+    return (seen == 1) | (seen == QUARTER) | (seen == 0)
+
+
+def test_crop_with_antialias_is_torchvisions_inside():
+    # torchvision cuts before it resizes; Pillow, whose filter this is, reads beyond the box.
+    step = box(3, 2, 15, 12, (6, 9)).resized("linear", True, True)
+    result = apply(plan_of([step]), sample_image()[None])[0].numpy()
+    expected = RECORDED["call.resized_crop_antialias.image"]
+    assert np.abs(result - expected)[:, 1:-1, 1:-1].max() < 1e-5
+
+
+@pytest.mark.parametrize("name", [name for name in STEPS if f"call.{name}.boxes" in RECORDED])
+def test_boxes_and_points_are_torchvisions(name):
+    target = {"boxes": BOXES, "keypoints": POINTS}
+    (moved,) = transform_targets(plan_of(STEPS[name][0]), [target], T.TargetOptions(min_size=0.0))
+    # torchvision moves the boxes and points of an expanded image by up to a pixel other than the image.
+    expanded = "expand" in name
+    assert np.abs(moved["boxes"] - RECORDED[f"call.{name}.boxes"]).max() < (1.0 if expanded else 1e-3)
+    assert np.abs(moved["keypoints"] - RECORDED[f"call.{name}.points"]).max() < (1.1 if expanded else 0.51)
