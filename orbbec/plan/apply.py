@@ -45,7 +45,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
         *(autocontrast, cvt_color, equalize, invert, posterize, solarize, to_float),
         *(gaussian_blur, median_blur, motion_blur),
         *(elastic_transform, erase, jpeg_compression, resized_crop),
-        *(cutmix, mixup, mosaic),
     )
 }
 # The argument by which an operator leaves an image as it is, to the last bit.
@@ -175,11 +174,15 @@ def _with_identities(step: OperatorPass) -> dict[str, Array]:
 def _mix(step: MixPass, work: Work) -> Work:
     if isinstance(work, list):
         raise ValueError(f"{step.name}: expected images of one size; put a resize or a crop before it")
-    columns = {name: torch.from_numpy(np.ascontiguousarray(values)) for name, values in step.table.items()}
+    columns: dict[str, Any] = {
+        name: torch.from_numpy(np.ascontiguousarray(values)) for name, values in step.table.items()
+    }
     if step.name == "mosaic":
         height, width = step.sizes[0].tolist()
-        return OPERATORS[step.name](work, **columns, size=(height, width), **step.options)
-    return OPERATORS[step.name](work, **columns, **step.options)
+        return mosaic(work, **columns, size=(height, width), **step.options) if len(step.sizes) else work
+    if step.name == "cutmix":
+        return cutmix(work, columns["partners"], columns["boxes"])
+    return mixup(work, **columns)
 
 
 def _resized(

@@ -58,10 +58,7 @@ def read_images(images: Any) -> Given:
 
 
 def _restored(work: Work, restore: Callable[[Tensor], Any]) -> Any:
-    if isinstance(work, Tensor):
-        return restore(work)
-    results = [restore(image[None]) for image in as_list(work)]
-    return results if len(results) > 1 else results[0]
+    return restore(work) if isinstance(work, Tensor) else work
 
 
 def _read_list(images: Sequence[Any]) -> Given:

@@ -52,6 +52,11 @@ class Stream:
         stream._position = 0
         return stream
 
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Seed, epoch and place."""
+        return self.seed, self.epoch, self.place
+
     def __len__(self) -> int:
         return len(self.sample_ids)
 

@@ -1,6 +1,7 @@
 """Augmentations, drawn for each image by its own id and fused to few passes. Names are torchvision's."""
 
 from orbbec.transforms.affine import AlignFaces, AlignPoints, RandomAffine, RandomPerspective, RandomRotation
+from orbbec.transforms.auto import AutoAugment, RandAugment, TrivialAugmentWide
 from orbbec.transforms.color import (
     ColorJitter,
     Gamma,
@@ -25,6 +26,7 @@ from orbbec.transforms.geometry import (
     RandomVerticalFlip,
     Resize,
 )
+from orbbec.transforms.mixing import CutMix, MixUp, Mosaic
 from orbbec.transforms.neighborhood import (
     JPEG,
     ElasticTransform,
@@ -36,6 +38,7 @@ from orbbec.transforms.neighborhood import (
     RandomEqualize,
 )
 from orbbec.transforms.output import Normalize, ToDtype
+from orbbec.transforms.scales import RandomIoUCrop, RandomShortestSize, RandomZoomOut, ScaleJitter
 from orbbec.transforms.targets import TargetOptions, TargetReport, Targets, transform_targets
 from orbbec.transforms.transform import Transform
 
@@ -43,18 +46,23 @@ __all__ = [
     "JPEG",
     "AlignFaces",
     "AlignPoints",
+    "AutoAugment",
     "CenterCrop",
     "ColorJitter",
     "Compose",
+    "CutMix",
     "ElasticTransform",
     "Gamma",
     "GaussianBlur",
     "Grayscale",
     "Letterbox",
     "MedianBlur",
+    "MixUp",
+    "Mosaic",
     "MotionBlur",
     "Normalize",
     "Pad",
+    "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
     "RandomApply",
@@ -67,19 +75,24 @@ __all__ = [
     "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
+    "RandomIoUCrop",
     "RandomOrder",
     "RandomPerspective",
     "RandomPhotometricDistort",
     "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomShortestSize",
     "RandomSolarize",
     "RandomVerticalFlip",
+    "RandomZoomOut",
     "Resize",
+    "ScaleJitter",
     "TargetOptions",
     "TargetReport",
     "Targets",
     "ToDtype",
     "Transform",
+    "TrivialAugmentWide",
     "transform_targets",
 ]

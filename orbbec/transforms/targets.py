@@ -30,6 +30,7 @@ from orbbec.plan.points import (
     turned_corners,
 )
 from orbbec.transforms.checks import choice, number
+from orbbec.transforms.mixed_targets import mixed
 from orbbec.warpperspective import warp_perspective
 
 BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy")
@@ -113,15 +114,22 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         raise ValueError(f"transform_targets: expected {len(plan)} targets, but got {len(targets)}")
     chosen = TargetOptions() if options is None else options
     states = [_State(index, target, chosen) for index, target in enumerate(targets)]
+    sizes, count, dropped = plan.sizes, 0, np.zeros(len(plan), int)
     for step in plan.passes:
         if isinstance(step, MixPass):
-            raise ValueError(f"transform_targets: boxes and points do not follow {step.name}")
+            count += sum(state.count for state in states) if not count else 0
+            dropped += [state.count - int(state.kept.sum()) for state in states]
+            given = mixed(step, [state.written() for state in states], sizes, chosen.box_format)
+            states = [_State(index, target, chosen) for index, target in enumerate(given)]
+            sizes = step.sizes
+            continue
+        sizes = step.sizes
         forward = forward_of(step.matrix)
         for state, matrix in zip(states, forward, strict=True):
             state.move(step, matrix, plan)
     results = Targets(state.written() for state in states)
-    dropped = tuple(state.count - int(state.kept.sum()) for state in states)
-    results.report = TargetReport(sum(state.count for state in states), dropped)
+    dropped += [state.count - int(state.kept.sum()) for state in states]
+    results.report = TargetReport(count or sum(state.count for state in states), tuple(dropped.tolist()))
     return results
 
 

@@ -1,0 +1,294 @@
+"""Transforms chosen from a list for each image: TrivialAugmentWide, RandAugment, AutoAugment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import (
+    CONTRAST,
+    POSTERIZE,
+    SOLARIZE,
+    Colors,
+    Frame,
+    Map,
+    Operator,
+    Step,
+    color_row,
+    matrix_row,
+)
+from orbbec.plan.stream import Stream
+from orbbec.transforms.affine import Affine
+from orbbec.transforms.checks import FillValue, choice, interpolation_of, numbers, whole
+from orbbec.transforms.color import BRIGHTNESS_OF, SATURATION_OF, adjustment_row
+from orbbec.transforms.policies import POLICIES
+from orbbec.transforms.transform import Transform
+
+OPERATIONS = (
+    *(
+        "Identity",
+        "ShearX",
+        "ShearY",
+        "TranslateX",
+        "TranslateY",
+        "Rotate",
+        "Brightness",
+        "Color",
+        "Contrast",
+    ),
+    *("Sharpness", "Posterize", "Solarize", "AutoContrast", "Equalize", "Invert"),
+)
+SIGNED = OPERATIONS[1:10]
+_HISTOGRAM = "takes a histogram of the whole image"
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What is done to each image, one operation a slot.
+
+    Args:
+        operation: int64 `[N, slots]`: the place in OPERATIONS; 0 is nothing.
+        magnitude: float64 `[N, slots]`, with its sign.
+    """
+
+    operation: Array
+    magnitude: Array
+
+
+@dataclass(frozen=True)
+class Space:
+    """How strong operations are: largest value of each, linear in the bins."""
+
+    shear: float
+    shift: float | None  # pixels; None: 150 / 331 of the side
+    degrees: float
+    factor: float
+    bits: int  # lost at most
+
+    def magnitudes(self, operation: Array, level: Array, sizes: Array) -> Array:
+        """Values without sign for a level from 0 to 1: `[N]`."""
+        shift = (
+            np.full((len(sizes), 2), self.shift)
+            if self.shift is not None
+            else sizes[:, ::-1] * (150.0 / 331.0)
+        )
+        largest = {
+            **dict.fromkeys(("ShearX", "ShearY"), self.shear),
+            "TranslateX": shift[:, 0],
+            "TranslateY": shift[:, 1],
+            "Rotate": self.degrees,
+            **dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness"), self.factor),
+        }
+        result = np.zeros(len(sizes))
+        for index, name in enumerate(OPERATIONS):
+            if name == "Posterize":
+                value = np.rint(8 - level * self.bits)
+            elif name == "Solarize":
+                value = 1.0 - level
+            else:
+                value = level * largest.get(name, 0.0)
+            result = np.where(operation == index, value, result)
+        return result
+
+
+WIDE = Space(shear=0.99, shift=32.0, degrees=135.0, factor=0.99, bits=6)
+NARROW = Space(shear=0.3, shift=None, degrees=30.0, factor=0.9, bits=4)
+
+
+@dataclass(frozen=True)
+class _Auto(Transform):
+    """Slots of one operation an image each."""
+
+    def _reading(self) -> tuple[str, FillValue]:
+        raise NotImplementedError
+
+    def steps(self, params: Choices, frame: Frame) -> list[Step]:
+        interpolation, fill = self._reading()
+        result: list[Step] = []
+        for slot in range(params.operation.shape[1]):
+            operation, magnitude = params.operation[:, slot], params.magnitude[:, slot]
+            maps = moves(operation, magnitude, frame)
+            result.append(Map(maps, frame.sizes, interpolation, "constant", numbers(self.name, "fill", fill)))
+            result.append(Colors(colors(operation, magnitude), contrast=True))
+            result += operators(operation, magnitude)
+        return result
+
+
+def moves(operation: Array, magnitude: Array, frame: Frame) -> Array:
+    """The maps of the geometric operations, and the identity for the others: float64 `[N, 3, 3]`."""
+    count = len(frame)
+
+    def of(name: str) -> Array:
+        return np.where(operation == OPERATIONS.index(name), magnitude, 0.0)
+
+    translate = np.trunc(np.stack([of("TranslateX"), of("TranslateY")], 1))
+    none = np.zeros((count, 2))
+    maps, _ = Affine(-of("Rotate"), translate, np.ones(count), none).maps(frame, None)
+    for axis, name in ((0, "ShearX"), (1, "ShearY")):  # about the left top corner of the image
+        maps[:, axis, 1 - axis] += of(name)
+        maps[:, axis, 2] += 0.5 * of(name)
+    return maps
+
+
+def colors(operation: Array, magnitude: Array) -> Array:
+    """The colour step of each image: float32 `[N, 1, 16]`; zeros where it has none."""
+    count, factor = len(operation), 1.0 + magnitude
+    known = {
+        "Brightness": adjustment_row(BRIGHTNESS_OF, factor),
+        "Color": adjustment_row(SATURATION_OF, factor),
+        "Contrast": color_row(CONTRAST, factor, count=count),
+        "Posterize": color_row(POSTERIZE, magnitude, count=count),
+        "Solarize": color_row(SOLARIZE, magnitude, count=count),
+        "Invert": matrix_row(-np.eye(3), 1.0, count),
+    }
+    result = np.zeros_like(known["Invert"])
+    for name, rows in known.items():
+        result = np.where((operation == OPERATIONS.index(name))[:, None, None], rows, result)
+    return result
+
+
+def operators(operation: Array, magnitude: Array) -> list[Step]:
+    """The operations that are operators."""
+    sharp = operation == OPERATIONS.index("Sharpness")
+    factor = np.where(sharp, 1.0 + magnitude, 1.0)
+    return [
+        Operator("adjust_sharpness", {"sharpness_factor": factor}, drawn=sharp),
+        Operator("autocontrast", drawn=operation == OPERATIONS.index("AutoContrast"), why=_HISTOGRAM),
+        Operator("equalize", drawn=operation == OPERATIONS.index("Equalize"), why=_HISTOGRAM),
+    ]
+
+
+def signed(magnitude: Array, operation: Array, number: Array) -> Array:
+    """With a minus at half of the operations that have a direction."""
+    directed = (operation > 0) & (operation <= len(SIGNED))
+    return np.where(directed & (number <= 0.5), -magnitude, magnitude)
+
+
+@dataclass(frozen=True)
+class TrivialAugmentWide(_Auto):
+    """One of fourteen operations for each image, at a random strength; uint8 alone.
+
+    Args:
+        num_magnitude_bins: of the strength, at least 2.
+        interpolation: "nearest" or "linear".
+        fill: outside, in units of the pixels: a number or one a channel.
+
+    Source:
+        `torchvision.transforms.v2.TrivialAugmentWide`.
+    """
+
+    num_magnitude_bins: int = 31
+    interpolation: str = "nearest"
+    fill: FillValue = 0.0
+
+    def __post_init__(self) -> None:
+        whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2)
+        self._set(
+            interpolation=interpolation_of(self.name, self.interpolation),
+            fill=numbers(self.name, "fill", self.fill),
+        )
+
+    def _reading(self) -> tuple[str, FillValue]:
+        return self.interpolation, self.fill
+
+    def sample(self, sizes: Array, stream: Stream) -> Choices:
+        operation = stream.below(len(OPERATIONS) - 1)  # without Invert
+        level = stream.below(self.num_magnitude_bins) / (self.num_magnitude_bins - 1)
+        magnitude = WIDE.magnitudes(operation, level, sizes)
+        return Choices(operation[:, None], signed(magnitude, operation, stream.uniforms(1)[:, 0])[:, None])
+
+
+@dataclass(frozen=True)
+class RandAugment(_Auto):
+    """Some of fourteen operations for each image, all at one strength; uint8 alone.
+
+    Args:
+        num_ops: how many, one after the other.
+        magnitude: the strength, from 0 to `num_magnitude_bins` - 1.
+        num_magnitude_bins: at least 2.
+        interpolation: "nearest" or "linear".
+        fill: outside, in units of the pixels: a number or one a channel.
+
+    Source:
+        `torchvision.transforms.v2.RandAugment`.
+    """
+
+    num_ops: int = 2
+    magnitude: int = 9
+    num_magnitude_bins: int = 31
+    interpolation: str = "nearest"
+    fill: FillValue = 0.0
+
+    def __post_init__(self) -> None:
+        whole(self.name, "num_ops", self.num_ops, 0)
+        bins = whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2)
+        whole(self.name, "magnitude", self.magnitude, 0, bins - 1)
+        self._set(
+            interpolation=interpolation_of(self.name, self.interpolation),
+            fill=numbers(self.name, "fill", self.fill),
+        )
+
+    def _reading(self) -> tuple[str, FillValue]:
+        return self.interpolation, self.fill
+
+    def sample(self, sizes: Array, stream: Stream) -> Choices:
+        operations, magnitudes = [], []
+        level = np.full(len(sizes), self.magnitude / (self.num_magnitude_bins - 1))
+        for _ in range(self.num_ops):
+            operation = stream.below(len(OPERATIONS) - 1)  # without Invert
+            magnitude = NARROW.magnitudes(operation, level, sizes)
+            operations.append(operation)
+            magnitudes.append(signed(magnitude, operation, stream.uniforms(1)[:, 0]))
+        shape = (len(sizes), self.num_ops)
+        return Choices(
+            np.array(operations).T.reshape(shape).astype(int), np.array(magnitudes).T.reshape(shape)
+        )
+
+
+@dataclass(frozen=True)
+class AutoAugment(_Auto):
+    """One of 25 pairs of operations for each image, as found for a data set; uint8 alone.
+
+    Args:
+        policy: "imagenet", "cifar10" or "svhn".
+        interpolation: "nearest" or "linear".
+        fill: outside, in units of the pixels: a number or one a channel.
+
+    Source:
+        `torchvision.transforms.v2.AutoAugment`; Cubuk and others: AutoAugment (2019).
+    """
+
+    policy: str = "imagenet"
+    interpolation: str = "nearest"
+    fill: FillValue = 0.0
+
+    def __post_init__(self) -> None:
+        name = getattr(self.policy, "value", self.policy)
+        self._set(
+            policy=choice(self.name, "policy", name, tuple(POLICIES)),
+            interpolation=interpolation_of(self.name, self.interpolation),
+            fill=numbers(self.name, "fill", self.fill),
+        )
+
+    def _reading(self) -> tuple[str, FillValue]:
+        return self.interpolation, self.fill
+
+    def sample(self, sizes: Array, stream: Stream) -> Choices:
+        pairs = POLICIES[self.policy]
+        which, draws = stream.below(len(pairs)), stream.uniforms(4)
+        columns = [_slot(pairs, slot, which, draws[:, 2 * slot : 2 * slot + 2], sizes) for slot in range(2)]
+        operations, magnitudes = zip(*columns, strict=True)
+        return Choices(np.stack(operations, 1), np.stack(magnitudes, 1))
+
+
+def _slot(pairs: Sequence[Any], slot: int, which: Array, draws: Array, sizes: Array) -> tuple[Array, Array]:
+    names, chances, levels = zip(*(pair[slot] for pair in pairs), strict=True)
+    codes = np.array([OPERATIONS.index(name) for name in names])
+    operation = np.where(draws[:, 0] <= np.array(chances)[which], codes[which], 0)
+    level = np.array([0 if value is None else value for value in levels])[which] / 9
+    magnitude = NARROW.magnitudes(operation, level, sizes)
+    return operation, signed(magnitude, operation, draws[:, 1])

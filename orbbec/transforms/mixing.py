@@ -1,0 +1,132 @@
+"""Images mixed with others of their batch. What an image gets depends on the images beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import Frame, Mix, Step
+from orbbec.plan.stream import Stream
+from orbbec.transforms.checks import FillValue, Range, Size, interval, number, numbers, size_pair, whole
+from orbbec.transforms.transform import Transform
+
+
+def before(count: int) -> Array:
+    """The image before each, the last before the first: int64 `[N]`."""
+    return np.roll(np.arange(count), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The share of each image itself: float64 `[N]`; and where the other lies, int64 `[N, 4]`, of CutMix."""
+
+    share: Array
+    boxes: Array
+
+
+@dataclass(frozen=True)
+class _Mixing(Transform):
+    alpha: float = 1.0
+    num_classes: int | None = None
+
+    def __post_init__(self) -> None:
+        self._set(alpha=number(self.name, "alpha", self.alpha, 1e-6))
+        if self.num_classes is not None:
+            whole(self.name, "num_classes", self.num_classes, 1)
+
+
+class MixUp(_Mixing):
+    """Add each image and the one before it in the batch, with random weights.
+
+    A target's `label` becomes a vector of shares of classes.
+
+    Args:
+        alpha: the weight is drawn from Beta(alpha, alpha).
+        num_classes: of labels that are numbers; None: they are vectors.
+
+    Source:
+        `torchvision.transforms.v2.MixUp`, which draws once a batch.
+    """
+
+    def sample(self, sizes: Array, stream: Stream) -> Shares:
+        return Shares(stream.betas(self.alpha), np.zeros((len(sizes), 4), np.int64))
+
+    def steps(self, params: Shares, frame: Frame) -> list[Step]:
+        table = {"partners": before(len(frame)), "weights": params.share}
+        return [Mix("mixup", table, options={"num_classes": self.num_classes})]
+
+
+class CutMix(_Mixing):
+    """Replace a random rectangle of each image by that of the one before it in the batch.
+
+    A target's `label` becomes a vector of shares of classes.
+
+    Args:
+        alpha: the share of the area is drawn from Beta(alpha, alpha).
+        num_classes: of labels that are numbers; None: they are vectors.
+
+    Source:
+        `torchvision.transforms.v2.CutMix`, which draws once a batch.
+    """
+
+    def sample(self, sizes: Array, stream: Stream) -> Shares:
+        share = stream.betas(self.alpha)
+        middle = np.stack([stream.below(sizes[:, 1]), stream.below(sizes[:, 0])], 1)
+        half = (0.5 * np.sqrt(1.0 - share)[:, None] * sizes[:, ::-1]).astype(np.int64)
+        low, high = np.maximum(middle - half, 0), np.minimum(middle + half, sizes[:, ::-1])
+        left = 1.0 - (high - low).prod(1) / sizes.prod(1)
+        return Shares(left, np.concatenate([low, high], 1))
+
+    def steps(self, params: Shares, frame: Frame) -> list[Step]:
+        table = {"partners": before(len(frame)), "boxes": params.boxes, "weights": params.share}
+        return [Mix("cutmix", table, options={"num_classes": self.num_classes})]
+
+
+@dataclass(frozen=True, eq=False)
+class Centers:
+    """Where four images meet: int64 `[N, 2]`, (x, y)."""
+
+    centers: Array
+
+
+@dataclass(frozen=True)
+class Mosaic(Transform):
+    """Lay each image and the three before it in the batch about a random centre, unscaled.
+
+    Boxes with their labels, masks left out, follow from all four.
+
+    Args:
+        size: (height, width) of the result in pixels, or one side of a square.
+        center_range: of the centre, as shares of height and width, from 0 to 1.
+        fill: where no image lies, in units of the pixels: a number or one a channel.
+
+    Source:
+        The mosaic of YOLO.
+    """
+
+    size: Size
+    center_range: Range = (0.25, 0.75)
+    fill: FillValue = 114.0
+
+    def __post_init__(self) -> None:
+        self._set(
+            size=size_pair(self.name, "size", self.size),
+            center_range=interval(self.name, "center_range", self.center_range, 0.0, 1.0),
+            fill=numbers(self.name, "fill", self.fill),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Centers:
+        height, width = size_pair(self.name, "size", self.size)
+        shares = np.stack([stream.between(*self.center_range) for _ in range(2)], 1)
+        return Centers(np.rint(shares * [width, height]).astype(np.int64))
+
+    def steps(self, params: Centers, frame: Frame) -> list[Step]:
+        size, every = size_pair(self.name, "size", self.size), np.arange(len(frame))
+        partners = np.stack([np.roll(every, turn) for turn in range(4)], 1)
+        outputs = np.tile(np.array(size, np.int64), (len(frame), 1))
+        fill = numbers(self.name, "fill", self.fill)
+        return [
+            Mix("mosaic", {"partners": partners, "centers": params.centers}, outputs, {"fill": list(fill)})
+        ]

@@ -1,0 +1,248 @@
+"""Transforms of detection: other scales, larger canvases, crops that keep boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.points import areas, carried_edges, corners_of, forward_of, hulls
+from orbbec.plan.steps import Frame, Step
+from orbbec.plan.stream import Stream
+from orbbec.transforms.checks import (
+    FillValue,
+    Range,
+    interpolation_of,
+    interval,
+    number,
+    numbers,
+    probability,
+    size_pair,
+    whole,
+)
+from orbbec.transforms.geometry import Boxes, whole_images
+from orbbec.transforms.transform import Drawn, Transform
+
+
+@dataclass(frozen=True)
+class RandomZoomOut(Transform):
+    """Put images at a random place of a larger canvas.
+
+    Args:
+        fill: of the canvas, in units of the pixels: a number or one a channel.
+        side_range: of the sides of the canvas to those of the image, at least 1.
+        p: how likely, from 0 to 1.
+
+    Source:
+        `torchvision.transforms.v2.RandomZoomOut`.
+    """
+
+    fill: FillValue = 0.0
+    side_range: Range = (1.0, 4.0)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            fill=numbers(self.name, "fill", self.fill),
+            side_range=interval(self.name, "side_range", self.side_range, 1.0),
+            p=probability(self.name, self.p),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        chosen = stream.chance(self.p)
+        scale = np.where(chosen, stream.between(*self.side_range), 1.0)
+        outputs = (sizes * scale[:, None]).astype(np.int64)
+        places = stream.uniforms(2)[:, ::-1]  # along, then down, as torchvision draws them
+        begin = -((outputs - sizes) * places).astype(np.int64).astype(np.float64)
+        return Boxes.of_size(begin[:, 1], begin[:, 0], outputs)
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.cut("constant", numbers(self.name, "fill", self.fill))]
+
+
+@dataclass(frozen=True)
+class ScaleJitter(Transform):
+    """Resize images to fit into a size, times a random factor.
+
+    Args:
+        target_size: (height, width) in pixels.
+        scale_range: of the factor, above 0.
+        interpolation: "linear" or "nearest".
+        antialias: as that of `Resize`.
+
+    Source:
+        `torchvision.transforms.v2.ScaleJitter`.
+    """
+
+    target_size: Sequence[int]
+    scale_range: Range = (0.1, 2.0)
+    interpolation: str = "linear"
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        self._set(
+            target_size=size_pair(self.name, "target_size", self.target_size),
+            scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
+            interpolation=interpolation_of(self.name, self.interpolation),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        # torchvision takes the smaller ratio crosswise: width to height and height to width.
+        fit = (np.array(self.target_size)[::-1] / sizes).min(1)
+        ratio = fit * stream.between(*self.scale_range)
+        return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False)]
+
+
+@dataclass(frozen=True)
+class RandomShortestSize(Transform):
+    """Resize images so that the shorter side is one of several lengths.
+
+    Args:
+        min_size: lengths of the shorter side in pixels, one or several.
+        max_size: the longer side is at most this.
+        interpolation: "linear" or "nearest".
+        antialias: as that of `Resize`.
+
+    Source:
+        `torchvision.transforms.v2.RandomShortestSize`.
+    """
+
+    min_size: int | Sequence[int]
+    max_size: int | None = None
+    interpolation: str = "linear"
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        given = (self.min_size,) if isinstance(self.min_size, int) else tuple(self.min_size)
+        if not given:
+            raise ValueError(f"{self.name}: expected min_size of at least 1 length")
+        self._set(
+            min_size=tuple(whole(self.name, "min_size", side, 1) for side in given),
+            interpolation=interpolation_of(self.name, self.interpolation),
+        )
+        if self.max_size is not None:
+            whole(self.name, "max_size", self.max_size, 1)
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        lengths = np.array(self.min_size)
+        ratio = lengths[stream.below(len(lengths))] / sizes.min(1)
+        if self.max_size is not None:
+            ratio = np.minimum(ratio, self.max_size / sizes.max(1))
+        return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False)]
+
+
+@dataclass(frozen=True)
+class RandomIoUCrop(Transform):
+    """Cut out a random part that has an overlap of its own choice with a box; for single-shot detectors.
+
+    Boxes whose centre is not in the part are to be dropped: see `min_visibility` of `TargetOptions`. An image
+    without boxes is left as it is.
+
+    Args:
+        min_scale: of the sides of the part to those of the image, from 0 to 1.
+        max_scale: of them, from 0 to 1.
+        min_aspect_ratio: of width to height.
+        max_aspect_ratio: of width to height.
+        sampler_options: overlaps (intersection over union) to choose from; 1 and above leave the image as it
+            is.
+        trials: of a choice; then another choice is made, up to `rounds` times.
+        rounds: after them the image is left as it is. (torchvision goes on until one fits.)
+
+    Source:
+        `torchvision.transforms.v2.RandomIoUCrop`.
+    """
+
+    min_scale: float = 0.3
+    max_scale: float = 1.0
+    min_aspect_ratio: float = 0.5
+    max_aspect_ratio: float = 2.0
+    sampler_options: Sequence[float] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+    trials: int = 40
+    rounds: int = 16
+
+    needs_targets = True
+
+    def __post_init__(self) -> None:
+        interval(self.name, "min_scale, max_scale", (self.min_scale, self.max_scale), 1e-6, 1.0)
+        ratios = (self.min_aspect_ratio, self.max_aspect_ratio)
+        interval(self.name, "min_aspect_ratio, max_aspect_ratio", ratios, 1e-6)
+        options = numbers(self.name, "sampler_options", tuple(self.sampler_options))
+        for option in options:
+            number(self.name, "sampler_options", option, 0.0)
+        whole(self.name, "trials", self.trials, 1)
+        whole(self.name, "rounds", self.rounds, 1)
+        self._set(sampler_options=options)
+
+    def draw_for(
+        self, frame: Frame, streams: Iterator[Stream], targets: Sequence[Any] | None, matrix: Array | None
+    ) -> list[Drawn]:
+        stream = next(streams)
+        if matrix is None:
+            raise ValueError(f"{self.name}: expected to stand before images are mixed")
+        crops = frame.regions.copy()
+        per_round = 1 + 4 * self.trials
+        draws, forward = stream.uniforms(per_round), forward_of(matrix)
+        for n, target in enumerate(targets or ()):
+            given = np.asarray(target.get("boxes", ()), np.float64)
+            if given.size == 0:
+                continue
+            if given.ndim != 2 or given.shape[1] != 4:
+                raise ValueError(
+                    f"{self.name}: expected boxes xyxy [K, 4], but image {n} has {list(given.shape)}"
+                )
+            boxes = hulls(carried_edges(forward[n], corners_of(given)))
+            crops[n] = self._crop(
+                frame.sizes[n], boxes, draws[n], Stream(stream.sample_ids[n : n + 1], *stream.key)
+            )
+        outputs = np.stack([crops[:, 3] - crops[:, 1], crops[:, 2] - crops[:, 0]], 1)
+        step = Boxes.of_size(crops[:, 0].astype(np.float64), crops[:, 1].astype(np.float64), outputs).cut()
+        return [Drawn(self.name, stream.place, step)]
+
+    def _crop(self, size: Array, boxes: Array, first: Array, stream: Stream) -> Array:
+        """Left, top, right, bottom for one image."""
+        draws = first
+        for turn in range(self.rounds):
+            if turn:
+                draws = stream.uniforms((turn + 1) * len(first))[0, turn * len(first) :]
+                stream = stream.again()
+            overlap = self.sampler_options[int(draws[0] * len(self.sampler_options))]
+            if overlap >= 1:
+                break
+            crops = self._tried(size, draws[1:].reshape(self.trials, 4))
+            for crop in crops:
+                if _overlaps(boxes, crop, overlap):
+                    return np.asarray(crop)
+        return np.array([0, 0, size[1], size[0]])
+
+    def _tried(self, size: Array, draws: Array) -> Array:
+        """The parts that may be looked at: int64 `[K, 4]`."""
+        height, width = size.tolist()
+        scale = self.min_scale + (self.max_scale - self.min_scale) * draws[:, :2]
+        across, down = (width * scale[:, 0]).astype(int), (height * scale[:, 1]).astype(int)
+        aspect = across / np.maximum(down, 1)
+        good = (
+            (aspect >= self.min_aspect_ratio) & (aspect <= self.max_aspect_ratio) & (across > 0) & (down > 0)
+        )
+        left = ((width - across) * draws[:, 2]).astype(int)
+        top = ((height - down) * draws[:, 3]).astype(int)
+        return np.asarray(np.stack([left, top, left + across, top + down], 1)[good])
+
+
+def _overlaps(boxes: Array, crop: Array, least: float) -> bool:
+    """Whether a box with its centre in the part overlaps it enough."""
+    middle = (boxes[:, :2] + boxes[:, 2:]) / 2
+    near = boxes[((middle > crop[:2]) & (middle < crop[2:])).all(1)]
+    if len(near) == 0:
+        return False
+    both = areas(np.concatenate([np.maximum(near[:, :2], crop[:2]), np.minimum(near[:, 2:], crop[2:])], 1))
+    union = areas(near) + areas(crop[None].astype(np.float64)) - both
+    return bool((both / union).max() >= least)
