@@ -1,0 +1,161 @@
+"""Which steps share a pass, why others do not, and that fused chains give what their parts give."""
+
+import numpy as np
+import pytest
+import torch
+
+import orbbec
+from orbbec import transforms as T
+from orbbec.plan import Plan, apply
+from orbbec.testing import assert_same_bytes, photographs
+from orbbec.testing.augments import augment as oracle
+
+SIZES = np.array([[20, 30], [33, 17], [21, 21]])
+FLOAT = T.ToDtype(torch.float32, scale=True)
+BYTES = T.ToDtype(torch.uint8, scale=True)
+TURN = T.RandomRotation(30, "linear")
+JITTER = T.ColorJitter(0.4, 0.4, 0.4, 0.1)
+CROP = T.RandomResizedCrop(16, antialias=False)
+FLIP = T.RandomHorizontalFlip()
+ERASE = T.RandomErasing(1.0)
+
+
+def names(*transforms, **options):
+    return [step.name for step in T.Compose(transforms, **options).plan(SIZES).passes]
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        (CROP, FLIP, FLOAT, T.Normalize()),
+        (CROP, FLIP, JITTER, T.RandomGrayscale(), ERASE, FLOAT, T.Normalize()),
+        (FLIP, CROP, TURN, T.RandomPerspective(), T.RandomInvert(), T.RandomSolarize(100)),
+        (CROP, JITTER, FLIP, FLOAT, T.Normalize(), T.RandomVerticalFlip()),  # flips may stand anywhere
+        (T.Pad(3, fill=7), T.RandomCrop(16), T.Pad(2, fill=7)),
+        (T.RandomOrder([T.RandomInvert(), JITTER, T.RandomPosterize(4)]),),
+        (T.RandomChoice([T.RandomInvert(), T.RandomGrayscale(1.0)]), FLOAT),
+        (CROP, FLOAT, T.Normalize(), ERASE),
+    ],
+)
+def test_one_pass(chain):
+    assert names(*chain) == ["augment"]
+
+
+@pytest.mark.parametrize(
+    ("chain", "why"),
+    [
+        ((JITTER, TURN), "RandomRotation reads between pixels after their colours changed"),
+        ((JITTER, T.RandomCrop(16)), "RandomCrop leaves pixels out after their mean was taken for contrast"),
+        ((ERASE, FLIP), "RandomHorizontalFlip moves pixels after rectangles were filled"),
+        ((ERASE, JITTER), "ColorJitter changes colours after rectangles were filled"),
+        ((JITTER, JITTER), "ColorJitter takes a second mean for contrast"),
+        ((FLOAT, T.Normalize(), JITTER), "ColorJitter changes colours after they were normalised"),
+        ((FLOAT, T.Normalize(), T.Normalize()), "Normalize normalises a second time"),
+        ((T.Pad(1, fill=7), TURN), "RandomRotation has another fill than the map before it"),
+        (
+            (T.Pad(1, padding_mode="reflect"), TURN),
+            "RandomRotation has border constant, the map before it reflect101",
+        ),
+        ((FLOAT, T.Normalize(), BYTES), "ToDtype rounds to bytes after normalising"),
+    ],
+)
+def test_two_passes_and_why(chain, why):
+    plan = T.Compose(chain).plan(SIZES)
+    assert [step.name for step in plan.passes] == ["augment", "augment"]
+    assert plan.passes[1].why == why
+    assert f"because {why}" in str(plan)
+
+
+def test_operators_split():
+    plan = T.Compose([CROP, JITTER, T.GaussianBlur(3), FLIP, FLOAT]).plan(SIZES)
+    assert [step.name for step in plan.passes] == ["augment", "gaussian_blur", "augment"]
+    assert "GaussianBlur: gaussian_blur reads the neighbours of a pixel" in str(plan)
+    assert names(T.Resize((8, 9)), FLIP) == ["resized_crop", "augment"]
+
+
+def test_passes_do_not_depend_on_what_is_drawn():
+    chain = T.Compose(
+        [T.RandomApply([TURN, T.GaussianBlur(3)], p=0.5), T.RandomApply([JITTER], p=0.5), FLOAT]
+    )
+    shapes = set()
+    for epoch in range(8):
+        plan = chain.plan(SIZES[:1], epoch=epoch)
+        shapes.add(tuple((step.name, step.dtype, step.why) for step in plan.passes))
+    assert len(shapes) == 1
+
+
+def test_one_pass_gives_what_the_oracle_gives():
+    arrays = [np.uint8(np.arange(h * w * 3).reshape(h, w, 3) % 251) for h, w in SIZES.tolist()]
+    tail = [T.RandomInvert(), T.RandomGrayscale(0.5), ERASE, FLOAT, T.Normalize()]
+    chain = T.Compose([CROP, FLIP, *tail], seed=4)
+    plan = chain.plan(SIZES)
+    (step,) = plan.passes
+    parts = [
+        np.ascontiguousarray(image[top:bottom, left:right])
+        for image, (left, top, right, bottom) in zip(arrays, step.regions.tolist(), strict=True)
+    ]
+    corner = np.tile(np.eye(3), (3, 1, 1))
+    corner[:, :2, 2] = -step.regions[:, :2]
+    expected = oracle(
+        orbbec.ImageBatch.from_images(parts),
+        corner @ step.matrix,
+        (16, 16),
+        colors=step.colors,
+        erase=step.erase,
+        mean=step.mean,
+        std=step.std,
+        dtype=torch.float32,
+        border=step.border,
+    )
+    assert_same_bytes(chain.apply(plan, orbbec.ImageBatch.from_images(arrays)), expected)
+
+
+def test_fused_maps_are_the_maps_one_after_the_other():
+    image = photographs(1, 3, 20, 30)
+    crop = T.Compose([T.RandomCrop((10, 12)), FLIP, T.RandomVerticalFlip()], seed=3)
+    fused = crop(image)
+    for place, transform in enumerate(crop.transforms):
+        nothing = T.RandomInvert(0.0)  # takes a place, so that the draws are the same
+        image = T.Compose([*[nothing] * place, transform], seed=3)(image)
+    assert_same_bytes(fused, image)
+
+
+def test_exact_rounds_after_every_transform():
+    image = photographs(1, 3, 20, 30)
+    chain = [T.RandomInvert(1.0), T.ColorJitter(brightness=(1.3, 1.3)), T.ColorJitter(contrast=(0.6, 0.6))]
+    result = T.Compose(chain, exact=True)(image)
+    expected = orbbec.adjust_contrast(orbbec.adjust_brightness(orbbec.invert(image), 1.3), 0.6)
+    assert_same_bytes(result, expected)
+
+
+def test_plan_is_saved_and_applied_again():
+    images = photographs(3, 3, 21, 25)
+    blur = T.RandomApply([T.GaussianBlur(3)])
+    chain = T.Compose([CROP, JITTER, blur, ERASE, FLOAT, T.Normalize()], seed=9)
+    plan = chain.plan([(21, 25)] * 3, sample_ids=[5, 6, 7], epoch=3)
+    again = Plan.from_json(plan.to_json())
+    assert again.to_json() == plan.to_json()
+    assert str(again) == str(plan)
+    assert_same_bytes(apply(again, images), apply(plan, images))
+    with pytest.raises(ValueError, match="version 1"):
+        Plan.from_json("{}")
+
+
+def test_tables_have_named_columns():
+    table = T.Compose([CROP, JITTER, ERASE]).plan(SIZES).table(0)
+    known = {"m00", "m12", "height", "width", "color0.code", "color3.a0", "erase0.left", "region.top"}
+    assert known <= table.keys()
+    assert all(values.shape == (3,) for values in table.values())
+
+
+def test_plan_of_other_images_is_refused():
+    chain = T.Compose([FLIP])
+    plan = chain.plan([(4, 5), (4, 5)])
+    with pytest.raises(ValueError, match="image 0 of size 4x5"):
+        chain.apply(plan, torch.zeros(2, 3, 5, 5, dtype=torch.uint8))
+    with pytest.raises(ValueError, match="expected 2 images"):
+        chain.apply(plan, torch.zeros(1, 3, 4, 5, dtype=torch.uint8))
+    with pytest.raises(ValueError, match="3 channels"):
+        chain.apply(plan, torch.zeros(2, 1, 4, 5, dtype=torch.uint8))
+    with pytest.raises(TypeError, match="images of uint8"):
+        chain.apply(plan, torch.zeros(2, 3, 4, 5))

@@ -1,0 +1,267 @@
+"""Compose: kinds of images, reproducibility, saving, wrong arguments."""
+
+import numpy as np
+import pytest
+import torch
+
+import orbbec
+from orbbec import transforms as T
+from orbbec.testing import assert_same_bytes, photograph, photographs
+
+FLOAT = T.ToDtype(torch.float32, scale=True)
+CHAIN = T.Compose(
+    [
+        T.RandomResizedCrop(16, antialias=False),
+        T.RandomHorizontalFlip(),
+        T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+        T.RandomGrayscale(0.2),
+        T.RandomApply([T.GaussianBlur(5)], p=0.5),
+        T.RandomErasing(0.5, value=0.3),
+        FLOAT,
+        T.Normalize(),
+    ],
+    seed=11,
+)
+ALL = [
+    *(T.Resize(9), T.Resize((7, 8), "nearest"), T.RandomResizedCrop(8), T.CenterCrop(6), T.RandomCrop(6)),
+    *(T.RandomCrop(30, pad_if_needed=True), T.Pad((1, 2)), T.Letterbox((20, 20)), T.RandomVerticalFlip(0.3)),
+    *(T.RandomRotation(20, expand=True), T.RandomAffine(10, (0.1, 0.1), (0.5, 2), 5), T.RandomPerspective()),
+    *(
+        T.ColorJitter(0.4, 0.4, 0.4, 0.1),
+        T.RandomGrayscale(),
+        T.Grayscale(3),
+        T.Grayscale(),
+        T.RandomInvert(),
+    ),
+    *(T.RandomPosterize(3), T.RandomSolarize(99), T.Gamma(), T.RandomChannelPermutation()),
+    *(T.RandomPhotometricDistort(), T.RandomErasing(), T.RandomErasing(value="random"), T.GaussianBlur(5)),
+    *(T.RandomAdjustSharpness(2), T.RandomAutocontrast(), T.RandomEqualize(), T.MedianBlur(), T.MotionBlur()),
+    *(T.ElasticTransform(), T.JPEG((20, 90)), T.RandomZoomOut(), T.ScaleJitter((20, 30)), FLOAT),
+    *(
+        T.RandomShortestSize((10, 12)),
+        T.RandomIoUCrop(),
+        T.TrivialAugmentWide(),
+        T.RandAugment(),
+        T.AutoAugment(),
+    ),
+    *(T.AutoAugment("svhn"), T.AlignPoints([(1, 1), (5, 5)], 8), T.AlignFaces()),
+    *(
+        T.RandomApply([T.GaussianBlur(3), T.RandomInvert()]),
+        T.RandomChoice([T.Pad(1), T.RandomInvert()], [1, 3]),
+    ),
+    T.RandomOrder([T.RandomInvert(), T.RandomRotation(9), T.RandomEqualize()]),
+]
+MIXING = [T.MixUp(), T.CutMix(), T.Mosaic(20)]
+
+
+def pictures(count):
+    rng = np.random.default_rng(0)
+    return [photograph(*(int(side) for side in rng.integers(17, 30, 2)), seed=n) for n in range(count)]
+
+
+def as_list(images):
+    if isinstance(images, orbbec.ImageBatch):
+        return [image.permute(2, 0, 1) for image in images.images()]
+    return list(images)
+
+
+@pytest.mark.parametrize("transform", [CHAIN, *ALL], ids=lambda t: getattr(t, "name", "Compose"))
+def test_sample_is_the_same_in_every_batch(transform):
+    chain = transform if isinstance(transform, T.Compose) else T.Compose([transform], seed=2)
+    images, ids = pictures(9), np.array([40, 3, 17, 99, 5, 6, 7, 8, 1])
+    whole = as_list(chain(images, sample_ids=ids, epoch=3))
+    order = np.array([4, 2, 8, 0])
+    some = as_list(chain([images[i] for i in order], sample_ids=ids[order], epoch=3))
+    for row, i in enumerate(order.tolist()):
+        assert_same_bytes(some[row], whole[i])
+        assert_same_bytes(as_list(chain([images[i]], sample_ids=ids[i : i + 1], epoch=3))[0], whole[i])
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_plan_rows_are_the_same_for_all_batch_sizes(size):
+    sizes, ids = np.tile([[40, 50]], (64, 1)), np.arange(64) * 13
+    whole = CHAIN.plan(sizes, ids, epoch=2)
+    for begin in range(0, 64, size):
+        rows = slice(begin, begin + size)
+        part = CHAIN.plan(sizes[rows], ids[rows], epoch=2)
+        for mine, all_ in zip(part.passes, whole.passes, strict=True):
+            for name, values in mine.columns().items():
+                assert (values == all_.columns()[name][rows]).all(), name
+
+
+def test_epochs_and_seeds_differ():
+    sizes = [(40, 50)] * 4
+    texts = {CHAIN.plan(sizes, epoch=epoch).to_json() for epoch in range(3)}
+    other = T.Compose(CHAIN.transforms, seed=12)
+    assert len(texts | {other.plan(sizes).to_json()}) == 4
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.bfloat16, torch.float32])
+def test_kinds_of_images_give_the_same(dtype):
+    image = photographs(1, 3, 20, 25, dtype)
+    image = image if dtype == torch.uint8 else image.abs().clamp(0, 100) / 100
+    expected = CHAIN(image)
+    assert expected.shape == (1, 3, 16, 16)
+    assert expected.dtype == torch.float32
+    assert_same_bytes(CHAIN(image[0]), expected[0])
+    assert_same_bytes(CHAIN([image[0]]), expected)
+    assert_same_bytes(CHAIN(image.contiguous(memory_format=torch.channels_last)), expected)
+    if dtype == torch.uint8:
+        array = np.ascontiguousarray(image[0].permute(1, 2, 0).numpy())
+        assert_same_bytes(CHAIN(array), np.ascontiguousarray(expected[0].permute(1, 2, 0).numpy()))
+        assert_same_bytes(CHAIN(orbbec.ImageBatch.from_tensor(image)), expected)
+        assert_same_bytes(CHAIN([array]), expected)
+
+
+def test_unlike_results_are_an_image_batch_or_a_list():
+    resize = T.Compose([T.Resize(9)])
+    result = resize(pictures(3))
+    assert isinstance(result, orbbec.ImageBatch)
+    assert result.sizes.min(1).values.tolist() == [9, 9, 9]
+    floats = T.Compose([T.Resize(9), FLOAT])(pictures(3))
+    assert [min(image.shape[1:]) for image in floats] == [9, 9, 9]
+    assert {image.dtype for image in floats} == {torch.float32}
+
+
+def test_identity_copies_bytes_and_flips_come_back():
+    image = photographs(2, 3, 7, 9)
+    assert_same_bytes(T.Compose([T.RandomHorizontalFlip(0.0)])(image), image)
+    assert_same_bytes(T.Compose([T.RandomRotation((0, 0)), T.RandomAffine((0, 0))])(image), image)
+    for flip in (T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0), T.RandomRotation((180, 180))):
+        assert_same_bytes(T.Compose([flip])(T.Compose([flip])(image)), image)
+        assert_same_bytes(T.Compose([flip, flip])(image), image)
+    assert_same_bytes(T.Compose([T.RandomHorizontalFlip(1.0)])(image), image.flip(3).contiguous())
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [T.GaussianBlur(5), T.MedianBlur(3, p=1.0), T.MotionBlur(5, p=1.0), T.JPEG(20)],
+    ids=lambda t: t.name,
+)
+@pytest.mark.parametrize("ragged", [False, True])
+def test_images_that_are_left_out_keep_their_bytes(transform, ragged):
+    images = photographs(16, 3, 12, 14)
+    given = orbbec.ImageBatch.from_tensor(images) if ragged else images
+    result = torch.stack(as_list(T.Compose([T.RandomApply([transform], p=0.5)], seed=1)(given)))
+    kept = [bool((a == b).all()) for a, b in zip(result, images, strict=True)]
+    assert 0 < sum(kept) < 16
+    changed = T.Compose([transform], seed=1)(images)
+    assert not any(bool((a == b).all()) for a, b in zip(changed, images, strict=True))
+
+
+def test_out_is_written():
+    chain = T.Compose([T.RandomResizedCrop(16, antialias=False), FLOAT])
+    image = photographs(2, 3, 20, 25)
+    plan, out = chain.plan([(20, 25)] * 2), torch.empty(2, 3, 16, 16)
+    assert chain.apply(plan, image, out=out) is out
+    assert_same_bytes(out, chain(image))
+
+
+def test_empty_batches():
+    assert CHAIN(torch.zeros(0, 3, 8, 8, dtype=torch.uint8)).shape[:2] == (0, 3)
+
+
+@pytest.mark.parametrize("transform", [*ALL, *MIXING], ids=lambda t: t.name)
+def test_chains_are_saved(transform):
+    chain = T.Compose([transform], seed=5)
+    again = T.Compose.from_json(chain.to_json())
+    assert again.to_json() == chain.to_json()
+    sizes = [(20, 30), (20, 30)]
+    assert again.plan(sizes).to_json() == chain.plan(sizes).to_json()
+
+
+def test_texts_that_are_no_chain():
+    for text, message in (
+        ("[]", "a list of transforms"),
+        ('{"transforms": [{"name": "Nothing"}]}', "no transform 'Nothing'"),
+        ('{"transforms": [{"name": "Pad", "pad": 1}]}', "Pad: there is no argument pad"),
+        ('{"transforms": [7]}', "a table with a name"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            T.Compose.from_json(text)
+
+
+def test_mixing_reads_the_image_before():
+    images = photographs(4, 3, 12, 14, torch.float32)
+    chain = T.Compose([T.MixUp(0.4)], seed=1)
+    plan = chain.plan([(12, 14)] * 4, dtype="float32")
+    weights = torch.from_numpy(plan.passes[0].table["weights"]).float()[:, None, None, None]
+    expected = weights * images + (1 - weights) * images.roll(1, 0)
+    assert torch.allclose(chain.apply(plan, images), expected, atol=1e-4)  # of values up to 300
+    cut = T.Compose([T.CutMix()], seed=1)
+    plan = cut.plan([(12, 14)] * 4, dtype="float32")
+    result = cut.apply(plan, images)
+    for n, (left, top, right, bottom) in enumerate(plan.passes[0].table["boxes"].tolist()):
+        expected = images[n].clone()
+        expected[:, top:bottom, left:right] = images[n - 1][:, top:bottom, left:right]
+        assert_same_bytes(result[n], expected)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: T.RandomResizedCrop(0), "size"),
+        (lambda: T.RandomResizedCrop(8, scale=(1.0, 0.5)), "scale"),
+        (lambda: T.RandomResizedCrop(8, ratio=(0, 1)), "ratio"),
+        (lambda: T.RandomResizedCrop(8, interpolation="cubist"), "interpolation"),
+        (lambda: T.Resize("large"), "size"),
+        (lambda: T.Resize((5, 5), max_size=9), "max_size"),
+        (lambda: T.RandomHorizontalFlip(1.5), "p"),
+        (lambda: T.RandomVerticalFlip(float("nan")), "p"),
+        (lambda: T.RandomCrop(5, padding=-1), "padding"),
+        (lambda: T.Pad(1, padding_mode="mirror"), "padding_mode"),
+        (lambda: T.RandomRotation(-3), "degrees"),
+        (lambda: T.RandomRotation(3, expand=True, center=(1, 1)), "center"),
+        (lambda: T.RandomAffine(3, translate=(2, 0)), "translate"),
+        (lambda: T.RandomAffine(3, scale=(0, 1)), "scale"),
+        (lambda: T.RandomAffine(3, shear=(1, 2, 3)), "shear"),
+        (lambda: T.RandomPerspective(1.5), "distortion_scale"),
+        (lambda: T.ColorJitter(brightness=-1), "brightness"),
+        (lambda: T.ColorJitter(hue=0.6), "hue"),
+        (lambda: T.RandomPosterize(9), "bits"),
+        (lambda: T.RandomSolarize(300), "threshold"),
+        (lambda: T.GaussianBlur(4), "kernel_size"),
+        (lambda: T.GaussianBlur(3, sigma=(0, 1)), "sigma"),
+        (lambda: T.Normalize(std=0.0), "std"),
+        (lambda: T.ToDtype(torch.int32), "dtype"),
+        (lambda: T.RandomErasing(scale=(0, 2)), "scale"),
+        (lambda: T.RandomErasing(value="noise"), "value"),
+        (lambda: T.JPEG(0), "quality"),
+        (lambda: T.RandomApply([]), "transforms"),
+        (lambda: T.RandomApply([3]), "transforms"),
+        (lambda: T.RandomChoice([T.Pad(1)], p=[1, 2]), "p"),
+        (lambda: T.RandomZoomOut(side_range=(0.5, 1)), "side_range"),
+        (lambda: T.MixUp(0.0), "alpha"),
+        (lambda: T.RandAugment(magnitude=31), "magnitude"),
+        (lambda: T.AutoAugment("coco"), "policy"),
+        (lambda: T.AlignPoints([(1, 1)], 8), "template"),
+        (lambda: T.TargetOptions("xyz"), "box_format"),
+        (lambda: T.Compose([]), "transforms"),
+        (lambda: T.Compose([T.Pad(1)], seed=-1), "seed"),
+    ],
+)
+def test_wrong_arguments_are_named_at_construction(make, name):
+    with pytest.raises((ValueError, TypeError), match=f"expected .*{name}|{name} of"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("transform", "images", "message"),
+    [
+        (
+            T.CenterCrop(10),
+            [np.zeros((12, 12, 3), np.uint8), np.zeros((9, 12, 3), np.uint8)],
+            "image 1 is 9x12",
+        ),
+        (T.RandomCrop(10), [np.zeros((9, 12, 3), np.uint8)], "image 0 is 9x12"),
+        (T.Normalize(), [np.zeros((9, 12, 3), np.uint8)], "put ToDtype"),
+        (T.ColorJitter(0.1), torch.zeros(1, 4, 5, 5, dtype=torch.uint8), "1 or 3 channels"),
+        (T.Pad(1), [np.zeros((9, 12, 3), np.uint8), np.zeros((9, 0, 3), np.uint8)], "image 1 has shape"),
+        (T.Pad(1), [np.zeros((9, 12, 3), np.uint8), np.zeros((9, 9, 1), np.uint8)], "image 1 has 1 channels"),
+        (T.Pad(1), torch.zeros(1, 3, 4, 4, dtype=torch.int32), "int32"),
+        (T.Pad(1), "image", "str"),
+    ],
+)
+def test_wrong_images_are_named(transform, images, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        T.Compose([transform])(images)
