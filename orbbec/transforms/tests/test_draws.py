@@ -8,6 +8,8 @@ import pytest
 from orbbec import transforms as T
 from orbbec.plan import Stream
 from orbbec.plan.steps import Frame
+from orbbec.transforms.affine import Affine
+from orbbec.transforms.auto import OPERATIONS, moves
 
 RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
 COUNT, HEIGHT, WIDTH = 4000, 375, 500
@@ -112,3 +114,70 @@ def test_chances_are_as_asked(p):
         share = sampled(kind(p)).chosen.mean()
         assert abs(share - p) < 0.025  # 3 deviations of 4,000 draws are 0.024
         assert p not in (0.0, 1.0) or share == p
+
+
+def test_scales_draw_as_torchvision():
+    zoomed = sampled(T.RandomZoomOut(p=1.0))
+    padding = {
+        "padding0": -zoomed.left,
+        "padding1": -zoomed.top,
+        "padding2": zoomed.width - WIDTH + zoomed.left,
+        "padding3": zoomed.height - HEIGHT + zoomed.top,
+    }
+    for name, values in padding.items():
+        assert_alike(f"RandomZoomOut.{name}", values)
+    for name, transform in (
+        ("ScaleJitter", T.ScaleJitter((300, 400))),
+        ("RandomShortestSize", T.RandomShortestSize((200, 300, 400), 600)),
+    ):
+        sizes = sampled(transform).sizes
+        assert_alike(f"{name}.size0", sizes[:, 0])
+        assert_alike(f"{name}.size1", sizes[:, 1])
+
+
+def test_iou_crop_draws_as_torchvision():
+    plan = T.Compose([T.RandomIoUCrop()], seed=1).plan(SIZES, targets=[{"boxes": BOXES}] * COUNT)
+    (step,) = plan.passes
+    # torchvision says nothing where it leaves the image as it is.
+    cropped = (step.sizes != SIZES).any(1)
+    columns = {
+        "left": step.matrix[:, 0, 2],
+        "top": step.matrix[:, 1, 2],
+        "height": step.sizes[:, 0],
+        "width": step.sizes[:, 1],
+    }
+    for name, values in columns.items():
+        assert_alike(f"RandomIoUCrop.{name}", values[cropped])
+
+
+def test_mixing_draws_as_torchvision():
+    assert_alike("MixUp.lam", sampled(T.MixUp(0.4)).share)
+    drawn = sampled(T.CutMix(1.0))
+    assert_alike("CutMix.lam_adjusted", drawn.share)
+    for i in range(4):
+        assert_alike(f"CutMix.box{i}", drawn.boxes[:, i])
+
+
+def test_policies_are_torchvisions_affine_maps():
+    frame = Frame(SIZES[:1])
+    for name, arguments in (
+        ("ShearX", {"shear": [[np.degrees(np.arctan(0.2)), 0.0]]}),
+        ("ShearY", {"shear": [[0.0, np.degrees(np.arctan(0.2))]]}),
+    ):
+        code = np.array([OPERATIONS.index(name)])
+        none = np.zeros((1, 2))
+        expected, _ = Affine(np.zeros(1), none, np.ones(1), np.array(arguments["shear"])).maps(
+            frame, (0.0, 0.0)
+        )
+        assert np.abs(moves(code, np.array([0.2]), frame) - expected).max() < 1e-12
+
+
+def test_policies_choose_all_operations_alike():
+    drawn = sampled(T.TrivialAugmentWide())
+    counts = np.bincount(drawn.operation[:, 0], minlength=15)
+    assert counts[14] == 0  # Invert
+    assert np.abs(counts[:14] / COUNT - 1 / 14).max() < 0.017  # 4 deviations: 0.0163
+    turned = drawn.magnitude[drawn.operation == OPERATIONS.index("Rotate")]
+    assert -135 <= turned.min() < -100
+    assert 100 < turned.max() <= 135
+    assert (sampled(T.RandAugment(num_ops=3)).operation.shape) == (COUNT, 3)
