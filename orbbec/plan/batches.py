@@ -11,6 +11,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array, RaggedImages, operator_input
+from orbbec.plan.steps import same_rows
 
 Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of unlike sizes
 
@@ -51,7 +52,7 @@ def read_images(images: Any) -> Given:
         return Given(images, images.sizes.numpy(), given.channels, "uint8", lambda work: work)
     _check_dtype(given.images.dtype, "images")
     count, channels, height, width = given.images.shape
-    sizes = np.tile(np.array([[height, width]], np.int64), (count, 1))
+    sizes = same_rows((height, width), count)
     return Given(
         given.images, sizes, channels, _name(given.images.dtype), lambda work: _restored(work, given.restore)
     )

@@ -278,4 +278,4 @@ def compact(rows: Array) -> Array:
         return rows
     longest = int((~empty).sum(1).max(initial=0))
     order = np.argsort(empty, axis=1, kind="stable")[:, :longest]
-    return np.take_along_axis(rows, order[:, :, None], axis=1)
+    return np.asarray(rows[np.arange(len(rows))[:, None], order])

@@ -11,6 +11,7 @@ import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.plan.passes import AugmentPass, Columns, MixPass, OperatorPass, Pass, size_text
+from orbbec.plan.steps import identities
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (AugmentPass, OperatorPass, MixPass)}
 _VERSION = 1
@@ -67,7 +68,7 @@ class Plan:
         Raises:
             ValueError: images are mixed, so that there is no such map.
         """
-        result = np.tile(np.eye(3), (len(self), 1, 1))
+        result = identities(len(self))
         for step in self.passes:
             if isinstance(step, MixPass):
                 raise ValueError(f"Plan: a plan with {step.name} has no map to one image")

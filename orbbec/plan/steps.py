@@ -13,6 +13,7 @@ from orbbec.binding.arguments import Array
 COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
 ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")
 COLOR_WIDTH, ERASE_WIDTH = 16, 8
+_IDENTITY = np.eye(3)
 NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)
 
 
@@ -89,7 +90,7 @@ class Map:
         """The map for the images that are chosen, and the identity for the others."""
         return replace(
             self,
-            matrix=np.where(chosen[:, None, None], self.matrix, np.eye(3)),
+            matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
             sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
             region=None if self.region is None else np.where(chosen[:, None], self.region, frame.regions),
         )
@@ -187,7 +188,7 @@ class Operator:
         return replace(
             self,
             table={**self.table, "boxes": np.where(chosen[:, None], self.table["boxes"], whole)},
-            matrix=np.where(chosen[:, None, None], self.matrix, np.eye(3)),
+            matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
             sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
         )
 
@@ -233,8 +234,17 @@ def matrix_row(matrix: Any, offset: Any, count: int) -> Array:
 
 
 def identities(count: int) -> Array:
-    """float64 `[count, 3, 3]`."""
-    return np.tile(np.eye(3), (count, 1, 1))
+    """Maps that move nothing: float64 `[count, 3, 3]`."""
+    maps = np.zeros((count, 3, 3))
+    maps[:, 0, 0] = maps[:, 1, 1] = maps[:, 2, 2] = 1.0
+    return maps
+
+
+def same_rows(row: Any, count: int) -> Array:
+    """One row of whole numbers for every image: int64 `[count, len(row)]`."""
+    rows = np.empty((count, len(row)), np.int64)
+    rows[:] = row
+    return rows
 
 
 def joined(parts: Sequence[Array], count: int, width: int, dtype: Any) -> Array:

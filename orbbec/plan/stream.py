@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from orbbec.binding.arguments import Array
-from orbbec.philox import philox_draws
 
 
 class Stream:
@@ -64,9 +63,9 @@ class Stream:
         """The next numbers, from 0 to 1 - 2^-24: float64 `[N, count]`."""
         begin, end = self._position, self._position + count
         if end > self._drawn.shape[1]:
-            self._drawn = philox_draws(
-                self._ids, max(end, self._AHEAD), seed=self.seed, epoch=self.epoch, place=self.place
-            ).numpy()
+            count = max(end, self._AHEAD)
+            drawn = torch.ops.orbbec.philox_draws(self._ids, count, "uniform", 1, *self.key)
+            self._drawn = drawn.numpy()
         self._position = end
         return self._drawn[:, begin:end]
 

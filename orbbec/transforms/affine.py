@@ -11,7 +11,7 @@ import numpy as np
 from orbbec.binding.arguments import Array
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
 from orbbec.plan.points import forward_of, shifts
-from orbbec.plan.steps import Frame, Map, Step, identities
+from orbbec.plan.steps import Frame, Map, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import (
     FillValue,
@@ -323,7 +323,7 @@ class AlignPoints(Transform):
     def steps_of(self, points: Array, frame: Frame) -> list[Step]:
         """The map for `points` `[N, K, 2]`."""
         height, width = size_pair(self.name, "size", self.size)
-        outputs = np.tile(np.array((height, width), np.int64), (len(frame), 1))
+        outputs = same_rows((height, width), len(frame))
         whole = identities(len(frame))
         whole[:, 0, 0], whole[:, 1, 1] = width / frame.widths, height / frame.heights
         template = np.broadcast_to(np.array(self.template), points.shape).copy()

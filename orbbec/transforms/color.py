@@ -21,13 +21,15 @@ from orbbec.plan.steps import (
     Step,
     color_row,
     matrix_row,
+    same_rows,
 )
 from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import Range, around, interval, is_number, number, probability, whole
 from orbbec.transforms.geometry import Chosen
 from orbbec.transforms.transform import Transform
 
-GRAY = np.array([0.2989, 0.587, 0.114])
+GRAY = np.array([0.2989, 0.587, 0.114])  # of red, green, blue, as torchvision has them
+_TO_GRAY, _IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
 BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # torchvision's numbers of the four
 _NAMES = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")
 _FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
@@ -37,10 +39,10 @@ def adjustment_row(which: int, factor: Array) -> Array:
     """The step of brightness, contrast, saturation or hue: float32 `[N, 1, 16]`."""
     count = len(factor)
     if which == BRIGHTNESS_OF:
-        return matrix_row(factor[:, None, None] * np.eye(3), 0.0, count)
+        return matrix_row(factor[:, None, None] * _IDENTITY, 0.0, count)
     if which == SATURATION_OF:
-        gray = np.tile(GRAY, (3, 1))
-        return matrix_row(factor[:, None, None] * np.eye(3) + (1 - factor)[:, None, None] * gray, 0.0, count)
+        weight = factor[:, None, None]
+        return matrix_row(weight * _IDENTITY + (1 - weight) * _TO_GRAY, 0.0, count)
     return color_row(CONTRAST if which == CONTRAST_OF else HUE, factor, count=count)
 
 
@@ -89,7 +91,7 @@ class Jitter:
         count = len(self.order)
         rows = np.concatenate([adjustment_row(k, self.factors[:, k]) for k in range(4)], 1)
         rows *= self.chosen[:, :, None]
-        ordered = np.take_along_axis(rows, self.order[:, :, None], axis=1)
+        ordered = rows[np.arange(count)[:, None], self.order]
         operators = []
         for position in range(4 if exact else 0):
             for k in range(4):
@@ -136,7 +138,7 @@ class ColorJitter(Transform):
         draws = stream.uniforms(4)
         known = [given or (1.0, 1.0) for given in ranges]
         low, high = np.array(known).T
-        chosen = np.tile([given is not None for given in ranges], (len(sizes), 1))
+        chosen = same_rows([given is not None for given in ranges], len(sizes)) == 1
         return Jitter(order, low + draws * (high - low), chosen)
 
     def steps(self, params: Jitter, frame: Frame) -> list[Step]:
@@ -217,7 +219,7 @@ class RandomGrayscale(_Point):
     p: float = 0.1
 
     def steps(self, params: Chosen, frame: Frame) -> list[Step]:
-        rows = matrix_row(np.tile(GRAY, (3, 1)), 0.0, len(frame))
+        rows = matrix_row(_TO_GRAY, 0.0, len(frame))
         gray = adjustment(SATURATION_OF, np.zeros(len(frame)), params.chosen)
         return _only(rows, params.chosen, gray)
 

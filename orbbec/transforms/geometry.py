@@ -8,7 +8,7 @@ import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.plan.points import shifts
-from orbbec.plan.steps import Frame, Map, Operator, Step, identities
+from orbbec.plan.steps import Frame, Map, Operator, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.attempts import drawn_areas
 from orbbec.transforms.checks import (
@@ -84,7 +84,7 @@ def resized_sizes(sizes: Array, size: tuple[int, ...], max_size: int | None) -> 
         [[20, 10], [10, 20]]
     """
     if len(size) == 2:
-        return np.tile(np.array(size, np.int64), (len(sizes), 1))
+        return same_rows(size, len(sizes))
     short, long = sizes.min(1), sizes.max(1)
     new_short, new_long = np.full(len(sizes), size[0]), (size[0] * long / short).astype(np.int64)
     if max_size is not None:
@@ -194,7 +194,7 @@ class RandomResizedCrop(Transform):
         width, height = np.where(found, width, fit_width), np.where(found, height, fit_height)
         top = np.where(found, np.floor(u * (rows - height + 1)), (rows - height) // 2)
         left = np.where(found, np.floor(v * (columns - width + 1)), (columns - width) // 2)
-        outputs = np.tile(np.array(self.size, np.int64), (len(sizes), 1))
+        outputs = same_rows(self.size, len(sizes))
         return Boxes(left, top, width, height, outputs)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
@@ -235,7 +235,7 @@ class CenterCrop(Transform):
         size = size_pair(self.name, "size", self.size)
         _check_fit(self.name, sizes, size)
         top, left = np.rint((sizes - np.array(size)) / 2.0).T
-        outputs = np.tile(np.array(size, np.int64), (len(sizes), 1))
+        outputs = same_rows(size, len(sizes))
         return Boxes.of_size(left, top, outputs)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
@@ -289,7 +289,7 @@ class RandomCrop(Transform):
         rows, columns = rows + 2 * lacks[:, 0], columns + 2 * lacks[:, 1]
         _check_fit(self.name, np.stack([rows, columns], 1), size)
         at_y, at_x = stream.below(rows - size[0] + 1), stream.below(columns - size[1] + 1)
-        outputs = np.tile(np.array(size, np.int64), (len(sizes), 1))
+        outputs = same_rows(size, len(sizes))
         left_of_box = (at_x - left - lacks[:, 1]).astype(np.float64)
         return Boxes.of_size(left_of_box, (at_y - top - lacks[:, 0]).astype(np.float64), outputs)
 
@@ -414,7 +414,7 @@ class Letterbox(Transform):
         per_pixel = sizes / inner  # source pixels in one of the output
         top, left = (-before * per_pixel).T
         height, width = (np.array(size) * per_pixel).T
-        outputs = np.tile(np.array(size, np.int64), (len(sizes), 1))
+        outputs = same_rows(size, len(sizes))
         return Boxes(left, top, width, height, outputs)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.steps import Frame, Mix, Step
+from orbbec.plan.steps import Frame, Mix, Step, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import FillValue, Range, Size, interval, number, numbers, size_pair, whole
 from orbbec.transforms.transform import Transform
@@ -125,7 +125,7 @@ class Mosaic(Transform):
     def steps(self, params: Centers, frame: Frame) -> list[Step]:
         size, every = size_pair(self.name, "size", self.size), np.arange(len(frame))
         partners = np.stack([np.roll(every, turn) for turn in range(4)], 1)
-        outputs = np.tile(np.array(size, np.int64), (len(frame), 1))
+        outputs = same_rows(size, len(frame))
         fill = numbers(self.name, "fill", self.fill)
         return [
             Mix("mosaic", {"partners": partners, "centers": params.centers}, outputs, {"fill": list(fill)})

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.steps import Frame, Operator, Step
+from orbbec.plan.steps import Frame, Operator, Step, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import (
     FillValue,
@@ -74,7 +74,7 @@ class GaussianBlur(Transform):
     def steps(self, params: Values, frame: Frame) -> list[Step]:
         assert not isinstance(self.kernel_size, int)
         width, height = self.kernel_size
-        table = {"kernel_size": np.tile([[height, width]], (len(frame), 1)), "sigma": params.values}
+        table = {"kernel_size": same_rows((height, width), len(frame)), "sigma": params.values}
         return [Operator("gaussian_blur", table, drawn=params.chosen)]
 
 
