@@ -32,10 +32,9 @@ from orbbec.elastic import elastic_transform
 from orbbec.erase import erase
 from orbbec.jpeg import jpeg_compression
 from orbbec.mix import cutmix, mixup, mosaic
-from orbbec.plan.batches import Work, as_list, by_size, merged, read_images
+from orbbec.plan.batches import Given, Work, as_list, by_size, merged, read_images
 from orbbec.plan.passes import AugmentPass, MixPass, OperatorPass
 from orbbec.plan.plan import Plan
-from orbbec.plan.points import shifts
 from orbbec.resize import resized_crop
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -73,20 +72,7 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
         ValueError: they are of other sizes.
     """
     given = read_images(images)
-    if given.dtype != plan.dtype:
-        raise TypeError(
-            f"apply: expected images of {plan.dtype}, as the plan was made for, but got {given.dtype}"
-        )
-    if given.channels != plan.channels and len(plan):
-        raise ValueError(f"apply: expected images of {plan.channels} channels, but got {given.channels}")
-    if given.sizes.shape != plan.sizes.shape:
-        raise ValueError(
-            f"apply: expected {len(plan)} images, as the plan was made for, but got {len(given.sizes)}"
-        )
-    if (given.sizes != plan.sizes).any():
-        index = int((given.sizes != plan.sizes).any(1).argmax())
-        height, width = plan.sizes[index].tolist()
-        raise ValueError(f"apply: expected image {index} of size {height}x{width}, as the plan was made for")
+    _check_fit(plan, given)
     work, sizes = given.work, given.sizes
     for number, step in enumerate(plan.passes):
         last = out if number == len(plan.passes) - 1 else None
@@ -100,25 +86,38 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
     return given.restore(work)
 
 
-def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
-    affine = bool((step.matrix[:, 2] == (0.0, 0.0, 1.0)).all())
-    maps = step.matrix
-    if step.regions is not None:  # the operator counts from the corner of what is seen
-        maps = shifts(-step.regions[:, 0], -step.regions[:, 1], len(maps)) @ maps
-    matrix = torch.from_numpy(maps[:, :2] if affine else maps)
-    regions = None if step.regions is None else torch.from_numpy(step.regions)
-    colors = torch.from_numpy(step.colors) if step.colors.shape[1] else None
-    erase = torch.from_numpy(step.erase) if step.erase.shape[1] else None
+def _check_fit(plan: Plan, given: Given) -> None:
+    if given.dtype != plan.dtype:
+        raise TypeError(
+            f"apply: expected images of {plan.dtype}, as the plan was made for, but got {given.dtype}"
+        )
+    if given.channels != plan.channels and len(plan):
+        raise ValueError(f"apply: expected images of {plan.channels} channels, but got {given.channels}")
+    if given.sizes.shape[0] != len(plan):
+        raise ValueError(
+            f"apply: expected {len(plan)} images, as the plan was made for, but got {len(given.sizes)}"
+        )
+    if plan.size is not None and given.size is not None and given.size == plan.size:
+        return
+    if (given.sizes != plan.sizes).any():
+        index = int((given.sizes != plan.sizes).any(1).argmax())
+        height, width = plan.sizes[index].tolist()
+        raise ValueError(f"apply: expected image {index} of size {height}x{width}, as the plan was made for")
 
-    def run(images: Work, rows: Array, size: tuple[int, int]) -> Tensor:
-        chosen: Any = slice(None) if len(rows) == len(matrix) else torch.from_numpy(rows)
+
+def _rows(table: Array, rows: Array | None) -> Tensor:
+    return torch.from_numpy(table if rows is None else np.ascontiguousarray(table[rows]))
+
+
+def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
+    def run(images: Work, rows: Array | None, size: tuple[int, int]) -> Tensor:
         result: Tensor = augment(
             images,
-            matrix[chosen],
+            _rows(step.maps, rows),
             size,
-            regions=None if regions is None else regions[chosen],
-            colors=None if colors is None else colors[chosen],
-            erase=None if erase is None else erase[chosen],
+            regions=None if step.regions is None else _rows(step.regions, rows),
+            colors=_rows(step.colors, rows) if step.colors.shape[1] else None,
+            erase=_rows(step.erase, rows) if step.erase.shape[1] else None,
             mean=step.mean,
             std=step.std,
             dtype=getattr(torch, step.dtype),
@@ -131,37 +130,36 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
         )
         return result
 
-    return by_size(work, step.sizes, sizes, run)
+    return by_size(work, step, sizes, run)
 
 
 def _operate(step: OperatorPass, work: Work, sizes: Array, plan: Plan) -> Work:
-    if not step.drawn.any() and not step.resizes and step.name != "to_float":
+    if step.draws == "none" and not step.resizes:
         return work
     call, options = OPERATORS[step.name], dict(step.options)
     if "dtype" in options:
         options["dtype"] = getattr(torch, options["dtype"])
+    if "place" in options:  # draws noise of the image's own
+        options |= {"seed": plan.seed, "epoch": plan.epoch}
+    keeps = step.name in _IDENTITIES
+    table = _with_identities(step) if keeps and step.draws == "some" else dict(step.table)
+    if "place" in options:
+        table["sample_ids"] = plan.sample_ids
 
-    table, drawn = dict(step.table), step.drawn
-    if step.name in _IDENTITIES:
-        table, drawn = _with_identities(step), np.ones(len(sizes), bool)
+    def run(images: Work, rows: Array | None) -> Any:
+        return call(images, **{name: _rows(values, rows) for name, values in table.items()}, **options)
 
-    def run(images: Work, rows: Array) -> Any:
-        columns = {name: torch.from_numpy(np.ascontiguousarray(rows_[rows])) for name, rows_ in table.items()}
-        if "place" in options:  # draws noise of the image's own
-            columns["sample_ids"] = torch.from_numpy(plan.sample_ids[rows])
-            return call(images, **columns, **options, seed=plan.seed, epoch=plan.epoch)
-        return call(images, **columns, **options)
+    def resize(images: Work, rows: Array | None, size: tuple[int, int]) -> Tensor:
+        result: Tensor = call(images, _rows(table["boxes"], rows), size, **options)
+        return result
 
     if step.resizes:
-        return by_size(
-            work, step.sizes, sizes, lambda images, rows, size: _resized(call, step, images, rows, size)
-        )
+        return by_size(work, step, sizes, resize)
     if isinstance(work, list):
-        every = np.arange(len(work))
-        results = [run(image[None], every[n : n + 1])[0] for n, image in enumerate(work)]
+        results = [run(image[None], np.array([n]))[0] for n, image in enumerate(work)]
     else:
-        results = run(work, np.arange(len(sizes)))
-    return results if step.name == "to_float" else _where(drawn, results, work)
+        results = run(work, None)
+    return results if keeps or step.draws == "all" else _where(step.drawn, results, work)
 
 
 def _with_identities(step: OperatorPass) -> dict[str, Array]:
@@ -185,18 +183,8 @@ def _mix(step: MixPass, work: Work) -> Work:
     return mixup(work, **columns)
 
 
-def _resized(
-    call: Callable[..., Any], step: OperatorPass, images: Work, rows: Array, size: tuple[int, int]
-) -> Tensor:
-    boxes = torch.from_numpy(np.ascontiguousarray(step.table["boxes"][rows]))
-    result: Tensor = call(images, boxes, size, **step.options)
-    return result
-
-
 def _where(drawn: Array, changed: Work, kept: Work) -> Work:
     """The images that were drawn, changed, and the others as they were, to the last bit."""
-    if drawn.all():
-        return changed
     if isinstance(changed, Tensor) and isinstance(kept, Tensor):
         mask = torch.from_numpy(drawn).to(changed.device, non_blocking=True)
         return torch.where(mask[:, None, None, None], changed, kept)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array, RaggedImages, operator_input
+from orbbec.plan.passes import AugmentPass, OperatorPass
 from orbbec.plan.steps import same_rows
 
 Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of unlike sizes
@@ -24,6 +25,7 @@ class Given(NamedTuple):
     channels: int
     dtype: str
     restore: Callable[[Work], Any]
+    size: tuple[int, int] | None = None  # of all images, where they are one tensor
 
 
 class Rows(NamedTuple):
@@ -53,9 +55,9 @@ def read_images(images: Any) -> Given:
     _check_dtype(given.images.dtype, "images")
     count, channels, height, width = given.images.shape
     sizes = same_rows((height, width), count)
-    return Given(
-        given.images, sizes, channels, _name(given.images.dtype), lambda work: _restored(work, given.restore)
-    )
+    name = _name(given.images.dtype)
+    size = int(height), int(width)
+    return Given(given.images, sizes, channels, name, lambda work: _restored(work, given.restore), size)
 
 
 def _restored(work: Work, restore: Callable[[Tensor], Any]) -> Any:
@@ -124,21 +126,21 @@ def rows_of(work: Work, rows: Array) -> Work:
 
 
 def by_size(
-    work: Work, sizes: Array, input_sizes: Array, run: Callable[[Work, Array, tuple[int, int]], Tensor]
+    work: Work,
+    step: AugmentPass | OperatorPass,
+    sizes: Array,
+    run: Callable[[Work, Array | None, tuple[int, int]], Tensor],
 ) -> Work:
     """What `run` makes of the images, which gives results of one size for the rows that it is given.
 
     One call where the images come in one piece and all results have one size, else one for each size.
     """
-    pieces = isinstance(work, list)
-    keys = np.concatenate([sizes, input_sizes], 1) if pieces else sizes
+    if step.size is not None and not isinstance(work, list):
+        return run(work, None, step.size)
+    if len(sizes) == 0:
+        return work if isinstance(work, list) else run(work, None, (1, 1))
+    keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
     unlike, group = np.unique(keys, axis=0, return_inverse=True)
-    every = np.arange(len(sizes))
-    if len(unlike) == 0:
-        return run(work, every, (1, 1)) if isinstance(work, (Tensor, ImageBatch)) else work
-    if len(unlike) == 1:
-        height, width = unlike[0, :2].tolist()
-        return run(rows_of(work, every) if pieces else work, every, (height, width))
     results: list[Tensor] = [torch.empty(0)] * len(sizes)
     for number, (height, width) in enumerate(unlike[:, :2].tolist()):
         rows = np.flatnonzero(group.reshape(-1) == number)

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from orbbec.binding.arguments import Array
+from orbbec.plan.points import shifts
 from orbbec.plan.steps import COLOR_COLUMNS, ERASE_COLUMNS
 
 Columns: TypeAlias = dict[str, Array]
@@ -49,6 +52,16 @@ class AugmentPass:
     fill: tuple[float, ...] = (0.0,)
     why: str = ""
     holds: tuple[str, ...] = ()
+    size: tuple[int, int] | None = field(init=False, repr=False)  # of all outputs, where they have one
+    maps: Array = field(init=False, repr=False)  # what the operator takes: from the corner of what is seen
+
+    def __post_init__(self) -> None:
+        maps = self.matrix
+        if self.regions is not None:
+            maps = shifts(-self.regions[:, 0], -self.regions[:, 1], len(maps)) @ maps
+        affine = bool((maps[:, 2] == (0.0, 0.0, 1.0)).all())
+        object.__setattr__(self, "maps", np.ascontiguousarray(maps[:, :2] if affine else maps))
+        object.__setattr__(self, "size", common_size(self.sizes))
 
     @property
     def name(self) -> str:
@@ -88,6 +101,13 @@ class OperatorPass:
     dtype: str
     why: str = ""
     holds: tuple[str, ...] = ()
+    size: tuple[int, int] | None = field(init=False, repr=False)  # of all outputs, where they have one
+    draws: str = field(init=False, repr=False)  # whether it changes "none", "some" or "all" of the images
+
+    def __post_init__(self) -> None:
+        draws = "all" if self.drawn.all() else "some" if self.drawn.any() else "none"
+        object.__setattr__(self, "draws", draws)
+        object.__setattr__(self, "size", common_size(self.sizes))
 
     def columns(self) -> Columns:
         """The numbers of the pass by name, each `[N]` or `[N, ...]`."""
@@ -122,11 +142,22 @@ class MixPass:
 Pass: TypeAlias = AugmentPass | OperatorPass | MixPass
 
 
+def common_size(sizes: Array) -> tuple[int, int] | None:
+    """The size that all of `[N, 2]` are, N at least 1; else none.
+
+    Example:
+        >>> common_size(np.array([[4, 5], [4, 5]]))
+        (4, 5)
+    """
+    if len(sizes) == 0 or (sizes != sizes[0]).any():
+        return None
+    return int(sizes[0, 0]), int(sizes[0, 1])
+
+
 def size_text(sizes: Array) -> str:
     """`224x224`, or the smallest and the largest of unlike sizes.
 
     Example:
-        >>> import numpy as np
         >>> size_text(np.array([[4, 5], [2, 3]]))
         '2x3..4x5'
     """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.passes import AugmentPass, Columns, MixPass, OperatorPass, Pass, size_text
+from orbbec.plan.passes import AugmentPass, Columns, MixPass, OperatorPass, Pass, common_size, size_text
 from orbbec.plan.steps import identities
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (AugmentPass, OperatorPass, MixPass)}
@@ -47,6 +47,10 @@ class Plan:
     epoch: int = 0
     channels: int = 3
     dtype: str = "uint8"
+    size: tuple[int, int] | None = field(init=False, repr=False)  # of all images, where they have one
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", common_size(self.sizes))
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -93,7 +97,7 @@ class Plan:
 
     def to_json(self) -> str:
         """The plan as text; `from_json` gives the same numbers to the last bit."""
-        content = {field.name: _encode(getattr(self, field.name)) for field in fields(self)}
+        content = {f.name: _encode(getattr(self, f.name)) for f in fields(self) if f.init}
         return json.dumps({"orbbec_plan": _VERSION, **content})
 
     @classmethod
@@ -115,7 +119,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {"columns": {name: _encode(entry) for name, entry in value.items()}}
     if isinstance(value, (AugmentPass, OperatorPass, MixPass)):
-        content = {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
+        content = {f.name: _encode(getattr(value, f.name)) for f in fields(value) if f.init}
         return {"pass": type(value).__name__, **content}
     if isinstance(value, (tuple, list)):
         return [_encode(entry) for entry in value]

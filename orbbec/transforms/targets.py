@@ -283,7 +283,7 @@ def _displacement(step: OperatorPass, n: int, size: tuple[int, int], plan: Plan)
 
 
 def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> Array:
-    points = np.array(given.detach().cpu() if isinstance(given, Tensor) else given, np.float64)
+    points = np.array(given.detach().cpu().numpy() if isinstance(given, Tensor) else given, np.float64)
     if points.size == 0:
         return points
     moved = move(points[..., :2])

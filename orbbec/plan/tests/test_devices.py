@@ -1,0 +1,67 @@
+"""The same bytes on every device, and inside of torch.compile."""
+
+import numpy as np
+import pytest
+import torch
+
+import orbbec
+from orbbec import transforms as T
+from orbbec.plan import apply
+from orbbec.testing import assert_same_bytes, photograph, photographs
+
+CHAINS = {
+    "fused": [
+        T.RandomResizedCrop(12, antialias=False),
+        T.RandomHorizontalFlip(),
+        T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+        T.RandomGrayscale(),
+        T.RandomErasing(1.0),
+        T.ToDtype(torch.float32, scale=True),
+        T.Normalize(),
+    ],
+    "operators": [
+        T.RandomResizedCrop(12),
+        T.RandomApply([T.GaussianBlur(3)]),
+        T.RandomEqualize(),
+        T.RandomAffine(10, (0.1, 0.1), interpolation="linear"),
+        T.RandomAdjustSharpness(2.0),
+        T.ToDtype(torch.float16, scale=True),
+    ],
+    "unlike sizes": [T.RandomRotation(20, "linear", expand=True), T.RandomInvert(), T.RandomPosterize(3)],
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("ragged", [False, True])
+def test_plans_are_the_same_on_every_device(accelerator, name, ragged):
+    chain = T.Compose(CHAINS[name], seed=3)
+    sizes = np.array([[14, 17], [20, 13], [16, 16]]) if ragged else np.array([[14, 17]] * 3)
+    arrays = [photograph(height, width, seed=n) for n, (height, width) in enumerate(sizes.tolist())]
+    batch = orbbec.ImageBatch.from_images(arrays) if ragged else photographs(3, 3, 14, 17)
+    plan = chain.plan(sizes)
+    expected = apply(plan, batch)
+    moved = (
+        accelerator.put(batch) if not ragged else batch.to("cuda" if accelerator.name == "cuda" else "cpu")
+    )
+    with accelerator.active():
+        actual = apply(plan, moved)
+    images = (_images(actual), _images(expected))
+    for one, other in zip(*images, strict=True):
+        assert_same_bytes(one, other)
+
+
+def _images(result):
+    unlike = isinstance(result, orbbec.ImageBatch)
+    return [image.permute(2, 0, 1) for image in result] if unlike else list(result)
+
+
+@pytest.mark.parametrize("name", ["fused", "operators"])
+def test_plans_are_compiled_whole(name):
+    images = photographs(3, 3, 14, 17)
+    plan = T.Compose(CHAINS[name], seed=3).plan([(14, 17)] * 3)
+
+    def work(batch):
+        return apply(plan, batch) * 2
+
+    compiled = torch.compile(work, fullgraph=True, backend="aot_eager")
+    assert_same_bytes(compiled(images), work(images))
