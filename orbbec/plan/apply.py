@@ -33,7 +33,7 @@ from orbbec.erase import erase
 from orbbec.jpeg import jpeg_compression
 from orbbec.mix import cutmix, mixup, mosaic
 from orbbec.plan.batches import Given, Work, as_list, by_size, merged, read_images
-from orbbec.plan.passes import AugmentPass, MixPass, OperatorPass
+from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass
 from orbbec.plan.plan import Plan
 from orbbec.resize import resized_crop
 
@@ -45,13 +45,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
         *(gaussian_blur, median_blur, motion_blur),
         *(elastic_transform, erase, jpeg_compression, resized_crop),
     )
-}
-# The argument by which an operator leaves an image as it is, to the last bit.
-_IDENTITIES: dict[str, tuple[str, float]] = {
-    "gaussian_blur": ("kernel_size", 1),
-    "median_blur": ("kernel_size", 1),
-    "motion_blur": ("length", 1),
-    "adjust_sharpness": ("sharpness_factor", 1.0),
 }
 
 
@@ -141,8 +134,7 @@ def _operate(step: OperatorPass, work: Work, sizes: Array, plan: Plan) -> Work:
         options["dtype"] = getattr(torch, options["dtype"])
     if "place" in options:  # draws noise of the image's own
         options |= {"seed": plan.seed, "epoch": plan.epoch}
-    keeps = step.name in _IDENTITIES
-    table = _with_identities(step) if keeps and step.draws == "some" else dict(step.table)
+    table = dict(step.table)
     if "place" in options:
         table["sample_ids"] = plan.sample_ids
 
@@ -159,14 +151,8 @@ def _operate(step: OperatorPass, work: Work, sizes: Array, plan: Plan) -> Work:
         results = [run(image[None], np.array([n]))[0] for n, image in enumerate(work)]
     else:
         results = run(work, None)
-    return results if keeps or step.draws == "all" else _where(step.drawn, results, work)
-
-
-def _with_identities(step: OperatorPass) -> dict[str, Array]:
-    name, value = _IDENTITIES[step.name]
-    numbers = step.table[name]
-    drawn = step.drawn.reshape(-1, *(1,) * (numbers.ndim - 1))
-    return {**step.table, name: np.where(drawn, numbers, np.array(value, numbers.dtype))}
+    keeps = step.draws == "all" or step.name in IDENTITIES
+    return results if keeps else _where(step.drawn, results, work)
 
 
 def _mix(step: MixPass, work: Work) -> Work:

@@ -8,12 +8,13 @@ between two passes values are rounded to their dtype, and a sample has the same 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.passes import AugmentPass, MixPass, OperatorPass, Pass
+from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, Pass
 from orbbec.plan.steps import (
     COLOR_WIDTH,
     CONTRAST,
@@ -246,7 +247,7 @@ class Fusion:
         self.passes.append(
             OperatorPass(
                 name=step.name,
-                table=step.table,
+                table=with_identities(step.name, step.table, drawn),
                 options=step.options,
                 drawn=drawn,
                 matrix=matrix,
@@ -269,6 +270,16 @@ class Fusion:
         self.frame = replace(self.frame, sizes=sizes)
         self.matrix = None
         self._open = self._new(f"{step.name} stands before it")
+
+
+def with_identities(name: str, table: Mapping[str, Array], drawn: Array) -> Mapping[str, Array]:
+    """The table of an operator by which images that are not drawn keep their bytes, if it can be."""
+    if name not in IDENTITIES or drawn.all():
+        return table
+    column, value = IDENTITIES[name]
+    numbers = table[column]
+    mask = drawn.reshape(-1, *(1,) * (numbers.ndim - 1))
+    return {**table, column: np.where(mask, numbers, np.array(value, numbers.dtype))}
 
 
 def compact(rows: Array) -> Array:

@@ -14,6 +14,14 @@ from orbbec.plan.steps import COLOR_COLUMNS, ERASE_COLUMNS
 
 Columns: TypeAlias = dict[str, Array]
 
+# The argument by which an operator leaves an image as it is, to the last bit.
+IDENTITIES: dict[str, tuple[str, float]] = {
+    "gaussian_blur": ("kernel_size", 1),
+    "median_blur": ("kernel_size", 1),
+    "motion_blur": ("length", 1),
+    "adjust_sharpness": ("sharpness_factor", 1.0),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class AugmentPass:
