@@ -260,6 +260,7 @@ class Fusion:
         )
         if step.matrix is not None:
             self._moved(matrix, sizes)
+        self.frame = self.frame.after(step)
         self._open = self._new(f"{step.name} stands before it")
 
     def _add_mix(self, step: Mix, name: str) -> None:

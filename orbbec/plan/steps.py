@@ -53,6 +53,8 @@ class Frame:
         """The images as they are after a step."""
         if isinstance(step, Map):
             return replace(self, sizes=step.sizes)
+        if isinstance(step, Operator) and step.channels is not None:
+            return replace(self, channels=step.channels)
         if isinstance(step, (Operator, Mix)) and step.sizes is not None:
             return replace(self, sizes=step.sizes)
         if isinstance(step, Cast) and step.dtype is not None and step.scale:
@@ -165,6 +167,7 @@ class Operator:
         matrix: float64 `[N, 3, 3]`, output to source pixels, where it moves pixels.
         sizes: int64 `[N, 2]`: of its output, where it gives other sizes.
         why: it cannot be fused.
+        channels: of its output, where it gives others.
     """
 
     name: str
@@ -174,8 +177,11 @@ class Operator:
     matrix: Array | None = None
     sizes: Array | None = None
     why: str = "reads the neighbours of a pixel"
+    channels: int | None = None
 
     def only(self, chosen: Array, frame: Frame) -> Operator:
+        if self.channels is not None:
+            raise ValueError(f"{self.name}: images of one batch all get other channels, or none")
         if self.sizes is not None and self.matrix is not None:
             return self._kept_size(chosen, frame)
         return replace(self, drawn=chosen if self.drawn is None else chosen & self.drawn)

@@ -247,7 +247,7 @@ class Grayscale(Transform):
         if frame.channels == 1:
             return []
         options = {"source": "RGB", "target": "GRAY"}
-        return [Operator("cvt_color", options=options, why="changes the number of channels")]
+        return [Operator("cvt_color", options=options, why="changes the number of channels", channels=1)]
 
 
 class RandomInvert(_Point):

@@ -149,6 +149,14 @@ def test_images_that_are_left_out_keep_their_bytes(transform, ragged):
     assert not any(bool((a == b).all()) for a, b in zip(changed, images, strict=True))
 
 
+def test_gray_images_of_one_channel_are_normalised():
+    images = photographs(2, 3, 9, 11)
+    result = T.Compose([T.Grayscale(), FLOAT, T.Normalize(0.5, 0.25)])(images)
+    expected = (orbbec.cvt_color(images, "RGB", "GRAY").float() / 255 - 0.5) / 0.25
+    assert result.shape == (2, 1, 9, 11)
+    assert torch.allclose(result, expected, atol=1e-6)
+
+
 def test_out_is_written():
     chain = T.Compose([T.RandomResizedCrop(16, antialias=False), FLOAT])
     image = photographs(2, 3, 20, 25)
