@@ -64,39 +64,40 @@ def colors(rows):
 
 
 ONE = np.array([1.0])
-# The steps, and the largest difference to torchvision that is allowed; the largest seen stands behind.
+# The steps, and the largest difference to torchvision that is allowed, of values from 0 to 1. The largest
+# seen are 7.7e-7 of maps (perspective) and 1.8e-7 of colours (saturation).
 STEPS = {
-    "affine": (drawn(T.RandomAffine(0, interpolation="linear", fill=QUARTER), SKEWED), 1e-5),  # 1.9e-6
+    "affine": (drawn(T.RandomAffine(0, interpolation="linear", fill=QUARTER), SKEWED), 1e-6),
     "affine_center": (
         drawn(T.RandomAffine(0, interpolation="linear", fill=QUARTER, center=(3.0, 4.0)), SKEWED),
-        1e-5,  # 1.4e-6
+        1e-6,
     ),
     "affine_nearest": (drawn(T.RandomAffine(0, fill=QUARTER), SKEWED), 0),
-    "rotate": (drawn(T.RandomRotation(0, "linear", fill=QUARTER), affine(-33.0)), 1e-5),
-    "rotate_expand": (drawn(T.RandomRotation(0, "linear", expand=True, fill=QUARTER), affine(-33.0)), 1e-5),
+    "rotate": (drawn(T.RandomRotation(0, "linear", fill=QUARTER), affine(-33.0)), 1e-6),
+    "rotate_expand": (drawn(T.RandomRotation(0, "linear", expand=True, fill=QUARTER), affine(-33.0)), 1e-6),
     "rotate_90_expand": (drawn(T.RandomRotation(0, "linear", expand=True), affine(-90.0)), 0),
-    "perspective": (drawn(T.RandomPerspective(fill=QUARTER), Corners(YES.chosen, ENDS)), 2e-5),
+    "perspective": (drawn(T.RandomPerspective(fill=QUARTER), Corners(YES.chosen, ENDS)), 1e-6),
     "horizontal_flip": (drawn(T.RandomHorizontalFlip(), YES), 0),
     "vertical_flip": (drawn(T.RandomVerticalFlip(), YES), 0),
-    "resize": (drawn(T.Resize((31, 11), antialias=False), box(0, 0, WIDTH, HEIGHT, (31, 11))), 1e-5),
-    "resize_antialias": (drawn(T.Resize((9, 11)), box(0, 0, WIDTH, HEIGHT, (9, 11))), 1e-5),
+    "resize": (drawn(T.Resize((31, 11), antialias=False), box(0, 0, WIDTH, HEIGHT, (31, 11))), 1e-6),
+    "resize_antialias": (drawn(T.Resize((9, 11)), box(0, 0, WIDTH, HEIGHT, (9, 11))), 1e-6),
     "center_crop": (drawn(T.CenterCrop((8, 12)), T.CenterCrop((8, 12)).sample(SIZES, None)), 0),
     "pad": (pad("constant"), 0),
     "pad_edge": (pad("edge"), 0),
     "pad_reflect": (pad("reflect"), 0),
     "pad_symmetric": (pad("symmetric"), 0),
-    "brightness": (colors(adjustment_row(BRIGHTNESS_OF, 1.3 * ONE)), 1e-6),
-    "contrast": (colors(color_row(CONTRAST, 0.6, count=1)), 1e-6),
-    "saturation": (colors(adjustment_row(SATURATION_OF, 1.7 * ONE)), 1e-6),
-    "hue": (colors(color_row(HUE, 0.2, count=1)), 1e-6),
-    "gamma": (colors(color_row(GAMMA, 1.7, 0.9, count=1)), 1e-6),
-    "grayscale": (colors(matrix_row(np.tile(GRAY, (3, 1)), 0.0, 1)), 1e-6),
-    "invert": (drawn(T.RandomInvert(), YES), 1e-7),
-    "posterize": (drawn(T.RandomPosterize(3), YES), 1e-7),
-    "solarize": (drawn(T.RandomSolarize(0.6), YES), 1e-7),
+    "brightness": (colors(adjustment_row(BRIGHTNESS_OF, 1.3 * ONE)), 0),
+    "contrast": (colors(color_row(CONTRAST, 0.6, count=1)), 3e-7),
+    "saturation": (colors(adjustment_row(SATURATION_OF, 1.7 * ONE)), 3e-7),
+    "hue": (colors(color_row(HUE, 0.2, count=1)), 0),
+    "gamma": (colors(color_row(GAMMA, 1.7, 0.9, count=1)), 3e-7),
+    "grayscale": (colors(matrix_row(np.tile(GRAY, (3, 1)), 0.0, 1)), 0),
+    "invert": (drawn(T.RandomInvert(), YES), 0),
+    "posterize": (drawn(T.RandomPosterize(3), YES), 0),
+    "solarize": (drawn(T.RandomSolarize(0.6), YES), 0),
     "permute_channels": (drawn(T.RandomChannelPermutation(), Permutations(np.array([[2, 0, 1]]))), 0),
     "erase": ([Erase(np.array([[[5.0, 3, 12, 9, 0.1, 0.2, 0.3, 0]]]))], 0),
-    "normalize": (drawn(T.Normalize(), None), 1e-6),
+    "normalize": (drawn(T.Normalize(), None), 0),
 }
 
 
@@ -128,17 +129,18 @@ def test_crop_with_antialias_is_torchvisions_inside():
     step = box(3, 2, 15, 12, (6, 9)).resized("linear", True, True)
     result = apply(plan_of([step]), sample_image()[None])[0].numpy()
     expected = RECORDED["call.resized_crop_antialias.image"]
-    assert np.abs(result - expected)[:, 1:-1, 1:-1].max() < 1e-5
+    assert np.abs(result - expected)[:, 1:-1, 1:-1].max() < 1e-6
 
 
 @pytest.mark.parametrize("name", [name for name in STEPS if f"call.{name}.boxes" in RECORDED])
 def test_boxes_and_points_are_torchvisions(name):
     target = {"boxes": BOXES, "keypoints": POINTS}
     (moved,) = transform_targets(plan_of(STEPS[name][0]), [target], T.TargetOptions(min_size=0.0))
-    # torchvision moves the boxes and points of an expanded image by up to a pixel other than the image.
+    # torchvision turns points about the middle of the image as if they were edges, half a pixel off (seen:
+    # 0.42), and shifts boxes and points of an expanded image otherwise than the image (seen: 0.23 and 1).
     expanded = "expand" in name
-    assert np.abs(moved["boxes"] - RECORDED[f"call.{name}.boxes"]).max() < (1.0 if expanded else 1e-3)
-    assert np.abs(moved["keypoints"] - RECORDED[f"call.{name}.points"]).max() < (1.1 if expanded else 0.51)
+    assert np.abs(moved["boxes"] - RECORDED[f"call.{name}.boxes"]).max() < (0.3 if expanded else 3e-6)
+    assert np.abs(moved["keypoints"] - RECORDED[f"call.{name}.points"]).max() < (1.01 if expanded else 0.5)
 
 
 def test_crops_are_those_of_resized_crop():

@@ -16,7 +16,7 @@ COUNT, HEIGHT, WIDTH = 4000, 375, 500
 SIZES = np.tile([[HEIGHT, WIDTH]], (COUNT, 1))
 BOXES = np.array([[10.0, 20.0, 200.0, 300.0], [250.0, 100.0, 480.0, 350.0]])
 # The largest distance of two empirical distributions of 4,000 and 20,000 draws that chance leaves in one case
-# of 10,000 is 0.038; the largest seen in these tests is 0.027.
+# of 10,000 is 0.038; the largest of the 57 here is 0.0314 (a coefficient of RandomPerspective).
 LARGEST = 0.038
 
 
