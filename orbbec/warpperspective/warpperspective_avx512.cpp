@@ -1,5 +1,5 @@
-#include "../core/vector_rows.h"
 #include "../core/perspective_map.h"
+#include "../core/vector_rows.h"
 
 #if defined(__x86_64__)
 // What stands above is compiled for every machine; what stands below, for those that have this.

@@ -1,6 +1,6 @@
+#include "../core/perspective_map.h"
 #include "../core/vector_rows.h"
 #include "../core/warp_backward.h"
-#include "../core/perspective_map.h"
 
 namespace orbbec {
 

@@ -1,6 +1,6 @@
+#include "../core/perspective_map.h"
 #include "../core/warp_backward.h"
 #include "../core/warp_cuda.h"
-#include "../core/perspective_map.h"
 
 namespace orbbec {
 
