@@ -47,14 +47,20 @@ def _erase(rng: Random) -> Answers:
 def _elastic(rng: Random) -> Answers:
     import cv2
 
+    from orbbec.testing import opencv
+
     image = draw_image(rng, (1, 3))
     sample, alpha, sigma = int(rng.integers(1 << 40)), float(rng.uniform(0, 60)), float(rng.uniform(1, 6))
     ids = torch.tensor([sample])
     dx, dy = orbbec.elastic_displacement(ids, image.shape[:2], alpha, sigma)[0].numpy()
     y, x = np.mgrid[: image.shape[0], : image.shape[1]].astype(np.float32)
     expected = cv2.remap(image, x + dx, y + dy, cv2.INTER_LINEAR).reshape(image.shape)
-    actual = orbbec.elastic_transform(image, alpha, sigma, sample_ids=ids)
-    return actual, np.asarray(expected)
+    before = orbbec.default_arithmetic()
+    orbbec.set_default_arithmetic(opencv.arithmetic())
+    try:
+        return orbbec.elastic_transform(image, alpha, sigma, sample_ids=ids), np.asarray(expected)
+    finally:
+        orbbec.set_default_arithmetic(before)
 
 
 LINES = [
