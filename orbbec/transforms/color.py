@@ -97,9 +97,6 @@ class Jitter:
             for k in range(4):
                 drawn = self.chosen[:, k] & (self.order[:, position] == k)
                 operators.append(adjustment(k, self.factors[:, k], drawn))
-        if self.permutation is not None:
-            swap = matrix_row(np.eye(3)[self.permutation], 0.0, count)
-            ordered = np.concatenate([ordered, swap], 1)
         return Colors(ordered, contrast=True, operators=tuple(operators))
 
 
@@ -183,8 +180,8 @@ class RandomPhotometricDistort(Transform):
         return Jitter(order, factors, chosen, permutation)
 
     def steps(self, params: Jitter, frame: Frame) -> list[Step]:
-        colors = params.colors(frame.exact)
-        return [Colors(colors.rows, True, colors.operators)]
+        swap = matrix_row(np.eye(3)[params.permutation], 0.0, len(frame))
+        return [params.colors(frame.exact), Colors(swap)]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import torch
 
 import orbbec
 from orbbec import transforms as T
-from orbbec.plan import Plan, apply
+from orbbec.plan import Plan, Stream, apply
 from orbbec.testing import assert_same_bytes, photographs
 from orbbec.testing.augments import augment as oracle
 
@@ -118,6 +118,17 @@ def test_fused_maps_are_the_maps_one_after_the_other():
         nothing = T.RandomInvert(0.0)  # takes a place, so that the draws are the same
         image = T.Compose([*[nothing] * place, transform], seed=3)(image)
     assert_same_bytes(fused, image)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_photometric_distort_of_nothing_swaps_channels(exact):
+    images = photographs(8, 3, 5, 6)
+    distort = T.RandomPhotometricDistort((1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (0.0, 0.0), p=1.0)
+    chain = T.Compose([distort], exact=exact)
+    drawn = distort.sample(np.full((8, 2), 5), next(iter(Stream(np.arange(8)).at_places(1))))
+    for image, order, result in zip(images, drawn.permutation, chain(images), strict=True):
+        assert (result.int() - image[order.tolist()].int()).abs().max() <= 1  # hue there and back
+    assert len({tuple(order) for order in drawn.permutation.tolist()}) > 1
 
 
 def test_exact_rounds_after_every_transform():
