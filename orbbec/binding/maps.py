@@ -10,14 +10,17 @@ from orbbec.binding.arguments import OperatorInput, as_tensor, operator_input
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def images_input(op: str, images: Any) -> OperatorInput:
-    """Describe images for an operator whose output has their sizes: an ImageBatch gives an ImageBatch."""
+def images_input(op: str, images: Any, channels: int | None = None) -> OperatorInput:
+    """Describe images for an operator whose output has their sizes: an ImageBatch gives an ImageBatch.
+
+    `channels` are those of the output; None: as many as the images have.
+    """
     given = operator_input(op, "images", images)
     if given.layout is None:
         return given
 
     def restore(output: Tensor) -> Any:
-        return images.with_pixels(output, given.channels)
+        return images.with_pixels(output, given.channels if channels is None else channels)
 
     return given._replace(restore=restore)
 
@@ -27,13 +30,15 @@ def count_of(given: OperatorInput) -> int:
     return given.images.size(0) if given.layout is None else given.layout.size(0)
 
 
-def fake_like(images: Tensor, layout: Tensor | None) -> Tensor:
-    """An output without memory, with the sizes of the images and laid out as they are."""
+def fake_like(images: Tensor, layout: Tensor | None, channels: int | None = None) -> Tensor:
+    """An output without memory, of the sizes and the layout of the images."""
     if layout is not None:
         return torch.empty_like(images)
-    last = images.size(1) > 1 and images.stride(1) == 1 and images.stride(3) != 1
+    count, given, height, width = images.shape
+    channels = given if channels is None else channels
+    last = given > 1 and images.stride(1) == 1 and images.stride(3) != 1 and channels > 1
     return torch.empty(
-        images.shape,
+        (count, channels, height, width),
         dtype=images.dtype,
         device=images.device,
         memory_format=torch.channels_last if last else torch.contiguous_format,

@@ -8,7 +8,8 @@ from torch import Tensor
 
 import orbbec.color.adjust_gradients  # noqa: F401  (registers what they are differentiated by)
 from orbbec.binding.arguments import Images, OperatorInput
-from orbbec.color.ragged import Factor, fake_like, images_input, per_image
+from orbbec.binding.maps import fake_like, images_input
+from orbbec.color.per_image import Factor, per_image
 from orbbec.color.tables import by_histogram
 
 
@@ -358,4 +359,4 @@ def _(
     gain: float,
     mean: Tensor | None,
 ) -> Tensor:
-    return fake_like(images, layout, images.shape[1] if layout is None else channels, images.dtype)
+    return fake_like(images, layout)

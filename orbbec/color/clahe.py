@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images
-from orbbec.color.ragged import Factor, fake_like, images_input, per_image
+from orbbec.binding.maps import fake_like, images_input
+from orbbec.color.per_image import Factor, per_image
 
 OP = "clahe"
 
@@ -49,4 +50,4 @@ def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8
 
 @torch.library.register_fake("orbbec::clahe")
 def _(images: Tensor, layout: Tensor | None, channels: int, *options: object) -> Tensor:
-    return fake_like(images, layout, images.shape[1] if layout is None else channels, images.dtype)
+    return fake_like(images, layout)

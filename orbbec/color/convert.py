@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, name_value
+from orbbec.binding.maps import fake_like, images_input
 from orbbec.color.lab_tables import lab_tables
-from orbbec.color.ragged import fake_like, images_input
 
 OP = "cvt_color"
 
@@ -56,4 +56,4 @@ def cvt_color(images: Images, source: str, target: str) -> Any:
 def _(
     images: Tensor, layout: Tensor | None, channels: int, source: str, target: str, tables: Tensor | None
 ) -> Tensor:
-    return fake_like(images, layout, 1 if target == "GRAY" else 3, images.dtype)
+    return fake_like(images, layout, 1 if target == "GRAY" else 3)

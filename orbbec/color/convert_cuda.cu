@@ -1,10 +1,12 @@
+#include "../core/ragged_cuda.h"
 #include "convert.h"
-#include "maps_cuda.h"
 
 namespace orbbec {
 
 int cvt_color_cuda(const ConvertArguments& arguments, void* stream) {
-  return dispatch_convert(arguments, [&](const auto& map) { return run_map_cuda(map, stream); });
+  return dispatch_convert(arguments, [&](const auto& map) {
+    return for_each_pixel_of_images_cuda(map, map.output, stream);
+  });
 }
 
 }  // namespace orbbec

@@ -1,10 +1,12 @@
-#include "maps_cuda.h"
+#include "../core/ragged_cuda.h"
 #include "normalize.h"
 
 namespace orbbec {
 
 int normalize_cuda(const NormalizeArguments& arguments, void* stream) {
-  return dispatch_normalize(arguments, [&](const auto& map) { return run_map_cuda(map, stream); });
+  return dispatch_normalize(arguments, [&](const auto& map) {
+    return for_each_pixel_of_images_cuda(map, map.output, stream);
+  });
 }
 
 }  // namespace orbbec

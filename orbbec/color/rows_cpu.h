@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "../core/executor_cpu.h"
+#include "../core/strips_cpu.h"
 #include "maps.h"
 
 namespace orbbec {
@@ -170,21 +170,6 @@ ORBBEC_AVX512 void channels_row_avx512(const Map& map, int64_t n, int y, int wid
   work_on_channels(map, n, y, width);
 }
 
-// row(n, y, width) for every row of every image, of one size or of unlike sizes.
-template <class Row>
-void for_each_row_of_images(const AnyImages& images, const ParallelFor& parallel, const Row& row) {
-  if (images.layout == nullptr) {
-    for_each_row_cpu(images.count, images.height, images.width, parallel,
-                     [&](int64_t n, int y) { row(n, y, images.width); });
-    return;
-  }
-  const Images<uint8_t> sizes(images);
-  for (int64_t n = 0; n < images.count; ++n) {
-    const int height = sizes[n].height, width = sizes[n].width;
-    for_each_row_cpu(1, height, width, parallel, [&](int64_t, int y) { row(n, y, width); });
-  }
-}
-
 template <class Map>
 int run_map_cpu(const Map& map, const ParallelFor& parallel) {
   const Simd level = simd_level();
@@ -198,8 +183,8 @@ int run_map_cpu(const Map& map, const ParallelFor& parallel) {
           : level == Simd::kAvx2 ? map_row_avx2<Map>
                                  : map_row_avx512<Map>;
   }
-  for_each_row_of_images(map.output, parallel,
-                         [&](int64_t n, int y, int width) { row(map, n, y, width); });
+  const auto sizes = map.output;
+  for_each_strip_cpu(sizes, 1, parallel, [&](int64_t n, int y) { row(map, n, y, sizes[n].width); });
   return 0;
 }
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, OperatorInput, as_tensor
-from orbbec.color.ragged import fake_like, images_input
+from orbbec.binding.maps import fake_like, images_input
 
 
 class ChannelStatistics(NamedTuple):
@@ -123,7 +123,7 @@ def by_histogram(name: str, given: OperatorInput) -> Any:
 
 @torch.library.register_fake("orbbec::lut")
 def _(images: Tensor, layout: Tensor | None, channels: int, table: Tensor) -> Tensor:
-    return fake_like(images, layout, images.shape[1] if layout is None else channels, images.dtype)
+    return fake_like(images, layout)
 
 
 @torch.library.register_fake("orbbec::histogram")
@@ -134,7 +134,7 @@ def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
 
 @torch.library.register_fake("orbbec::by_histogram")
 def _(images: Tensor, layout: Tensor | None, channels: int, name: str) -> Tensor:
-    return fake_like(images, layout, images.shape[1] if layout is None else channels, images.dtype)
+    return fake_like(images, layout)
 
 
 @torch.library.register_fake("orbbec::tables_of_gamma")

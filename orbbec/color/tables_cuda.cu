@@ -1,4 +1,4 @@
-#include "maps_cuda.h"
+#include "../core/ragged_cuda.h"
 #include "tables.h"
 
 namespace orbbec {
@@ -44,7 +44,9 @@ int histogram_cuda(const HistogramArguments& a, void* stream) {
                 dim3(kThreads), 0, stream, a);
 }
 
-int look_up_cuda(const LookUp& op, void* stream) { return run_map_cuda(op, stream); }
+int look_up_cuda(const LookUp& op, void* stream) {
+  return for_each_pixel_of_images_cuda(op, op.output, stream);
+}
 
 int make_tables_cuda(const MakeTable& op, int64_t count, void* stream) {
   return for_each_item_cuda(op, count, op.channels, stream);
