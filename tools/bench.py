@@ -11,6 +11,7 @@ Every sample, by both clocks, goes to the JSON. Needs torch and NumPy alone; cv2
 
 import argparse
 import importlib
+import itertools
 import json
 import math
 import re
@@ -294,13 +295,15 @@ def main() -> None:
         raise SystemExit(f"no case contains '{given.filter}'")
     threads = given.threads if given.device == "cpu" else [1]
     facts = collect()
-    results = []
+    rate = copy_rate(given.device)
+    folder = given.output / machine_name(facts, given.device)
     with progress(len(cases) * len(threads)) as say:
-        for operator, case in cases:
-            for count in threads:
+        for operator, own in itertools.groupby(cases, key=lambda found: found[0]):
+            results = []
+            for (_, case), count in itertools.product(own, threads):
                 say(f"{operator}: {case.name}, {count} threads")
                 results.append(time_case(operator, case, given.device, count, given.rounds))
-    write(given.output / machine_name(facts, given.device), results, copy_rate(given.device), facts, given)
+            write(folder / operator, results, rate, facts, given)
 
 
 def write(

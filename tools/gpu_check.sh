@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # On a machine with a GPU: builds, runs the whole suite on CUDA, a memory checker on every kernel of a sample, and the
-# benchmarks; writes docs/benchmarks/<gpu>.json. Under 9 minutes, without a network, with torch, NumPy and pytest alone.
+# benchmarks; writes docs/benchmarks/<gpu>/. Under 9 minutes, without a network, with torch, NumPy and pytest alone.
 #
 #   tools/gpu_check.sh              PYTHON=python3 chooses the interpreter (.venv's, if there is one)
 #   tools/gpu_check.sh --dry-run    what needs no GPU: the binary loads, and all tests are found without other packages

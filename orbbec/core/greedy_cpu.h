@@ -1,6 +1,7 @@
 // Greedy suppression on CPU threads. Included by *_cpu.cpp.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "executor_cpu.h"
@@ -8,10 +9,9 @@
 
 namespace orbbec {
 
-// Items that are compared with all those kept before by several threads, then with each other by
-// one: 1/40 of the comparisons of 20,000 items of which half stay.
-constexpr int64_t kItemsPerRound = 256;
-constexpr int64_t kComparisonsPerTask = 400000;  // about 0.1 ms on vectors
+constexpr int64_t kItemsPerRound = 512;
+constexpr int64_t kItemsPerShare = 4;
+constexpr int64_t kComparisonsPerTask = 50000;  // about 12 us on vectors
 
 // The kept items of a rule that has no faster way to search them.
 template <class Rule>
@@ -35,46 +35,89 @@ class KeptItems {
   std::vector<typename Rule::Item> items_;
 };
 
-// One group: the places [begin, end).
+// One group: the places [begin, end), in rounds. While one thread decides a round, the others
+// compare the items of the next with all those that were kept before it; shares of that are taken
+// as threads come free, for one core may be slower than another.
 template <class Rule, class Kept>
 class GreedyGroup {
  public:
-  GreedyGroup(const Rule& rule, int64_t* keepers) : rule_(rule), keepers_(keepers), kept_(rule) {}
+  GreedyGroup(const Rule& rule, int64_t* keepers)
+      : rule_(rule), keepers_(keepers), kept_(rule), fresh_(rule) {}
 
   void run(int64_t begin, int64_t end, const ParallelFor& parallel) {
     kept_.clear();
     places_.clear();
+    compared_ = 0;
+    for (int64_t i = begin; i < round_end(begin, end); ++i) keepers_[i] = kNone;
     for (int64_t first = begin; first < end; first += kItemsPerRound) {
-      const int64_t last = first + kItemsPerRound < end ? first + kItemsPerRound : end;
-      const int64_t before = kept_.size();
-      const int64_t grain = kComparisonsPerTask / (before + 1) + 1;
-      parallel(last - first, grain, [&](int64_t from, int64_t to) {
-        for (int64_t i = first + from; i < first + to; ++i) keepers_[i] = search(0, i);
-      });
-      for (int64_t i = first; i < last; ++i) decide(before, i);
+      const int64_t last = round_end(first, end);
+      decide_and_compare(first, last, round_end(last, end), parallel);
+      compared_ = kept_.size();
+      keep_fresh();
     }
   }
 
  private:
   static constexpr int64_t kNone = -1;
 
-  int64_t search(int64_t begin, int64_t i) const {
-    const int64_t found = kept_.find(begin, rule_.item(i));
+  static int64_t round_end(int64_t first, int64_t end) {
+    return first + kItemsPerRound < end ? first + kItemsPerRound : end;
+  }
+
+  // The round [first, last) and the next one, [last, next).
+  void decide_and_compare(int64_t first, int64_t last, int64_t next, const ParallelFor& parallel) {
+    const int64_t shares = (next - last + kItemsPerShare - 1) / kItemsPerShare;
+    const int64_t grain = kComparisonsPerTask / (kItemsPerShare * kept_.size() + 1) + 1;
+    std::atomic<int64_t> taken{0};
+    parallel(1 + shares, grain, [&](int64_t, int64_t) {
+      for (int64_t share; (share = taken++) <= shares;) {
+        if (share == 0) {
+          decide(first, last);
+        } else {
+          const int64_t from = last + (share - 1) * kItemsPerShare;
+          compare(from, from + kItemsPerShare < next ? from + kItemsPerShare : next);
+        }
+      }
+    });
+  }
+
+  void compare(int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) keepers_[i] = search(0, rule_.item(i));
+  }
+
+  void decide(int64_t begin, int64_t end) {
+    fresh_.clear();
+    fresh_places_.clear();
+    for (int64_t i = begin; i < end; ++i) {
+      const auto item = rule_.item(i);
+      if (keepers_[i] == kNone) keepers_[i] = search(compared_, item);
+      if (keepers_[i] != kNone) continue;
+      const int64_t found = fresh_.find(0, item);
+      keepers_[i] = found < fresh_.size() ? fresh_places_[found] : i;
+      if (keepers_[i] != i) continue;
+      fresh_.append(item);
+      fresh_places_.push_back(i);
+    }
+  }
+
+  int64_t search(int64_t begin, const typename Rule::Item& item) const {
+    const int64_t found = kept_.find(begin, item);
     return found < kept_.size() ? places_[found] : kNone;
   }
 
-  void decide(int64_t before, int64_t i) {
-    if (keepers_[i] == kNone) keepers_[i] = search(before, i);
-    if (keepers_[i] != kNone) return;
-    keepers_[i] = i;
-    kept_.append(rule_.item(i));
-    places_.push_back(i);
+  void keep_fresh() {
+    for (const int64_t place : fresh_places_) {
+      kept_.append(rule_.item(place));
+      places_.push_back(place);
+    }
   }
 
   Rule rule_;
   int64_t* keepers_;
-  Kept kept_;
-  std::vector<int64_t> places_;
+  Kept kept_;             // in the rounds before this one
+  Kept fresh_;            // in this round
+  int64_t compared_ = 0;  // of `kept_`, that this round's items were compared with
+  std::vector<int64_t> places_, fresh_places_;
 };
 
 // Where each group begins, and the end.
