@@ -6,7 +6,8 @@ Before anything is timed, every output is compared: byte for byte where a conten
 PSNR. Then the contenders of a case take turns, round by round, in this one process; the figures are medians
 over the rounds, with the distance between the quartiles. One thread is timed in CPU time of the process, that
 other programs on the machine disturb little; several threads are timed in wall time, CUDA by its own events.
-Every sample, by both clocks, goes to the JSON. Needs torch and NumPy alone; cv2 is a rival where it is there.
+Every sample, by both clocks, goes to DIR/<machine>/<operator>.json. Needs torch and NumPy alone; cv2 and
+torchvision are rivals where they are there.
 """
 
 import argparse
@@ -106,21 +107,34 @@ def check(work: Work) -> list[Timing]:
     return timings
 
 
-def time_case(operator: str, case: Case, device: str, threads: int, rounds: int) -> Result:
-    set_threads(threads)
+def time_case(operator: str, case: Case, device: str, threads: list[int], rounds: int) -> list[Result]:
+    """Time every contender with every number of threads, in turns."""
     work = case.prepare(device)
-    timings = check(work)
     measure = sample_on_cuda if device == "cuda" else sample_on_cpu
-    runs = [runs_a_sample(contender, measure) for contender in work.contenders]
-    for turn in range(rounds):
-        for place in range(len(timings)):
-            # Another one begins each round, so that nobody always follows the same neighbour.
-            chosen = (turn + place) % len(timings)
-            wall, cpu = measure(work.contenders[chosen].run, runs[chosen])
-            timings[chosen].wall.append(wall)
-            timings[chosen].cpu.append(cpu)
-    clock = "cuda" if device == "cuda" else "cpu" if threads == 1 else "wall"
-    return Result(operator, case.name, threads, work.images, work.moved_bytes, clock, timings, work.unit)
+    timings, runs = {}, {}
+    for count in threads:
+        set_threads(count)
+        timings[count] = check(work)
+        runs[count] = [runs_a_sample(contender, measure) for contender in work.contenders]
+    for turn, place, count in itertools.product(range(rounds), range(len(work.contenders)), threads):
+        # Another one begins each round, so that nobody always follows the same neighbour.
+        chosen = (turn + place) % len(work.contenders)
+        run = work.contenders[chosen].run
+        set_threads(count)
+        if runs[count][chosen] > 1:
+            run()  # threads start anew when their number changes, which only a short run feels
+        wall, cpu = measure(run, runs[count][chosen])
+        timings[count][chosen].wall.append(wall)
+        timings[count][chosen].cpu.append(cpu)
+    about = (work.images, work.moved_bytes)
+    return [
+        Result(operator, case.name, count, *about, clock_of(device, count), timings[count], work.unit)
+        for count in threads
+    ]
+
+
+def clock_of(device: str, threads: int) -> str:
+    return "cuda" if device == "cuda" else "cpu" if threads == 1 else "wall"
 
 
 def set_threads(threads: int) -> None:
@@ -232,7 +246,8 @@ def table(results: list[Result], rate: float | None) -> str:
         for timing in result.timings:
             each = result.median(timing) / result.images
             output = "same bytes" if timing.exact else "another shape"
-            output = output if timing.psnr is None else f"PSNR {timing.psnr:.1f} dB"
+            if timing.psnr is not None:
+                output = "same values" if math.isinf(timing.psnr) else f"PSNR {timing.psnr:.1f} dB"
             cells = [timing.name, f"{1000 * each:.4f}", f"{result.spread(timing):.0%}"]
             cells += [f"{result.ratio(timing):.2f}", output]
             if rate:
@@ -251,7 +266,7 @@ def scaling_table(results: list[Result]) -> str:
         for timing in result.timings:
             one = single.get((result.operator, result.case, timing.name))
             if result.threads > 1 and one:
-                gain = statistics.median(one.wall) / statistics.median(timing.wall)
+                gain = statistics.median(a / b for a, b in zip(one.wall, timing.wall, strict=True))
                 lines.append(row([result.case, timing.name, str(result.threads), f"{gain:.2f}"]))
     return "\n".join(lines) if len(lines) > 2 else ""
 
@@ -297,12 +312,12 @@ def main() -> None:
     facts = collect()
     rate = copy_rate(given.device)
     folder = given.output / machine_name(facts, given.device)
-    with progress(len(cases) * len(threads)) as say:
+    with progress(len(cases)) as say:
         for operator, own in itertools.groupby(cases, key=lambda found: found[0]):
-            results = []
-            for (_, case), count in itertools.product(own, threads):
-                say(f"{operator}: {case.name}, {count} threads")
-                results.append(time_case(operator, case, given.device, count, given.rounds))
+            results: list[Result] = []
+            for _, case in own:
+                say(f"{operator}: {case.name}")
+                results += time_case(operator, case, given.device, threads, given.rounds)
             write(folder / operator, results, rate, facts, given)
 
 

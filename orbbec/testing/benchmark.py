@@ -15,6 +15,7 @@ except ImportError:  # the machine that lends a GPU may have torch and NumPy alo
     cv2 = None  # type: ignore[assignment]
 try:
     import torchvision as torchvision
+    import torchvision.transforms.v2  # torchvision leaves it out
 except ImportError:  # it has no build for the CPU alone
     torchvision = None
 
