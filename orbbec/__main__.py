@@ -1,12 +1,15 @@
-"""The command line: `python -m orbbec doctor`."""
+"""The command line: `python -m orbbec doctor` and `python -m orbbec preview`."""
 
 import json
-from dataclasses import asdict
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orbbec.doctor import advise, collect, report
+from orbbec.preview import draw_rows, read_chain, read_images, read_targets, write_sheet
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -24,6 +27,33 @@ def doctor(
     facts = collect()
     advice = advise(facts)
     print(json.dumps({**asdict(facts), "advice": advice}, indent=2) if as_json else report(facts, advice))
+
+
+@app.command()
+def preview(
+    images: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, help="Image files.")],
+    pipeline: Annotated[Path, typer.Option(exists=True, help="The chain: .yaml or .json of a Compose.")],
+    out: Annotated[Path, typer.Option(help="What to write: .png, .jpg, .webp or .html.")],
+    targets: Annotated[
+        Path | None, typer.Option(exists=True, help="Boxes, points, masks: .json by file name of the image.")
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Epochs shown of each image.")] = 6,
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the chain's own.")] = None,
+    epoch: Annotated[int, typer.Option(min=0, help="The first one shown.")] = 0,
+    side: Annotated[int, typer.Option(min=16, help="Of each picture, in pixels.")] = 192,
+) -> None:
+    """Draw images beside what a chain makes of them, with their boxes, points and masks."""
+    try:
+        chain = read_chain(pipeline)
+        chain = chain if seed is None else replace(chain, seed=seed)
+        pixels = read_images(images)
+        given = None if targets is None else read_targets(targets, pixels)
+        rows, plan = draw_rows(chain, pixels, given, draws, epoch)
+        write_sheet(out, rows, plan, side, chain.target_options.box_format)
+    except (ImportError, OSError, TypeError, ValueError) as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(1) from error
+    print(f"{out}: {len(rows)} images, {draws} draws of each")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import cv2
 import pytest
 import torch
 
-import orbbec  # noqa: F401, registers torch.ops.orbbec
+from orbbec import transforms
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 
@@ -56,6 +56,15 @@ def test_operators_are_drawn_beside_their_other_authors(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("same ") >= 10
     assert cv2.imread(str(tmp_path / "outputs" / "operators.jpg")).std() > 20
+
+
+def test_every_transform_is_drawn(tmp_path):
+    done = run(tmp_path, "draw_transforms.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    kinds = [kind for name in transforms.__all__ if isinstance(kind := getattr(transforms, name), type)]
+    count = sum(issubclass(kind, transforms.Transform) for kind in kinds) - 1
+    assert done.stdout == f"wrote outputs/transforms.jpg: {count} transforms\n"
+    assert cv2.imread(str(tmp_path / "outputs" / "transforms.jpg")).std() > 20
 
 
 def test_roi_align_script_finds_the_same(tmp_path):

@@ -1,0 +1,108 @@
+"""Images, chains and targets from files."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.transforms import Compose
+
+_DISTRIBUTIONS = {"PIL": "pillow", "yaml": "pyyaml"}
+
+
+def module(name: str) -> Any:
+    """A module of another package.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; says what to install.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        distribution = _DISTRIBUTIONS[name.partition(".")[0]]
+        raise ModuleNotFoundError(
+            f"preview: needs {distribution}, which is not installed: pip install {distribution}"
+        ) from error
+
+
+def read_images(paths: Sequence[Path]) -> dict[str, Array]:
+    """Image files as RGB, uint8 `[H, W, 3]`, by the names of the files.
+
+    Raises:
+        ValueError: two files have one name.
+    """
+    images = {}
+    for path in paths:
+        if path.name in images:
+            raise ValueError(f"preview: expected files of unlike names, but got {path.name} twice")
+        with module("PIL.Image").open(path) as picture:
+            images[path.name] = np.array(picture.convert("RGB"))
+    return images
+
+
+def read_chain(path: Path) -> Compose:
+    """A chain that `Compose.to_yaml` or `Compose.to_json` wrote, by the ending of its file.
+
+    Raises:
+        ValueError: the file ends in none of .yaml, .yml and .json, or describes no chain.
+    """
+    if path.suffix == ".json":
+        return Compose.from_json(path.read_text())
+    if path.suffix not in (".yaml", ".yml"):
+        raise ValueError(f"preview: expected a pipeline in .yaml, .yml or .json, but got {path.name}")
+    module("yaml")
+    return Compose.from_yaml(path.read_text())
+
+
+def read_targets(path: Path, images: dict[str, Array]) -> list[dict[str, Any]]:
+    """The targets of images, from a JSON file.
+
+    The file holds a table: of the file name of an image, its targets, as a table of `boxes`, `keypoints`,
+    `landmarks` (lists of numbers), `polygons` (a list of points for each), `masks` (names of image files
+    beside the JSON file, one a row, white where the object is), `mask` (such a name; its levels are classes)
+    and anything else, such as `labels`, as it is. An image that is not named has no targets.
+
+    Args:
+        path: of the JSON file.
+        images: uint8 `[H, W, 3]` by file name.
+
+    Raises:
+        ValueError: the file holds something else, or a mask has another size than its image.
+    """
+    content = json.loads(path.read_text())
+    if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
+        raise ValueError(f"preview: expected {path.name} to hold a table of tables, one an image")
+    return [_target(content.get(name, {}), path.parent, image) for name, image in images.items()]
+
+
+def _target(given: dict[str, Any], folder: Path, image: Array) -> dict[str, Any]:
+    target = dict(given)
+    for key in ("boxes", "keypoints", "landmarks"):
+        if key in given:
+            target[key] = np.array(given[key], np.float64)
+    if "polygons" in given:
+        target["polygons"] = [np.array(points, np.float64).reshape(-1, 2) for points in given["polygons"]]
+    if "masks" in given:
+        masks = [_read_mask(folder / name, image) > 127 for name in given["masks"]]
+        target["masks"] = np.stack(masks) if masks else np.zeros((0, *image.shape[:2]), bool)
+    if "mask" in given:
+        target["mask"] = _read_mask(folder / given["mask"], image)
+    return target
+
+
+def _read_mask(path: Path, image: Array) -> Array:
+    with module("PIL.Image").open(path) as picture:
+        mask = np.array(picture if picture.mode in ("L", "P") else picture.convert("L"))
+    if mask.shape != image.shape[:2]:
+        height, width = image.shape[:2]
+        raise ValueError(
+            f"preview: expected {path.name} of size {height}x{width}, as its image is, "
+            f"but got {mask.shape[0]}x{mask.shape[1]}"
+        )
+    return mask

@@ -1,0 +1,96 @@
+"""Every transform with arguments that show what it does, and a photograph with targets for it to move."""
+
+from typing import Any
+
+import cv2
+import numpy as np
+import torch
+from photographs import Image, load_photograph
+
+from orbbec import transforms as T
+from orbbec.transforms.mixing import CutMix, MixUp
+
+# Of those that need arguments, or do little by themselves. Sides are those of `portrait`.
+EXAMPLES: dict[str, T.Transform] = {
+    "AlignFaces": T.AlignFaces(size=112),
+    "AlignPoints": T.AlignPoints([(60, 40), (84, 56), (66, 64), (48, 68), (70, 82)], 128, "landmarks"),
+    "CenterCrop": T.CenterCrop((120, 96)),
+    "ColorJitter": T.ColorJitter(0.4, 0.4, 0.4, 0.1),
+    "CutMix": T.CutMix(),
+    "ElasticTransform": T.ElasticTransform(40.0, 4.0),
+    "Gamma": T.Gamma((0.4, 2.5)),
+    "GaussianBlur": T.GaussianBlur(9, (0.5, 3.0)),
+    "JPEG": T.JPEG((3, 20)),
+    "Letterbox": T.Letterbox(128),
+    "MedianBlur": T.MedianBlur((3, 9), p=1.0),
+    "Mosaic": T.Mosaic((160, 128)),
+    "MotionBlur": T.MotionBlur((5, 15), p=1.0),
+    "Pad": T.Pad((8, 16), fill=114),
+    "RandomAdjustSharpness": T.RandomAdjustSharpness(4.0, p=1.0),
+    "RandomAffine": T.RandomAffine(25, (0.1, 0.1), (0.7, 1.2), 10, "linear", 114),
+    "RandomApply": T.RandomApply([T.RandomInvert(1.0)], p=0.5),
+    "RandomAutocontrast": T.RandomAutocontrast(1.0),
+    "RandomChoice": T.RandomChoice([T.RandomInvert(1.0), T.RandomVerticalFlip(1.0)]),
+    "RandomCrop": T.RandomCrop((112, 96), padding=8, fill=114),
+    "RandomEqualize": T.RandomEqualize(1.0),
+    "RandomErasing": T.RandomErasing(1.0, value=(124, 116, 104)),
+    "RandomGrayscale": T.RandomGrayscale(0.5),
+    "RandomOrder": T.RandomOrder([T.RandomInvert(1.0), T.RandomSolarize(128, 1.0)]),
+    "RandomPerspective": T.RandomPerspective(0.5, 1.0, fill=114),
+    "RandomPosterize": T.RandomPosterize(2, 1.0),
+    "RandomResizedCrop": T.RandomResizedCrop((128, 112), (0.2, 1.0)),
+    "RandomRotation": T.RandomRotation(40, "linear", expand=True, fill=114),
+    "RandomShortestSize": T.RandomShortestSize([64, 96, 128]),
+    "RandomSolarize": T.RandomSolarize(128, 1.0),
+    "RandomZoomOut": T.RandomZoomOut(114, (1.0, 2.0), 1.0),
+    "Resize": T.Resize((96, 128)),
+    "ScaleJitter": T.ScaleJitter((160, 128), (0.4, 1.2)),
+    "ToDtype": T.ToDtype(torch.float32, scale=True),
+}
+SHRUNK = 160 / 512  # portrait to photograph
+
+
+def names() -> list[str]:
+    """Of the transforms that `orbbec.transforms` has, in order."""
+    kinds = {name: getattr(T, name) for name in T.__all__}
+    return sorted(
+        name
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and issubclass(kind, T.Transform) and kind is not T.Transform
+    )
+
+
+def example(name: str) -> T.Transform:
+    """The transform of that name; by its defaults where it is not among EXAMPLES."""
+    made: T.Transform = EXAMPLES[name] if name in EXAMPLES else getattr(T, name)()
+    return made
+
+
+def chain_of(name: str, seed: int = 5) -> T.Compose:
+    """The transform alone, or after what it needs before it."""
+    transform = example(name)
+    before = [T.ToDtype(torch.float32, scale=True)] if isinstance(transform, T.Normalize) else []
+    options = T.TargetOptions(min_visibility=0.1)
+    return T.Compose([*before, transform], seed=seed, target_options=options)
+
+
+def portrait() -> tuple[Image, dict[str, Any]]:
+    """The astronaut, uint8 `[160, 128, 3]`, with boxes, masks, landmarks and a polygon."""
+    image = load_photograph("astronaut")[:, 32:442]
+    small = cv2.resize(image, (128, 160), interpolation=cv2.INTER_AREA)
+    corner = np.array([32.0, 0.0])
+    head, badge = np.array([[154, 30], [302, 190]]) - corner, np.array([[226, 360], [296, 428]]) - corner
+    boxes = np.stack([head.reshape(4), badge.reshape(4)]) * SHRUNK
+    points = np.array([[203.8, 100.8], [246.2, 103.2], [224.5, 127.5], [205, 140], [242, 142]]) - corner
+    y, x = np.mgrid[:160, :128] + 0.5
+    masks = [
+        ((2 * x - left - right) / (right - left)) ** 2 + ((2 * y - top - bottom) / (bottom - top)) ** 2 <= 1
+        for left, top, right, bottom in boxes
+    ]
+    targets = {"boxes": boxes, "masks": np.stack(masks), "landmarks": points * SHRUNK}
+    return small, targets
+
+
+def targets_for(transform: T.Transform, targets: dict[str, Any]) -> dict[str, Any]:
+    """Those that the transform takes: boxes do not follow where two images are one."""
+    return {} if isinstance(transform, (MixUp, CutMix)) else targets
