@@ -17,6 +17,8 @@ from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import read_images
 from orbbec.transforms.checks import whole
 from orbbec.transforms.containers import check_transforms
+from orbbec.transforms.convert_albumentations import from_albumentations
+from orbbec.transforms.convert_torchvision import from_torchvision
 from orbbec.transforms.registry import transform_of
 from orbbec.transforms.targets import TargetOptions, transform_targets
 from orbbec.transforms.transform import Transform
@@ -190,6 +192,64 @@ class Compose:
     def from_yaml(cls, text: str) -> Compose:
         """The chain that `to_yaml` wrote; needs the package pyyaml."""
         return cls.from_dict(importlib.import_module("yaml").safe_load(text))
+
+    @classmethod
+    def from_torchvision(cls, compose: Any, *, seed: int = 0, exact: bool = False) -> Compose:
+        """The chain that does what one of torchvision does, drawn for each image.
+
+        Steps that tell kinds of images (`ToImage`, `PILToTensor`) fall away; `ToTensor` is
+        `ToDtype(torch.float32, scale=True)`; `SanitizeBoundingBoxes` sets `min_size` of `target_options`.
+        "nearest" takes the pixel whose centre is nearest, as torchvision's `NEAREST_EXACT`; masks are filled
+        with `mask_fill` of `target_options`.
+
+        Args:
+            compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, or a
+                `torch.nn.Sequential` or list of their transforms. Read by names of classes and attributes, so
+                that torchvision is not imported.
+            seed: as that of `Compose`.
+            exact: as that of `Compose`.
+
+        Raises:
+            ValueError: a step has no counterpart; names the step and its place.
+
+        Source:
+            torchvision 0.25.
+
+        Example:
+            >>> Compose.from_torchvision(torch.nn.Sequential(torch.nn.Identity(), torch.nn.ReLU()))
+            Traceback (most recent call last):
+            orbbec.transforms.convert.ConversionError: from_torchvision: step 1, ReLU, has no counterpart
+        """
+        transforms, options = from_torchvision(compose)
+        return cls(transforms, seed, exact, options)
+
+    @classmethod
+    def from_albumentations(cls, compose: Any, *, seed: int = 0, exact: bool = False) -> Compose:
+        """The chain that does what one of Albumentations does.
+
+        A step is converted where a transform here draws the same, and refused where it draws something else.
+        Shifts and crops about the middle may lie one pixel off, by rounding; bytes differ by up to 4 levels.
+        `ToTensorV2` falls away: put in tensors to get tensors. Formats and thresholds of `bbox_params` become
+        `target_options`.
+
+        Args:
+            compose: `albumentations.Compose`, read by names of classes and attributes.
+            seed: as that of `Compose`.
+            exact: as that of `Compose`.
+
+        Raises:
+            ValueError: a step, or an argument of it, has no counterpart; names the step and its place.
+
+        Source:
+            Albumentations 2.0.8.
+
+        Example:
+            >>> Compose.from_albumentations([torch.nn.ReLU()])
+            Traceback (most recent call last):
+            orbbec.transforms.convert.ConversionError: from_albumentations: step 0, ReLU, has no counterpart
+        """
+        transforms, options = from_albumentations(compose)
+        return cls(transforms, seed, exact, options)
 
 
 def _sizes(sizes: Any) -> Array:

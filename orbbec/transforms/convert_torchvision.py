@@ -1,0 +1,109 @@
+"""Chains of torchvision in transforms of ours, by the names of classes and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import torch
+
+from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
+from orbbec.transforms.convert import Inner, Maker, as_one, convert, flat
+from orbbec.transforms.output import ToDtype
+from orbbec.transforms.registry import known_transforms
+from orbbec.transforms.targets import TargetOptions
+from orbbec.transforms.transform import Transform
+
+_OP = "from_torchvision"
+# Steps that say what images are, which orbbec sees, or clip boxes, which it always does.
+_NOTHING = ("ToImage", "PILToTensor", "ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
+_RENAMED = {"sampler_options": "options"}  # our argument: torchvision's attribute
+_INTERPOLATIONS = {"nearest-exact": "nearest"}
+
+
+def from_torchvision(compose: Any) -> tuple[list[Transform], TargetOptions]:
+    """The transforms of a torchvision chain, v1 or v2; see `Compose.from_torchvision`."""
+    steps = list(getattr(compose, "transforms", compose))
+    options = [_options(step) for step in steps if type(step).__name__ == "SanitizeBoundingBoxes"]
+    return flat(convert(_OP, steps, _maker)), options[-1] if options else TargetOptions()
+
+
+def _maker(step: Any) -> Maker | None:
+    name, library = type(step).__name__, type(step).__module__.split(".")[0]
+    if library == "torchvision" or (library == "torch" and name in ("Sequential", "Identity")):
+        return _MAKERS.get(name) or (_same if name in known_transforms() else None)
+    return None
+
+
+def _same(step: Any, inner: Inner) -> list[Transform]:
+    """The transform of that name, whose arguments have the names of the step's attributes."""
+    kind = known_transforms()[type(step).__name__]
+    given = {field.name: _RENAMED.get(field.name, field.name) for field in fields(kind)}
+    arguments = {ours: getattr(step, theirs) for ours, theirs in given.items() if hasattr(step, theirs)}
+    return [kind(**{name: _value(name, value) for name, value in arguments.items()})]
+
+
+def _value(name: str, value: Any) -> Any:
+    """An attribute as our argument `name` takes it."""
+    if name == "fill":
+        value = _of_images(value) if isinstance(value, Mapping) else value
+        return 0.0 if value is None else value
+    if name == "interpolation":
+        text = getattr(value, "value", value)
+        return _INTERPOLATIONS.get(text, text)
+    if name == "value" and value is None:
+        return "random"
+    return value
+
+
+def _of_images(table: Mapping[Any, Any]) -> Any:
+    """What a table by kinds of data says of images."""
+    by_name = {getattr(kind, "__name__", kind): value for kind, value in table.items()}
+    return next((by_name[name] for name in ("Image", "Tensor", "others") if name in by_name), None)
+
+
+def _to_dtype(dtype: Any, scale: bool) -> list[Transform]:
+    dtype = _of_images(dtype) if isinstance(dtype, Mapping) else dtype
+    return [] if dtype is None else [ToDtype(dtype, scale)]
+
+
+def _options(step: Any) -> TargetOptions:
+    """What SanitizeBoundingBoxes says."""
+    return TargetOptions(min_size=float(step.min_size))
+
+
+def _sanitize(step: Any, inner: Inner) -> list[Transform]:
+    if step.min_area > step.min_size**2:
+        raise ValueError(f"expected min_area of at most min_size ** 2, but got {step.min_area}")
+    return []
+
+
+def _sequence(step: Any, inner: Inner) -> list[Transform]:
+    return flat(inner(getattr(step, "transforms", step)))
+
+
+def _apply(step: Any, inner: Inner) -> list[Transform]:
+    transforms = flat(inner(step.transforms))
+    return [RandomApply(transforms, step.p)] if transforms else []
+
+
+def _choice(step: Any, inner: Inner) -> list[Transform]:
+    return [RandomChoice([as_one(part) for part in inner(step.transforms)], step.p)]
+
+
+def _order(step: Any, inner: Inner) -> list[Transform]:
+    return [RandomOrder([as_one(part) for part in inner(step.transforms)])]
+
+
+_MAKERS: dict[str, Maker] = {
+    **dict.fromkeys(_NOTHING, lambda step, inner: []),
+    **dict.fromkeys(("Compose", "Sequential"), _sequence),
+    "RandomApply": _apply,
+    "RandomChoice": _choice,
+    "RandomOrder": _order,
+    "SanitizeBoundingBoxes": _sanitize,
+    "ToTensor": lambda step, inner: _to_dtype(torch.float32, True),
+    "ConvertImageDtype": lambda step, inner: _to_dtype(step.dtype, True),
+    "ToDtype": lambda step, inner: _to_dtype(step.dtype, step.scale),
+}
