@@ -11,6 +11,7 @@ from orbbec import ImageBatch
 from orbbec.testing import assert_same_bytes, photograph, photographs
 from orbbec.testing.warps import WARPS, random_maps, raw_arguments, warp
 
+pytestmark = pytest.mark.sanitized
 SOURCE, TARGET = (8, 9), (5, 6)
 SHAPES = {"warp_affine": "[2, 2, 3]", "warp_perspective": "[2, 3, 3]"}
 NAMES = "nearest, linear, cubic, area, lanczos4"

@@ -14,6 +14,7 @@ from orbbec.testing.warps import ARITHMETICS, BORDERS, WARPS, random_maps, warp
 # Below, at and past vectors of 8 and 16 and blocks of 16 columns.
 WIDTHS = (1, 7, 8, 15, 16, 17, 31, 33, 130)
 VECTORS = ("avx2", "avx512")
+pytestmark = pytest.mark.sanitized
 
 
 def assert_vectors_change_nothing(monkeypatch, call):

@@ -128,6 +128,7 @@ def test_the_accelerator_gives_the_bits_of_the_cpu(accelerator, seed):
     assert_same_bytes(again, expected)
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize("level", ["plain", "avx2"])
 def test_vectors_change_nothing(monkeypatch, seed, level):

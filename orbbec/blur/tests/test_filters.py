@@ -173,6 +173,7 @@ def test_filters_are_the_same_on_every_device(accelerator, name, dtype):
         assert_same_bytes(actual, expected)
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -112,6 +112,7 @@ def test_gaussian_blur_is_the_same_on_every_device(accelerator, dtype, border):
             assert_same_bytes(actual, expected)
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gaussian_blur_is_the_same_on_every_machine(monkeypatch, level, dtype):

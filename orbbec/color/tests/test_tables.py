@@ -56,6 +56,7 @@ def test_lut_matches_numpy(device, channels, last, width):
         assert_same_bytes(orbbec.lut(put, device.put(table)), expected)
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("simd", ["plain", "avx2", "avx512"])
 def test_every_level_of_vectors_gives_the_same(monkeypatch, simd):
     images = photographs(2, 3, 7, 301)

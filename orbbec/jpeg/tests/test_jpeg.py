@@ -50,6 +50,7 @@ def test_jpeg_compression_is_the_same_on_every_device(accelerator, channels, sub
         assert_same_bytes(actual, expected)
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 @pytest.mark.parametrize("subsampling", SUBSAMPLINGS)
 def test_jpeg_compression_is_the_same_on_every_machine(monkeypatch, level, subsampling):

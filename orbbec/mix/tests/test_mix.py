@@ -148,6 +148,7 @@ def test_mixing_is_the_same_on_every_device(accelerator, name, dtype):
         assert_same_bytes(actual, expected)
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_mixup_is_the_same_on_every_machine(monkeypatch, level, dtype):

@@ -134,6 +134,7 @@ def test_planes_give_the_bits_of_packed_pixels(device, interpolation, antialias,
             assert_same_bytes(orbbec.resize(device.put(last), target, **options), expected)
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 def test_vectors_give_the_bits_of_plain_code(monkeypatch, interpolation, antialias, level):

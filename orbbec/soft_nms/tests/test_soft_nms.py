@@ -128,6 +128,7 @@ def test_every_device_gives_the_bits_of_the_cpu(accelerator, method, dtype, coun
             assert_same_bytes(a, b)
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("count", SIZES)
 def test_vectors_change_nothing(monkeypatch, method, count):
