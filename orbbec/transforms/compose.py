@@ -20,8 +20,9 @@ from orbbec.transforms.containers import check_transforms
 from orbbec.transforms.convert_albumentations import from_albumentations
 from orbbec.transforms.convert_torchvision import from_torchvision
 from orbbec.transforms.registry import transform_of
-from orbbec.transforms.targets import TargetOptions, transform_targets
+from orbbec.transforms.targets import TargetOptions, readable, transform_targets
 from orbbec.transforms.transform import Transform
+from orbbec.transforms.tv_tensors import images_like, plain
 
 _LARGEST_SEED = 2**63 - 1
 _MOST_PLACES = 65536
@@ -95,7 +96,8 @@ class Compose:
         streams = iter(Stream(ids, self.seed, epoch).at_places(sum(t.places for t in self.transforms)))
         for transform in self.transforms:
             if transform.needs_targets:
-                drawn = transform.draw_for(fusion.frame, streams, targets, fusion.matrix)
+                read = [readable(n, target, self.target_options) for n, target in enumerate(targets or ())]
+                drawn = transform.draw_for(fusion.frame, streams, read, fusion.matrix)
             else:
                 drawn = transform.draw(fusion.frame, streams)
             for entry in drawn:
@@ -114,7 +116,7 @@ class Compose:
 
     def apply(self, plan: Plan, batch: Any, *, out: Any = None) -> Any:
         """Do to images what a plan says; see `orbbec.plan.apply`."""
-        return apply_plan(plan, batch, out=out)
+        return images_like(apply_plan(plan, plain(batch), out=out), batch)
 
     def __call__(
         self, batch: Any, targets: Sequence[Any] | None = None, sample_ids: Any = None, epoch: int = 0
@@ -124,7 +126,7 @@ class Compose:
         Args:
             batch: uint8 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
                 `[N, H, W, C]` array, `ImageBatch`, or a list of unlike tensors `[C, H, W]` or arrays
-                `[H, W, C]`.
+                `[H, W, C]`; tensors also as `torchvision.tv_tensors.Image`.
             targets: a dict an image (or one dict for a single image): see `TargetOptions`.
             sample_ids: whole numbers `[N]`; None: 0 to N - 1.
             epoch: from 0 to 2^63 - 1.
@@ -134,7 +136,7 @@ class Compose:
         """
         single = isinstance(targets, dict)
         listed = [targets] if single else targets
-        given = read_images(batch)
+        given = read_images(plain(batch))
         if listed is not None and len(listed) != len(given.sizes):
             raise ValueError(
                 f"Compose: expected {len(given.sizes)} targets, one an image, but got {len(listed)}"

@@ -31,6 +31,7 @@ from orbbec.plan.points import (
 )
 from orbbec.transforms.checks import choice, number
 from orbbec.transforms.mixed_targets import mixed
+from orbbec.transforms.tv_tensors import plain_target, target_like
 from orbbec.warpperspective import warp_perspective
 
 BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy")
@@ -51,6 +52,8 @@ class TargetOptions:
       visibility that becomes 0 outside of the image.
     - `polygons`: a list of K arrays `[P, 2]`, clipped.
     - anything else is kept. What has a row a box loses the rows of dropped boxes.
+
+    `torchvision.tv_tensors` under these names stay what they are, boxes in their own format.
 
     Args:
         box_format: "xyxy", "xywh", "cxcywh", "cxcywha" or "xyxyxyxy".
@@ -113,24 +116,37 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     if len(targets) != len(plan):
         raise ValueError(f"transform_targets: expected {len(plan)} targets, but got {len(targets)}")
     chosen = TargetOptions() if options is None else options
-    states = [_State(index, target, chosen) for index, target in enumerate(targets)]
+    states = [_State(index, *plain_target(index, target, chosen)) for index, target in enumerate(targets)]
     sizes, count, dropped = plan.sizes, 0, np.zeros(len(plan), int)
     for step in plan.passes:
         if isinstance(step, MixPass):
             count += sum(state.count for state in states) if not count else 0
             dropped += [state.count - int(state.kept.sum()) for state in states]
-            given = mixed(step, [state.written() for state in states], sizes, chosen.box_format)
-            states = [_State(index, target, chosen) for index, target in enumerate(given)]
+            formats = " and ".join(sorted({state.options.box_format for state in states}))
+            given = mixed(step, [state.written() for state in states], sizes, formats)
+            states = [_State(n, target, states[n].options) for n, target in enumerate(given)]
             sizes = step.sizes
             continue
         sizes = step.sizes
         forward = forward_of(step.matrix)
         for state, matrix in zip(states, forward, strict=True):
             state.move(step, matrix, plan)
-    results = Targets(state.written() for state in states)
+    results = Targets(
+        target_like(state.written(), target, (height, width))
+        for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=True)
+    )
     dropped += [state.count - int(state.kept.sum()) for state in states]
     results.report = TargetReport(count or sum(state.count for state in states), tuple(dropped.tolist()))
     return results
+
+
+def readable(index: int, target: Any, options: TargetOptions) -> Any:
+    """A target for transforms that read it: tensors or arrays, upright boxes as xyxy."""
+    target, options = plain_target(index, target, options)
+    if not isinstance(target, dict) or options.box_format not in ("xywh", "cxcywh"):
+        return target
+    boxes = np.asarray(target.get("boxes", ()), np.float64)
+    return {**target, "boxes": box_convert(boxes, options.box_format, "xyxy")} if boxes.size else target
 
 
 class _State:

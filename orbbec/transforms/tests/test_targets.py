@@ -29,6 +29,7 @@ MAPS = {
     "apply": [T.RandomApply([T.RandomAffine(20, (0.1, 0.1), interpolation="linear")], p=0.5)],
 }
 SEEDS = range(6)
+SIZES = [[HEIGHT, WIDTH]] * 2
 
 
 def box_image(box):
@@ -206,6 +207,16 @@ def test_iou_crop_keeps_enough_of_a_box():
         assert (height, width) == (HEIGHT, WIDTH) or both / union >= 0.5
     assert cropped > 5
     assert chain.plan([(HEIGHT, WIDTH)]).passes[0].sizes.tolist() == [[HEIGHT, WIDTH]]
+
+
+@pytest.mark.parametrize("box_format", ["xywh", "cxcywh"])
+def test_iou_crop_reads_boxes_of_any_upright_format(box_format):
+    plans = []
+    for each in ("xyxy", box_format):
+        chain = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))], 2, target_options=T.TargetOptions(each))
+        plans.append(chain.plan(SIZES, targets=[{"boxes": box_convert(BOX, "xyxy", each)}, {}]))
+    assert plans[0].to_json() == plans[1].to_json()
+    assert plans[0].output_sizes[0].tolist() != SIZES[0]
 
 
 def test_faces_are_aligned_to_the_template():

@@ -1,0 +1,117 @@
+"""Images and targets as torchvision's tv_tensors."""
+
+import numpy as np
+import pytest
+import torch
+
+tv_tensors = pytest.importorskip("torchvision.tv_tensors")
+
+from orbbec import transforms as T
+from orbbec.boxes import box_convert
+from orbbec.testing import assert_same_bytes, photographs
+
+HEIGHT, WIDTH = 40, 50
+BOXES = [[5.0, 6.0, 25.0, 30.0], [0.0, 0.0, 4.0, 4.0]]
+CHAIN = T.Compose([T.RandomHorizontalFlip(1.0), T.CenterCrop((30, 36)), T.Pad((1, 2))])
+IMAGE = photographs(1, 3, HEIGHT, WIDTH)[0]
+
+
+def boxes(values=BOXES, name="XYXY"):
+    return tv_tensors.BoundingBoxes(values, format=name, canvas_size=(HEIGHT, WIDTH))
+
+
+def target():
+    masks = torch.zeros(2, HEIGHT, WIDTH, dtype=torch.bool)
+    masks[:, 6:30, 5:25] = True
+    return {
+        "boxes": boxes(),
+        "masks": tv_tensors.Mask(masks),
+        "keypoints": tv_tensors.KeyPoints([[[7.0, 8.0]], [[1.0, 1.0]]], canvas_size=(HEIGHT, WIDTH)),
+        "labels": torch.tensor([3, 4]),
+    }
+
+
+def as_tensors(values):
+    return {key: torch.as_tensor(np.asarray(value)) for key, value in values.items()}
+
+
+def test_images_and_targets_stay_tv_tensors():
+    image, moved = CHAIN(tv_tensors.Image(IMAGE), target())
+    expected_image, expected = CHAIN(IMAGE, as_tensors(target()))
+    assert type(image) is tv_tensors.Image
+    assert_same_bytes(image.as_subclass(torch.Tensor), expected_image)
+    assert [type(moved[key]).__name__ for key in moved] == ["BoundingBoxes", "Mask", "KeyPoints", "Tensor"]
+    for key, values in moved.items():
+        assert_same_bytes(values.as_subclass(torch.Tensor), expected[key])
+    assert moved["boxes"].format == tv_tensors.BoundingBoxFormat.XYXY
+    assert moved["boxes"].canvas_size == moved["keypoints"].canvas_size == (34, 38)
+    assert len(moved["boxes"]) == len(moved["masks"]) == 1
+
+
+def test_batches_of_tv_images():
+    images = photographs(3, 3, HEIGHT, WIDTH)
+    result = CHAIN(tv_tensors.Image(images))
+    assert type(result) is tv_tensors.Image
+    assert_same_bytes(result.as_subclass(torch.Tensor), CHAIN(images))
+    assert type(CHAIN([tv_tensors.Image(image) for image in images])) is tv_tensors.Image
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_unlike_tv_images(dtype):
+    images = [photographs(1, 3, height, 9, dtype)[0] for height in (8, 11)]
+    results = T.Compose([T.RandomVerticalFlip(1.0)])([tv_tensors.Image(image) for image in images])
+    assert [type(result) for result in results] == [tv_tensors.Image] * 2
+    for result, image in zip(results, images, strict=True):
+        assert_same_bytes(result.as_subclass(torch.Tensor).contiguous(), image.flip(1).contiguous())
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        *(("XYXY", "xyxy"), ("XYWH", "xywh"), ("CXCYWH", "cxcywh")),
+        *(("CXCYWHR", "cxcywha"), ("XYXYXYXY", "xyxyxyxy")),
+    ],
+)
+def test_boxes_keep_their_format(name, ours):
+    inside = torch.tensor([[10.0, 8.0, 25.0, 30.0]])
+    _, moved = CHAIN(IMAGE, {"boxes": boxes(box_convert(inside, "xyxy", ours), name)})
+    _, expected = CHAIN(IMAGE, {"boxes": inside})
+    assert moved["boxes"].format == tv_tensors.BoundingBoxFormat[name]
+    corners = box_convert(moved["boxes"].as_subclass(torch.Tensor), ours, "xyxyxyxy").reshape(-1, 4, 2)
+    hull = torch.cat([corners.amin(1), corners.amax(1)], 1)
+    assert (hull - expected["boxes"]).abs().max() < 1e-5  # seen: 1.9e-6 of corners
+
+
+def test_transforms_that_read_boxes_know_their_format():
+    chain = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))], seed=2)
+    corner = {"boxes": boxes([[20.0, 15.0, 40.0, 30.0]])}
+    sized = {"boxes": boxes([[20.0, 15.0, 20.0, 15.0]], "XYWH")}
+    plans = [chain.plan([(HEIGHT, WIDTH)], targets=[each]).to_json() for each in (corner, sized)]
+    assert plans[0] == plans[1]
+    assert chain.plan([(HEIGHT, WIDTH)], targets=[corner]).output_sizes.tolist() != [[HEIGHT, WIDTH]]
+
+
+def test_tv_tensors_follow_a_mosaic():
+    images = tv_tensors.Image(photographs(4, 3, HEIGHT, WIDTH))
+    chain = T.Compose([T.Mosaic((HEIGHT, WIDTH))])
+    _, moved = chain(images, [{"boxes": boxes(), "labels": torch.tensor([1, 2])}] * 4)
+    _, expected = chain(images, [{"boxes": torch.tensor(BOXES), "labels": torch.tensor([1, 2])}] * 4)
+    for one, other in zip(moved, expected, strict=True):
+        assert type(one["boxes"]) is tv_tensors.BoundingBoxes
+        assert_same_bytes(one["boxes"].as_subclass(torch.Tensor), other["boxes"])
+    with pytest.raises(ValueError, match="expected box_format xyxy"):
+        chain(images, [{"boxes": boxes()}] * 3 + [{"boxes": boxes(name="XYWH")}])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: {"truth": boxes()}, "expected BoundingBoxes under boxes, but image 1 has it under truth"),
+        (lambda: {"scene": target()["masks"]}, "expected Mask under mask or masks, but image 1"),
+        (lambda: {"boxes": tv_tensors.Image(IMAGE)}, "expected Image under no name, but image 1"),
+        (lambda: {"boxes": boxes([[1.0, 2, 3, 4, 5]], "XYWHR")}, "image 1 has XYWHR"),
+    ],
+)
+def test_wrong_tv_tensors_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        CHAIN(torch.stack([IMAGE, IMAGE]), [target(), make()])

@@ -1,0 +1,82 @@
+"""torchvision's tv_tensors: what goes in as one comes out as one. torchvision itself is not imported."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from orbbec.plan.batches import as_list
+
+if TYPE_CHECKING:
+    from orbbec.transforms.targets import TargetOptions
+
+_KEYS = {"BoundingBoxes": ("boxes",), "Mask": ("mask", "masks"), "KeyPoints": ("keypoints", "landmarks")}
+_FORMATS = {"CXCYWHR": "cxcywha", "XYXYXYXY": "xyxyxyxy", "XYXY": "xyxy", "XYWH": "xywh", "CXCYWH": "cxcywh"}
+
+
+def is_tv_tensor(value: Any) -> bool:
+    """Whether a value is of `torchvision.tv_tensors`."""
+    module = sys.modules.get("torchvision.tv_tensors")
+    return module is not None and isinstance(value, module.TVTensor)
+
+
+def plain(value: Any) -> Any:
+    """A tv_tensor, or a list with some, as tensors; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    return value.as_subclass(Tensor) if is_tv_tensor(value) else value
+
+
+def images_like(images: Any, given: Any) -> Any:
+    """Results as tv_tensors if the images were given as such."""
+    like = given[0] if isinstance(given, (list, tuple)) and given else given
+    if not is_tv_tensor(like):
+        return images
+    return (
+        _wrap(images, like) if isinstance(images, Tensor) else [_wrap(each, like) for each in as_list(images)]
+    )
+
+
+def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[Any, TargetOptions]:
+    """The target of image `index` as tensors, and options of which the format is that of its boxes.
+
+    Raises:
+        ValueError: a tv_tensor does not go under this name, or boxes are of an unknown format.
+    """
+    if not isinstance(target, dict):
+        return target, options
+    for key, value in target.items():
+        kind = type(value).__name__
+        if is_tv_tensor(value) and key not in _KEYS.get(kind, ()):
+            names = " or ".join(_KEYS.get(kind, ())) or "no name"
+            raise ValueError(
+                f"transform_targets: expected {kind} under {names}, but image {index} has it under {key}"
+            )
+    boxes = target.get("boxes")
+    if is_tv_tensor(boxes):
+        options = replace(options, box_format=_format_of(index, boxes))
+    return {key: plain(value) for key, value in target.items()}, options
+
+
+def _format_of(index: int, boxes: Any) -> str:
+    name = boxes.format.name
+    if name not in _FORMATS:
+        raise ValueError(
+            f"transform_targets: expected boxes as one of {', '.join(_FORMATS)}, but image {index} has {name}"
+        )
+    return _FORMATS[name]
+
+
+def target_like(target: dict[str, Any], given: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
+    """What was given as tv_tensors as such, on a canvas of `size` (height, width)."""
+    return {
+        key: _wrap(value, given[key], canvas_size=size) if is_tv_tensor(given.get(key)) else value
+        for key, value in target.items()
+    }
+
+
+def _wrap(value: Tensor, like: Any, **metadata: Any) -> Any:
+    return sys.modules["torchvision.tv_tensors"].wrap(value, like=like, **metadata)
