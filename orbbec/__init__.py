@@ -55,6 +55,7 @@ from orbbec.matrices import (
 from orbbec.mix import copy_paste, cutmix, mixup, mosaic, mosaic_offsets
 from orbbec.nms import batched_nms, nms, nms_match
 from orbbec.nms_rotated import nms_rotated
+from orbbec.noise import gaussian_noise
 from orbbec.remap import remap
 from orbbec.resize import resize, resized_crop
 from orbbec.roi_align import RoIAlign, roi_align
@@ -105,6 +106,7 @@ __all__ = [
     "erase",
     "filter2d",
     "gaussian_blur",
+    "gaussian_noise",
     "generalized_box_iou",
     "get_affine_matrix",
     "get_perspective_matrix",

@@ -9,7 +9,7 @@ from torch import Tensor
 import orbbec.color.adjust_gradients  # noqa: F401  (registers what they are differentiated by)
 from orbbec.binding.arguments import Images, OperatorInput
 from orbbec.binding.maps import fake_like, images_input
-from orbbec.color.per_image import Factor, per_image
+from orbbec.binding.per_image import Factor, per_image
 from orbbec.color.tables import by_histogram
 
 

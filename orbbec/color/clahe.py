@@ -7,7 +7,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images
 from orbbec.binding.maps import fake_like, images_input
-from orbbec.color.per_image import Factor, per_image
+from orbbec.binding.per_image import Factor, per_image
 
 OP = "clahe"
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../core/image.h"
+#include "../core/per_image.h"
 #include "../core/scalar.h"
 
 namespace orbbec {
@@ -12,14 +13,6 @@ namespace orbbec {
 struct MapArguments {
   AnyImages source, output;
   DType dtype, output_dtype;
-};
-
-// One number for all images, or one an image on the device of the images.
-struct PerImage {
-  const double* each;  // [N], or null
-  double one;
-
-  ORBBEC_HD double of(int64_t n) const { return each != nullptr ? each[n] : one; }
 };
 
 template <class T>

@@ -1,7 +1,7 @@
 // Fields of noise, a number for each (sample, channel, y, x): four neighbours of a row share a
 // block of Philox, whose draw number is (channel * height + y) * ceil(width / 4) + x / 4. So the
 // number at a place depends neither on the batch, nor on the memory layout, nor on who computes it.
-// Included by erase/ and philox/.
+// Included by erase/, noise/ and philox/.
 #pragma once
 
 #include "philox.h"

@@ -32,6 +32,7 @@ from orbbec.elastic import elastic_transform
 from orbbec.erase import erase
 from orbbec.jpeg import jpeg_compression
 from orbbec.mix import cutmix, mixup, mosaic
+from orbbec.noise import gaussian_noise
 from orbbec.plan.batches import Given, Work, as_list, by_size, merged, read_images
 from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass
 from orbbec.plan.plan import Plan
@@ -43,7 +44,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
         *(adjust_brightness, adjust_contrast, adjust_gamma, adjust_hue, adjust_saturation, adjust_sharpness),
         *(autocontrast, cvt_color, equalize, invert, posterize, solarize, to_float),
         *(gaussian_blur, median_blur, motion_blur),
-        *(elastic_transform, erase, jpeg_compression, resized_crop),
+        *(elastic_transform, erase, gaussian_noise, jpeg_compression, resized_crop),
     )
 }
 

@@ -37,6 +37,7 @@ from orbbec.transforms.neighborhood import (
     RandomAutocontrast,
     RandomEqualize,
 )
+from orbbec.transforms.noise import GaussianNoise
 from orbbec.transforms.output import Normalize, ToDtype
 from orbbec.transforms.scales import RandomIoUCrop, RandomShortestSize, RandomZoomOut, ScaleJitter
 from orbbec.transforms.targets import TargetOptions, TargetReport, Targets, transform_targets
@@ -54,6 +55,7 @@ __all__ = [
     "ElasticTransform",
     "Gamma",
     "GaussianBlur",
+    "GaussianNoise",
     "Grayscale",
     "Letterbox",
     "MedianBlur",

@@ -46,6 +46,11 @@ def interval(op: str, name: str, value: Any, low: float = -math.inf, high: float
     return float(value[0]), float(value[1])
 
 
+def span(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> Range:
+    """A range, or one number for the range that holds it alone."""
+    return interval(op, name, (value, value) if is_number(value) else value, low, high)
+
+
 def around(op: str, name: str, value: Any, center: float = 0.0) -> Range:
     """A range, or one number for the range that lies that far about `center`, cut off at 0 above it."""
     if not is_number(value):

@@ -32,6 +32,7 @@ from orbbec.transforms.geometry import (
     Resize,
 )
 from orbbec.transforms.neighborhood import JPEG, GaussianBlur, MedianBlur, RandomAutocontrast, RandomEqualize
+from orbbec.transforms.noise import GaussianNoise
 from orbbec.transforms.output import Normalize, ToDtype
 from orbbec.transforms.targets import TargetOptions
 from orbbec.transforms.transform import Transform
@@ -187,6 +188,11 @@ def _median(step: Any) -> list[Transform]:
     return [MedianBlur((low, high), 1.0)]
 
 
+def _noisy(step: Any) -> list[Transform]:
+    _expect(step, per_channel=True, noise_scale_factor=1.0)
+    return [GaussianNoise(step.mean_range, step.std_range)]
+
+
 def _compressed(step: Any) -> list[Transform]:
     _expect(step, compression_type="jpeg")
     return [JPEG(step.quality_range)]
@@ -266,6 +272,7 @@ _MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "AutoContrast": _autocontrasted,
     "GaussianBlur": _blurred,
     "MedianBlur": _median,
+    "GaussNoise": _noisy,
     "ImageCompression": _compressed,
     "Normalize": _normalized,
     "ToFloat": _to_float,

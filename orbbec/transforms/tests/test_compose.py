@@ -36,6 +36,7 @@ ALL = [
     *(T.RandomPosterize(3), T.RandomSolarize(99), T.Gamma(), T.RandomChannelPermutation()),
     *(T.RandomPhotometricDistort(), T.RandomErasing(), T.RandomErasing(value="random"), T.GaussianBlur(5)),
     *(T.RandomAdjustSharpness(2), T.RandomAutocontrast(), T.RandomEqualize(), T.MedianBlur(), T.MotionBlur()),
+    T.GaussianNoise(0.1, (0.0, 0.2)),
     *(T.ElasticTransform(), T.JPEG((20, 90)), T.RandomZoomOut(), T.ScaleJitter((20, 30)), FLOAT),
     *(
         T.RandomShortestSize((10, 12)),
@@ -135,7 +136,7 @@ def test_identity_copies_bytes_and_flips_come_back():
 
 @pytest.mark.parametrize(
     "transform",
-    [T.GaussianBlur(5), T.MedianBlur(3, p=1.0), T.MotionBlur(5, p=1.0), T.JPEG(20)],
+    [T.GaussianBlur(5), T.MedianBlur(3, p=1.0), T.MotionBlur(5, p=1.0), T.JPEG(20), T.GaussianNoise()],
     ids=lambda t: t.name,
 )
 @pytest.mark.parametrize("ragged", [False, True])
@@ -230,6 +231,8 @@ def test_mixing_reads_the_image_before():
         (lambda: T.RandomSolarize(300), "threshold"),
         (lambda: T.GaussianBlur(4), "kernel_size"),
         (lambda: T.GaussianBlur(3, sigma=(0, 1)), "sigma"),
+        (lambda: T.GaussianNoise(sigma=(-0.1, 0.2)), "sigma"),
+        (lambda: T.GaussianNoise(mean="no"), "mean"),
         (lambda: T.Normalize(std=0.0), "std"),
         (lambda: T.ToDtype(torch.int32), "dtype"),
         (lambda: T.RandomErasing(scale=(0, 2)), "scale"),

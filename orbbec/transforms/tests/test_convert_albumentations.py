@@ -145,6 +145,15 @@ STEPS = [
     ),
     ("MedianBlur", {"p": 0.5}, {"blur_limit": (3, 7), "p": 0.5}, [T.MedianBlur((3, 7), 0.5)]),
     (
+        "GaussNoise",
+        {"p": 1.0},
+        {
+            **{"std_range": (0.2, 0.44), "mean_range": (0.0, 0.0)},
+            **{"per_channel": True, "noise_scale_factor": 1.0},
+        },
+        [T.GaussianNoise(0.0, (0.2, 0.44))],
+    ),
+    (
         "ImageCompression",
         {"quality_range": (20, 50), "p": 1.0},
         {"quality_range": (20, 50), "compression_type": "jpeg"},

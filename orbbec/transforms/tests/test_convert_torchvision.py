@@ -105,6 +105,7 @@ STEPS = [
     ),
     ("RandomZoomOut", {}, {"p": 0.5, **FILL, "side_range": (1.0, 4.0)}, [T.RandomZoomOut()]),
     ("MixUp", {"num_classes": 9}, {"alpha": 1.0, "num_classes": 9}, [T.MixUp(num_classes=9)]),
+    ("GaussianNoise", {}, {"mean": 0.0, "sigma": 0.1, "clip": True}, [T.GaussianNoise()]),
     ("JPEG", {"quality": (20, 50)}, {"quality": (20, 50)}, [T.JPEG((20, 50))]),
     ("ToTensor", {}, {}, [FLOAT]),
     ("ToImage", {}, {}, []),

@@ -108,6 +108,16 @@ def test_gaussian_blur_draws_as_torchvision():
     assert_alike("GaussianBlur.sigma0", sampled(T.GaussianBlur(23)).values)
 
 
+def test_gaussian_noise_draws_within_its_ranges():
+    noises = sampled(T.GaussianNoise((-0.1, 0.3), (0.0, 0.2)))
+    for values, low, high in ((noises.mean, -0.1, 0.3), (noises.sigma, 0.0, 0.2)):
+        shares = (np.sort(values) - low) / (high - low)
+        assert np.abs(shares - (np.arange(COUNT) + 0.5) / COUNT).max() < LARGEST
+    certain = sampled(T.GaussianNoise(0.1, 0.2))
+    assert set(certain.mean) == {0.1}
+    assert set(certain.sigma) == {0.2}
+
+
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 1.0])
 def test_chances_are_as_asked(p):
     for kind in (T.RandomHorizontalFlip, T.RandomGrayscale, T.RandomEqualize, T.RandomInvert):

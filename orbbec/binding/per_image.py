@@ -1,4 +1,4 @@
-"""A number an image, as the wrappers of this folder take it."""
+"""A number an image, as wrappers take it."""
 
 from collections.abc import Callable
 from typing import Any

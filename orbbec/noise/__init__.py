@@ -1,0 +1,5 @@
+"""Noise added to images."""
+
+from orbbec.noise.noise import gaussian_noise
+
+__all__ = ["gaussian_noise"]

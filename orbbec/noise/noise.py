@@ -1,0 +1,105 @@
+"""Add normal noise to images."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Images, Matrix
+from orbbec.binding.maps import count_of, fake_like, images_input
+from orbbec.binding.noise import key_value, sample_table
+from orbbec.binding.per_image import Factor, per_image
+
+_OP = "gaussian_noise"
+
+
+def gaussian_noise(
+    images: Images,
+    mean: Factor = 0.0,
+    sigma: Factor = 0.1,
+    clip: bool = True,
+    *,
+    seed: int = 0,
+    sample_ids: Matrix | None = None,
+    epoch: int = 0,
+    place: int = 0,
+) -> Any:
+    """Add normal noise to each image, the same wherever it is drawn.
+
+    `pixel + white * (mean + sigma * normal)` in double precision, rounded once; white is 255 of uint8 and 1
+    of floats. The normal number is that of `philox_noise` at the sample, channel, y and x: it depends neither
+    on the batch nor on the memory layout.
+
+    Args:
+        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; or an `ImageBatch`. uint8, or float16, bfloat16, float32 or float64 from 0 to 1; on the CPU
+            or a CUDA device.
+        mean: as a share of white. One number, or `[N]`, one an image.
+        sigma: at least 0, as a share of white. One number, or `[N]`, one an image.
+        clip: floats to 0 and 1. Bytes are rounded half to even and saturated in any case.
+        seed: of the noise, from 0 to 2^63 - 1.
+        sample_ids: whole numbers `[N]` that name the images to the noise. None: they count up from 0.
+        epoch: of the noise, from 0 to 2^63 - 1.
+        place: of the noise in a chain of draws, from 0 to 65535.
+
+    Returns:
+        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are.
+
+    Raises:
+        TypeError: an argument is of a type or dtype that is not one of those above.
+        ValueError: a shape or a number does not fit.
+
+    Source:
+        torchvision's v2 `gaussian_noise`, which cuts the fraction of the noise of bytes off, and without
+        `clip` lets them wrap around. Differentiable by `images`.
+
+    Example:
+        >>> gray = torch.full((1, 4), 128, dtype=torch.uint8)
+        >>> gaussian_noise(gray[None], sigma=0.01).flatten().tolist()
+        [129, 127, 121, 130]
+    """
+    given = images_input(_OP, images)
+    if not isinstance(clip, bool):
+        raise TypeError(f"{_OP}: expected clip as a bool, but got {clip!r}")
+    means, one_mean = per_image(_OP, "mean", mean, given, math.isfinite, "as a finite number")
+    sigmas, one_sigma = per_image(_OP, "sigma", sigma, given, _is_sigma, "as a finite number of at least 0")
+    output = torch.ops.orbbec.gaussian_noise(
+        given.images,
+        given.layout,
+        given.channels,
+        one_mean,
+        means,
+        one_sigma,
+        sigmas,
+        clip,
+        key_value(_OP, "seed", seed),
+        sample_table(_OP, sample_ids, count_of(given)),
+        key_value(_OP, "epoch", epoch),
+        key_value(_OP, "place", place),
+    )
+    return given.restore(output)
+
+
+def _is_sigma(value: float) -> bool:
+    return 0 <= value < math.inf
+
+
+@torch.library.register_fake("orbbec::gaussian_noise")
+def _(images: Tensor, layout: Tensor | None, *_: object) -> Tensor:
+    return fake_like(images, layout)
+
+
+def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.clip = inputs[7]
+    ctx.save_for_backward(output)
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    """Nothing comes from what was cut off."""
+    (output,) = ctx.saved_tensors
+    inside = gradient * ((output > 0) & (output < 1)) if ctx.clip else gradient
+    return inside, *(None,) * 11
+
+
+torch.library.register_autograd("orbbec::gaussian_noise", _backward, setup_context=_setup)
