@@ -24,6 +24,7 @@ CALLS: dict[str, Any] = {
     "sharpen": lambda x: orbbec.sharpen(x, 0.5),
     "cvt_color": lambda x: orbbec.cvt_color(x, "RGB", "HSV"),
     "adjust_contrast": lambda x: orbbec.adjust_contrast(x, table(0.7, 1.4)),
+    "gaussian_noise": lambda x: orbbec.gaussian_noise(x, 0.0, table(0.1, 0.2)),
     "adjust_hue": lambda x: orbbec.adjust_hue(x, 0.1),
     "equalize": orbbec.equalize,
     "equalize_hist": orbbec.equalize_hist,

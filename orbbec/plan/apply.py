@@ -33,8 +33,8 @@ from orbbec.erase import erase
 from orbbec.jpeg import jpeg_compression
 from orbbec.mix import cutmix, mixup, mosaic
 from orbbec.noise import gaussian_noise
-from orbbec.plan.batches import Given, Work, as_list, by_size, merged, read_images
-from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass
+from orbbec.plan.batches import Given, Work, as_list, blended, by_size, merged, read_images, repeated
+from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, Pass
 from orbbec.plan.plan import Plan
 from orbbec.resize import resized_crop
 
@@ -70,14 +70,22 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
     work, sizes = given.work, given.sizes
     for number, step in enumerate(plan.passes):
         last = out if number == len(plan.passes) - 1 else None
-        if isinstance(step, AugmentPass):
-            work = _augment(step, work, sizes, last)
-        elif isinstance(step, OperatorPass):
-            work = _operate(step, work, sizes, plan)
-        else:
-            work = _mix(step, work)
+        work = _run(step, work, sizes, plan, last)
         sizes = step.sizes
     return given.restore(work)
+
+
+def _run(step: Pass, work: Work, sizes: Array, plan: Plan, out: Any = None) -> Work:
+    if isinstance(step, AugmentPass):
+        return _augment(step, work, sizes, out)
+    if isinstance(step, OperatorPass):
+        return _operate(step, work, sizes, plan)
+    if isinstance(step, MixPass):
+        return _mix(step, work)
+    copies = repeated(work, step.copies)
+    for inner in step.passes:
+        copies = _run(inner, copies, inner.sizes, plan)
+    return blended(work, copies, step.weights)
 
 
 def _check_fit(plan: Plan, given: Given) -> None:

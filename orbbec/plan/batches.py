@@ -125,6 +125,38 @@ def rows_of(work: Work, rows: Array) -> Work:
     return torch.stack([work[row] for row in rows.tolist()])
 
 
+def repeated(work: Work, times: int) -> Work:
+    """The images several times, one batch after the other; of an ImageBatch without a copy."""
+    if isinstance(work, list):
+        return work * times
+    return rows_of(work, np.tile(np.arange(len(work)), times))
+
+
+def blended(work: Work, copies: Work, weights: Array) -> Work:
+    """The weighted sums of images and their copies, added in order in float32; bytes are rounded.
+
+    Args:
+        work: N images.
+        copies: K * N images: the first copy of every image, then the second ...
+        weights: `[N, 1 + K]`.
+    """
+    if isinstance(work, Tensor) and isinstance(copies, Tensor):
+        count = weights.shape[1] - 1
+        return _weighted_sum([work, *copies.reshape(count, *work.shape).unbind()], weights)
+    images, altered, count = as_list(work), as_list(copies), len(weights)
+    rows = [[images[n], *altered[n::count]] for n in range(count)]
+    return merged([_weighted_sum([p[None] for p in row], weights[[n]])[0] for n, row in enumerate(rows)])
+
+
+def _weighted_sum(parts: Sequence[Tensor], weights: Array) -> Tensor:
+    first = parts[0]
+    table = torch.from_numpy(weights).to(first.device, torch.float32, non_blocking=True)
+    total = first * table[:, 0, None, None, None]
+    for k, part in enumerate(parts[1:], 1):
+        total += part * table[:, k, None, None, None]
+    return (total.round_().clamp_(0, 255) if first.dtype == torch.uint8 else total).to(first.dtype)
+
+
 def by_size(
     work: Work,
     step: AugmentPass | OperatorPass,

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, Pass
+from orbbec.plan.passes import IDENTITIES, AugmentPass, BlendPass, MixPass, OperatorPass, Pass
 from orbbec.plan.steps import (
     COLOR_WIDTH,
     CONTRAST,
     ERASE_WIDTH,
+    Blend,
     Cast,
     Colors,
     Erase,
@@ -91,13 +92,19 @@ class Fusion:
             self._add_normalize(step, name)
         elif isinstance(step, Cast):
             self._add_cast(step, name)
-        elif isinstance(step, Operator):
-            self._add_operator(step, name)
-            return
         else:
-            self._add_mix(step, name)
+            self._add_whole(step, name)
             return
         self._open.holds[name] = None
+
+    def _add_whole(self, step: Operator | Mix | Blend, name: str) -> None:
+        """Add what is no part of an augment pass."""
+        if isinstance(step, Operator):
+            self._add_operator(step, name)
+        elif isinstance(step, Mix):
+            self._add_mix(step, name)
+        else:
+            self._add_blend(step, name)
 
     def end_transform(self, name: str) -> None:
         """Called after the last step of a transform."""
@@ -271,6 +278,18 @@ class Fusion:
         self.frame = replace(self.frame, sizes=sizes)
         self.matrix = None
         self._open = self._new(f"{step.name} stands before it")
+
+    def _add_blend(self, step: Blend, name: str) -> None:
+        self._close()
+        copies = Fusion(
+            np.tile(self.frame.sizes, (step.weights.shape[1] - 1, 1)), self.frame.channels, self.dtype
+        )
+        for each in step.steps:
+            copies.add(each, name)
+        why = f"{name} blends images with altered copies"
+        passes = tuple(p for p in copies.finish() if isinstance(p, (AugmentPass, OperatorPass)))
+        self.passes.append(BlendPass(passes, step.weights, self.frame.sizes, self.dtype, why, (name,)))
+        self._open = self._new("blend stands before it")
 
 
 def with_identities(name: str, table: Mapping[str, Array], drawn: Array) -> Mapping[str, Array]:

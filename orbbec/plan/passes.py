@@ -10,7 +10,7 @@ import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.plan.points import shifts
-from orbbec.plan.steps import COLOR_COLUMNS, ERASE_COLUMNS
+from orbbec.plan.steps import COLOR_COLUMNS, ERASE_COLUMNS, identities
 
 Columns: TypeAlias = dict[str, Array]
 
@@ -147,7 +147,52 @@ class MixPass:
         return f"{self.name} -> {size_text(self.sizes)} {self.dtype}"
 
 
-Pass: TypeAlias = AugmentPass | OperatorPass | MixPass
+@dataclass(frozen=True, eq=False)
+class BlendPass:
+    """Images blended with altered copies of themselves.
+
+    Args:
+        passes: over the copies, K * N of them: the first of every image, then the second ...
+        weights: float64 `[N, 1 + K]`: of an image and of its copies.
+        sizes: int64 `[N, 2]`: of the images.
+    """
+
+    passes: tuple[AugmentPass | OperatorPass, ...]
+    weights: Array
+    sizes: Array
+    dtype: str
+    why: str = ""
+    holds: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return "blend"
+
+    @property
+    def copies(self) -> int:
+        """How many copies each image has."""
+        return int(self.weights.shape[1]) - 1
+
+    @property
+    def matrix(self) -> Array:
+        """Targets stay where they are."""
+        return identities(len(self.weights))
+
+    def columns(self) -> Columns:
+        """The numbers of the pass by name, each `[N]` or `[N, ...]`."""
+        columns = {f"weight{k}": values for k, values in enumerate(self.weights.T)}
+        for number, inner in enumerate(self.passes):
+            for name, values in inner.columns().items():
+                for k, own in enumerate(np.split(values, self.copies)):
+                    columns[f"copy{k}.{number}.{name}"] = own
+        return columns
+
+    def describe(self) -> str:
+        counted = f"{self.copies} altered copies of each; {len(self.passes)} passes over them"
+        return f"blend -> {size_text(self.sizes)} {self.dtype} ({counted})"
+
+
+Pass: TypeAlias = AugmentPass | OperatorPass | MixPass | BlendPass
 
 
 def common_size(sizes: Array) -> tuple[int, int] | None:

@@ -10,10 +10,21 @@ from typing import Any
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.passes import AugmentPass, Columns, MixPass, OperatorPass, Pass, common_size, size_text
+from orbbec.plan.passes import (
+    AugmentPass,
+    BlendPass,
+    Columns,
+    MixPass,
+    OperatorPass,
+    Pass,
+    common_size,
+    size_text,
+)
 from orbbec.plan.steps import identities
 
-_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (AugmentPass, OperatorPass, MixPass)}
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (AugmentPass, OperatorPass, MixPass, BlendPass)
+}
 _VERSION = 1
 
 
@@ -118,7 +129,7 @@ def _encode(value: Any) -> Any:
         return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
     if isinstance(value, Mapping):
         return {"columns": {name: _encode(entry) for name, entry in value.items()}}
-    if isinstance(value, (AugmentPass, OperatorPass, MixPass)):
+    if type(value) in _KINDS.values():
         content = {f.name: _encode(getattr(value, f.name)) for f in fields(value) if f.init}
         return {"pass": type(value).__name__, **content}
     if isinstance(value, (tuple, list)):

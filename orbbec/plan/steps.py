@@ -218,7 +218,25 @@ class Mix:
         raise ValueError(f"{self.name}: stands in a Compose itself, not in a RandomApply")
 
 
-Step: TypeAlias = Map | Colors | Erase | Normalize | Cast | Operator | Mix
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """Images blended with altered copies of themselves.
+
+    Args:
+        weights: float64 `[N, 1 + K]`: of an image and of its K copies.
+        steps: of the copies, K * N of them: the first of every image, then the second ...
+    """
+
+    weights: Array
+    steps: tuple[Step, ...]
+
+    def only(self, chosen: Array, frame: Frame) -> Blend:
+        alone = np.zeros_like(self.weights)
+        alone[:, 0] = 1.0
+        return replace(self, weights=np.where(chosen[:, None], self.weights, alone))
+
+
+Step: TypeAlias = Map | Colors | Erase | Normalize | Cast | Operator | Mix | Blend
 
 
 def color_row(code: int, *numbers: Any, count: int) -> Array:

@@ -112,6 +112,13 @@ class Stream:
         boost = 1 - self.uniforms(count) if alpha < 1 else None
         return result if boost is None else result * boost ** (1 / alpha)
 
+    def dirichlets(self, alpha: float, count: int) -> Array:
+        """Shares of the symmetric Dirichlet distribution: float64 `[N, count]`, each row with the sum 1."""
+        parts = self.gammas(alpha, count)
+        total = parts.sum(1, keepdims=True)
+        result: Array = np.divide(parts, total, out=np.full_like(parts, 1 / count), where=total > 0)
+        return result
+
     def betas(self, alpha: float) -> Array:
         """Numbers of the distribution Beta(alpha, alpha): float64 `[N]`."""
         pair = self.gammas(alpha, 2)

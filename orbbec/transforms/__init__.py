@@ -1,6 +1,7 @@
 """Augmentations, drawn for each image by its own id and fused to few passes. Names are torchvision's."""
 
 from orbbec.transforms.affine import AlignFaces, AlignPoints, RandomAffine, RandomPerspective, RandomRotation
+from orbbec.transforms.augmix import AugMix
 from orbbec.transforms.auto import AutoAugment, RandAugment, TrivialAugmentWide
 from orbbec.transforms.color import (
     ColorJitter,
@@ -47,6 +48,7 @@ __all__ = [
     "JPEG",
     "AlignFaces",
     "AlignPoints",
+    "AugMix",
     "AutoAugment",
     "CenterCrop",
     "ColorJitter",

@@ -64,17 +64,17 @@ class Space:
     """How strong operations are: largest value of each, linear in the bins."""
 
     shear: float
-    shift: float | None  # pixels; None: 150 / 331 of the side
     degrees: float
     factor: float
     bits: int  # lost at most
+    most_bits: int = 8
+    shift: float | None = None  # in pixels; None: as a share of the side
+    share: float = 150.0 / 331.0
 
     def magnitudes(self, operation: Array, level: Array, sizes: Array) -> Array:
         """Values without sign for a level from 0 to 1: `[N]`."""
         shift = (
-            np.full((len(sizes), 2), self.shift)
-            if self.shift is not None
-            else sizes[:, ::-1] * (150.0 / 331.0)
+            np.full((len(sizes), 2), self.shift) if self.shift is not None else sizes[:, ::-1] * self.share
         )
         largest = {
             **dict.fromkeys(("ShearX", "ShearY"), self.shear),
@@ -86,7 +86,7 @@ class Space:
         result = np.zeros(len(sizes))
         for index, name in enumerate(OPERATIONS):
             if name == "Posterize":
-                value = np.rint(8 - level * self.bits)
+                value = np.rint(self.most_bits - level * self.bits)
             elif name == "Solarize":
                 value = 1.0 - level
             else:
@@ -95,8 +95,8 @@ class Space:
         return result
 
 
-WIDE = Space(shear=0.99, shift=32.0, degrees=135.0, factor=0.99, bits=6)
-NARROW = Space(shear=0.3, shift=None, degrees=30.0, factor=0.9, bits=4)
+WIDE = Space(shear=0.99, degrees=135.0, factor=0.99, bits=6, shift=32.0)
+NARROW = Space(shear=0.3, degrees=30.0, factor=0.9, bits=4)
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,19 @@ class _Auto(Transform):
 
     def steps(self, params: Choices, frame: Frame) -> list[Step]:
         interpolation, fill = self._reading()
-        result: list[Step] = []
-        for slot in range(params.operation.shape[1]):
-            operation, magnitude = params.operation[:, slot], params.magnitude[:, slot]
-            maps = moves(operation, magnitude, frame)
-            result.append(Map(maps, frame.sizes, interpolation, "constant", numbers(self.name, "fill", fill)))
-            result.append(Colors(colors(operation, magnitude), contrast=True))
-            result += operators(operation, magnitude)
-        return result
+        return slot_steps(params, frame, interpolation, numbers(self.name, "fill", fill))
+
+
+def slot_steps(params: Choices, frame: Frame, interpolation: str, fill: tuple[float, ...]) -> list[Step]:
+    """What is done to each image, slot by slot."""
+    result: list[Step] = []
+    for slot in range(params.operation.shape[1]):
+        operation, magnitude = params.operation[:, slot], params.magnitude[:, slot]
+        maps = moves(operation, magnitude, frame)
+        result.append(Map(maps, frame.sizes, interpolation, "constant", fill))
+        result.append(Colors(colors(operation, magnitude), contrast=True))
+        result += operators(operation, magnitude)
+    return result
 
 
 def moves(operation: Array, magnitude: Array, frame: Frame) -> Array:

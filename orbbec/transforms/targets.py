@@ -13,7 +13,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Array
 from orbbec.boxes import box_convert
 from orbbec.elastic import elastic_displacement, elastic_transform
-from orbbec.plan.passes import AugmentPass, MixPass, OperatorPass
+from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass
 from orbbec.plan.plan import Plan
 from orbbec.plan.points import (
     areas,
@@ -126,6 +126,8 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
             given = mixed(step, [state.written() for state in states], sizes, formats)
             states = [_State(n, target, states[n].options) for n, target in enumerate(given)]
             sizes = step.sizes
+            continue
+        if isinstance(step, BlendPass):
             continue
         sizes = step.sizes
         forward = forward_of(step.matrix)

@@ -19,6 +19,17 @@ except ImportError:  # read by the tests for its constants
     tv_tensors = v2 = F = None
 
 DRAWS, HEIGHT, WIDTH = 20000, 375, 500
+AUGMIX_SIZE = 9, 12
+AUGMIX_OPERATIONS = (
+    *("AutoContrast", "Brightness", "Color", "Contrast", "Equalize", "Posterize", "Rotate", "Sharpness"),
+    *("ShearX", "ShearY", "Solarize", "TranslateX", "TranslateY"),
+)
+AUGMIX_WEIGHTS = 0.375, 0.25, 0.125, 0.25
+AUGMIX_CHAINS = (
+    [("ShearX", 0.2), ("Equalize", 0.0), ("Brightness", -0.3)],
+    [("Solarize", 0.75), ("TranslateY", -2.0)],
+    [("AutoContrast", 0.0), ("Posterize", 3), ("Color", 0.5)],
+)
 BOXES = [[10.0, 20.0, 200.0, 300.0], [250.0, 100.0, 480.0, 350.0]]
 
 
@@ -69,6 +80,50 @@ def draws():
     for kind, arguments in cases:
         for name, values in numbers(kind, **arguments).items():
             yield name, distribution(values)
+
+
+if v2 is not None:
+
+    class RecordedAugMix(v2.AugMix):
+        """Keeps what it draws, and leaves images as they are."""
+
+        def _sample_dirichlet(self, params):
+            drawn = super()._sample_dirichlet(params)
+            self.shares.append(drawn[0].double().numpy())
+            return drawn
+
+        def _apply_image_or_video_transform(self, image, transform_id, magnitude, **_):
+            self.operations.append((AUGMIX_OPERATIONS.index(transform_id), magnitude))
+            return image
+
+
+def augmix_draws():
+    image, rows = torch.zeros(3, *AUGMIX_SIZE, dtype=torch.uint8), {}
+    transform = RecordedAugMix()
+    for _ in range(DRAWS):
+        transform.shares, transform.operations = [], []
+        transform(image)
+        (own, rest), shares = transform.shares
+        for i, weight in enumerate([own, *(shares * rest)]):
+            rows.setdefault(f"AugMix.weight{i}", []).append(weight)
+        rows.setdefault("AugMix.length", []).append(len(transform.operations))
+        rows.setdefault("AugMix.operation", []).extend(index for index, _ in transform.operations)
+        rows.setdefault("AugMix.magnitude", []).extend(magnitude for _, magnitude in transform.operations)
+    return rows
+
+
+def mix_by_torchvision(image):
+    """What AugMix makes of bytes with the chains AUGMIX_CHAINS."""
+    transform = v2.AugMix()
+    mix = AUGMIX_WEIGHTS[0] * image
+    for weight, chain in zip(AUGMIX_WEIGHTS[1:], AUGMIX_CHAINS, strict=True):
+        copy = image
+        for name, magnitude in chain:
+            copy = transform._apply_image_or_video_transform(
+                copy, name, magnitude, transform.interpolation, transform._fill
+            )
+        mix += weight * copy
+    return mix.numpy()
 
 
 def sample_image(height=17, width=23):
@@ -132,6 +187,9 @@ def main():
         if any(word in name for word in GEOMETRY) and "pad_" not in name:
             table[f"call.{name}.boxes"] = np.asarray(call(boxes))
             table[f"call.{name}.points"] = np.asarray(call(points))
+    for name, values in augmix_draws().items():
+        table[f"draw.{name}"] = distribution(values)
+    table["call.augmix.image"] = mix_by_torchvision((image * 255).round().to(torch.uint8))
     np.savez_compressed(Path(__file__).with_name("torchvision.npz"), **table)
 
 

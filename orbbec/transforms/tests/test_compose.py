@@ -44,6 +44,7 @@ ALL = [
         T.TrivialAugmentWide(),
         T.RandAugment(),
         T.AutoAugment(),
+        T.AugMix(mixture_width=2),
     ),
     *(T.AutoAugment("svhn"), T.AlignPoints([(1, 1), (5, 5)], 8), T.AlignFaces()),
     *(
@@ -244,6 +245,9 @@ def test_mixing_reads_the_image_before():
         (lambda: T.RandomZoomOut(side_range=(0.5, 1)), "side_range"),
         (lambda: T.MixUp(0.0), "alpha"),
         (lambda: T.RandAugment(magnitude=31), "magnitude"),
+        (lambda: T.AugMix(severity=11), "severity"),
+        (lambda: T.AugMix(mixture_width=0), "mixture_width"),
+        (lambda: T.AugMix(alpha=0), "alpha"),
         (lambda: T.AutoAugment("coco"), "policy"),
         (lambda: T.AlignPoints([(1, 1)], 8), "template"),
         (lambda: T.TargetOptions("xyz"), "box_format"),

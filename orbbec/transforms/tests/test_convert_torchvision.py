@@ -93,6 +93,15 @@ STEPS = [
         {"num_ops": 2, "magnitude": 9, "num_magnitude_bins": 31, "fill": None},
         [T.RandAugment()],
     ),
+    (
+        "AugMix",
+        {"severity": 5, "all_ops": False},
+        {
+            **{"severity": 5, "mixture_width": 3, "chain_depth": -1, "alpha": 1.0, "all_ops": False},
+            **{"interpolation": BILINEAR, "fill": None},
+        },
+        [T.AugMix(5, all_ops=False)],
+    ),
     ("AutoAugment", {}, {"policy": IMAGENET, "fill": None}, [T.AutoAugment()]),
     (
         "RandomIoUCrop",

@@ -10,6 +10,7 @@ from orbbec.plan import Stream
 from orbbec.plan.steps import Frame
 from orbbec.transforms.affine import Affine
 from orbbec.transforms.auto import OPERATIONS, moves
+from orbbec.transforms.tests.record_torchvision import AUGMIX_OPERATIONS, AUGMIX_SIZE
 
 RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
 COUNT, HEIGHT, WIDTH = 4000, 375, 500
@@ -166,6 +167,27 @@ def test_mixing_draws_as_torchvision():
     assert_alike("CutMix.lam_adjusted", drawn.share)
     for i in range(4):
         assert_alike(f"CutMix.box{i}", drawn.boxes[:, i])
+
+
+def test_augmix_draws_as_torchvision():
+    sizes = np.tile([AUGMIX_SIZE], (COUNT, 1))
+    drawn = T.AugMix().sample(sizes, Stream(np.arange(COUNT), seed=3))
+    assert np.abs(drawn.weights.sum(1) - 1).max() < 1e-12
+    for k in range(4):
+        assert_alike(f"AugMix.weight{k}", drawn.weights[:, k])
+    applied = drawn.choices.operation > 0
+    assert_alike("AugMix.length", applied.reshape(3, COUNT, 3).sum((0, 2)))
+    names = np.array([AUGMIX_OPERATIONS.index(n) if n in AUGMIX_OPERATIONS else -1 for n in OPERATIONS])
+    assert_alike("AugMix.operation", names[drawn.choices.operation[applied]])
+    # A little less, so that of equal negative numbers in float32 none is above.
+    assert_alike("AugMix.magnitude", drawn.choices.magnitude[applied] - 1e-5)
+
+
+def test_dirichlet_of_one_number_is_certain():
+    stream = Stream(np.arange(5))
+    assert (stream.dirichlets(0.3, 1) == 1).all()
+    assert np.isfinite(stream.dirichlets(1e-6, 3)).all()  # all three underflow in most samples
+    assert np.abs(stream.dirichlets(1e-6, 3).sum(1) - 1).max() < 1e-12
 
 
 def test_policies_are_torchvisions_affine_maps():

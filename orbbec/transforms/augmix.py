@@ -1,0 +1,108 @@
+"""AugMix: images blended with several altered copies of themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import Blend, Frame, Step
+from orbbec.plan.stream import Stream
+from orbbec.transforms.auto import NARROW, OPERATIONS, Choices, signed, slot_steps
+from orbbec.transforms.checks import FillValue, interpolation_of, number, numbers, whole
+from orbbec.transforms.transform import Transform
+
+_SPACE = replace(NARROW, most_bits=4, share=1.0 / 3.0)
+_BINS = 10  # of the strength
+_ALL = np.arange(1, len(OPERATIONS) - 1)  # without Identity and Invert
+_COLORS = [OPERATIONS.index(name) for name in ("Brightness", "Color", "Contrast", "Sharpness")]
+_WITHOUT_COLORS = np.setdiff1d(_ALL, _COLORS)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """The chains of each image.
+
+    Args:
+        weights: float64 `[N, 1 + K]`: of the image and of its K copies.
+        choices: of the copies: rows `[K * N]`, the first copy of every image, then the second ...
+    """
+
+    weights: Array
+    choices: Choices
+
+
+@dataclass(frozen=True)
+class AugMix(Transform):
+    """Blend images with several copies, each altered by a short chain of random operations; uint8 alone.
+
+    The weights are drawn from Dirichlet and Beta distributions. Costs 4 passes over all copies for each
+    operation of the longest chain (map and colours, sharpness, autocontrast, equalize), and the sum: 12 and 1
+    by default. Boxes, masks and points stay as they are.
+
+    Args:
+        severity: of the operations, from 1 to 10.
+        mixture_width: how many copies, at least 1.
+        chain_depth: how many operations one after the other; below 1: 1 to 3 of them, drawn for each copy.
+        alpha: of both distributions, above 0.
+        all_ops: with brightness, contrast, colour and sharpness.
+        interpolation: "linear" or "nearest".
+        fill: outside, in units of the pixels: a number or one a channel.
+
+    Source:
+        `torchvision.transforms.v2.AugMix`, which cuts the fraction of the sum off; here it is rounded.
+        Hendrycks and others: AugMix (2020).
+
+    Example:
+        >>> from orbbec.transforms import Compose
+        >>> print(Compose([AugMix(mixture_width=2, chain_depth=1)]).plan([(4, 6)]))
+        Plan of 1 image of 4x6, uint8, 3 channels; seed 0, epoch 0
+         1. blend -> 4x6 uint8 (2 altered copies of each; 4 passes over them)
+            holds AugMix
+            because AugMix blends images with altered copies
+    """
+
+    severity: int = 3
+    mixture_width: int = 3
+    chain_depth: int = -1
+    alpha: float = 1.0
+    all_ops: bool = True
+    interpolation: str = "linear"
+    fill: FillValue = 0.0
+
+    def __post_init__(self) -> None:
+        whole(self.name, "severity", self.severity, 1, _BINS)
+        whole(self.name, "mixture_width", self.mixture_width, 1)
+        whole(self.name, "chain_depth", self.chain_depth, -1)
+        self._set(
+            alpha=number(self.name, "alpha", self.alpha, 1e-6),
+            interpolation=interpolation_of(self.name, self.interpolation),
+            fill=numbers(self.name, "fill", self.fill),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Mixture:
+        own = stream.dirichlets(self.alpha, 2)
+        shares = stream.dirichlets(self.alpha, self.mixture_width) * own[:, 1:]
+        copies = [self._chain(sizes, stream) for _ in range(self.mixture_width)]
+        operations, magnitudes = zip(*copies, strict=True)
+        choices = Choices(np.concatenate(operations), np.concatenate(magnitudes))
+        return Mixture(np.concatenate([own[:, :1], shares], 1), choices)
+
+    def _chain(self, sizes: Array, stream: Stream) -> tuple[Array, Array]:
+        """The operations and magnitudes of one copy of each image: `[N, slots]`."""
+        known = _ALL if self.all_ops else _WITHOUT_COLORS
+        depth = 1 + stream.below(3) if self.chain_depth < 1 else np.full(len(sizes), self.chain_depth)
+        operations, magnitudes = [], []
+        for slot in range(3 if self.chain_depth < 1 else self.chain_depth):
+            operation = np.where(slot < depth, known[stream.below(len(known))], 0)
+            level = stream.below(self.severity) / (_BINS - 1)
+            magnitude = _SPACE.magnitudes(operation, level, sizes)
+            operations.append(operation)
+            magnitudes.append(signed(magnitude, operation, stream.uniforms(1)[:, 0]))
+        return np.stack(operations, 1), np.stack(magnitudes, 1)
+
+    def steps(self, params: Mixture, frame: Frame) -> list[Step]:
+        copies = replace(frame, sizes=np.tile(frame.sizes, (self.mixture_width, 1)))
+        fill = numbers(self.name, "fill", self.fill)
+        return [Blend(params.weights, tuple(slot_steps(params.choices, copies, self.interpolation, fill)))]
