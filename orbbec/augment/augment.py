@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+import orbbec.augment.gradients  # noqa: F401  (registers what it is differentiated by)
 from orbbec.binding.arguments import (
     Fill,
     Images,
@@ -45,6 +46,7 @@ def augment(
 
     Every output pixel is read through the map of its image, goes through its colour program, takes the fill
     of the last rectangle that covers it, is normalised, cast and stored. Nothing is rounded before the end.
+    Gradients, the same in every run, go to float `images` and to `matrix`, by nearest and linear.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
@@ -148,6 +150,8 @@ def _table(name: str, given: Any, images: Tensor) -> Tensor | None:
     if given is None:
         return None
     table = as_tensor(OP, name, given).to(torch.float32)
+    if table.requires_grad and torch.is_grad_enabled():
+        raise ValueError(f"{OP}: there is no gradient for {name}; detach it")
     return table.to(images.device, non_blocking=True).contiguous()
 
 

@@ -35,17 +35,6 @@ Table check_table(const char* name, const std::optional<Tensor>& given, const Te
           static_cast<int>(rows)};
 }
 
-const int64_t* check_regions(const std::optional<Tensor>& regions, const Tensor& images,
-                             int64_t count) {
-  if (!regions.has_value()) return nullptr;
-  check(regions->dim() == 2 && regions->size(0) == count && regions->size(1) == 4, kOp,
-        "expected regions of shape [", count, ", 4], but got ", shape_text(*regions));
-  check(regions->scalar_type() == ScalarType::Long && regions->is_contiguous(), kOp,
-        "expected regions as contiguous int64");
-  check(same_device(*regions, images), kOp, "expected regions on the device of images");
-  return static_cast<const int64_t*>(regions->const_data_ptr());
-}
-
 void set_numbers(const char* name, const std::vector<double>& given, int64_t channels,
                  float (&to)[kMaxFills]) {
   const int64_t count = static_cast<int64_t>(given.size());
@@ -97,7 +86,7 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
            const std::optional<Tensor>& boxes, const Options& options, ScalarType dtype,
            bool channels_last, const WarpOptions& reading, const Tensor* out) {
   AnyImages source = source_images(kOp, images, layout, channels);
-  source.regions = check_regions(regions, images, source.count);
+  source.regions = check_regions(kOp, regions, images, source.count);
   const std::array<int64_t, 2> extent = output_size(kOp, source, size);
   const WarpArguments warp = warp_arguments(kOp, images, source, reading, extent, false);
   AugmentArguments a = augment_arguments(warp, images, colors, boxes, options);

@@ -75,6 +75,18 @@ inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tenso
   return images;
 }
 
+// Whole numbers [N, 4]: left, top, right, bottom of the part of each image that is seen; or none.
+inline const int64_t* check_regions(const char* op, const std::optional<Tensor>& regions,
+                                    const Tensor& images, int64_t count) {
+  if (!regions.has_value()) return nullptr;
+  check(regions->dim() == 2 && regions->size(0) == count && regions->size(1) == 4, op,
+        "expected regions of shape [", count, ", 4], but got ", shape_text(*regions));
+  check(regions->scalar_type() == ScalarType::Long && regions->is_contiguous(), op,
+        "expected regions as contiguous int64");
+  check(same_device(*regions, images), op, "expected regions on the device of images");
+  return static_cast<const int64_t*>(regions->const_data_ptr());
+}
+
 inline AnyImages source_images(const char* op, const Tensor& images,
                                const std::optional<Tensor>& layout, int64_t channels) {
   if (layout.has_value()) return ragged_images(op, images, *layout, channels);

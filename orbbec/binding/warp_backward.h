@@ -24,8 +24,10 @@ std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
                                          const Tensor& per_unit,
                                          const std::vector<int64_t>& map_shape, int64_t numbers,
                                          const PrepareMap& prepare_map, const OnCpu& on_cpu,
-                                         const OnCuda& on_cuda) {
-  const AnyImages source = source_images(op, images, std::nullopt, 0);
+                                         const OnCuda& on_cuda,
+                                         const std::optional<Tensor>& regions = std::nullopt) {
+  AnyImages source = source_images(op, images, std::nullopt, 0);
+  source.regions = check_regions(op, regions, images, source.count);
   const AnyImages incoming =
       dense_images(op, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
   check(gradient.scalar_type() == images.scalar_type() && same_device(gradient, images) &&

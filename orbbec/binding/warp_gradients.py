@@ -14,6 +14,7 @@ class Context(NamedTuple):
     images: Tensor
     map_tensor: Tensor
     options: tuple[Any, ...]  # interpolation, border, fill, ..., arithmetic, as in the schema
+    regions: Tensor | None = None  # of images that are seen in part, of warp_perspective alone
 
 
 def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:
@@ -36,8 +37,9 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
     reach = torch.where(finite, largest, torch.zeros_like(largest)) * (gradient.shape[2] * gradient.shape[3])
     exponent = 62 - torch.frexp(reach).exponent
     per_unit = torch.ldexp(torch.ones_like(reach), exponent.clamp(-960, 960))
+    seen = {} if context.regions is None else {"regions": context.regions}
     sums, map_gradient = getattr(torch.ops.orbbec, f"{op}_backward")(
-        gradient, images.to(working), context.map_tensor, per_unit, *context.options
+        gradient, images.to(working), context.map_tensor, per_unit, *context.options, **seen
     )
     values = sums.double() / per_unit[:, None, None, None]
     values = torch.where(finite[:, None, None, None], values, torch.full_like(values, torch.nan))

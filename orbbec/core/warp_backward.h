@@ -46,7 +46,7 @@ struct WarpBackward {
       std::is_same_v<Sampler, LinearSampler> || std::is_same_v<Sampler, LinearFixedSampler>;
 
   Warp<T, Map, Sampler> warp;
-  int64_t* sums;
+  Images<int64_t> sums;
   const double* per_unit;
   double* row_sums;
   double* map_gradient;
@@ -54,6 +54,7 @@ struct WarpBackward {
   ORBBEC_HD void operator()(int64_t n, int y) const {
     const Image<const T> image = warp.source[n];
     const Image<T> gradient = warp.output[n];
+    const Image<int64_t> sum = sums[n];
     double numbers[Map::kNumbers + 1] = {};
     for (int x = 0; x < gradient.width; ++x) {
       const ReadPosition at = read_position(warp.locate(image, n, y, x));
@@ -61,7 +62,7 @@ struct WarpBackward {
       if (at.valid) {
         for (int64_t c = 0; c < warp.output.channels; ++c) {
           const double g = static_cast<double>(load(gradient.at(y, x, c)));
-          scatter(image, n, at, c, g);
+          scatter(sum, n, at, c, g);
           if constexpr (kMoves) move(image, at, c, g, dx, dy);
         }
       }
@@ -75,30 +76,28 @@ struct WarpBackward {
  private:
   // Adds a share of g to the pixel that (x, y) stands for; what lies beyond a constant border takes
   // none.
-  ORBBEC_HD void add(const Image<const T>& image, int64_t n, int x, int y, int64_t c,
+  ORBBEC_HD void add(const Image<int64_t>& sum, int64_t n, int x, int y, int64_t c,
                      double share) const {
-    if (!image.contains(y, x)) {
+    if (!sum.contains(y, x)) {
       if (outside_is_value(warp.border)) return;
-      x = border_index(x, image.width, warp.border);
-      y = border_index(y, image.height, warp.border);
+      x = border_index(x, sum.width, warp.border);
+      y = border_index(y, sum.height, warp.border);
     }
-    const int64_t plane = n * warp.output.channels + c;
-    int64_t* const sum = sums + (plane * image.height + y) * image.width + x;
     const double units = rint(share * per_unit[n]);
-    if (units != 0 && is_finite(units)) atomic_add(sum, static_cast<int64_t>(units));
+    if (units != 0 && is_finite(units)) atomic_add(&sum.at(y, x, c), static_cast<int64_t>(units));
   }
 
-  ORBBEC_HD void scatter(const Image<const T>& image, int64_t n, const ReadPosition& at, int64_t c,
+  ORBBEC_HD void scatter(const Image<int64_t>& sum, int64_t n, const ReadPosition& at, int64_t c,
                          double g) const {
     if constexpr (!kMoves) {
-      add(image, n, at.x, at.y, c, g);
+      add(sum, n, at.x, at.y, c, g);
     } else {
       const int right = wrapping_add(at.x, 1), bottom = wrapping_add(at.y, 1);
       const double above = g * (1.0 - at.b), below = g * at.b;
-      add(image, n, at.x, at.y, c, above * (1.0 - at.a));
-      add(image, n, right, at.y, c, above * at.a);
-      add(image, n, at.x, bottom, c, below * (1.0 - at.a));
-      add(image, n, right, bottom, c, below * at.a);
+      add(sum, n, at.x, at.y, c, above * (1.0 - at.a));
+      add(sum, n, right, at.y, c, above * at.a);
+      add(sum, n, at.x, bottom, c, below * (1.0 - at.a));
+      add(sum, n, right, bottom, c, below * at.a);
     }
   }
 
@@ -133,7 +132,13 @@ struct SumRows {
 template <class T, class Map, class Sampler>
 WarpBackward<T, Map, Sampler> make_backward(const Warp<T, Map, Sampler>& warp,
                                             const WarpBackwardArguments& a) {
-  return {warp, a.sums, a.per_unit, a.row_sums, a.map_gradient};
+  AnyImages sums = a.warp.source;  // contiguous, seen through the same regions
+  sums.data = a.sums;
+  sums.stride_x = 1;
+  sums.stride_y = sums.width;
+  sums.stride_c = sums.stride_y * sums.height;
+  sums.stride_n = sums.stride_c * sums.channels;
+  return {warp, Images<int64_t>(sums), a.per_unit, a.row_sums, a.map_gradient};
 }
 
 template <class T, template <class> class Map, class Launch>

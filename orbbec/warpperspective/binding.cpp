@@ -43,7 +43,8 @@ void warp_perspective_out(Tensor images, std::optional<Tensor> layout, int64_t c
 std::tuple<Tensor, Tensor> warp_perspective_backward(Tensor gradient, Tensor images, Tensor matrix,
                                                      Tensor per_unit, std::string interpolation,
                                                      std::string border, std::vector<double> fill,
-                                                     bool inverse, std::string arithmetic) {
+                                                     bool inverse, std::string arithmetic,
+                                                     std::optional<Tensor> regions) {
   const auto prepare = [&](WarpArguments& a) {
     return prepare_matrices(kOp, images, matrix, 3, inverse, a);
   };
@@ -51,7 +52,7 @@ std::tuple<Tensor, Tensor> warp_perspective_backward(Tensor gradient, Tensor ima
         shape_text(images));
   return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
                        {images.size(0), 3, 3}, 9, prepare, warp_perspective_backward_cpu,
-                       warp_perspective_backward_cuda);
+                       warp_perspective_backward_cuda, regions);
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "warp_perspective_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor per_unit, "
       "str interpolation, str border, "
-      "float[] fill, bool inverse, str arithmetic) -> (Tensor, Tensor)");
+      "float[] fill, bool inverse, str arithmetic, Tensor? regions=None) -> (Tensor, Tensor)");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {

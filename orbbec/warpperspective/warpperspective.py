@@ -76,7 +76,12 @@ register_fakes("warp_perspective")
 
 @torch.library.register_fake("orbbec::warp_perspective_backward")
 def _(
-    gradient: Tensor, images: Tensor, matrix: Tensor, per_unit: Tensor, *options: object
+    gradient: Tensor,
+    images: Tensor,
+    matrix: Tensor,
+    per_unit: Tensor,
+    *options: object,
+    regions: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     return fake_gradients(gradient, images, (images.size(0), 3, 3))
 

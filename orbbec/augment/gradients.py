@@ -1,0 +1,146 @@
+"""What `augment` is differentiated by: its images, and its maps.
+
+The pass is gone back through from its end: normalising, rectangles, the colour program, the map. What the
+program saw is computed anew, a step at a time, by the operator itself.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.binding.hue_gradient import hue_gradient
+from orbbec.binding.warp_gradients import Context, backward_of
+
+Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
+_MATRIX, _HUE, _GAMMA, _POSTERIZE, _SOLARIZE, _CONTRAST = range(1, 7)
+_GRAY = (0.2989, 0.587, 0.114)
+
+
+def _where_inside(gradient: Tensor, values: Tensor) -> Tensor:
+    """Nothing comes back through what is cut off."""
+    return gradient.masked_fill(~((values >= 0) & (values <= 1)), 0.0)
+
+
+def _number(row: Tensor, i: int) -> Tensor:
+    return row[:, 1 + i].view(-1, 1, 1, 1)
+
+
+def _of_matrix(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    matrix, offset = row[:, 1:10].view(-1, 3, 3), row[:, 10:13].view(-1, 3, 1, 1)
+    inside = _where_inside(gradient, torch.einsum("nij,njhw->nihw", matrix, x) + offset)
+    return torch.einsum("nij,nihw->njhw", matrix, inside)
+
+
+def _of_hue(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    return hue_gradient(gradient, x, _number(row, 0))
+
+
+def _of_gamma(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    gamma, gain = _number(row, 0), _number(row, 1)
+    slope = torch.where(gamma == 0, torch.zeros_like(x), gamma * x.pow(gamma - 1))
+    slope = slope.masked_fill(slope.isinf(), 0.0)  # of black, by exponents below 1
+    return _where_inside(gradient * gain * slope, gain * x.pow(gamma))
+
+
+def _of_posterize(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    return torch.zeros_like(gradient)
+
+
+def _of_solarize(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    return torch.where(x >= _number(row, 0), -gradient, gradient)
+
+
+def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    factor = _number(row, 0)
+    weights = torch.tensor(_GRAY, dtype=x.dtype, device=x.device).view(3, 1, 1)
+    gray = (x * weights).sum(1, keepdim=True)
+    counted = gray.clamp(0, 1).double()
+    pixels = x.shape[2] * x.shape[3]
+    mean = (counted.sum((1, 2, 3), keepdim=True) / pixels).to(x.dtype)
+    inside = _where_inside(gradient, mean * (1 - factor) + x * factor)
+    of_mean = (inside * (1 - factor)).double().sum((1, 2, 3), keepdim=True) / pixels
+    return inside * factor + weights * _where_inside(of_mean.to(x.dtype).expand_as(gray), gray)
+
+
+# By the code of a step: the gradient for what goes in, from that for what comes out; values from 0 to 1.
+_FORMULAS: dict[int, Formula] = {
+    _MATRIX: _of_matrix,
+    _HUE: _of_hue,
+    _GAMMA: _of_gamma,
+    _POSTERIZE: _of_posterize,
+    _SOLARIZE: _of_solarize,
+    _CONTRAST: _of_contrast,
+}
+
+
+def _through_step(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    """Each image by the formula of its own step `[N, 16]`."""
+    code, result = row[:, 0].trunc().view(-1, 1, 1, 1), gradient
+    for known, formula in _FORMULAS.items():
+        result = torch.where(code == known, formula(gradient, x, row), result)
+    return result
+
+
+def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, white: float) -> Tensor:
+    """From the end of a colour program to the pixels as they were read; one channel is three equal ones."""
+    channels, program = read.shape[1], colors.expand(read.shape[0], *colors.shape[-2:])
+    values = read.expand(-1, 3, -1, -1).contiguous()
+    whole = torch.eye(3, device=read.device)
+    before = []
+    for step in range(program.shape[1]):
+        before.append(values)
+        reading = (torch.float32, False, "nearest", "replicate", [0.0])
+        row = program[:, step : step + 1].contiguous()
+        arguments: tuple[Any, ...] = (None, whole, read.shape[2:], row, None, [], [], 1.0, white, True)
+        values = torch.ops.orbbec.augment(values, None, 0, *arguments, *reading)
+    if channels == 1:
+        gradient = torch.cat((gradient, gradient.new_zeros(gradient.shape).expand(-1, 2, -1, -1)), dim=1)
+    for step in reversed(range(program.shape[1])):
+        gradient = _through_step(gradient, before[step] / white, program[:, step])
+    return gradient if channels == 3 else gradient.sum(1, keepdim=True)
+
+
+def _covered(boxes: Tensor, height: int, width: int) -> Tensor:
+    """The pixels that rectangles cover: bool `[N or 1, 1, height, width]`."""
+    rows = boxes if boxes.dim() == 3 else boxes[None]
+    x = torch.arange(width, dtype=torch.float32, device=boxes.device)
+    y = torch.arange(height, dtype=torch.float32, device=boxes.device)[:, None]
+    covered = torch.zeros((rows.shape[0], 1, height, width), dtype=torch.bool, device=boxes.device)
+    for box in rows.unbind(1):
+        left, top, right, bottom = box[:, :4, None, None].unbind(1)
+        covered = covered | ((x >= left) & (y >= top) & (x < right) & (y < bottom)).unsqueeze(1)
+    return covered
+
+
+def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    images, layout, _, regions, matrix, size, colors, boxes, _, std, scale, white, *_ = inputs
+    if layout is not None and matrix.requires_grad:
+        raise NotImplementedError("augment: no gradient for maps of unlike images")
+    ctx.save_for_backward(images, regions, matrix, colors, boxes)
+    ctx.size, ctx.std, ctx.scale, ctx.white, ctx.reading = size, std, scale, white, inputs[-3:]
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    images, regions, matrix, colors, boxes = ctx.saved_tensors
+    interpolation, border, fill = ctx.reading
+    of_values = gradient.float() * ctx.scale
+    if ctx.std:
+        of_values = of_values / of_values.new_tensor(ctx.std).view(-1, 1, 1)
+    if boxes is not None:
+        of_values = of_values.masked_fill(_covered(boxes, *of_values.shape[2:]), 0.0)
+    if colors is not None and colors.shape[-2] > 0:
+        read = torch.ops.orbbec.augment(
+            *(images, None, 0, regions, matrix, ctx.size, None, None, [], [], 1.0, ctx.white, False),
+            *(torch.float32, False, interpolation, border, fill),
+        )
+        of_values = _through_colors(of_values, read, colors, ctx.white)
+    options = (interpolation, border, fill, True, "cv2_5")
+    context = Context(images, matrix, options, regions)
+    of_images, of_maps = backward_of("warp_perspective", context, of_values.contiguous())
+    of_matrix = (of_maps.sum(0) if matrix.dim() == 2 else of_maps).to(matrix.device, matrix.dtype)
+    return of_images, None, None, None, of_matrix, *(None,) * 13
+
+
+torch.library.register_autograd("orbbec::augment", _backward, setup_context=_setup)

@@ -1,0 +1,62 @@
+"""What turning the hue is differentiated by."""
+
+import torch
+from torch import Tensor
+
+
+def hue_gradient(gradient: Tensor, x: Tensor, turn: Tensor) -> Tensor:
+    """The gradient for images of a turn of their hue.
+
+    Each channel of the result is the highest, the lowest, or a sum of the three with constant weights.
+
+    Args:
+        gradient: `[N, 3, H, W]`: for the result.
+        x: `[N, 3, H, W]`: the images, from 0 to 1.
+        turn: `[N, 1, 1, 1]`: as shares of the circle.
+    """
+    high, low = x.amax(1, keepdim=True), x.amin(1, keepdim=True)
+    r, g, b = x.unbind(1)
+    red = x[:, 0] == high[:, 0]
+    green = (x[:, 1] == high[:, 0]) & ~red
+    span = torch.where(high == low, torch.ones_like(high), high - low)[:, 0]
+    # The two others as (ahead, behind) on the circle; one of them is the lowest.
+    ahead = torch.where(red, g, torch.where(green, b, r))
+    behind = torch.where(red, b, torch.where(green, r, g))
+    start = torch.where(red, 0.0, torch.where(green, 2.0, 4.0)).to(x.dtype)
+    sixths = torch.remainder((ahead - behind) / span + start + turn[:, 0] * 6, 6)
+    sector = sixths.floor()
+    part = sixths - sector
+    # The moving channel: high - span * (part or 1 - part); span * part = +-(middle - low) + k * span.
+    middle_is_ahead = ahead >= behind
+    slope = torch.where(middle_is_ahead, 1.0, -1.0).to(x.dtype)
+    middle = torch.where(middle_is_ahead, ahead, behind)
+    rising = sector.remainder(2) == 0
+    sign = torch.where(rising, 1.0, -1.0).to(x.dtype)
+    constant = part - slope * (middle - low[:, 0]) / span
+    base_high = torch.where(rising, 0.0, 1.0).to(x.dtype)
+    of_middle = sign * slope
+    of_high = base_high + sign * constant
+    of_low = 1 - of_middle - of_high
+    out_high, out_low, out_middle = _places(sector, gradient)
+    into_high = out_high + of_high * out_middle
+    into_low = out_low + of_low * out_middle
+    into_middle = of_middle * out_middle
+    index_high = torch.where(red, 0, torch.where(green, 1, 2))
+    index_ahead, index_behind = (index_high + 1) % 3, (index_high + 2) % 3
+    index_middle = torch.where(middle_is_ahead, index_ahead, index_behind)
+    index_low = torch.where(middle_is_ahead, index_behind, index_ahead)
+    result = torch.zeros_like(x)
+    for index, value in ((index_high, into_high), (index_low, into_low), (index_middle, into_middle)):
+        result = result.scatter(1, index.unsqueeze(1), value.unsqueeze(1))
+    return result
+
+
+def _places(sector: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of the highest, the lowest and the moving channel of the result."""
+    highest = torch.tensor([0, 1, 1, 2, 2, 0], device=sector.device)
+    lowest = torch.tensor([2, 2, 0, 0, 1, 1], device=sector.device)
+    number = sector.long().clamp(0, 5)
+    high, low = highest[number].unsqueeze(1), lowest[number].unsqueeze(1)
+    of_high, of_low = gradient.gather(1, high), gradient.gather(1, low)
+    of_middle = gradient.gather(1, 3 - high - low)
+    return of_high[:, 0], of_low[:, 0], of_middle[:, 0]
