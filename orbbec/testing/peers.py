@@ -61,9 +61,13 @@ def lines() -> list[Line]:
     """Of every operator whose other author can be imported."""
     from orbbec.testing import blurs, colors, jpegs, mixes, resizes
 
-    here = {author for author, module in MODULES.items() if importlib.util.find_spec(module) is not None}
     listed = [*resizes.LINES, *colors.LINES, *blurs.LINES, *jpegs.LINES, *mixes.LINES]
-    return [line for line in listed if line.author in here]
+    return [line for line in listed if is_here(line.author)]
+
+
+def is_here(author: str) -> bool:
+    """Whether the author's package can be imported."""
+    return importlib.util.find_spec(MODULES[author]) is not None
 
 
 def version(author: str) -> str:

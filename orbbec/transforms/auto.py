@@ -24,7 +24,14 @@ from orbbec.plan.steps import (
 from orbbec.plan.stream import Stream
 from orbbec.transforms.affine import Affine
 from orbbec.transforms.checks import FillValue, choice, interpolation_of, numbers, whole
-from orbbec.transforms.color import BRIGHTNESS_OF, SATURATION_OF, adjustment_row
+from orbbec.transforms.color import (
+    BRIGHTNESS_OF,
+    BY_ITSELF,
+    CONTRAST_OF,
+    SATURATION_OF,
+    adjustment,
+    adjustment_row,
+)
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.transform import Transform
 
@@ -118,7 +125,8 @@ def slot_steps(params: Choices, frame: Frame, interpolation: str, fill: tuple[fl
         operation, magnitude = params.operation[:, slot], params.magnitude[:, slot]
         maps = moves(operation, magnitude, frame)
         result.append(Map(maps, frame.sizes, interpolation, "constant", fill))
-        result.append(Colors(colors(operation, magnitude), contrast=True))
+        one_by_one = color_operators(operation, magnitude, frame) if frame.exact else ()
+        result.append(Colors(colors(operation, magnitude), contrast=True, operators=one_by_one))
         result += operators(operation, magnitude)
     return result
 
@@ -154,6 +162,27 @@ def colors(operation: Array, magnitude: Array) -> Array:
     for name, rows in known.items():
         result = np.where((operation == OPERATIONS.index(name))[:, None, None], rows, result)
     return result
+
+
+def color_operators(operation: Array, magnitude: Array, frame: Frame) -> tuple[Operator, ...]:
+    """The operators that give torchvision's bytes for the colour step of each image."""
+    chosen = {name: operation == OPERATIONS.index(name) for name in OPERATIONS}
+
+    def factors(name: str, which: int) -> Operator:
+        return adjustment(which, np.where(chosen[name], 1.0 + magnitude, 1.0), chosen[name])
+
+    def table(name: str, argument: str, values: Array, otherwise: float) -> Operator:
+        numbers = {argument: np.where(chosen[name], values, otherwise)}
+        return Operator(name.lower(), numbers, drawn=chosen[name], why=BY_ITSELF)
+
+    return (
+        factors("Brightness", BRIGHTNESS_OF),
+        factors("Color", SATURATION_OF),
+        factors("Contrast", CONTRAST_OF),
+        table("Posterize", "bits", magnitude, 8.0),
+        table("Solarize", "threshold", magnitude * frame.white, frame.white),
+        Operator("invert", drawn=chosen["Invert"], why=BY_ITSELF),
+    )
 
 
 def operators(operation: Array, magnitude: Array) -> list[Step]:

@@ -32,6 +32,7 @@ GRAY = np.array([0.2989, 0.587, 0.114])  # of red, green, blue, as torchvision h
 _TO_GRAY, _IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
 BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # torchvision's numbers of the four
 _NAMES = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")
+BY_ITSELF = "is rounded by itself"
 _FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
 
 
@@ -48,7 +49,7 @@ def adjustment_row(which: int, factor: Array) -> Array:
 
 def adjustment(which: int, factor: Array, drawn: Array | None = None) -> Operator:
     """The operator of that step."""
-    return Operator(_NAMES[which], {_FACTORS[which]: factor}, drawn=drawn, why="is rounded by itself")
+    return Operator(_NAMES[which], {_FACTORS[which]: factor}, drawn=drawn, why=BY_ITSELF)
 
 
 def factor_range(op: str, name: str, value: Any) -> Range | None:
@@ -259,7 +260,7 @@ class RandomInvert(_Point):
 
     def steps(self, params: Chosen, frame: Frame) -> list[Step]:
         rows = matrix_row(-np.eye(3), 1.0, len(frame))
-        return _only(rows, params.chosen, Operator("invert", drawn=params.chosen))
+        return _only(rows, params.chosen, Operator("invert", drawn=params.chosen, why=BY_ITSELF))
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,8 @@ class RandomPosterize(Transform):
         return Chosen(stream.chance(self.p))
 
     def steps(self, params: Chosen, frame: Frame) -> list[Step]:
-        operator = Operator("posterize", {"bits": np.full(len(frame), float(self.bits))}, drawn=params.chosen)
+        table = {"bits": np.full(len(frame), float(self.bits))}
+        operator = Operator("posterize", table, drawn=params.chosen, why=BY_ITSELF)
         return _only(color_row(POSTERIZE, self.bits, count=len(frame)), params.chosen, operator)
 
 
@@ -319,7 +321,7 @@ class RandomSolarize(Transform):
                 f"{self.name}: expected threshold of at most {frame.white:g}, but got {self.threshold}"
             )
         table = {"threshold": np.full(len(frame), self.threshold)}
-        operator = Operator("solarize", table, drawn=params.chosen)
+        operator = Operator("solarize", table, drawn=params.chosen, why=BY_ITSELF)
         return _only(
             color_row(SOLARIZE, self.threshold / frame.white, count=len(frame)), params.chosen, operator
         )
@@ -365,8 +367,8 @@ class Gamma(Transform):
         return Gammas(stream.between(*self._range()), stream.chance(self.p))
 
     def steps(self, params: Gammas, frame: Frame) -> list[Step]:
-        options = {"gain": self.gain}
-        operator = Operator("adjust_gamma", {"gamma": params.gamma}, options, drawn=params.chosen)
+        options, table = {"gain": self.gain}, {"gamma": params.gamma}
+        operator = Operator("adjust_gamma", table, options, drawn=params.chosen, why=BY_ITSELF)
         return _only(color_row(GAMMA, params.gamma, self.gain, count=len(frame)), params.chosen, operator)
 
 

@@ -59,20 +59,28 @@ class Boxes:
         ends = self.left + self.width, self.top + self.height
         return np.stack([self.left, self.top, *ends], 1).astype(np.int64)
 
-    def resized(self, interpolation: str, antialias: bool, cuts: bool) -> Step:
-        """The boxes resized; `cuts`: they may be parts of the images."""
+    def resized(self, interpolation: str, antialias: bool, cuts: bool, exact: bool = False) -> Step:
+        """The boxes resized.
+
+        Args:
+            interpolation: "linear" or "nearest".
+            antialias: by Pillow's filter, if linear.
+            cuts: whether they may be parts of the images.
+            exact: without antialias too by an operator, which has OpenCV's bytes.
+        """
+        smooth = antialias and interpolation != "nearest"
         matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
-        if not antialias or interpolation == "nearest":
+        if not smooth and not exact:
             return Map(matrix, self.sizes, interpolation, region=self.regions() if cuts else None)
         corners = np.stack([self.left, self.top, self.left + self.width, self.top + self.height], 1)
-        options = {"interpolation": "linear", "antialias": True}
+        reads = "reads as many pixels as an image shrinks by (antialias)"
         return Operator(
             "resized_crop",
             {"boxes": corners.astype(np.float64)},
-            options,
+            {"interpolation": interpolation, "antialias": smooth},
             matrix=matrix,
             sizes=self.sizes,
-            why="reads as many pixels as an image shrinks by (antialias)",
+            why=reads if smooth else "is rounded by itself",
         )
 
 
@@ -145,7 +153,7 @@ class Resize(Transform):
         return whole_images(sizes, resized_sizes(sizes, tuple(self.size), self.max_size))
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False)]
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
 
 
 @dataclass(frozen=True)
@@ -198,7 +206,7 @@ class RandomResizedCrop(Transform):
         return Boxes(left, top, width, height, outputs)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=True)]
+        return [params.resized(self.interpolation, self.antialias, cuts=True, exact=frame.exact)]
 
 
 def _check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
@@ -405,12 +413,17 @@ class Letterbox(Transform):
             interpolation=interpolation_of(self.name, self.interpolation),
         )
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        size = size_pair(self.name, "size", self.size)
-        scale = (np.array(size) / sizes).min(1)
+    def _inner(self, sizes: Array) -> tuple[Array, Array]:
+        """The sizes of the images in the output, and the rows above and the columns left of them."""
+        size = np.array(size_pair(self.name, "size", self.size))
+        scale = (size / sizes).min(1)
         scale = scale if self.enlarge else np.minimum(scale, 1.0)
         inner = np.maximum(np.rint(sizes * scale[:, None]), 1)
-        before = (np.array(size) - inner) // 2
+        return inner, (size - inner) // 2
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        size = size_pair(self.name, "size", self.size)
+        inner, before = self._inner(sizes)
         per_pixel = sizes / inner  # source pixels in one of the output
         top, left = (-before * per_pixel).T
         height, width = (np.array(size) * per_pixel).T
@@ -418,7 +431,14 @@ class Letterbox(Transform):
         return Boxes(left, top, width, height, outputs)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        fill = numbers(self.name, "fill", self.fill)
+        if frame.exact:
+            inner, before = self._inner(frame.sizes)
+            resized = whole_images(frame.sizes, inner.astype(np.int64))
+            laid = Boxes.of_size(-before[:, 1], -before[:, 0], params.sizes)
+            return [
+                resized.resized(self.interpolation, False, cuts=False, exact=True),
+                laid.cut("constant", fill),
+            ]
         matrix = box_maps(params.left, params.top, params.width, params.height, params.sizes)
-        return [
-            Map(matrix, params.sizes, self.interpolation, "constant", numbers(self.name, "fill", self.fill))
-        ]
+        return [Map(matrix, params.sizes, self.interpolation, "constant", fill)]

@@ -96,7 +96,7 @@ class ScaleJitter(Transform):
         return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False)]
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class RandomShortestSize(Transform):
         return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False)]
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
 
 
 @dataclass(frozen=True)

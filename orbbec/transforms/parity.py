@@ -1,0 +1,91 @@
+"""Whose numbers a transform has, alone and with `exact=True`, on bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Parity(NamedTuple):
+    """What a transform is compared with.
+
+    Args:
+        author: "OpenCV", "Pillow", "torchvision" or "NumPy"; "" where it is made of others.
+        reference: the author's function, called with the numbers that the transform drew.
+        difference: "identical", to the last bit, or how large and in how many values; docs/parity.md has the
+            measured figures.
+    """
+
+    author: str
+    reference: str
+    difference: str = "identical"
+
+
+_WARP = Parity("OpenCV", "cv2.warpAffine")
+_CROP = Parity("OpenCV", "slices of cv2.copyMakeBorder")
+_BOX = Parity("Pillow", "Image.resize(box=...)")
+_RESIZE = Parity("OpenCV", "cv2.resize, without antialias")
+_RIM = "last bits inside, mixtures with the fill at the rim"
+_POLICY = "a pixel where a position lies between two"
+
+
+def _functional(name: str, difference: str = "identical") -> Parity:
+    return Parity("torchvision", f"functional.{name}", difference)
+
+
+HELD = (Parity("", "what it holds, one after the other"),)
+PARITY: dict[str, tuple[Parity, ...]] = {
+    "Resize": (_BOX, _RESIZE, _functional("resize", "1 level")),
+    "RandomResizedCrop": (
+        _BOX,
+        _RESIZE,
+        _functional("resized_crop", "reads beyond the part, where torchvision cuts first"),
+    ),
+    "ScaleJitter": (_BOX,),
+    "RandomShortestSize": (_BOX,),
+    "CenterCrop": (_CROP,),
+    "RandomCrop": (_CROP,),
+    "RandomIoUCrop": (_CROP,),
+    "Pad": (_CROP,),
+    "RandomZoomOut": (_CROP,),
+    "Letterbox": (Parity("OpenCV", "cv2.resize, cv2.copyMakeBorder"),),
+    "RandomHorizontalFlip": (Parity("OpenCV", "cv2.flip"),),
+    "RandomVerticalFlip": (Parity("OpenCV", "cv2.flip"),),
+    "RandomRotation": (_WARP, _functional("rotate", _RIM)),
+    "RandomAffine": (_WARP, _functional("affine", _RIM)),
+    "RandomPerspective": (Parity("OpenCV", "cv2.warpPerspective"), _functional("perspective", _RIM)),
+    "AlignPoints": (_WARP,),
+    "AlignFaces": (_WARP,),
+    "ElasticTransform": (Parity("OpenCV", "cv2.remap of its field"),),
+    "ColorJitter": (_functional("adjust_brightness, adjust_contrast, adjust_saturation, adjust_hue"),),
+    "RandomPhotometricDistort": (_functional("adjust_brightness, ..., permute_channels"),),
+    "RandomGrayscale": (_functional("rgb_to_grayscale"),),
+    "Grayscale": (
+        _functional("rgb_to_grayscale, 3 channels"),
+        Parity("OpenCV", "cv2.cvtColor, 1 channel"),
+        _functional("rgb_to_grayscale, 1 channel", "1 level"),
+    ),
+    "RandomInvert": (_functional("invert"),),
+    "RandomPosterize": (_functional("posterize"),),
+    "RandomSolarize": (_functional("solarize"),),
+    "Gamma": (_functional("adjust_gamma"),),
+    "RandomChannelPermutation": (_functional("permute_channels"),),
+    "RandomAdjustSharpness": (_functional("adjust_sharpness"),),
+    "RandomAutocontrast": (_functional("autocontrast"),),
+    "RandomEqualize": (_functional("equalize"),),
+    "GaussianBlur": (Parity("OpenCV", "cv2.GaussianBlur"), _functional("gaussian_blur", "2 levels")),
+    "MedianBlur": (Parity("OpenCV", "cv2.medianBlur"),),
+    "MotionBlur": (Parity("OpenCV", "cv2.filter2D", "1 level where a sum is a half"),),
+    "JPEG": (Parity("Pillow", "Image.save, Image.open"),),
+    "RandomErasing": (_functional("erase"),),
+    "Normalize": (_functional("normalize"),),
+    "ToDtype": (_functional("to_dtype"), _functional("to_dtype of floats to bytes", "1 level")),
+    "MixUp": (Parity("OpenCV", "cv2.addWeighted"),),
+    "CutMix": (Parity("NumPy", "slices"),),
+    "Mosaic": (Parity("NumPy", "slices"),),
+    "TrivialAugmentWide": (_functional("of each operation", _POLICY),),
+    "RandAugment": (_functional("of each operation", _POLICY),),
+    "AutoAugment": (_functional("of each operation", _POLICY),),
+    "RandomApply": HELD,
+    "RandomChoice": HELD,
+    "RandomOrder": HELD,
+}

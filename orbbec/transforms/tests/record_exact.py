@@ -1,0 +1,51 @@
+"""Writes exact.json: digests of what other authors' functions make of random cases.
+
+    python orbbec/transforms/tests/record_exact.py     (with OpenCV 5.0, Pillow 13, torchvision 0.25)
+
+`forms`: of each form of orbbec/testing/transforms.py that torchvision answers and that is promised to be its
+own, the digests of its first cases. `chains`: of each seed, that of the functions one after the other.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from orbbec.testing.transforms import FORMS, Chain
+
+CASES, CHAINS = 12, 150
+PATH = Path(__file__).with_name("exact.json")
+
+
+def digest(array):
+    """Of shape, dtype and bytes."""
+    array = np.ascontiguousarray(array)
+    text = f"{array.shape} {array.dtype}".encode()
+    return hashlib.sha256(text + array.tobytes()).hexdigest()[:16]
+
+
+def recorded_forms():
+    return [form for form in FORMS if form.author == "torchvision" and form.promised]
+
+
+def answers(form):
+    """Orbbec's answer and the author's of the first cases, each as a function."""
+    rng = np.random.default_rng([7, *form.name.encode()])
+    return [form.answers(rng, most=20) for _ in range(CASES)]
+
+
+def main():
+    torch.set_num_threads(1)
+    content = {
+        "forms": {
+            form.line().name: [digest(theirs()) for _, theirs in answers(form)] for form in recorded_forms()
+        },
+        "chains": [digest(Chain.drawn(seed).theirs()) for seed in range(CHAINS)],
+    }
+    PATH.write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""exact=True: every transform has its author's bytes, and a chain those of the authors' functions in turn.
+
+OpenCV and Pillow answer here; torchvision's answers are recorded (exact.json, of record_exact.py).
+"""
+
+import json
+
+import pytest
+import torch
+
+pytest.importorskip("cv2")
+pytest.importorskip("PIL")
+
+from orbbec import transforms as T
+from orbbec.testing import assert_same_bytes, photographs
+from orbbec.testing.sharpness import measure
+from orbbec.testing.transforms import FORMS, Chain
+from orbbec.transforms.parity import PARITY
+from orbbec.transforms.registry import known_transforms
+from orbbec.transforms.tests.record_exact import CHAINS, PATH, answers, digest, recorded_forms
+
+RECORDED = json.loads(PATH.read_text())
+LIVE = [form for form in FORMS if form.promised and form.author != "torchvision"]
+
+
+def names(forms):
+    return [form.line().name for form in forms]
+
+
+@pytest.mark.parametrize("form", LIVE, ids=names(LIVE))
+def test_transform_has_the_bytes_of_its_author(form):
+    for mine, theirs in answers(form):
+        assert_same_bytes(mine(), theirs())
+
+
+@pytest.mark.parametrize("form", recorded_forms(), ids=names(recorded_forms()))
+def test_transform_has_the_recorded_bytes_of_torchvision(form):
+    assert [digest(mine()) for mine, _ in answers(form)] == RECORDED["forms"][form.line().name]
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_chain_is_its_authors_functions_in_turn(part):
+    for seed in range(part, CHAINS, 5):
+        chain = Chain.drawn(seed)
+        assert digest(chain.ours()) == RECORDED["chains"][seed], chain.transforms
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        T.RandomChoice([T.RandomInvert(1.0), T.GaussianBlur(3, 1.0)]),
+        T.RandomOrder([T.RandomSolarize(99, 1.0), T.RandomEqualize(1.0)]),
+    ],
+    ids=lambda chain: chain.name,
+)
+def test_containers_change_images_by_what_they_hold(chain):
+    images = photographs(8, 3, 20, 25)
+    together = T.Compose([chain], seed=2, exact=True)(images)
+    first, second = (T.Compose([transform], exact=True) for transform in chain.transforms)
+    one, other = first(images), second(images)
+    wanted = (one, other) if chain.name == "RandomChoice" else (second(one), first(other))
+    chosen = [
+        [torch.equal(image, each) for each in pair] for image, *pair in zip(together, *wanted, strict=True)
+    ]
+    assert {tuple(pair) for pair in chosen} == {(True, False), (False, True)}
+
+
+def test_every_transform_says_what_its_numbers_are():
+    own = {name for name, kind in known_transforms().items() if kind.__module__.startswith("orbbec.")}
+    assert own == PARITY.keys()
+    said = {
+        (name, entry.author, entry.difference == "identical")
+        for name, entries in PARITY.items()
+        for entry in entries
+        if entry.author
+    }
+    assert said == {(form.name, form.author, form.promised) for form in FORMS}
+
+
+def test_resampling_once_is_sharper_than_step_by_step():
+    fused_psnr, exact_psnr, fused_detail, exact_detail = measure()
+    assert fused_psnr > exact_psnr + 8  # seen: 37.1 dB and 27.9 dB
+    assert 0.68 < fused_detail < 1  # seen: 0.73
+    assert exact_detail < 0.42  # seen: 0.37

@@ -1,0 +1,60 @@
+"""Compares every transform, alone and with `exact=True`, with OpenCV, Pillow and torchvision on random cases.
+
+    python scripts/check_transforms.py             25 cases a form, nothing is written
+    python scripts/check_transforms.py --write     300 cases a form; writes docs/parity*
+
+A form is a transform and what it is compared with (orbbec/testing/transforms.py); those whose author is not
+installed are left out, so that --write needs all three. The exit status is 1 if a value differs where
+identity is promised.
+"""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from parity_report import difference_text, write_report
+
+from orbbec.testing import peers, sharpness
+from orbbec.testing.transforms import LINES
+
+DOCS = Path(__file__).parent.parent / "docs"
+MANY = 300
+
+
+def main(
+    cases: Annotated[int, typer.Option(help="Cases of each form.")] = 25,
+    write: Annotated[bool, typer.Option("--write", help=f"{MANY} cases; keep the result in docs.")] = False,
+    seed: Annotated[int, typer.Option(help="Another seed, other cases.")] = 0,
+) -> None:
+    """Compare every transform with its author, bit by bit."""
+    torch.set_num_threads(1)
+    here = [author for author in peers.MODULES if peers.is_here(author)]
+    rows, broken = [], 0
+    for line in LINES:
+        if line.author not in (*here, "NumPy"):
+            continue
+        tally = peers.compare(line, MANY if write else cases, seed)
+        row = {"op": line.op, "form": line.form, "author": line.author, "promised": line.promised}
+        rows.append({**row, **asdict(tally)})
+        broken += line.promised and tally.different_values
+        print(
+            f"{'BROKEN ' if line.promised and tally.different_values else ''}{line.name}: "
+            f"{tally.cases} cases, {difference_text(asdict(tally))}"
+        )
+    if write:
+        versions = {author: peers.version(author) for author in here}
+        content = {"versions": versions, "lines": rows, "sharpness": sharpness.measure()._asdict()}
+        (DOCS / "parity" / "transforms.json").write_text(json.dumps(content, indent=1) + "\n")
+        write_report(DOCS)
+    if broken:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)
