@@ -8,7 +8,7 @@ between two passes values are rounded to their dtype, and a sample has the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -34,6 +34,9 @@ from orbbec.plan.steps import (
 )
 
 FLOATS = ("float16", "bfloat16", "float32")
+# Operators that take nothing but uint8, or images of some channels alone.
+BYTES_ALONE = ("autocontrast", "equalize", "jpeg_compression")
+CHANNELS = {"jpeg_compression": (1, 3), "cvt_color": (3,)}
 _AFTER_CAST_UNSCALED = "expected to stand before ToDtype(scale=False), since floats are taken as 0 to 1"
 
 
@@ -129,6 +132,9 @@ class Fusion:
         p, count = self._open, len(self.frame)
         if not p.holds:
             return
+        if not 1 <= self.frame.channels <= 4:
+            name = next(iter(p.holds))
+            raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.frame.channels}")
         self.passes.append(
             AugmentPass(
                 matrix=p.matrix,
@@ -151,6 +157,7 @@ class Fusion:
 
     def _add_map(self, step: Map, name: str) -> None:
         p = self._open
+        self._check_fill(step.fill, name)
         fill = tuple(value * p.unit / self.frame.white for value in step.fill)
         if p.erase:
             self._split(f"{name} moves pixels after rectangles were filled")
@@ -188,12 +195,12 @@ class Fusion:
         self.frame = replace(self.frame, sizes=sizes)
 
     def _add_colors(self, step: Colors, name: str, place: int) -> None:
+        if self.frame.channels not in (1, 3):
+            raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {self.frame.channels}")
         if self.exact and step.operators:
             for operator in step.operators:
                 self._add_operator(operator, name)
             return
-        if self.frame.channels not in (1, 3):
-            raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {self.frame.channels}")
         if not step.contrast and (step.rows[:, :, 0] == CONTRAST).any():
             raise ValueError(f"{name}: expected Colors(contrast=True), since there are steps of contrast")
         if self.dtype != "uint8" and self.frame.white == 255:
@@ -247,6 +254,7 @@ class Fusion:
 
     def _add_operator(self, step: Operator, name: str) -> None:
         why = f"{name}: {step.name} {step.why}"
+        self._check_operator(step, name)
         self._close()
         count, sizes = len(self.frame), self.frame.sizes if step.sizes is None else step.sizes
         drawn = np.ones(count, bool) if step.drawn is None else step.drawn
@@ -270,8 +278,23 @@ class Fusion:
         self.frame = self.frame.after(step)
         self._open = self._new(f"{step.name} stands before it")
 
+    def _check_operator(self, step: Operator, name: str) -> None:
+        channels, known = self.frame.channels, CHANNELS.get(step.name)
+        if step.name in BYTES_ALONE and self.dtype != "uint8":
+            raise ValueError(f"{name}: expected images of uint8, but got {self.dtype}; put it before ToDtype")
+        if known is not None and channels not in known:
+            counts = " or ".join(map(str, known))
+            raise ValueError(f"{name}: expected images of {counts} channels, but got {channels}")
+        self._check_fill(step.options.get("fill", 0.0), name)
+
+    def _check_fill(self, fill: float | Sequence[float], name: str) -> None:
+        count = len(fill) if isinstance(fill, Sequence) else 1
+        if count not in (1, self.frame.channels):
+            raise ValueError(f"{name}: expected 1 or {self.frame.channels} numbers in fill, but got {count}")
+
     def _add_mix(self, step: Mix, name: str) -> None:
         why = f"{name} reads other images of the batch"
+        self._check_fill(step.options.get("fill", 0.0), name)
         self._close()
         sizes = self.frame.sizes if step.sizes is None else step.sizes
         self.passes.append(MixPass(step.name, step.table, sizes, self.dtype, step.options, why, (name,)))

@@ -18,11 +18,14 @@ from orbbec.transforms.checks import (
     Range,
     Size,
     around,
+    entries,
+    flag,
     interpolation_of,
     interval,
     is_number,
     number,
     numbers,
+    pair,
     probability,
     size_pair,
 )
@@ -63,10 +66,7 @@ class Affine:
 
 def center_of(op: str, center: Any) -> tuple[float, float] | None:
     """(x, y) in pixels from the left top corner, or none."""
-    if center is None:
-        return None
-    x, y = numbers(op, "center", center, (2,))
-    return x, y
+    return None if center is None else pair(op, "center", center)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class RandomRotation(Transform):
             center=center_of(self.name, self.center),
             fill=numbers(self.name, "fill", self.fill),
         )
-        if self.expand and self.center is not None:
+        if flag(self.name, "expand", self.expand) and self.center is not None:
             raise ValueError(f"{self.name}: expected no center together with expand")
 
     def sample(self, sizes: Array, stream: Stream) -> Affine:
@@ -144,7 +144,7 @@ class RandomAffine(Transform):
             shear=self._shears(),
         )
         if self.translate is not None:
-            shares = numbers(self.name, "translate", self.translate, (2,))
+            shares = pair(self.name, "translate", self.translate)
             for share in shares:
                 number(self.name, "translate", share, 0.0, 1.0)
             self._set(translate=shares)
@@ -277,11 +277,15 @@ class AlignPoints(Transform):
 
     def __post_init__(self) -> None:
         self._set(
-            template=tuple(numbers(self.name, "template", tuple(point), (2,)) for point in self.template),
+            template=tuple(
+                pair(self.name, "template", point) for point in entries(self.name, "template", self.template)
+            ),
             size=size_pair(self.name, "size", self.size),
             interpolation=interpolation_of(self.name, self.interpolation),
             fill=numbers(self.name, "fill", self.fill),
         )
+        if not isinstance(self.key, str):
+            raise TypeError(f"{self.name}: expected key as a name, but got {self.key!r}")
         if len(self.template) < 2:
             raise ValueError(
                 f"{self.name}: expected template of at least 2 points, but got {len(self.template)}"
@@ -341,8 +345,8 @@ class AlignFaces(AlignPoints):
     """Cut faces out, upright and of one size, by five landmarks: eyes, nose, corners of the mouth.
 
     Args:
-        size: (height, width) of the output in pixels, or one side of a square; the template grows with it.
-        template: as that of `AlignPoints`; ArcFace's, made for 112 x 112, by default.
+        template: as that of `AlignPoints`; by default ArcFace's, made for 112 x 112, which grows with `size`.
+        size: (height, width) of the output in pixels, or one side of a square.
         key: as that of `AlignPoints`.
         interpolation: as that of `AlignPoints`.
         fill: as that of `AlignPoints`.
@@ -356,7 +360,7 @@ class AlignFaces(AlignPoints):
     key: str = "landmarks"
 
     def __post_init__(self) -> None:
-        if not self.template:
+        if self.template == ():
             height, width = size_pair(self.name, "size", self.size)
             self._set(template=tuple((x * width / 112, y * height / 112) for x, y in FACE_POINTS))
         super().__post_init__()

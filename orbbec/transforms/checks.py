@@ -71,6 +71,36 @@ def numbers(op: str, name: str, value: Any, counts: Sequence[int] = ()) -> tuple
     return tuple(float(v) for v in value)
 
 
+def pair(op: str, name: str, value: Any) -> tuple[float, float]:
+    """Two numbers."""
+    if is_number(value):
+        raise _error(op, name, "2 numbers", value)
+    first, second = numbers(op, name, value, (2,))
+    return first, second
+
+
+def entries(op: str, name: str, value: Any) -> tuple[Any, ...]:
+    """What stands in a sequence, at least one."""
+    if not isinstance(value, (tuple, list)) or not value:
+        raise _error(op, name, "a list of at least 1", value)
+    return tuple(value)
+
+
+def whole_range(op: str, name: str, value: Any, low: int, high: float = math.inf) -> tuple[int, int]:
+    """One whole number for both ends of a range, or (low, high)."""
+    given = value if isinstance(value, (tuple, list)) else (value, value)
+    interval(op, name, given, low, high)
+    first, last = (whole(op, name, side, low, high) for side in given)
+    return first, last
+
+
+def flag(op: str, name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise _error(op, name, "True or False", value)
+    return value
+
+
 def size_pair(op: str, name: str, value: Any) -> tuple[int, int]:
     """(height, width), or one number for both."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -96,14 +126,14 @@ def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
 def interpolation_of(op: str, value: Any) -> str:
     """Either "nearest" or "linear"; torchvision's enumeration and "bilinear" are understood."""
     name = getattr(value, "value", value)
-    if name not in _INTERPOLATIONS:
+    if not isinstance(name, str) or name not in _INTERPOLATIONS:
         raise _error(op, "interpolation", '"nearest" or "linear"', value)
     return _INTERPOLATIONS[name]
 
 
 def border_of(op: str, value: Any) -> str:
     """The border that torchvision's `padding_mode` names."""
-    if value not in _BORDERS:
+    if not isinstance(value, str) or value not in _BORDERS:
         raise _error(op, "padding_mode", f"one of {', '.join(_BORDERS)}", value)
     return _BORDERS[value]
 

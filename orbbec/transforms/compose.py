@@ -144,11 +144,10 @@ class Compose:
         plan = self.plan(
             given.sizes, sample_ids, epoch, channels=given.channels, dtype=given.dtype, targets=listed
         )
-        images = self.apply(plan, batch)
         if listed is None:
-            return images
+            return self.apply(plan, batch)
         changed = transform_targets(plan, listed, self.target_options)
-        return images, changed[0] if single else changed
+        return self.apply(plan, batch), changed[0] if single else changed
 
     def to_dict(self) -> dict[str, Any]:
         """The chain as names and arguments."""

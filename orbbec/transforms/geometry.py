@@ -16,6 +16,7 @@ from orbbec.transforms.checks import (
     Range,
     Size,
     border_of,
+    flag,
     interpolation_of,
     interval,
     numbers,
@@ -142,6 +143,7 @@ class Resize(Transform):
         size = size_pair(self.name, "size", self.size)
         self._set(size=size[:1] if single else size)
         self._set(interpolation=interpolation_of(self.name, self.interpolation))
+        flag(self.name, "antialias", self.antialias)
         if self.max_size is not None:
             low = size[0] + 1
             whole(self.name, "max_size", self.max_size, low)
@@ -191,6 +193,7 @@ class RandomResizedCrop(Transform):
             ratio=interval(self.name, "ratio", self.ratio, 1e-6),
             interpolation=interpolation_of(self.name, self.interpolation),
         )
+        flag(self.name, "antialias", self.antialias)
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         found, height, width, u, v = drawn_areas(sizes, self.scale, self.ratio, stream, transposed=False)
@@ -279,6 +282,7 @@ class RandomCrop(Transform):
         self._set(size=size_pair(self.name, "size", self.size), fill=numbers(self.name, "fill", self.fill))
         if self.padding is not None:
             self._set(padding=padding_of(self.name, self.padding))
+        flag(self.name, "pad_if_needed", self.pad_if_needed)
         border_of(self.name, self.padding_mode)
 
     @property
@@ -412,6 +416,7 @@ class Letterbox(Transform):
             fill=numbers(self.name, "fill", self.fill),
             interpolation=interpolation_of(self.name, self.interpolation),
         )
+        flag(self.name, "enlarge", self.enlarge)
 
     def _inner(self, sizes: Array) -> tuple[Array, Array]:
         """The sizes of the images in the output, and the rows above and the columns left of them."""

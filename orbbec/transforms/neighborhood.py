@@ -19,8 +19,10 @@ from orbbec.transforms.checks import (
     is_number,
     number,
     numbers,
+    pair,
     probability,
     whole,
+    whole_range,
 )
 from orbbec.transforms.geometry import Chosen
 from orbbec.transforms.transform import Transform
@@ -58,11 +60,8 @@ class GaussianBlur(Transform):
     sigma: float | Range = (0.1, 2.0)
 
     def __post_init__(self) -> None:
-        given = (self.kernel_size,) * 2 if isinstance(self.kernel_size, int) else tuple(self.kernel_size)
-        if len(given) != 2:
-            raise ValueError(
-                f"{self.name}: expected kernel_size as a number or (width, height), but got {given}"
-            )
+        given = (self.kernel_size,) * 2 if isinstance(self.kernel_size, int) else self.kernel_size
+        pair(self.name, "kernel_size", given)
         self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in given))
         one = is_number(self.sigma)
         self._set(sigma=interval(self.name, "sigma", (self.sigma, self.sigma) if one else self.sigma, 1e-6))
@@ -94,8 +93,7 @@ class MedianBlur(Transform):
     p: float = 0.5
 
     def __post_init__(self) -> None:
-        given = (self.kernel_size,) * 2 if isinstance(self.kernel_size, int) else tuple(self.kernel_size)
-        interval(self.name, "kernel_size", given, 1)
+        given = whole_range(self.name, "kernel_size", self.kernel_size, 1)
         odd = tuple(_odd(self.name, "kernel_size", side) for side in given)
         self._set(kernel_size=odd, p=probability(self.name, self.p))
 
@@ -135,10 +133,8 @@ class MotionBlur(Transform):
     p: float = 0.5
 
     def __post_init__(self) -> None:
-        given = (self.length,) * 2 if isinstance(self.length, int) else tuple(self.length)
-        interval(self.name, "length", given, 1)
         self._set(
-            length=tuple(whole(self.name, "length", side, 1) for side in given),
+            length=whole_range(self.name, "length", self.length, 1),
             angle_degrees=interval(self.name, "angle_degrees", self.angle_degrees),
             p=probability(self.name, self.p),
         )
@@ -236,9 +232,7 @@ class JPEG(Transform):
     quality: int | Sequence[int]
 
     def __post_init__(self) -> None:
-        given = (self.quality,) * 2 if isinstance(self.quality, int) else tuple(self.quality)
-        interval(self.name, "quality", given, 1, 100)
-        self._set(quality=tuple(whole(self.name, "quality", side, 1, 100) for side in given))
+        self._set(quality=whole_range(self.name, "quality", self.quality, 1, 100))
 
     def sample(self, sizes: Array, stream: Stream) -> Values:
         assert not isinstance(self.quality, int)

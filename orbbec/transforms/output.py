@@ -10,7 +10,7 @@ import torch
 
 from orbbec.plan.steps import Cast, Frame, Step
 from orbbec.plan.steps import Normalize as NormalizeStep
-from orbbec.transforms.checks import numbers
+from orbbec.transforms.checks import flag, numbers
 from orbbec.transforms.transform import Transform
 
 _DTYPES = ("uint8", "float16", "bfloat16", "float32")
@@ -71,6 +71,9 @@ class ToDtype(Transform):
                 f"{self.name}: expected dtype as one of {', '.join(_DTYPES)}, but got {self.dtype}"
             )
         self._set(dtype=getattr(torch, name))
+        flag(self.name, "scale", self.scale)
+        if self.channels_last is not None:
+            flag(self.name, "channels_last", self.channels_last)
 
     def steps(self, params: Any, frame: Frame) -> list[Step]:
         return [Cast(str(self.dtype).removeprefix("torch."), self.scale, self.channels_last)]

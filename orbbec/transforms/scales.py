@@ -15,6 +15,8 @@ from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import (
     FillValue,
     Range,
+    entries,
+    flag,
     interpolation_of,
     interval,
     number,
@@ -88,6 +90,7 @@ class ScaleJitter(Transform):
             scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
             interpolation=interpolation_of(self.name, self.interpolation),
         )
+        flag(self.name, "antialias", self.antialias)
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         # torchvision takes the smaller ratio crosswise: width to height and height to width.
@@ -119,13 +122,13 @@ class RandomShortestSize(Transform):
     antialias: bool = True
 
     def __post_init__(self) -> None:
-        given = (self.min_size,) if isinstance(self.min_size, int) else tuple(self.min_size)
-        if not given:
-            raise ValueError(f"{self.name}: expected min_size of at least 1 length")
+        one = isinstance(self.min_size, int)
+        given = (self.min_size,) if one else entries(self.name, "min_size", self.min_size)
         self._set(
             min_size=tuple(whole(self.name, "min_size", side, 1) for side in given),
             interpolation=interpolation_of(self.name, self.interpolation),
         )
+        flag(self.name, "antialias", self.antialias)
         if self.max_size is not None:
             whole(self.name, "max_size", self.max_size, 1)
 
@@ -175,12 +178,12 @@ class RandomIoUCrop(Transform):
         interval(self.name, "min_scale, max_scale", (self.min_scale, self.max_scale), 1e-6, 1.0)
         ratios = (self.min_aspect_ratio, self.max_aspect_ratio)
         interval(self.name, "min_aspect_ratio, max_aspect_ratio", ratios, 1e-6)
-        options = numbers(self.name, "sampler_options", tuple(self.sampler_options))
+        options = entries(self.name, "sampler_options", self.sampler_options)
         for option in options:
             number(self.name, "sampler_options", option, 0.0)
         whole(self.name, "trials", self.trials, 1)
         whole(self.name, "rounds", self.rounds, 1)
-        self._set(sampler_options=options)
+        self._set(sampler_options=tuple(map(float, options)))
 
     def draw_for(
         self, frame: Frame, streams: Iterator[Stream], targets: Sequence[Any] | None, matrix: Array | None

@@ -117,6 +117,8 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         raise ValueError(f"transform_targets: expected {len(plan)} targets, but got {len(targets)}")
     chosen = TargetOptions() if options is None else options
     states = [_State(index, *plain_target(index, target, chosen)) for index, target in enumerate(targets)]
+    for state, (height, width) in zip(states, plan.sizes.tolist(), strict=True):
+        state.check(height, width)
     sizes, count, dropped = plan.sizes, 0, np.zeros(len(plan), int)
     for step in plan.passes:
         if isinstance(step, MixPass):
@@ -186,6 +188,25 @@ class _State:
         if width == 8:
             return np.asarray(table.reshape(-1, 4, 2))
         return corners_of(np.asarray(box_convert(table, self.options.box_format, "xyxy")))
+
+    def check(self, height: int, width: int) -> None:
+        """Refuse what has another length than the boxes, or another size than the image."""
+        for key in ("masks", "mask"):
+            if key in self.given and tuple(self.given[key].shape[-2:]) != (height, width):
+                raise ValueError(
+                    f"transform_targets: expected {key} of {height}x{width}, as image {self.index} is, "
+                    f"but got shape {list(self.given[key].shape)}"
+                )
+        if "boxes" not in self.given:
+            return
+        for key in ("labels", "masks", "polygons", *POINT_KEYS):
+            value = self.given.get(key)
+            per_box = key not in POINT_KEYS or getattr(value, "ndim", 0) == 3
+            if value is not None and per_box and len(value) != self.count:
+                raise ValueError(
+                    f"transform_targets: expected {self.count} {key}, one a box, but image {self.index} has "
+                    f"{len(value)}"
+                )
 
     @property
     def is_upright(self) -> bool:

@@ -1,0 +1,168 @@
+"""What does not fit is refused by name, before a pixel is touched."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import transforms as T
+from orbbec.testing import assert_same_bytes, photographs
+from orbbec.transforms.tests.test_compose import ALL, MIXING
+
+EVERY = [*ALL, *MIXING]
+SIZE = (20, 30)
+IMAGES = 3
+
+
+FLOATS = ("float16", "bfloat16", "float32")
+BYTES_ALONE = (
+    "JPEG",
+    "RandomAutocontrast",
+    "RandomEqualize",
+    "TrivialAugmentWide",
+    "RandAugment",
+    "AutoAugment",
+)
+
+
+def arguments():
+    return [
+        pytest.param(transform, field.name, id=f"{transform.name}-{field.name}")
+        for transform in EVERY
+        for field in dataclasses.fields(transform)
+    ]
+
+
+@pytest.mark.parametrize(("transform", "name"), arguments())
+def test_wrong_argument_is_named_at_construction(transform, name):
+    wrong = [object(), [None], {}, (math.nan, 1.0)]
+    value = getattr(transform, name)
+    if isinstance(value, float):
+        wrong += [math.nan, math.inf, "0.5"]
+    if name == "p" and isinstance(value, float):
+        wrong += [-0.1, 1.1]
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, float) for v in value):
+        wrong += [(1.0, 0.0, 0.5), (math.inf, 1.0)]
+    for bad in wrong:
+        with pytest.raises((ValueError, TypeError)) as error:
+            dataclasses.replace(transform, **{name: bad})
+        assert str(error.value).startswith(transform.name)
+        assert name in str(error.value)
+
+
+@pytest.mark.parametrize("transform", EVERY, ids=lambda t: t.name)
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_what_is_planned_can_be_applied(transform, exact, channels, dtype):
+    chain = T.Compose([transform], exact=exact)
+    images = torch.zeros(IMAGES, channels, *SIZE, dtype=dtype)
+    before = images.clone()
+    try:
+        plan = chain.plan([SIZE] * IMAGES, channels=channels, dtype=dtype)
+    except ValueError:
+        bytes_alone = transform.name in (*BYTES_ALONE, "RandomOrder", "RandomSolarize")
+        assert (
+            channels not in (1, 3) or transform.name == "Normalize" or (bytes_alone and dtype != torch.uint8)
+        )
+        return
+    chain.apply(plan, images)
+    assert_same_bytes(images, before)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", BYTES_ALONE)
+def test_bytes_alone_is_said_when_planned(name, dtype):
+    transform = next(t for t in ALL if t.name == name)
+    for chain in ([transform], [T.RandomApply([transform], p=0.0)]):
+        with pytest.raises(ValueError, match=f"{name}: expected images of uint8, but got {dtype}"):
+            T.Compose(chain).plan([SIZE], dtype=dtype)
+    with pytest.raises(ValueError, match=f"{name}: expected images of uint8, but got {dtype}"):
+        T.Compose([T.ToDtype(dtype, scale=True), transform]).plan([SIZE])
+    with pytest.raises(ValueError, match=f"{name}: expected "):
+        T.Compose([T.ToDtype(torch.float32, scale=False), transform]).plan([SIZE])
+
+
+@pytest.mark.parametrize(
+    ("transform", "channels", "message"),
+    [
+        (T.ColorJitter(0.4), 2, "ColorJitter: expected images of 1 or 3 channels, but got 2"),
+        (T.Grayscale(), 4, "Grayscale: expected images of 3 channels, but got 4"),
+        (T.JPEG(50), 4, "JPEG: expected images of 1 or 3 channels, but got 4"),
+        (T.RandomVerticalFlip(), 5, "RandomVerticalFlip: expected images of 1 to 4 channels, but got 5"),
+        (T.Pad(1, fill=(1, 2, 3)), 1, "Pad: expected 1 or 1 numbers in fill, but got 3"),
+        (T.Mosaic(9, fill=(1, 2, 3)), 4, "Mosaic: expected 1 or 4 numbers in fill, but got 3"),
+        (T.ElasticTransform(fill=(1, 2)), 3, "ElasticTransform: expected 1 or 3 numbers in fill, but got 2"),
+    ],
+)
+def test_wrong_channels_are_named_when_planned(transform, channels, message):
+    with pytest.raises(ValueError, match=message):
+        T.Compose([transform]).plan([SIZE], channels=channels)
+
+
+def test_one_channel_keeps_its_colour():
+    gray = photographs(4, 1, 9, 11)
+    for exact in (False, True):
+        assert_same_bytes(T.Compose([T.ColorJitter(0, 0, 0.8, 0.5)], exact=exact)(gray), gray)
+        assert_same_bytes(T.Compose([T.RandomChannelPermutation()], exact=exact)(gray), gray)
+        assert not torch.equal(T.Compose([T.ColorJitter(0.8, 0.8)], exact=exact)(gray), gray)
+
+
+@pytest.mark.parametrize("transform", [T.CenterCrop((21, 5)), T.RandomCrop((5, 31))], ids=lambda t: t.name)
+def test_small_image_is_named_and_the_batch_unharmed(transform):
+    images = [np.full((40, 40, 3), 7, np.uint8), np.full((20, 30, 3), 8, np.uint8)]
+    kept = [image.copy() for image in images]
+    with pytest.raises(ValueError, match=f"{transform.name}: expected .* but image 1 is 20x30"):
+        T.Compose([T.RandomInvert(1.0), transform])(images)
+    for image, before in zip(images, kept, strict=True):
+        assert_same_bytes(image, before)
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (torch.zeros(2, 3, 0, 5, dtype=torch.uint8), "image 0 is of size"),
+        ([np.zeros((3, 4, 3), np.uint8), np.zeros((0, 4, 3), np.uint8)], "image 1 has shape"),
+        ([np.zeros((3, 4, 3), np.uint8), np.zeros((3, 4), np.uint8)], "image 1 has 1 channels"),
+        ([torch.zeros(3, 4, 5), torch.zeros(3, 4, 5).half()], "image 1 has 3 channels of float16"),
+        ([], "at least 1 image"),
+    ],
+)
+def test_images_that_are_none_are_named(images, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        T.Compose([T.Pad(1)])(images)
+
+
+BOX = np.array([[2.0, 3.0, 9.0, 8.0]])
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({"boxes": np.array([[2.0, math.nan, 9.0, 8.0]])}, "box 0 of image 1 is not finite"),
+        ({"boxes": np.array([[2.0, 3.0, math.inf, 8.0]])}, "box 0 of image 1 is not finite"),
+        ({"boxes": BOX[0]}, r"boxes .*\[K, 4\], but image 1 has \[4\]"),
+        ({"boxes": BOX, "labels": [1, 2]}, "expected 1 labels, one a box, but image 1 has 2"),
+        (
+            {"boxes": BOX, "masks": np.zeros((2, *SIZE), bool)},
+            "expected 1 masks, one a box, but image 1 has 2",
+        ),
+        ({"boxes": BOX, "polygons": []}, "expected 1 polygons, one a box, but image 1 has 0"),
+        (
+            {"boxes": BOX, "keypoints": np.zeros((2, 5, 2))},
+            "expected 1 keypoints, one a box, but image 1 has 2",
+        ),
+        ({"mask": np.zeros((9, 9), np.uint8)}, "expected mask of 20x30, as image 1 is, but got shape"),
+    ],
+)
+@pytest.mark.parametrize("transform", [T.RandomHorizontalFlip(), T.RandomIoUCrop()], ids=lambda t: t.name)
+def test_wrong_targets_are_named_before_any_pixel(monkeypatch, transform, target, message):
+    def fail(*arguments, **options):
+        raise AssertionError("pixels were touched")
+
+    monkeypatch.setattr(T.Compose, "apply", fail)
+    images = [np.zeros((*SIZE, 3), np.uint8)] * 2
+    with pytest.raises(ValueError, match=message):
+        T.Compose([transform])(images, [{"boxes": BOX, "labels": [3]}, target])
