@@ -1,0 +1,116 @@
+"""A sample as every reader gives it, and the error of one that cannot be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy.typing as npt
+from torch import Tensor
+
+__all__ = ["BadSample", "Sample", "Source", "faults_named", "read_bytes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """An image with what belongs to it.
+
+    Args:
+        data: an encoded file, or an image uint8 `[H, W, C]` or `[H, W]`.
+        targets: as `orbbec.transforms` takes them: "boxes", "masks", "keypoints" ...; empty where there are
+            none. A class is "label".
+        sample_id: from 0 to 2^63 - 1; the same for the same sample in every epoch, worker and rank.
+
+    Example:
+        >>> Sample(b"the bytes of a JPEG", {"label": 3}, sample_id=17).targets["label"]
+        3
+    """
+
+    data: bytes | npt.NDArray[Any] | Tensor
+    targets: dict[str, Any] = field(default_factory=dict)
+    sample_id: int = 0
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Samples by their index: what all readers of this package are.
+
+    Asked by several threads at once, and pickled or forked into DataLoader workers.
+    """
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Sample: ...
+
+
+class BadSample(Exception):  # said of data, as StopIteration is of a loop
+    """A sample is missing, unreadable or corrupt.
+
+    Args:
+        sample_id: of the sample.
+        path: of the file, with the name inside where there is one: `train-000003.tar/000000042.jpg`.
+        reason: what is wrong with it.
+
+    Example:
+        >>> str(BadSample(7, "cats/3.jpg", "the file is empty"))
+        'sample 7 (cats/3.jpg): the file is empty'
+    """
+
+    def __init__(self, sample_id: int, path: str | os.PathLike[str], reason: str) -> None:
+        super().__init__(sample_id, str(path), reason)  # as given, so that it pickles
+        self.sample_id, self.path, self.reason = sample_id, str(path), reason
+
+    def __str__(self) -> str:
+        return f"sample {self.sample_id} ({self.path}): {self.reason}"
+
+
+@contextmanager
+def faults_named(sample_id: int, path: str | os.PathLike[str], *kinds: type[Exception]) -> Iterator[None]:
+    """Turn errors of some kinds into the BadSample of a sample.
+
+    Args:
+        sample_id: of the sample.
+        path: of the file that is read.
+        kinds: of the errors; OSError is always one.
+
+    Raises:
+        BadSample: from the error.
+
+    Example:
+        >>> with faults_named(7, "cats/3.txt", ValueError):
+        ...     int("three")
+        Traceback (most recent call last):
+        orbbec.data.sample.BadSample: sample 7 (cats/3.txt): invalid literal for int() with base 10: 'three'
+    """
+    try:
+        yield
+    except OSError as error:
+        raise BadSample(sample_id, path, error.strerror or str(error)) from error
+    except kinds as error:
+        raise BadSample(sample_id, path, str(error) or type(error).__name__) from error
+
+
+def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:
+    """The bytes of a file.
+
+    Args:
+        path: of the file.
+        sample_id: for the error.
+
+    Raises:
+        BadSample: the file is missing, unreadable or empty.
+
+    Example:
+        >>> read_bytes("no/such.jpg", 7)
+        Traceback (most recent call last):
+        orbbec.data.sample.BadSample: sample 7 (no/such.jpg): No such file or directory
+    """
+    with faults_named(sample_id, path):
+        data = Path(path).read_bytes()
+    if not data:
+        raise BadSample(sample_id, path, "the file is empty")
+    return data
