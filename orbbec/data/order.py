@@ -1,0 +1,208 @@
+"""The order of samples: shuffled anew in every epoch, dealt to ranks and workers, resumed where it stopped.
+
+The samples of an epoch stand in one order that all ranks know. They are dealt like cards, so that after some
+steps the ranks together have had the beginning of that order, and what is left can be dealt to another number
+of ranks::
+
+    order           5 2 7 0 3 6 1 4
+    rank 0 of 2     5   7   3   1
+    rank 1 of 2       2   0   6   4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import Sampler
+
+from orbbec.philox import philox_draws
+from orbbec.transforms.checks import whole
+
+_TAILS = ("keep", "drop", "pad")
+_WORDS = 2**32 - 1  # draws lie below this
+_PLACE = 65535  # the last of a chain, beyond any transform: an order says nothing of what they draw
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order in which one rank takes the samples of a source.
+
+    Shuffled, the order is that of 63-bit keys, each a function of (seed, epoch, index): every order of the
+    whole source is as likely as another, and none depends on ranks, workers or batches.
+
+    Args:
+        length: of the source.
+        seed: from 0 to 2^63 - 1.
+        shuffle: False: the order of the source in every epoch.
+        rank: of this process, from 0 to `world_size` - 1.
+        world_size: how many processes share an epoch.
+        tail: where `world_size` does not divide the length. "keep": some ranks have one sample more, none is
+            lost or doubled. "drop": the last of the order are left out. "pad": its first come again. With
+            these two all ranks have equally many, as a step that waits for the others needs.
+        worker: of this rank, from 0 to `workers` - 1.
+        workers: how many share what the rank takes; again like cards.
+
+    Raises:
+        ValueError: an argument is not one of those above.
+
+    Example:
+        >>> order = Order(5, seed=1)
+        >>> order.indices(epoch=0).tolist(), order.indices(epoch=1).tolist()
+        ([1, 4, 2, 3, 0], [1, 2, 3, 4, 0])
+        >>> [Order(5, seed=1, rank=rank, world_size=2).indices().tolist() for rank in (0, 1)]
+        [[1, 2, 0], [4, 3]]
+    """
+
+    length: int
+    seed: int = 0
+    shuffle: bool = True
+    rank: int = 0
+    world_size: int = 1
+    tail: str = "keep"
+    worker: int = 0
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        whole("Order", "length", self.length, 0)
+        whole("Order", "seed", self.seed, 0, 2**63 - 1)
+        whole("Order", "world_size", self.world_size, 1)
+        whole("Order", "rank", self.rank, 0, self.world_size - 1)
+        whole("Order", "workers", self.workers, 1)
+        whole("Order", "worker", self.worker, 0, self.workers - 1)
+        if self.tail not in _TAILS:
+            raise ValueError(f"Order: expected tail to be one of {', '.join(_TAILS)}, but got '{self.tail}'")
+
+    def __len__(self) -> int:
+        """How many samples are taken in an epoch."""
+        return self.count()
+
+    def count(self, start: int = 0) -> int:
+        """How many samples are taken from the place `start` of the order on."""
+        left = max(self.length - start, 0)
+        if self.tail == "drop":
+            of_rank = left // self.world_size
+        else:
+            of_rank = _dealt(left, self.rank if self.tail == "keep" else 0, self.world_size)
+        return _dealt(of_rank, self.worker, self.workers)
+
+    def indices(self, epoch: int = 0, start: int = 0) -> Tensor:
+        """What is taken.
+
+        Args:
+            epoch: from 0 to 2^63 - 1.
+            start: the place in the order of all ranks to begin at: see `resume`.
+
+        Returns:
+            int64 `[count(start)]` on the CPU.
+        """
+        whole("Order", "start", start, 0)
+        order = self._shuffled(epoch) if self.shuffle else torch.arange(self.length)
+        turns = self.worker + self.workers * torch.arange(self.count(start))
+        places = start + self.rank + self.world_size * turns
+        return order[places % max(self.length, 1)]  # beyond the end where the tail is padded
+
+    def _shuffled(self, epoch: int) -> Tensor:
+        words = philox_draws(
+            torch.arange(self.length),
+            2,
+            kind="below",
+            below=_WORDS,
+            seed=self.seed,
+            epoch=epoch,
+            place=_PLACE,
+        ).to(torch.int64)
+        keys = (words[:, 0] << 31) | (words[:, 1] >> 1)
+        return torch.argsort(keys, stable=True)
+
+    def part(self, worker: int, workers: int) -> Order:
+        """The order of one worker of this rank; together they take what the rank takes.
+
+        Example:
+            >>> rank = Order(8, shuffle=False, rank=1, world_size=2)
+            >>> rank.indices().tolist(), [rank.part(worker, 2).indices().tolist() for worker in (0, 1)]
+            ([1, 3, 5, 7], [[1, 5], [3, 7]])
+        """
+        return replace(self, worker=worker, workers=workers)
+
+    def state_dict(self, epoch: int, delivered: int, start: int = 0) -> dict[str, Any]:
+        """Where the ranks stand, to be saved beside the model.
+
+        Args:
+            epoch: the epoch.
+            delivered: how many samples of `indices(epoch, start)` each rank has had, from all its workers.
+            start: of the epoch.
+
+        Example:
+            >>> state = Order(6, seed=1, world_size=2).state_dict(epoch=3, delivered=2)
+            >>> epoch, start = Order(6, seed=1, world_size=1).resume(state)
+            >>> epoch, start, len(Order(6, seed=1).indices(epoch, start))
+            (3, 4, 2)
+        """
+        whole("Order", "delivered", delivered, 0)
+        return {**self._identity(), "epoch": epoch, "start": start + delivered * self.world_size}
+
+    def resume(self, state: dict[str, Any]) -> tuple[int, int]:
+        """The epoch and the start of a saved state, for `indices`; of another number of ranks, too.
+
+        Raises:
+            ValueError: the state is of another order.
+        """
+        for name, value in self._identity().items():
+            if state.get(name) != value:
+                raise ValueError(f"Order: expected a state of {name} {value}, but got {state.get(name)}")
+        return state["epoch"], state["start"]
+
+    def _identity(self) -> dict[str, Any]:
+        return {"length": self.length, "seed": self.seed, "shuffle": self.shuffle}
+
+
+def _dealt(count: int, turn: int, players: int) -> int:
+    """How many of `count` cards the player gets whose turn it is after `turn` others."""
+    return (count - turn + players - 1) // players
+
+
+class OrderSampler(Sampler[int]):
+    """An order for `torch.utils.data.DataLoader(dataset, sampler=...)`.
+
+    Args:
+        order: of this rank.
+
+    Example:
+        >>> sampler = OrderSampler(Order(5, seed=1))
+        >>> sampler.set_epoch(1)
+        >>> list(sampler)
+        [1, 2, 3, 4, 0]
+        >>> sampler.load_state_dict(sampler.state_dict(delivered=3))
+        >>> list(sampler)
+        [4, 0]
+    """
+
+    def __init__(self, order: Order) -> None:
+        self.order, self.epoch, self.start = order, 0, 0
+
+    def __len__(self) -> int:
+        return self.order.count(self.start)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.order.indices(self.epoch, self.start).tolist())
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch; one that was resumed goes on where it stopped."""
+        if epoch != self.epoch:
+            self.epoch, self.start = epoch, 0
+
+    def state_dict(self, delivered: int) -> dict[str, Any]:
+        """Where the ranks stand after `delivered` samples of the epoch, not counting those read ahead."""
+        return self.order.state_dict(self.epoch, delivered, self.start)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where a saved state stands.
+
+        Raises:
+            ValueError: the state is of another order.
+        """
+        self.epoch, self.start = self.order.resume(state)

@@ -1,0 +1,48 @@
+"""Samples, and the error of one that cannot be read."""
+
+import pickle
+
+import pytest
+
+from orbbec.data import BadSample, Sample, Source
+from orbbec.data.sample import faults_named, read_bytes
+
+
+def test_a_bad_sample_pickles_with_all_it_knows():
+    error = pickle.loads(pickle.dumps(BadSample(3, "a/b.jpg", "is a folder")))
+    assert (error.sample_id, error.path, error.reason) == (3, "a/b.jpg", "is a folder")
+    assert str(error) == "sample 3 (a/b.jpg): is a folder"
+
+
+def test_files_are_read_or_named(tmp_path):
+    (tmp_path / "whole").write_bytes(b"abc")
+    (tmp_path / "empty").touch()
+    assert read_bytes(tmp_path / "whole", 0) == b"abc"
+    for name, reason in (("empty", "the file is empty"), ("none", "No such file"), ("", "Is a directory")):
+        with pytest.raises(BadSample, match=reason) as caught:
+            read_bytes(tmp_path / name, 5)
+        assert caught.value.sample_id == 5
+        assert caught.value.path == str(tmp_path / name)
+
+
+def test_only_the_named_errors_are_turned():
+    with (
+        pytest.raises(BadSample, match=r"sample 1 \(x\): KeyError") as caught,
+        faults_named(1, "x", KeyError),
+    ):
+        raise KeyError
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(IndexError), faults_named(1, "x", KeyError):
+        raise IndexError
+
+
+def test_a_source_is_known_by_its_methods():
+    class Two:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            return Sample(b"x", {}, index)
+
+    assert isinstance(Two(), Source)
+    assert not isinstance(iter([]), Source)
