@@ -1,0 +1,143 @@
+"""CIFAR-10 and CIFAR-100, from their binary or their Python files."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.data.sample import Sample
+
+_SIDE = 32
+_PIXELS = 3 * _SIDE * _SIDE  # bytes of an image: planes of red, green and blue
+_FILES = {
+    ("CIFAR-10", "train"): [f"data_batch_{number}" for number in range(1, 6)],
+    ("CIFAR-10", "test"): ["test_batch"],
+    ("CIFAR-100", "train"): ["train"],
+    ("CIFAR-100", "test"): ["test"],
+}
+# Targets in the order of the bytes that stand before the pixels of a binary row: name, key in a Python file,
+# number of classes.
+_LABELS = {
+    "CIFAR-10": [("label", b"labels", 10)],
+    "CIFAR-100": [("coarse_label", b"coarse_labels", 20), ("label", b"fine_labels", 100)],
+}
+
+
+class Cifar:
+    """CIFAR-10 or CIFAR-100, whichever lies in a folder; held in memory, 3 KB an image.
+
+    The folder is what the published archives unpack to: `data_batch_1.bin` or `data_batch_1`, `test_batch`,
+    `train`, `test`. Python files are pickles; of these only arrays, lists, numbers and text are read, so that
+    a file cannot run code. The sample id of an image is its place.
+
+    Args:
+        root: the folder.
+        split: "train" or "test".
+
+    Raises:
+        OSError: a file is missing or cannot be read.
+        ValueError: `split` is another word, the folder holds neither set, or a file is corrupt.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> root = Path(mkdtemp())
+        >>> _ = (root / "test_batch.bin").write_bytes(bytes([7]) + bytes(3072))
+        >>> sample = Cifar(root, "test")[0]
+        >>> sample.data.shape, sample.targets
+        ((32, 32, 3), {'label': 7})
+    """
+
+    def __init__(self, root: str | os.PathLike[str], split: str = "train") -> None:
+        if split not in ("train", "test"):
+            raise ValueError(f"Cifar: expected split to be one of train, test, but got '{split}'")
+        self.name, suffix = _form_of(Path(root), split)
+        read = _read_binary if suffix else _read_pickle
+        parts = [read(Path(root, name + suffix), self.name) for name in _FILES[self.name, split]]
+        planes = np.concatenate([pixels for pixels, _ in parts])
+        self.images = np.ascontiguousarray(planes.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 2, 3, 1))
+        names = [name for name, _, _ in _LABELS[self.name]]
+        self.labels = {
+            name: np.concatenate([labels[:, place] for _, labels in parts])
+            for place, name in enumerate(names)
+        }
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: int) -> Sample:
+        targets = {name: int(labels[index]) for name, labels in self.labels.items()}
+        return Sample(self.images[index], targets, index)
+
+
+def _form_of(root: Path, split: str) -> tuple[str, str]:
+    """The set whose files lie in a folder, and their suffix."""
+    for name in _LABELS:
+        for suffix in (".bin", ""):
+            if (root / (_FILES[name, split][0] + suffix)).is_file():
+                return name, suffix
+    firsts = " or ".join(_FILES[name, split][0] for name in _LABELS)
+    raise ValueError(f"Cifar: expected {firsts}, with or without .bin, in {root}, but there is none")
+
+
+def _read_binary(path: Path, name: str) -> tuple[Array, Array]:
+    labels = len(_LABELS[name])
+    data = np.fromfile(path, np.uint8)
+    if data.size == 0 or data.size % (labels + _PIXELS):
+        raise ValueError(
+            f"Cifar: expected rows of {labels + _PIXELS} bytes in {path}, but got {data.size} bytes"
+        )
+    rows = data.reshape(-1, labels + _PIXELS)
+    return rows[:, labels:], _checked(rows[:, :labels], path, name)
+
+
+def _read_pickle(path: Path, name: str) -> tuple[Array, Array]:
+    try:
+        with open(path, "rb") as file:
+            table = _Unpickler(file).load()
+        pixels = np.asarray(table[b"data"])
+        labels = np.asarray([table[key] for _, key, _ in _LABELS[name]])
+    except (pickle.UnpicklingError, EOFError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise ValueError(f"Cifar: {path} is no Python file of {name}: {error!r}") from error
+    if pixels.dtype != np.uint8 or pixels.shape != (labels.shape[-1], _PIXELS):
+        raise ValueError(
+            f"Cifar: expected uint8 data of shape [{labels.shape[-1]}, {_PIXELS}] in {path}, but got "
+            f"{pixels.dtype} {list(pixels.shape)}"
+        )
+    return pixels, _checked(labels.T, path, name)
+
+
+def _checked(labels: Array, path: Path, name: str) -> Array:
+    for place, (_, _, classes) in enumerate(_LABELS[name]):
+        wrong = (labels[:, place] < 0) | (labels[:, place] >= classes)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"Cifar: expected labels below {classes} in {path}, but image {row} has {labels[row, place]}"
+            )
+    return labels
+
+
+_NAMED: dict[tuple[str, str], Any] = {
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+    # An array names a function that makes an empty one; NumPy 2 moved it.
+    ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
+    ("numpy._core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
+}
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads arrays and what pickles hold without naming anything; whatever else is named is refused."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file, encoding="bytes")
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _NAMED:
+            raise pickle.UnpicklingError(f"it names {module}.{name}")
+        return _NAMED[module, name]

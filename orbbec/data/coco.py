@@ -1,0 +1,173 @@
+"""Images with the annotations of COCO: boxes, masks, keypoints."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.data.masks import mask_of
+from orbbec.data.sample import Sample, faults_named, read_bytes
+
+
+class Coco:
+    """Images of a folder with a JSON file of annotations as COCO has it.
+
+    The targets of an image with K objects:
+
+    - `boxes` float32 `[K, 4]`, (x0, y0, x1, y1) in pixels,
+    - `labels` int64 `[K]`, places in `classes`, which stand in the order of their category ids,
+    - `area` float32 `[K]`, as annotated, in pixels,
+    - `masks` uint8 `[K, H, W]` of 0 and 1, the bytes of pycocotools,
+    - `keypoints` float32 `[K, P, 3]`, (x, y, visibility); zeros where an object has none,
+    - `iscrowd` bool `[K]`: a region of many objects that are not told apart.
+
+    The sample id of an image is its id in the file, and images stand in the order of their ids.
+
+    Args:
+        images: the folder of the images.
+        annotations: the JSON file.
+        masks: give `masks`.
+        keypoints: give `keypoints`.
+        keep_crowd: keep crowds, and give `iscrowd`; evaluation needs them.
+            False: leave them out, as they are no objects to learn.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is no JSON, or an entry of it is malformed; names the entry.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> root = Path(mkdtemp())
+        >>> annotation = {"id": 1, "image_id": 42, "category_id": 7, "bbox": [1, 2, 3, 4], "area": 12}
+        >>> images = [{"id": 42, "file_name": "a.jpg", "height": 8, "width": 9}]
+        >>> table = {"images": images, "annotations": [annotation], "categories": [{"id": 7, "name": "cat"}]}
+        >>> _ = (root / "train.json").write_text(json.dumps(table)), (root / "a.jpg").write_bytes(b"...")
+        >>> sample = Coco(root, root / "train.json")[0]
+        >>> sample.sample_id, sample.targets["boxes"].tolist(), sample.targets["labels"].tolist()
+        (42, [[1.0, 2.0, 4.0, 6.0]], [0])
+    """
+
+    def __init__(
+        self,
+        images: str | os.PathLike[str],
+        annotations: str | os.PathLike[str],
+        *,
+        masks: bool = False,
+        keypoints: bool = False,
+        keep_crowd: bool = False,
+    ) -> None:
+        self.root, self.keep_crowd = Path(images), keep_crowd
+        with open(annotations, encoding="utf-8") as file:
+            try:
+                table = json.load(file)
+            except ValueError as error:
+                raise ValueError(f"Coco: {annotations} is no JSON file: {error}") from error
+        entries = _of(table, "images", {"id": int, "file_name": str, "height": int, "width": int})
+        categories = _of(table, "categories", {"id": int, "name": str})
+        objects = _of(table, "annotations", {"image_id": int, "category_id": int, "bbox": list})
+        entries.sort(key=lambda entry: entry["id"])
+        categories.sort(key=lambda entry: entry["id"])
+
+        self.sample_ids = [entry["id"] for entry in entries]
+        self.paths = [entry["file_name"] for entry in entries]
+        self.sizes = [(entry["height"], entry["width"]) for entry in entries]
+        self.classes = [entry["name"] for entry in categories]
+        self.category_ids = [entry["id"] for entry in categories]
+        self.points = max((len(entry.get("keypoints", ())) for entry in categories), default=0)
+
+        objects = [entry for entry in objects if keep_crowd or not entry.get("iscrowd")]
+        places = _places(self.sample_ids, "images")
+        objects = _sorted_by_image(objects, places)
+        self._read_objects(objects, places, _places(self.category_ids, "categories"))
+        self._segmentations = [entry.get("segmentation") for entry in objects] if masks else None
+        self._keypoints = _keypoints(objects, self.points) if keypoints else None
+
+    def _read_objects(
+        self, objects: list[dict[str, Any]], places: dict[int, int], classes: dict[int, int]
+    ) -> None:
+        """Objects as columns: a few bytes each, where dicts take a kilobyte."""
+        for entry in objects:
+            numbers = [value for value in entry["bbox"] if isinstance(value, (int, float))]
+            if entry["category_id"] not in classes or not len(numbers) == len(entry["bbox"]) == 4:
+                raise ValueError(
+                    f"Coco: expected a known category and a box of 4 numbers, but got {entry!r:.200}"
+                )
+        corners = np.array([entry["bbox"] for entry in objects], np.float64).reshape(-1, 4)
+        corners[:, 2:] += corners[:, :2]
+        self._columns: dict[str, Array] = {
+            "boxes": corners.astype(np.float32),
+            "labels": np.array([classes[entry["category_id"]] for entry in objects], np.int64),
+            "area": np.array([entry.get("area", 0) for entry in objects], np.float32),
+            "iscrowd": np.array([bool(entry.get("iscrowd")) for entry in objects], bool),
+        }
+        if not self.keep_crowd:
+            del self._columns["iscrowd"]
+        counts = np.bincount([places[entry["image_id"]] for entry in objects], minlength=len(places))
+        self._begins = [0, *np.cumsum(counts).tolist()]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def targets(self, index: int) -> dict[str, Any]:
+        """What is annotated on an image.
+
+        Raises:
+            BadSample: a segmentation is malformed.
+        """
+        rows = slice(self._begins[index], self._begins[index + 1])
+        targets: dict[str, Any] = {name: column[rows].copy() for name, column in self._columns.items()}
+        if self._keypoints is not None:
+            targets["keypoints"] = self._keypoints[rows].copy()
+        if self._segmentations is not None:
+            size = self.sizes[index]
+            with faults_named(self.sample_ids[index], self.root / self.paths[index], ValueError, TypeError):
+                masks = [mask_of(segmentation, size) for segmentation in self._segmentations[rows]]
+            targets["masks"] = np.stack(masks) if masks else np.zeros((0, *size), np.uint8)
+        return targets
+
+    def __getitem__(self, index: int) -> Sample:
+        sample_id = self.sample_ids[index]
+        return Sample(read_bytes(self.root / self.paths[index], sample_id), self.targets(index), sample_id)
+
+
+def _of(table: Any, name: str, kinds: dict[str, type]) -> list[dict[str, Any]]:
+    """A list of the file, each entry of it with the fields that are read."""
+    entries = table.get(name) if isinstance(table, dict) else None
+    if not isinstance(entries, list):
+        raise ValueError(f"Coco: expected a list of {name} in the JSON file, but there is none")
+    for entry in entries:
+        for field, kind in kinds.items():
+            if not isinstance(entry, dict) or not isinstance(entry.get(field), kind):
+                raise ValueError(
+                    f"Coco: expected {name} with '{field}' ({kind.__name__}), but got {entry!r:.200}"
+                )
+    return entries
+
+
+def _places(ids: list[int], name: str) -> dict[int, int]:
+    places = {number: place for place, number in enumerate(ids)}
+    if len(places) != len(ids) or (ids and ids[0] < 0):
+        raise ValueError(f"Coco: expected {name} of unlike ids from 0, but got {len(places)} of {len(ids)}")
+    return places
+
+
+def _sorted_by_image(objects: list[dict[str, Any]], places: dict[int, int]) -> list[dict[str, Any]]:
+    for entry in objects:
+        if entry["image_id"] not in places:
+            raise ValueError(f"Coco: expected annotations of known images, but got {entry!r:.200}")
+    return sorted(objects, key=lambda entry: places[entry["image_id"]])  # stable
+
+
+def _keypoints(objects: list[dict[str, Any]], points: int) -> Array:
+    table = np.zeros((len(objects), points, 3), np.float32)
+    for row, entry in zip(table, objects, strict=True):
+        given = np.asarray(entry.get("keypoints", ()), np.float32).reshape(-1, 3)
+        if len(given) > points:
+            raise ValueError(f"Coco: expected at most {points} keypoints, but got {entry!r:.200}")
+        row[: len(given)] = given
+    return table

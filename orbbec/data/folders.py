@@ -1,0 +1,163 @@
+"""Image files: in a folder for each class, or named by a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from orbbec.data.sample import Sample, read_bytes
+
+Value = TypeVar("Value")
+
+EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".pgm", ".pbm", ".bmp", ".tif", ".tiff", ".webp")
+
+
+class ImageFolder:
+    """Images in a folder for each class: `root/cat/1.jpg`, `root/dog/tall/2.png`.
+
+    Classes are the folders in `root`, by name, and images stand in the order of `torchvision.datasets`'
+    ImageFolder. The sample id of an image is its place in that order.
+
+    Args:
+        root: the folder of the classes.
+        extensions: of images, in lower case; other files are passed over.
+
+    Raises:
+        OSError: a folder cannot be read.
+        ValueError: there is no class, or a class has no image.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> root = Path(mkdtemp())
+        >>> for name in ("cat/1.jpg", "dog/tall/2.png", "dog/notes.txt"):
+        ...     (root / name).parent.mkdir(parents=True, exist_ok=True)
+        ...     _ = (root / name).write_bytes(b"...")
+        >>> folder = ImageFolder(root)
+        >>> folder.classes, len(folder)
+        (['cat', 'dog'], 2)
+        >>> folder[1]
+        Sample(data=b'...', targets={'label': 1}, sample_id=1)
+    """
+
+    def __init__(self, root: str | os.PathLike[str], extensions: Sequence[str] = EXTENSIONS) -> None:
+        with os.scandir(root) as entries:
+            self.classes = sorted(entry.name for entry in entries if entry.is_dir())
+        if not self.classes:
+            raise ValueError(f"ImageFolder: expected a folder for each class in {root}, but there is none")
+        self.paths: list[str] = []
+        self.labels: list[int] = []
+        for label, name in enumerate(self.classes):
+            found = _files_below(os.path.join(root, name), tuple(extensions))
+            if not found:
+                raise ValueError(f"ImageFolder: expected images in {os.path.join(root, name)}, but got none")
+            self.paths += found
+            self.labels += [label] * len(found)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Sample:
+        return Sample(read_bytes(self.paths[index], index), {"label": self.labels[index]}, index)
+
+
+def _files_below(folder: str, extensions: tuple[str, ...]) -> list[str]:
+    found = [
+        (parent, name)
+        for parent, _, names in os.walk(folder, onerror=_fail)
+        for name in names
+        if name.lower().endswith(extensions)
+    ]
+    return [os.path.join(*entry) for entry in sorted(found)]
+
+
+def _fail(error: OSError) -> None:
+    raise error
+
+
+class FileList:
+    r"""Images named by a CSV file, a row an image: `path`, and a column for each target.
+
+    A column is of whole numbers, numbers, or words, by the first of these that all its values are. Words of
+    the column `label` become their place among `classes`, the different words in order. The sample id of an
+    image is its row, from 0.
+
+    Args:
+        file: the CSV file, UTF-8.
+        root: the folder that paths are relative to; None: that of `file`.
+        columns: the names of the columns; None: they stand in the first row.
+        delimiter: between columns.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: there is no column `path`, or a row is of another length; names the row.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp(), "train.csv")
+        >>> _ = file.write_text("path,label,weight\na.jpg,dog,0.5\nb.jpg,cat,1\n")
+        >>> files = FileList(file)
+        >>> files.classes, files.targets(0)
+        (['cat', 'dog'], {'label': 1, 'weight': 0.5})
+    """
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        root: str | os.PathLike[str] | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        delimiter: str = ",",
+    ) -> None:
+        self.root = Path(file).parent if root is None else Path(root)
+        table = _read_table(Path(file), columns, delimiter)
+        self.paths = table.pop("path")
+        self.columns = {name: _typed(values) for name, values in table.items()}
+        self.classes: list[str] = []
+        labels = self.columns.get("label")
+        if labels and isinstance(labels[0], str):
+            self.classes = sorted(set(labels))
+            places = {name: place for place, name in enumerate(self.classes)}
+            self.columns["label"] = [places[label] for label in labels]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def targets(self, index: int) -> dict[str, Any]:
+        """What the row says about its image."""
+        return {name: values[index] for name, values in self.columns.items()}
+
+    def __getitem__(self, index: int) -> Sample:
+        path = self.root / self.paths[index]
+        return Sample(read_bytes(path, index), self.targets(index), index)
+
+
+def _read_table(file: Path, columns: Sequence[str] | None, delimiter: str) -> dict[str, list[str]]:
+    with open(file, encoding="utf-8-sig", newline="") as lines:
+        rows = list(_rows(csv.reader(lines, delimiter=delimiter)))
+    names = list(columns) if columns is not None else rows.pop(0)[1] if rows else []
+    if "path" not in names or len(set(names)) != len(names):
+        raise ValueError(f"FileList: expected unlike columns with 'path' in {file}, but got {names}")
+    for line, row in rows:
+        if len(row) != len(names):
+            raise ValueError(
+                f"FileList: expected {len(names)} columns in line {line} of {file}, but got {len(row)}"
+            )
+    return {name: [row[place] for _, row in rows] for place, name in enumerate(names)}
+
+
+def _rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, with their lines."""
+    yield from ((reader.line_num, row) for row in reader if row)
+
+
+def _typed(values: list[str]) -> list[Any]:
+    kinds: tuple[Callable[[str], Any], ...] = (int, float)
+    for kind in kinds:
+        try:
+            return [kind(value) for value in values]
+        except ValueError:
+            continue
+    return values

@@ -1,0 +1,154 @@
+"""Annotations of COCO as targets."""
+
+import json
+
+import numpy as np
+import pytest
+
+from orbbec.data import BadSample, Coco
+from orbbec.transforms import Compose, RandomHorizontalFlip
+
+SQUARE = [[2, 1, 6, 1, 6, 5, 2, 5]]
+CROWD = {"size": [8, 10], "counts": [0, 8, 72]}
+
+
+def table():
+    """Three images, given out of order: two objects and a crowd, none, and one."""
+    return {
+        "images": [
+            {"id": 30, "file_name": "c.jpg", "height": 4, "width": 4},
+            {"id": 10, "file_name": "a.jpg", "height": 8, "width": 10},
+            {"id": 20, "file_name": "b.jpg", "height": 5, "width": 7},
+        ],
+        "categories": [
+            {"id": 9, "name": "person", "keypoints": ["nose", "hand"]},
+            {"id": 4, "name": "cat"},
+        ],
+        "annotations": [
+            {"id": 1, "image_id": 30, "category_id": 9, "bbox": [0, 0, 4, 4],
+             "segmentation": [[0, 0, 4, 0, 4, 4]]},
+            {"id": 2, "image_id": 10, "category_id": 9, "bbox": [2, 1, 4, 4], "area": 16.0,
+             "segmentation": SQUARE, "keypoints": [3, 2, 2, 0, 0, 0], "iscrowd": 0},
+            {"id": 3, "image_id": 10, "category_id": 4, "bbox": [0, 0, 1, 8], "area": 8,
+             "segmentation": CROWD, "iscrowd": 1},
+            {"id": 4, "image_id": 10, "category_id": 4, "bbox": [1.5, 0.5, 2.25, 3],
+             "segmentation": [*SQUARE, [7, 6, 9, 6, 9, 8, 7, 8]]},
+        ],
+    }  # fmt: skip
+
+
+def write(root, entries=None):
+    for name in "abc":
+        (root / f"{name}.jpg").write_bytes(name.encode())
+    (root / "train.json").write_text(json.dumps(table() if entries is None else entries))
+    return root, root / "train.json"
+
+
+def test_objects_come_with_their_image(tmp_path):
+    coco = Coco(*write(tmp_path))
+    assert coco.classes == ["cat", "person"]
+    assert coco.category_ids == [4, 9]
+    assert [(coco[n].sample_id, coco[n].data) for n in range(len(coco))] == [
+        (10, b"a"),
+        (20, b"b"),
+        (30, b"c"),
+    ]
+    first, empty, last = (coco[n].targets for n in range(3))
+    assert first.keys() == {"boxes", "labels", "area"}
+    assert first["boxes"].tolist() == [[2, 1, 6, 5], [1.5, 0.5, 3.75, 3.5]]
+    assert first["labels"].tolist() == [1, 0]
+    assert first["area"].tolist() == [16, 0]
+    assert empty["boxes"].shape == (0, 4)
+    assert last["labels"].tolist() == [1]
+    assert first["boxes"].dtype == np.float32
+    assert first["labels"].dtype == np.int64
+
+
+def test_masks_of_polygons_and_crowds(tmp_path):
+    coco = Coco(*write(tmp_path), masks=True, keep_crowd=True)
+    first = coco[0].targets
+    assert first["iscrowd"].tolist() == [False, True, False]
+    square = np.zeros((8, 10), np.uint8)
+    square[1:5, 2:6] = 1
+    crowd = np.zeros((8, 10), np.uint8)
+    crowd[:, 0] = 1
+    both = square.copy()
+    both[6:8, 7:9] = 1
+    assert np.array_equal(first["masks"], [square, crowd, both])
+    assert coco[1].targets["masks"].shape == (0, 5, 7)
+
+
+def test_crowds_are_left_out_with_their_masks(tmp_path):
+    first = Coco(*write(tmp_path), masks=True)[0].targets
+    assert first["masks"].shape == (2, 8, 10)
+    assert first["masks"].sum((1, 2)).tolist() == [16, 20]
+
+
+def test_keypoints_of_those_who_have_them(tmp_path):
+    coco = Coco(*write(tmp_path), keypoints=True)
+    assert coco[0].targets["keypoints"].tolist() == [[[3, 2, 2], [0, 0, 0]], [[0, 0, 0], [0, 0, 0]]]
+    assert coco[1].targets["keypoints"].shape == (0, 2, 3)
+
+
+def test_targets_go_through_transforms(tmp_path):
+    coco = Coco(*write(tmp_path), masks=True, keypoints=True, keep_crowd=True)
+    flip = Compose([RandomHorizontalFlip(p=1.0)])
+    image = np.zeros((8, 10, 3), np.uint8)
+    given = coco[0].targets
+    _, [moved] = flip([image], [given])
+    assert moved["boxes"].tolist() == [[4, 1, 8, 5], [9, 0, 10, 8], [6.25, 0.5, 8.5, 3.5]]
+    assert np.array_equal(moved["masks"], given["masks"][:, :, ::-1])
+    assert moved["keypoints"][0, 0].tolist() == [6, 2, 2]
+    assert moved["iscrowd"].tolist() == [False, True, False]
+
+
+def test_targets_are_the_readers_own_no_more(tmp_path):
+    coco = Coco(*write(tmp_path), keypoints=True)
+    coco[0].targets["boxes"][:] = -1
+    coco[0].targets["keypoints"][:] = -1
+    assert coco[0].targets["boxes"].min() == 0.5
+    assert coco[0].targets["keypoints"].min() == 0
+
+
+def test_missing_images_and_malformed_masks_are_bad_samples(tmp_path):
+    entries = table()
+    entries["annotations"][0]["segmentation"] = {"size": [3, 3], "counts": [9]}
+    coco = Coco(*write(tmp_path, entries), masks=True)
+    (tmp_path / "b.jpg").unlink()
+    with pytest.raises(BadSample, match=r"sample 20 \(.*b\.jpg\): No such file"):
+        coco[1]
+    with pytest.raises(BadSample, match=r"sample 30 \(.*c\.jpg\): expected run lengths of size \[4, 4\]"):
+        coco[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "change", "message"),
+    [
+        ("images", 0, {"id": 10}, "images of unlike ids from 0, but got 2 of 3"),
+        ("images", 0, {"id": -1}, "images of unlike ids from 0"),
+        ("images", 0, {"id": "x"}, r"images with 'id' \(int\)"),
+        ("images", 0, {"height": None}, r"images with 'height' \(int\)"),
+        ("categories", 0, {"id": 4}, "categories of unlike ids"),
+        ("annotations", 1, {"image_id": 11}, "annotations of known images, but got .*'id': 2"),
+        ("annotations", 1, {"category_id": 11}, "a known category and a box of 4 numbers, but got .*'id': 2"),
+        ("annotations", 1, {"bbox": [1, 2, 3]}, "a known category and a box of 4 numbers"),
+        ("annotations", 1, {"bbox": [1, 2, 3, "4"]}, "a known category and a box of 4 numbers"),
+        ("annotations", 1, {"keypoints": [1, 2, 2] * 3}, "at most 2 keypoints, but got .*'id': 2"),
+    ],
+)
+def test_malformed_entries_are_named(tmp_path, name, place, change, message):
+    entries = table()
+    entries[name][place].update(change)
+    with pytest.raises(ValueError, match=f"Coco: expected {message}"):
+        Coco(*write(tmp_path, entries), keypoints=True)
+
+
+def test_other_files_are_refused(tmp_path):
+    for text, message in (
+        ("{", "is no JSON file"),
+        ("[]", "a list of images"),
+        ('{"images": []}', "categories"),
+    ):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(ValueError, match=f"Coco: .*{message}"):
+            Coco(tmp_path, tmp_path / "x.json")

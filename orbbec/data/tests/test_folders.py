@@ -1,0 +1,110 @@
+"""Folders of classes, and lists of files."""
+
+import os
+
+import pytest
+
+from orbbec.data import BadSample, FileList, ImageFolder
+
+
+def write(root, *names):
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(name.encode())
+
+
+def test_images_stand_in_order_of_class_folder_and_name(tmp_path):
+    write(tmp_path, "b/2.png", "b/10.JPG", "b/x/1.png", "a/3.webp", "b/a.txt", "c.png", "b-/0.bmp")
+    folder = ImageFolder(tmp_path)
+    assert folder.classes == ["a", "b", "b-"]
+    samples = [folder[index] for index in range(len(folder))]
+    assert [sample.data for sample in samples] == [
+        b"a/3.webp", b"b/10.JPG", b"b/2.png", b"b/x/1.png", b"b-/0.bmp"
+    ]  # fmt: skip
+    assert [sample.targets for sample in samples] == [{"label": label} for label in (0, 1, 1, 1, 2)]
+    assert [sample.sample_id for sample in samples] == [0, 1, 2, 3, 4]
+
+
+def test_a_class_may_be_a_link_and_other_extensions_be_asked_for(tmp_path):
+    write(tmp_path, "far/1.npy", "root/a/2.npy")
+    (tmp_path / "root/b").symlink_to(tmp_path / "far")
+    (tmp_path / "far/loop").symlink_to(tmp_path / "far")
+    folder = ImageFolder(tmp_path / "root", extensions=[".npy"])
+    assert [folder[index].targets["label"] for index in range(len(folder))] == [0, 1]
+
+
+def test_a_folder_that_shrinks_names_the_sample(tmp_path):
+    write(tmp_path, "a/1.png", "a/2.png", "a/3.png")
+    folder = ImageFolder(tmp_path)
+    (tmp_path / "a/2.png").unlink()
+    (tmp_path / "a/3.png").write_bytes(b"")
+    assert folder[0].data == b"a/1.png"
+    for index, name, reason in ((1, "2.png", "No such file or directory"), (2, "3.png", "the file is empty")):
+        with pytest.raises(BadSample, match=reason) as caught:
+            folder[index]
+        assert (caught.value.sample_id, caught.value.path) == (index, str(tmp_path / "a" / name))
+
+
+def test_an_unreadable_folder_is_an_error(tmp_path, monkeypatch):
+    write(tmp_path, "a/1.png", "a/b/1.png")
+    scan = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("/b"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # root may read whatever it likes
+    with pytest.raises(PermissionError, match="/a/b"):
+        ImageFolder(tmp_path)
+
+
+def test_folders_without_images_are_errors(tmp_path):
+    with pytest.raises(ValueError, match="expected a folder for each class"):
+        ImageFolder(tmp_path)
+    write(tmp_path, "a/1.png", "b/1.txt")
+    with pytest.raises(ValueError, match=r"expected images in .*/b, but got none"):
+        ImageFolder(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        ImageFolder(tmp_path / "none")
+
+
+def test_a_list_gives_columns_as_targets(tmp_path):
+    write(tmp_path, "a.jpg", "b/c.jpg")
+    (tmp_path / "list.csv").write_text(
+        'path,label,angle,count,name\n"a.jpg",zebra,-1.5,3,x\n\nb/c.jpg,ant,2,-4,"y, z"\n', "utf-8-sig"
+    )
+    files = FileList(tmp_path / "list.csv")
+    assert files.classes == ["ant", "zebra"]
+    assert [files[index].data for index in range(len(files))] == [b"a.jpg", b"b/c.jpg"]
+    assert files[0].targets == {"label": 1, "angle": -1.5, "count": 3, "name": "x"}
+    assert files[1].targets == {"label": 0, "angle": 2.0, "count": -4, "name": "y, z"}
+    assert files[1].sample_id == 1
+
+
+def test_a_list_without_names_and_in_another_place(tmp_path):
+    write(tmp_path / "images", "a.jpg")
+    (tmp_path / "list.txt").write_text("a.jpg 7\n")
+    files = FileList(tmp_path / "list.txt", tmp_path / "images", columns=["path", "label"], delimiter=" ")
+    assert files[0].data == b"a.jpg"
+    assert files[0].targets == {"label": 7}
+    assert files.classes == []
+
+
+def test_malformed_lists_are_named(tmp_path):
+    file = tmp_path / "list.csv"
+    for text, message in (
+        ("", "expected unlike columns with 'path'"),
+        ("file,label\na,1\n", r"but got \['file', 'label'\]"),
+        ("path,path\na,1\n", "unlike columns"),
+        ("path,label\na,1\n\nb\n", "expected 2 columns in line 4 of .*list.csv, but got 1"),
+    ):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            FileList(file)
+
+
+def test_a_missing_file_of_a_list_is_a_bad_sample(tmp_path):
+    (tmp_path / "list.csv").write_text("path\nnone.jpg\n")
+    with pytest.raises(BadSample, match=r"sample 0 \(.*none.jpg\): No such file"):
+        FileList(tmp_path / "list.csv")[0]
