@@ -11,6 +11,7 @@ import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.data.sample import Sample
+from orbbec.transforms.checks import choice
 
 _SIDE = 32
 _PIXELS = 3 * _SIDE * _SIDE  # bytes of an image: planes of red, green and blue
@@ -53,8 +54,7 @@ class Cifar:
     """
 
     def __init__(self, root: str | os.PathLike[str], split: str = "train") -> None:
-        if split not in ("train", "test"):
-            raise ValueError(f"Cifar: expected split to be one of train, test, but got '{split}'")
+        choice("Cifar", "split", split, ("train", "test"))
         self.name, suffix = _form_of(Path(root), split)
         read = _read_binary if suffix else _read_pickle
         parts = [read(Path(root, name + suffix), self.name) for name in _FILES[self.name, split]]

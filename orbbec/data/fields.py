@@ -101,7 +101,7 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
 
 
 def _image_of(fields: Mapping[str, bytes]) -> str:
-    named = [name for name in fields if name.lower() in (*_ENCODED, _ARRAY)]
+    named = [name for name in fields if name == _ARRAY or name.lower() in _ENCODED]
     ending = [name for name in fields if name.lower().rpartition(".")[2] in _ENCODED]
     if not named and not ending:
         raise ValueError(f"expected a field with an image, but got {', '.join(fields) or 'none'}")

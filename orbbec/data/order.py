@@ -20,9 +20,8 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from orbbec.philox import philox_draws
-from orbbec.transforms.checks import whole
+from orbbec.transforms.checks import choice, whole
 
-_TAILS = ("keep", "drop", "pad")
 _WORDS = 2**32 - 1  # draws lie below this
 _PLACE = 65535  # the last of a chain, beyond any transform: an order says nothing of what they draw
 
@@ -73,8 +72,7 @@ class Order:
         whole("Order", "rank", self.rank, 0, self.world_size - 1)
         whole("Order", "workers", self.workers, 1)
         whole("Order", "worker", self.worker, 0, self.workers - 1)
-        if self.tail not in _TAILS:
-            raise ValueError(f"Order: expected tail to be one of {', '.join(_TAILS)}, but got '{self.tail}'")
+        choice("Order", "tail", self.tail, ("keep", "drop", "pad"))
 
     def __len__(self) -> int:
         """How many samples are taken in an epoch."""

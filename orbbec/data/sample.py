@@ -12,8 +12,6 @@ from typing import Any, Protocol, runtime_checkable
 import numpy.typing as npt
 from torch import Tensor
 
-__all__ = ["BadSample", "Sample", "Source", "faults_named", "read_bytes"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -86,12 +84,23 @@ def faults_named(sample_id: int, path: str | os.PathLike[str], *kinds: type[Exce
         Traceback (most recent call last):
         orbbec.data.sample.BadSample: sample 7 (cats/3.txt): invalid literal for int() with base 10: 'three'
     """
+    faults: tuple[type[Exception], ...] = (OSError, *kinds)
     try:
         yield
-    except OSError as error:
-        raise BadSample(sample_id, path, error.strerror or str(error)) from error
-    except kinds as error:
-        raise BadSample(sample_id, path, str(error) or type(error).__name__) from error
+    except faults as error:
+        raise BadSample(sample_id, path, reason_of(error)) from error
+
+
+def reason_of(error: Exception) -> str:
+    """What an error says, without what the path of a sample says already.
+
+    Example:
+        >>> reason_of(FileNotFoundError(2, "No such file or directory", "a.jpg")), reason_of(KeyError())
+        ('No such file or directory', 'KeyError')
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error.args[0]) if error.args else type(error).__name__
 
 
 def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:

@@ -126,7 +126,7 @@ def test_a_label_beyond_the_classes_is_named(tmp_path):
 
 
 def test_bad_arguments_are_named(tmp_path):
-    with pytest.raises(ValueError, match="split to be one of train, test, but got 'val'"):
+    with pytest.raises(ValueError, match="split as one of train, test, but got 'val'"):
         Cifar(tmp_path, "val")
     with pytest.raises(ValueError, match="expected data_batch_1 or train, with or without"):
         Cifar(tmp_path)

@@ -129,7 +129,7 @@ def test_a_state_of_another_order_is_refused():
         ({"length": 5, "rank": 2, "world_size": 2}, "rank"),
         ({"length": 5, "workers": 0}, "workers"),
         ({"length": 5, "worker": 1}, "worker"),
-        ({"length": 5, "tail": "wrap"}, "tail to be one of keep, drop, pad, but got 'wrap'"),
+        ({"length": 5, "tail": "wrap"}, "tail as one of keep, drop, pad, but got 'wrap'"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):

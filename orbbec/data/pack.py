@@ -1,0 +1,260 @@
+"""Any source to tar shards: resumed where it was killed, with nothing half written that reads as whole.
+
+An archive is written as `shard-000007.tar.part`. When it is full its index is written, and then it gets its
+name: an archive of that name is whole and has an index. What the archives hold tells where to go on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import operator
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from io import FileIO
+from itertools import chain, count, islice
+from pathlib import Path
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.data.fields import pack_fields
+from orbbec.data.manifest import Manifest, read_manifest
+from orbbec.data.order import Order
+from orbbec.data.sample import BadSample, Sample, Source
+from orbbec.data.tar import (
+    Index,
+    Row,
+    end_of_archive,
+    index_path,
+    part_path,
+    read_index,
+    to_entries,
+    write_index,
+)
+from orbbec.transforms.checks import choice, whole
+
+SHARD_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What `pack` did.
+
+    Args:
+        samples: how many there are in all archives.
+        skipped: those that could not be read: id, path, reason.
+        archives: how many.
+        resumed: how many samples of the source had been packed before.
+    """
+
+    samples: int
+    skipped: list[tuple[int, str, str]]
+    archives: int
+    resumed: int
+
+
+def pack(
+    source: Source | Iterable[Sample | BadSample],
+    folder: str | os.PathLike[str],
+    *,
+    shard_bytes: int = SHARD_BYTES,
+    shuffle: bool = False,
+    seed: int = 0,
+    on_error: str = "raise",
+    progress: Callable[[int], None] | None = None,
+) -> Packed:
+    """Write the samples of a source to tar archives with an index, for `Shards` to read.
+
+    Killed, it goes on where it was when it is called again with the same arguments; the archives are the same
+    bytes as without the stop. They are plain archives that other tools read: see `orbbec.data.fields`.
+
+    Args:
+        source: of samples with unlike ids; or a stream of them, in the same order each time.
+        folder: for the archives; made where it is not there.
+        shard_bytes: an archive ends with the sample that makes it this large.
+        shuffle: pack a source in a shuffled order, for those who read archives as a stream.
+        seed: of that order.
+        on_error: what to do about a sample that cannot be read: "raise", or "skip" and list it.
+        progress: called after each sample with how many of the source are done.
+
+    Returns:
+        What was done.
+
+    Raises:
+        BadSample: a sample cannot be read.
+        OSError: an archive cannot be written, as on a full disk; whole ones stay, and the next call goes on.
+        TypeError: a target cannot be stored.
+        ValueError: an argument does not fit, the folder holds something else, or two samples share an id.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> pack([Sample(b"one", {"label": 3}, 0), Sample(b"two", {}, 7)], mkdtemp())
+        Packed(samples=2, skipped=[], archives=1, resumed=0)
+    """
+    whole("pack", "shard_bytes", shard_bytes, 1)
+    choice("pack", "on_error", on_error, ("raise", "skip"))
+    length = len(source) if isinstance(source, Source) else None
+    if shuffle and length is None:
+        raise ValueError("pack: expected a source to shuffle, but got a stream")
+    manifest = Manifest(length, shard_bytes, shuffle, seed, list(getattr(source, "classes", ())))
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        ended = _begin(folder, manifest)
+        archives = list(_whole_archives(folder))
+        taken = sum(archive.taken for archive in archives)
+        if not ended:
+            samples = _reported(_samples(source, manifest, taken), taken, progress)
+            for number in count(len(archives)):
+                first = next(samples, None)
+                if first is None:
+                    break
+                rest = chain([first], samples)
+                archives.append(_write_archive(_archive_path(folder, number), rest, shard_bytes, on_error))
+            _end(folder, manifest, archives)
+    skipped = [entry for archive in archives for entry in archive.skipped]
+    return Packed(sum(len(archive.ids) for archive in archives), skipped, len(archives), taken)
+
+
+@dataclass(frozen=True)
+class _Archive:
+    """What is known of a whole archive: not where its samples lie, which takes more memory."""
+
+    name: str
+    ids: Array
+    skipped: list[tuple[int, str, str]]
+
+    @property
+    def taken(self) -> int:
+        return len(self.ids) + len(self.skipped)
+
+
+def _summary(path: Path, index: Index) -> _Archive:
+    return _Archive(path.name, np.array([row.sample_id for row in index.samples], np.int64), index.skipped)
+
+
+def _archive_path(folder: Path, number: int) -> Path:
+    return folder / f"shard-{number:06d}.tar"
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the folder; the system lets it go when the process ends, however it ends."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise ValueError(f"pack: another process packs to {folder}") from error
+    finally:
+        os.close(handle)
+
+
+def _begin(folder: Path, manifest: Manifest) -> bool:
+    """Prepare the folder, or see that it is of the same work; whether that has ended."""
+    before = read_manifest(folder)
+    if before is None:
+        if any(folder.glob("*.tar")):
+            raise ValueError(f"pack: expected an empty folder, but {folder} has archives by other hands")
+        manifest.write(folder)
+        return False
+    for name, value in manifest.settings().items():
+        if before.settings()[name] != value:
+            raise ValueError(
+                f"pack: {folder} was begun with {name} {before.settings()[name]}, but now it is {value}: "
+                "use another folder"
+            )
+    for part in folder.glob("*.part"):
+        part.unlink()
+    return before.ended
+
+
+def _whole_archives(folder: Path) -> Iterator[_Archive]:
+    for number in count():
+        path = _archive_path(folder, number)
+        if not path.exists():
+            return
+        yield _summary(path, read_index(path))
+
+
+def _samples(
+    source: Source | Iterable[Sample | BadSample], manifest: Manifest, start: int
+) -> Iterator[Sample | BadSample]:
+    if not isinstance(source, Source):
+        yield from islice(source, start, None)
+        return
+    for place in Order(len(source), manifest.seed, manifest.shuffle).indices(start=start).tolist():
+        try:
+            yield source[place]
+        except BadSample as error:
+            yield error
+
+
+def _reported(
+    samples: Iterator[Sample | BadSample], taken: int, progress: Callable[[int], None] | None
+) -> Iterator[Sample | BadSample]:
+    for done, sample in enumerate(samples, taken + 1):
+        yield sample
+        if progress is not None:
+            progress(done)
+
+
+def _write_archive(
+    path: Path, samples: Iterable[Sample | BadSample], shard_bytes: int, on_error: str
+) -> _Archive:
+    index, size, part = Index(), 0, part_path(path)
+    try:
+        with open(part, "wb", buffering=0) as file:
+            for sample in samples:
+                if isinstance(sample, BadSample):
+                    if on_error == "raise":
+                        raise sample
+                    index.skipped.append((sample.sample_id, sample.path, sample.reason))
+                    continue
+                sample_id = whole("pack", "sample_id", operator.index(sample.sample_id), 0, 2**63 - 1)
+                data = to_entries(f"{sample_id:09d}", pack_fields(sample))
+                _write(file, data, path)
+                index.samples.append(Row(sample_id, size, len(data), zlib.crc32(data)))
+                size += len(data)
+                if size >= shard_bytes:
+                    break
+            _write(file, end_of_archive(size), path)
+            with _writing(path):
+                os.fsync(file.fileno())
+        with _writing(path):
+            write_index(path, index)
+            part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+        part_path(index_path(path)).unlink(missing_ok=True)
+    return _summary(path, index)
+
+
+def _write(file: FileIO, data: bytes, path: Path) -> None:
+    left = memoryview(data)
+    while left:
+        with _writing(path):
+            left = left[file.write(left) :]  # less than all of it where the disk is nearly full
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        text = (
+            f"pack: {path} cannot be written ({error.strerror}); the archives before it are whole: make room "
+        )
+        raise OSError(error.errno, text + "and run the same again to go on") from error
+
+
+def _end(folder: Path, manifest: Manifest, archives: list[_Archive]) -> None:
+    ids = np.sort(np.concatenate([archive.ids for archive in archives] or [np.zeros(0, np.int64)]))
+    twice = ids[1:][ids[1:] == ids[:-1]]
+    if len(twice):
+        raise ValueError(f"pack: expected samples of unlike ids, but {len(twice)} come again, as {twice[0]}")
+    counts = {archive.name: len(archive.ids) for archive in archives}
+    replace(manifest, archives=counts, ended=True).write(folder)

@@ -1,0 +1,193 @@
+"""Tar shards and the index beside each: where a sample lies in it, and the checksum of its bytes.
+
+A sample is a run of files with one key, headers and padding included::
+
+    train-000.tar              train-000.index.json
+    | 000000041.jpg |          {"samples": [[41, 0, 12800, 2768625435],
+    | 000000041.cls |
+    | 000000042.jpg |                       [42, 12800, 9728, 907060870],
+    | 000000042.cls |                       ...],
+      ...                       "skipped": [[43, "cats/43.jpg", "the file is empty"]]}
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_BLOCK = 512  # bytes: what headers take and files are padded to
+_RECORD = 10240  # bytes: what an archive is padded to
+_PLAIN = (b"0", b"\0")  # the types of ordinary files
+
+
+class Row(NamedTuple):
+    """Where a sample lies: from `offset`, `size` bytes whose CRC-32 is `crc`."""
+
+    sample_id: int
+    offset: int
+    size: int
+    crc: int
+
+
+@dataclass
+class Index:
+    """What an index file holds.
+
+    Args:
+        samples: in the order of the archive.
+        skipped: samples that could not be read when the archive was written: id, path, reason.
+    """
+
+    samples: list[Row] = field(default_factory=list)
+    skipped: list[tuple[int, str, str]] = field(default_factory=list)
+
+    @property
+    def taken(self) -> int:
+        """How many samples of the source went by."""
+        return len(self.samples) + len(self.skipped)
+
+
+def index_path(archive: Path) -> Path:
+    """The file of the index of an archive: `a.tar` has `a.index.json`."""
+    return archive.with_suffix(".index.json")
+
+
+def read_index(archive: Path) -> Index:
+    """The index of an archive.
+
+    Raises:
+        OSError: there is none, or it cannot be read.
+        ValueError: it is malformed.
+    """
+    path = index_path(archive)
+    try:
+        table = json.loads(path.read_bytes())
+        return Index([Row(*row) for row in table["samples"]], [tuple(row) for row in table["skipped"]])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"Shards: {path} is no index: {error!r}") from error
+
+
+def write_index(archive: Path, index: Index) -> None:
+    """Write the index of an archive, as a whole or not at all."""
+    table = {"samples": index.samples, "skipped": index.skipped}
+    write_whole(index_path(archive), json.dumps(table).encode())
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there as a whole, or not at all, whenever the process is killed."""
+    part = part_path(path)
+    with open(part, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def part_path(path: Path) -> Path:
+    """Where a file is while it is being written."""
+    return path.with_name(path.name + ".part")
+
+
+def to_entries(key: str, fields: dict[str, bytes]) -> bytes:
+    """A sample as the bytes of a tar archive.
+
+    Example:
+        >>> len(to_entries("000000007", {"jpg": b"...", "cls": b"3"}))
+        2048
+    """
+    parts = []
+    for name, data in fields.items():
+        info = tarfile.TarInfo(f"{key}.{name}")
+        info.size = len(data)
+        parts += [info.tobuf(tarfile.PAX_FORMAT), data, bytes(-len(data) % _BLOCK)]
+    return b"".join(parts)
+
+
+def end_of_archive(size: int) -> bytes:
+    """What stands behind `size` bytes of entries: two empty blocks, and more to fill the record."""
+    return bytes(2 * _BLOCK + -(size + 2 * _BLOCK) % _RECORD)
+
+
+def from_entries(data: bytes) -> dict[str, bytes]:
+    """The fields of a sample.
+
+    Raises:
+        ValueError: these are no entries of an archive.
+
+    Example:
+        >>> from_entries(to_entries("000000007", {"jpg": b"...", "cls": b"3"}))
+        {'jpg': b'...', 'cls': b'3'}
+    """
+    fields, offset = {}, 0
+    while offset < len(data):
+        header = data[offset : offset + _BLOCK]
+        if header[156:157] not in _PLAIN or header[124] & 0x80:
+            return _from_any_entries(data)
+        name = header[:100].rstrip(b"\0").decode("utf-8", "surrogateescape")
+        begin, size = offset + _BLOCK, int(header[124:136].strip(b" \0"), 8)
+        fields[key_and_field(name)[1]] = data[begin : begin + size]
+        offset = begin + size + -size % _BLOCK
+    return fields
+
+
+def _from_any_entries(data: bytes) -> dict[str, bytes]:
+    """Long names, folders, large sizes: as Python reads them, which takes longer."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        files = {member.name: archive.extractfile(member) for member in archive if member.isreg()}
+        return {key_and_field(name)[1]: file.read() for name, file in files.items() if file}
+
+
+def key_and_field(name: str) -> tuple[str, str]:
+    """A name up to the first dot behind its folder, and what follows.
+
+    Example:
+        >>> key_and_field("v1.0/cat.seg.png")
+        ('v1.0/cat', 'seg.png')
+    """
+    folder, slash, file = name.rpartition("/")
+    stem, _, kind = file.partition(".")
+    return folder + slash + stem, kind
+
+
+def make_index(archive: Path, first_id: int) -> Index:
+    """The index of an archive by other hands; its samples are counted from `first_id`.
+
+    Raises:
+        OSError: the archive cannot be read.
+        ValueError: it is no archive, is cut off, or is compressed.
+    """
+    index = Index()
+    with open(archive, "rb") as file:
+        for begin, end in _sample_ranges(archive, file):
+            file.seek(begin)
+            data = file.read(end - begin)
+            index.samples.append(Row(first_id + len(index.samples), begin, len(data), zlib.crc32(data)))
+    return index
+
+
+def _sample_ranges(archive: Path, file: Any) -> Iterator[tuple[int, int]]:
+    try:
+        with tarfile.open(fileobj=file, mode="r:") as members:
+            begin, key = 0, ""
+            for member in members:
+                own, kind = key_and_field(member.name)
+                ignored = not member.isreg() or not kind
+                if key and (ignored or own != key):
+                    yield begin, member.offset
+                    key = ""
+                if not ignored and not key:
+                    begin, key = member.offset, own
+            file.seek(members.offset)
+            if file.read(2 * _BLOCK) != bytes(2 * _BLOCK):
+                raise ValueError(f"Shards: {archive} breaks off at byte {members.offset}")
+            if key:
+                yield begin, members.offset
+    except tarfile.TarError as error:
+        raise ValueError(f"Shards: {archive} is no whole, uncompressed archive: {error}") from error
