@@ -1,20 +1,26 @@
 """From files to the model: readers, orders, and what passes between them."""
 
+from orbbec.data.arrays import Arrays, Hdf5, NpyFile
 from orbbec.data.buffer import ShuffleBuffer
 from orbbec.data.cifar import Cifar
 from orbbec.data.coco import Coco
 from orbbec.data.folders import FileList, ImageFolder
 from orbbec.data.order import Order, OrderSampler
 from orbbec.data.pack import Packed, pack
+from orbbec.data.records import Lmdb, TfRecords
 from orbbec.data.sample import BadSample, Sample, Source
 from orbbec.data.shards import Shards, ShardStream, index_archives
 
 __all__ = [
+    "Arrays",
     "BadSample",
     "Cifar",
     "Coco",
     "FileList",
+    "Hdf5",
     "ImageFolder",
+    "Lmdb",
+    "NpyFile",
     "Order",
     "OrderSampler",
     "Packed",
@@ -23,6 +29,7 @@ __all__ = [
     "Shards",
     "ShuffleBuffer",
     "Source",
+    "TfRecords",
     "index_archives",
     "pack",
 ]

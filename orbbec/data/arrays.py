@@ -1,0 +1,213 @@
+"""Images in arrays: NumPy in memory or in files, HDF5."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.data.handles import check_size, open_file
+from orbbec.data.needed import needed
+from orbbec.data.sample import Sample, faults_named
+
+
+class Arrays:
+    """Images and targets that are rows of arrays. The sample id of a row is its place.
+
+    Args:
+        images: `[N, H, W, C]` or `[N, H, W]`.
+        targets: arrays or lists of N rows, by the name of the target.
+
+    Raises:
+        ValueError: the numbers of rows differ; names the target.
+
+    Example:
+        >>> arrays = Arrays(np.zeros((2, 4, 6, 3), np.uint8), {"label": [5, 7]})
+        >>> arrays[1].targets, arrays[1].data.shape
+        ({'label': 7}, (4, 6, 3))
+    """
+
+    def __init__(self, images: Array, targets: Mapping[str, Any] | None = None) -> None:
+        self.images, self.targets = images, _checked("Arrays", targets, len(images))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], images: str = "images") -> Arrays:
+        """Read an `.npz` file into memory: `images`, and each other array as a target.
+
+        The target `labels` of whole numbers is named `label`.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it is no `.npz` file, or has no such array.
+        """
+        with np.load(path, allow_pickle=False) as file:
+            if images not in getattr(file, "files", ()):
+                raise ValueError(f"Arrays: expected an .npz file with an array '{images}', but got {path}")
+            return cls(file[images], {_target_name(n, file[n]): file[n] for n in file.files if n != images})
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: int) -> Sample:
+        return Sample(self.images[index], _row(self.targets, index), index)
+
+
+class NpyFile:
+    """Images in an `.npy` file, read row by row. The sample id of a row is its place.
+
+    The file is not mapped into memory: where it shrinks, a sample is bad and the process lives on.
+
+    Args:
+        path: of an array `[N, H, W, C]` or `[N, H, W]`.
+        targets: arrays or lists of N rows, by the name of the target.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is no such file, in Fortran's order, or the numbers of rows differ.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> path = Path(mkdtemp(), "images.npy")
+        >>> np.save(path, np.ones((2, 4, 6, 3), np.uint8))
+        >>> NpyFile(path)[1].data.shape
+        (4, 6, 3)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], targets: Mapping[str, Any] | None = None) -> None:
+        self.path = Path(path)
+        with open(path, "rb") as file:
+            version = np.lib.format.read_magic(file)
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
+            self.shape, fortran, self.dtype = read(file)
+            self._begin = file.tell()
+        if len(self.shape) < 3 or fortran or self.dtype.hasobject:
+            raise ValueError(
+                f"NpyFile: expected images [N, H, W, C] in C order in {path}, but got {self.shape}"
+            )
+        self.targets = _checked("NpyFile", targets, len(self))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: int) -> Sample:
+        if not 0 <= index < len(self):
+            raise IndexError(f"NpyFile: expected an index below {len(self)}, but got {index}")
+        size = int(np.prod(self.shape[1:])) * self.dtype.itemsize
+        with faults_named(index, self.path, ValueError):
+            with open(self.path, "rb", buffering=0) as file:
+                data = os.pread(file.fileno(), size, self._begin + index * size)
+            if len(data) < size:
+                raise ValueError("the file is cut off before the end of the image")
+        image = np.frombuffer(bytearray(data), self.dtype).reshape(self.shape[1:])
+        return Sample(image, _row(self.targets, index), index)
+
+
+class Hdf5:
+    """Images in an HDF5 file; needs the package `h5py`. The sample id of a row is its place.
+
+    The file is opened once in each process.
+
+    Args:
+        path: of the file.
+        images: the data set of the images: `[N, H, W, C]`, `[N, H, W]`, or N encoded ones as bytes of any
+            length.
+        targets: the data sets of targets, by the name of the target. None: every other one of N rows, under
+            its own name, `labels` of whole numbers as `label`.
+
+    Raises:
+        ImportError: the package is missing.
+        OSError: the file cannot be read.
+        ValueError: it has no such data set, or one of another number of rows.
+
+    Example:
+        >>> import h5py
+        >>> from tempfile import mkdtemp
+        >>> path = Path(mkdtemp(), "train.h5")
+        >>> with h5py.File(path, "w") as file:
+        ...     file["images"], file["labels"] = np.zeros((2, 4, 6, 3), np.uint8), [5, 7]
+        >>> Hdf5(path)[1].targets
+        {'label': 7}
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        images: str = "images",
+        targets: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path, self.images = Path(path), images
+        self._file = open_file(_open_hdf5, self.path)
+        sets = _data_sets(self._file())
+        self._bytes = self.path.stat().st_size  # all of it, or HDF5 had refused to open it
+        if images not in sets:
+            raise ValueError(f"Hdf5: expected a data set '{images}' in {path}, but got {', '.join(sets)}")
+        self._length = len(sets[images])
+        if targets is None:
+            rows = {
+                name: table for name, table in sets.items() if name != images and len(table) == self._length
+            }
+            targets = {_target_name(name, table): name for name, table in rows.items()}
+        self.targets = dict(targets)
+        for name in self.targets.values():
+            if name not in sets or len(sets[name]) != self._length:
+                raise ValueError(f"Hdf5: expected a data set '{name}' of {self._length} rows in {path}")
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: int) -> Sample:
+        with faults_named(index, f"{self.path}/{self.images}", ValueError, KeyError, RuntimeError):
+            check_size(self.path, self._bytes)
+            file = self._file()
+            image = file[self.images][index]
+            targets = {name: _plain(file[source][index]) for name, source in self.targets.items()}
+        return Sample(image if np.ndim(image) > 1 else bytes(image), targets, index)
+
+    def close(self) -> None:
+        """Close the file in this process."""
+        self._file.close()
+
+
+def _checked(op: str, targets: Mapping[str, Any] | None, length: int) -> dict[str, Any]:
+    for name, values in (targets or {}).items():
+        if len(values) != length:
+            raise ValueError(f"{op}: expected {length} rows of '{name}', but got {len(values)}")
+    return dict(targets or {})
+
+
+def _row(targets: Mapping[str, Any], index: int) -> dict[str, Any]:
+    return {name: _plain(values[index]) for name, values in targets.items()}
+
+
+def _open_hdf5(path: Path) -> Any:
+    return needed("h5py").File(path, "r")
+
+
+def _data_sets(file: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+
+    def visit(name: str, entry: Any) -> None:
+        if getattr(entry, "shape", ()):
+            found[name] = entry
+
+    file.visititems(visit)
+    return found
+
+
+def _target_name(name: str, table: Any) -> str:
+    return "label" if name == "labels" and len(table.shape) == 1 and table.dtype.kind in "iu" else name
+
+
+def _plain(value: Any) -> Any:
+    """A row as a target: numbers and text as Python has them, arrays as they are."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,87 @@
+"""Files that stay open: once in each process, whoever asks for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from weakref import WeakValueDictionary
+
+_Open = Callable[[Path], Any]
+
+
+class OpenFile:
+    """A file that each process opens for itself at its first use, for all its threads.
+
+    Made by `open_file`. What `open` gives has a method `close`.
+    """
+
+    def __init__(self, open: _Open, path: Path) -> None:
+        self.path = path
+        self._open = open
+        self._handle: Any = None
+        self._process = 0  # whose the handle is
+        self._lock = Lock()
+
+    def __call__(self) -> Any:
+        """What `open` gave in this process."""
+        handle = self._handle
+        if handle is not None and self._process == os.getpid():
+            return handle
+        with self._lock:
+            if self._handle is not None and self._process != os.getpid():  # of the parent that was forked
+                self._close()
+            if self._handle is None:
+                self._handle, self._process = self._open(self.path), os.getpid()
+            return self._handle
+
+    def close(self) -> None:
+        """Close it in this process; the next use opens it again."""
+        with self._lock:
+            if self._handle is not None:
+                self._close()
+
+    def _close(self) -> None:
+        self._handle.close()
+        self._handle = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_file, (self._open, self.path)
+
+
+_FILES: WeakValueDictionary[tuple[_Open, Path], OpenFile] = WeakValueDictionary()
+
+
+def open_file(open: _Open, path: Path) -> OpenFile:
+    """The file at a path: the same for all who ask, as LMDB opens none twice.
+
+    Args:
+        open: makes the handle; a function that pickles.
+        path: of the file.
+
+    Example:
+        >>> file = open_file(Path.open, Path(__file__))
+        >>> file() is open_file(Path.open, Path(__file__))()
+        True
+        >>> file.close()
+    """
+    key = open, path.resolve()
+    file = _FILES.get(key)
+    if file is None:
+        file = _FILES.setdefault(key, OpenFile(*key))
+    return file
+
+
+def check_size(path: Path, size: int) -> None:
+    """See that an open file has not shrunk.
+
+    Beyond the end of a file HDF5 reads zeros, and reading what LMDB maps there ends the process.
+
+    Raises:
+        ValueError: the file has fewer than `size` bytes.
+    """
+    found = path.stat().st_size
+    if found < size:
+        raise ValueError(f"the file is cut off: expected {size} bytes, but got {found}")
