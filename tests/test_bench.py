@@ -63,6 +63,11 @@ def test_an_output_that_need_not_be_equal_gets_its_psnr(bench):
     assert (close.exact, close.psnr) == (False, 48.1)  # 20 log10(255 / 1)
 
 
+def test_an_output_below_its_least_psnr_stops_the_benchmark(bench):
+    with pytest.raises(SystemExit, match=r"poor: 48.1 dB, less than 50"):
+        bench.check(work_of(Contender("poor", lambda: ONES + 1, exact=False, least_psnr=50)))
+
+
 def test_ratio_is_the_median_of_the_ratios_of_rounds(bench):
     reference = bench.Timing("a", True, None, wall=[2.0, 4.0, 60.0], cpu=[1.0, 1.0, 1.0])
     fast = bench.Timing("b", True, None, wall=[1.0, 2.0, 30.0], cpu=[4.0, 4.0, 4.0])

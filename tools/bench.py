@@ -3,7 +3,7 @@
 Usage: python tools/bench.py [--device cpu|cuda] [--threads 1 2] [--rounds 11] [--filter TEXT] [--output DIR]
 
 Before anything is timed, every output is compared: byte for byte where a contender promises that, else by its
-PSNR. Then the contenders of a case take turns, round by round, in this one process; the figures are medians
+PSNR, which may have a least. Then contenders take turns, round by round, in this one process; figures are medians
 over the rounds, with the distance between the quartiles. One thread is timed in CPU time of the process, that
 other programs on the machine disturb little; several threads are timed in wall time, CUDA by its own events.
 Every sample, by both clocks, goes to DIR/<machine>/<operator>.json. Needs torch and NumPy alone; cv2 and
@@ -94,7 +94,7 @@ def check(work: Work) -> list[Timing]:
     """Compare the outputs of all contenders with what is expected.
 
     Raises:
-        SystemExit: one that promises the same bytes gives others.
+        SystemExit: one that promises the same bytes gives others, or one is below its least PSNR.
     """
     timings = []
     for contender in work.contenders:
@@ -103,6 +103,10 @@ def check(work: Work) -> list[Timing]:
         if contender.exact and not same:
             raise SystemExit(f"{contender.name}: its output is not what is expected; nothing was timed")
         off = None if same or actual.shape != work.expected.shape else round(psnr(actual, work.expected), 1)
+        if off is not None and off < contender.least_psnr:
+            raise SystemExit(
+                f"{contender.name}: {off} dB, less than {contender.least_psnr}; nothing was timed"
+            )
         timings.append(Timing(contender.name, same, off))
     return timings
 

@@ -12,7 +12,7 @@ namespace orbbec {
 
 namespace {
 
-struct Avx2Machine {
+struct Avx2Machine : PlainStore {
   template <class Reader>
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Avx2, Reader, float>,
                                          SamplerRow<Avx2Machine, Reader>>;

@@ -7,7 +7,7 @@ void augment_avx512(const AugmentArguments& arguments, const ParallelFor& parall
 
 namespace {
 
-struct PlainMachine {
+struct PlainMachine : PlainStore {
   template <class Reader>
   using BlockReader = SamplerRow<PlainMachine, Reader>;
 };

@@ -11,6 +11,17 @@
 
 namespace orbbec {
 
+// Values of a block at a time: whole vectors, few beyond the end of a row; of bytes whole vectors.
+constexpr int kLanes = 32, kStored = 64;
+
+// How a machine stores values unless it has a way of its own.
+struct PlainStore {
+  template <class Out>
+  static void store_lanes(const float (&values)[kStored], Out* to) {
+    for (int i = 0; i < kStored; ++i) to[i] = store<Out>(values[i]);
+  }
+};
+
 template <class Machine, class Op>
 class AugmentRow {
  public:
@@ -58,6 +69,10 @@ class AugmentRow {
     begin_ = begin;
     count_ = width - begin < kBlock ? width - begin : kBlock;
     if (!read_whole_pixels(y)) reader_.run(y, begin, begin + count_);
+    const int lanes = (count_ + kStored - 1) / kStored * kStored;
+    for (int c = 0; c < channels_; ++c) {
+      for (int i = count_; i < lanes; ++i) planes_[c][i] = 0;
+    }
   }
 
   // Where every position is a pixel of bytes, and there is one, nothing lies between pixels.
@@ -71,15 +86,31 @@ class AugmentRow {
       return false;
     }
     const int64_t stride = shift_.step_x * image_.stride_x;
-    for (int c = 0; c < channels_; ++c) {
-      const T* const from = &image_.at(static_cast<int>(row), static_cast<int>(first), c);
-      if (stride == 1) {
-        for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i]);
-      } else {
-        for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i * stride]);
-      }
+    const T* const from = &image_.at(static_cast<int>(row), static_cast<int>(first), 0);
+    if (channels_ == 3 && image_.stride_c == 1 && stride == 3) {
+      take_apart<3>(from);
+    } else if (channels_ == 3 && image_.stride_c == 1 && stride == -3) {
+      take_apart<-3>(from);
+    } else {
+      for (int c = 0; c < channels_; ++c) take(c, from + c * image_.stride_c, stride);
     }
     return true;
+  }
+
+  void take(int c, const T* from, int64_t stride) {
+    if (stride == 1) {
+      for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i]);
+    } else {
+      for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i * stride]);
+    }
+  }
+
+  // Pixels of three channels side by side, a constant apart: the compiler has vectors for that.
+  template <int kStride>
+  void take_apart(const T* from) {
+    for (int i = 0; i < count_; ++i) {
+      for (int c = 0; c < 3; ++c) planes_[c][i] = load(from[i * kStride + c]);
+    }
   }
 
   // As far as the step `end`. One channel stands for three equal ones.
@@ -93,10 +124,12 @@ class AugmentRow {
   template <class Step>
   void run_step(const Step& step) {
     const Step own = step;  // which no pixel that is written can be part of
-    for (int i = 0; i < kBlock; ++i) {
-      float rgb[3] = {planes_[0][i], planes_[1][i], planes_[2][i]};
-      own(rgb);
-      for (int c = 0; c < 3; ++c) planes_[c][i] = rgb[c];
+    for (int begin = 0; begin < count_; begin += kLanes) {
+      for (int i = begin; i < begin + kLanes; ++i) {
+        float rgb[3] = {planes_[0][i], planes_[1][i], planes_[2][i]};
+        own(rgb);
+        for (int c = 0; c < 3; ++c) planes_[c][i] = rgb[c];
+      }
     }
   }
 
@@ -137,14 +170,21 @@ class AugmentRow {
 
   template <class Out>
   void store_block(const Image<Out>& target, int y) {
-    alignas(64) Out finished[kBlock];
+    alignas(64) Out finished[kMaxFills][kBlock];
+    for (int c = 0; c < channels_; ++c) finish(c, finished[c]);
+    Out* __restrict const to = &target.at(y, begin_, 0);
+    if (channels_ == 3 && target.stride_x == 3 && target.stride_c == 1) {
+      for (int i = 0, count = count_; i < count; ++i) {
+        for (int c = 0; c < 3; ++c) to[i * 3 + c] = finished[c][i];
+      }
+      return;
+    }
     for (int c = 0; c < channels_; ++c) {
-      finish(c, finished);
-      Out* const to = &target.at(y, begin_, c);
+      Out* const plane = to + c * target.stride_c;
       if (target.stride_x == 1) {
-        memcpy(to, finished, count_ * sizeof(Out));
+        memcpy(plane, finished[c], count_ * sizeof(Out));
       } else {
-        for (int i = 0; i < count_; ++i) to[i * target.stride_x] = finished[i];
+        for (int i = 0; i < count_; ++i) plane[i * target.stride_x] = finished[c][i];
       }
     }
   }
@@ -153,11 +193,16 @@ class AugmentRow {
   void finish(int c, Out (&finished)[kBlock]) const {
     const float scale = op_.arguments.scale, mean = op_.arguments.mean[c],
                 std = op_.arguments.std[c];
-    if (op_.arguments.normalizes) {
-      for (int i = 0; i < kBlock; ++i)
-        finished[i] = store<Out>((planes_[c][i] * scale - mean) / std);
-    } else {
-      for (int i = 0; i < kBlock; ++i) finished[i] = store<Out>(planes_[c][i] * scale);
+    const bool normalizes = op_.arguments.normalizes;
+    for (int begin = 0; begin < count_; begin += kStored) {
+      float values[kStored];
+      const float* const from = planes_[c] + begin;
+      if (normalizes) {
+        for (int i = 0; i < kStored; ++i) values[i] = (from[i] * scale - mean) / std;
+      } else {
+        for (int i = 0; i < kStored; ++i) values[i] = from[i] * scale;
+      }
+      Machine::store_lanes(values, finished + begin);
     }
   }
 
@@ -165,7 +210,7 @@ class AugmentRow {
   int64_t n_;
   int channels_, begin_ = 0, count_ = 0;  // of the block: its first column, how many it has
   Program program_;
-  alignas(64) float planes_[kMaxFills][kBlock] = {};
+  alignas(64) float planes_[kMaxFills][kBlock];
   Image<const T> image_;
   WholeShift shift_;
   typename Machine::template BlockReader<typename Op::Reader> reader_;

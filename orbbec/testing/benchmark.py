@@ -31,11 +31,13 @@ class Contender:
         name: who, and from what to what.
         run: does the work once; gives what `as_array` takes.
         exact: whether its result must equal the case's expected one; else how far it is off is measured.
+        least_psnr: in dB, of a result that need not be equal.
     """
 
     name: str
     run: Callable[[], Any]
     exact: bool = True
+    least_psnr: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,18 @@ def test_vectors_change_nothing(monkeypatch, seed, level):
     assert_same_bytes(augment(images, matrix, size, **options), expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_halves_are_rounded_as_torch_rounds_them(device, dtype):
+    bits = np.random.default_rng(0).integers(0, 2**32, 4096, np.uint32)
+    special = np.array([0, np.nan, -np.nan, np.inf, 65504, 65519.99, 65520, 2**-14, 2**-24, 2**-25, 1e-40])
+    values = np.concatenate([bits.view(np.float32), special.astype(np.float32), -special.astype(np.float32)])
+    image = torch.from_numpy(values).view(1, 1, -1)
+    result = augment(device.put(image), torch.eye(3), (1, len(values)), interpolation="nearest", dtype=dtype)
+    same = result.cpu().view(torch.int16) == image.to(dtype).view(torch.int16)
+    assert bool((same | image.isnan()).all())
+    assert bool((result.cpu().isnan() == image.isnan()).all())
+
+
 @pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32], ids=str)
 def test_whole_pixels_are_copied(device, interpolation, dtype):

@@ -1,0 +1,112 @@
+"""What a chain costs: calls of operators, launches, memory."""
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+from orbbec.plan import apply
+
+SIDE = 224
+CROP = T.RandomResizedCrop(SIDE, antialias=False)
+JITTER = T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], 0.8)
+END = (T.ToDtype("float16", scale=True), T.Normalize())
+GEOMETRY = [
+    T.RandomPerspective(),
+    T.RandomRotation(10, "linear"),
+    T.RandomAffine(5, interpolation="linear"),
+    CROP,
+]
+# A chain, its passes, and whether one of them takes a mean before.
+CHAINS = {
+    "crop, flip, normalise": ([CROP, T.RandomHorizontalFlip(), *END], ["augment"], False),
+    "four maps": ([*GEOMETRY, *END], ["augment"], False),
+    "colours, no mean": (
+        [CROP, T.ColorJitter(0.4, 0, 0.4, 0.1), T.RandomErasing(), *END],
+        ["augment"],
+        False,
+    ),
+    "colours with contrast": (
+        [CROP, JITTER, T.RandomGrayscale(), T.RandomErasing(), *END],
+        ["augment"],
+        True,
+    ),
+    "SimCLR": (
+        [
+            CROP,
+            T.RandomHorizontalFlip(),
+            JITTER,
+            T.RandomGrayscale(),
+            T.RandomApply([T.GaussianBlur(23)]),
+            *END,
+        ],
+        ["augment", "gaussian_blur", "augment"],
+        True,
+    ),
+}
+
+
+class Calls(TorchDispatchMode):
+    """Which operators of the package are called; and whether an augment takes a mean."""
+
+    def __init__(self):
+        super().__init__()
+        self.names, self.takes_mean = [], False
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        name = function._schema.name
+        if name.startswith("orbbec::"):
+            given = dict(zip((a.name for a in function._schema.arguments), args, strict=False))
+            self.takes_mean |= bool(given.get("contrast", False))
+            self.names.append(name.removeprefix("orbbec::").removesuffix("_out"))
+        return function(*args, **(kwargs or {}))
+
+
+def images(count):
+    """Of unlike sizes, about 500 x 375."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers((330, 450), (400, 520), (count, 2)).tolist()
+    return ImageBatch.from_images([rng.integers(0, 256, (*size, 3), np.uint8) for size in sizes])
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_chain_is_as_many_calls_as_its_plan_says(name):
+    transforms, passes, takes_mean = CHAINS[name]
+    batch = images(8)
+    plan = T.Compose(transforms, seed=1).plan(batch.sizes)
+    with Calls() as calls:
+        apply(plan, batch)
+    assert calls.names == passes
+    assert len(plan.passes) == len(passes)
+    assert calls.takes_mean == takes_mean
+
+
+def peak_of(work):
+    """Bytes that the process needs more while `work` runs, at most: what it keeps is part of it."""
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed is not there to be used again
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins here
+    status = Path("/proc/self/status")
+    before = int(re.search(r"VmRSS:\s+(\d+)", status.read_text())[1])
+    kept = work()
+    peak = int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1])
+    assert kept is not None
+    return 1024 * (peak - before)
+
+
+@pytest.mark.skipif(hasattr(torch.ops.orbbec, "set_emulation"), reason="the sanitizers keep memory")
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_chain_needs_input_output_and_what_stands_between_passes(name):
+    batch, chain = images(64), T.Compose(CHAINS[name][0], seed=1)
+    output = chain(batch)
+    between = 2 * 64 * 3 * SIDE * SIDE if name == "SimCLR" else 0  # the bytes before and after the blur
+    # Largest seen beside that: 0.3 MB into `out`, 1.9 MB into fresh memory, which comes in pages of 2 MB.
+    fresh = peak_of(lambda: chain(batch))
+    assert output.nbytes <= fresh <= output.nbytes + between + 2**20 + 2**21
+    into = peak_of(lambda: chain.apply(chain.plan(batch.sizes), batch, out=output))
+    assert into <= between + 2**20 + (2**21 if between else 0)
