@@ -3,7 +3,7 @@
 Usage: python tools/bench.py [--device cpu|cuda] [--threads 1 2] [--rounds 11] [--filter TEXT] [--output DIR]
 
 Before anything is timed, every output is compared: byte for byte where a contender promises that, else by its
-PSNR, which may have a least. Then contenders take turns, round by round, in this one process; figures are medians
+PSNR, which may have a least. Then contenders take turns, round by round, in one process; figures are medians
 over the rounds, with the distance between the quartiles. One thread is timed in CPU time of the process, that
 other programs on the machine disturb little; several threads are timed in wall time, CUDA by its own events.
 Every sample, by both clocks, goes to DIR/<machine>/<operator>.json. Needs torch and NumPy alone; cv2 and

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
+from orbbec.binding.arguments import Array, as_tensor
 from orbbec.boxes import box_convert
-from orbbec.elastic import elastic_displacement, elastic_transform
+from orbbec.elastic import elastic_displacement
 from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass
 from orbbec.plan.plan import Plan
 from orbbec.plan.points import (
@@ -30,9 +30,9 @@ from orbbec.plan.points import (
     turned_corners,
 )
 from orbbec.transforms.checks import choice, number
+from orbbec.transforms.masks import Mask, moved_masks
 from orbbec.transforms.mixed_targets import mixed
 from orbbec.transforms.tv_tensors import plain_target, target_like
-from orbbec.warpperspective import warp_perspective
 
 BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy")
 POINT_KEYS = ("keypoints", "landmarks")
@@ -135,6 +135,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         forward = forward_of(step.matrix)
         for state, matrix in zip(states, forward, strict=True):
             state.move(step, matrix, plan)
+        _move_masks(step, states, plan, chosen.mask_fill)
     results = Targets(
         target_like(state.written(), target, (height, width))
         for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=True)
@@ -212,16 +213,22 @@ class _State:
     def is_upright(self) -> bool:
         return self.options.box_format in ("xyxy", "xywh", "cxcywh")
 
+    def is_kept(self, step: AugmentPass | OperatorPass) -> bool:
+        """Whether a pass leaves every pixel in its place."""
+        if isinstance(step, AugmentPass) or step.resizes:
+            return False
+        if _is_elastic(step):
+            return not step.drawn[self.index]
+        return bool((step.matrix[self.index] == np.eye(3)).all())
+
     def move(self, step: AugmentPass | OperatorPass, forward: Array, plan: Plan) -> None:
-        """Carry everything through one pass."""
+        """Carry everything but masks through one pass."""
         n, bent = self.index, None
-        size = (int(step.sizes[n, 0]), int(step.sizes[n, 1]))
-        if isinstance(step, OperatorPass) and step.name == "elastic_transform":
-            if not step.drawn[n]:
-                return
-            bent = _displacement(step, n, size, plan)
-        elif (forward == np.eye(3)).all() and isinstance(step, OperatorPass) and not step.resizes:
+        if self.is_kept(step):
             return
+        size = (int(step.sizes[n, 0]), int(step.sizes[n, 1]))
+        if _is_elastic(step):
+            bent = _displacement(step, n, size, plan)
 
         def move_points(points: Array, edge: float) -> Array:
             if bent is not None:
@@ -238,9 +245,6 @@ class _State:
         for key in POINT_KEYS:
             if key in self.values:
                 self.values[key] = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
-        for key in ("masks", "mask"):
-            if key in self.values:
-                self.values[key] = self._moved_mask(self.values[key], step, size, plan)
 
     def _move_boxes(self, corners: Array, size: tuple[int, int]) -> None:
         seen = np.asarray(np.isfinite(corners).all((1, 2)))
@@ -260,31 +264,6 @@ class _State:
         large = (sides >= self.options.min_size).all(1)
         self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
 
-    def _moved_mask(
-        self, mask: Any, step: AugmentPass | OperatorPass, size: tuple[int, int], plan: Plan
-    ) -> Any:
-        given = mask.detach() if isinstance(mask, Tensor) else torch.as_tensor(np.ascontiguousarray(mask))
-        height, width = given.shape[-2:]
-        if given.numel() == 0:
-            return _like(given.new_empty((*given.shape[:-2], *size)), mask)
-        dtype = torch.uint8 if given.dtype in (torch.bool, torch.uint8) else torch.float32
-        pixels = given.reshape(1, -1, height, width).to(dtype)
-        fill, n = self.options.mask_fill, self.index
-        if isinstance(step, OperatorPass) and step.name == "elastic_transform":
-            options = {**step.options, "interpolation": "nearest", "fill": fill, **_elastic(step, n, plan)}
-            moved = elastic_transform(pixels, **options)
-        else:
-            border = step.border if isinstance(step, AugmentPass) else "replicate"
-            matrix = torch.from_numpy(step.matrix[n])
-            how: dict[str, Any] = {
-                "interpolation": "nearest",
-                "border": border,
-                "fill": fill,
-                "inverse": True,
-            }
-            moved = warp_perspective(pixels, matrix, size, **how)
-        return _like(moved.reshape(*given.shape[:-2], *size).to(given.dtype), mask)
-
     def written(self) -> dict[str, Any]:
         """A new dict, without what was dropped."""
         result = dict(self.values)
@@ -294,7 +273,7 @@ class _State:
                 if key != "boxes" and _is_per_box(key, value, self.count):
                     result[key] = _rows(value, self.kept)
         for key, value in result.items():
-            if key in POINT_KEYS:
+            if key in (*POINT_KEYS, "masks", "mask"):
                 result[key] = _like(value, self.given[key])
         return result
 
@@ -305,6 +284,24 @@ class _State:
         if self.options.box_format == "xyxyxyxy":
             return corners.reshape(-1, 8)
         return np.asarray(box_convert(hulls(corners), "xyxy", self.options.box_format))
+
+
+def _move_masks(step: AugmentPass | OperatorPass, states: Sequence[_State], plan: Plan, fill: float) -> None:
+    """Carry the masks of all images through one pass."""
+    moving = [
+        (state, key)
+        for state in states
+        for key in ("masks", "mask")
+        if key in state.values and not state.is_kept(step)
+    ]
+    given = [as_tensor("transform_targets", key, state.values[key]) for state, key in moving]
+    masks = [Mask(state.index, values) for (state, _), values in zip(moving, given, strict=True)]
+    for (state, key), moved in zip(moving, moved_masks(step, masks, plan, fill), strict=True):
+        state.values[key] = moved
+
+
+def _is_elastic(step: AugmentPass | OperatorPass) -> TypeGuard[OperatorPass]:
+    return isinstance(step, OperatorPass) and step.name == "elastic_transform"
 
 
 def _elastic(step: OperatorPass, n: int, plan: Plan) -> dict[str, Any]:
@@ -359,5 +356,6 @@ def _like(values: Any, given: Any) -> Any:
         return tensor.to(given.device, given.dtype)
     array = values.numpy() if isinstance(values, Tensor) else np.asarray(values)
     if isinstance(given, np.ndarray):
-        return (np.rint(array) if given.dtype.kind in "iu" else array).astype(given.dtype)
+        rounds = given.dtype.kind in "iu" and array.dtype.kind == "f"
+        return (np.rint(array) if rounds else array).astype(given.dtype)
     return array

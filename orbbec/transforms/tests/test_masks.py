@@ -1,0 +1,72 @@
+"""Masks of a batch: one launch, the values of each image alone, every dtype to the last bit."""
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import transforms as T
+from orbbec.testing import assert_same_bytes
+from orbbec.transforms import masks as masks_module
+
+SIZES = [(20, 30), (33, 17), (21, 21)]
+TURN = T.RandomAffine(30, (0.1, 0.1), (0.7, 1.3), interpolation="linear")
+BEND = T.ElasticTransform(20.0, 3.0)
+CROP = T.RandomResizedCrop(16, antialias=False)
+DTYPES = (np.bool_, np.uint8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64)
+
+
+def mask_of(size, dtype, seed, count=None):
+    shape = size if count is None else (count, *size)
+    values = np.random.default_rng(seed).integers(0, 2**15 if dtype == np.float16 else 2**62, shape)
+    return (values % 2 == 1) if dtype == np.bool_ else values.astype(dtype)
+
+
+def targets_of(dtype):
+    return [
+        {"masks": mask_of(size, dtype, n, n), "mask": mask_of(size, dtype, 9 + n)}
+        for n, size in enumerate(SIZES)
+    ]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("chain", [[CROP], [TURN], [T.Resize(9), TURN], [BEND, CROP]])
+def test_masks_of_a_batch_are_those_of_each_image(dtype, chain):
+    compose = T.Compose(chain, seed=4, target_options=T.TargetOptions(mask_fill=1.0))
+    targets, ids = targets_of(dtype), np.array([5, 6, 7])
+    together = T.transform_targets(compose.plan(SIZES, ids), targets, compose.target_options)
+    for n, target in enumerate(targets):
+        plan = compose.plan(SIZES[n : n + 1], ids[n : n + 1])
+        (alone,) = T.transform_targets(plan, [target], compose.target_options)
+        for key in ("masks", "mask"):
+            assert together[n][key].dtype == dtype
+            assert_same_bytes(together[n][key], alone[key])
+            known = {*np.unique(target[key]).tolist(), np.array(1).astype(dtype).item()}
+            assert set(np.unique(together[n][key]).tolist()) <= known
+
+
+def test_a_crop_copies_masks_to_the_last_bit(device):
+    values = torch.from_numpy(mask_of((2, 20, 30), np.int64, 3))
+    plan = T.Compose([T.CenterCrop((10, 12)), T.RandomHorizontalFlip(1.0)]).plan([(20, 30)])
+    (moved,) = T.transform_targets(plan, [{"masks": device.put(values)}])
+    assert_same_bytes(moved["masks"].cpu(), values[:, 5:15, 9:21].flip(2).contiguous())
+
+
+@pytest.mark.parametrize(
+    ("chain", "launches"), [([CROP, TURN], 1), ([CROP, T.Pad(1, 7), TURN], 2), ([TURN], 3)]
+)
+def test_masks_move_in_one_launch_a_pass_and_size(monkeypatch, chain, launches):
+    calls = []
+    warp = masks_module.warp_perspective
+    monkeypatch.setattr(masks_module, "warp_perspective", lambda *a, **k: calls.append(1) or warp(*a, **k))
+    targets = [{"masks": mask_of(size, np.uint8, 1, 4), "mask": mask_of(size, np.uint8, 2)} for size in SIZES]
+    T.transform_targets(T.Compose(chain).plan(SIZES), targets)
+    assert len(calls) == launches
+
+
+def test_images_without_masks_beside_others():
+    plan = T.Compose([CROP]).plan(SIZES)
+    targets = [{}, {"masks": np.zeros((0, 33, 17), bool)}, {"mask": mask_of((21, 21), np.uint8, 0)}]
+    first, second, third = T.transform_targets(plan, targets)
+    assert first == {}
+    assert second["masks"].shape == (0, 16, 16)
+    assert third["mask"].shape == (16, 16)
