@@ -26,12 +26,12 @@ from orbbec.data.order import Order
 from orbbec.data.sample import BadSample, Sample, Source
 from orbbec.data.tar import (
     Index,
-    Row,
     end_of_archive,
     index_path,
     part_path,
     read_index,
     to_entries,
+    to_rows,
     write_index,
 )
 from orbbec.transforms.checks import choice, whole
@@ -133,7 +133,7 @@ class _Archive:
 
 
 def _summary(path: Path, index: Index) -> _Archive:
-    return _Archive(path.name, np.array([row.sample_id for row in index.samples], np.int64), index.skipped)
+    return _Archive(path.name, index.samples[:, 0].copy(), index.skipped)
 
 
 def _archive_path(folder: Path, number: int) -> Path:
@@ -205,25 +205,28 @@ def _reported(
 def _write_archive(
     path: Path, samples: Iterable[Sample | BadSample], shard_bytes: int, on_error: str
 ) -> _Archive:
-    index, size, part = Index(), 0, part_path(path)
+    rows: list[tuple[int, int, int, int]] = []
+    skipped: list[tuple[int, str, str]] = []
+    size, part = 0, part_path(path)
     try:
         with open(part, "wb", buffering=0) as file:
             for sample in samples:
                 if isinstance(sample, BadSample):
                     if on_error == "raise":
                         raise sample
-                    index.skipped.append((sample.sample_id, sample.path, sample.reason))
+                    skipped.append((sample.sample_id, sample.path, sample.reason))
                     continue
                 sample_id = whole("pack", "sample_id", operator.index(sample.sample_id), 0, 2**63 - 1)
                 data = to_entries(f"{sample_id:09d}", pack_fields(sample))
                 _write(file, data, path)
-                index.samples.append(Row(sample_id, size, len(data), zlib.crc32(data)))
+                rows.append((sample_id, size, len(data), zlib.crc32(data)))
                 size += len(data)
                 if size >= shard_bytes:
                     break
             _write(file, end_of_archive(size), path)
             with _writing(path):
                 os.fsync(file.fileno())
+        index = Index(to_rows(rows), skipped)
         with _writing(path):
             write_index(path, index)
             part.replace(path)

@@ -21,7 +21,7 @@ from orbbec.data.manifest import read_manifest
 from orbbec.data.needed import needed
 from orbbec.data.order import Order
 from orbbec.data.sample import BadSample, Sample, faults_named, reason_of
-from orbbec.data.tar import from_entries, index_path, make_index, read_index, write_index
+from orbbec.data.tar import from_entries, index_path, make_index, read_index, to_rows, write_index
 
 _PLACE_BITS = 32  # of a sample id: the place in a shard; above them the number of the shard
 _END = 1024  # bytes: the zeros at the end of an archive, at least
@@ -63,12 +63,13 @@ class Shards:
         rows = [read_index(path).samples for path in self.paths]
         counts = [len(part) for part in rows]
         self._shard = np.repeat(np.arange(len(rows)), counts)
-        self._rows = np.array([row for part in rows for row in part], np.int64).reshape(-1, 4)
+        self._rows = np.concatenate([to_rows([]), *rows])
 
     @property
     def sample_ids(self) -> list[int]:
         """The ids of all samples, in order."""
-        return [int(number) for number in self._rows[:, 0]]
+        ids: list[int] = self._rows[:, 0].tolist()
+        return ids
 
     def __len__(self) -> int:
         return len(self._rows)

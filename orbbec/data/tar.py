@@ -17,23 +17,18 @@ import json
 import os
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
 
 _BLOCK = 512  # bytes: what headers take and files are padded to
 _RECORD = 10240  # bytes: what an archive is padded to
 _PLAIN = (b"0", b"\0")  # the types of ordinary files
-
-
-class Row(NamedTuple):
-    """Where a sample lies: from `offset`, `size` bytes whose CRC-32 is `crc`."""
-
-    sample_id: int
-    offset: int
-    size: int
-    crc: int
 
 
 @dataclass
@@ -41,17 +36,22 @@ class Index:
     """What an index file holds.
 
     Args:
-        samples: in the order of the archive.
+        samples: int64 `[N, 4]`, in the order of the archive: sample id, offset, size, CRC-32.
         skipped: samples that could not be read when the archive was written: id, path, reason.
     """
 
-    samples: list[Row] = field(default_factory=list)
+    samples: Array
     skipped: list[tuple[int, str, str]] = field(default_factory=list)
 
     @property
     def taken(self) -> int:
         """How many samples of the source went by."""
         return len(self.samples) + len(self.skipped)
+
+
+def to_rows(rows: Sequence[Sequence[int]]) -> Array:
+    """Rows of an index as an array, also where there are none."""
+    return np.array(rows, np.int64).reshape(-1, 4)
 
 
 def index_path(archive: Path) -> Path:
@@ -69,14 +69,14 @@ def read_index(archive: Path) -> Index:
     path = index_path(archive)
     try:
         table = json.loads(path.read_bytes())
-        return Index([Row(*row) for row in table["samples"]], [tuple(row) for row in table["skipped"]])
-    except (ValueError, KeyError, TypeError) as error:
+        return Index(to_rows(table["samples"]), [tuple(row) for row in table["skipped"]])
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise ValueError(f"Shards: {path} is no index: {error!r}") from error
 
 
 def write_index(archive: Path, index: Index) -> None:
     """Write the index of an archive, as a whole or not at all."""
-    table = {"samples": index.samples, "skipped": index.skipped}
+    table = {"samples": index.samples.tolist(), "skipped": index.skipped}
     write_whole(index_path(archive), json.dumps(table).encode())
 
 
@@ -163,13 +163,13 @@ def make_index(archive: Path, first_id: int) -> Index:
         OSError: the archive cannot be read.
         ValueError: it is no archive, is cut off, or is compressed.
     """
-    index = Index()
+    rows: list[tuple[int, int, int, int]] = []
     with open(archive, "rb") as file:
         for begin, end in _sample_ranges(archive, file):
             file.seek(begin)
             data = file.read(end - begin)
-            index.samples.append(Row(first_id + len(index.samples), begin, len(data), zlib.crc32(data)))
-    return index
+            rows.append((first_id + len(rows), begin, len(data), zlib.crc32(data)))
+    return Index(to_rows(rows))
 
 
 def _sample_ranges(archive: Path, file: Any) -> Iterator[tuple[int, int]]:
