@@ -1,4 +1,4 @@
-"""The command line: `python -m orbbec doctor` and `python -m orbbec preview`."""
+"""The command line: `python -m orbbec doctor | preview | pack | index`."""
 
 import json
 import sys
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from orbbec.data.commands import index_command, pack_command
 from orbbec.doctor import advise, collect, report
 from orbbec.preview import draw_rows, read_chain, read_images, read_targets, write_sheet
 
@@ -17,6 +18,10 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 @app.callback()
 def commands() -> None:
     """Image augmentation operators for PyTorch."""
+
+
+app.command("pack")(pack_command)
+app.command("index")(index_command)
 
 
 @app.command()

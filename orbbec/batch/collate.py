@@ -66,16 +66,16 @@ def _is_image(value: Any) -> bool:
         return value.dtype == torch.uint8 and value.dim() in (2, 3)
     if isinstance(value, np.ndarray):
         return value.dtype == np.uint8 and value.ndim in (2, 3)
-    return _is_pil(value)
+    return is_pil(value)
 
 
-def _is_pil(value: Any) -> bool:
+def is_pil(value: Any) -> bool:
     pil = sys.modules.get("PIL.Image")  # no need to import it: who has a PIL image did
     return pil is not None and isinstance(value, pil.Image)
 
 
 def _without_pil(image: Any) -> Any:
-    return np.asarray(image) if _is_pil(image) else image
+    return np.asarray(image) if is_pil(image) else image
 
 
 def _are_dicts(values: list[Any]) -> bool:

@@ -4,12 +4,14 @@ from orbbec.data.arrays import Arrays, Hdf5, NpyFile
 from orbbec.data.buffer import ShuffleBuffer
 from orbbec.data.cifar import Cifar
 from orbbec.data.coco import Coco
+from orbbec.data.detect import open_source
 from orbbec.data.folders import FileList, ImageFolder
 from orbbec.data.order import Order, OrderSampler
 from orbbec.data.pack import Packed, pack
 from orbbec.data.records import Lmdb, TfRecords
 from orbbec.data.sample import BadSample, Sample, Source
 from orbbec.data.shards import Shards, ShardStream, index_archives
+from orbbec.data.wrap import as_source
 
 __all__ = [
     "Arrays",
@@ -30,6 +32,8 @@ __all__ = [
     "ShuffleBuffer",
     "Source",
     "TfRecords",
+    "as_source",
     "index_archives",
+    "open_source",
     "pack",
 ]

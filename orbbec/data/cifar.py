@@ -55,7 +55,11 @@ class Cifar:
 
     def __init__(self, root: str | os.PathLike[str], split: str = "train") -> None:
         choice("Cifar", "split", split, ("train", "test"))
-        self.name, suffix = _form_of(Path(root), split)
+        form = _form_of(Path(root), split)
+        if form is None:
+            firsts = " or ".join(_FILES[name, split][0] for name in _LABELS)
+            raise ValueError(f"Cifar: expected {firsts}, with or without .bin, in {root}, but there is none")
+        self.name, suffix = form
         read = _read_binary if suffix else _read_pickle
         parts = [read(Path(root, name + suffix), self.name) for name in _FILES[self.name, split]]
         planes = np.concatenate([pixels for pixels, _ in parts])
@@ -66,6 +70,11 @@ class Cifar:
             for place, name in enumerate(names)
         }
 
+    @staticmethod
+    def is_in(root: str | os.PathLike[str], split: str = "train") -> bool:
+        """Whether a folder holds CIFAR-10 or CIFAR-100."""
+        return _form_of(Path(root), split) is not None
+
     def __len__(self) -> int:
         return len(self.images)
 
@@ -74,14 +83,13 @@ class Cifar:
         return Sample(self.images[index], targets, index)
 
 
-def _form_of(root: Path, split: str) -> tuple[str, str]:
+def _form_of(root: Path, split: str) -> tuple[str, str] | None:
     """The set whose files lie in a folder, and their suffix."""
     for name in _LABELS:
         for suffix in (".bin", ""):
             if (root / (_FILES[name, split][0] + suffix)).is_file():
                 return name, suffix
-    firsts = " or ".join(_FILES[name, split][0] for name in _LABELS)
-    raise ValueError(f"Cifar: expected {firsts}, with or without .bin, in {root}, but there is none")
+    return None
 
 
 def _read_binary(path: Path, name: str) -> tuple[Array, Array]:

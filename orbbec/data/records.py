@@ -57,7 +57,7 @@ class Lmdb:
     ) -> None:
         self.path, self.parse = Path(path), parse
         self._file = self.path / "data.mdb" if self.path.is_dir() else self.path
-        self._database = open_file(_open_lmdb, self.path)
+        self._database = open_file(_open_lmdb, self._file)
         if not self._file.exists():
             raise FileNotFoundError(f"Lmdb: expected a database at {self._file}, but there is none")
         database = self._database()
@@ -89,7 +89,7 @@ def _open_lmdb(path: Path) -> Any:
     lmdb = needed("lmdb")
     try:
         return lmdb.open(
-            str(path), subdir=path.is_dir(), readonly=True, lock=False, readahead=False, max_spare_txns=64
+            str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64
         )
     except lmdb.Error as error:
         raise OSError(f"Lmdb: {path} cannot be opened: {error}") from error

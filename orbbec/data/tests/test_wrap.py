@@ -1,0 +1,150 @@
+"""Datasets and iterables of others as sources and streams."""
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import Dataset, IterableDataset, TensorDataset
+
+from orbbec.data import BadSample, Order, Sample, ShuffleBuffer, as_source, pack
+
+IMAGE = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
+TENSOR = torch.from_numpy(IMAGE.transpose(2, 0, 1).copy())
+
+
+class Items(Dataset):
+    classes = ("cat", "dog")
+
+    def __init__(self, *items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        item = self.items[index]
+        if isinstance(item, Exception):
+            raise item
+        return item
+
+
+@pytest.mark.parametrize("image", [IMAGE, TENSOR, TENSOR.permute(1, 2, 0).contiguous().permute(2, 0, 1)])
+def test_images_become_arrays(image):
+    source = as_source(Items(image, (image,), (image, 3), {"image": image, "boxes": [1]}, {"img": image}))
+    assert [source[n].targets for n in range(5)] == [{}, {}, {"label": 3}, {"boxes": [1]}, {}]
+    for index in range(len(source)):
+        assert np.array_equal(source[index].data, IMAGE)
+        assert source[index].sample_id == index
+    assert source.classes == ["cat", "dog"]
+
+
+def test_gray_images_and_encoded_ones():
+    source = as_source([torch.ones(5, 6, dtype=torch.uint8), b"\xff\xd8", IMAGE[..., 0], TENSOR[:1]])
+    assert [np.shape(source[n].data) for n in (0, 2, 3)] == [(5, 6), (2, 4), (2, 4, 1)]
+    assert source[1].data == b"\xff\xd8"
+    assert source.classes == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "shape"),
+    [
+        ("RGB", (2, 4, 3)),
+        ("L", (2, 4)),
+        ("RGBA", (2, 4, 4)),
+        ("1", (2, 4)),
+        ("P", (2, 4, 3)),
+        ("CMYK", (2, 4, 3)),
+    ],
+)
+def test_pil_images_become_arrays(mode, shape):
+    pil = pytest.importorskip("PIL.Image")
+    image = pil.fromarray(IMAGE)
+    data = as_source([image.convert(mode)])[0].data
+    assert data.shape == shape
+    assert data.dtype == np.uint8
+    if mode == "RGB":
+        assert np.array_equal(data, IMAGE)
+    if mode == "1":
+        assert set(np.unique(data)) <= {0, 255}
+
+
+@pytest.mark.parametrize(
+    ("target", "label"),
+    [(3, 3), (np.int64(4), 4), (torch.tensor(5), 5), (0.5, 0.5), ("cat", "cat"), (None, None)],
+)
+def test_targets_that_are_no_dict_are_labels(target, label):
+    value = as_source([(IMAGE, target)])[0].targets["label"]
+    assert value == label
+    assert type(value) is type(label)
+
+
+def test_samples_stay():
+    sample = Sample(b"x", {"a": 1}, 77)
+    assert as_source([sample])[0] is sample
+    assert list(as_source(iter([sample]))) == [sample]
+    source = as_source([sample])
+    assert as_source(source) is source
+
+
+def test_what_cannot_be_read_is_a_bad_sample_and_mistakes_are_not():
+    source = as_source(Items(OSError(5, "Input/output error"), ValueError("not a JPEG"), ZeroDivisionError()))
+    with pytest.raises(BadSample, match=r"sample 0 \(Items\[0\]\): Input/output error") as caught:
+        source[0]
+    assert isinstance(caught.value.__cause__, OSError)
+    with pytest.raises(BadSample, match=r"sample 1 \(Items\[1\]\): not a JPEG"):
+        source[1]
+    with pytest.raises(ZeroDivisionError):
+        source[2]
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ((IMAGE, 1, 2), "sample 0 has 3 parts"),
+        ({"picture": IMAGE}, "expected 'image' in sample 0, but got picture"),
+        ("a.jpg", "expected an image in sample 0, but got str"),
+        (TENSOR.float(), r"image of uint8 in sample 0, but got float32 \[2, 4, 3\]: leave what makes floats"),
+        (np.zeros((2, 2, 2, 3), np.uint8), r"got uint8 \[2, 2, 2, 3\]"),
+    ],
+)
+def test_other_items_are_named(item, message):
+    with pytest.raises(TypeError, match=f"as_source: .*{message}"):
+        as_source([item])[0]
+
+
+def test_other_datasets_are_refused():
+    with pytest.raises(TypeError, match="expected a dataset or an iterable, but got int"):
+        as_source(3)
+
+
+def test_an_iterable_is_a_stream():
+    class Stream(IterableDataset):
+        epoch = 0
+
+        def set_epoch(self, epoch):
+            self.epoch = epoch
+
+        def __len__(self):  # as some have, beside the __getitem__ that all inherit
+            return 5
+
+        def __iter__(self):
+            yield from ((IMAGE, 10 * self.epoch + n) for n in range(4))
+            yield BadSample(4, "4.jpg", "gone")
+
+    stream = ShuffleBuffer(as_source(Stream()), 3)
+    stream.set_epoch(2)
+    items = list(stream)
+    assert sorted((item.sample_id, item.targets["label"]) for item in items if isinstance(item, Sample)) == [
+        (0, 20), (1, 21), (2, 22), (3, 23)
+    ]  # fmt: skip
+    assert [item.reason for item in items if isinstance(item, BadSample)] == ["gone"]
+
+
+def test_a_dataset_is_shuffled_dealt_and_packed(tmp_path):
+    source = as_source(TensorDataset(TENSOR.expand(7, -1, -1, -1), torch.arange(7)))
+    ids = [
+        source[index].sample_id
+        for rank in (0, 1)
+        for index in Order(7, rank=rank, world_size=2).indices().tolist()
+    ]
+    assert sorted(ids) == list(range(7))
+    assert pack(source, tmp_path).samples == 7
