@@ -156,16 +156,22 @@ ORBBEC_HD void sine_cosine(double radians, double& sine, double& cosine) {
   sine_cosine_reduced(r, (part3 - r) + tail, static_cast<int>(turns), sine, cosine);
 }
 
-// sin and cos of an angle in degrees. NaN for NaN, infinities and angles of 2^52 degrees and more.
-ORBBEC_HD void sine_cosine_degrees(double degrees, double& sine, double& cosine) {
-  if (!(degrees > -0x1p52 && degrees < 0x1p52)) {
-    sine = cosine = NAN;
-    return;
-  }
+// sin and cos of an angle of less than 2^52 degrees; without a branch, so that a compiler makes
+// vectors of a loop.
+ORBBEC_HD void sine_cosine_degrees_in_range(double degrees, double& sine, double& cosine) {
   const double turns = rint(degrees / 90);
   const double r = (degrees - 90 * turns) * 0.017453292519943295;  // the difference is exact
   const double whole_circles = rint(turns / 4);
   sine_cosine_reduced(r, 0, static_cast<int>(turns - 4 * whole_circles), sine, cosine);
+}
+
+// sin and cos of an angle in degrees. NaN for NaN, infinities and angles of 2^52 degrees and more.
+ORBBEC_HD void sine_cosine_degrees(double degrees, double& sine, double& cosine) {
+  if (degrees > -0x1p52 && degrees < 0x1p52) {
+    sine_cosine_degrees_in_range(degrees, sine, cosine);
+  } else {
+    sine = cosine = NAN;
+  }
 }
 
 }  // namespace orbbec

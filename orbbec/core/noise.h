@@ -61,17 +61,21 @@ ORBBEC_HD FourPixels<T> pixels_of(const PhiloxBlock& block) {
   return pixels;
 }
 
-// put(x, pixel) for the columns from `first` to before `last` of a row; rows are counted through
-// all channels of an image.
+// The block of four neighbours of a row; rows are counted through all channels of an image.
+ORBBEC_HD PhiloxBlock noise_block(const NoiseKey& noise, int64_t n, int64_t row, int64_t groups,
+                                  int64_t group) {
+  const auto sample = static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);
+  const auto draw = static_cast<uint64_t>(row * groups + group);
+  return philox(philox_counter(sample, noise.place, draw), noise.key);
+}
+
+// put(x, pixel) for the columns from `first` to before `last` of a row.
 template <class T, Noise kKind, class Put>
 ORBBEC_HD void for_each_noise_pixel(const NoiseKey& noise, int64_t n, int64_t row, int width,
                                     int first, int last, const Put& put) {
-  const auto sample = static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);
   const int64_t groups = (int64_t{width} + 3) / 4;
   for (int group = first / 4; group * int64_t{4} < last; ++group) {
-    const auto draw = static_cast<uint64_t>(row * groups + group);
-    const PhiloxBlock block = philox(philox_counter(sample, noise.place, draw), noise.key);
-    const FourPixels<T> pixels = pixels_of<T, kKind>(block);
+    const FourPixels<T> pixels = pixels_of<T, kKind>(noise_block(noise, n, row, groups, group));
     for (int i = 0; i < 4; ++i) {
       const int64_t x = group * int64_t{4} + i;
       if (x >= first && x < last) put(static_cast<int>(x), pixels.values[i]);
