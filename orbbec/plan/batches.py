@@ -127,9 +127,9 @@ def rows_of(work: Work, rows: Array) -> Work:
 
 def repeated(work: Work, times: int) -> Work:
     """The images several times, one batch after the other; of an ImageBatch without a copy."""
-    if isinstance(work, list):
-        return work * times
-    return rows_of(work, np.tile(np.arange(len(work)), times))
+    if isinstance(work, Tensor):
+        return torch.cat([work] * times)
+    return work * times if isinstance(work, list) else rows_of(work, np.tile(np.arange(len(work)), times))
 
 
 def blended(work: Work, copies: Work, weights: Array) -> Work:

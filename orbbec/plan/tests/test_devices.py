@@ -27,6 +27,7 @@ CHAINS = {
         T.RandomAdjustSharpness(2.0),
         T.ToDtype(torch.float16, scale=True),
     ],
+    "blended": [T.AugMix(mixture_width=2, chain_depth=2), T.GaussianNoise(0.0, (0.0, 0.2))],
     "unlike sizes": [T.RandomRotation(20, "linear", expand=True), T.RandomInvert(), T.RandomPosterize(3)],
 }
 
@@ -55,7 +56,7 @@ def _images(result):
     return [image.permute(2, 0, 1) for image in result] if unlike else list(result)
 
 
-@pytest.mark.parametrize("name", ["fused", "operators"])
+@pytest.mark.parametrize("name", ["fused", "operators", "blended"])
 def test_plans_are_compiled_whole(name):
     images = photographs(3, 3, 14, 17)
     plan = T.Compose(CHAINS[name], seed=3).plan([(14, 17)] * 3)
