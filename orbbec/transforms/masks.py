@@ -53,7 +53,7 @@ def moved_masks(
         bends = isinstance(step, OperatorPass) and step.name == "elastic_transform"
         moved = [_bent(step, mask, plan, fills) for mask in own] if bends else _warped(step, own, size, fills)
         for place, mask, part in zip(places, own, moved, strict=True):
-            whole = part.permute(0, 2, 3, 1).contiguous().view(dtype)
+            whole = part.permute(0, 2, 3, 1).reshape(-1).view(dtype)
             results[place] = whole.reshape(*mask.values.shape[:-2], *size)
     return results
 
