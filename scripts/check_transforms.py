@@ -49,7 +49,11 @@ def main(
         )
     if write:
         versions = {author: peers.version(author) for author in here}
-        content = {"versions": versions, "lines": rows, "sharpness": sharpness.measure()._asdict()}
+        content = {
+            "versions": versions,
+            "lines": rows,
+            "sharpness": {**sharpness.measure()._asdict(), **sharpness.measure_rim()._asdict()},
+        }
         (DOCS / "parity" / "transforms.json").write_text(json.dumps(content, indent=1) + "\n")
         write_report(DOCS)
     if broken:

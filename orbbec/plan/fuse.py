@@ -170,6 +170,8 @@ class Fusion:
         elif step.border == "constant" == p.border and fill != p.fill:
             self._split(f"{name} has another fill than the map before it")
         p = self._open
+        if step.border == "constant" and p.border is None and p.interpolation == "linear":
+            self.notes.append(f"{name} mixes its fill with the rim over a pixel of what the pass reads")
         if step.border is not None:
             p.border = step.border
             p.fill = tuple(value * p.unit / self.frame.white for value in step.fill)

@@ -13,7 +13,7 @@ pytest.importorskip("PIL")
 
 from orbbec import transforms as T
 from orbbec.testing import assert_same_bytes, photographs
-from orbbec.testing.sharpness import measure
+from orbbec.testing.sharpness import measure, measure_rim
 from orbbec.testing.transforms import FORMS, Chain
 from orbbec.transforms.parity import PARITY
 from orbbec.transforms.registry import known_transforms
@@ -82,3 +82,15 @@ def test_resampling_once_is_sharper_than_step_by_step():
     assert fused_psnr > exact_psnr + 8  # seen: 37.1 dB and 27.9 dB
     assert 0.68 < fused_detail < 1  # seen: 0.73
     assert exact_detail < 0.42  # seen: 0.37
+
+
+def test_the_rim_is_mixed_over_a_pixel_of_what_a_pass_reads():
+    fused, exact = measure_rim(4)
+    assert 3.5 < fused < 4.2  # seen: 3.96, of 4
+    assert 0.9 < exact < 1.1  # seen: 0.98
+    assert max(measure_rim(1)) < 1.1  # seen: 1.03
+    turn = T.RandomRotation(20, "linear")
+    plan = T.Compose([T.Resize(50, antialias=False), turn]).plan([(40, 40)])
+    assert plan.notes == ("RandomRotation mixes its fill with the rim over a pixel of what the pass reads",)
+    assert T.Compose([T.CenterCrop(30), T.RandomHorizontalFlip()]).plan([(40, 40)]).notes == ()
+    assert T.Compose([T.Resize(50), turn]).plan([(40, 40)]).notes == ()
