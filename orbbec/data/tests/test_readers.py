@@ -1,0 +1,164 @@
+"""What holds for every reader: it pickles, counts, packs, and its samples go through transforms."""
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orbbec.batch import collate
+from orbbec.data import (
+    Arrays,
+    Cifar,
+    Coco,
+    FileList,
+    ImageFolder,
+    NpyFile,
+    Order,
+    Shards,
+    Source,
+    as_source,
+    open_source,
+    pack,
+)
+from orbbec.transforms import Compose, RandomHorizontalFlip, Resize
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (4, 6, 8, 3), np.uint8)
+TARGETS = {
+    "label": [3, 2, 1, 0],
+    "boxes": [np.full((n, 4), n, np.float32) for n in range(4)],
+    "name": list("abcd"),
+}
+
+
+def folder(root: Path) -> ImageFolder:
+    for n in range(4):
+        (root / f"class{n % 2}").mkdir(exist_ok=True)
+        (root / f"class{n % 2}/{n}.jpg").write_bytes(b"\xff\xd8\xff%d" % n)
+    return ImageFolder(root)
+
+
+def file_list(root: Path) -> FileList:
+    folder(root)
+    (root / "list.csv").write_text("path,label,weight\nclass0/0.jpg,7,0.5\nclass1/3.jpg,8,2\n")
+    return FileList(root / "list.csv")
+
+
+def coco(root: Path) -> Coco:
+    folder(root)
+    size = {"height": 6, "width": 8}
+    objects = [
+        {
+            "image_id": image,
+            "category_id": 5,
+            "bbox": [1, 1, 2, 3],
+            "area": 6,
+            "segmentation": [[1, 1, 3, 1, 3, 4]],
+        }
+        for image in (2, 2, 9)
+    ]
+    images = [{"id": 9, "file_name": "class0/0.jpg", **size}, {"id": 2, "file_name": "class1/3.jpg", **size}]
+    table = {"images": images, "annotations": objects, "categories": [{"id": 5, "name": "cat"}]}
+    (root / "coco.json").write_text(json.dumps(table))
+    return Coco(root, root / "coco.json", masks=True, keypoints=True)
+
+
+def cifar(root: Path) -> Cifar:
+    np.random.default_rng(1).integers(0, 10, (3, 3073), np.uint8).tofile(root / "test_batch.bin")
+    return Cifar(root, "test")
+
+
+def npy_file(root: Path) -> NpyFile:
+    np.save(root / "a.npy", IMAGES)
+    return NpyFile(root / "a.npy", TARGETS)
+
+
+def shards(root: Path) -> Shards:
+    pack(Arrays(IMAGES, TARGETS), root)
+    return Shards(root)
+
+
+def lmdb(root: Path) -> Source:
+    lmdb = pytest.importorskip("lmdb")
+    with lmdb.open(str(root)) as database, database.begin(write=True) as transaction:
+        for n in range(4):
+            transaction.put(b"%d" % n, b"\xff\xd8\xff%d" % n)
+    return open_source(root)
+
+
+def tf_records(root: Path) -> Source:
+    pytest.importorskip("crc32c")
+    shutil.copy(Path(__file__).with_name("records.tfrecord"), root)
+    return open_source(root)
+
+
+def hdf5(root: Path) -> Source:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(root / "a.h5", "w") as file:
+        file["images"], file["labels"], file["names"] = IMAGES, [3, 2, 1, 0], list("abcd")
+    return open_source(root / "a.h5")
+
+
+def arrays(root: Path) -> Arrays:
+    return Arrays(IMAGES, TARGETS)
+
+
+def wrapped(root: Path) -> Source:
+    return as_source(list(zip(IMAGES, TARGETS["label"], strict=True)))
+
+
+READERS = (folder, file_list, coco, cifar, npy_file, shards, lmdb, tf_records, hdf5, arrays, wrapped)
+each_reader = pytest.mark.parametrize("make", READERS, ids=lambda make: make.__name__)
+
+
+def assert_same(value, expected):
+    """The same numbers in the same kinds of arrays, through dicts and lists."""
+    assert type(value) is type(expected)
+    if isinstance(value, dict):
+        assert value.keys() == expected.keys()
+        for name in value:
+            assert_same(value[name], expected[name])
+    elif isinstance(value, np.ndarray):
+        assert value.dtype == expected.dtype
+        assert np.array_equal(value, expected)
+    else:
+        assert value == expected
+
+
+@each_reader
+def test_a_reader_is_a_source_that_pickles(make, tmp_path):
+    source = make(tmp_path)
+    assert isinstance(source, Source)
+    again = pickle.loads(pickle.dumps(source))
+    samples = list(source)
+    assert len(samples) == len(source) == len(again) > 1
+    assert len({sample.sample_id for sample in samples}) == len(samples)
+    for index, sample in enumerate(samples):
+        assert_same(vars(again[index]), vars(sample))
+
+
+@each_reader
+def test_a_reader_comes_back_from_shards(make, tmp_path):
+    (tmp_path / "source").mkdir()
+    source = make(tmp_path / "source")
+    pack(source, tmp_path / "packed", shuffle=True, seed=4)
+    packed = {sample.sample_id: sample for sample in Shards(tmp_path / "packed")}
+    assert len(packed) == len(source)
+    for sample in source:
+        assert_same(vars(packed[sample.sample_id]), vars(sample))
+
+
+@pytest.mark.parametrize("make", [cifar, npy_file, shards, hdf5, arrays, wrapped])
+def test_samples_go_through_transforms_the_same_in_every_order(make, tmp_path):
+    source, chain, seen = make(tmp_path), Compose([RandomHorizontalFlip(), Resize((4, 4))], seed=1), []
+    for epoch in (0, 1):
+        samples = [source[index] for index in Order(len(source), seed=2).indices(epoch).tolist()]
+        ids = [sample.sample_id for sample in samples]
+        images, targets = chain(
+            collate([sample.data for sample in samples]), [sample.targets for sample in samples], ids
+        )
+        assert [target.keys() for target in targets] == [sample.targets.keys() for sample in samples]
+        seen.append({sample_id: images[place].tolist() for place, sample_id in enumerate(ids)})
+    assert seen[0] == seen[1]
