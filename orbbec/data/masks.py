@@ -13,6 +13,9 @@ from orbbec.binding.arguments import Array
 Mask = npt.NDArray[np.uint8]
 
 _FINE = 5  # steps a pixel: the grid on which COCO draws the edges of polygons
+_LONGEST = 10**7  # steps of an outline: far beyond any object, and some 300 MB while it is drawn
+_FARTHEST = 10**9  # pixels
+_MOST_BITS = 60  # of a run length
 
 
 def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
@@ -71,6 +74,8 @@ def _decompressed(text: str | bytes) -> list[int]:
         bits = code - 48
         value |= (bits & 31) << shift
         shift += 5
+        if shift > _MOST_BITS:
+            raise ValueError(f"expected compressed run lengths, but {text!r:.60} has one of {shift} bits")
         if bits & 32:
             continue
         value -= (bits & 16) << (shift - 4)  # the sign is the highest bit of the last character
@@ -84,7 +89,7 @@ def _decompressed(text: str | bytes) -> list[int]:
 def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
     """Even-odd: walking down a column, each crossing of an edge enters or leaves the object."""
     points = np.asarray(polygon, np.float64)
-    if points.ndim != 1 or len(points) % 2 or not np.isfinite(points).all():
+    if points.ndim != 1 or len(points) % 2 or not (np.abs(points) < _FARTHEST).all():
         raise ValueError(f"expected polygons as finite x and y in turn, but got {polygon!r:.60}")
     if len(points) < 6:
         return np.zeros(size, np.uint8)
@@ -103,6 +108,10 @@ def _outline(corners: Array) -> tuple[Array, Array]:
     """The points (x, y) of the fine grid on the edges of a polygon, one a step of an edge's longer side."""
     begin, end = corners, np.roll(corners, -1, 0)
     steps = np.abs(end - begin).max(1)
+    if steps.sum() > _LONGEST:
+        raise ValueError(
+            f"expected an outline of {_LONGEST // _FINE} pixels at most, but got {steps.sum() // _FINE}"
+        )
     flat = np.abs(end - begin).argmax(1) == 0  # stepping along x; of equal sides, too
     backward = np.where(flat, begin[:, 0] > end[:, 0], begin[:, 1] > end[:, 1])
     low = np.where(backward[:, None], end, begin)

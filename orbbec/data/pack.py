@@ -145,10 +145,11 @@ def _alone(folder: Path) -> Iterator[None]:
     """Hold the folder; the system lets it go when the process ends, however it ends."""
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ValueError(f"pack: another process packs to {folder}") from error
         yield
-    except BlockingIOError as error:
-        raise ValueError(f"pack: another process packs to {folder}") from error
     finally:
         os.close(handle)
 
@@ -248,10 +249,8 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        text = (
-            f"pack: {path} cannot be written ({error.strerror}); the archives before it are whole: make room "
-        )
-        raise OSError(error.errno, text + "and run the same again to go on") from error
+        advice = "the archives before it are whole: make room and run the same again to go on"
+        raise OSError(error.errno, f"pack: {path} cannot be written ({error.strerror}); {advice}") from error
 
 
 def _end(folder: Path, manifest: Manifest, archives: list[_Archive]) -> None:

@@ -37,7 +37,8 @@ class Sample:
 class Source(Protocol):
     """Samples by their index: what all readers of this package are.
 
-    Asked by several threads at once, and pickled or forked into DataLoader workers.
+    Asked by several threads at once, and pickled or forked into DataLoader workers. Indices are from 0 to
+    `len` - 1.
     """
 
     def __len__(self) -> int: ...

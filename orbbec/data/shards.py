@@ -114,8 +114,10 @@ def index_archives(folder: str | os.PathLike[str]) -> int:
 
     Raises:
         OSError: a file cannot be read or written.
-        ValueError: there is no archive, or one is cut off or compressed.
+        ValueError: there is no archive, one is cut off or compressed, or `pack` wrote them, with an index.
     """
+    if read_manifest(Path(folder)) is not None:
+        raise ValueError(f"index: the archives of {folder} have the index that `pack` wrote")
     count = 0
     for number, path in enumerate(archives_of(folder)):
         index = make_index(path, number << _PLACE_BITS)
@@ -212,14 +214,23 @@ class ShardStream:
 
 
 def _groups_of(url: str) -> Iterator[dict[str, Any]]:
-    """The samples of an archive as webdataset groups them: a dict of fields with "__key__" and "__url__"."""
+    """The samples of an archive as webdataset groups them: a dict of fields with "__key__" and "__url__".
+
+    The last one waits until the archive is known to end there: it could be cut off between two of its fields.
+    """
     webdataset = needed("webdataset")
     with closing(webdataset.gopen(url)) as stream:
         watched = _Watched(url, stream)
         files = webdataset.tariterators.tar_file_iterator(watched)
         named = ({**file, "__url__": url} for file in files)
-        yield from webdataset.tariterators.group_by_keys(named, lcase=False)
+        last: dict[str, Any] | None = None
+        for group in webdataset.tariterators.group_by_keys(named, lcase=False):
+            if last is not None:
+                yield last
+            last = group
         watched.check_end()
+        if last is not None:
+            yield last
 
 
 class _Watched:
