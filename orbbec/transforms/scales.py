@@ -221,9 +221,9 @@ class RandomIoUCrop(Transform):
             if overlap >= 1:
                 break
             crops = self._tried(size, draws[1:].reshape(self.trials, 4))
-            for crop in crops:
-                if _overlaps(boxes, crop, overlap):
-                    return np.asarray(crop)
+            good = _overlap(boxes, crops, overlap)
+            if good.any():
+                return np.asarray(crops[good.argmax()])
         return np.array([0, 0, size[1], size[0]])
 
     def _tried(self, size: Array, draws: Array) -> Array:
@@ -240,12 +240,12 @@ class RandomIoUCrop(Transform):
         return np.asarray(np.stack([left, top, left + across, top + down], 1)[good])
 
 
-def _overlaps(boxes: Array, crop: Array, least: float) -> bool:
-    """Whether a box with its centre in the part overlaps it enough."""
-    middle = (boxes[:, :2] + boxes[:, 2:]) / 2
-    near = boxes[((middle > crop[:2]) & (middle < crop[2:])).all(1)]
-    if len(near) == 0:
-        return False
-    both = areas(np.concatenate([np.maximum(near[:, :2], crop[:2]), np.minimum(near[:, 2:], crop[2:])], 1))
-    union = areas(near) + areas(crop[None].astype(np.float64)) - both
-    return bool((both / union).max() >= least)
+def _overlap(boxes: Array, crops: Array, least: float) -> Array:
+    """Which parts `[M, 4]` a box with its centre in the part overlaps enough: bool `[M]`."""
+    ends = boxes[:, None], crops[None].astype(np.float64)
+    middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
+    near = ((middle > ends[1][..., :2]) & (middle < ends[1][..., 2:])).all(-1)
+    sides = np.minimum(*(end[..., 2:] for end in ends)) - np.maximum(*(end[..., :2] for end in ends))
+    both = np.maximum(sides, 0).prod(-1)
+    union = areas(boxes)[:, None] + areas(ends[1][0])[None] - both
+    return np.asarray((near & (both / np.where(near, union, 1.0) >= least)).any(0))
