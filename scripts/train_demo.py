@@ -2,9 +2,10 @@
 
 Tiles of unlike sizes are cut from photographs; the network learns which photograph a tile is from. Every
 batch is collated to an `ImageBatch` and warped on the device by one call, each image by a random matrix.
-Everything that the network sees is computed by cv2 as well, image by image, and compared byte for byte.
+Everything that the network sees is computed by cv2 as well, image by image, and compared byte for byte. Then
+another network learns without labels by SimCLR's chain, and a detector by one that moves boxes and masks.
 
-Exits with 1 if a byte differs or the loss does not fall.
+Exits with 1 if a byte differs or a loss does not fall.
 """
 
 import statistics
@@ -16,11 +17,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import cv2
+import learn_detection
+import learn_simclr
 import numpy as np
 import torch
 import typer
 from augmentation import SIZE, random_matrices, warp_by_cv2, warp_by_orbbec
 from contact_sheet import Row, draw_contact_sheet
+from learning import convolutions
 from photographs import Image, load_photographs
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -64,10 +68,7 @@ def cut_tile(photograph: Image, places: np.random.Generator) -> Image:
 
 
 def small_network(classes: int) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for inputs, outputs in [(3, 16), (16, 32), (32, 64), (64, 64)]:
-        convolution = nn.Conv2d(inputs, outputs, kernel_size=3, stride=2, padding=1, bias=False)
-        layers += [convolution, nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)]
+    layers = convolutions(3, 16, 32, 64, 64)
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, classes))
 
 
@@ -229,7 +230,8 @@ def main(
     workers: Annotated[int, typer.Option(min=0, help="Processes that load tiles; 0: none.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = "",
     rounds: Annotated[int, typer.Option(min=1, help="Of the comparison of speed.")] = 11,
-    output: Annotated[Path, typer.Option(help="Folder for the contact sheet.")] = Path("outputs"),
+    chain_epochs: Annotated[int, typer.Option(min=2, help="Of SimCLR and of the detector.")] = 8,
+    output: Annotated[Path, typer.Option(help="Folder for the contact sheets.")] = Path("outputs"),
 ) -> None:
     """Train a small network with orbbec's augmentation in the loop, compared with cv2 all the way."""
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -261,7 +263,17 @@ def main(
     )
     rows = contact_sheet_rows(tiles, list(photographs), epochs)
     draw_contact_sheet(sheet, "orbbec: augmentation inside the training loop", subtitle, rows, history.losses)
-    if not report(history, sheet):
+    good = report(history, sheet)
+    work = tiles.images, tiles.labels, chain_epochs, device
+    for learned in (
+        learn_simclr.learn(*work, output / "train_simclr.png"),
+        learn_detection.learn(photographs, chain_epochs, device, output / "train_detection.png"),
+    ):
+        text, has_learned = learned.check()
+        console.print("[green]✓[/]" if has_learned else "[red]✗[/]", text, highlight=False)
+        console.print(learned.chain(), highlight=False)
+        good &= has_learned
+    if not good:
         raise typer.Exit(1)
 
 

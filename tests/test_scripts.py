@@ -32,12 +32,15 @@ def run(folder, name, *arguments):
 
 
 def test_train_demo_trains_compares_and_draws(tmp_path):
-    done = run(tmp_path, "train_demo.py", "--epochs", "3", "--rounds", "1", "--output", "sheets")
+    few = "--epochs", "3", "--rounds", "1", "--chain-epochs", "2"
+    done = run(tmp_path, "train_demo.py", *few, "--output", "sheets")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "largest difference from cv2: 0, over 1,440 images" in done.stdout
-    sheet = cv2.imread(str(tmp_path / "sheets" / "train_demo.png"))
-    assert sheet.shape[1] > 1000
-    assert sheet.std() > 20
+    assert done.stdout.count("in the last of 2; ") == 2
+    for name in ("train_demo", "train_simclr", "train_detection"):
+        sheet = cv2.imread(str(tmp_path / "sheets" / f"{name}.png"))
+        assert sheet.shape[1] > 1000
+        assert sheet.std() > 20
 
 
 @pytest.mark.parametrize("name", ["test_nms.py", "test_warpaffine_opencv.py", "test_warpaffine_torch_cpu.py"])

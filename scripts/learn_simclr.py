@@ -1,0 +1,85 @@
+"""Contrastive learning with SimCLR's whole chain: two draws of each image, to be told from all others.
+
+What is learned without labels is measured by them: the share of images whose nearest neighbour, by their
+features, is of the same photograph.
+"""
+
+import time
+from pathlib import Path
+
+import torch
+from learning import Learned, convolutions
+from photographs import Image
+from torch import Tensor, nn
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+from orbbec.preview import draw_rows, write_sheet
+
+SIDE, BATCH, TEMPERATURE = 64, 96, 0.2  # pixels, images
+END = (T.ToDtype(torch.float32, scale=True), T.Normalize())
+CHAIN = T.Compose(
+    [
+        T.RandomResizedCrop(SIDE, scale=(0.2, 1.0), antialias=False),
+        T.RandomHorizontalFlip(),
+        T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+        T.RandomGrayscale(0.2),
+        T.RandomApply([T.GaussianBlur(7, (0.1, 2.0))], p=0.5),
+        *END,
+    ],
+    seed=1,
+)
+WITHOUT_CHANCE = T.Compose([T.Resize((SIDE, SIDE)), *END])
+
+
+def contrast(first: Tensor, second: Tensor) -> Tensor:
+    """The loss that is low where two views of an image are nearer to each other than to all others."""
+    features = nn.functional.normalize(torch.cat([first, second]), dim=1)
+    likeness = features @ features.T / TEMPERATURE
+    likeness.fill_diagonal_(-torch.inf)
+    partners = torch.arange(len(features), device=features.device).roll(len(first))
+    return nn.functional.cross_entropy(likeness, partners)
+
+
+@torch.no_grad()
+def neighbours_of_one_kind(network: nn.Module, images: list[Image], labels: Tensor, device: str) -> float:
+    """The share of images whose nearest neighbour has their label."""
+    network.eval()
+    batch = ImageBatch.from_images(images).to(device)
+    features = nn.functional.normalize(network(WITHOUT_CHANCE(batch)), dim=1)
+    network.train()
+    likeness = (features @ features.T).fill_diagonal_(-2)
+    return float((labels[likeness.argmax(1).cpu()] == labels).float().mean())
+
+
+def learn(images: list[Image], labels: list[int], epochs: int, device: str, sheet: Path) -> Learned:
+    """Train on images of unlike sizes."""
+    begin, augmenting = time.perf_counter(), 0.0
+    backbone = nn.Sequential(convolutions(3, 16, 32, 64, 96), nn.AdaptiveAvgPool2d(1), nn.Flatten()).to(
+        device
+    )
+    head = nn.Sequential(nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 32)).to(device)
+    optimizer = torch.optim.AdamW([*backbone.parameters(), *head.parameters()], lr=2e-3)
+    truth, ids = torch.tensor(labels), torch.arange(len(images))
+    learned = Learned("SimCLR", fall=0.97, measure="nearest neighbours of the same photograph")
+    learned.before = neighbours_of_one_kind(backbone, images, truth, device)
+    for epoch in range(epochs):
+        losses = []
+        for chosen in ids[torch.randperm(len(ids))].split(BATCH)[: len(ids) // BATCH]:
+            batch = ImageBatch.from_images([images[i] for i in chosen.tolist()]).to(device)
+            mark = time.perf_counter()
+            views = [CHAIN(batch, sample_ids=chosen, epoch=2 * epoch + view) for view in range(2)]
+            augmenting += time.perf_counter() - mark
+            loss = contrast(*(head(backbone(view)) for view in views))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        learned.losses.append(sum(losses) / len(losses))
+    learned.after = neighbours_of_one_kind(backbone, images, truth, device)
+    learned.seconds = augmenting, time.perf_counter() - begin
+    shown = {labels.index(label): f"photograph {label}" for label in range(max(labels) + 1)}
+    rows, learned.passes = draw_rows(CHAIN, {name: images[index] for index, name in shown.items()}, draws=8)
+    write_sheet(sheet, rows, learned.passes, side=112)
+    learned.sheet = sheet
+    return learned
