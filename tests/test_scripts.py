@@ -70,6 +70,11 @@ def test_every_transform_is_drawn(tmp_path):
     assert cv2.imread(str(tmp_path / "outputs" / "transforms.jpg")).std() > 20
 
 
+def test_the_page_of_transforms_is_what_the_code_says(tmp_path):
+    done = run(tmp_path, "list_transforms.py", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_roi_align_script_finds_the_same(tmp_path):
     done = run(tmp_path, "test_roi_align.py")
     assert done.returncode == 0, done.stdout + done.stderr

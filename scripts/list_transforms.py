@@ -1,0 +1,135 @@
+"""Writes the tables of docs/transforms.md from the code: what each transform costs, moves and equals.
+
+    python scripts/list_transforms.py [--check]
+
+With --check nothing is written, and the exit status is 1 if the page is not what would be written.
+"""
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from transform_examples import chain_of, example, names
+
+from orbbec import transforms as T
+from orbbec.plan import Plan
+from orbbec.plan.passes import AugmentPass, MixPass, Pass
+from orbbec.transforms.parity import PARITY
+
+PAGE = Path(__file__).parents[1] / "docs" / "transforms.md"
+BEGIN, END = "<!-- by scripts/list_transforms.py: -->\n", "<!-- end -->\n"
+HEIGHT, WIDTH, IMAGES, EPOCHS = 160, 128, 4, 4
+BOXES = np.array([[30.0, 20, 70, 60], [50, 80, 90, 120]])
+MASKS = np.zeros((2, HEIGHT, WIDTH), bool)
+MASKS[0, 20:60, 30:70] = MASKS[1, 80:120, 50:90] = True
+POINTS = np.array([[40.0, 35], [60, 35], [50, 45], [42, 52], [58, 52]])
+MOVABLE: dict[str, Any] = {
+    "boxes": BOXES,
+    "masks": MASKS,
+    "keypoints": POINTS,
+    "polygons": [BOXES[:, [0, 1, 2, 1, 2, 3, 0, 3]][k].reshape(4, 2) for k in range(2)],
+    "landmarks": POINTS,
+}
+LABELS = [{"label": row} for row in np.eye(IMAGES)]
+
+
+def plans(name: str) -> list[tuple[Plan, list[dict[str, Any]]]]:
+    """Some plans of the transform, and the targets of their images."""
+    chain, sizes = chain_of(name), [(HEIGHT, WIDTH)] * IMAGES
+    moved = [MOVABLE] * IMAGES
+    made = [chain.plan(sizes, epoch=epoch, targets=moved) for epoch in range(EPOCHS)]
+    blends = any(isinstance(step, MixPass) and step.name != "mosaic" for step in made[0].passes)
+    return [(plan, LABELS if blends else moved) for plan in made]
+
+
+def described(step: Pass) -> str:
+    if not isinstance(step, AugmentPass):
+        return f"`{step.name}`"
+    return "fused, and a mean before" if step.contrast else "fused"
+
+
+def passes(name: str) -> str:
+    """How many passes over the pixels, and what they are."""
+    steps = plans(name)[0][0].passes
+    return f"{len(steps)}: {', '.join(dict.fromkeys(map(described, steps)))}"
+
+
+def targets(name: str) -> str:
+    """Which targets are others after the transform in one of some draws, and which are gone."""
+    moved: dict[str, None] = {}
+    gone: dict[str, None] = {}
+    for plan, given in plans(name):
+        for before, after in zip(given, T.transform_targets(plan, given), strict=True):
+            gone |= dict.fromkeys(before.keys() - after.keys() - {"landmarks"})
+            kept = before.keys() & after.keys() - {"landmarks"}
+            moved |= dict.fromkeys(key for key in kept if not is_same(before[key], after[key]))
+    found = ", ".join(sorted(moved)) or "none"
+    return f"{found}; leaves out {', '.join(sorted(gone))}" if gone else found
+
+
+def is_same(before: Any, after: Any) -> bool:
+    if len(before) != len(after):
+        return False
+    return all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
+
+
+def parity(name: str) -> str:
+    """Whose numbers it has, alone and with exact=True; where nobody says so, its source."""
+    if name not in PARITY:
+        return " ".join(
+            (inspect.getdoc(getattr(T, name)) or "").partition("Source:\n")[2].split("\n\n")[0].split()
+        )
+    known = [f"{p.author} `{p.reference}`: {p.difference}" if p.author else p.reference for p in PARITY[name]]
+    return "; ".join(known)
+
+
+def summary(documented: object) -> str:
+    return (inspect.getdoc(documented) or "").split("\n")[0].rstrip(".")
+
+
+def is_container(name: str) -> bool:
+    return hasattr(example(name), "transforms")
+
+
+def tables() -> Iterator[str]:
+    """A table a module, in Markdown."""
+    kinds = sorted((getattr(T, name) for name in names()), key=lambda kind: (kind.__module__, kind.__name__))
+    for module, own in groupby(kinds, key=lambda kind: str(kind.__module__)):
+        yield f"### {summary(import_module(module))}\n"
+        yield "| transform | what it does | passes | moves | numbers |"
+        yield "| --- | --- | --- | --- | --- |"
+        for kind in own:
+            name = kind.__name__
+            cost = "of what it holds" if is_container(name) else passes(name)
+            moved = "what it holds moves" if is_container(name) else targets(name)
+            yield f"| `{name}` | {summary(kind)} | {cost} | {moved} | {parity(name)} |"
+        yield ""
+
+
+def page() -> str:
+    """The page as it should be."""
+    text = PAGE.read_text()
+    head, rest = text.split(BEGIN)
+    return head + BEGIN + "\n" + "\n".join(tables()) + "\n" + END + rest.split(END)[1]
+
+
+def main(
+    check: Annotated[bool, typer.Option(help="Write nothing; fail where the page is stale.")] = False,
+) -> None:
+    """Write the tables of docs/transforms.md."""
+    wanted = page()
+    if check and wanted != PAGE.read_text():
+        print(f"{PAGE.name} is stale: python scripts/list_transforms.py")
+        raise typer.Exit(1)
+    if not check:
+        PAGE.write_text(wanted)
+    print(f"{PAGE.name}: {len(names())} transforms")
+
+
+if __name__ == "__main__":
+    typer.run(main)
