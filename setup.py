@@ -1,4 +1,4 @@
-"""Builds orbbec: one binary for CPU and CUDA, and the OpenCV oracle where OpenCV was fetched.
+"""Builds orbbec: one binary for CPU and CUDA, and beside it what `3rdparty/vendor.py` has fetched.
 
 Why it is so:
 
@@ -67,7 +67,7 @@ def architectures() -> str:
 
 def sources(pattern: str) -> list[str]:
     found = sorted((ROOT / "orbbec").glob(f"*/{pattern}"))
-    return [str(path.relative_to(ROOT)) for path in found if path.parent.name != "opencv"]
+    return [str(path.relative_to(ROOT)) for path in found if path.parent.name not in ("opencv", "data")]
 
 
 def operators() -> cpp_extension.CppExtension:
@@ -95,21 +95,22 @@ def operators() -> cpp_extension.CppExtension:
     )
 
 
-def oracle() -> list[object]:
-    """The pybind11 module over OpenCV, if `3rdparty/vendor.py` has fetched both."""
+def vendored() -> list[object]:
+    """What is built over packages that `3rdparty/vendor.py` has fetched."""
     sys.path.insert(0, str(ROOT / "3rdparty"))
     import vendor
 
-    extension = vendor.opencv_extension()
-    if extension is None:
-        print("orbbec: no OpenCV in 3rdparty, leaving orbbec.opencv out")
-        return []
-    print("orbbec: building orbbec.opencv")
-    return [extension]
+    found = {
+        "orbbec.opencv": vendor.opencv_extension(),
+        "orbbec.data's JPEG decoder": vendor.jpeg_extension(),
+    }
+    for name, extension in found.items():
+        print(f"orbbec: {'building' if extension else 'nothing in 3rdparty for'} {name}")
+    return [extension for extension in found.values() if extension]
 
 
 setup(
-    ext_modules=[operators(), *oracle()],
+    ext_modules=[operators(), *vendored()],
     cmdclass={"build_ext": cpp_extension.BuildExtension},
     options={"bdist_wheel": {"py_limited_api": "cp310"}},
 )

@@ -1,12 +1,12 @@
-"""Bring what is not ours into this folder: a static OpenCV (core, imgproc) and the headers of pybind11.
+"""Bring what is not ours into this folder: static OpenCV and libjpeg-turbo, the headers of pybind11.
 
-    python 3rdparty/vendor.py [opencv|pybind11|all]
+    python 3rdparty/vendor.py [opencv|pybind11|libjpeg_turbo|all]
 
 pip fetches each package, pinned by version and SHA-256, so its own configuration (mirrors, proxies) holds.
 Products live in the user's cache folder, under a name that holds the version and a hash of the build
 options, and this folder links to them: a second clone builds nothing. A run that was interrupted continues
 where it stopped; a run that finds everything there prints one line a package. OpenCV needs cmake, ninja and
-a C++ compiler; MAX_JOBS limits the jobs.
+a C++ compiler, libjpeg-turbo nasm as well (`all` passes it over without); MAX_JOBS limits the jobs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,8 @@ class Package:
     """One pinned package; ``root`` in ``archive`` is built by cmake or holds an ``include`` folder to take.
 
     Members of the archive that match ``left_out`` are not unpacked; ``edits`` name a file below ``root`` and
-    a pattern to delete from it.
+    a pattern to delete from it; ``lists`` is a file of this folder that becomes its CMakeLists.txt; ``tools``
+    are programs that its build needs beside cmake and ninja.
     """
 
     folder: str
@@ -89,27 +90,31 @@ class Package:
     cmake_options: tuple[str, ...] = ()
     left_out: str = r"^$"
     edits: tuple[tuple[str, str], ...] = ()
+    lists: str = ""
+    tools: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """The name of the product in the cache; another version, option or C library makes another name."""
-        source = (self.sha256, self.left_out, self.edits)
+        lists = (sha256_of(HERE / self.lists),) if self.lists else ()
+        source = (self.sha256, self.left_out, self.edits, *lists)
         parts = (source, self.cmake_options, platform.machine(), platform.libc_ver())
         return f"{self.folder}-{self.version}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:8]}"
 
 
+OPENCV = Package(
+    folder="opencv",
+    project="opencv-python-headless",
+    version="5.0.0.93",
+    archive="opencv_python_headless-5.0.0.93.tar.gz",
+    sha256="b82f9831daab90b725c7c1ee1b36cb5732c367096ac76d119e64e14eb70d5f3c",
+    root="opencv_python_headless-5.0.0.93/opencv",
+    cmake_options=OPENCV_OPTIONS,
+    left_out=OPENCV_LEFT_OUT,
+    edits=OPENCV_EDITS,
+)
 PACKAGES = {
-    "opencv": Package(
-        folder="opencv",
-        project="opencv-python-headless",
-        version="5.0.0.93",
-        archive="opencv_python_headless-5.0.0.93.tar.gz",
-        sha256="b82f9831daab90b725c7c1ee1b36cb5732c367096ac76d119e64e14eb70d5f3c",
-        root="opencv_python_headless-5.0.0.93/opencv",
-        cmake_options=OPENCV_OPTIONS,
-        left_out=OPENCV_LEFT_OUT,
-        edits=OPENCV_EDITS,
-    ),
+    "opencv": OPENCV,
     "pybind11": Package(
         folder="pybind11",
         project="pybind11",
@@ -117,6 +122,17 @@ PACKAGES = {
         archive="pybind11-3.1.0-py3-none-any.whl",
         sha256="b8488090f8acffbcb6b5d6a85571a6827a0a2981ffb75e5a0b27b87c4a6b7dd0",
         root="pybind11",
+    ),
+    # OpenCV's source carries libjpeg-turbo 3.1, the one that cv2 decodes with.
+    "libjpeg_turbo": replace(
+        OPENCV,
+        folder="libjpeg_turbo",
+        root=f"{OPENCV.root}/3rdparty",
+        cmake_options=("-DBUILD_SHARED_LIBS=OFF",),
+        left_out=r"^(?!.*/opencv/3rdparty/libjpeg-turbo/)",
+        edits=(),
+        lists="libjpeg_turbo.cmake",
+        tools=("nasm",) if _IS_X86 else (),
     ),
 }
 
@@ -193,6 +209,8 @@ def locked(path: Path, title: str) -> Iterator[None]:
 
 def make_product(package: Package, product: Path) -> None:
     """Fetch, unpack and build in ``<product>.work``, which outlives an interruption; rename what is whole."""
+    for name in package.tools:
+        tool(name)
     work = product.with_name(product.name + ".work")
     work.mkdir(exist_ok=True)
     source = unpack(package, fetch(package, work), work / "source") / package.root
@@ -271,6 +289,8 @@ def unpack(package: Package, archive: Path, target: Path) -> Path:
                     tar.extract(member, partial)
                 progress.show(file.tell(), size + 1)
     progress.show(1, 1)
+    if package.lists:
+        shutil.copyfile(HERE / package.lists, partial / package.root / "CMakeLists.txt")
     for name, pattern in package.edits:
         path = partial / package.root / name
         path.write_text(re.sub(pattern, "", path.read_text()))
@@ -326,7 +346,9 @@ def tool(name: str) -> str:
     """The path of a program: beside this Python (pip's packages cmake and ninja) or on PATH."""
     path = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
     if path is None:
-        raise VendorError(f"{name} is missing; run `{sys.executable} -m pip install cmake ninja`")
+        by_pip = f"run `{sys.executable} -m pip install cmake ninja`"
+        advice = f"install the system's package {name}" if name == "nasm" else by_pip
+        raise VendorError(f"{name} is missing; {advice}")
     return path
 
 
@@ -356,7 +378,7 @@ def opencv_extension(here: Path = HERE) -> Extension | None:
 
     Sources are relative to the project's root, where setup.py runs.
     """
-    if not all(is_present(package, here) for package in PACKAGES.values()):
+    if not all(is_present(PACKAGES[name], here) for name in ("opencv", "pybind11")):
         return None
     from setuptools import Extension
 
@@ -377,12 +399,46 @@ def opencv_extension(here: Path = HERE) -> Extension | None:
     )
 
 
+def jpeg_extension(here: Path = HERE) -> Extension | None:
+    """The library ``orbbec/data/_jpeg.abi3.so``, no module; None while libjpeg-turbo is not there."""
+    if not is_present(PACKAGES["libjpeg_turbo"], here):
+        return None
+    from setuptools import Extension
+
+    return Extension(
+        "orbbec.data._jpeg",
+        sources=["orbbec/data/jpeg_region.cpp"],
+        include_dirs=[str(here / "libjpeg_turbo" / "include")],
+        depends=[str(here / "libjpeg_turbo" / STAMP)],
+        extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden"],
+        extra_link_args=[
+            str(here / "libjpeg_turbo" / "lib" / "libjpeg.a"),
+            *("-Wl,--exclude-libs,ALL", "-Wl,-s"),
+        ],
+        language="c++",
+        py_limited_api=True,
+    )
+
+
+def wanted(name: str) -> list[Package]:
+    """The packages of a name; of all those whose tools are there, and a line for each that is passed over."""
+    if name != "all":
+        return [PACKAGES[name]]
+    missing = {
+        package.folder: [t for t in package.tools if not shutil.which(t)] for package in PACKAGES.values()
+    }
+    for folder, tools in missing.items():
+        if tools:
+            print(f"{folder}: passed over, {', '.join(tools)} is missing")
+    return [package for package in PACKAGES.values() if not missing[package.folder]]
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Fetch and build the packages of 3rdparty/.")
     parser.add_argument("package", nargs="?", default="all", choices=[*PACKAGES, "all"])
     name = parser.parse_args(arguments).package
     try:
-        for package in PACKAGES.values() if name == "all" else [PACKAGES[name]]:
+        for package in wanted(name):
             vendor(package)
     except VendorError as error:
         print(f"vendor.py: {error}", file=sys.stderr)

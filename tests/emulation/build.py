@@ -123,7 +123,9 @@ def build_library(flavour: str = "asan") -> Path:
     """Builds ``build/emulation/<flavour>/_C_emulated.so`` and returns its path."""
     plan = Plan(ROOT / "build" / "emulation" / flavour, flavour)
     compile_flags, link_flags = torch_flags()
-    host = [path for path in sorted(ROOT.glob("orbbec/*/*.cpp")) if path.parent.name != "opencv"]
+    host = [
+        path for path in sorted(ROOT.glob("orbbec/*/*.cpp")) if path.parent.name not in ("opencv", "data")
+    ]
     host.append(EMULATION / "switch.cpp")
     host_objects = [plan.compile(path, compile_flags) for path in host]
     kernels = [plan.compile(path) for path in sorted(ROOT.glob("orbbec/*/*.cu"))] + plan.runtime()

@@ -1,0 +1,126 @@
+// Decodes a rectangle of a JPEG by libjpeg-turbo: a shared library of its own, loaded by native.py,
+// that holds no Python and no torch. Blocks beside the rectangle are not transformed, rows below it
+// not even read.
+#include <csetjmp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+extern "C" {
+#include <jerror.h>
+#include <jpeglib.h>
+}
+
+namespace {
+
+constexpr int kMostScans = 500;  // of a progressive file; more are made to burn time
+constexpr int kRows = 16;        // that one call asks for
+// Smooth upsampling of colour reads one sample beside a pixel, which is two pixels wide.
+constexpr int kMargin = 2;
+
+// A C++ object with a destructor must not live where an error jumps over it: rows are plain memory.
+struct Failure {
+  jpeg_error_mgr base;
+  jmp_buf jump;
+  char* message;
+};
+
+void fail(j_common_ptr info) {
+  auto* failure = reinterpret_cast<Failure*>(info->err);
+  info->err->format_message(info, failure->message);
+  longjmp(failure->jump, 1);
+}
+
+// Warnings of damaged pixels are errors, others are of no interest.
+void warn(j_common_ptr info, int level) {
+  const int code = info->err->msg_code;
+  const bool is_damage = code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER ||
+                         code == JWRN_HUFF_BAD_CODE || code == JWRN_MUST_RESYNC;
+  if (level < 0 && is_damage) fail(info);
+}
+
+void count_scans(j_common_ptr info) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans) {
+    ERREXIT(info, JERR_BAD_PROGRESSION);
+  }
+}
+
+struct Rectangle {
+  int left, top, width, height;
+};
+
+int at_least_0(int value) { return value < 0 ? 0 : value; }
+
+int at_most(int value, int limit) { return value < limit ? value : limit; }
+
+void read_rectangle(jpeg_decompress_struct& info, Rectangle part, uint8_t* out, uint8_t* rows) {
+  JDIMENSION begin = static_cast<JDIMENSION>(at_least_0(part.left - kMargin));
+  const int end = at_most(part.left + part.width + kMargin, static_cast<int>(info.output_width));
+  JDIMENSION across = static_cast<JDIMENSION>(end) - begin;
+  if (across < info.output_width) jpeg_crop_scanline(&info, &begin, &across);
+  const size_t stride = static_cast<size_t>(info.output_width) * info.out_color_components;
+  const size_t skipped = (part.left - begin) * info.out_color_components;
+  const size_t bytes = static_cast<size_t>(part.width) * info.out_color_components;
+  if (part.top > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(part.top));
+  JSAMPROW pointers[kRows];
+  for (int i = 0; i < kRows; ++i) pointers[i] = rows + i * stride;
+  for (int done = 0; done < part.height;) {
+    const int wanted = at_most(part.height - done, kRows);
+    const int got = static_cast<int>(jpeg_read_scanlines(&info, pointers, wanted));
+    for (int i = 0; i < got; ++i, ++done) {
+      std::memcpy(out + done * bytes, pointers[i] + skipped, bytes);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+// Writes the rectangle, in pixels of the image shrunk by 1 / shrink (1, 2, 4 or 8), to `out`:
+// [height, width, channels], channels 1 or 3. Gives 0, or 1 and a text of at most 200 bytes in
+// `message`.
+__attribute__((visibility("default"))) int orbbec_jpeg_region(const uint8_t* data, size_t size,
+                                                              int shrink, int channels, int left,
+                                                              int top, int width, int height,
+                                                              uint8_t* out, char* message) {
+  jpeg_decompress_struct info{};
+  Failure failure{};
+  uint8_t* volatile rows = nullptr;
+  failure.message = message;
+  info.err = jpeg_std_error(&failure.base);
+  failure.base.error_exit = fail;
+  failure.base.emit_message = warn;
+  if (setjmp(failure.jump)) {
+    jpeg_destroy_decompress(&info);
+    std::free(rows);
+    return 1;
+  }
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, data, static_cast<unsigned long>(size));
+  jpeg_progress_mgr progress{};
+  progress.progress_monitor = count_scans;
+  info.progress = &progress;
+  jpeg_read_header(&info, TRUE);
+  info.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  info.scale_num = 1;
+  info.scale_denom = static_cast<unsigned>(shrink);
+  jpeg_start_decompress(&info);
+  const int64_t across = info.output_width, down = info.output_height;
+  if (left < 0 || top < 0 || width < 1 || height < 1 || left + int64_t{width} > across ||
+      top + int64_t{height} > down || info.out_color_components != channels) {
+    jpeg_destroy_decompress(&info);
+    std::snprintf(message, 200, "rectangle %d, %d, %dx%d of an image of %dx%d", left, top, height,
+                  width, static_cast<int>(down), static_cast<int>(across));
+    return 1;
+  }
+  rows = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(across) * channels * kRows));
+  if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
+  read_rectangle(info, Rectangle{left, top, width, height}, out, rows);
+  jpeg_destroy_decompress(&info);  // also what was not read
+  std::free(rows);
+  return 0;
+}
+}
