@@ -1,0 +1,77 @@
+"""The eight ways in which EXIF says that a stored image is to be turned, as views and rectangles."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+_UPSIDE_DOWN = (3, 4, 6, 7)  # the stored rows run backwards
+_MIRRORED = (2, 3, 7, 8)  # so do the stored columns
+_TURNED = 5  # from this one on, rows are columns
+
+
+class Rectangle(NamedTuple):
+    """Part of an image in pixels; right and bottom are exclusive."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def width(self) -> int:
+        return self.right - self.left
+
+    @property
+    def height(self) -> int:
+        return self.bottom - self.top
+
+    def of(self, image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        """This part of an image `[H, W, C]`, as a view."""
+        return image[self.top : self.bottom, self.left : self.right]
+
+
+def upright_size(height: int, width: int, orientation: int) -> tuple[int, int]:
+    """The size of an image once it is turned.
+
+    Example:
+        >>> upright_size(2, 3, orientation=6)
+        (3, 2)
+    """
+    return (width, height) if orientation >= _TURNED else (height, width)
+
+
+def upright(stored: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.uint8]:
+    """A view of a stored image `[H, W, C]` as it is to be seen.
+
+    Args:
+        stored: the image.
+        orientation: 1 to 8, as tag 0x0112 of EXIF has it.
+
+    Example:
+        >>> upright(np.arange(6, dtype=np.uint8).reshape(2, 3, 1), orientation=6)[..., 0].tolist()
+        [[3, 0], [4, 1], [5, 2]]
+    """
+    down = -1 if orientation in _UPSIDE_DOWN else 1
+    across = -1 if orientation in _MIRRORED else 1
+    view = stored[::down, ::across]
+    return view.transpose(1, 0, 2) if orientation >= _TURNED else view
+
+
+def stored_rectangle(part: Rectangle, height: int, width: int, orientation: int) -> Rectangle:
+    """Where a rectangle of the upright image lies in the stored one of `height` and `width`.
+
+    Example:
+        >>> stored_rectangle(Rectangle(0, 0, 1, 3), 2, 3, orientation=6)
+        Rectangle(left=0, top=1, right=3, bottom=2)
+    """
+    left, top, right, bottom = part
+    if orientation >= _TURNED:
+        left, top, right, bottom = top, left, bottom, right
+    if orientation in _UPSIDE_DOWN:
+        top, bottom = height - bottom, height - top
+    if orientation in _MIRRORED:
+        left, right = width - right, width - left
+    return Rectangle(left, top, right, bottom)
