@@ -1,11 +1,14 @@
-"""From files to the model: readers, orders, and what passes between them."""
+"""From files to the model: readers, decoding, orders, and the loader that feeds a device."""
 
 from orbbec.data.arrays import Arrays, Hdf5, NpyFile
+from orbbec.data.assemble import Decoding
 from orbbec.data.buffer import ShuffleBuffer
 from orbbec.data.cifar import Cifar
 from orbbec.data.coco import Coco
+from orbbec.data.decode import decode_image, image_size
 from orbbec.data.detect import open_source
 from orbbec.data.folders import FileList, ImageFolder
+from orbbec.data.loader import Batch, Loader
 from orbbec.data.order import Order, OrderSampler
 from orbbec.data.pack import Packed, pack
 from orbbec.data.records import Lmdb, TfRecords
@@ -16,12 +19,15 @@ from orbbec.data.wrap import as_source
 __all__ = [
     "Arrays",
     "BadSample",
+    "Batch",
     "Cifar",
     "Coco",
+    "Decoding",
     "FileList",
     "Hdf5",
     "ImageFolder",
     "Lmdb",
+    "Loader",
     "NpyFile",
     "Order",
     "OrderSampler",
@@ -33,6 +39,8 @@ __all__ = [
     "Source",
     "TfRecords",
     "as_source",
+    "decode_image",
+    "image_size",
     "index_archives",
     "open_source",
     "pack",

@@ -1,0 +1,294 @@
+"""One batch: samples read, planned, decoded where the plan looks, and packed; what one task of a Loader does.
+
+::
+
+    read --> sizes from the headers --> plan --> the parts that it reads, decoded --> one packed ImageBatch
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+
+from orbbec.batch import ImageBatch
+from orbbec.data.decode import CHANNELS, MAX_PIXELS, Pixels, decode_image, decode_region, region_header
+from orbbec.data.jpeg_header import JpegHeader
+from orbbec.data.orientation import Rectangle, upright_size
+from orbbec.data.queues import Stopped
+from orbbec.data.region import Regions, plan_for, regions_of
+from orbbec.data.sample import BadSample, Sample
+from orbbec.plan import Plan
+from orbbec.transforms import Compose, transform_targets
+
+ON_ERROR = ("raise", "skip", "substitute")
+_TRIES = 100  # of a substitute
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How images are decoded.
+
+    Args:
+        mode: "RGB", "L" or "RGBA".
+        roi: decode only the part of a JPEG that the plan looks at, where libjpeg-turbo was built in; with the
+            bytes of the whole image.
+        shrink: with `roi`, decode JPEGs smaller where the plan shrinks them to half or less: another and
+            smoother picture than that of the whole image.
+        max_pixels: larger images are bad samples.
+
+    Raises:
+        ValueError: another mode.
+    """
+
+    mode: str = "RGB"
+    roi: bool = True
+    shrink: bool = True
+    max_pixels: int = MAX_PIXELS
+
+    def __post_init__(self) -> None:
+        if self.mode not in CHANNELS:
+            raise ValueError(
+                f"Decoding: expected mode as one of {', '.join(CHANNELS)}, but got {self.mode!r}"
+            )
+
+
+class Assembled(NamedTuple):
+    """A batch on the host; its plan is still to be applied."""
+
+    images: Any
+    targets: Any
+    sample_ids: torch.Tensor  # int64 [N]
+    plan: Plan | None
+
+
+class Stopwatch:
+    """Seconds by the name of what they were spent on, by all threads together."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._lock = Lock()
+
+    @contextmanager
+    def timing(self, name: str) -> Iterator[None]:
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            spent = perf_counter() - began
+            with self._lock:
+                self.seconds[name] = self.seconds.get(name, 0.0) + spent
+
+
+_Item = TypeVar("_Item")
+
+
+class _Fault(NamedTuple):
+    """A sample that is bad, and its place in the source; -1: in none."""
+
+    place: int
+    error: BadSample
+
+
+class _Opened(NamedTuple):
+    """A sample that was decoded, or the header of a JPEG of which a part will be."""
+
+    place: int  # in the source; -1: in none
+    sample: Sample
+    header: JpegHeader | None
+    pixels: Pixels | None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        if self.pixels is not None:
+            return self.pixels.shape[0], self.pixels.shape[1]
+        assert self.header is not None
+        return upright_size(self.header.height, self.header.width, self.header.orientation)
+
+
+@dataclass
+class Assembler:
+    """Makes batches, in several threads at once.
+
+    Args:
+        source: samples by their index; of a stream, the samples themselves are given to the call.
+        transforms: planned for each batch; None: images as they are.
+        decoding: how.
+        on_error: what becomes of bad samples: "raise", "skip", or "substitute" the next good one.
+        pin_memory: pack into page-locked memory.
+    """
+
+    source: Any
+    transforms: Compose | None
+    decoding: Decoding
+    on_error: str
+    pin_memory: bool
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    faults: list[BadSample] = field(default_factory=list)
+
+    def __call__(self, wanted: Sequence[int | Sample], epoch: int, stopped: Event) -> Assembled:
+        """Make a batch; smaller, or empty, where samples are skipped.
+
+        Raises:
+            BadSample: a sample is bad, and `on_error` is "raise" or there is no substitute.
+            RuntimeError: the source raised something else; says what, and at which sample.
+            Stopped: the event was set.
+        """
+        opened = self._settled([self._open(item) for item in _until(stopped, wanted)])
+        while opened:
+            plan = self._plan(opened, epoch)
+            regions = self._regions(plan, opened)
+            found = [self._pixels(entry, row, regions) for row, entry in enumerate(_until(stopped, opened))]
+            images = [pixels for pixels in found if isinstance(pixels, np.ndarray)]
+            if len(images) == len(found):
+                return self._packed(opened, images, plan, regions)
+            pairs = zip(opened, found, strict=True)
+            opened = self._settled([old if isinstance(new, np.ndarray) else new for old, new in pairs])
+        return self._packed([], [], None, None)
+
+    def _open(self, item: int | Sample) -> _Opened | _Fault:
+        """Read a sample: the header where a part of it can be decoded later, else its pixels."""
+        place = item if isinstance(item, int) else -1
+        try:
+            with self.watch.timing("read"):
+                sample = self._read(item) if isinstance(item, int) else item
+                header = self._header(sample)
+            return _Opened(place, sample, header, None if header else self._whole(sample))
+        except BadSample as error:
+            return _Fault(place, error)
+
+    def _read(self, place: int) -> Sample:
+        try:
+            sample = self.source[place]
+        except BadSample:
+            raise
+        except Exception as error:
+            raise RuntimeError(f"Loader: sample {place} raised {type(error).__name__}: {error}") from error
+        if not isinstance(sample, Sample):
+            kind = type(sample).__name__
+            raise TypeError(f"Loader: expected a Sample, but sample {place} is a {kind}; see as_source")
+        return sample
+
+    def _header(self, sample: Sample) -> JpegHeader | None:
+        wanted = self.decoding
+        if not (wanted.roi and self.transforms and isinstance(sample.data, bytes)):
+            return None
+        with _named(sample):
+            return region_header(sample.data, wanted.mode, wanted.max_pixels)
+
+    def _whole(self, sample: Sample) -> Pixels:
+        data, wanted = sample.data, self.decoding
+        with _named(sample):
+            if isinstance(data, bytes):
+                with self.watch.timing("decode"):
+                    return decode_image(data, mode=wanted.mode, max_pixels=wanted.max_pixels)
+            pixels = data.numpy() if isinstance(data, torch.Tensor) else data
+            return _with_channels(pixels, CHANNELS[wanted.mode])
+
+    def _pixels(self, entry: _Opened, row: int, regions: Regions | None) -> Pixels | _Opened | _Fault:
+        """What the plan reads of an image, or what comes in place of an entry that was not as it seemed."""
+        part, shrink = (None, 1) if regions is None else regions[row]
+        if entry.pixels is not None:
+            return (
+                entry.pixels if part is None else entry.pixels[part.top : part.bottom, part.left : part.right]
+            )
+        assert entry.header is not None
+        if part is None:
+            height, width = entry.size
+            part = Rectangle(0, 0, width, height)
+        try:
+            with self.watch.timing("decode"):
+                data: Any = entry.sample.data
+                return decode_region(data, entry.header, part, shrink=shrink, mode=self.decoding.mode)
+        except ValueError:  # Pillow decides whether it is bad
+            try:
+                return entry._replace(header=None, pixels=self._whole(entry.sample))
+            except BadSample as error:
+                return _Fault(entry.place, error)
+
+    def _settled(self, found: Sequence[_Opened | _Fault]) -> list[_Opened]:
+        """The policy applied to faults."""
+        result = []
+        for entry in found:
+            if isinstance(entry, _Opened):
+                result.append(entry)
+                continue
+            if self.on_error == "raise":
+                raise entry.error
+            self.faults.append(entry.error)
+            if self.on_error == "substitute":
+                result.append(self._substitute(entry))
+        return result
+
+    def _substitute(self, fault: _Fault) -> _Opened:
+        """The next good sample of the source, whole."""
+        for step in range(1, min(_TRIES, len(self.source))):
+            place = (fault.place + step) % len(self.source)
+            with suppress(BadSample):
+                sample = self._read(place)
+                return _Opened(place, sample, None, self._whole(sample))
+        raise fault.error
+
+    def _plan(self, opened: Sequence[_Opened], epoch: int) -> Plan | None:
+        if self.transforms is None:
+            return None
+        return self.transforms.plan(
+            [entry.size for entry in opened],
+            [entry.sample.sample_id for entry in opened],
+            epoch,
+            channels=CHANNELS[self.decoding.mode],
+            targets=[entry.sample.targets for entry in opened],
+        )
+
+    def _regions(self, plan: Plan | None, opened: Sequence[_Opened]) -> Regions | None:
+        if plan is None or not self.decoding.roi:
+            return None
+        can_shrink = np.array([self.decoding.shrink and entry.header is not None for entry in opened])
+        return regions_of(plan, can_shrink)
+
+    def _packed(
+        self, opened: Sequence[_Opened], images: list[Pixels], plan: Plan | None, regions: Regions | None
+    ) -> Assembled:
+        targets = [entry.sample.targets for entry in opened]
+        if plan is not None and self.transforms is not None:
+            targets = transform_targets(plan, targets, self.transforms.target_options)
+            plan = plan if regions is None else plan_for(plan, regions)
+        with self.watch.timing("pack"):
+            channels = CHANNELS[self.decoding.mode]
+            batch = ImageBatch.from_images(images, channels=channels, pin_memory=self.pin_memory)
+        ids = torch.tensor([entry.sample.sample_id for entry in opened], dtype=torch.int64)
+        return Assembled(batch, targets, ids, plan)
+
+
+def _until(stopped: Event, items: Sequence[_Item]) -> Iterator[_Item]:
+    for item in items:
+        if stopped.is_set():
+            raise Stopped
+        yield item
+
+
+@contextmanager
+def _named(sample: Sample) -> Iterator[None]:
+    """Turn a decoder's complaint into the BadSample of this sample."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadSample(sample.sample_id, "its image", str(error)) from error
+
+
+def _with_channels(pixels: Any, channels: int) -> Pixels:
+    """An array `[H, W]` or `[H, W, C]` with the channels of the batch; gray becomes any of them."""
+    if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or 0 in pixels.shape:
+        raise ValueError(f"expected pixels uint8 [H, W, C], but got {pixels.dtype} {list(pixels.shape)}")
+    image: Pixels = pixels if pixels.ndim == 3 else pixels[:, :, None]
+    if image.shape[2] == 1 < channels <= 3:
+        return np.repeat(image, channels, axis=2)
+    if image.shape[2] != channels:
+        raise ValueError(f"expected {channels} channels, but got {image.shape[2]}")
+    return image

@@ -1,0 +1,251 @@
+"""Loader: batches for the model, read, decoded and augmented by threads ahead of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import islice
+from threading import Event
+from typing import Any, NamedTuple
+from weakref import ReferenceType, ref
+
+import torch
+from torch import Tensor
+
+from orbbec.batch import collate as default_collate
+from orbbec.data.assemble import ON_ERROR, Assembled, Assembler, Decoding
+from orbbec.data.order import Order
+from orbbec.data.queues import Crew
+from orbbec.data.sample import BadSample
+from orbbec.data.staging import Staging, pinned, to_device
+from orbbec.data.threads import thread_budget
+from orbbec.transforms import Compose, Transform
+from orbbec.transforms.checks import whole
+
+_PREFETCH = 2
+_LISTED = 10  # bad samples that the warning names
+
+
+class Batch(NamedTuple):
+    """What a Loader gives."""
+
+    images: Any
+    targets: Any
+    sample_ids: Tensor
+
+
+class Loader:
+    """Batches of augmented images on a device, prepared by threads while the model works.
+
+    A thread takes a batch at a time: it reads the samples, draws the plan of their augmentation from their
+    headers, decodes of each image what the plan looks at, and packs that. On CUDA a batch crosses in one copy
+    from page-locked memory and is augmented on a side stream, one batch ahead of the model; elsewhere the
+    thread augments it too. What a sample becomes depends on seed, epoch and its id alone.
+
+    Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and on CUDA two
+    of results.
+
+    Args:
+        source: samples by index (see `Source`), or an iterable of samples, which is then taken in its order.
+        batch_size: images a batch.
+        transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
+        device: of the batches.
+        threads: how many; "auto": as many as may run at once, by cores, control group and OMP_NUM_THREADS.
+        prefetch: batches that may wait for the model; "auto": 2.
+        seed: of the order, and of transforms that are no `Compose`.
+        shuffle: anew in each epoch; a stream is not shuffled.
+        drop_last: leave out the last samples where `batch_size` does not divide their number.
+        order: instead of that of `seed` and `shuffle` over the ranks of the process group.
+        on_error: "raise" for a bad sample; "skip" it, which makes a batch smaller; or "substitute" the next
+            good one of the source. What was skipped or replaced is in `faults`, and in a warning at the end.
+        decoding: how images are decoded.
+        collate: makes targets of a batch of a list of dicts; the default gives a dict of tensors and lists.
+
+    Example:
+        >>> import numpy as np
+        >>> from orbbec.data import Sample
+        >>> from orbbec.transforms import RandomResizedCrop
+        >>> source = [Sample(np.full((8, 8, 3), i, np.uint8), {"label": i}, i) for i in range(5)]
+        >>> with Loader(source, 2, [RandomResizedCrop(4)], seed=1) as loader:
+        ...     for images, targets, sample_ids in loader:
+        ...         print(list(images.shape), targets["label"].tolist(), sample_ids.tolist())
+        [2, 3, 4, 4] [1, 4] [1, 4]
+        [2, 3, 4, 4] [2, 3] [2, 3]
+        [1, 3, 4, 4] [0] [0]
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        batch_size: int,
+        transforms: Compose | Sequence[Transform] | None = None,
+        device: torch.device | str = "cpu",
+        *,
+        threads: int | str = "auto",
+        prefetch: int | str = "auto",
+        seed: int = 0,
+        shuffle: bool = True,
+        drop_last: bool = False,
+        order: Order | None = None,
+        on_error: str = "raise",
+        decoding: Decoding | None = None,
+        collate: Callable[[list[dict[str, Any]]], Any] = default_collate,
+    ) -> None:
+        whole("Loader", "batch_size", batch_size, 1)
+        if on_error not in ON_ERROR:
+            raise ValueError(
+                f"Loader: expected on_error as one of {', '.join(ON_ERROR)}, but got {on_error!r}"
+            )
+        self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        if not self._is_indexed and on_error == "substitute":
+            raise ValueError("Loader: expected a source with an index for on_error='substitute'")
+        self.batch_size, self.drop_last, self.collate = batch_size, drop_last, collate
+        self.device = torch.device(device)
+        self.threads = thread_budget() if threads == "auto" else whole("Loader", "threads", threads, 1)
+        self.prefetch = _PREFETCH if prefetch == "auto" else whole("Loader", "prefetch", prefetch, 0)
+        if transforms is not None and not isinstance(transforms, Compose):
+            transforms = Compose(transforms, seed)
+        on_cuda = self.device.type == "cuda"
+        self._assembler = Assembler(source, transforms, decoding or Decoding(), on_error, pin_memory=on_cuda)
+        self.order = order or (_order(len(source), seed, shuffle, drop_last) if self._is_indexed else None)
+        self._staging = Staging(self.device)
+        self._epoch = self._start = self._delivered = 0
+        self._running: ReferenceType[Generator[Batch, None, None]] | None = None
+
+    @property
+    def faults(self) -> list[BadSample]:
+        """The bad samples that were skipped or replaced, of all epochs."""
+        return self._assembler.faults
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """What time was spent on, by all threads together: "read", "decode" ... and the model's "wait"."""
+        return dict(self._assembler.watch.seconds)
+
+    def __len__(self) -> int:
+        """How many batches are left of this epoch; fewer come where whole batches are skipped."""
+        if self.order is None:
+            raise TypeError("Loader: a stream has no length")
+        count = self.order.count(self._start)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch that begins next; without it they count up. The one that was resumed goes on."""
+        if whole("Loader", "epoch", epoch, 0) != self._epoch:
+            self._epoch, self._start = epoch, 0
+        self._delivered = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the ranks stand: after the batches that were taken, not those that wait."""
+        if self.order is None:
+            return {"epoch": self._epoch, "start": self._start + self._delivered}
+        return self.order.state_dict(self._epoch, self._delivered, self._start)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on at the sample after those that had been taken; of a stream they are read and passed over.
+
+        Raises:
+            ValueError: the state is of another order.
+        """
+        self.close()
+        self._delivered = 0
+        self._epoch, self._start = (
+            self.order.resume(state) if self.order else (state["epoch"], state["start"])
+        )
+
+    def close(self) -> None:
+        """Stop the threads of an epoch that was not taken to its end; returns when they have ended."""
+        running = self._running() if self._running else None
+        if running is not None:
+            running.close()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The batches of an epoch; one that was broken off begins again."""
+        self.close()
+        self._delivered = 0
+        batches = self._batches()
+        self._running = ref(batches)  # weak: a loop that is left drops its iterator, which stops the threads
+        return batches
+
+    def _batches(self) -> Generator[Batch, None, None]:
+        known = len(self.faults)
+        staged: deque[tuple[int, Any, Any]] = deque()
+        with Crew(self._prepared, self._tasks(), self.threads, self.prefetch) as crew:
+            for taken, prepared in self._waited(crew):
+                staged.append((taken, *self._staging.stage(self._finished, prepared)))
+                if len(staged) == self._staging.depth or not crew.has_next():
+                    yield from self._taken(*staged.popleft())
+            while staged:
+                yield from self._taken(*staged.popleft())
+        self._warn(self.faults[known:])
+        self._epoch, self._start, self._delivered = self._epoch + 1, 0, 0
+
+    def _tasks(self) -> Iterator[tuple[list[Any], int]]:
+        source: Any = self._assembler.source
+        if hasattr(source, "set_epoch"):
+            source.set_epoch(self._epoch)
+        if self.order is None:
+            items: Iterator[Any] = islice(iter(source), self._start, None)
+        else:
+            items = iter(self.order.indices(self._epoch, self._start).tolist())
+        while wanted := list(islice(items, self.batch_size)):
+            if len(wanted) == self.batch_size or not self.drop_last:
+                yield wanted, self._epoch
+
+    def _prepared(self, task: tuple[list[Any], int], stopped: Event) -> tuple[int, Assembled]:
+        """What a thread does of a batch: everything on the CPU, all up to the copy on CUDA."""
+        wanted, epoch = task
+        batch = self._assembler(wanted, epoch, stopped)
+        targets = self.collate(batch.targets) if batch.targets else {}
+        if self.device.type == "cuda":
+            return len(wanted), batch._replace(targets=pinned(targets))
+        return len(wanted), self._augmented(batch._replace(targets=targets))
+
+    def _finished(self, batch: Assembled) -> Batch:
+        with self._assembler.watch.timing("copy"):
+            batch = to_device(batch, self.device)
+        return Batch(*self._augmented(batch)[:3])
+
+    def _augmented(self, batch: Assembled) -> Assembled:
+        compose = self._assembler.transforms
+        if batch.plan is None or compose is None:
+            return batch
+        with self._assembler.watch.timing("augment"):
+            return batch._replace(images=compose.apply(batch.plan, batch.images), plan=None)
+
+    def _waited(self, crew: Crew[Any, Any]) -> Iterator[Any]:
+        """The results of the threads, the wait for them timed."""
+        while True:
+            with self._assembler.watch.timing("wait"):
+                result = next(crew, None)
+            if result is None:
+                return
+            yield result
+
+    def _taken(self, taken: int, batch: Batch, event: Any) -> Iterator[Batch]:
+        """The batch for the model; none where all of it was skipped."""
+        self._delivered += taken
+        if len(batch.sample_ids):
+            yield self._staging.ready(batch, event)
+
+    def _warn(self, faults: list[BadSample]) -> None:
+        if faults:
+            listed = "".join(f"\n  {fault}" for fault in faults[:_LISTED])
+            more = f"\n  and {len(faults) - _LISTED} more; see Loader.faults" if len(faults) > _LISTED else ""
+            done = "replaced" if self._assembler.on_error == "substitute" else "skipped"
+            warnings.warn(f"Loader: {len(faults)} bad samples were {done}:{listed}{more}", stacklevel=2)
+
+
+def _order(length: int, seed: int, shuffle: bool, drop_last: bool) -> Order:
+    """The order of this rank of the process group."""
+    rank, world_size = 0, 1
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        rank, world_size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return Order(length, seed, shuffle, rank, world_size, tail="drop" if drop_last else "keep")

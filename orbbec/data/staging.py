@@ -1,0 +1,78 @@
+"""Batches on their way to a device: one copy and the augmentation, on a stream beside that of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+
+
+class Staging:
+    """Runs work on a stream of its own on CUDA, and at once elsewhere.
+
+    What `stage` began is ready for the stream that is current when `ready` is called::
+
+        stage:  side stream  | copy, augment, event |
+        ready:  current stream                      | waits for the event, then the model's step
+
+    Args:
+        device: where batches go to.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.depth = 2 if device.type == "cuda" else 1  # one with the model, one behind it
+        self._stream = torch.Stream(device) if device.type == "cuda" else None
+
+    def stage(self, work: Any, *arguments: Any) -> tuple[Any, Any]:
+        """Call `work(*arguments)` on the side stream; gives its result and what `ready` waits for."""
+        if self._stream is None:
+            return work(*arguments), None
+        with self._stream:
+            result = work(*arguments)
+            event = self._stream.record_event()
+        return result, event
+
+    def ready(self, result: Any, event: Any) -> Any:
+        """The result, for the current stream; its memory is not reused before that has read it."""
+        if event is not None:
+            current = torch.cuda.current_stream(self.device)
+            current.wait_event(event)
+            map_tensors(result, lambda tensor: _record(tensor, current))
+        return result
+
+
+def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Tensors and ImageBatches, also in dicts, lists and tuples, each replaced by what `change` gives.
+
+    Example:
+        >>> map_tensors({"a": torch.tensor(1), "b": "kept"}, lambda tensor: tensor + 1)
+        {'a': tensor(2), 'b': 'kept'}
+    """
+    if isinstance(value, (Tensor, ImageBatch)):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: map_tensors(entry, change) for key, entry in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    entries = [map_tensors(entry, change) for entry in value]
+    return type(value)(*entries) if hasattr(value, "_fields") else type(value)(entries)
+
+
+def to_device(value: Any, device: torch.device) -> Any:
+    """Whatever tensors there are, copied to a device; the host does not wait for pinned ones."""
+    return map_tensors(value, lambda tensor: tensor.to(device, non_blocking=True))
+
+
+def pinned(value: Any) -> Any:
+    """Whatever tensors there are, in page-locked memory."""
+    return map_tensors(value, lambda tensor: tensor.pin_memory() if tensor.device.type == "cpu" else tensor)
+
+
+def _record(tensor: Any, stream: Any) -> None:
+    if tensor.device.type == "cuda":
+        tensor.record_stream(stream)

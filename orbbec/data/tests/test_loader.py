@@ -1,0 +1,358 @@
+"""The loader: every sample once, the same whatever prepares it; stopped at once; nothing left behind."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from orbbec import ImageBatch
+from orbbec.data import BadSample, Decoding, Loader, Sample
+from orbbec.data.order import Order
+from orbbec.transforms import (
+    Compose,
+    Normalize,
+    RandomHorizontalFlip,
+    RandomIoUCrop,
+    RandomResizedCrop,
+    Resize,
+    ToDtype,
+    transform_targets,
+)
+
+CHAIN = (RandomResizedCrop(24, antialias=False), RandomHorizontalFlip())
+
+
+def jpeg(seed, height=40, width=50):
+    noise = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
+    return cv2.imencode(".jpg", cv2.GaussianBlur(noise, (0, 0), 2.0))[1].tobytes()
+
+
+class Files:
+    """JPEGs in memory; those in `bad` are cut off, those in `missing` cannot be read."""
+
+    def __init__(self, count, bad=(), missing=()):
+        self.data = [jpeg(i, 30 + i % 7, 50 - i % 5) for i in range(count)]
+        self.missing = missing
+        for index in bad:
+            self.data[index] = self.data[index][:-300]
+
+    def __len__(self):
+        return len(self.data)
+
+    def __getitem__(self, index):
+        if index in self.missing:
+            raise BadSample(index, f"{index}.jpg", "No such file or directory")
+        return Sample(self.data[index], {"label": index}, index)
+
+
+def by_id(loader):
+    """The image of each sample id, of an epoch."""
+    found = {}
+    for images, targets, ids in loader:
+        assert targets["label"].tolist() == ids.tolist()
+        found.update(zip(ids.tolist(), images, strict=True))
+    return found
+
+
+def own_threads():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("orbbec-data")]
+
+
+def descriptors():
+    return set(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_every_sample_comes_once_an_epoch(threads, world_size):
+    for epoch in range(2):
+        ids = []
+        for rank in range(world_size):
+            order = Order(23, seed=1, rank=rank, world_size=world_size)
+            loader = Loader(Files(23), 4, CHAIN, threads=threads, order=order)
+            loader.set_epoch(epoch)
+            batches = list(loader)
+            assert len(batches) == len(Loader(Files(23), 4, CHAIN, order=order))
+            ids += [i for batch in batches for i in batch.sample_ids.tolist()]
+        assert sorted(ids) == list(range(23))
+
+
+def test_a_sample_is_the_same_whatever_prepares_it():
+    one = by_id(Loader(Files(13), 1, CHAIN, threads=1, prefetch=0, seed=7))
+    for loader in (
+        Loader(Files(13), 5, CHAIN, threads=3, seed=7),
+        Loader(Files(13), 13, Compose(CHAIN, seed=7), shuffle=False),
+        Loader(Files(13), 4, CHAIN, seed=7, decoding=Decoding(roi=False)),
+        Loader(iter([Files(13)[i] for i in range(13)]), 4, CHAIN, seed=7),
+    ):
+        other = by_id(loader)
+        assert other.keys() == one.keys()
+        assert all(torch.equal(other[i], one[i]) for i in one)
+
+
+def test_batches_are_those_of_cv2_and_compose():
+    chain = Compose([*CHAIN, ToDtype(torch.float32, scale=True), Normalize()], seed=3)
+    files = Files(6)
+    loader = Loader(files, 6, chain, shuffle=False)
+    whole = [cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB) for data in files.data]
+    for epoch in range(2):
+        (batch,) = loader
+        assert torch.equal(batch.images, chain(whole, epoch=epoch))
+
+
+def test_epochs_count_up_or_are_set():
+    loader = Loader(Files(9), 9, CHAIN, seed=1)
+    first, second = (next(iter(list(loader))) for _ in range(2))
+    assert first.sample_ids.tolist() != second.sample_ids.tolist()
+    loader.set_epoch(0)
+    (again,) = loader
+    assert torch.equal(again.images, first.images)
+
+
+def test_the_last_batch_is_kept_or_dropped():
+    assert [len(batch.images) for batch in Loader(Files(10), 4, CHAIN)] == [4, 4, 2]
+    loader = Loader(Files(10), 4, CHAIN, drop_last=True)
+    assert len(loader) == 2
+    assert [len(batch.images) for batch in loader] == [4, 4]
+
+
+def test_without_transforms_images_come_as_they_are():
+    (batch,) = Loader(Files(3), 3, shuffle=False)
+    assert isinstance(batch.images, ImageBatch)
+    assert batch.images.sizes.tolist() == [[30, 50], [31, 49], [32, 48]]
+
+
+def test_arrays_and_tensors_are_images_too():
+    gray = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    colour = torch.full((3, 4, 3), 5, dtype=torch.uint8)
+    (batch,) = Loader(
+        [Sample(gray), Sample(colour, {}, 1)], 2, [Resize((3, 4), antialias=False)], shuffle=False
+    )
+    assert torch.equal(batch.images[0], torch.from_numpy(gray).expand(3, 3, 4))
+    assert int(batch.images[1].min()) == 5
+
+
+def test_targets_follow_the_images():
+    class Boxes(Files):
+        def __getitem__(self, index):
+            boxes = np.array([[0.0, 0.0, 10.0, 20.0]] * (index + 1))
+            return Sample(self.data[index], {"boxes": boxes, "labels": np.arange(index + 1)}, index)
+
+    chain = Compose([RandomIoUCrop(), Resize((32, 32)), RandomHorizontalFlip(1.0)], seed=1)
+    source = Boxes(4)
+    (batch,) = Loader(source, 4, chain, shuffle=False, collate=list)
+    samples = [source[i] for i in range(4)]
+    sizes = [(30 + i, 50 - i) for i in range(4)]
+    plan = chain.plan(sizes, targets=[sample.targets for sample in samples])
+    expected = transform_targets(plan, [sample.targets for sample in samples])
+    for actual, wanted in zip(batch.targets, expected, strict=True):
+        assert np.array_equal(actual["boxes"], wanted["boxes"])
+        assert np.array_equal(actual["labels"], wanted["labels"])
+
+
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_an_epoch_goes_on_at_the_exact_sample(world_size):
+    def loader(rank):
+        order = Order(29, seed=5, rank=rank, world_size=world_size)
+        return Loader(Files(29), 3, CHAIN, seed=5, order=order, threads=2)
+
+    for rank in range(world_size):
+        whole = [(ids.tolist(), images) for images, _, ids in loader(rank)]
+        first = loader(rank)
+        for _ in zip(range(3), first, strict=False):
+            state = first.state_dict()
+        first.close()
+        resumed = loader(rank)
+        resumed.load_state_dict(state)
+        assert len(resumed) == len(whole) - 3
+        left = [(ids.tolist(), images) for images, _, ids in resumed]
+        assert [ids for ids, _ in left] == [ids for ids, _ in whole[3:]]
+        assert all(torch.equal(a, b) for (_, a), (_, b) in zip(left, whole[3:], strict=True))
+        assert next(iter(resumed)).sample_ids.tolist() != whole[0][0]  # the next epoch
+
+
+def test_a_stream_goes_on_at_the_exact_sample():
+    files = [Files(9)[i] for i in range(9)]
+    loader = Loader(Stream(files), 2, CHAIN)
+    with pytest.raises(TypeError, match="a stream has no length"):
+        len(loader)
+    batches = iter(loader)
+    next(batches)
+    next(batches)
+    state = loader.state_dict()
+    loader.load_state_dict(state)
+    assert [batch.sample_ids.tolist() for batch in loader] == [[4, 5], [6, 7], [8]]
+
+
+class Stream:
+    def __init__(self, samples):
+        self.samples = samples
+
+    def __iter__(self):
+        return iter(self.samples)
+
+
+def test_a_bad_sample_is_raised():
+    with pytest.raises(BadSample, match=r"sample 5 \(its image\): .*truncated"):
+        list(Loader(Files(8, bad=[5]), 2, CHAIN))
+    with pytest.raises(BadSample, match=r"sample 3 \(3.jpg\): No such file"):
+        list(Loader(Files(8, missing=[3]), 2, CHAIN))
+    assert not own_threads()
+
+
+@pytest.mark.parametrize("roi", [True, False])
+def test_bad_samples_are_skipped_counted_and_listed(roi):
+    files = Files(12, bad=[1, 2, 7], missing=[4])
+    loader = Loader(files, 2, CHAIN, shuffle=False, on_error="skip", decoding=Decoding(roi=roi))
+    with pytest.warns(UserWarning, match="4 bad samples were skipped:\n  sample"):
+        ids = [batch.sample_ids.tolist() for batch in loader]
+    assert ids == [[0], [3], [5], [6], [8, 9], [10, 11]]
+    assert sorted(fault.sample_id for fault in loader.faults) == [1, 2, 4, 7]
+    nothing = Loader(Files(2, bad=[0, 1]), 2, CHAIN, on_error="skip")
+    with pytest.warns(UserWarning, match="2 bad samples"):
+        assert list(nothing) == []
+
+
+@pytest.mark.parametrize("roi", [True, False])
+def test_bad_samples_are_replaced_by_the_next_good_one(roi):
+    files = Files(8, bad=[1, 2], missing=[7])
+    loader = Loader(files, 4, CHAIN, shuffle=False, on_error="substitute", decoding=Decoding(roi=roi))
+    with pytest.warns(UserWarning, match="3 bad samples were replaced"):
+        ids = [batch.sample_ids.tolist() for batch in loader]
+    assert ids == [[0, 3, 3, 3], [4, 5, 6, 0]]
+    with pytest.raises(BadSample):
+        list(Loader(Files(3, bad=[0, 1, 2]), 3, CHAIN, on_error="substitute"))
+
+
+def test_an_error_of_the_source_keeps_its_traceback_and_names_the_sample():
+    class Broken(Files):
+        def __getitem__(self, index):
+            return Sample({}[f"key {index}"])
+
+    with pytest.raises(RuntimeError, match="Loader: sample 2 raised KeyError: 'key 2'") as caught:
+        list(Loader(Broken(3), 1, CHAIN, order=Order(3, shuffle=False).part(2, 3)))
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert traceback.extract_tb(caught.value.__cause__.__traceback__)[-1].name == "__getitem__"
+    assert not own_threads()
+
+
+def test_leaving_early_leaves_nothing_behind():
+    before = descriptors()
+    for stop in ("break", "with", "close", "forgotten"):
+        loader = Loader(Files(60), 2, CHAIN, threads=3)
+        if stop == "with":
+            with loader:
+                next(iter(loader))
+        elif stop == "break":
+            for _ in loader:
+                break
+        else:
+            next(iter(loader))
+            loader.close() if stop == "close" else None
+        del loader
+        gc.collect()
+        assert not own_threads(), stop
+    assert descriptors() <= before
+
+
+def test_a_new_epoch_ends_the_one_that_was_left():
+    loader = Loader(Files(20), 2, CHAIN, threads=2, shuffle=False)
+    for _ in loader:
+        break
+    assert [batch.sample_ids[0].item() for batch in loader] == list(range(0, 20, 2))
+    assert not own_threads()
+
+
+def test_memory_is_bounded():
+    begun = []
+
+    class Counting(Files):
+        def __getitem__(self, index):
+            begun.append(index)
+            return super().__getitem__(index)
+
+    taken = 0
+    for batch in Loader(Counting(60), 2, CHAIN, threads=2, prefetch=1, shuffle=False):
+        taken += len(batch.images)
+        time.sleep(0.005)
+        assert len(begun) <= taken + 2 * (2 + 1)
+
+
+def test_threads_and_arguments_are_checked():
+    assert Loader(Files(1), 1, CHAIN, threads=3).threads == 3
+    for arguments, text in (
+        ({"batch_size": 0}, "Loader: expected batch_size as a whole number"),
+        ({"threads": 0}, "Loader: expected threads"),
+        ({"prefetch": -1}, "Loader: expected prefetch"),
+        ({"on_error": "ignore"}, "expected on_error as one of raise, skip, substitute, but got 'ignore'"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            Loader(Files(1), **{"batch_size": 1, **arguments})
+    with pytest.raises(ValueError, match="expected a source with an index"):
+        Loader(iter([]), 1, on_error="substitute")
+    with pytest.raises(ValueError, match="Decoding: expected mode as one of L, RGB, RGBA, but got 'BGR'"):
+        Decoding(mode="BGR")
+    with pytest.raises(TypeError, match="expected a Sample, but sample 0 is a int; see as_source"):
+        list(Loader([7], 1, CHAIN))
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+sys.path.insert(0, {folder!r})
+from test_loader import CHAIN, Files, Loader
+loader = Loader(Files(50), 2, CHAIN, threads=3)
+try:
+    while True:
+        for number, batch in enumerate(loader):
+            if number == 3:
+                print("running", flush=True)
+            {step}
+except KeyboardInterrupt:
+    loader.close()
+    left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    print("left", left, flush=True)
+"""
+
+
+@pytest.mark.parametrize("step", ["pass", "time.sleep(0.01)"])
+def test_ctrl_c_stops_everything(step):
+    code = INTERRUPTED.format(folder=str(Path(__file__).parent), step=step)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "running\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert out == "left []\n", errors
+    assert process.returncode == 0
+
+
+def test_a_process_ends_though_an_epoch_was_left():
+    code = INTERRUPTED.format(folder=str(Path(__file__).parent), step="sys.exit(3)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3, done.stderr
+
+
+def test_no_warning_where_all_is_well():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(Loader(Files(4), 2, CHAIN))) == 2
+
+
+def test_seconds_say_what_time_was_spent_on():
+    loader = Loader(Files(4), 2, CHAIN)
+    list(loader)
+    assert {"read", "decode", "pack", "augment", "wait"} <= loader.seconds.keys()
+    assert all(spent > 0 for spent in loader.seconds.values())
