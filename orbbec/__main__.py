@@ -1,4 +1,4 @@
-"""The command line: `python -m orbbec doctor | preview | pack | index`."""
+"""The command line: `python -m orbbec doctor | preview | pack | index | bench-data`."""
 
 import json
 import sys
@@ -59,6 +59,25 @@ def preview(
         print(error, file=sys.stderr)
         raise typer.Exit(1) from error
     print(f"{out}: {len(rows)} images, {draws} draws of each")
+
+
+@app.command("bench-data")
+def bench_data(
+    folder: Annotated[str, typer.Argument(help="JPEGs below it are read.")],
+    threads: Annotated[str, typer.Option(help="How many, as in 1,2: a table each.")] = "1,2",
+    images: Annotated[int, typer.Option(min=1, help="A round.")] = 512,
+    rounds: Annotated[int, typer.Option(min=1, help="Of each contender, after one that warms up.")] = 5,
+) -> None:
+    """Time JPEGs on disk to batches: the Loader beside thread pools of cv2 and torchvision's DataLoader."""
+    from orbbec.data.bench_data import jpegs_below, measure, table
+
+    try:
+        paths = jpegs_below(folder)
+    except ValueError as error:
+        raise SystemExit(f"{error}") from error
+    for count in map(int, threads.split(",")):
+        print(f"\n{len(paths)} JPEGs to [64, 3, 224, 224] float32, {count} threads on {count} cores")
+        print(table(measure(paths, count, images, rounds)), flush=True)
 
 
 if __name__ == "__main__":

@@ -70,8 +70,9 @@ def _is_image(value: Any) -> bool:
 
 
 def is_pil(value: Any) -> bool:
-    pil = sys.modules.get("PIL.Image")  # no need to import it: who has a PIL image did
-    return pil is not None and isinstance(value, pil.Image)
+    # No need to import it: who has a PIL image did. Another thread may be importing it now.
+    kind = getattr(sys.modules.get("PIL.Image"), "Image", None)
+    return kind is not None and isinstance(value, kind)
 
 
 def _without_pil(image: Any) -> Any:

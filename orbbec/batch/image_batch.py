@@ -98,6 +98,31 @@ class ImageBatch:
         return batch
 
     @classmethod
+    def of_sizes(
+        cls,
+        sizes: Sequence[tuple[int, int]],
+        channels: int,
+        *,
+        empty: Callable[[int], torch.Tensor] | None = None,
+    ) -> ImageBatch:
+        """Make a batch on the CPU whose pixels are still to be written, such as by a decoder.
+
+        Args:
+            sizes: height and width of each image in pixels, from 1.
+            channels: of every image.
+            empty: gives so many bytes, a flat uint8 tensor; None: as `from_images`.
+
+        Returns:
+            A batch of ``len(sizes)`` images.
+
+        Example:
+            >>> batch = ImageBatch.of_sizes([(2, 3), (5, 4)], channels=3)
+            >>> batch[1].fill_(7)[0, 0].tolist()
+            [7, 7, 7]
+        """
+        return _allocate(sizes, channels, 0, empty or _empty_on_host)
+
+    @classmethod
     def from_tensor(cls, images: torch.Tensor, *, plan_bytes: int = 0) -> ImageBatch:
         """Copy images of one size into a batch on their device.
 

@@ -22,13 +22,15 @@ from orbbec.data.decode import CHANNELS, MAX_PIXELS, Pixels, decode_image, decod
 from orbbec.data.jpeg_header import JpegHeader
 from orbbec.data.orientation import Rectangle, upright_size
 from orbbec.data.queues import Stopped
+from orbbec.data.recycle import Recycler
 from orbbec.data.region import Regions, plan_for, regions_of
 from orbbec.data.sample import BadSample, Sample
-from orbbec.plan import Plan
+from orbbec.plan import MixPass, Plan
 from orbbec.transforms import Compose, transform_targets
 
 ON_ERROR = ("raise", "skip", "substitute")
 _TRIES = 100  # of a substitute
+_PLACED = {"boxes", "masks", "mask", "keypoints", "landmarks", "polygons"}  # targets that follow pixels
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ class Assembler:
     pin_memory: bool
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[BadSample] = field(default_factory=list)
+    recycler: Recycler = field(default_factory=Recycler)
 
     def __call__(self, wanted: Sequence[int | Sample], epoch: int, stopped: Event) -> Assembled:
         """Make a batch; smaller, or empty, where samples are skipped.
@@ -144,13 +147,14 @@ class Assembler:
         while opened:
             plan = self._plan(opened, epoch)
             regions = self._regions(plan, opened)
-            found = [self._pixels(entry, row, regions) for row, entry in enumerate(_until(stopped, opened))]
-            images = [pixels for pixels in found if isinstance(pixels, np.ndarray)]
-            if len(images) == len(found):
-                return self._packed(opened, images, plan, regions)
-            pairs = zip(opened, found, strict=True)
-            opened = self._settled([old if isinstance(new, np.ndarray) else new for old, new in pairs])
-        return self._packed([], [], None, None)
+            batch = self._empty_batch(opened, regions)
+            rows = enumerate(zip(_until(stopped, opened), batch.numpy(), strict=True))
+            changed = [self._write(entry, pixels, row, regions) for row, (entry, pixels) in rows]
+            if not any(changed):
+                return self._assembled(opened, batch, plan, regions)
+            pairs = zip(opened, changed, strict=True)
+            opened = self._settled([new or old for old, new in pairs])
+        return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], _ids([]), None)
 
     def _open(self, item: int | Sample) -> _Opened | _Fault:
         """Read a sample: the header where a part of it can be decoded later, else its pixels."""
@@ -191,21 +195,27 @@ class Assembler:
             pixels = data.numpy() if isinstance(data, torch.Tensor) else data
             return _with_channels(pixels, CHANNELS[wanted.mode])
 
-    def _pixels(self, entry: _Opened, row: int, regions: Regions | None) -> Pixels | _Opened | _Fault:
-        """What the plan reads of an image, or what comes in place of an entry that was not as it seemed."""
+    def _empty_batch(self, opened: Sequence[_Opened], regions: Regions | None) -> ImageBatch:
+        sizes = [entry.size for entry in opened] if regions is None else regions.sizes
+        empty = _pinned if self.pin_memory else self.recycler.empty_bytes
+        return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+
+    def _write(
+        self, entry: _Opened, pixels: Pixels, row: int, regions: Regions | None
+    ) -> _Opened | _Fault | None:
+        """Write what the plan reads of an image; gives what replaces an entry that was not as it seemed."""
         part, shrink = (None, 1) if regions is None else regions[row]
         if entry.pixels is not None:
-            return (
-                entry.pixels if part is None else entry.pixels[part.top : part.bottom, part.left : part.right]
-            )
+            pixels[...] = entry.pixels if part is None else part.of(entry.pixels)
+            return None
         assert entry.header is not None
-        if part is None:
-            height, width = entry.size
-            part = Rectangle(0, 0, width, height)
+        whole = Rectangle(0, 0, pixels.shape[1], pixels.shape[0])
+        data: Any = entry.sample.data
         try:
             with self.watch.timing("decode"):
-                data: Any = entry.sample.data
-                return decode_region(data, entry.header, part, shrink=shrink, mode=self.decoding.mode)
+                mode = self.decoding.mode
+                decode_region(data, entry.header, part or whole, shrink=shrink, mode=mode, out=pixels)
+            return None
         except ValueError:  # Pillow decides whether it is bad
             try:
                 return entry._replace(header=None, pixels=self._whole(entry.sample))
@@ -252,18 +262,29 @@ class Assembler:
         can_shrink = np.array([self.decoding.shrink and entry.header is not None for entry in opened])
         return regions_of(plan, can_shrink)
 
-    def _packed(
-        self, opened: Sequence[_Opened], images: list[Pixels], plan: Plan | None, regions: Regions | None
+    def _assembled(
+        self, opened: Sequence[_Opened], batch: ImageBatch, plan: Plan | None, regions: Regions | None
     ) -> Assembled:
         targets = [entry.sample.targets for entry in opened]
         if plan is not None and self.transforms is not None:
-            targets = transform_targets(plan, targets, self.transforms.target_options)
+            if _moves(plan, targets):
+                targets = transform_targets(plan, targets, self.transforms.target_options)
             plan = plan if regions is None else plan_for(plan, regions)
-        with self.watch.timing("pack"):
-            channels = CHANNELS[self.decoding.mode]
-            batch = ImageBatch.from_images(images, channels=channels, pin_memory=self.pin_memory)
-        ids = torch.tensor([entry.sample.sample_id for entry in opened], dtype=torch.int64)
-        return Assembled(batch, targets, ids, plan)
+        return Assembled(batch, targets, _ids([entry.sample.sample_id for entry in opened]), plan)
+
+
+def _pinned(nbytes: int) -> torch.Tensor:
+    return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
+
+
+def _ids(sample_ids: Sequence[int]) -> torch.Tensor:
+    return torch.tensor(sample_ids, dtype=torch.int64)
+
+
+def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
+    """Whether a plan changes anything of targets; it does not where they are labels alone, and unmixed."""
+    is_mixed = any(isinstance(step, MixPass) for step in plan.passes)
+    return is_mixed or any(_PLACED & target.keys() for target in targets)
 
 
 def _until(stopped: Event, items: Sequence[_Item]) -> Iterator[_Item]:

@@ -84,7 +84,13 @@ def region_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:
 
 
 def decode_region(
-    data: bytes, header: JpegHeader, part: Rectangle, *, shrink: int = 1, mode: str = "RGB"
+    data: bytes,
+    header: JpegHeader,
+    part: Rectangle,
+    *,
+    shrink: int = 1,
+    mode: str = "RGB",
+    out: Pixels | None = None,
 ) -> Pixels:
     """Decode part of a JPEG, turned as EXIF says.
 
@@ -96,9 +102,10 @@ def decode_region(
         part: in pixels of the upright, shrunk image.
         shrink: 1, 2, 4 or 8: only so many coefficients are used that the image is `1 / shrink` as large.
         mode: "RGB" or "L".
+        out: where the part is written, contiguous.
 
     Returns:
-        uint8 `[height, width, C]` of the part: a view of what is stored.
+        uint8 `[height, width, C]` of the part: `out`, or a view of what is stored.
 
     Raises:
         ValueError: the file is damaged.
@@ -109,8 +116,12 @@ def decode_region(
         *(data, stored.left, stored.top, stored.width, stored.height),
         shrink=shrink,
         channels=CHANNELS[mode],
+        out=out if header.orientation == 1 else None,
     )
-    return upright(pixels, header.orientation)
+    if out is None or header.orientation == 1:
+        return upright(pixels, header.orientation)
+    out[...] = upright(pixels, header.orientation)
+    return out
 
 
 def _usable_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:

@@ -20,6 +20,7 @@ from orbbec.data.queues import Crew
 from orbbec.data.sample import BadSample
 from orbbec.data.staging import Staging, pinned, to_device
 from orbbec.data.threads import thread_budget
+from orbbec.plan import AugmentPass, Plan
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.checks import whole
 
@@ -217,8 +218,18 @@ class Loader:
         compose = self._assembler.transforms
         if batch.plan is None or compose is None:
             return batch
+        out = self._recycled(batch.plan) if self.device.type == "cpu" else None
         with self._assembler.watch.timing("augment"):
-            return batch._replace(images=compose.apply(batch.plan, batch.images), plan=None)
+            return batch._replace(images=compose.apply(batch.plan, batch.images, out=out), plan=None)
+
+    def _recycled(self, plan: Plan) -> Tensor | None:
+        """Where results can be written: as `apply` would allocate them."""
+        *others, last = plan.passes
+        is_plain = all(isinstance(step, AugmentPass) or step.name == "resized_crop" for step in others)
+        if not (is_plain and isinstance(last, AugmentPass)) or last.size is None or last.channels_last:
+            return None
+        shape = (len(plan), plan.channels, *last.size)
+        return self._assembler.recycler.empty(shape, getattr(torch, last.dtype))
 
     def _waited(self, crew: Crew[Any, Any]) -> Iterator[Any]:
         """The results of the threads, the wait for them timed."""

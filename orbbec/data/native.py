@@ -31,7 +31,15 @@ def has_native() -> bool:
 
 
 def decode_rectangle(
-    data: bytes, left: int, top: int, width: int, height: int, *, shrink: int = 1, channels: int = 3
+    data: bytes,
+    left: int,
+    top: int,
+    width: int,
+    height: int,
+    *,
+    shrink: int = 1,
+    channels: int = 3,
+    out: npt.NDArray[np.uint8] | None = None,
 ) -> npt.NDArray[np.uint8]:
     """Decode a rectangle of a JPEG as it is stored, which is not turned by EXIF.
 
@@ -43,15 +51,19 @@ def decode_rectangle(
         height: from 1.
         shrink: 1, 2, 4 or 8: the image is `1 / shrink` as large, rounded up.
         channels: 3, RGB; or 1, the luma.
+        out: where to write: contiguous, of the shape of the result.
 
     Returns:
-        uint8 `[height, width, channels]`.
+        uint8 `[height, width, channels]`; `out` where that is given.
 
     Raises:
         ValueError: the file is damaged, or the rectangle leaves the image.
     """
     message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-    pixels = np.empty((max(height, 0), max(width, 0), channels), np.uint8)
+    shape = (max(height, 0), max(width, 0), channels)
+    pixels = np.empty(shape, np.uint8) if out is None else out
+    if pixels.shape != shape or pixels.dtype != np.uint8 or not pixels.flags.c_contiguous:
+        raise ValueError(f"decode_rectangle: expected a contiguous out of shape {list(shape)}")
     failed = _function()(
         *(data, len(data), shrink, channels, left, top, width, height, pixels.ctypes.data, message)
     )

@@ -26,6 +26,12 @@ class Regions:
     parts: Array
     shrinks: Array
 
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Height and width of the parts."""
+        rows = self.parts.tolist()
+        return [(bottom - top, right - left) for left, top, right, bottom in rows]
+
     def __getitem__(self, index: int) -> tuple[Rectangle, int]:
         return Rectangle(*self.parts[index].tolist()), int(self.shrinks[index])
 
@@ -80,8 +86,7 @@ def plan_for(plan: Plan, regions: Regions) -> Plan:
     else:
         boxes = first.table["boxes"] / shrinks[:, None] - np.tile(parts[:, :2], 2)
         changed = replace(first, table={**first.table, "boxes": boxes}, matrix=to_decoded @ first.matrix)
-    sizes = np.stack([parts[:, 3] - parts[:, 1], parts[:, 2] - parts[:, 0]], 1)
-    return replace(plan, sizes=sizes, passes=(changed, *plan.passes[1:]))
+    return replace(plan, sizes=np.array(regions.sizes), passes=(changed, *plan.passes[1:]))
 
 
 def _from_corner(step: AugmentPass, regions: Regions, to_decoded: Array) -> Array:

@@ -335,7 +335,7 @@ def test_ctrl_c_stops_everything(step):
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
-    assert out == "left []\n", errors
+    assert out.splitlines()[-1] == "left []", errors
     assert process.returncode == 0
 
 
@@ -354,5 +354,5 @@ def test_no_warning_where_all_is_well():
 def test_seconds_say_what_time_was_spent_on():
     loader = Loader(Files(4), 2, CHAIN)
     list(loader)
-    assert {"read", "decode", "pack", "augment", "wait"} <= loader.seconds.keys()
+    assert {"read", "decode", "augment", "wait"} <= loader.seconds.keys()
     assert all(spent > 0 for spent in loader.seconds.values())
