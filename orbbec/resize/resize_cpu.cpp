@@ -22,9 +22,6 @@ ResizeStrips<Op> fastest_strips(Simd level) {
       return resize_pillow_strips_vnni;
     if (level != Simd::kPlain) return resize_pillow_strips_avx2;
   }
-  if constexpr (kIsLinear) {
-    if (level == Simd::kAvx512) return resize_strips_avx512<Op>;
-  }
   if constexpr (kIsLinear || kIsArea) {
     if (level != Simd::kPlain) return resize_strips_avx2<Op>;
   }

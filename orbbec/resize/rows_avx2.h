@@ -1,20 +1,17 @@
-// Sums of packed uint8 rows on AVX2. Included by resize_avx2.cpp and resize_avx512.cpp, under their
-// targets.
+// Sums of uint8 rows on AVX2. Included by resize_avx2.cpp, under its target.
 #pragma once
 
 #include <immintrin.h>
+
+#include <cstring>
 
 #include "strips.h"
 
 namespace orbbec {
 namespace {
 
-constexpr int kColumnGroup =
-    4;  // columns are summed together; the tables are filled up to whole groups
-
-inline int whole_groups(int columns) {
-  return (columns + kColumnGroup - 1) / kColumnGroup * kColumnGroup;
-}
+constexpr int kColumnsBeyond =
+    16;  // that the tables are filled up with: columns are summed together
 
 template <class Op>
 bool is_packed(const StripView<Op>& v) {
@@ -84,32 +81,37 @@ inline int32_t pair_of(int32_t low, int32_t high) {
 template <class F, class Op>
 class Avx2Rows;
 
-// Linear: a pixel of all channels is one multiplication of pairs.
+// Linear: a pixel of all channels is one multiplication of pairs, as are four pixels of a plane.
 template <class Op>
 class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
   using Base = PlainRows<FixedLinear, Op>;
 
- protected:
   using Base::v;
 
  public:
   explicit Avx2Rows(const StripView<Op>& view) : Base(view) {
     if (!is_packed(v) && !is_plane(v)) return;
-    const int columns = whole_groups(v.to.width) + kColumnGroup;
+    const int columns = (v.to.width + 3) / 4 * 4 + kColumnsBeyond;
     const int copies = is_plane(v) ? 1 : 4;
     weights_.resize(static_cast<size_t>(copies) * columns);
     offsets_.resize(columns);
-    for (int x = 0; x < v.to.width; ++x) {
-      const auto taps = v.taps_x(x);
+    for (int x = 0; x < columns; ++x) {
+      const auto taps = v.taps_x(std::min(x, v.to.width - 1));
       offsets_[x] = taps.first * v.lanes;
-      std::fill_n(weights_.begin() + copies * x, copies, pair_of(taps.weights[0], taps.weights[1]));
+      std::fill_n(
+          weights_.begin() + copies * x, copies,
+          pair_of(static_cast<int32_t>(taps.weights[0]), static_cast<int32_t>(taps.weights[1])));
     }
+    if (is_plane(v)) set_places();
   }
 
-  int64_t reach() const { return offsets_.empty() ? 0 : int64_t{offsets_[v.to.width - 1]} + 8; }
+  int64_t reach() const { return offsets_.empty() ? 0 : int64_t{offsets_.back()} + 16; }
 
   void across(const uint8_t* row, int begin, int end, int16_t* sums) const {
-    if (is_plane(v)) return across_plane(row, begin, end, sums);
+    if (is_plane(v)) {
+      return near_ ? across_plane<true>(row, begin, end, sums)
+                   : across_plane<false>(row, begin, end, sums);
+    }
     if (!is_packed(v)) return Base::across(row, begin, end, sums);
     const __m256i pairs = channel_pairs(v.lanes);
     const __m256i packed = _mm256_broadcastsi128_si256(
@@ -133,26 +135,26 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
     Base::spread(values + 3 * done, width - done, to, y, x + done);
   }
 
-  void down(const Taps<int32_t>& taps, const int16_t* const* rows, int begin, int64_t count,
-            uint8_t* values) const {
+  void down(const typename Base::SumTaps& taps, const int16_t* const* rows, int begin,
+            int64_t count, uint8_t* values) const {
     const int16_t* const above = rows[0];
     const int16_t* const below = taps.count > 1 ? rows[1] : rows[0];
     const __m256i w0 = _mm256_set1_epi16(static_cast<int16_t>(taps.weights[0]));
     const __m256i w1 = _mm256_set1_epi16(static_cast<int16_t>(taps.weights[1]));
-    int64_t i = 0;
-    for (; i + 32 <= count; i += 32) {
+    const auto blend_32 = [&](int64_t i, uint8_t* to) {
       const __m256i bytes = _mm256_packus_epi16(blended(above + i, below + i, w0, w1),
                                                 blended(above + i + 16, below + i + 16, w0, w1));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + i),
-                          _mm256_permute4x64_epi64(bytes, 0xd8));
-    }
-    for (; i < count; ++i) {
-      const int16_t terms[2] = {above[i], below[i]};
-      values[i] = FixedLinear::down(taps, false, [&](int k) { return terms[k]; });
-    }
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute4x64_epi64(bytes, 0xd8));
+    };
+    int64_t i = 0;
+    for (; i + 32 <= count; i += 32) blend_32(i, values + i);
+    if (i == count) return;
+    uint8_t rest[32];
+    blend_32(i, rest);
+    std::copy_n(rest, count - i, values + i);
   }
 
- protected:
+ private:
   __m256i two_columns(const uint8_t* row, int x, __m256i pairs) const {
     const __m256i pixels = two_loads(row + offsets_[x], row + offsets_[x + 1]);
     const __m256i weights =
@@ -160,23 +162,51 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
     return _mm256_srai_epi32(_mm256_madd_epi16(_mm256_shuffle_epi8(pixels, pairs), weights), 4);
   }
 
-  // Eight columns at a time.
-  void across_plane(const uint8_t* row, int begin, int end, int16_t* sums) const {
-    const __m256i pairs = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1));
-    const auto load = [](const int* from) {
-      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    };
-    for (int x = begin; x < end; x += 8) {
-      const __m256i pixels =
-          _mm256_i32gather_epi32(reinterpret_cast<const int*>(row), load(offsets_.data() + x), 1);
-      const __m256i products =
-          _mm256_madd_epi16(_mm256_shuffle_epi8(pixels, pairs), load(weights_.data() + x));
-      const __m256i numbers = _mm256_srai_epi32(products, 4);
-      const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(numbers, numbers), 0x08);
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + (x - begin)),
-                       _mm256_castsi256_si128(words));
+  // Where each column finds its two pixels among 16 bytes, as 16-bit numbers: bytes from the first
+  // of four columns on or, if they lie too far apart, four of each column.
+  void set_places() {
+    for (size_t x = 0; x < offsets_.size(); x += 4)
+      near_ = near_ && offsets_[x + 3] - offsets_[x] + 1 < 16;
+    for (size_t x = 0; x < offsets_.size(); ++x) {
+      const int place = near_ ? offsets_[x] - offsets_[x / 4 * 4] : static_cast<int>(x % 4 * 4);
+      for (const int byte : {place, -1, place + 1, -1})
+        places_.push_back(static_cast<int8_t>(byte));
     }
+  }
+
+  // Sixteen columns at a time.
+  template <bool kNear>
+  void across_plane(const uint8_t* row, int begin, int end, int16_t* sums) const {
+    for (int x = begin; x < end; x += 16) {
+      const __m256i words =
+          _mm256_packs_epi32(eight_columns<kNear>(row, x), eight_columns<kNear>(row, x + 8));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + (x - begin)),
+                          _mm256_permute4x64_epi64(words, 0xd8));
+    }
+  }
+
+  template <bool kNear>
+  __m256i eight_columns(const uint8_t* row, int x) const {
+    const __m256i pixels = _mm256_inserti128_si256(
+        _mm256_castsi128_si256(four_columns<kNear>(row, x)), four_columns<kNear>(row, x + 4), 1);
+    const __m256i places =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(places_.data() + 4 * int64_t{x}));
+    const __m256i weights =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights_.data() + x));
+    return _mm256_srai_epi32(_mm256_madd_epi16(_mm256_shuffle_epi8(pixels, places), weights), 4);
+  }
+
+  template <bool kNear>
+  __m128i four_columns(const uint8_t* row, int x) const {
+    const int* const at = offsets_.data() + x;
+    if (kNear) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + at[0]));
+    // Not by a gather, which is slower on many CPUs.
+    const auto four_bytes = [&](int i) {
+      int bytes;
+      memcpy(&bytes, row + at[i], sizeof(bytes));
+      return bytes;
+    };
+    return _mm_setr_epi32(four_bytes(0), four_bytes(1), four_bytes(2), four_bytes(3));
   }
 
   static __m256i blended(const int16_t* above, const int16_t* below, __m256i w0, __m256i w1) {
@@ -188,6 +218,8 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
 
   std::vector<int32_t> weights_;
   std::vector<int> offsets_;
+  bool near_ = true;            // of a plane: whether 16 bytes hold the pixels of four columns
+  std::vector<int8_t> places_;  // of a plane
 };
 
 // Area: the row as floats first, so that a tap is one load of all channels. Every column gets the

@@ -27,16 +27,16 @@ struct StripView {
   using Weight = typename Op::Form::Weight;
 
   const Op& op;
-  int64_t n, channel;  // the first
-  int lanes;           // channels summed together
+  int64_t n;
+  int64_t channel = 0;  // the first
+  int lanes;            // channels summed together
   ResizePlan plan;
   Image<const T> from;
   Image<T> to;
 
-  StripView(const Op& op, int64_t n, int64_t channel, int lanes)
+  StripView(const Op& op, int64_t n, int lanes)
       : op(op),
         n(n),
-        channel(channel),
         lanes(lanes),
         plan(op.tables.plans[op.tables.table(n)]),
         from(op.source[n]),
@@ -49,7 +49,7 @@ struct StripView {
   }
 };
 
-// The sums of a strip, a value at a time.
+// The sums of a strip, a value at a time. The view's channel may change between rows.
 template <class F, class Op>
 class PlainRows {
  public:
@@ -102,7 +102,7 @@ class PlainRows {
   }
 
  protected:
-  const StripView<Op> v;
+  const StripView<Op>& v;
 };
 
 template <template <class, class> class Rows, class F, class Op>
@@ -111,8 +111,8 @@ class Strip {
   using Row = typename F::Row;
 
  public:
-  explicit Strip(const StripView<Op>& view) : v_(view), sums_(view), depth_(deepest()) {
-    const int64_t row_bytes = depth_ * v_.lanes * static_cast<int64_t>(sizeof(Row));
+  explicit Strip(const StripView<Op>& view) : v_(view), sums_(v_), depth_(deepest()) {
+    const int64_t row_bytes = int64_t{depth_} * v_.lanes * static_cast<int64_t>(sizeof(Row));
     const int64_t fitting = std::max<int64_t>(kRingBytes / row_bytes / kGroup, 1) * kGroup;
     columns_ = static_cast<int>(std::min<int64_t>(v_.to.width, fitting));
     stride_ = static_cast<int64_t>(columns_) * v_.lanes + kPadding;
@@ -122,11 +122,14 @@ class Strip {
     rows_.resize(depth_);
   }
 
+  // Output rows [begin, end) of all channels.
   void run(int begin, int end) {
-    for (int x = 0; x < v_.to.width; x += columns_) {
-      const int width = std::min(columns_, v_.to.width - x);
-      std::fill(held_.begin(), held_.end(), -1);
-      for (int y = begin; y < end; ++y) run_row(y, x, width);
+    for (v_.channel = 0; v_.channel < v_.op.output.channels; v_.channel += v_.lanes) {
+      for (int x = 0; x < v_.to.width; x += columns_) {
+        const int width = std::min(columns_, v_.to.width - x);
+        std::fill(held_.begin(), held_.end(), -1);
+        for (int y = begin; y < end; ++y) run_row(y, x, width);
+      }
     }
   }
 
@@ -134,9 +137,12 @@ class Strip {
   static constexpr int kPadding = 32;  // vectors store past the end
   static constexpr int kGroup = 4;     // columns that vectors sum together
 
-  int64_t deepest() const {
+  // A power of two.
+  int deepest() const {
     int deepest = 1;
-    for (int y = 0; y < v_.to.height; ++y) deepest = std::max(deepest, v_.taps_y(y).count);
+    for (int y = 0; y < v_.to.height; ++y) {
+      while (deepest < v_.taps_y(y).count) deepest *= 2;
+    }
     return deepest;
   }
 
@@ -156,7 +162,7 @@ class Strip {
     const int64_t length = static_cast<int64_t>(width) * v_.lanes;
     for (int k = 0; k < taps.count; ++k) {
       const int row = clamp_int(taps.first + k, v_.plan.top, v_.plan.bottom - 1);
-      const int64_t slot = row % depth_;
+      const int slot = row & (depth_ - 1);
       Row* const sums = ring_.get() + slot * stride_;
       if (held_[slot] != row) {
         sums_.across(readable(row), x, x + width, sums);
@@ -171,11 +177,11 @@ class Strip {
     if (!packed) sums_.spread(values, width, v_.to, y, x);
   }
 
-  const StripView<Op> v_;
+  StripView<Op> v_;
   const Rows<F, Op> sums_;
-  const int64_t depth_;  // rows in the ring
-  int columns_;          // of a row of the ring
-  int64_t stride_;       // from row to row of the ring
+  const int depth_;  // rows in the ring
+  int columns_;      // of a row of the ring
+  int64_t stride_;   // from row to row of the ring
   std::unique_ptr<Row[]> ring_;
   std::unique_ptr<T[]> values_;
   std::vector<T> copy_;
@@ -185,12 +191,12 @@ class Strip {
 
 // Pillow's other order: source columns are summed down first, into one row.
 template <class F, class Op>
-void run_columns_first(const StripView<Op>& v, int begin, int end) {
+void run_columns_first(StripView<Op> v, int begin, int end) {
   using T = typename Op::Value;
   using Row = typename F::Row;
   const int64_t width = v.from.width;
   std::unique_ptr<Row[]> sums(new Row[width * v.lanes]);
-  for (int y = begin; y < end; ++y) {
+  const auto run_row = [&](int y) {
     const auto taps_y = v.taps_y(y);
     for (int64_t i = 0; i < width * v.lanes; ++i) {
       const T* const column = v.source_row(taps_y.first) + i / v.lanes * v.from.stride_x +
@@ -207,6 +213,9 @@ void run_columns_first(const StripView<Op>& v, int begin, int end) {
         });
       }
     }
+  };
+  for (; v.channel < v.op.output.channels; v.channel += v.lanes) {
+    for (int y = begin; y < end; ++y) run_row(y);
   }
 }
 
@@ -229,22 +238,14 @@ void resize_strip(const Op& op, int64_t n, int begin, int end) {
   const Image<const T> from = op.source[n];
   const bool packed = from.stride_c == 1 && op.output.channels <= 16;
   const int lanes = packed ? static_cast<int>(op.output.channels) : 1;
-  for (int64_t c = 0; c < op.output.channels; c += lanes) {
-    const StripView<Op> view(op, n, c, lanes);
-    if constexpr (kIsPillow<Form>) {
-      if (view.plan.rows_last) {
-        run_columns_first<Form>(view, begin, end);
-        continue;
-      }
-    }
-    if constexpr (std::is_same_v<Form, AreaTaps<T>>) {
-      if (form == ResizeForm::kUp) {
-        Strip<PlainRows, GrowingArea<T>, Op>(view).run(begin, end);
-        continue;
-      }
-    }
-    Strip<Rows, Form, Op>(view).run(begin, end);
+  const StripView<Op> view(op, n, lanes);
+  if constexpr (kIsPillow<Form>) {
+    if (view.plan.rows_last) return run_columns_first<Form>(view, begin, end);
   }
+  if constexpr (std::is_same_v<Form, AreaTaps<T>>) {
+    if (form == ResizeForm::kUp) return Strip<Rows, GrowingArea<T>, Op>(view).run(begin, end);
+  }
+  Strip<Rows, Form, Op>(view).run(begin, end);
 }
 
 // body(n, begin, end) of output rows, for the strips [begin, end) of all images.
@@ -272,8 +273,6 @@ using ResizeStrips = void (*)(const Op& op, int64_t begin, int64_t end);
 
 template <class Op>
 void resize_strips_avx2(const Op& op, int64_t begin, int64_t end);
-template <class Op>
-void resize_strips_avx512(const Op& op, int64_t begin, int64_t end);
 void resize_pillow_strips_avx2(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end);
 void resize_pillow_strips_vnni(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end);
 

@@ -90,14 +90,13 @@ struct ResizeAxis {
   int begin, length;  // of the box in whole pixels
   double low, high;   // of the box
   int out;
+  double inverse_scale, scale;  // of the box in whole pixels
 
-  ORBBEC_HD double inverse_scale() const { return static_cast<double>(out) / length; }
-  ORBBEC_HD double scale() const { return 1.0 / inverse_scale(); }
   ORBBEC_HD bool is_empty() const { return length < 1 || !(low < high); }
 };
 
 ORBBEC_HD ResizeAxis resize_axis(int side, double low, double high, int out, bool fractional) {
-  ResizeAxis axis{side, 0, 0, 0, 0, out};
+  ResizeAxis axis{side, 0, 0, 0, 0, out, 0, 0};
   if (!(low < high)) return axis;
   const double first = fractional ? static_cast<double>(static_cast<float>(low)) : rint(low);
   const double last = fractional ? static_cast<double>(static_cast<float>(high)) : rint(high);
@@ -105,6 +104,8 @@ ORBBEC_HD ResizeAxis resize_axis(int side, double low, double high, int out, boo
   axis.high = last < 0 ? 0 : last > side ? side : last;
   axis.begin = static_cast<int>(axis.low);
   axis.length = static_cast<int>(ceil(axis.high)) - axis.begin;
+  axis.inverse_scale = static_cast<double>(out) / axis.length;
+  axis.scale = 1.0 / axis.inverse_scale;
   return axis;
 }
 
@@ -250,7 +251,7 @@ struct FillResizeTables {
       plan.rows_last = request.tall_columns_first && shrinks_y > 0 && shrinks_y > 2 * shrinks_x;
       return plan;
     }
-    const double scale_x = x.scale(), scale_y = y.scale();
+    const double scale_x = x.scale, scale_y = y.scale;
     const bool whole = is_whole(scale_x) && is_whole(scale_y);
     plan.block_x = round_to_int(scale_x);
     plan.block_y = round_to_int(scale_y);
@@ -284,7 +285,7 @@ struct FillResizeTables {
                       const ResizeAxis& other, bool is_x) const {
     switch (request.method) {
       case ResizeMethod::kNearest: {
-        const int at = floor_to_int(d * (1.0 / axis.inverse_scale()));
+        const int at = floor_to_int(d * (1.0 / axis.inverse_scale));
         return nearest(n, i, axis.begin + clamp_int(at, 0, axis.length - 1));
       }
       case ResizeMethod::kNearestExact4: {
@@ -326,7 +327,7 @@ struct FillResizeTables {
 
   ORBBEC_HD void linear_exact(int64_t n, int i, int d, const ResizeAxis& axis) const {
     const double one = request.is_byte ? 256 : 65536;
-    const double at = axis.scale() * (static_cast<double>(d) + 0.5) - 0.5;
+    const double at = axis.scale * (static_cast<double>(d) + 0.5) - 0.5;
     const int left = floor_to_int(at);
     put(n, i, 0, W(one));
     put(n, i, 1, W(0));
@@ -341,7 +342,7 @@ struct FillResizeTables {
   // Linear, cubic, lanczos4, and area that grows.
   ORBBEC_HD void few_taps(int64_t n, int i, int d, const ResizeAxis& axis, const ResizePlan& plan,
                           const ResizeAxis& other, bool is_x) const {
-    const double scale = axis.scale();
+    const double scale = axis.scale;
     if (axis.out == axis.length && other.out == other.length) {
       put(n, i, 0, weight(1.0f));
       put(n, i, 1, weight(0.0f));
@@ -351,7 +352,7 @@ struct FillResizeTables {
     int at;
     if (plan.form == ResizeForm::kUp) {
       at = floor_to_int(d * scale);
-      fraction = static_cast<float>((d + 1) - (at + 1) * axis.inverse_scale());
+      fraction = static_cast<float>((d + 1) - (at + 1) * axis.inverse_scale);
       fraction = fraction <= 0 ? 0.0f : fraction - static_cast<float>(floor_to_int(fraction));
     } else {
       fraction = static_cast<float>((d + 0.5) * scale - 0.5);
@@ -389,7 +390,7 @@ struct FillResizeTables {
 
   ORBBEC_HD void area(int64_t n, int i, int d, const ResizeAxis& axis) const {
     constexpr double kLeast = 1e-3;  // less of a pixel does not count
-    const double scale = axis.scale(), begin = d * scale, end = begin + scale;
+    const double scale = axis.scale, begin = d * scale, end = begin + scale;
     const double rest = axis.length - begin, width = scale < rest ? scale : rest;
     int first = static_cast<int>(ceil(begin)), last = static_cast<int>(floor(end));
     last = last < axis.length - 1 ? last : axis.length - 1;
@@ -428,11 +429,18 @@ struct FillResizeTables {
     const double low = centre - reach + 0.5, high = centre + reach + 0.5;
     const int first = low < 0 ? 0 : static_cast<int>(low);
     const int end = high < axis.side ? static_cast<int>(high) : axis.side;
-    double sum = 0;
-    for (int s = first; s < end; ++s)
-      sum += pillow_filter(request.method, (s - centre + 0.5) * per_pixel);
+    const auto filter = [&](int s) {
+      return pillow_filter(request.method, (s - centre + 0.5) * per_pixel);
+    };
+    constexpr int kHeld = 16;  // so that most filters are computed once
+    double sum = 0, held[kHeld];
     for (int s = first; s < end; ++s) {
-      const double w = pillow_filter(request.method, (s - centre + 0.5) * per_pixel);
+      const double w = filter(s);
+      if (s - first < kHeld) held[s - first] = w;
+      sum += w;
+    }
+    for (int s = first; s < end; ++s) {
+      const double w = s - first < kHeld ? held[s - first] : filter(s);
       put(n, i, s - first, pillow_weight(sum != 0 ? w / sum : w));
     }
     set(n, i, first, end - first);
