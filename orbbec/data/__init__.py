@@ -1,5 +1,6 @@
 """From files to the model: readers, decoding, orders, and the loader that feeds a device."""
 
+from orbbec.batch import collate
 from orbbec.data.arrays import Arrays, Hdf5, NpyFile
 from orbbec.data.assemble import Decoding
 from orbbec.data.buffer import ShuffleBuffer
@@ -11,9 +12,12 @@ from orbbec.data.folders import FileList, ImageFolder
 from orbbec.data.loader import Batch, Loader
 from orbbec.data.order import Order, OrderSampler
 from orbbec.data.pack import Packed, pack
+from orbbec.data.prefetch import DevicePrefetcher
 from orbbec.data.records import Lmdb, TfRecords
+from orbbec.data.report import Report
 from orbbec.data.sample import BadSample, Sample, Source
 from orbbec.data.shards import Shards, ShardStream, index_archives
+from orbbec.data.sink import sink
 from orbbec.data.wrap import as_source
 
 __all__ = [
@@ -23,6 +27,7 @@ __all__ = [
     "Cifar",
     "Coco",
     "Decoding",
+    "DevicePrefetcher",
     "FileList",
     "Hdf5",
     "ImageFolder",
@@ -32,6 +37,7 @@ __all__ = [
     "Order",
     "OrderSampler",
     "Packed",
+    "Report",
     "Sample",
     "ShardStream",
     "Shards",
@@ -39,9 +45,11 @@ __all__ = [
     "Source",
     "TfRecords",
     "as_source",
+    "collate",
     "decode_image",
     "image_size",
     "index_archives",
     "open_source",
     "pack",
+    "sink",
 ]

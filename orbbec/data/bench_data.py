@@ -1,8 +1,8 @@
 """Files to batches, timed: this loader beside the ways that it replaces, on the user's own folder.
 
 Everybody reads JPEGs from disk and makes `[N, 3, 224, 224]` float32 of them: a random part resized, flipped
-by chance, normalised. Rounds are interleaved, each on the next files, and start their threads or processes
-anew.
+by chance, normalised. Rounds are interleaved, each on the next files, and an epoch of its contender: threads
+and processes start anew.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _JPEG = (".jpg", ".jpeg")
 Run = Callable[[Sequence[str], int], int]  # paths, threads -> images
 
 
-@dataclass(frozen=True)
+@dataclass
 class Files:
-    """Image files as a source."""
+    """Image files as a source; `paths` may be replaced by as many others between epochs."""
 
     paths: Sequence[str]
 
@@ -127,8 +127,8 @@ def table(rows: Sequence[Row]) -> str:
 
 def available() -> dict[str, Run]:
     """The contenders whose packages are installed."""
-    found: dict[str, Run] = {"orbbec": partial(_run_orbbec, antialias=False)}
-    found["orbbec, antialiased"] = partial(_run_orbbec, antialias=True)
+    found: dict[str, Run] = {"orbbec": _Orbbec(antialias=False)}
+    found["orbbec, antialiased"] = _Orbbec(antialias=True)
     has = {name: _is_there(name) for name in ("cv2", "simplejpeg", "torchvision")}
     if has["cv2"] and has["simplejpeg"]:
         found["threads, simplejpeg + cv2"] = partial(_run_pool, decoder="simplejpeg")
@@ -168,11 +168,21 @@ def _timed(run: Callable[[], int]) -> Timing:
     return Timing(1e3 * clock / images, 1e3 * (sum(after[:4]) - sum(before[:4])) / images)
 
 
-def _run_orbbec(paths: Sequence[str], threads: int, *, antialias: bool) -> int:
-    crop = RandomResizedCrop(SIDE, antialias=antialias)
-    chain = [crop, RandomHorizontalFlip(), ToDtype(torch.float32, scale=True), Normalize(MEAN, STD)]
-    with Loader(Files(paths), BATCH, chain, threads=threads) as loader:
-        return sum(len(batch.images) for batch in loader)
+class _Orbbec:
+    """A loader that is kept between rounds, as between epochs; a round starts its threads."""
+
+    def __init__(self, antialias: bool) -> None:
+        crop = RandomResizedCrop(SIDE, antialias=antialias)
+        cast = ToDtype(torch.float32, scale=True)
+        self._chain = [crop, RandomHorizontalFlip(), cast, Normalize(MEAN, STD)]
+        self._files = Files([])
+        self._loader: Loader | None = None
+
+    def __call__(self, paths: Sequence[str], threads: int) -> int:
+        self._files.paths = paths
+        if self._loader is None:
+            self._loader = Loader(self._files, BATCH, self._chain, threads=threads)
+        return sum(len(batch.images) for batch in self._loader)
 
 
 def _run_pool(paths: Sequence[str], threads: int, *, decoder: str) -> int:

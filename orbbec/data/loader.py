@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -17,6 +18,7 @@ from orbbec.batch import collate as default_collate
 from orbbec.data.assemble import ON_ERROR, Assembled, Assembler, Decoding
 from orbbec.data.order import Order
 from orbbec.data.queues import Crew
+from orbbec.data.report import Report
 from orbbec.data.sample import BadSample
 from orbbec.data.staging import Staging, pinned, to_device
 from orbbec.data.threads import thread_budget
@@ -111,7 +113,7 @@ class Loader:
         self._assembler = Assembler(source, transforms, decoding or Decoding(), on_error, pin_memory=on_cuda)
         self.order = order or (_order(len(source), seed, shuffle, drop_last) if self._is_indexed else None)
         self._staging = Staging(self.device)
-        self._epoch = self._start = self._delivered = 0
+        self._epoch = self._start = self._delivered = self._images = 0
         self._running: ReferenceType[Generator[Batch, None, None]] | None = None
 
     @property
@@ -121,8 +123,18 @@ class Loader:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """What time was spent on, by all threads together: "read", "decode" ... and the model's "wait"."""
+        """What time was spent on, by all threads together; "wait" and "step" are the model's."""
         return dict(self._assembler.watch.seconds)
+
+    def report(self) -> Report:
+        """Where time went since the loader was made; `print` it, or show its `line` in a progress bar."""
+        spent = self.seconds
+        waited = spent.pop("wait", 0.0)
+        return Report(self._images, waited + spent.pop("step", 0.0), waited, spent, self.threads)
+
+    def settings(self) -> str:
+        """The numbers of threads and of batches ahead as JSON, for `Loader(**json.loads(text))`."""
+        return json.dumps({"threads": self.threads, "prefetch": self.prefetch})
 
     def __len__(self) -> int:
         """How many batches are left of this epoch; fewer come where whole batches are skipped."""
@@ -244,7 +256,9 @@ class Loader:
         """The batch for the model; none where all of it was skipped."""
         self._delivered += taken
         if len(batch.sample_ids):
-            yield self._staging.ready(batch, event)
+            self._images += len(batch.sample_ids)
+            with self._assembler.watch.timing("step"):
+                yield self._staging.ready(batch, event)
 
     def _warn(self, faults: list[BadSample]) -> None:
         if faults:

@@ -111,6 +111,17 @@ def test_batches_are_those_of_cv2_and_compose():
         assert torch.equal(batch.images, chain(whole, epoch=epoch))
 
 
+def test_batches_are_the_same_bits_on_an_accelerator(accelerator):
+    name = "cuda" if accelerator.name == "cuda" else "cpu"
+    expected = list(Loader(Files(11), 3, CHAIN, seed=4))
+    with accelerator.active():
+        for _ in range(2):
+            for actual, wanted in zip(Loader(Files(11), 3, CHAIN, name, seed=4), expected, strict=True):
+                assert actual.images.device.type == actual.targets["label"].device.type == name
+                assert torch.equal(actual.images.cpu(), wanted.images)
+                assert torch.equal(actual.sample_ids.cpu(), wanted.sample_ids)
+
+
 def test_epochs_count_up_or_are_set():
     loader = Loader(Files(9), 9, CHAIN, seed=1)
     first, second = (next(iter(list(loader))) for _ in range(2))

@@ -1,0 +1,78 @@
+"""Batches of any DataLoader, augmented on a device."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from orbbec import ImageBatch
+from orbbec.data import DevicePrefetcher, collate
+from orbbec.data.order import Order, OrderSampler
+from orbbec.data.staging import map_tensors
+from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
+
+CHAIN = Compose([RandomResizedCrop(8), RandomHorizontalFlip()], seed=3)
+
+
+class Images(Dataset):
+    def __len__(self):
+        return 7
+
+    def __getitem__(self, index):
+        image = np.random.default_rng(index).integers(0, 256, (20 + index, 30, 3), np.uint8)
+        return {"images": image, "label": index, "sample_ids": index}
+
+
+def test_a_dataloader_gives_what_compose_gives():
+    sampler = OrderSampler(Order(7, seed=1))
+    batches = DevicePrefetcher(DataLoader(Images(), 3, sampler=sampler, collate_fn=collate), CHAIN, "cpu")
+    assert len(batches) == 3
+    orders = []
+    for epoch in range(2):
+        batches.set_epoch(epoch)
+        for batch in batches:
+            ids = batch["sample_ids"].tolist()
+            orders += ids
+            assert batch["label"].tolist() == ids
+            images = [Images()[i]["images"] for i in ids]
+            assert torch.equal(batch["images"], CHAIN(images, sample_ids=ids, epoch=epoch))
+    assert sorted(orders[:7]) == sorted(orders[7:]) == list(range(7))
+    assert orders[:7] != orders[7:]
+
+
+class Pair(NamedTuple):
+    images: torch.Tensor
+    labels: torch.Tensor
+
+
+@pytest.mark.parametrize("kind", ["tensor", "tuple", "list", "named"])
+def test_images_are_found_and_samples_counted(kind):
+    images = torch.randint(0, 256, (4, 3, 20, 20), dtype=torch.uint8)
+    labels = torch.arange(4)
+    batch = {
+        "tensor": images,
+        "tuple": (images, labels),
+        "list": [images, labels],
+        "named": Pair(images, labels),
+    }[kind]
+    for epoch, batches in enumerate([DevicePrefetcher([batch, batch], CHAIN, "cpu")]):
+        for turn, result in enumerate(batches):
+            expected = CHAIN(images, sample_ids=torch.arange(4 * turn, 4 * turn + 4), epoch=epoch)
+            assert type(result) is type(batch)
+            assert torch.equal(result if kind == "tensor" else result[0], expected)
+
+
+def test_batches_are_only_copied_without_transforms():
+    images = ImageBatch.from_images([np.zeros((2, 3, 3), np.uint8)])
+    (result,) = DevicePrefetcher([{"images": images, "name": "a"}], None, "cpu")
+    assert result == {"images": images, "name": "a"}
+    with pytest.raises(ValueError, match="a dict with 'images', but got dict"):
+        list(DevicePrefetcher([{"pictures": images}], None, "cpu"))
+
+
+def test_tensors_are_found_in_containers():
+    value = {"a": [torch.tensor(1), ("b", torch.tensor(2))], "c": Pair(torch.tensor(3), None)}
+    changed = map_tensors(value, lambda tensor: tensor * 10)
+    assert changed == {"a": [10, ("b", 20)], "c": Pair(30, None)}
