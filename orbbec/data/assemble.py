@@ -27,6 +27,7 @@ from orbbec.data.region import Regions, plan_for, regions_of
 from orbbec.data.sample import BadSample, Sample
 from orbbec.plan import MixPass, Plan
 from orbbec.transforms import Compose, transform_targets
+from orbbec.transforms.checks import choice
 
 ON_ERROR = ("raise", "skip", "substitute")
 _TRIES = 100  # of a substitute
@@ -55,10 +56,7 @@ class Decoding:
     max_pixels: int = MAX_PIXELS
 
     def __post_init__(self) -> None:
-        if self.mode not in CHANNELS:
-            raise ValueError(
-                f"Decoding: expected mode as one of {', '.join(CHANNELS)}, but got {self.mode!r}"
-            )
+        choice("Decoding", "mode", self.mode, tuple(CHANNELS))
 
 
 class Assembled(NamedTuple):

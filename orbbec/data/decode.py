@@ -15,6 +15,7 @@ import numpy.typing as npt
 from orbbec.data.jpeg_header import JpegHeader, is_jpeg, jpeg_header
 from orbbec.data.native import decode_rectangle, has_native
 from orbbec.data.orientation import Rectangle, stored_rectangle, upright, upright_size
+from orbbec.transforms.checks import choice
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 
@@ -126,8 +127,7 @@ def decode_region(
 
 def _usable_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:
     """The header of a JPEG that every decoder here reads alike."""
-    if mode not in CHANNELS:
-        raise ValueError(f"decode_image: expected mode as one of {', '.join(CHANNELS)}, but got {mode!r}")
+    choice("decode_image", "mode", mode, tuple(CHANNELS))
     header = jpeg_header(data) if is_jpeg(data) else None
     if header is None or header.channels not in (1, 3) or header.bits != 8 or mode == "RGBA":
         return None

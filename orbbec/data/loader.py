@@ -24,7 +24,7 @@ from orbbec.data.staging import Staging, pinned, to_device
 from orbbec.data.threads import thread_budget
 from orbbec.plan import AugmentPass, Plan
 from orbbec.transforms import Compose, Transform
-from orbbec.transforms.checks import whole
+from orbbec.transforms.checks import choice, whole
 
 _PREFETCH = 2
 _LISTED = 10  # bad samples that the warning names
@@ -96,10 +96,7 @@ class Loader:
         collate: Callable[[list[dict[str, Any]]], Any] = default_collate,
     ) -> None:
         whole("Loader", "batch_size", batch_size, 1)
-        if on_error not in ON_ERROR:
-            raise ValueError(
-                f"Loader: expected on_error as one of {', '.join(ON_ERROR)}, but got {on_error!r}"
-            )
+        choice("Loader", "on_error", on_error, ON_ERROR)
         self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not self._is_indexed and on_error == "substitute":
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")

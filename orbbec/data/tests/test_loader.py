@@ -320,6 +320,7 @@ def test_threads_and_arguments_are_checked():
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 sys.path.insert(0, {folder!r})
 from test_loader import CHAIN, Files, Loader
 loader = Loader(Files(50), 2, CHAIN, threads=3)
@@ -339,13 +340,15 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("step", ["pass", "time.sleep(0.01)"])
 def test_ctrl_c_stops_everything(step):
     code = INTERRUPTED.format(folder=str(Path(__file__).parent), step=step)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout.readline() == "running\n"
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
+        try:
+            assert process.stdout.readline() == "running\n"
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert out.splitlines()[-1] == "left []", errors
     assert process.returncode == 0
 
