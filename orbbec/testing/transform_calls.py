@@ -16,6 +16,7 @@ from orbbec import transforms as T
 from orbbec.binding.arguments import Array
 from orbbec.blur.filter import motion_kernels
 from orbbec.elastic import elastic_displacement
+from orbbec.philox import philox_noise
 from orbbec.plan import Stream
 from orbbec.plan.steps import Frame, Map
 from orbbec.testing import jpegs, mixes
@@ -282,6 +283,19 @@ def operated(call: Call, image: Array, n: int) -> Array:
     return _array(result)
 
 
+@by_one
+def blended(call: Call, image: Array, n: int) -> Array:
+    """AugMix: the image and its copies, each altered by torchvision's functions, in the shares drawn."""
+    shares, choices = call.params.weights[n], call.params.choices
+    result = shares[0] * image
+    for copy, share in enumerate(shares[1:]):
+        altered, row = _tensor(image), copy * len(call.images) + n
+        for operation, magnitude in zip(choices.operation[row], choices.magnitude[row], strict=True):
+            altered = _one_operation(OPERATIONS[operation], altered, float(magnitude), call.transform)
+        result = result + share * _array(altered)
+    return np.asarray(np.rint(result).astype(np.uint8))
+
+
 def _one_operation(name: str, image: torch.Tensor, magnitude: float, transform: Any) -> torch.Tensor:
     f = importlib.import_module(TORCHVISION)
     mode = f.InterpolationMode("bilinear" if transform.interpolation == "linear" else "nearest")
@@ -363,6 +377,16 @@ def erased(call: Call, image: Array, n: int) -> Array:
     left, top, right, bottom = call.params.boxes[n].tolist()
     value = torch.tensor(call.transform.value).to(torch.from_numpy(image).dtype).view(-1, 1, 1)
     return _array(functional.erase(_tensor(image), top, left, bottom - top, right - left, value))
+
+
+@by_one
+def noisy(call: Call, image: Array, n: int) -> Array:
+    """By NumPy, with the numbers of Philox."""
+    noise = philox_noise(
+        [n], image.shape[2], image.shape[:2], kind="normal", seed=call.seed, epoch=0, place=call.place
+    )
+    drawn = call.params.mean[n] + call.params.sigma[n] * _array(noise[0].double())
+    return np.asarray(np.rint((image + 255 * drawn).clip(0, 255)).astype(np.uint8))
 
 
 @by_one

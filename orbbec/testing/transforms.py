@@ -238,6 +238,7 @@ _ALIKE: dict[str, dict[str, tuple[Draw, Theirs]]] = {
     },
     "NumPy": {
         "CutMix": (_always(T.CutMix(1.0)), by.pasted),
+        "GaussianNoise": (_always(T.GaussianNoise((-0.1, 0.1), (0.0, 0.3))), by.noisy),
         "Mosaic": (lambda rng, h, w: T.Mosaic(_size(rng), fill=_fill(rng)), by.laid),
     },
 }
@@ -257,6 +258,7 @@ _UNLIKE: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "TrivialAugmentWide": (_filled(T.TrivialAugmentWide), by.operated),
         "RandAugment": (_filled(T.RandAugment), by.operated),
         "AutoAugment": (_filled(T.AutoAugment), by.operated),
+        "AugMix": (_filled(T.AugMix), by.blended),
     },
 }
 
