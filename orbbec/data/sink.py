@@ -79,9 +79,10 @@ class _Graphed:
 
     def _on_side_stream(self, tensors: list[Tensor]) -> Tensor:
         """As PyTorch asks it of what is captured later."""
-        current, side = torch.cuda.current_stream(), torch.Stream("cuda")
+        current = torch.cuda.current_stream()
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(current)
-        with side:
+        with torch.cuda.stream(side):
             loss = self._step(*tensors).detach()
         current.wait_stream(side)
         return loss

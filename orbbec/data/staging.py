@@ -26,13 +26,14 @@ class Staging:
     def __init__(self, device: torch.device) -> None:
         self.device = device
         self.depth = 2 if device.type == "cuda" else 1  # one with the model, one behind it
-        self._stream = torch.Stream(device) if device.type == "cuda" else None
+        on_cuda = device.type == "cuda"
+        self._stream = torch.cuda.Stream(device) if on_cuda else None  # type: ignore[no-untyped-call]
 
     def stage(self, work: Any, *arguments: Any) -> tuple[Any, Any]:
         """Call `work(*arguments)` on the side stream; gives its result and what `ready` waits for."""
         if self._stream is None:
             return work(*arguments), None
-        with self._stream:
+        with torch.cuda.stream(self._stream):
             result = work(*arguments)
             event = self._stream.record_event()
         return result, event
