@@ -17,7 +17,7 @@ py := .venv/bin/python
 # Names what the recipe does, and says how long it took.
 phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 # Tests of what no device runs.
-host_only = --ignore=orbbec/opencv --ignore=orbbec/preview --ignore=tests/project --ignore=tests/test_scripts.py
+host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/preview --ignore=tests/project --ignore=tests/test_scripts.py
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 

@@ -133,7 +133,7 @@ class Assembler:
     faults: list[BadSample] = field(default_factory=list)
     recycler: Recycler = field(default_factory=Recycler)
 
-    def __call__(self, wanted: Sequence[int | Sample], epoch: int, stopped: Event) -> Assembled:
+    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Event) -> Assembled:
         """Make a batch; smaller, or empty, where samples are skipped.
 
         Raises:
@@ -154,8 +154,10 @@ class Assembler:
             opened = self._settled([new or old for old, new in pairs])
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], _ids([]), None)
 
-    def _open(self, item: int | Sample) -> _Opened | _Fault:
+    def _open(self, item: int | Sample | BadSample) -> _Opened | _Fault:
         """Read a sample: the header where a part of it can be decoded later, else its pixels."""
+        if isinstance(item, BadSample):  # streams give it, since they go on after it
+            return _Fault(-1, item)
         place = item if isinstance(item, int) else -1
         try:
             with self.watch.timing("read"):

@@ -206,6 +206,17 @@ def test_a_stream_goes_on_at_the_exact_sample():
     assert [batch.sample_ids.tolist() for batch in loader] == [[4, 5], [6, 7], [8]]
 
 
+def test_a_stream_may_give_bad_samples():
+    files = [Files(3)[i] for i in range(3)]
+    files[1] = BadSample(1, "1.jpg", "the archive ends here")
+    loader = Loader(Stream(files), 2, CHAIN, on_error="skip")
+    with pytest.warns(UserWarning, match="1 bad samples were skipped"):
+        assert [batch.sample_ids.tolist() for batch in loader] == [[0], [2]]
+    assert loader.faults == [files[1]]
+    with pytest.raises(BadSample, match="the archive ends here"):
+        list(Loader(Stream(files), 2, CHAIN))
+
+
 class Stream:
     def __init__(self, samples):
         self.samples = samples
