@@ -86,7 +86,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "TrivialAugmentWide": (_functional("of each operation", _POLICY),),
     "RandAugment": (_functional("of each operation", _POLICY),),
     "AutoAugment": (_functional("of each operation", _POLICY),),
-    "AugMix": (_functional("of each operation, blended", _POLICY),),
+    "AugMix": (_functional("of each operation, blended", _RIM),),
     "RandomApply": HELD,
     "RandomChoice": HELD,
     "RandomOrder": HELD,
