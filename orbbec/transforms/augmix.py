@@ -10,7 +10,7 @@ from orbbec.binding.arguments import Array
 from orbbec.plan.steps import Blend, Frame, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.auto import NARROW, OPERATIONS, Choices, signed, slot_steps
-from orbbec.transforms.checks import FillValue, interpolation_of, number, numbers, whole
+from orbbec.transforms.checks import FillValue, flag, interpolation_of, number, numbers, whole
 from orbbec.transforms.transform import Transform
 
 _SPACE = replace(NARROW, most_bits=4, share=1.0 / 3.0)
@@ -75,6 +75,7 @@ class AugMix(Transform):
         whole(self.name, "severity", self.severity, 1, _BINS)
         whole(self.name, "mixture_width", self.mixture_width, 1)
         whole(self.name, "chain_depth", self.chain_depth, -1)
+        flag(self.name, "all_ops", self.all_ops)
         self._set(
             alpha=number(self.name, "alpha", self.alpha, 1e-6),
             interpolation=interpolation_of(self.name, self.interpolation),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from orbbec.binding.arguments import Array
 from orbbec.plan.steps import Frame, Operator, Step
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import Range, span
+from orbbec.transforms.checks import Range, flag, span
 from orbbec.transforms.transform import Transform
 
 
@@ -44,6 +44,7 @@ class GaussianNoise(Transform):
     clip: bool = True
 
     def __post_init__(self) -> None:
+        flag(self.name, "clip", self.clip)
         self._set(
             mean=span(self.name, "mean", self.mean),
             sigma=span(self.name, "sigma", self.sigma, 0.0),
