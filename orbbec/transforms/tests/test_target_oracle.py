@@ -7,6 +7,8 @@ reads lies in the box. Places are 6 x 6 in a pixel.
 import numpy as np
 import pytest
 import torch
+
+pytest.importorskip("hypothesis")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
