@@ -82,11 +82,11 @@ class Result:
 
 
 def find_cases(text: str) -> Iterator[tuple[str, Case]]:
-    """The cases of all `bench.py` whose operator and name contain `text`."""
+    """The cases of all `bench.py` in whose operator and name `text`, a regular expression, is found."""
     for path in sorted(ROOT.glob("orbbec/*/bench.py")):
         operator = path.parent.name
         for case in importlib.import_module(f"orbbec.{operator}.bench").CASES:
-            if text.lower() in f"{operator} {case.name}".lower():
+            if re.search(text, f"{operator} {case.name}", re.IGNORECASE):
                 yield operator, case
 
 
@@ -297,7 +297,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="on the CPU (default: 1 2)")
     parser.add_argument("--rounds", type=int, default=11, help=f"at least {FEWEST_ROUNDS} (default: 11)")
-    parser.add_argument("--filter", default="", help="only cases whose operator and name contain this")
+    parser.add_argument("--filter", default="", help="a regular expression: only cases like '^nms '")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
     given = parser.parse_args()
     if given.rounds < FEWEST_ROUNDS or min(given.threads) < 1:
@@ -311,7 +311,7 @@ def main() -> None:
     given = arguments()
     cases = list(find_cases(given.filter))
     if not cases:
-        raise SystemExit(f"no case contains '{given.filter}'")
+        raise SystemExit(f"no case is like '{given.filter}'")
     threads = given.threads if given.device == "cpu" else [1]
     facts = collect()
     rate = copy_rate(given.device)
