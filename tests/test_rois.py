@@ -52,6 +52,31 @@ def test_every_device_gives_the_bits_of_the_cpu_for_many_regions(accelerator, op
         assert_same_bytes(a.cpu(), b)
 
 
+def pooled(op, features, rois):
+    options = () if op == "roi_pool" else (2, True)
+    result = getattr(torch.ops.orbbec, op)(features, rois, [2, 3], 1.0, *options)
+    return result[0] if op == "roi_pool" else result
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("shape", [(2, 65, 1, 0), (2, 65, 0, 4), (2, 3, 0, 0)])
+def test_images_without_pixels_give_zeros(device, op, shape):
+    rois = torch.tensor([[1.0, 0, 0, 4, 4, 0]])[:, : NUMBERS[op]]
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        features = device.put(torch.zeros(shape)).contiguous(memory_format=memory_format)
+        assert (pooled(op, features, device.put(rois)) == 0).all()
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_no_index_is_one_of_an_empty_batch(device, op):
+    features, rois = torch.zeros(0, 1, 2, 3), torch.full((2, NUMBERS[op]), -0.25)
+    if device.name == "cpu":
+        with pytest.raises(ValueError, match=f"{op}: expected rois"):
+            pooled(op, features, rois)
+    else:
+        assert pooled(op, device.put(features), device.put(rois)).isnan().all()
+
+
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("channels", [1, 3, 16, 64, 70, 128, 130])
 def test_layouts_and_threads_do_not_change_a_bit(device, op, channels):

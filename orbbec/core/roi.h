@@ -66,7 +66,7 @@ ORBBEC_HD F roi_position(F start, F bin, int samples, int p, int i) {
 
 template <class F>
 ORBBEC_HD int roi_image(F index, int64_t count) {
-  return index > F(-1) && index < F(count) ? static_cast<int>(index) : -1;
+  return count > 0 && index > F(-1) && index < F(count) ? static_cast<int>(index) : -1;
 }
 
 // The two pixels of an axis that a sample lies between; low is negative where it lies outside.

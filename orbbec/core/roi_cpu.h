@@ -75,12 +75,14 @@ class RoiAlignCpu {
     const std::vector<int64_t> by_image = regions_by_image();
     const RoiVectors<F, Roi> vectors = roi_vectors<F, Roi>(simd_level());
     for (int64_t block = 0; block < blocks_; ++block) {
-      parallel_(in_place_ ? 0 : rows, kPixelsPerTask / row + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int y = static_cast<int>(i % a_.features.height);
-          make_row(i / a_.features.height, block, y, 0, a_.features.width, made.data() + i * row);
-        }
-      });
+      parallel_(in_place_ ? 0 : rows, kPixelsPerTask / (row + 1) + 1,
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    const int y = static_cast<int>(i % a_.features.height);
+                    make_row(i / a_.features.height, block, y, 0, a_.features.width,
+                             made.data() + i * row);
+                  }
+                });
       parallel_(a_.pooled.count, kPixelsPerTask / pixels_a_region(a_) + 1,
                 [&](int64_t begin, int64_t end) {
                   RoiTaps<F, Roi> taps;
