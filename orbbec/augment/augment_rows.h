@@ -125,10 +125,16 @@ class AugmentRow {
   void run_step(const Step& step) {
     const Step own = step;  // which no pixel that is written can be part of
     for (int begin = 0; begin < count_; begin += kLanes) {
-      for (int i = begin; i < begin + kLanes; ++i) {
-        float rgb[3] = {planes_[0][i], planes_[1][i], planes_[2][i]};
+      float* __restrict const r = planes_[0] + begin;
+      float* __restrict const g = planes_[1] + begin;
+      float* __restrict const b = planes_[2] + begin;
+      // From 0: with -fwrapv a sum of ints may wrap, and the loop would not become vectors.
+      for (int i = 0; i < kLanes; ++i) {
+        float rgb[3] = {r[i], g[i], b[i]};
         own(rgb);
-        for (int c = 0; c < 3; ++c) planes_[c][i] = rgb[c];
+        r[i] = rgb[0];
+        g[i] = rgb[1];
+        b[i] = rgb[2];
       }
     }
   }
