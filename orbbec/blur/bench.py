@@ -53,7 +53,8 @@ def gaussian(size: int, side: int, dtype: torch.dtype, device: str) -> Work:
     blur, batch = torchvision.transforms.v2.functional.gaussian_blur, images.to(device)
 
     def rival() -> Tensor:
-        return torch.stack([blur(image, [size] * 2, [sigma] * 2) for image, sigma in zip(batch, widths, strict=True)])
+        pairs = zip(batch, widths, strict=True)
+        return torch.stack([blur(image, [size] * 2, [sigma] * 2) for image, sigma in pairs])
 
     widths = sigmas.tolist()
     contenders = [*found.contenders, Contender("torchvision v2, NCHW tensor", rival, exact=False)]
