@@ -10,12 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.hue_gradient import hue_gradient
+from orbbec.binding.color_gradients import GRAY, hue_gradient
 from orbbec.binding.warp_gradients import Context, backward_of
 
 Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
 _MATRIX, _HUE, _GAMMA, _POSTERIZE, _SOLARIZE, _CONTRAST = range(1, 7)
-_GRAY = (0.2989, 0.587, 0.114)
 
 
 def _where_inside(gradient: Tensor, values: Tensor) -> Tensor:
@@ -54,7 +53,7 @@ def _of_solarize(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
 
 def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     factor = _number(row, 0)
-    weights = torch.tensor(_GRAY, dtype=x.dtype, device=x.device).view(3, 1, 1)
+    weights = torch.tensor(GRAY, dtype=x.dtype, device=x.device).view(3, 1, 1)
     gray = (x * weights).sum(1, keepdim=True)
     counted = gray.clamp(0, 1).double()
     pixels = x.shape[2] * x.shape[3]

@@ -5,13 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.hue_gradient import hue_gradient
-
-_GRAY = (0.2989, 0.587, 0.114)
+from orbbec.binding.color_gradients import GRAY, hue_gradient
 
 
 def _gray_weights(images: Tensor) -> Tensor:
-    weights = _GRAY if images.shape[1] == 3 else (1.0,)
+    weights = GRAY if images.shape[1] == 3 else (1.0,)
     return torch.tensor(weights, dtype=images.dtype, device=images.device).view(-1, 1, 1)
 
 

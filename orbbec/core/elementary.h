@@ -7,7 +7,7 @@
 //   sine_cosine            0.76 ulp, |radians| up to 1.6 million, multiples of a quarter turn too
 //   sine_cosine_degrees    1.53 ulp; exact at multiples of 90
 //
-// Included by soft_nms, roi_align_rotated and core/rotated_box.h.
+// Included by blur, resize, roi_align_rotated, soft_nms and other headers of core.
 #pragma once
 
 #include <cmath>

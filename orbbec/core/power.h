@@ -1,6 +1,6 @@
 // Logarithm and power from + - * / and bits alone, so that a CPU and a CUDA device give the same
 // bits. Largest error of power seen for bases from 0 to 1 and exponents from 0 to 10: see
-// tests/test_adjust.py. Included by color/adjust.h and color/tables.h.
+// tests/test_adjust.py. Included by augment, color and core/philox.h.
 #pragma once
 
 #include "elementary.h"

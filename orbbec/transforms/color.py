@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.binding.arguments import Array
+from orbbec.binding.color_gradients import GRAY
 from orbbec.plan.steps import (
     COLOR_WIDTH,
     CONTRAST,
@@ -28,7 +29,6 @@ from orbbec.transforms.checks import Range, around, interval, is_number, number,
 from orbbec.transforms.geometry import Chosen
 from orbbec.transforms.transform import Transform
 
-GRAY = np.array([0.2989, 0.587, 0.114])  # of red, green, blue, as torchvision has them
 _TO_GRAY, _IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
 BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # torchvision's numbers of the four
 _NAMES = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")

@@ -1,7 +1,9 @@
-"""What turning the hue is differentiated by."""
+"""What gradients of colour steps share: the weights of gray, and the gradient of turning the hue."""
 
 import torch
 from torch import Tensor
+
+GRAY = (0.2989, 0.587, 0.114)  # of red, green, blue, as torchvision has them
 
 
 def hue_gradient(gradient: Tensor, x: Tensor, turn: Tensor) -> Tensor:
