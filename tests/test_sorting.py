@@ -1,4 +1,4 @@
-"""orbbec::argsort beside torch's stable sort."""
+"""orbbec::argsort and orbbec::chosen_places beside torch's stable sort and its masks."""
 
 import pytest
 import torch
@@ -18,7 +18,8 @@ def draw(dtype: torch.dtype, count: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64], ids=str)
 @pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("count", [0, 1, 2, 17, 3000])
+# Beyond 4,096 threads share the work.
+@pytest.mark.parametrize("count", [0, 1, 2, 17, 3000, 9001, 40_000])
 def test_argsort_is_torchs_stable_sort(dtype, descending, count):
     values = draw(dtype, count)
     expected = values.argsort(descending=descending, stable=True)
@@ -35,3 +36,25 @@ def test_argsort_names_the_bad_argument():
         torch.ops.orbbec.argsort(torch.zeros(2, 2), False)
     with pytest.raises(ValueError, match="argsort: expected values of float32, float64 or int64"):
         torch.ops.orbbec.argsort(torch.zeros(2, dtype=torch.int32), False)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 1000])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_chosen_places_are_torchs(count, share):
+    generator = torch.Generator().manual_seed(count)
+    places, mask = (
+        torch.randperm(2 * count, generator=generator),
+        torch.rand(count, generator=generator) < share,
+    )
+    for given in (places[:count], places[::2]):
+        assert torch.ops.orbbec.chosen_places(given, mask).tolist() == given[mask].tolist()
+
+
+def test_chosen_places_opcheck_and_bad_arguments():
+    chosen_places = torch.ops.orbbec.chosen_places
+    torch.library.opcheck(chosen_places.default, (torch.arange(4), torch.tensor([True, False, True, True])))
+    with pytest.raises(ValueError, match=r"chosen_places: expected places of int64 and shape \[N\]"):
+        chosen_places(torch.zeros(2), torch.ones(2, dtype=torch.bool))
+    for wrong in (torch.ones(3, dtype=torch.bool), torch.ones(2)):
+        with pytest.raises(ValueError, match=r"chosen_places: expected chosen of bool and shape \[2\]"):
+            chosen_places(torch.arange(2), wrong)

@@ -88,6 +88,19 @@ def _(values: Tensor, descending: bool) -> Tensor:
     return values.new_empty(values.shape, dtype=torch.int64)
 
 
+def chosen_places(places: Tensor, chosen: Tensor) -> Tensor:
+    """Those of the int64 `places` `[N]` where the mask `chosen` is set."""
+    if places.is_cuda:
+        return places[chosen]
+    found: Tensor = torch.ops.orbbec.chosen_places(places, chosen)
+    return found
+
+
+@torch.library.register_fake("orbbec::chosen_places")
+def _(places: Tensor, chosen: Tensor) -> Tensor:
+    return places.new_empty((torch.library.get_ctx().new_dynamic_size(),))
+
+
 def keep_greedily(
     keepers_of: Callable[[Tensor, Tensor | None], Tensor],
     boxes: Tensor,

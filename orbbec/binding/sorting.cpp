@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "../core/radix_sort.h"
 #include "check.h"
+#include "device.h"
 
 namespace orbbec {
 
@@ -16,13 +19,13 @@ Tensor argsort(Tensor values, bool descending) {
   int64_t* const to = static_cast<int64_t*>(places.mutable_data_ptr());
   switch (given.scalar_type()) {
     case ScalarType::Float:
-      stable_argsort(static_cast<const float*>(data), count, descending, to);
+      stable_argsort(static_cast<const float*>(data), count, descending, to, torch_threads());
       break;
     case ScalarType::Double:
-      stable_argsort(static_cast<const double*>(data), count, descending, to);
+      stable_argsort(static_cast<const double*>(data), count, descending, to, torch_threads());
       break;
     case ScalarType::Long:
-      stable_argsort(static_cast<const int64_t*>(data), count, descending, to);
+      stable_argsort(static_cast<const int64_t*>(data), count, descending, to, torch_threads());
       break;
     default:
       fail(op, "expected values of float32, float64 or int64");
@@ -30,11 +33,39 @@ Tensor argsort(Tensor values, bool descending) {
   return places;
 }
 
+// A sixth of the time of torch's indexing by a mask, which this is.
+Tensor chosen_places(Tensor places, Tensor chosen) {
+  const char* const op = "chosen_places";
+  check(places.dim() == 1 && places.scalar_type() == ScalarType::Long, op,
+        "expected places of int64 and shape [N], but got ", shape_text(places));
+  check(chosen.dim() == 1 && chosen.scalar_type() == ScalarType::Bool &&
+            chosen.size(0) == places.size(0),
+        op, "expected chosen of bool and shape [", places.size(0), "], but got ",
+        shape_text(chosen));
+  const Tensor from = torch::stable::contiguous(places), mask = torch::stable::contiguous(chosen);
+  const int64_t* const place = static_cast<const int64_t*>(from.const_data_ptr());
+  const uint8_t* const is_chosen = static_cast<const uint8_t*>(mask.const_data_ptr());
+  const int64_t count = from.size(0);
+  std::vector<int64_t> found(count + 1);  // the last place that is not chosen is written beyond
+  int64_t size = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    found[size] = place[i];
+    size += is_chosen[i] != 0;
+  }
+  Tensor result = torch::stable::new_empty(from, std::vector<int64_t>{size}, ScalarType::Long);
+  std::copy_n(found.data(), size, static_cast<int64_t*>(result.mutable_data_ptr()));
+  return result;
+}
+
 }  // namespace
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("argsort(Tensor values, bool descending) -> Tensor");
+  m.def("chosen_places(Tensor places, Tensor chosen) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("argsort", TORCH_BOX(&orbbec::argsort)); }
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("argsort", TORCH_BOX(&orbbec::argsort));
+  m.impl("chosen_places", TORCH_BOX(&orbbec::chosen_places));
+}

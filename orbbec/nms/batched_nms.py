@@ -6,7 +6,16 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
-from orbbec.binding.detections import Boxes, best_first, box_tensor, group_numbers, like, real_tensor, vector
+from orbbec.binding.detections import (
+    Boxes,
+    best_first,
+    box_tensor,
+    chosen_places,
+    group_numbers,
+    like,
+    real_tensor,
+    vector,
+)
 from orbbec.nms.nms import kept_boxes
 
 # What mmcv's nms_cfg may hold, and what holds where it is silent.
@@ -118,7 +127,7 @@ def _softly(boxes: Any, scores: Any, idxs: Any, options: Mapping[str, Any]) -> t
 
 def _places(boxes: Any, scores: Any, idxs: Any, iou_threshold: float, offset: float) -> Tensor:
     kept, order = kept_boxes("batched_nms", boxes, scores, idxs, iou_threshold, offset)
-    return order[kept]
+    return chosen_places(order, kept)
 
 
 def _options(config: Mapping[str, Any]) -> dict[str, Any]:

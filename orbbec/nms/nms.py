@@ -9,6 +9,7 @@ from orbbec.binding.detections import (
     Boxes,
     at_most,
     box_tensor,
+    chosen_places,
     detection_rows,
     group_numbers,
     is_number,
@@ -92,7 +93,7 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
     kept, order = kept_boxes("nms", boxes, scores, None, iou_threshold, offset)
     if max_output is not None:
         return like(boxes, *at_most(kept, order, max_output))
-    return like(boxes, order[kept])
+    return like(boxes, chosen_places(order, kept))
 
 
 def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -> Any:
@@ -100,7 +101,8 @@ def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -
     if device_id is not None and not isinstance(dets, Tensor):
         rows = rows.to(f"cuda:{device_id}")
     kept, order = kept_boxes("nms", rows[:, :4], rows[:, 4], None, iou_thr, offset)
-    return like(dets, rows[order[kept]], order[kept])
+    places = chosen_places(order, kept)
+    return like(dets, rows[places], places)
 
 
 def kept_boxes(

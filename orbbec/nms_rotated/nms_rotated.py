@@ -9,6 +9,7 @@ from orbbec.binding.detections import (
     Boxes,
     at_most,
     box_tensor,
+    chosen_places,
     group_numbers,
     keep_greedily,
     like,
@@ -69,7 +70,7 @@ def nms_rotated(
     kept, order = keep_greedily(keepers_of, computed, of_boxes, groups)
     if max_output is not None:
         return like(boxes, *at_most(kept, order, max_output))
-    return like(boxes, order[kept])
+    return like(boxes, chosen_places(order, kept))
 
 
 @torch.library.register_fake("orbbec::nms_rotated_keepers")
