@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "../core/executor_cpu.h"
 #include "augment.h"
@@ -88,9 +89,9 @@ class AugmentRow {
     const int64_t stride = shift_.step_x * image_.stride_x;
     const T* const from = &image_.at(static_cast<int>(row), static_cast<int>(first), 0);
     if (channels_ == 3 && image_.stride_c == 1 && stride == 3) {
-      take_apart<3>(from);
+      take_apart<false>(from);
     } else if (channels_ == 3 && image_.stride_c == 1 && stride == -3) {
-      take_apart<-3>(from);
+      take_apart<true>(from);
     } else {
       for (int c = 0; c < channels_; ++c) take(c, from + c * image_.stride_c, stride);
     }
@@ -105,12 +106,37 @@ class AugmentRow {
     }
   }
 
-  // Pixels of three channels side by side, a constant apart: the compiler has vectors for that.
-  template <int kStride>
+  // Pixels of three channels side by side, from the left or, turned, from the right.
+  template <bool kTurned>
   void take_apart(const T* from) {
-    for (int i = 0; i < count_; ++i) {
-      for (int c = 0; c < 3; ++c) planes_[c][i] = load(from[i * kStride + c]);
+    constexpr int kGroup = sizeof(Bytes16);
+    Bytes16 apart[3][kBlock / kGroup];
+    for (int g = 0; g < count_ / kGroup; ++g) {
+      Bytes16 bytes[3];
+      memcpy(bytes, kTurned ? from - 3 * (kGroup * g + kGroup - 1) : from + 3 * kGroup * g,
+             sizeof(bytes));
+      apart[0][g] = every_third<kTurned, 0>(bytes, std::make_integer_sequence<int, kGroup>());
+      apart[1][g] = every_third<kTurned, 1>(bytes, std::make_integer_sequence<int, kGroup>());
+      apart[2][g] = every_third<kTurned, 2>(bytes, std::make_integer_sequence<int, kGroup>());
     }
+    const int grouped = count_ / kGroup * kGroup;
+    for (int c = 0; c < 3; ++c) {
+      const uint8_t* const bytes = reinterpret_cast<const uint8_t*>(apart[c]);
+      for (int i = 0; i < grouped; ++i) planes_[c][i] = load(bytes[i]);
+      for (int i = grouped; i < count_; ++i) planes_[c][i] = load(from[(kTurned ? -3 : 3) * i + c]);
+    }
+  }
+
+  typedef uint8_t Bytes16 __attribute__((vector_size(16)));
+
+  // Of 48 bytes those of a channel.
+  template <bool kTurned, int kChannel, int... kLane>
+  static Bytes16 every_third(const Bytes16 (&bytes)[3], std::integer_sequence<int, kLane...>) {
+    constexpr auto place = [](int lane) { return 3 * (kTurned ? 15 - lane : lane) + kChannel; };
+    const Bytes16 first =
+        __builtin_shufflevector(bytes[0], bytes[1], (place(kLane) < 32 ? place(kLane) : 0)...);
+    return __builtin_shufflevector(first, bytes[2],
+                                   (place(kLane) < 32 ? kLane : place(kLane) - 16)...);
   }
 
   // As far as the step `end`. One channel stands for three equal ones.
