@@ -37,7 +37,7 @@ checked: .venv/tests
 	@$(MAKE) opencv
 	@$(MAKE) lint
 	@$(MAKE) build
-	@$(MAKE) cuda CUDA_ARCHS="75 80 90"
+	@$(MAKE) cuda CUDA_ARCHS="75 90"
 	@$(MAKE) gpu-dry-run
 	@$(MAKE) pytest
 
