@@ -9,6 +9,7 @@ from orbbec.data.coco import Coco
 from orbbec.data.decode import decode_image, image_size
 from orbbec.data.detect import open_source
 from orbbec.data.folders import FileList, ImageFolder
+from orbbec.data.live import live
 from orbbec.data.loader import Batch, Loader
 from orbbec.data.order import Order, OrderSampler
 from orbbec.data.pack import Packed, pack
@@ -49,6 +50,7 @@ __all__ = [
     "decode_image",
     "image_size",
     "index_archives",
+    "live",
     "open_source",
     "pack",
     "sink",

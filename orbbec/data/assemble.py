@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from threading import Event, Lock
-from time import perf_counter
+from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from orbbec.data.queues import Stopped
 from orbbec.data.recycle import Recycler
 from orbbec.data.region import Regions, plan_for, regions_of
 from orbbec.data.sample import BadSample, Sample
+from orbbec.data.stopwatch import Stopwatch
 from orbbec.plan import MixPass, Plan
 from orbbec.transforms import Compose, transform_targets
 from orbbec.transforms.checks import choice
@@ -66,24 +66,6 @@ class Assembled(NamedTuple):
     targets: Any
     sample_ids: torch.Tensor  # int64 [N]
     plan: Plan | None
-
-
-class Stopwatch:
-    """Seconds by the name of what they were spent on, by all threads together."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._lock = Lock()
-
-    @contextmanager
-    def timing(self, name: str) -> Iterator[None]:
-        began = perf_counter()
-        try:
-            yield
-        finally:
-            spent = perf_counter() - began
-            with self._lock:
-                self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
 
 _Item = TypeVar("_Item")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -21,12 +22,14 @@ from orbbec.data.queues import Crew
 from orbbec.data.report import Report
 from orbbec.data.sample import BadSample
 from orbbec.data.staging import Staging, pinned, to_device
-from orbbec.data.threads import thread_budget
+from orbbec.data.threads import node_cores, thread_budget
+from orbbec.data.tune import Settings, Tuner
 from orbbec.plan import AugmentPass, Plan
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.checks import choice, whole
 
 _PREFETCH = 2
+_WARM_UP = 3  # steps
 _LISTED = 10  # bad samples that the warning names
 
 
@@ -47,23 +50,29 @@ class Loader:
     thread augments it too. What a sample becomes depends on seed, epoch and its id alone.
 
     Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and on CUDA two
-    of results.
+    of results. Both are "auto" unless they are given: then they change a few times in the first steps, by
+    which side of the queue waits for the other; batches and their order are the same with any.
 
     Args:
         source: samples by index (see `Source`), or an iterable of samples, which is then taken in its order.
         batch_size: images a batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
         device: of the batches.
-        threads: how many; "auto": as many as may run at once, by cores, control group and OMP_NUM_THREADS.
-        prefetch: batches that may wait for the model; "auto": 2.
+        threads: how many; "auto": as many as the model needs, of those that may run at once by cores, control
+            group and OMP_NUM_THREADS.
+        prefetch: batches that may wait for the model; "auto": 2, or up to 8 where batches take unlike times.
         seed: of the order, and of transforms that are no `Compose`.
         shuffle: anew in each epoch; a stream is not shuffled.
-        drop_last: leave out the last samples where `batch_size` does not divide their number.
-        order: instead of that of `seed` and `shuffle` over the ranks of the process group.
+        drop_last: leave out the last samples where `batch_size`, or the number of ranks, does not divide
+            their number; else ranks that have one less take a first sample of the epoch again, so that all
+            have equally many batches.
+        order: instead of that of `seed` and `shuffle` over the ranks of the process group, or, before there
+            is one, those that torchrun names in the environment.
         on_error: "raise" for a bad sample; "skip" it, which makes a batch smaller; or "substitute" the next
             good one of the source. What was skipped or replaced is in `faults`, and in a warning at the end.
         decoding: how images are decoded.
         collate: makes targets of a batch of a list of dicts; the default gives a dict of tensors and lists.
+        numa: the node on whose cores the threads run, best that of the GPU; None: wherever the system likes.
 
     Example:
         >>> import numpy as np
@@ -94,6 +103,7 @@ class Loader:
         on_error: str = "raise",
         decoding: Decoding | None = None,
         collate: Callable[[list[dict[str, Any]]], Any] = default_collate,
+        numa: int | None = None,
     ) -> None:
         whole("Loader", "batch_size", batch_size, 1)
         choice("Loader", "on_error", on_error, ON_ERROR)
@@ -102,8 +112,8 @@ class Loader:
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")
         self.batch_size, self.drop_last, self.collate = batch_size, drop_last, collate
         self.device = torch.device(device)
-        self.threads = thread_budget() if threads == "auto" else whole("Loader", "threads", threads, 1)
-        self.prefetch = _PREFETCH if prefetch == "auto" else whole("Loader", "prefetch", prefetch, 0)
+        self._cores = [] if numa is None else node_cores(numa)
+        self._tuner = _tuner(threads, prefetch, thread_budget(cores=self._cores))
         if transforms is not None and not isinstance(transforms, Compose):
             transforms = Compose(transforms, seed)
         on_cuda = self.device.type == "cuda"
@@ -111,7 +121,18 @@ class Loader:
         self.order = order or (_order(len(source), seed, shuffle, drop_last) if self._is_indexed else None)
         self._staging = Staging(self.device)
         self._epoch = self._start = self._delivered = self._images = 0
+        self._synthetic = 0.0
         self._running: ReferenceType[Generator[Batch, None, None]] | None = None
+
+    @property
+    def threads(self) -> int:
+        """How many there are now."""
+        return self._tuner.settings.threads
+
+    @property
+    def prefetch(self) -> int:
+        """How many batches may wait for the model now."""
+        return self._tuner.settings.prefetch
 
     @property
     def faults(self) -> list[BadSample]:
@@ -126,8 +147,24 @@ class Loader:
     def report(self) -> Report:
         """Where time went since the loader was made; `print` it, or show its `line` in a progress bar."""
         spent = self.seconds
-        waited = spent.pop("wait", 0.0)
-        return Report(self._images, waited + spent.pop("step", 0.0), waited, spent, self.threads)
+        waited = spent.get("wait", 0.0)
+        seconds = waited + spent.get("step", 0.0)
+        return Report(self._images, seconds, waited, spent, self.threads, self._synthetic)
+
+    def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
+        """One batch again and again, as fast as the model takes it: the bound that no loader exceeds.
+
+        From then on `report` says which share of it is reached.
+
+        Args:
+            batch: one that this loader gave.
+            steps: how often; the first three are not timed, and on CUDA the device is waited for.
+        """
+        for step in range(_WARM_UP + whole("Loader.synthetic", "steps", steps, 1)):
+            if step == _WARM_UP:
+                began = self._staging.time()
+            yield batch
+        self._synthetic = steps * len(batch.sample_ids) / (self._staging.time() - began)
 
     def settings(self) -> str:
         """The numbers of threads and of batches ahead as JSON, for `Loader(**json.loads(text))`."""
@@ -187,8 +224,12 @@ class Loader:
     def _batches(self) -> Generator[Batch, None, None]:
         known = len(self.faults)
         staged: deque[tuple[int, Any, Any]] = deque()
-        with Crew(self._prepared, self._tasks(), self.threads, self.prefetch) as crew:
-            for taken, prepared in self._waited(crew):
+        watch, settings = self._assembler.watch, self._tuner.settings
+        self._tuner.begin()
+        with Crew(self._prepared, self._tasks(), *settings, cores=self._cores, watch=watch) as crew:
+            for taken, prepared in crew:
+                if self._tuner.step(self.seconds):
+                    crew.resize(*self._tuner.settings)
                 staged.append((taken, *self._staging.stage(self._finished, prepared)))
                 if len(staged) == self._staging.depth or not crew.has_next():
                     yield from self._taken(*staged.popleft())
@@ -240,15 +281,6 @@ class Loader:
         shape = (len(plan), plan.channels, *last.size)
         return self._assembler.recycler.empty(shape, getattr(torch, last.dtype))
 
-    def _waited(self, crew: Crew[Any, Any]) -> Iterator[Any]:
-        """The results of the threads, the wait for them timed."""
-        while True:
-            with self._assembler.watch.timing("wait"):
-                result = next(crew, None)
-            if result is None:
-                return
-            yield result
-
     def _taken(self, taken: int, batch: Batch, event: Any) -> Iterator[Batch]:
         """The batch for the model; none where all of it was skipped."""
         self._delivered += taken
@@ -265,9 +297,23 @@ class Loader:
             warnings.warn(f"Loader: {len(faults)} bad samples were {done}:{listed}{more}", stacklevel=2)
 
 
+def _tuner(threads: int | str, prefetch: int | str, budget: int) -> Tuner:
+    given = {"threads": threads, "prefetch": prefetch}
+    settings = Settings(
+        budget if threads == "auto" else whole("Loader", "threads", threads, 1),
+        _PREFETCH if prefetch == "auto" else whole("Loader", "prefetch", prefetch, 0),
+    )
+    return Tuner(settings, budget, frozenset(name for name, value in given.items() if value == "auto"))
+
+
 def _order(length: int, seed: int, shuffle: bool, drop_last: bool) -> Order:
-    """The order of this rank of the process group."""
-    rank, world_size = 0, 1
+    """The order of this rank; all ranks have equally many samples, and so none waits for another."""
+    rank, world_size = _rank_and_world_size()
+    return Order(length, seed, shuffle, rank, world_size, tail="drop" if drop_last else "pad")
+
+
+def _rank_and_world_size() -> tuple[int, int]:
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        rank, world_size = torch.distributed.get_rank(), torch.distributed.get_world_size()
-    return Order(length, seed, shuffle, rank, world_size, tail="drop" if drop_last else "keep")
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    named = [os.environ.get(name) for name in ("RANK", "WORLD_SIZE")]  # by torchrun
+    return (int(named[0]), int(named[1])) if named[0] and named[1] else (0, 1)

@@ -3,20 +3,22 @@
 ::
 
 tasks --> at most `threads + ahead` of them begun or done --> results, in order
+          idle: a thread waits for a place                    wait: the taker waits for a result
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event
+from threading import Event, local
 from time import perf_counter
 from typing import Generic, TypeVar
 
 import torch
 
-from orbbec.data.threads import compute_alone
+from orbbec.data.stopwatch import Stopwatch
+from orbbec.data.threads import begin_worker
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -35,6 +37,9 @@ class Crew(Generic[Task, Result]):
         tasks: taken one by one, in the thread that takes the results.
         threads: from 1.
         ahead: how many results may wait to be taken.
+        cores: that threads run on; none: those of the process.
+        watch: is told the seconds of "wait" (for results), and of all threads "work" and "idle" (between two
+            tasks, for a result to be taken).
 
     Example:
         >>> with Crew(lambda number, stopped: number**2, range(4), threads=2, ahead=1) as crew:
@@ -43,31 +48,44 @@ class Crew(Generic[Task, Result]):
     """
 
     def __init__(
-        self, work: Callable[[Task, Event], Result], tasks: Iterable[Task], threads: int, ahead: int
+        self,
+        work: Callable[[Task, Event], Result],
+        tasks: Iterable[Task],
+        threads: int,
+        ahead: int,
+        *,
+        cores: Sequence[int] = (),
+        watch: Stopwatch | None = None,
     ) -> None:
-        self.limit = threads + ahead  # of tasks begun or done; may be changed at any time
-        self.waited = 0.0  # seconds, for results
-        self._work, self._tasks = work, iter(tasks)
+        self.watch = watch or Stopwatch()
+        self._work, self._tasks, self._cores = work, iter(tasks), cores
         self._pending: deque[Future[Result]] = deque()
-        self._stopped = Event()
-        self._pool = ThreadPoolExecutor(threads, "orbbec-data", compute_alone, (torch.get_num_threads(),))
+        self._stopped, self._of_thread = Event(), local()
+        self._pools: list[ThreadPoolExecutor] = []  # the last one takes tasks
+        self.resize(threads, ahead)
+
+    def resize(self, threads: int, ahead: int) -> None:
+        """Go on with other numbers; what was begun is ended by the threads that began it."""
+        for pool in self._pools:
+            pool.shutdown(wait=False)
+        given = torch.get_num_threads(), self._cores
+        self._pools.append(ThreadPoolExecutor(threads, "orbbec-data", begin_worker, given))
+        self._limit = threads + ahead  # of tasks begun or done
 
     def __iter__(self) -> Iterator[Result]:
         return self
 
     def __next__(self) -> Result:
-        self._fill()
-        if not self._pending:
-            self.close()
-            raise StopIteration
-        began = perf_counter()
-        try:
-            return self._pending.popleft().result()
-        except BaseException:  # Ctrl-C, too
-            self.close()
-            raise
-        finally:
-            self.waited += perf_counter() - began
+        with self.watch.timing("wait"):
+            self._fill()
+            if not self._pending:
+                self.close()
+                raise StopIteration
+            try:
+                return self._pending.popleft().result()
+            except BaseException:  # Ctrl-C, too
+                self.close()
+                raise
 
     def has_next(self) -> bool:
         """Whether the next result can be taken without waiting."""
@@ -77,7 +95,8 @@ class Crew(Generic[Task, Result]):
     def close(self) -> None:
         """Stop all threads; returns when they have ended."""
         self._stopped.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in self._pools:
+            pool.shutdown(wait=True, cancel_futures=True)
         self._pending.clear()
         self._tasks = iter(())
 
@@ -88,9 +107,18 @@ class Crew(Generic[Task, Result]):
         self.close()
 
     def _fill(self) -> None:
-        while len(self._pending) < self.limit:
+        while len(self._pending) < self._limit:
             try:
                 task = next(self._tasks)
             except StopIteration:
                 return
-            self._pending.append(self._pool.submit(self._work, task, self._stopped))
+            self._pending.append(self._pools[-1].submit(self._timed, task))
+
+    def _timed(self, task: Task) -> Result:
+        began = perf_counter()
+        self.watch.add("idle", began - getattr(self._of_thread, "ended", began))
+        try:
+            return self._work(task, self._stopped)
+        finally:
+            self._of_thread.ended = perf_counter()
+            self.watch.add("work", self._of_thread.ended - began)

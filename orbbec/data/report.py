@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _PARTS = ("read", "decode", "augment", "copy")
+_NAMES = {**{part: part for part in _PARTS}, "idle": "for model"}  # in the table
 _KEEPS_UP = 0.05  # of the time may be spent waiting
 
 
@@ -18,17 +19,23 @@ class Report:
         seconds: from the first batch asked for to the last one taken, without the time between epochs.
         waited: of them, seconds in which the model waited for a batch.
         spent: seconds by what threads spent them on, all threads together: "read", "decode", "augment",
-            "copy".
+            "copy", "idle" while they waited for the model.
         threads: of the loader.
+        synthetic: images a second with one batch again and again; 0: not measured.
 
     Example:
-        >>> report = Report(1000, 2.0, 0.5, {"read": 0.1, "decode": 2.4, "augment": 0.5}, threads=2)
+        >>> spent = {"read": 0.1, "decode": 2.4, "augment": 0.5, "idle": 0.1}
+        >>> report = Report(1000, 2.0, 0.5, spent, threads=2, synthetic=800.0)
         >>> print(report)
         500 images/s; the model waited 25 % of the time: 75 % of what it reaches without waiting
-        read      0.10 ms an image    3 %
-        decode    2.40 ms an image   80 %
-        augment   0.50 ms an image   17 %
+        One batch again and again: 800 images/s, of which 62 % are reached
+        read        0.10 ms an image    3 %
+        decode      2.40 ms an image   77 %
+        augment     0.50 ms an image   16 %
+        for model   0.10 ms an image    3 %
         Decoding takes most: give the loader more threads (2 now), or pack smaller images.
+        >>> print(report.line)
+        500 images/s, 25 % waiting; read 3 %, decode 77 %, augment 16 %, for model 3 %
     """
 
     images: int
@@ -36,6 +43,7 @@ class Report:
     waited: float
     spent: Mapping[str, float]
     threads: int
+    synthetic: float = 0.0
 
     @property
     def images_per_second(self) -> float:
@@ -44,7 +52,11 @@ class Report:
 
     @property
     def share(self) -> float:
-        """Of the speed that the same model reaches with batches that are always there, from 0 to 1."""
+        """Of the speed that the same model reaches with batches that are always there, from 0 to 1.
+
+        Threads that share their cores with the model make its steps longer, too; `Loader.synthetic` measures
+        the speed without them.
+        """
         return 1 - self.waited / self.seconds if self.seconds else 1.0
 
     @property
@@ -54,6 +66,8 @@ class Report:
             return "No batch was taken yet."
         if 1 - self.share <= _KEEPS_UP:
             return "The loader keeps up: a faster model or a larger batch is what remains."
+        if self._shares.get("idle", 0.0) > _KEEPS_UP:
+            return "Batches take unlike times: give the loader a larger prefetch."
         now = f"({self.threads} now)"
         most = max(_PARTS, key=lambda part: self.spent.get(part, 0.0))
         return {
@@ -63,21 +77,33 @@ class Report:
             "copy": "Copying takes most: crop before the copy, or send bytes and cast on the device.",
         }[most]
 
+    @property
+    def _shares(self) -> dict[str, float]:
+        """Of the time of the threads, what each part took."""
+        whole = sum(self.spent.get(part, 0.0) for part in _NAMES) or 1.0
+        return {part: self.spent[part] / whole for part in _NAMES if part in self.spent}
+
     def __str__(self) -> str:
         lines = [
-            f"{self.images_per_second:.0f} images/s; the model waited {100 - 100 * self.share:.0f} % of the "
-            f"time: {100 * self.share:.0f} % of what it reaches without waiting"
+            f"{self.images_per_second:.0f} images/s; the model waited {_percent(1 - self.share)} of the "
+            f"time: {_percent(self.share)} of what it reaches without waiting"
         ]
-        total = sum(self.spent.get(part, 0.0) for part in _PARTS)
-        for part in _PARTS:
-            if part in self.spent:
-                each = 1e3 * self.spent[part] / max(self.images, 1)
-                lines.append(
-                    f"{part:<8}{each:>6.2f} ms an image {self.spent[part] / total:>4.0%}".replace("%", " %")
-                )
+        if self.synthetic:
+            reached = _percent(self.images_per_second / self.synthetic)
+            lines.append(
+                f"One batch again and again: {self.synthetic:.0f} images/s, of which {reached} are reached"
+            )
+        for part, share in self._shares.items():
+            each = 1e3 * self.spent[part] / max(self.images, 1)
+            lines.append(f"{_NAMES[part]:<10}{each:>6.2f} ms an image {_percent(share):>6}")
         return "\n".join([*lines, self.advice])
 
     @property
     def line(self) -> str:
         """The same in one line, for a progress bar."""
-        return f"{self.images_per_second:.0f} images/s, {100 - 100 * self.share:.0f} % waiting"
+        parts = ", ".join(f"{_NAMES[part]} {_percent(share)}" for part, share in self._shares.items())
+        return f"{self.images_per_second:.0f} images/s, {_percent(1 - self.share)} waiting; {parts}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -45,6 +46,12 @@ class Staging:
             current.wait_event(event)
             map_tensors(result, lambda tensor: _record(tensor, current))
         return result
+
+    def time(self) -> float:
+        """Seconds on some clock, once the device has done all that it was given."""
+        if self._stream is not None:
+            torch.cuda.synchronize(self.device)
+        return perf_counter()
 
 
 def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -4,32 +4,59 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 
 import torch
 
 _GROUPS = Path("/sys/fs/cgroup")
+_NODES = Path("/sys/devices/system/node")
 
 
-def thread_budget(cgroups: Path = _GROUPS) -> int:
+def thread_budget(cgroups: Path = _GROUPS, cores: Sequence[int] = ()) -> int:
     """How many threads can run at once: the least of what limits this process.
 
     These are the cores it may run on, the quota of its control group (version 1 or 2), and OMP_NUM_THREADS.
 
     Args:
         cgroups: where the control groups are mounted.
+        cores: that threads are bound to; none: those of the process.
 
     Example:
         >>> thread_budget() >= 1
         True
     """
-    limits = [_cores(), _omp_num_threads(), _quota(cgroups)]
+    limits = [len(cores) or len(_own_cores()), _omp_num_threads(), _quota(cgroups)]
     return max(1, min(limit for limit in limits if limit is not None))
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def node_cores(node: int, nodes: Path = _NODES) -> list[int]:
+    """The cores of a NUMA node that this process may run on.
+
+    Args:
+        node: its number.
+        nodes: where the system lists the nodes.
+
+    Raises:
+        ValueError: there is no such node, or this process may not run on it.
+    """
+    cores = sorted(_own_cores() & _numbers(_read(nodes / f"node{node}" / "cpulist")))
+    if not cores:
+        there = sorted(path.parent.name[4:] for path in nodes.glob("node*/cpulist"))
+        raise ValueError(f"Loader: expected numa as one of {', '.join(there) or 'none'}, but got {node}")
+    return cores
+
+
+def _numbers(listed: str) -> set[int]:
+    """Of a list such as "0-3,8"."""
+    ends = [part.split("-") for part in listed.split(",") if part.strip()]
+    return {number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)}
+
+
+def _own_cores() -> set[int]:
+    has_limits = hasattr(os, "sched_getaffinity")
+    return os.sched_getaffinity(0) if has_limits else set(range(os.cpu_count() or 1))
 
 
 def _omp_num_threads() -> int | None:
@@ -68,6 +95,18 @@ def _read(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
+
+
+def begin_worker(others: int, cores: Sequence[int]) -> None:
+    """What a thread does first: it computes alone, on `cores` where there are any.
+
+    Args:
+        others: see `compute_alone`.
+        cores: that it may run on; none: those of the process.
+    """
+    compute_alone(others)
+    if cores:
+        os.sched_setaffinity(0, cores)  # of this thread
 
 
 def compute_alone(others: int) -> None:

@@ -377,7 +377,9 @@ def test_no_warning_where_all_is_well():
 
 
 def test_seconds_say_what_time_was_spent_on():
-    loader = Loader(Files(4), 2, CHAIN)
+    loader = Loader(Files(8), 2, CHAIN, threads=1)
     list(loader)
-    assert {"read", "decode", "augment", "wait"} <= loader.seconds.keys()
+    assert {"read", "decode", "augment", "wait", "step", "work", "idle"} <= loader.seconds.keys()
+    parts = sum(loader.seconds[name] for name in ("read", "decode", "augment"))
+    assert parts < loader.seconds["work"]
     assert all(spent > 0 for spent in loader.seconds.values())

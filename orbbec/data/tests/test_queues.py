@@ -1,5 +1,6 @@
 """Threads ahead of who takes their results: in order, bounded, stopped at once."""
 
+import os
 import threading
 import time
 
@@ -7,7 +8,7 @@ import pytest
 import torch
 
 from orbbec.data.queues import Crew, Stopped
-from orbbec.data.threads import thread_budget
+from orbbec.data.threads import node_cores, thread_budget
 
 
 def own_threads():
@@ -60,6 +61,69 @@ def test_close_tells_running_tasks_to_stop():
     crew.close()
     assert time.perf_counter() - began < 1.0
     assert not own_threads()
+
+
+def test_a_resized_crew_loses_nothing_and_ends_all_threads():
+    running, most = [], []
+
+    def work(number, stopped):
+        running.append(number)
+        most.append(len(running))
+        time.sleep(0.002)
+        running.remove(number)
+        return number
+
+    with Crew(work, range(60), threads=4, ahead=2) as crew:
+        found = [next(crew) for _ in range(20)]
+        crew.resize(1, 1)
+        found += [next(crew) for _ in range(10)]  # the last that were begun before
+        most.clear()
+        found += [next(crew) for _ in range(10)]
+        assert max(most) == 1
+        crew.resize(3, 2)
+        found += crew
+    assert found == list(range(60))
+    assert max(most) == 3
+    assert not own_threads()
+
+
+def test_both_sides_of_the_queue_are_timed():
+    def work(number, stopped):
+        time.sleep(0.02)
+
+    with Crew(work, range(5), threads=1, ahead=0) as crew:
+        list(crew)
+        slow = dict(crew.watch.seconds)
+    assert slow["wait"] > 0.09
+    assert slow["work"] > 0.09
+    with Crew(work, range(5), threads=1, ahead=0) as crew:
+        for _ in crew:
+            time.sleep(0.05)
+        quick = crew.watch.seconds
+    assert quick["idle"] > 0.15  # before each task but the first
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="threads cannot be bound here")
+def test_threads_are_bound_to_cores_and_the_process_is_not():
+    before = os.sched_getaffinity(0)
+    core = max(before)
+    with Crew(lambda task, stopped: os.sched_getaffinity(0), range(4), 2, 0, cores=[core]) as crew:
+        assert list(crew) == [{core}] * 4
+    assert os.sched_getaffinity(0) == before
+
+
+def test_the_cores_of_a_node(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1, 2, 9, 10}, raising=False)
+    for node, cores in (("node0", "0-3,8\n"), ("node1", "4-7,9-11\n"), ("node2", "\n")):
+        (tmp_path / node).mkdir()
+        (tmp_path / node / "cpulist").write_text(cores)
+    assert node_cores(0, tmp_path) == [0, 1, 2]
+    assert node_cores(1, tmp_path) == [9, 10]
+    for node in (2, 3):  # of memory alone, and none
+        with pytest.raises(ValueError, match=f"expected numa as one of 0, 1, 2, but got {node}"):
+            node_cores(node, tmp_path)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert thread_budget(tmp_path, cores=[9, 10]) == 2
 
 
 def test_workers_compute_alone_and_others_as_before():

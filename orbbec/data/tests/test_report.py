@@ -1,12 +1,17 @@
 """What a loader says of itself."""
 
+import gc
 import json
+import re
+import threading
 import time
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from orbbec.data import Loader, Report, Sample
+from orbbec.data import Loader, Report, Sample, live
 from orbbec.transforms import RandomResizedCrop
 
 SOURCE = [Sample(np.zeros((20, 20, 3), np.uint8), {}, i) for i in range(12)]
@@ -35,7 +40,8 @@ def test_a_report_says_that_the_loader_keeps_up():
         for _ in loader:
             time.sleep(0.05)
     assert loader.report().share > 0.5
-    assert loader.report().line.endswith(" waiting")
+    assert " waiting; read " in loader.report().line
+    assert loader.report().spent["idle"] > 0.2  # the thread waited for the model
 
 
 @pytest.mark.parametrize("part", ["read", "decode", "augment", "copy"])
@@ -46,7 +52,50 @@ def test_advice_is_about_what_takes_most(part):
     assert Report(10, 1.0, 0.01, {}, threads=2).advice.startswith("The loader keeps up")
 
 
+def test_advice_where_batches_take_unlike_times():
+    report = Report(10, 1.0, 0.5, {"read": 0.1, "decode": 1.0, "idle": 0.3}, threads=2)
+    assert report.advice == "Batches take unlike times: give the loader a larger prefetch."
+
+
+def test_the_share_of_the_synthetic_bound():
+    loader = Loader(SOURCE, 2, [RandomResizedCrop(4)], threads=1)
+    assert "One batch" not in str(loader.report())
+    *_, batch = loader
+    steps = []
+    for same in loader.synthetic(batch, steps=5):
+        assert same is batch
+        steps.append(time.sleep(0.01))
+    assert len(steps) == 3 + 5  # three to warm up
+    assert 100 < loader.report().synthetic <= 200  # two images each 10 ms; measured 196
+    assert loader.report().images == 12
+    assert "One batch again and again: " in str(loader.report())
+
+
+def test_the_line_is_live(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    screen = StringIO()
+    console = Console(file=screen, force_terminal=True, width=200)
+    loader = Loader(SOURCE, 2, [RandomResizedCrop(4)], threads=1)
+    ids = []
+    for batch in live(loader, "epoch 1", console):
+        ids += batch.sample_ids.tolist()
+        time.sleep(0.15)  # the line is drawn ten times a second
+    assert sorted(ids) == list(range(12))
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
+    for done in range(1, 7):
+        assert re.search(rf"epoch 1 .* {done}/6 \d+ images/s, \d+ % waiting; read \d+ %", text), text
+
+
+def test_a_live_line_that_is_left_stops_the_threads():
+    loader = Loader([*SOURCE, *SOURCE], 2, [RandomResizedCrop(4)], threads=2)
+    for _ in live(loader, console=Console(file=StringIO())):
+        break
+    gc.collect()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("orbbec-data")]
+
+
 def test_settings_make_the_same_loader_again():
     settings = Loader(SOURCE, 2, threads=3, prefetch=5).settings()
     again = Loader(SOURCE, 2, **json.loads(settings))
     assert (again.threads, again.prefetch) == (3, 5)
+    assert again.settings() == settings

@@ -1,0 +1,41 @@
+"""A line in the terminal that says how far a loader is and what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from orbbec.data.loader import Batch, Loader
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def live(loader: Loader, label: str = "", console: Console | None = None) -> Iterator[Batch]:
+    """The batches of an epoch, under a bar with `loader.report().line`.
+
+    Args:
+        loader: what is gone through.
+        label: what stands before the bar.
+        console: of rich, where it is drawn; None: standard output. What is no terminal gets the last state.
+
+    Yields:
+        What the loader gives.
+
+    Example:
+        >>> import numpy as np
+        >>> from orbbec.data import Sample
+        >>> source = [Sample(np.zeros((8, 8, 3), np.uint8), {}, i) for i in range(6)]
+        >>> sum(len(batch.images) for batch in live(Loader(source, 2), "epoch 1"))  # doctest: +ELLIPSIS
+        epoch 1 ━...━ 3/3 ... images/s, ...
+        6
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = "{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[line]}"
+    shown = [TextColumn(column) if isinstance(column, str) else column for column in columns]
+    with Progress(*shown, console=console) as progress:
+        task = progress.add_task(label, total=None if loader.order is None else len(loader), line="")
+        for batch in loader:
+            yield batch
+            progress.update(task, advance=1, line=loader.report().line)

@@ -1,0 +1,38 @@
+"""Where time goes, by the name of what it is spent on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from time import perf_counter
+
+
+class Stopwatch:
+    """Seconds by name, of all threads together.
+
+    Example:
+        >>> watch = Stopwatch()
+        >>> watch.add("read", 0.5)
+        >>> with watch.timing("decode"):
+        ...     pass
+        >>> list(watch.seconds), watch.seconds["read"]
+        (['read', 'decode'], 0.5)
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._lock = Lock()
+
+    def add(self, name: str, seconds: float) -> None:
+        with self._lock:
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    @contextmanager
+    def timing(self, name: str) -> Iterator[None]:
+        """Add the time that the block takes."""
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self.add(name, perf_counter() - began)

@@ -1,0 +1,100 @@
+"""How many threads a loader needs, and batches ahead: told by who waits for whom in its first steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_STEPS = 16  # of the model, after which a choice is made
+_CHOICES = 4  # at most; an even number, since one that took too much is followed by one that gives it back
+_KEEPS_UP = 0.05  # of its time may a side of the queue wait
+_SPARE = 1.25  # threads over what was busy
+_MOST_AHEAD = 8
+
+
+class Settings(NamedTuple):
+    """What is chosen."""
+
+    threads: int
+    prefetch: int
+
+
+def next_settings(now: Settings, spent: Mapping[str, float], budget: int) -> Settings:
+    """What to go on with, by how long each side of the queue waited.
+
+    ::
+
+                            threads are busy      threads are idle
+        the model waits     more threads          more batches ahead: they take unlike times
+        the model is busy   all is well           as many threads as are busy, and a quarter
+
+    Args:
+        now: what was measured.
+        spent: seconds: "wait" and "step" of the model, "idle" and "work" of the threads.
+        budget: of threads.
+
+    Example:
+        >>> spent = {"wait": 0.0, "step": 8.0, "idle": 24.0, "work": 8.0}  # of four threads, one would do
+        >>> next_settings(Settings(threads=4, prefetch=2), spent, budget=4)
+        Settings(threads=2, prefetch=2)
+    """
+    starves = _share(spent, "wait", "step") > _KEEPS_UP
+    idle = _share(spent, "idle", "work")
+    if starves and idle > _KEEPS_UP:
+        return Settings(now.threads, min(max(2 * now.prefetch, 1), max(_MOST_AHEAD, now.prefetch)))
+    if starves:
+        return Settings(min(2 * now.threads, budget), now.prefetch)
+    busy = now.threads * (1 - idle)
+    return Settings(min(max(math.ceil(_SPARE * busy), 1), now.threads), now.prefetch)
+
+
+def _share(spent: Mapping[str, float], part: str, other: str) -> float:
+    whole = spent.get(part, 0.0) + spent.get(other, 0.0)
+    return spent.get(part, 0.0) / whole if whole else 0.0
+
+
+@dataclass
+class Tuner:
+    """Chooses settings a few times in the first steps of an epoch; then, or if nothing changes, never again.
+
+    Args:
+        settings: to begin with.
+        budget: of threads.
+        free: which of "threads" and "prefetch" may change.
+    """
+
+    settings: Settings
+    budget: int
+    free: frozenset[str]
+
+    def __post_init__(self) -> None:
+        self._choices = _CHOICES if self.free else 0
+        self._steps, self._before = 0, dict[str, float]()
+
+    def begin(self) -> None:
+        """An epoch begins, with an empty queue."""
+        self._steps = 0
+
+    def step(self, seconds: Mapping[str, float]) -> bool:
+        """Take note of a step of the model; whether the settings have changed.
+
+        Args:
+            seconds: that were spent until now, as `next_settings` takes them.
+        """
+        if not self._choices:
+            return False
+        self._steps += 1
+        filled = self._steps - sum(self.settings)  # steps since the queue was full for the first time
+        if filled == 0:
+            self._before = dict(seconds)
+        if filled < _STEPS:
+            return False
+        spent = {name: value - self._before.get(name, 0.0) for name, value in seconds.items()}
+        chosen = next_settings(self.settings, spent, self.budget)
+        chosen = self.settings._replace(**{name: getattr(chosen, name) for name in self.free})
+        changed = chosen != self.settings
+        self._choices = self._choices - 1 if changed else 0
+        self.settings, self._steps = chosen, 0
+        return changed
