@@ -64,26 +64,24 @@ def test_close_tells_running_tasks_to_stop():
 
 
 def test_a_resized_crew_loses_nothing_and_ends_all_threads():
-    running, most = [], []
+    threads, three = [], threading.Barrier(3)
 
     def work(number, stopped):
-        running.append(number)
-        most.append(len(running))
-        time.sleep(0.002)
-        running.remove(number)
+        threads.append(threading.get_ident())
+        if number in (54, 55, 56):
+            three.wait(timeout=20)
         return number
 
     with Crew(work, range(60), threads=4, ahead=2) as crew:
         found = [next(crew) for _ in range(20)]
         crew.resize(1, 1)
         found += [next(crew) for _ in range(10)]  # the last that were begun before
-        most.clear()
+        threads.clear()
         found += [next(crew) for _ in range(10)]
-        assert max(most) == 1
+        assert len(set(threads)) == 1
         crew.resize(3, 2)
         found += crew
     assert found == list(range(60))
-    assert max(most) == 3
     assert not own_threads()
 
 
