@@ -193,6 +193,12 @@ def test_an_epoch_goes_on_at_the_exact_sample(world_size):
         assert next(iter(resumed)).sample_ids.tolist() != whole[0][0]  # the next epoch
 
 
+def test_a_source_that_shrank_is_not_gone_on_with():
+    state = Loader(Files(9), 2).state_dict()
+    with pytest.raises(ValueError, match="Order: expected a state of length 8, but got 9"):
+        Loader(Files(8), 2).load_state_dict(state)
+
+
 def test_a_stream_goes_on_at_the_exact_sample():
     files = [Files(9)[i] for i in range(9)]
     loader = Loader(Stream(files), 2, CHAIN)
