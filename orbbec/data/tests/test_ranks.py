@@ -1,4 +1,4 @@
-"""A training of two ranks: none waits in vain, one is killed, and it goes on without a sample lost or doubled."""
+"""A training of two ranks: none waits in vain; one is killed, and no sample is lost or doubled after it."""
 
 import json
 import os
@@ -25,7 +25,7 @@ if not (torch.distributed.is_available() and torch.distributed.is_gloo_available
 
 
 def killed(folder: Path) -> tuple[str, float]:
-    """Start two ranks of which one is killed; what the other says, and how many seconds later it has ended."""
+    """Start two ranks, one of which is killed; what the other says, and its end, in seconds after that."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "2"}
