@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from orbbec.data.jpeg_header import JpegHeader, is_jpeg, jpeg_header
 from orbbec.data.native import decode_rectangle, has_native
-from orbbec.data.orientation import Rectangle, stored_rectangle, upright, upright_size
+from orbbec.data.orientation import Rectangle, as_stored, stored_rectangle, upright, upright_size
 from orbbec.transforms.checks import choice
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
@@ -103,26 +103,24 @@ def decode_region(
         part: in pixels of the upright, shrunk image.
         shrink: 1, 2, 4 or 8: only so many coefficients are used that the image is `1 / shrink` as large.
         mode: "RGB" or "L".
-        out: where the part is written, contiguous.
+        out: where the part is written; None: new memory.
 
     Returns:
-        uint8 `[height, width, C]` of the part: `out`, or a view of what is stored.
+        uint8 `[height, width, C]` of the part: `out`, where that is given.
 
     Raises:
         ValueError: the file is damaged.
     """
     height, width = -(-header.height // shrink), -(-header.width // shrink)
     stored = stored_rectangle(part, height, width, header.orientation)
-    pixels = decode_rectangle(
+    pixels = np.empty((part.height, part.width, CHANNELS[mode]), np.uint8) if out is None else out
+    decode_rectangle(
         *(data, stored.left, stored.top, stored.width, stored.height),
         shrink=shrink,
         channels=CHANNELS[mode],
-        out=out if header.orientation == 1 else None,
+        out=as_stored(pixels, header.orientation),
     )
-    if out is None or header.orientation == 1:
-        return upright(pixels, header.orientation)
-    out[...] = upright(pixels, header.orientation)
-    return out
+    return pixels
 
 
 def _usable_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:
@@ -156,10 +154,12 @@ def _jpeg_decoders() -> tuple[JpegDecoder, ...]:
 
 
 def _by_native(data: bytes, header: JpegHeader, mode: str) -> Pixels | None:
+    height, width = upright_size(header.height, header.width, header.orientation)
     try:
-        return decode_rectangle(data, 0, 0, header.width, header.height, channels=CHANNELS[mode])
+        pixels = decode_region(data, header, Rectangle(0, 0, width, height), mode=mode)
     except ValueError:
         return None
+    return as_stored(pixels, header.orientation)
 
 
 def _by_simplejpeg(data: bytes, header: JpegHeader, mode: str) -> Pixels | None:

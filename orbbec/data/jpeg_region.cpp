@@ -51,26 +51,43 @@ struct Rectangle {
   int left, top, width, height;
 };
 
+// Where pixels are written: the first, and bytes from each to that below it and that right of it.
+// A turned image is written through other steps, also backwards.
+struct Output {
+  uint8_t* first;
+  ptrdiff_t down, across;
+};
+
 int at_least_0(int value) { return value < 0 ? 0 : value; }
 
 int at_most(int value, int limit) { return value < limit ? value : limit; }
 
-void read_rectangle(jpeg_decompress_struct& info, Rectangle part, uint8_t* out, uint8_t* rows) {
+template <int kChannels>
+void write_row(const uint8_t* row, int width, uint8_t* out, ptrdiff_t across) {
+  if (across == kChannels) {
+    std::memcpy(out, row, static_cast<size_t>(width) * kChannels);
+    return;
+  }
+  for (int x = 0; x < width; ++x, row += kChannels, out += across) std::memcpy(out, row, kChannels);
+}
+
+void read_rectangle(jpeg_decompress_struct& info, Rectangle part, const Output& out,
+                    uint8_t* rows) {
   JDIMENSION begin = static_cast<JDIMENSION>(at_least_0(part.left - kMargin));
   const int end = at_most(part.left + part.width + kMargin, static_cast<int>(info.output_width));
   JDIMENSION across = static_cast<JDIMENSION>(end) - begin;
   if (across < info.output_width) jpeg_crop_scanline(&info, &begin, &across);
   const size_t stride = static_cast<size_t>(info.output_width) * info.out_color_components;
   const size_t skipped = (part.left - begin) * info.out_color_components;
-  const size_t bytes = static_cast<size_t>(part.width) * info.out_color_components;
   if (part.top > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(part.top));
+  const auto write = info.out_color_components == 3 ? write_row<3> : write_row<1>;
   JSAMPROW pointers[kRows];
   for (int i = 0; i < kRows; ++i) pointers[i] = rows + i * stride;
   for (int done = 0; done < part.height;) {
     const int wanted = at_most(part.height - done, kRows);
     const int got = static_cast<int>(jpeg_read_scanlines(&info, pointers, wanted));
     for (int i = 0; i < got; ++i, ++done) {
-      std::memcpy(out + done * bytes, pointers[i] + skipped, bytes);
+      write(pointers[i] + skipped, part.width, out.first + done * out.down, out.across);
     }
   }
 }
@@ -80,12 +97,13 @@ void read_rectangle(jpeg_decompress_struct& info, Rectangle part, uint8_t* out, 
 extern "C" {
 
 // Writes the rectangle, in pixels of the image shrunk by 1 / shrink (1, 2, 4 or 8), to `out`:
-// [height, width, channels], channels 1 or 3. Gives 0, or 1 and a text of at most 200 bytes in
-// `message`.
+// [height, width, channels], channels 1 or 3, with `down` and `across` bytes between pixels. Gives
+// 0, or 1 and a text of at most 200 bytes in `message`.
 __attribute__((visibility("default"))) int orbbec_jpeg_region(const uint8_t* data, size_t size,
                                                               int shrink, int channels, int left,
                                                               int top, int width, int height,
-                                                              uint8_t* out, char* message) {
+                                                              uint8_t* out, ptrdiff_t down,
+                                                              ptrdiff_t across, char* message) {
   jpeg_decompress_struct info{};
   Failure failure{};
   uint8_t* volatile rows = nullptr;
@@ -108,17 +126,17 @@ __attribute__((visibility("default"))) int orbbec_jpeg_region(const uint8_t* dat
   info.scale_num = 1;
   info.scale_denom = static_cast<unsigned>(shrink);
   jpeg_start_decompress(&info);
-  const int64_t across = info.output_width, down = info.output_height;
-  if (left < 0 || top < 0 || width < 1 || height < 1 || left + int64_t{width} > across ||
-      top + int64_t{height} > down || info.out_color_components != channels) {
+  const int64_t columns = info.output_width, lines = info.output_height;
+  if (left < 0 || top < 0 || width < 1 || height < 1 || left + int64_t{width} > columns ||
+      top + int64_t{height} > lines || info.out_color_components != channels) {
     jpeg_destroy_decompress(&info);
     std::snprintf(message, 200, "rectangle %d, %d, %dx%d of an image of %dx%d", left, top, height,
-                  width, static_cast<int>(down), static_cast<int>(across));
+                  width, static_cast<int>(lines), static_cast<int>(columns));
     return 1;
   }
-  rows = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(across) * channels * kRows));
+  rows = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(columns) * channels * kRows));
   if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
-  read_rectangle(info, Rectangle{left, top, width, height}, out, rows);
+  read_rectangle(info, Rectangle{left, top, width, height}, Output{out, down, across}, rows);
   jpeg_destroy_decompress(&info);  // also what was not read
   std::free(rows);
   return 0;

@@ -20,7 +20,10 @@ def _function() -> Any:
     if not path.exists():
         return None
     function = ctypes.CDLL(str(path)).orbbec_jpeg_region  # calls of it release the GIL
-    function.argtypes = [ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 6, _POINTER, ctypes.c_char_p]
+    function.argtypes = [
+        *(ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 6),
+        *(_POINTER, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_char_p),
+    ]
     function.restype = _INT
     return function
 
@@ -51,7 +54,7 @@ def decode_rectangle(
         height: from 1.
         shrink: 1, 2, 4 or 8: the image is `1 / shrink` as large, rounded up.
         channels: 3, RGB; or 1, the luma.
-        out: where to write: contiguous, of the shape of the result.
+        out: where to write, of the shape of the result: any view whose channels lie side by side.
 
     Returns:
         uint8 `[height, width, channels]`; `out` where that is given.
@@ -62,10 +65,13 @@ def decode_rectangle(
     message = ctypes.create_string_buffer(_MESSAGE_BYTES)
     shape = (max(height, 0), max(width, 0), channels)
     pixels = np.empty(shape, np.uint8) if out is None else out
-    if pixels.shape != shape or pixels.dtype != np.uint8 or not pixels.flags.c_contiguous:
-        raise ValueError(f"decode_rectangle: expected a contiguous out of shape {list(shape)}")
+    is_apart = pixels.size and channels > 1 and pixels.strides[2] != 1
+    if pixels.shape != shape or pixels.dtype != np.uint8 or is_apart:
+        raise ValueError(f"decode_rectangle: expected out of shape {list(shape)} with contiguous channels")
+    down, across, _ = pixels.strides
     failed = _function()(
-        *(data, len(data), shrink, channels, left, top, width, height, pixels.ctypes.data, message)
+        *(data, len(data), shrink, channels, left, top, width, height),
+        *(pixels.ctypes.data, down, across, message),
     )
     if failed:
         raise ValueError(message.value.decode(errors="replace"))

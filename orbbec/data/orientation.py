@@ -60,6 +60,17 @@ def upright(stored: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.u
     return view.transpose(1, 0, 2) if orientation >= _TURNED else view
 
 
+def as_stored(turned: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.uint8]:
+    """A view of an upright image as it is stored: what `upright` turns back.
+
+    Example:
+        >>> stored = np.arange(6, dtype=np.uint8).reshape(2, 3, 1)
+        >>> all((as_stored(upright(stored, way), way) == stored).all() for way in range(1, 9))
+        True
+    """
+    return upright(turned, {6: 8, 8: 6}.get(orientation, orientation))
+
+
 def stored_rectangle(part: Rectangle, height: int, width: int, orientation: int) -> Rectangle:
     """Where a rectangle of the upright image lies in the stored one of `height` and `width`.
 

@@ -14,7 +14,7 @@ from orbbec.data import decode
 from orbbec.data.decode import decode_image, decode_region, image_size, region_header
 from orbbec.data.jpeg_header import jpeg_header
 from orbbec.data.native import decode_rectangle, has_native
-from orbbec.data.orientation import Rectangle, upright_size
+from orbbec.data.orientation import Rectangle, upright, upright_size
 
 needs_native = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
 
@@ -214,6 +214,20 @@ def test_decode_region_of_a_shrunk_image_is_part_of_it(shrink, orientation):
 
 
 @needs_native
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_decode_region_turns_what_is_stored(orientation, mode):
+    plain, turned = (encoded(picture(33, 20), orientation=way) for way in (1, orientation))
+    stored = decode_image(plain, mode=mode)
+    height, width = upright_size(33, 20, orientation)
+    out = np.zeros((height, width, stored.shape[2]), np.uint8)
+    whole = Rectangle(0, 0, width, height)
+    assert decode_region(turned, region_header(turned, mode, 10**6), whole, mode=mode, out=out) is out
+    assert np.array_equal(out, upright(stored, orientation))
+    assert np.array_equal(decode_image(turned, mode=mode), out)
+
+
+@needs_native
 def test_decode_rectangle_names_what_is_wrong():
     data = encoded(picture(20, 30))
     with pytest.raises(ValueError, match="rectangle 28, 0, 5x3 of an image of 20x30"):
@@ -226,6 +240,8 @@ def test_decode_rectangle_names_what_is_wrong():
         decode_rectangle(b"text", 0, 0, 1, 1)
     with pytest.raises(ValueError, match="premature end of data segment"):
         decode_rectangle(data[:-200], 0, 0, 30, 20)
+    with pytest.raises(ValueError, match=r"expected out of shape \[2, 4, 3\] with contiguous channels"):
+        decode_rectangle(data, 0, 0, 4, 2, out=np.zeros((3, 4, 2), np.uint8).T)
 
 
 def test_region_header_is_none_where_no_part_can_be_decoded():

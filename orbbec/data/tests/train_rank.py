@@ -2,9 +2,8 @@
 
     python train_rank.py FOLDER LAST_EPOCH [KILL_AT]
 
-Each step waits for the other ranks, notes its samples in FOLDER, and saves where the ranks stand. Where there
-is KILL_AT, the last rank ends at that step of epoch 0 as by `kill -9`; elsewhere the training goes on where it
-was saved.
+Each step waits for the other ranks, notes its samples in FOLDER, and saves where the ranks stand. With
+KILL_AT the last rank ends at that step of epoch 0 as by `kill -9`; else it goes on where it was saved.
 """
 
 import json
