@@ -10,25 +10,25 @@ from pathlib import Path
 import torch
 from learning import Learned, convolutions
 from photographs import Image
+from rich.console import Console
 from torch import Tensor, nn
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.data import ImageFolder, Loader, decode_image, live
 from orbbec.preview import draw_rows, write_sheet
 
 SIDE, BATCH, TEMPERATURE = 64, 96, 0.2  # pixels, images
 END = (T.ToDtype(torch.float32, scale=True), T.Normalize())
-CHAIN = T.Compose(
-    [
-        T.RandomResizedCrop(SIDE, scale=(0.2, 1.0), antialias=False),
-        T.RandomHorizontalFlip(),
-        T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
-        T.RandomGrayscale(0.2),
-        T.RandomApply([T.GaussianBlur(7, (0.1, 2.0))], p=0.5),
-        *END,
-    ],
-    seed=1,
+STEPS = (
+    T.RandomResizedCrop(SIDE, scale=(0.2, 1.0), antialias=False),
+    T.RandomHorizontalFlip(),
+    T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+    T.RandomGrayscale(0.2),
+    T.RandomApply([T.GaussianBlur(7, (0.1, 2.0))], p=0.5),
+    *END,
 )
+CHAIN, OTHER = T.Compose(STEPS, seed=1), T.Compose(STEPS, seed=2)
 WITHOUT_CHANCE = T.Compose([T.Resize((SIDE, SIDE)), *END])
 
 
@@ -52,34 +52,34 @@ def neighbours_of_one_kind(network: nn.Module, images: list[Image], labels: Tens
     return float((labels[likeness.argmax(1).cpu()] == labels).float().mean())
 
 
-def learn(images: list[Image], labels: list[int], epochs: int, device: str, sheet: Path) -> Learned:
-    """Train on images of unlike sizes."""
-    begin, augmenting = time.perf_counter(), 0.0
+def learn(source: ImageFolder, epochs: int, device: str, console: Console, sheet: Path) -> Learned:
+    """Train on JPEG files of unlike sizes."""
+    begin = time.perf_counter()
     backbone = nn.Sequential(convolutions(3, 16, 32, 64, 96), nn.AdaptiveAvgPool2d(1), nn.Flatten()).to(
         device
     )
     head = nn.Sequential(nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 32)).to(device)
     optimizer = torch.optim.AdamW([*backbone.parameters(), *head.parameters()], lr=2e-3)
-    truth, ids = torch.tensor(labels), torch.arange(len(images))
+    images, labels = [decode_image(sample.data) for sample in source], torch.tensor(source.labels)
     learned = Learned("SimCLR", fall=0.97, measure="nearest neighbours of the same photograph")
-    learned.before = neighbours_of_one_kind(backbone, images, truth, device)
+    learned.before = neighbours_of_one_kind(backbone, images, labels, device)
+    # Two views: two loaders of one order, whose chains draw by unlike seeds.
+    first, second = (Loader(source, BATCH, chain, device, drop_last=True) for chain in (CHAIN, OTHER))
     for epoch in range(epochs):
         losses = []
-        for chosen in ids[torch.randperm(len(ids))].split(BATCH)[: len(ids) // BATCH]:
-            batch = ImageBatch.from_images([images[i] for i in chosen.tolist()]).to(device)
-            mark = time.perf_counter()
-            views = [CHAIN(batch, sample_ids=chosen, epoch=2 * epoch + view) for view in range(2)]
-            augmenting += time.perf_counter() - mark
-            loss = contrast(*(head(backbone(view)) for view in views))
+        for views in zip(live(first, f"SimCLR {epoch + 1:2d}", console), second, strict=True):
+            loss = contrast(*(head(backbone(view.images)) for view in views))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
         learned.losses.append(sum(losses) / len(losses))
-    learned.after = neighbours_of_one_kind(backbone, images, truth, device)
+    console.print(str(first.report()), highlight=False)
+    learned.after = neighbours_of_one_kind(backbone, images, labels, device)
+    augmenting = first.seconds["augment"] + second.seconds["augment"]
     learned.seconds = augmenting, time.perf_counter() - begin
-    shown = {labels.index(label): f"photograph {label}" for label in range(max(labels) + 1)}
-    rows, learned.passes = draw_rows(CHAIN, {name: images[index] for index, name in shown.items()}, draws=8)
+    shown = {f"photograph {label}": images[source.labels.index(label)] for label in set(source.labels)}
+    rows, learned.passes = draw_rows(CHAIN, shown, draws=8)
     write_sheet(sheet, rows, learned.passes, side=112)
     learned.sheet = sheet
     return learned

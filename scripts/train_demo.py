@@ -1,20 +1,22 @@
-"""Train a small network on real photographs, with augmentation by orbbec inside the loop.
+"""Train a small network on real photographs, from JPEG files to the loss, with augmentation by orbbec.
 
-Tiles of unlike sizes are cut from photographs; the network learns which photograph a tile is from. Every
-batch is collated to an `ImageBatch` and warped on the device by one call, each image by a random matrix.
-Everything that the network sees is computed by cv2 as well, image by image, and compared byte for byte. Then
-another network learns without labels by SimCLR's chain, and a detector by one that moves boxes and masks.
+Tiles of unlike sizes are cut from photographs and written as JPEGs, a folder a photograph; the network learns
+which one a tile is from. A `Loader` reads and decodes them, and each batch is warped on the device by one
+call, each image by a random matrix. Everything that the network sees is computed by cv2 as well, from the file
+on, and compared byte for byte. Then another network learns without labels by SimCLR's chain, inside of the
+loader, and a detector by one that moves boxes and masks.
 
 Exits with 1 if a byte differs or a loss does not fall.
 """
 
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import cv2
 import learn_detection
@@ -27,16 +29,16 @@ from contact_sheet import Row, draw_contact_sheet
 from learning import convolutions
 from photographs import Image, load_photographs
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
 
 import orbbec
 from orbbec.batch import collate
+from orbbec.data import Batch, ImageFolder, Loader, live
 
 TILES_PER_PHOTOGRAPH = 48
 TILE_SIDES = (96, 288)  # pixels: the smallest and the largest side of a tile
+QUALITY = 95  # of their JPEGs
 TIMED_BATCHES = 4  # in the comparison of speed
 FALL = 0.6  # the last epoch's loss is to be below this share of the first's
 PICTURES = 6  # augmented pictures of a photograph in the contact sheet
@@ -44,20 +46,19 @@ PICTURES = 6  # augmented pictures of a photograph in the contact sheet
 console = Console()
 
 
-class Tiles(Dataset[dict[str, Any]]):
-    """Tiles of unlike sizes and shapes, cut from photographs at random places."""
+def write_tiles(photographs: dict[str, Image], folder: Path) -> ImageFolder:
+    """Cut `TILES_PER_PHOTOGRAPH` tiles from each photograph at random places, of unlike sizes and shapes."""
+    places = np.random.default_rng(0)
+    for name, photograph in photographs.items():
+        (folder / name).mkdir()
+        for number in range(TILES_PER_PHOTOGRAPH):
+            tile = cut_tile(photograph, places)[:, :, ::-1]
+            cv2.imwrite(str(folder / name / f"{number:02d}.jpg"), tile, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    return ImageFolder(folder)
 
-    def __init__(self, photographs: list[Image]) -> None:
-        """Cut `TILES_PER_PHOTOGRAPH` tiles, uint8 `[H, W, 3]`, from each photograph."""
-        places = np.random.default_rng(0)
-        self.labels = [label for label in range(len(photographs)) for _ in range(TILES_PER_PHOTOGRAPH)]
-        self.images = [cut_tile(photographs[label], places) for label in self.labels]
 
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        return {"images": self.images[index], "labels": self.labels[index], "sample_ids": index}
+def read_by_cv2(source: ImageFolder, sample_ids: list[int]) -> list[Image]:
+    return [cv2.imread(source.paths[sample_id], cv2.IMREAD_COLOR_RGB) for sample_id in sample_ids]
 
 
 def cut_tile(photograph: Image, places: np.random.Generator) -> Image:
@@ -97,57 +98,45 @@ class Training:
 
     network: nn.Module
     device: str
+    source: ImageFolder
     history: History = field(default_factory=History)
 
     def __post_init__(self) -> None:
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=3e-3)
 
-    def run(self, loader: DataLoader[dict[str, Any]], epochs: int) -> History:
-        with progress_bar() as bar:
-            for epoch in range(epochs):
-                task = bar.add_task(f"epoch {epoch + 1:2d}", total=len(loader), loss=float("nan"), accuracy=0)
-                losses, rights = [], []
-                for batch in loader:
-                    loss, right = self.step(batch, epoch)
-                    losses.append(loss)
-                    rights.append(right)
-                    loss, accuracy = statistics.mean(losses), statistics.mean(rights)
-                    bar.update(task, advance=1, loss=loss, accuracy=accuracy)
-                self.history.losses.append(loss)
-                self.history.accuracy = accuracy
+    def run(self, loader: Loader, epochs: int) -> History:
+        label = ""
+        for epoch in range(epochs):
+            losses, rights = [], []
+            for batch in live(loader, f"epoch {epoch + 1:2d}{label}", console):
+                loss, right = self.step(batch, epoch)
+                losses.append(loss)
+                rights.append(right)
+            self.history.losses.append(statistics.mean(losses))
+            self.history.accuracy = statistics.mean(rights)
+            label = f" (from loss {self.history.losses[-1]:.3f})"
         return self.history
 
-    def step(self, batch: dict[str, Any], epoch: int) -> tuple[float, float]:
+    def step(self, batch: Batch, epoch: int) -> tuple[float, float]:
         """Augment, learn, compare with cv2; the loss, and the share of images told rightly."""
-        images, labels = batch["images"], batch["labels"].to(self.device)
-        matrices = random_matrices(images.sizes, batch["sample_ids"].tolist(), epoch)
-        augmented = warp_by_orbbec(images, matrices, self.device)
+        sample_ids, labels = batch.sample_ids.tolist(), batch.targets["label"]
+        matrices = random_matrices(batch.images.sizes.cpu(), sample_ids, epoch)
+        augmented = warp_by_orbbec(batch.images, matrices, self.device)
         scores = self.network(augmented.float() / 127.5 - 1)
         loss = nn.functional.cross_entropy(scores, labels)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
 
-        self.history.compare(augmented, warp_by_cv2([image.numpy() for image in images], matrices))
+        self.history.compare(augmented, warp_by_cv2(read_by_cv2(self.source, sample_ids), matrices))
         return loss.item(), (scores.argmax(1) == labels).float().mean().item()
 
 
-def progress_bar() -> Progress:
-    return Progress(
-        TextColumn("[bold]{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.3f}  accuracy {task.fields[accuracy]:4.0%}"),
-        TimeElapsedColumn(),
-        console=console,
-    )
-
-
-def work_to_time(batches: list[dict[str, Any]], device: str) -> dict[str, Callable[[], None]]:
+def work_to_time(batches: list[Batch], device: str) -> dict[str, Callable[[], None]]:
     """The augmentation of some batches, from tiles in memory to one array or tensor a batch."""
-    images = [batch["images"] for batch in batches]
+    images = [batch.images.to("cpu") for batch in batches]
     arrays = [[image.numpy() for image in batch] for batch in images]
-    ids = [batch["sample_ids"].tolist() for batch in batches]
+    ids = [batch.sample_ids.tolist() for batch in batches]
     matrices = [random_matrices(batch.sizes, i, epoch=0) for batch, i in zip(images, ids, strict=True)]
 
     def by_cv2() -> None:
@@ -206,13 +195,13 @@ def speed_table(work: dict[str, Callable[[], None]], images: int, device: str, r
     return table
 
 
-def contact_sheet_rows(tiles: Tiles, names: list[str], epochs: int) -> list[Row]:
+def contact_sheet_rows(tiles: list[Image], labels: list[int], names: list[str], epochs: int) -> list[Row]:
     """For each photograph its largest tile, and what the network saw of it in the first epochs."""
     rows = []
     for label, name in enumerate(names):
-        own = range(label * TILES_PER_PHOTOGRAPH, (label + 1) * TILES_PER_PHOTOGRAPH)
-        sample_id = max(own, key=lambda index: tiles.images[index].size)
-        image = tiles.images[sample_id]
+        own = [index for index, other in enumerate(labels) if other == label]
+        sample_id = max(own, key=lambda index: tiles[index].size)
+        image = tiles[sample_id]
         batch = orbbec.ImageBatch.from_images([image])
         seen = [
             warp_by_orbbec(batch, random_matrices(batch.sizes, [sample_id], epoch), "cpu")[0]
@@ -227,7 +216,6 @@ def contact_sheet_rows(tiles: Tiles, names: list[str], epochs: int) -> list[Row]
 def main(
     epochs: Annotated[int, typer.Option(min=2)] = 10,
     batch_size: Annotated[int, typer.Option(min=2)] = 32,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that load tiles; 0: none.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = "",
     rounds: Annotated[int, typer.Option(min=1, help="Of the comparison of speed.")] = 11,
     chain_epochs: Annotated[int, typer.Option(min=2, help="Of SimCLR and of the detector.")] = 8,
@@ -237,44 +225,45 @@ def main(
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(0)
     photographs = load_photographs()
-    tiles = Tiles(list(photographs.values()))
-    loader = DataLoader(
-        tiles,
-        batch_size=batch_size,
-        shuffle=True,
-        drop_last=True,
-        collate_fn=collate,
-        num_workers=workers,
-        pin_memory=device != "cpu",
-    )
-    versions = f"orbbec {orbbec.__version__}, torch {torch.__version__}, OpenCV {cv2.__version__}"
-    sides = "{} to {} pixels a side".format(*TILE_SIDES)
-    console.print(f"{versions}, on {device}", highlight=False)
-    console.print(f"{len(tiles)} tiles of {len(photographs)} photographs, {sides}", highlight=False)
-
-    history = Training(small_network(len(photographs)).to(device), device).run(loader, epochs)
-    timed = list(islice(loader, TIMED_BATCHES))
-    console.print(speed_table(work_to_time(timed, device), len(timed) * batch_size, device, rounds))
-
-    sheet = output / "train_demo.png"
-    subtitle = (
-        f"Left: a tile of each photograph. Right: what the network saw of it, {SIZE[1]} x {SIZE[0]}. Largest "
-        f"difference from OpenCV {cv2.__version__} in {history.images:,} images: {history.largest_difference}"
-    )
-    rows = contact_sheet_rows(tiles, list(photographs), epochs)
-    draw_contact_sheet(sheet, "orbbec: augmentation inside the training loop", subtitle, rows, history.losses)
-    good = report(history, sheet)
-    work = tiles.images, tiles.labels, chain_epochs, device
-    for learned in (
-        learn_simclr.learn(*work, output / "train_simclr.png"),
-        learn_detection.learn(photographs, chain_epochs, device, output / "train_detection.png"),
-    ):
+    with tempfile.TemporaryDirectory() as folder:
+        source = write_tiles(photographs, Path(folder))
+        good = learn_classes(source, batch_size, device, epochs, rounds, output / "train_demo.png")
+        trained = [learn_simclr.learn(source, chain_epochs, device, console, output / "train_simclr.png")]
+    trained += [learn_detection.learn(photographs, chain_epochs, device, output / "train_detection.png")]
+    for learned in trained:
         text, has_learned = learned.check()
         console.print("[green]✓[/]" if has_learned else "[red]✗[/]", text, highlight=False)
         console.print(learned.chain(), highlight=False)
         good &= has_learned
     if not good:
         raise typer.Exit(1)
+
+
+def learn_classes(
+    source: ImageFolder, batch_size: int, device: str, epochs: int, rounds: int, sheet: Path
+) -> bool:
+    """Train, compare and time; whether all is as it should be."""
+    versions = f"orbbec {orbbec.__version__}, torch {torch.__version__}, OpenCV {cv2.__version__}"
+    sides = "{} to {} pixels a side".format(*TILE_SIDES)
+    console.print(f"{versions}, on {device}", highlight=False)
+    console.print(f"{len(source)} JPEGs of {len(source.classes)} photographs, {sides}", highlight=False)
+
+    loader = Loader(source, batch_size, None, device, drop_last=True)
+    training = Training(small_network(len(source.classes)).to(device), device, source)
+    history = training.run(loader, epochs)
+    console.print(str(loader.report()), highlight=False)
+    timed = list(islice(loader, TIMED_BATCHES))
+    console.print(speed_table(work_to_time(timed, device), len(timed) * batch_size, device, rounds))
+
+    subtitle = (
+        f"Left: a tile of each photograph. Right: what the network saw of it, {SIZE[1]} x {SIZE[0]}. Largest "
+        f"difference from OpenCV {cv2.__version__} in {history.images:,} images: {history.largest_difference}"
+    )
+    rows = contact_sheet_rows(
+        read_by_cv2(source, list(range(len(source)))), source.labels, source.classes, epochs
+    )
+    draw_contact_sheet(sheet, "orbbec: from files to the training loop", subtitle, rows, history.losses)
+    return report(history, sheet)
 
 
 def report(history: History, sheet: Path) -> bool:

@@ -31,10 +31,15 @@ def live(loader: Loader, label: str = "", console: Console | None = None) -> Ite
         6
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.table import Column
 
-    columns = "{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[line]}"
-    shown = [TextColumn(column) if isinstance(column, str) else column for column in columns]
-    with Progress(*shown, console=console) as progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=12),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[line]}", table_column=Column()),  # where it does not fit it is folded
+    )
+    with Progress(*columns, console=console) as progress:
         task = progress.add_task(label, total=None if loader.order is None else len(loader), line="")
         for batch in loader:
             yield batch

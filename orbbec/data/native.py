@@ -20,10 +20,8 @@ def _function() -> Any:
     if not path.exists():
         return None
     function = ctypes.CDLL(str(path)).orbbec_jpeg_region  # calls of it release the GIL
-    function.argtypes = [
-        *(ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 6),
-        *(_POINTER, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_char_p),
-    ]
+    text, step = ctypes.c_char_p, ctypes.c_ssize_t
+    function.argtypes = [text, ctypes.c_size_t, *[_INT] * 6, _POINTER, step, step, text]
     function.restype = _INT
     return function
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 _PARTS = ("read", "decode", "augment", "copy")
 _NAMES = {**{part: part for part in _PARTS}, "idle": "for model"}  # in the table
 _KEEPS_UP = 0.05  # of the time may be spent waiting
+_SEEN = 0.01  # smaller parts are not in the line
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ class Report:
     @property
     def line(self) -> str:
         """The same in one line, for a progress bar."""
-        parts = ", ".join(f"{_NAMES[part]} {_percent(share)}" for part, share in self._shares.items())
+        seen = {_NAMES[part]: _percent(share) for part, share in self._shares.items() if share >= _SEEN}
+        parts = ", ".join(f"{name} {share}" for name, share in seen.items())
         return f"{self.images_per_second:.0f} images/s, {_percent(1 - self.share)} waiting; {parts}"
 
 
