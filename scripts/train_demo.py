@@ -2,9 +2,9 @@
 
 Tiles of unlike sizes are cut from photographs and written as JPEGs, a folder a photograph; the network learns
 which one a tile is from. A `Loader` reads and decodes them, and each batch is warped on the device by one
-call, each image by a random matrix. Everything that the network sees is computed by cv2 as well, from the file
-on, and compared byte for byte. Then another network learns without labels by SimCLR's chain, inside of the
-loader, and a detector by one that moves boxes and masks.
+call, each image by a random matrix. Everything that the network sees is computed by cv2 as well, from the
+file on, and compared byte for byte. Then another network learns without labels by SimCLR's chain, inside of
+the loader, and a detector by one that moves boxes and masks.
 
 Exits with 1 if a byte differs or a loss does not fall.
 """

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from orbbec.data.tune import IDLE, KEEPS_UP
+
 _PARTS = ("read", "decode", "augment", "copy")
 _NAMES = {**{part: part for part in _PARTS}, "idle": "for model"}  # in the table
-_KEEPS_UP = 0.05  # of the time may be spent waiting
 _SEEN = 0.01  # smaller parts are not in the line
 
 
@@ -65,9 +66,9 @@ class Report:
         """What to do, in one sentence."""
         if not self.images:
             return "No batch was taken yet."
-        if 1 - self.share <= _KEEPS_UP:
+        if 1 - self.share <= KEEPS_UP:
             return "The loader keeps up: a faster model or a larger batch is what remains."
-        if self._shares.get("idle", 0.0) > _KEEPS_UP:
+        if self._shares.get("idle", 0.0) > IDLE:
             return "Batches take unlike times: give the loader a larger prefetch."
         now = f"({self.threads} now)"
         most = max(_PARTS, key=lambda part: self.spent.get(part, 0.0))

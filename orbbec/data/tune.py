@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 _STEPS = 16  # of the model, after which a choice is made
 _CHOICES = 4  # at most; an even number, since one that took too much is followed by one that gives it back
-_KEEPS_UP = 0.05  # of its time may a side of the queue wait
+KEEPS_UP = 0.05  # of its time may the model wait
+IDLE = 0.2  # of their time: less of it is what waking up takes
 _SPARE = 1.25  # threads over what was busy
 _MOST_AHEAD = 8
 
@@ -40,9 +41,9 @@ def next_settings(now: Settings, spent: Mapping[str, float], budget: int) -> Set
         >>> next_settings(Settings(threads=4, prefetch=2), spent, budget=4)
         Settings(threads=2, prefetch=2)
     """
-    starves = _share(spent, "wait", "step") > _KEEPS_UP
+    starves = _share(spent, "wait", "step") > KEEPS_UP
     idle = _share(spent, "idle", "work")
-    if starves and idle > _KEEPS_UP:
+    if starves and idle > IDLE:
         return Settings(now.threads, min(max(2 * now.prefetch, 1), max(_MOST_AHEAD, now.prefetch)))
     if starves:
         return Settings(min(2 * now.threads, budget), now.prefetch)

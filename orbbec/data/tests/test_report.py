@@ -53,7 +53,7 @@ def test_advice_is_about_what_takes_most(part):
 
 
 def test_advice_where_batches_take_unlike_times():
-    report = Report(10, 1.0, 0.5, {"read": 0.1, "decode": 1.0, "idle": 0.3}, threads=2)
+    report = Report(10, 1.0, 0.5, {"read": 0.1, "decode": 1.0, "idle": 0.4}, threads=2)
     assert report.advice == "Batches take unlike times: give the loader a larger prefetch."
 
 

@@ -35,6 +35,7 @@ CHAIN = [RandomResizedCrop(4)]
         ((6, 2), 5.0, 5.0, 0.0, 60.0, (8, 2)),  # no more than the budget
         ((8, 2), 5.0, 5.0, 0.0, 80.0, (8, 2)),
         ((8, 2), 5.0, 5.0, 40.0, 40.0, (8, 4)),  # both wait: batches take unlike times
+        ((4, 2), 5.0, 5.0, 4.0, 36.0, (8, 2)),  # a little idle is what waking up takes
         ((8, 0), 5.0, 5.0, 40.0, 40.0, (8, 1)),
         ((8, 8), 5.0, 5.0, 40.0, 40.0, (8, 8)),
         ((8, 20), 5.0, 5.0, 40.0, 40.0, (8, 20)),  # never fewer than were asked for
