@@ -9,15 +9,18 @@ import time
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import torch
 from learning import Learned, convolutions
 from photographs import Image
+from rich.console import Console
 from torch import Tensor, nn
 
 import orbbec
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.data import Loader, Sample, live
 from orbbec.preview import draw_rows, write_sheet
 
 SIDE, CELL, BATCH = 96, 8, 24  # pixels of an image, of a cell; images
@@ -58,6 +61,10 @@ def scene(background: Image, texture: Image, seed: int) -> tuple[Image, Target]:
         boxes.append([middle_x - w / 2, middle_y - h / 2, middle_x + w / 2, middle_y + h / 2])
         masks.append(mask)
     return image, {"boxes": np.array(boxes), "masks": np.array(masks)}
+
+
+def as_jpeg(image: Image) -> bytes:
+    return bytes(cv2.imencode(".jpg", image[:, :, ::-1])[1])
 
 
 class Detector(nn.Module):
@@ -125,32 +132,31 @@ def recall(network: nn.Module, images: list[Image], targets: list[Target], devic
     return found / count
 
 
-def learn(photographs: dict[str, Image], epochs: int, device: str, sheet: Path) -> Learned:
-    """Train on scenes made of photographs; the ovals are of the one named cat."""
-    begin, augmenting = time.perf_counter(), 0.0
+def learn(photographs: dict[str, Image], epochs: int, device: str, console: Console, sheet: Path) -> Learned:
+    """Train on JPEGs of scenes made of photographs; the ovals are of the one named cat."""
+    begin = time.perf_counter()
     grounds = [image for name, image in photographs.items() if name != "cat" and min(image.shape[:2]) > 170]
     scenes = [scene(grounds[n % len(grounds)], photographs["cat"][60:], n) for n in range(SCENES + UNSEEN)]
     images, targets = map(list, zip(*scenes, strict=True))
     unseen = images[SCENES:], targets[SCENES:]
+    source = [Sample(as_jpeg(images[n]), targets[n], n) for n in range(SCENES)]
+    loader = Loader(source, BATCH, CHAIN, device, collate=list)
     network = Detector().to(device)
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
     learned = Learned("detection", fall=0.9, measure="unseen ovals found")
     learned.before = recall(network, *unseen, device)
     for epoch in range(epochs):
         losses = []
-        for chosen in torch.randperm(SCENES).split(BATCH):
-            batch = ImageBatch.from_images([images[i] for i in chosen.tolist()]).to(device)
-            mark = time.perf_counter()
-            seen, moved = CHAIN(batch, [targets[i] for i in chosen.tolist()], sample_ids=chosen, epoch=epoch)
-            augmenting += time.perf_counter() - mark
+        for seen, moved, _ in live(loader, f"detection {epoch + 1:2d}", console):
             loss = loss_of(network(seen), tuple(grid.to(device) for grid in grids(moved)))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
         learned.losses.append(sum(losses) / len(losses))
+    console.print(str(loader.report()), highlight=False)
     learned.after = recall(network, *unseen, device)
-    learned.seconds = augmenting, time.perf_counter() - begin
+    learned.seconds = loader.seconds["augment"], time.perf_counter() - begin
     shown = {f"scene {n}": images[n] for n in range(8)}
     rows, learned.passes = draw_rows(CHAIN, shown, targets[:8], draws=7)
     write_sheet(sheet, rows, learned.passes, side=128)

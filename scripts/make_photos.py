@@ -40,10 +40,8 @@ def picture_of(photograph: Image, chance: np.random.Generator) -> Image:
     return np.clip(large, 0, 255).astype(np.uint8)
 
 
-def main(
-    folder: Annotated[Path, typer.Argument()], count: Annotated[int, typer.Argument(min=1)] = 2000
-) -> None:
-    """Write COUNT JPEGs to FOLDER."""
+def write_photos(folder: Path, count: int) -> int:
+    """Write some JPEGs, in a folder for each photograph; gives how many bytes they are."""
     chance, photographs = np.random.default_rng(0), list(load_photographs().items())
     options = [
         cv2.IMWRITE_JPEG_QUALITY,
@@ -59,6 +57,14 @@ def main(
         _, data = cv2.imencode(".jpg", picture_of(photograph, chance)[:, :, ::-1], options)
         path.write_bytes(data.tobytes())
         total += len(data)
+    return total
+
+
+def main(
+    folder: Annotated[Path, typer.Argument()], count: Annotated[int, typer.Argument(min=1)] = 2000
+) -> None:
+    """Write COUNT JPEGs to FOLDER."""
+    total = write_photos(folder, count)
     print(f"{count} JPEGs in {folder}, {total / count / 1000:.0f} KB each")
 
 

@@ -229,7 +229,8 @@ def main(
         source = write_tiles(photographs, Path(folder))
         good = learn_classes(source, batch_size, device, epochs, rounds, output / "train_demo.png")
         trained = [learn_simclr.learn(source, chain_epochs, device, console, output / "train_simclr.png")]
-    trained += [learn_detection.learn(photographs, chain_epochs, device, output / "train_detection.png")]
+    scenes = output / "train_detection.png"
+    trained.append(learn_detection.learn(photographs, chain_epochs, device, console, scenes))
     for learned in trained:
         text, has_learned = learned.check()
         console.print("[green]✓[/]" if has_learned else "[red]✗[/]", text, highlight=False)

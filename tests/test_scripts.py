@@ -91,6 +91,14 @@ def test_gpu_script_passes_on_a_gpu_and_says_so_without_one(tmp_path):
         assert done.stdout.startswith("NOT TESTED")
 
 
+def test_a_loader_is_soaked(tmp_path):
+    done = run(tmp_path, "soak_loader.py", "--epochs", "20", "--images", "16")
+    points = re.findall(r"^epoch +(\d+) +([\d.]+) MiB +(\d+) descriptors +(\d+) threads$", done.stdout, re.M)
+    assert [int(epoch) for epoch, *_ in points] == list(range(2, 21, 2)), done.stdout + done.stderr
+    assert len({(descriptors, threads) for *_, descriptors, threads in points}) == 1
+    assert re.findall(r"^memory [+-]\d+\.\d% since epoch (\d+)$", done.stdout, re.M) == ["2", "10"]
+
+
 def test_comparison_finds_one_value_that_differs():
     program = (
         "import numpy as np; from comparison import is_same; zeros = np.zeros((2, 3)); other = zeros.copy(); "

@@ -69,7 +69,7 @@ class Report:
         if 1 - self.share <= KEEPS_UP:
             return "The loader keeps up: a faster model or a larger batch is what remains."
         if self._shares.get("idle", 0.0) > IDLE:
-            return "Batches take unlike times: give the loader a larger prefetch."
+            return "Threads wait too: epochs are short, or batches of unlike times need a larger prefetch."
         now = f"({self.threads} now)"
         most = max(_PARTS, key=lambda part: self.spent.get(part, 0.0))
         return {

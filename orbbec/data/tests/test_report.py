@@ -52,9 +52,12 @@ def test_advice_is_about_what_takes_most(part):
     assert Report(10, 1.0, 0.01, {}, threads=2).advice.startswith("The loader keeps up")
 
 
-def test_advice_where_batches_take_unlike_times():
+def test_advice_where_both_sides_wait():
     report = Report(10, 1.0, 0.5, {"read": 0.1, "decode": 1.0, "idle": 0.4}, threads=2)
-    assert report.advice == "Batches take unlike times: give the loader a larger prefetch."
+    assert (
+        report.advice
+        == "Threads wait too: epochs are short, or batches of unlike times need a larger prefetch."
+    )
 
 
 def test_the_share_of_the_synthetic_bound():
