@@ -2,9 +2,9 @@
 
     python scripts/soak_loader.py [--epochs 200] [--images 64]
 
-Epochs end in every way in turn: at their end, by `break`, and by an exception. Memory grows by a batch each time
-that one more is held at once than ever before, which soon ends. Exits with 1 if from the middle on there are
-more descriptors or threads, or 2 % more memory.
+Epochs end in every way in turn: at their end, by `break`, and by an exception. Memory grows by a batch each
+time that one more is held at once than ever before, which soon ends. Exits with 1 if from the middle on there
+are more descriptors or threads, or 2 % more memory.
 """
 
 import os
