@@ -50,8 +50,8 @@ class Loader:
     thread augments it too. What a sample becomes depends on seed, epoch and its id alone.
 
     Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and on CUDA two
-    of results. Both are "auto" unless they are given: then they change a few times in the first steps, by
-    which side of the queue waits for the other; batches and their order are the same with any.
+    of results. What is "auto" of these two changes a few times in the first steps, by which side of the queue
+    waits for the other; batches and their order are the same with any.
 
     Args:
         source: samples by index (see `Source`), or an iterable of samples, which is then taken in its order.
