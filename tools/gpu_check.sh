@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # On a machine with a GPU: builds, runs the whole suite on CUDA, a memory checker on every kernel of a sample, and the
-# benchmarks; writes docs/benchmarks/<gpu>/. Under 9 minutes, without a network, with torch, NumPy and pytest alone.
+# benchmarks; writes docs/benchmarks/<gpu>/. Under 10 minutes, without a network, with torch, NumPy and pytest alone.
 #
 #   tools/gpu_check.sh              PYTHON=python3 chooses the interpreter (.venv's, if there is one)
 #   tools/gpu_check.sh --dry-run    what needs no GPU: the binary loads, and all tests are found without other packages
 #
+# Where nvidia-nvimgcodec-cu13[nvjpeg] is installed, it is compared with its codecs of the CPU.
 # That the CPU equals OpenCV is shown by `make test`; here CUDA is compared with the CPU, bit for bit.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -106,6 +107,11 @@ else
     phase sanitizer 60 "$sanitizer" --tool memcheck --error-exitcode 9 "$python" "$work/sample.py"
   else
     report+=("sanitizer   not run: there is no compute-sanitizer")
+  fi
+  if "$python" -c 'import nvidia.nvimgcodec' 2> /dev/null; then
+    phase nvimgcodec 30 "$python" tools/check_nvimgcodec.py
+  else
+    report+=("nvimgcodec  not run: nvidia-nvimgcodec-cu13 is not installed")
   fi
   phase benchmarks 80 "$python" tools/bench.py --device cuda
 fi

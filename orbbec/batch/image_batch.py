@@ -105,12 +105,12 @@ class ImageBatch:
         *,
         empty: Callable[[int], torch.Tensor] | None = None,
     ) -> ImageBatch:
-        """Make a batch on the CPU whose pixels are still to be written, such as by a decoder.
+        """Make a batch whose pixels are still to be written, such as by a decoder.
 
         Args:
             sizes: height and width of each image in pixels, from 1.
             channels: of every image.
-            empty: gives so many bytes, a flat uint8 tensor; None: as `from_images`.
+            empty: gives so many bytes, a flat uint8 tensor where the batch is to be; None: as `from_images`.
 
         Returns:
             A batch of ``len(sizes)`` images.

@@ -19,6 +19,7 @@ import torch
 from orbbec.batch import ImageBatch
 from orbbec.data.decode import CHANNELS, MAX_PIXELS, Pixels, decode_image, decode_region, region_header
 from orbbec.data.jpeg_header import JpegHeader
+from orbbec.data.nvimgcodec import MODES, BatchDecoder
 from orbbec.data.orientation import Rectangle, upright_size
 from orbbec.data.queues import Stopped
 from orbbec.data.recycle import Recycler
@@ -45,6 +46,9 @@ class Decoding:
         shrink: with `roi`, decode JPEGs smaller where the plan shrinks them to half or less: another and
             smoother picture than that of the whole image.
         max_pixels: larger images are bad samples.
+        on_device: decode whole JPEGs on the device, a batch at a time, by nvImageCodec
+            (`nvidia-nvimgcodec-cu13`), and on the host what that cannot take. On a GPU its pixels are not
+            those of the host to the last bit. For "RGB" and "L"; `roi` and `shrink` then mean nothing.
 
     Raises:
         ValueError: another mode.
@@ -54,9 +58,10 @@ class Decoding:
     roi: bool = True
     shrink: bool = True
     max_pixels: int = MAX_PIXELS
+    on_device: bool = False
 
     def __post_init__(self) -> None:
-        choice("Decoding", "mode", self.mode, tuple(CHANNELS))
+        choice("Decoding", "mode", self.mode, MODES if self.on_device else tuple(CHANNELS))
 
 
 class Assembled(NamedTuple):
@@ -104,6 +109,7 @@ class Assembler:
         decoding: how.
         on_error: what becomes of bad samples: "raise", "skip", or "substitute" the next good one.
         pin_memory: pack into page-locked memory.
+        decoder: of whole batches on a device, where they then are; None: images are decoded one by one.
     """
 
     source: Any
@@ -111,6 +117,7 @@ class Assembler:
     decoding: Decoding
     on_error: str
     pin_memory: bool
+    decoder: BatchDecoder | None = None
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[BadSample] = field(default_factory=list)
     recycler: Recycler = field(default_factory=Recycler)
@@ -128,8 +135,7 @@ class Assembler:
             plan = self._plan(opened, epoch)
             regions = self._regions(plan, opened)
             batch = self._empty_batch(opened, regions)
-            rows = enumerate(zip(_until(stopped, opened), batch.numpy(), strict=True))
-            changed = [self._write(entry, pixels, row, regions) for row, (entry, pixels) in rows]
+            changed = self._decode(opened, batch, regions, stopped)
             if not any(changed):
                 return self._assembled(opened, batch, plan, regions)
             pairs = zip(opened, changed, strict=True)
@@ -163,9 +169,13 @@ class Assembler:
 
     def _header(self, sample: Sample) -> JpegHeader | None:
         wanted = self.decoding
-        if not (wanted.roi and self.transforms and isinstance(sample.data, bytes)):
+        if not isinstance(sample.data, bytes):
             return None
         with _named(sample):
+            if self.decoder is not None:
+                return self.decoder.header(sample.data, wanted.max_pixels)
+            if not (wanted.roi and self.transforms):
+                return None
             return region_header(sample.data, wanted.mode, wanted.max_pixels)
 
     def _whole(self, sample: Sample) -> Pixels:
@@ -180,7 +190,31 @@ class Assembler:
     def _empty_batch(self, opened: Sequence[_Opened], regions: Regions | None) -> ImageBatch:
         sizes = [entry.size for entry in opened] if regions is None else regions.sizes
         empty = _pinned if self.pin_memory else self.recycler.empty_bytes
+        if self.decoder is not None:
+            empty = self.decoder.empty_bytes
         return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+
+    def _decode(
+        self, opened: Sequence[_Opened], batch: ImageBatch, regions: Regions | None, stopped: Event
+    ) -> list[_Opened | _Fault | None]:
+        """Write the pixels of a batch; gives what replaces each entry that was not as it seemed."""
+        if self.decoder is not None:
+            return self._decode_on_device(self.decoder, opened, batch)
+        rows = enumerate(zip(_until(stopped, opened), batch.numpy(), strict=True))
+        return [self._write(entry, pixels, row, regions) for row, (entry, pixels) in rows]
+
+    def _decode_on_device(
+        self, decoder: BatchDecoder, opened: Sequence[_Opened], batch: ImageBatch
+    ) -> list[_Opened | _Fault | None]:
+        pairs = list(zip(opened, batch.images(), strict=True))
+        for entry, place in pairs:
+            if entry.pixels is not None:
+                place.copy_(torch.from_numpy(np.require(entry.pixels, requirements="W")))
+        encoded: list[Any] = [(entry.sample.data, place) for entry, place in pairs if entry.pixels is None]
+        with self.watch.timing("decode"):
+            done = iter(decoder.decode_into(encoded))
+        is_whole = [entry.pixels is not None or next(done) for entry in opened]
+        return [None if good else self._on_host(entry) for entry, good in zip(opened, is_whole, strict=True)]
 
     def _write(
         self, entry: _Opened, pixels: Pixels, row: int, regions: Regions | None
@@ -198,11 +232,15 @@ class Assembler:
                 mode = self.decoding.mode
                 decode_region(data, entry.header, part or whole, shrink=shrink, mode=mode, out=pixels)
             return None
-        except ValueError:  # Pillow decides whether it is bad
-            try:
-                return entry._replace(header=None, pixels=self._whole(entry.sample))
-            except BadSample as error:
-                return _Fault(entry.place, error)
+        except ValueError:
+            return self._on_host(entry)
+
+    def _on_host(self, entry: _Opened) -> _Opened | _Fault:
+        """An entry that was not decoded as others are: Pillow decides whether it is bad."""
+        try:
+            return entry._replace(header=None, pixels=self._whole(entry.sample))
+        except BadSample as error:
+            return _Fault(entry.place, error)
 
     def _settled(self, found: Sequence[_Opened | _Fault]) -> list[_Opened]:
         """The policy applied to faults."""
@@ -239,7 +277,7 @@ class Assembler:
         )
 
     def _regions(self, plan: Plan | None, opened: Sequence[_Opened]) -> Regions | None:
-        if plan is None or not self.decoding.roi:
+        if plan is None or self.decoder is not None or not self.decoding.roi:
             return None
         can_shrink = np.array([self.decoding.shrink and entry.header is not None for entry in opened])
         return regions_of(plan, can_shrink)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from orbbec.data.jpeg_header import JpegHeader, is_jpeg, jpeg_header
+from orbbec.data.jpeg_header import JpegHeader, ends_whole, is_jpeg, jpeg_header
 from orbbec.data.native import decode_rectangle, has_native
 from orbbec.data.orientation import Rectangle, as_stored, stored_rectangle, upright, upright_size
 from orbbec.transforms.checks import choice
@@ -45,7 +45,7 @@ def decode_image(data: bytes, *, mode: str = "RGB", max_pixels: int = MAX_PIXELS
         >>> decode_image(b"P5 2 1 255 " + bytes([7, 9]))[..., 0].tolist()
         [[7, 9]]
     """
-    header = _usable_header(data, mode, max_pixels)
+    header = usable_header(data, mode, max_pixels)
     if header is not None:
         for decode in _jpeg_decoders():
             stored = decode(data, header, mode)
@@ -81,7 +81,7 @@ def image_size(data: bytes) -> tuple[int, int]:
 
 def region_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:
     """The header of a JPEG of which `decode_region` takes parts; None of other files, which take all."""
-    return _usable_header(data, mode, max_pixels) if has_native() else None
+    return usable_header(data, mode, max_pixels) if has_native() else None
 
 
 def decode_region(
@@ -123,7 +123,7 @@ def decode_region(
     return pixels
 
 
-def _usable_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:
+def usable_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:
     """The header of a JPEG that every decoder here reads alike."""
     choice("decode_image", "mode", mode, tuple(CHANNELS))
     header = jpeg_header(data) if is_jpeg(data) else None
@@ -173,8 +173,8 @@ def _by_simplejpeg(data: bytes, header: JpegHeader, mode: str) -> Pixels | None:
 
 def _by_cv2(data: bytes, header: JpegHeader, mode: str) -> Pixels | None:
     cv2 = _installed("cv2")
-    if not data.rstrip(b"\0").endswith(b"\xff\xd9"):
-        return None  # cut off, which cv2 does not tell
+    if not ends_whole(data):  # which cv2 does not tell
+        return None
     flag = cv2.IMREAD_GRAYSCALE if mode == "L" else cv2.IMREAD_COLOR_RGB
     pixels: Pixels | None = cv2.imdecode(np.frombuffer(data, np.uint8), flag | cv2.IMREAD_IGNORE_ORIENTATION)
     return None if pixels is None else pixels.reshape(*pixels.shape[:2], CHANNELS[mode])

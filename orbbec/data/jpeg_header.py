@@ -25,6 +25,11 @@ def is_jpeg(data: bytes) -> bool:
     return data[:3] == b"\xff\xd8\xff"
 
 
+def ends_whole(data: bytes) -> bool:
+    """Whether a JPEG has the marker of its end; one that is cut off has not."""
+    return data.rstrip(b"\0").endswith(b"\xff\xd9")
+
+
 def jpeg_header(data: bytes) -> JpegHeader | None:
     """Read the header of a JPEG.
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from orbbec.batch import collate as default_collate
 from orbbec.data.assemble import ON_ERROR, Assembled, Assembler, Decoding
+from orbbec.data.nvimgcodec import BatchDecoder
 from orbbec.data.order import Order
 from orbbec.data.queues import Crew
 from orbbec.data.report import Report
@@ -50,8 +51,8 @@ class Loader:
     thread augments it too. What a sample becomes depends on seed, epoch and its id alone.
 
     Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and on CUDA two
-    of results. What is "auto" of these two changes a few times in the first steps, by which side of the queue
-    waits for the other; batches and their order are the same with any.
+    of results; on the device itself where that decodes. What is "auto" of these two changes a few times in
+    the first steps, by which side of the queue waits for the other; batches and their order are the same.
 
     Args:
         source: samples by index (see `Source`), or an iterable of samples, which is then taken in its order.
@@ -117,7 +118,9 @@ class Loader:
         if transforms is not None and not isinstance(transforms, Compose):
             transforms = Compose(transforms, seed)
         on_cuda = self.device.type == "cuda"
-        self._assembler = Assembler(source, transforms, decoding or Decoding(), on_error, pin_memory=on_cuda)
+        decoding = decoding or Decoding()
+        decoder = BatchDecoder(self.device, decoding.mode) if decoding.on_device else None
+        self._assembler = Assembler(source, transforms, decoding, on_error, on_cuda, decoder)
         self.order = order or (_order(len(source), seed, shuffle, drop_last) if self._is_indexed else None)
         self._staging = Staging(self.device)
         self._epoch = self._start = self._delivered = self._images = 0
@@ -253,7 +256,8 @@ class Loader:
     def _prepared(self, task: tuple[list[Any], int], stopped: Event) -> tuple[int, Assembled]:
         """What a thread does of a batch: everything on the CPU, all up to the copy on CUDA."""
         wanted, epoch = task
-        batch = self._assembler(wanted, epoch, stopped)
+        with self._staging.beside():  # for what is decoded on the device
+            batch = self._assembler(wanted, epoch, stopped)
         targets = self.collate(batch.targets) if batch.targets else {}
         if self.device.type == "cuda":
             return len(wanted), batch._replace(targets=pinned(targets))

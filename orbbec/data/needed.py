@@ -1,4 +1,4 @@
-"""Packages that only some readers need."""
+"""Packages that only some readers and decoders need."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def needed(module: str, package: str = "") -> Any:
     Example:
         >>> needed("no_such_package")
         Traceback (most recent call last):
-        ImportError: this reader needs no_such_package: pip install no_such_package
+        ImportError: this needs no_such_package: pip install no_such_package
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module:
+        if error.name not in (module, module.partition(".")[0]):
             raise
-        raise ImportError(f"this reader needs {module}: pip install {package or module}") from error
+        raise ImportError(f"this needs {module}: pip install {package or module}") from error

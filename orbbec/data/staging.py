@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -32,12 +33,13 @@ class Staging:
 
     def stage(self, work: Any, *arguments: Any) -> tuple[Any, Any]:
         """Call `work(*arguments)` on the side stream; gives its result and what `ready` waits for."""
-        if self._stream is None:
-            return work(*arguments), None
-        with torch.cuda.stream(self._stream):
+        with self.beside():
             result = work(*arguments)
-            event = self._stream.record_event()
-        return result, event
+            return result, None if self._stream is None else self._stream.record_event()
+
+    def beside(self) -> AbstractContextManager[Any]:
+        """While it lasts, the side stream is the current one of this thread."""
+        return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
 
     def ready(self, result: Any, event: Any) -> Any:
         """The result, for the current stream; its memory is not reused before that has read it."""

@@ -1,0 +1,98 @@
+"""JPEGs decoded on a device by nvImageCodec, a whole batch at a time, to where they lie in an ImageBatch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.data.decode import usable_header
+from orbbec.data.jpeg_header import JpegHeader, ends_whole
+from orbbec.data.needed import needed
+from orbbec.transforms.checks import choice
+
+MODES = ("RGB", "L")
+
+
+class BatchDecoder:
+    """Decodes batches of JPEGs; threads take turns.
+
+    nvImageCodec writes each image where its place is; one that it put elsewhere is copied there, on the
+    device, and counted in `copies`. This was never run on a GPU.
+
+    Args:
+        device: a CUDA device, or the CPU, where nvImageCodec takes its CPU codecs.
+        mode: "RGB" or "L", the luma.
+
+    Raises:
+        ImportError: nvImageCodec is not installed.
+        ValueError: another mode.
+    """
+
+    def __init__(self, device: torch.device, mode: str = "RGB") -> None:
+        choice("BatchDecoder", "mode", mode, MODES)
+        codec = needed("nvidia.nvimgcodec", "'nvidia-nvimgcodec-cu13[nvjpeg]'")
+        self.device, self.mode, self.copies = device, mode, 0
+        self._codec, self._lock = codec, Lock()
+        if device.type == "cuda":
+            index = torch.cuda.current_device() if device.index is None else device.index
+            self._decoder = codec.Decoder(device_id=index)
+        else:
+            on_cpu = [codec.Backend(codec.BackendKind.CPU_ONLY)]
+            self._decoder = codec.Decoder(device_id=codec.NVIMGCODEC_DEVICE_CPU_ONLY, backends=on_cpu)
+        color, samples = {
+            "RGB": (codec.ColorSpec.SRGB, codec.SampleFormat.I_RGB),
+            "L": (codec.ColorSpec.GRAY, codec.SampleFormat.I_Y),
+        }[mode]
+        self._params = codec.DecodeParams(color_spec=color, sample_format=samples)
+
+    def header(self, data: bytes, max_pixels: int) -> JpegHeader | None:
+        """The header of a JPEG that `decode_into` takes; None of all else, damaged files too.
+
+        Raises:
+            ValueError: the image is too large.
+        """
+        return usable_header(data, self.mode, max_pixels) if ends_whole(data) else None
+
+    def empty_bytes(self, nbytes: int) -> Tensor:
+        """Memory of the device for an ImageBatch."""
+        return torch.empty(nbytes, dtype=torch.uint8, device=self.device)
+
+    def decode_into(self, encoded: Sequence[tuple[bytes, Tensor]]) -> list[bool]:
+        """Decode JPEGs, turned as EXIF says, in the order of the current stream.
+
+        Args:
+            encoded: files of which `header` gave one, each with its place: uint8 `[H, W, C]` on the device,
+                contiguous, of the size that the header says.
+
+        Returns:
+            Which of them could be decoded.
+        """
+        files = [self._codec.CodeStream(data) for data, _ in encoded]
+        places = [place for _, place in encoded]
+        on_cuda = self.device.type == "cuda"
+        stream = torch.cuda.current_stream(self.device).cuda_stream if on_cuda else 0
+        decode = partial(self._decoder.decode, files, params=self._params, cuda_stream=stream)
+        with self._lock:
+            wanted = self._codec.as_images(places if on_cuda else [at.numpy() for at in places], stream)
+            try:
+                found = decode(images=wanted)
+            except ValueError:  # an image is larger than its place
+                found = decode()
+            return [self._settle(image, place) for image, place in zip(found, places, strict=True)]
+
+    def _settle(self, image: Any, place: Tensor) -> bool:
+        """See that what was decoded is where it belongs."""
+        if image is None or tuple(image.shape) != tuple(place.shape):
+            return False
+        on_cuda = self.device.type == "cuda"
+        found = torch.as_tensor(image if on_cuda else np.asarray(image), device=place.device)  # no copy
+        if found.data_ptr() != place.data_ptr():
+            place.copy_(found)
+            self.copies += 1
+        return True

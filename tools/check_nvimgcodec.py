@@ -1,0 +1,74 @@
+"""Decodes JPEGs by nvImageCodec on a device, alone and through the Loader, and compares with its CPU codecs.
+
+    python tools/check_nvimgcodec.py                 on CUDA
+    python tools/check_nvimgcodec.py --device cpu    the CPU with itself: that this script works
+
+Ends with 1 where images differ by more than 4 levels on average, which no other rounding or scaling of smooth
+chroma makes; where the Loader gives other bytes; or where a damaged file is not told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import torch
+from nvidia import nvimgcodec
+
+from orbbec import ImageBatch, resize
+from orbbec.data import Decoding, Loader, Sample
+from orbbec.data.nvimgcodec import BatchDecoder
+from orbbec.testing import photograph
+
+COUNT, ROUNDS, LARGEST_MEAN = 32, 5, 4.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    device = parser.parse_args().device
+    sizes = [(480 + 16 * (i % 5), 640 - 16 * (i % 3)) for i in range(COUNT)]
+    files = [jpeg(*size, seed) for seed, size in enumerate(sizes)]
+    decoder, on_host = BatchDecoder(torch.device(device)), BatchDecoder(torch.device("cpu"))
+    found = decoded(decoder, files, sizes)
+    began = time.perf_counter()
+    for _ in range(ROUNDS):
+        found = decoded(decoder, files, sizes)
+    spent = (time.perf_counter() - began) / (ROUNDS * COUNT)
+    differences = (found.to("cpu").buffer.int() - decoded(on_host, files, sizes).buffer).abs().float()
+    mean, largest = differences.mean().item(), int(differences.max())
+    print(f"nvImageCodec on {device}: {1000 * spent:.3f} ms an image of 512x640")
+    print(f"beside its CPU codecs: largest difference {largest}, mean {mean:.3f}")
+    print(f"copied on the device: {decoder.copies} of {COUNT * (ROUNDS + 1)} images")
+    is_same = all(torch.equal(a, b) for a, b in zip(loaded(files, device), found, strict=True))
+    damaged = files[0].replace(b"\xff\xdb", b"\xff\xef")  # without its tables of quantization
+    place = torch.zeros(*sizes[0], 3, dtype=torch.uint8, device=device)
+    is_told = decoder.decode_into([(damaged, place), (files[0], place)]) == [False, True]
+    print(f"the Loader gives the same bytes: {is_same}; a damaged file is told: {is_told}")
+    if mean > LARGEST_MEAN or not (is_same and is_told):
+        raise SystemExit(1)
+
+
+def jpeg(height: int, width: int, seed: int) -> bytes:
+    """A smooth picture, encoded on the CPU: no other package is needed."""
+    pixels = resize(photograph(height // 8, width // 8, seed=seed), (height, width))
+    encoder = nvimgcodec.Encoder(device_id=nvimgcodec.NVIMGCODEC_DEVICE_CPU_ONLY)
+    return bytes(memoryview(encoder.encode(nvimgcodec.as_image(pixels), "jpeg")))
+
+
+def decoded(decoder: BatchDecoder, files: list[bytes], sizes: list[tuple[int, int]]) -> ImageBatch:
+    batch = ImageBatch.of_sizes(sizes, 3, empty=lambda count: decoder.empty_bytes(count).zero_())
+    assert all(decoder.decode_into(list(zip(files, batch.images(), strict=True))))
+    if decoder.device.type == "cuda":
+        torch.cuda.synchronize()
+    return batch
+
+
+def loaded(files: list[bytes], device: str) -> list[torch.Tensor]:
+    samples = [Sample(data, {}, number) for number, data in enumerate(files)]
+    loader = Loader(samples, 8, None, device, shuffle=False, decoding=Decoding(on_device=True))
+    return [image for batch in loader for image in batch.images]
+
+
+if __name__ == "__main__":
+    main()
