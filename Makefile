@@ -21,7 +21,7 @@ host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/preview 
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest bench parity docs wheel clean
+.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest bench parity corpus docs wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ bench: .venv/demo build ## Time the operators beside their rivals
 
 parity: .venv/tests build ## Compare with OpenCV at full length and write docs/parity.md
 	$(call phase,parity) $(py) scripts/check_parity.py --full
+
+corpus: .venv/tests build ## Give broken images, and Pillow's test images, to the decoder and the Loader
+	$(call phase,corpus) $(py) scripts/check_images.py
 
 docs: .venv/docs ## Build the site of docs/ in build/site
 	$(call phase,docs) $(py) -m mkdocs build --quiet

@@ -80,8 +80,11 @@ def image_size(data: bytes) -> tuple[int, int]:
 
 
 def region_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:
-    """The header of a JPEG of which `decode_region` takes parts; None of other files, which take all."""
-    return usable_header(data, mode, max_pixels) if has_native() else None
+    """The header of a JPEG of which `decode_region` takes parts; None of other files, which take all.
+
+    One that is cut off is none: whether it is bad must not depend on the part that is looked at.
+    """
+    return usable_header(data, mode, max_pixels) if has_native() and ends_whole(data) else None
 
 
 def decode_region(

@@ -9,8 +9,9 @@
 #include <cstring>
 
 extern "C" {
-#include <jerror.h>
 #include <jpeglib.h>
+// After it: which numbers the messages have depends on what it defines.
+#include <jerror.h>
 }
 
 namespace {

@@ -160,6 +160,16 @@ def test_decode_image_refuses_what_is_cut_off():
                 decode_image(data[:length])
 
 
+@pytest.mark.usefixtures("decoder")
+def test_decode_image_refuses_what_is_cut_off_between_scans():
+    data = encoded(picture(), progressive=True)
+    scans = [place for place in range(len(data)) if data[place : place + 2] == b"\xff\xda"]
+    assert len(scans) == 10
+    for length in (*scans, *(scan + 5 for scan in scans), len(data) - 2):
+        with pytest.raises(ValueError, match="decode_image: "):
+            decode_image(data[:length])
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of Pillow, about EXIF
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM"])
 @settings(deadline=None, max_examples=60)
@@ -238,7 +248,7 @@ def test_decode_rectangle_names_what_is_wrong():
         decode_rectangle(data, -1, 0, 2, 2)
     with pytest.raises(ValueError, match="Not a JPEG file: starts with 0x74 0x65"):
         decode_rectangle(b"text", 0, 0, 1, 1)
-    with pytest.raises(ValueError, match="premature end of data segment"):
+    with pytest.raises(ValueError, match="Premature end of JPEG file"):
         decode_rectangle(data[:-200], 0, 0, 30, 20)
     with pytest.raises(ValueError, match=r"expected out of shape \[2, 4, 3\] with contiguous channels"):
         decode_rectangle(data, 0, 0, 4, 2, out=np.zeros((3, 4, 2), np.uint8).T)
@@ -246,6 +256,7 @@ def test_decode_rectangle_names_what_is_wrong():
 
 def test_region_header_is_none_where_no_part_can_be_decoded():
     cmyk = encoded(Image.fromarray(picture()).convert("CMYK"))
-    for data in (cmyk, encoded(picture(), "PNG"), b"", encoded(picture())[:50]):
+    cut_off = encoded(picture())[:-2]  # of which the upper parts could be decoded
+    for data in (cmyk, encoded(picture(), "PNG"), b"", encoded(picture())[:50], cut_off):
         assert region_header(data, "RGB", 10**6) is None
     assert region_header(encoded(picture()), "RGBA", 10**6) is None

@@ -1,0 +1,96 @@
+"""Gives broken images, and those that Pillow is tested with, to the decoder and to Loaders of every policy.
+
+    python scripts/check_images.py               about 1,900 files
+    python scripts/check_images.py --no-pillow   without Pillow's, which pip fetches once
+
+Broken are images of nine formats: cut off at every kilobyte, with flipped bits, a gap, zeros alone, nothing,
+another format's suffix, a declared size of 60,000 x 60,000; beside them CMYK, gray, progressive and each
+orientation of EXIF. Each file is decoded in a process that is watched. The exit status is 1 if one crashes,
+hangs or raises what is no ValueError; if bytes are not Pillow's though gray has 8 bits; or if a Loader loses
+a good sample or gives one twice.
+"""
+
+import sys
+import tarfile
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "3rdparty"))
+import vendor
+
+from orbbec.testing.damage import File, damaged_files
+from orbbec.testing.examine import Finding, counts, disagreements, examined
+
+PILLOW = vendor.Package(
+    folder="pillow",
+    project="pillow",
+    version="13.0.0",
+    archive="pillow-13.0.0.tar.gz",
+    sha256="cdcd1ba258178f7356d74170c9a81ba4eab6a5d55748bc402a5a2a6fe6be3510",
+    root="pillow-13.0.0",
+)
+COLUMNS = ("decoded", "same", "deep", "different", "Pillow refuses", "refused", "Pillow decodes")
+
+
+def main(
+    pillow: Annotated[bool, typer.Option(help="Also the files that Pillow's source package carries.")] = True,
+    flips: Annotated[int, typer.Option(help="Files of each format with flipped bits.")] = 40,
+) -> None:
+    """Decode what is broken, and say what became of it."""
+    ok = report("broken by script", list(damaged_files((96, 128), flips)))
+    if pillow:
+        ok = report("of Pillow's tests", pillow_files()) and ok
+    if not ok:
+        raise typer.Exit(1)
+
+
+def pillow_files() -> list[File]:
+    """The test images in Pillow's source package, in the cache once they were fetched."""
+    cache = vendor.cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    try:
+        archive = vendor.fetch(PILLOW, cache)
+    except vendor.VendorError as error:
+        raise SystemExit(f"{error}; or use --no-pillow") from None
+    folder = f"{PILLOW.root}/Tests/images/"
+    with tarfile.open(archive) as tar:
+        members = [member for member in tar if member.isfile() and member.name.startswith(folder)]
+        return [(member.name.removeprefix(folder), tar.extractfile(member).read()) for member in members]  # type: ignore[union-attr]
+
+
+def report(title: str, files: list[File]) -> bool:
+    """Print a table of the formats, and what is wrong; whether nothing is."""
+    print(f"\n{len(files)} files {title}\n")
+    print("| format | files | " + " | ".join(COLUMNS) + " |\n| --- |" + " ---: |" * (len(COLUMNS) + 1))
+    findings = examined(files)
+    for format, found in sorted(counts(files, findings).items()):
+        print(f"| {format} | {found.total()} | " + " | ".join(map(str, row(found))) + " |")
+    wrong = [name for (name, _), finding in zip(files, findings, strict=True) if is_wrong(finding)]
+    for (name, _), finding in zip(files, findings, strict=True):
+        if finding.outcome == "decoded" and finding.pillow == "refused":
+            print(f"decoded, though Pillow refuses: {name}")
+        if finding.outcome == "refused" and finding.pillow == "decoded":
+            print(f"refused, though Pillow decodes: {name}: {finding.reason}")
+    wrong += disagreements(files, findings)
+    for line in wrong:
+        print(f"WRONG: {line}")
+    return not wrong
+
+
+def row(found: Counter[tuple[str, str]]) -> list[int]:
+    outcomes: Counter[str] = Counter()
+    for (outcome, _), count in found.items():
+        outcomes[outcome] += count
+    answers = [found["decoded", answer] for answer in ("same", "deep", "different", "refused")]
+    return [outcomes["decoded"], *answers, outcomes["refused"], found["refused", "decoded"]]
+
+
+def is_wrong(finding: Finding) -> bool:
+    return finding.outcome not in ("decoded", "refused") or finding.pillow == "different"
+
+
+if __name__ == "__main__":
+    typer.run(main)
