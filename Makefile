@@ -21,7 +21,7 @@ host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/preview 
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest bench parity corpus docs wheel clean
+.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest bench parity corpus test-ray docs wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,12 @@ parity: .venv/tests build ## Compare with OpenCV at full length and write docs/p
 
 corpus: .venv/tests build ## Give broken images, and Pillow's test images, to the decoder and the Loader
 	$(call phase,corpus) $(py) scripts/check_images.py
+
+test-ray: .venv/ray build ## Test orbbec.data.ray on a real Ray of this machine
+	$(call phase,test-ray) $(py) -m pytest -q orbbec/data/tests/test_ray.py
+
+.venv/ray: .venv/tests requirements/ray.txt
+	$(call phase,install requirements/ray.txt) $(py) -m pip install --quiet -r requirements/ray.txt; touch $@
 
 docs: .venv/docs ## Build the site of docs/ in build/site
 	$(call phase,docs) $(py) -m mkdocs build --quiet

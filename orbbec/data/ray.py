@@ -1,0 +1,114 @@
+"""Offline work over many machines: the pipeline of a Loader, mapped over Ray Data.
+
+::
+
+    indices --> blocks --> workers: read, plan, decode, augment --> rows of a ray.data.Dataset
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from threading import Event
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from orbbec.data.assemble import ON_ERROR, Assembler, Decoding
+from orbbec.data.needed import needed
+from orbbec.plan import MixPass
+from orbbec.transforms import Compose, Transform
+from orbbec.transforms.checks import choice, whole
+
+_BATCHES = 8  # of a block
+
+
+def ray_dataset(
+    source: Any,
+    transforms: Compose | Sequence[Transform] | None = None,
+    *,
+    batch_size: int = 32,
+    workers: int | None = None,
+    epoch: int = 0,
+    seed: int = 0,
+    on_error: str = "raise",
+    decoding: Decoding | None = None,
+) -> Any:
+    """Read, decode and augment a source by the workers of a Ray cluster.
+
+    A row has the bytes that a `Loader` gives for its sample id, whatever the blocks and workers are. The work
+    begins when rows are asked for: `write_parquet`, `iter_batches`, `take_all`.
+
+    Args:
+        source: samples by index; sent to the workers, which must be able to open its files.
+        transforms: a `Compose`, or transforms in order, with `seed`; none that mixes images of a batch.
+        batch_size: images that a worker works on at a time.
+        workers: how many, each on a CPU of its own; with fewer than there are CPUs, so that one is left for
+            what comes after. None: from 1 on, as many as Ray finds good.
+        epoch: of the draws.
+        seed: of transforms that are no `Compose`.
+        on_error: "raise", "skip" or "substitute", as for `Loader`; workers warn of what they skip or replace.
+        decoding: how images are decoded; not `on_device`.
+
+    Returns:
+        A `ray.data.Dataset` in the order of the source: "sample_id", "image" (`[C, H, W]`; without transforms
+        `[H, W, C]`), and a column for each name of targets, None where a sample has none of that name.
+
+    Raises:
+        ImportError: Ray is not installed.
+        ValueError: an argument is of no use.
+    """
+    choice("ray_dataset", "on_error", on_error, ON_ERROR)
+    whole("ray_dataset", "batch_size", batch_size, 1)
+    decoding = decoding or Decoding()
+    if decoding.on_device:
+        raise ValueError("ray_dataset: expected a Decoding on the host, but got on_device=True")
+    if transforms is not None and not isinstance(transforms, Compose):
+        transforms = Compose(transforms, seed)
+    data = needed("ray.data", "'ray[data]'")
+    indices, block = np.arange(len(source)), batch_size * _BATCHES
+    pool = {"min_size": 1} if workers is None else {"size": whole("ray_dataset", "workers", workers, 1)}
+    return data.from_numpy([indices[at : at + block] for at in range(0, len(indices), block)]).map_batches(
+        _Worker,
+        batch_size=batch_size,
+        compute=data.ActorPoolStrategy(**pool),
+        fn_constructor_args=(source, transforms, decoding, on_error, epoch),
+    )
+
+
+class _Worker:
+    """Indices to rows, in a process of Ray's."""
+
+    def __init__(
+        self, source: Any, transforms: Compose | None, decoding: Decoding, on_error: str, epoch: int
+    ) -> None:
+        self._assembler = Assembler(source, transforms, decoding, on_error, pin_memory=False)
+        self._epoch = epoch
+
+    def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
+        known = len(self._assembler.faults)
+        batch = self._assembler(rows["data"].tolist(), self._epoch, Event())
+        for fault in self._assembler.faults[known:]:
+            warnings.warn(f"ray_dataset: {fault}", stacklevel=1)
+        images = batch.images
+        if batch.plan is not None and self._assembler.transforms is not None:
+            if any(isinstance(step, MixPass) for step in batch.plan.passes):
+                raise ValueError("ray_dataset: expected transforms of single images, but got one that mixes")
+            images = self._assembler.transforms.apply(batch.plan, images)
+        columns: dict[str, Any] = {"sample_id": batch.sample_ids.numpy()}
+        if len(batch.sample_ids):
+            columns["image"] = images.numpy()
+        return {**_target_columns(batch.targets), **columns}
+
+
+def _target_columns(targets: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for target in targets for name in target)
+    taken = {"sample_id", "image"} & names.keys()
+    if taken:
+        raise ValueError(f"ray_dataset: expected other names of targets than {sorted(taken)}")
+    return {name: [_plain(target.get(name)) for target in targets] for name in names}
+
+
+def _plain(value: Any) -> Any:
+    return value.numpy() if isinstance(value, Tensor) else value
