@@ -1,6 +1,6 @@
 """Gives broken images, and those that Pillow is tested with, to the decoder and to Loaders of every policy.
 
-    python scripts/check_images.py               about 1,900 files
+    python scripts/check_images.py               1,743 files
     python scripts/check_images.py --no-pillow   without Pillow's, which pip fetches once
 
 Broken are images of nine formats: cut off at every kilobyte, with flipped bits, a gap, zeros alone, nothing,
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "3rdparty"))
 import vendor
 
 from orbbec.testing.damage import File, damaged_files
-from orbbec.testing.examine import Finding, counts, disagreements, examined
+from orbbec.testing.examine import Finding, Guard, counts, disagreements, examined
 
 PILLOW = vendor.Package(
     folder="pillow",
@@ -65,16 +65,17 @@ def report(title: str, files: list[File]) -> bool:
     """Print a table of the formats, and what is wrong; whether nothing is."""
     print(f"\n{len(files)} files {title}\n")
     print("| format | files | " + " | ".join(COLUMNS) + " |\n| --- |" + " ---: |" * (len(COLUMNS) + 1))
-    findings = examined(files)
+    with Guard() as guard:
+        findings = examined(files, guard)
+        wrong = disagreements(files, findings, guard)
     for format, found in sorted(counts(files, findings).items()):
         print(f"| {format} | {found.total()} | " + " | ".join(map(str, row(found))) + " |")
-    wrong = [name for (name, _), finding in zip(files, findings, strict=True) if is_wrong(finding)]
+    wrong += [name for (name, _), finding in zip(files, findings, strict=True) if is_wrong(finding)]
     for (name, _), finding in zip(files, findings, strict=True):
         if finding.outcome == "decoded" and finding.pillow == "refused":
             print(f"decoded, though Pillow refuses: {name}")
         if finding.outcome == "refused" and finding.pillow == "decoded":
             print(f"refused, though Pillow decodes: {name}: {finding.reason}")
-    wrong += disagreements(files, findings)
     for line in wrong:
         print(f"WRONG: {line}")
     return not wrong

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,19 +31,18 @@ SUFFIXES = {
     "JPEG 2000": ("j2k", "jp2", "jpf"),
 }
 MAX_PIXELS = 20_000_000
-SECONDS = 20  # that a call may take; the slowest of all files took a tenth of that
+FILE_SECONDS, LOADER_SECONDS = 20, 300  # that a file may take, and a Loader for all of them
 
 
 class Guard:
     """Calls functions in another process, and makes a new one where that ended or hung."""
 
-    def __init__(self, seconds: float = SECONDS) -> None:
-        self.seconds = seconds
+    def __init__(self) -> None:
         self._process: Any = None
         self._pipe: Any = None
 
-    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The function's result.
+    def __call__(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The function's result, to be there within some seconds.
 
         Raises:
             RuntimeError: the process ended, hung, or the function raised; says which.
@@ -51,8 +51,8 @@ class Guard:
             self._start()
         self._pipe.send((function, arguments))
         try:
-            if not self._pipe.poll(self.seconds):
-                raise RuntimeError(f"hung for {self.seconds} s")
+            if not self._pipe.poll(seconds):
+                raise RuntimeError(f"hung for {seconds} s")
             is_good, result = self._pipe.recv()
         except (EOFError, ConnectionError):
             self._process.join()
@@ -114,15 +114,14 @@ class Finding:
     reason: str = ""
 
 
-def examined(files: Sequence[File], seconds: float = SECONDS) -> list[Finding]:
+def examined(files: Sequence[File], guard: Guard) -> list[Finding]:
     """Each file decoded by `decode_image` and by Pillow."""
     findings = []
-    with Guard(seconds) as guard:
-        for _, data in files:
-            try:
-                findings.append(guard(_finding, data))
-            except RuntimeError as error:
-                findings.append(Finding(str(error)))
+    for _, data in files:
+        try:
+            findings.append(guard(FILE_SECONDS, _finding, data))
+        except RuntimeError as error:
+            findings.append(Finding(str(error)))
     return findings
 
 
@@ -152,7 +151,7 @@ def _by_pillow(data: bytes) -> tuple[np.ndarray[Any, Any] | None, bool]:
         return None, False
 
 
-def loaded(files: Sequence[File], policy: str, roi: bool) -> tuple[list[int], list[int]]:
+def loaded(files: Sequence[File], roi: bool, policy: str) -> tuple[list[int], list[int]]:
     """The ids of the samples that a Loader gives, and of its faults; of "raise" that of its error."""
     samples = [Sample(data, {}, number) for number, (_, data) in enumerate(files)]
     decoding = Decoding(roi=roi, max_pixels=MAX_PIXELS)
@@ -167,24 +166,24 @@ def loaded(files: Sequence[File], policy: str, roi: bool) -> tuple[list[int], li
     return given, [fault.sample_id for fault in loader.faults]
 
 
-def disagreements(files: Sequence[File], findings: Sequence[Finding], seconds: float = 300) -> list[str]:
+def disagreements(files: Sequence[File], findings: Sequence[Finding], guard: Guard) -> list[str]:
     """What Loaders of all policies do otherwise than `decode_image` says; nothing."""
-    good = [number for number, finding in enumerate(findings) if finding.outcome == "decoded"]
-    bad = sorted({*range(len(files))} - {*good})
+    good = {number for number, finding in enumerate(findings) if finding.outcome == "decoded"}
+    everything = [*range(len(files))]
     found = []
-    with Guard(seconds) as guard:
-        for roi in (True, False):
-            given, faults = guard(loaded, files, "skip", roi)
-            passed = {*given} - {*good}  # with roi: damaged where no plan looks
-            wrong = {*good} - {*given} if roi else {*good} ^ {*given}
-            if sorted([*given, *faults]) != [*range(len(files))] or wrong:
-                found.append(f"skip, roi={roi}: {[files[number][0] for number in sorted(wrong)]}")
-            given, faults = guard(loaded, files, "substitute", roi)
-            if len(given) != len(files) or sorted({*bad} - passed) != sorted(faults):
-                found.append(f"substitute, roi={roi}: {len(given)} of {len(files)}, {len(faults)} faults")
-            given, faults = guard(loaded, files, "raise", roi)
-            if {*bad} - passed and (len(faults) != 1 or faults[0] not in bad):
-                found.append(f"raise, roi={roi}: {faults}")
+    for roi in (True, False):
+        run = partial(guard, LOADER_SECONDS, loaded, files, roi)
+        given, faults = run("skip")
+        bad = {*everything} - {*given}  # with roi without those that are damaged where no plan looks
+        wrong = good & bad if roi else good ^ {*given}
+        if sorted([*given, *faults]) != everything or wrong:
+            found.append(f"skip, roi={roi}: {[files[number][0] for number in sorted(wrong)]}")
+        given, faults = run("substitute")
+        if len(given) != len(files) or {*given} & bad or sorted(faults) != sorted(bad):
+            found.append(f"substitute, roi={roi}: {len(given)} of {len(files)}, {len(faults)} faults")
+        given, faults = run("raise")
+        if bad and (len(faults) != 1 or faults[0] not in bad):
+            found.append(f"raise, roi={roi}: {faults}")
     return found
 
 
