@@ -7,9 +7,10 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 from orbbec.data import Decoding, Loader
-from orbbec.data.ray import ray_dataset
+from orbbec.data.ray import _target_columns, ray_dataset
 from orbbec.data.tests.test_loader import CHAIN, Files
 from orbbec.transforms import Compose, MixUp
 
@@ -73,6 +74,16 @@ def test_arguments_are_checked():
     ):
         with pytest.raises(ValueError, match=text):
             ray_dataset([], **arguments)
+
+
+def test_targets_become_columns():
+    targets = [{"label": 1, "boxes": torch.ones(2, 4)}, {"label": 2}]
+    columns = _target_columns(targets)
+    assert columns["label"] == [1, 2]
+    assert np.array_equal(columns["boxes"][0], np.ones((2, 4)))
+    assert columns["boxes"][1] is None
+    with pytest.raises(ValueError, match=r"expected other names of targets than \['image'\]"):
+        _target_columns([{"image": 1}])
 
 
 def test_without_ray_it_says_what_to_install(monkeypatch):
