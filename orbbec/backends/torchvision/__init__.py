@@ -1,0 +1,17 @@
+"""Run torchvision code on orbbec: a switch that leaves the code as it is, and undoes itself."""
+
+from orbbec.backends.torchvision.calls import Report
+from orbbec.backends.torchvision.chains import Chain, convert
+from orbbec.backends.torchvision.ops import use_ops
+from orbbec.backends.torchvision.switch import get_image_backend, image_backend, report, set_image_backend
+
+__all__ = [
+    "Chain",
+    "Report",
+    "convert",
+    "get_image_backend",
+    "image_backend",
+    "report",
+    "set_image_backend",
+    "use_ops",
+]

@@ -1,0 +1,64 @@
+"""Kernels of torchvision v2's functions for `ImageBatch`, which torchvision itself does not know."""
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from orbbec import color
+from orbbec.backends.torchvision.calls import Report
+from orbbec.backends.torchvision.functions import blur
+from orbbec.batch import ImageBatch
+from orbbec.jpeg import jpeg_compression
+from orbbec.resize import resize
+
+_NAMES = {"bilinear": "linear", "bicubic": "cubic"}
+
+
+def resize_batch(
+    images: ImageBatch,
+    size: Any,
+    interpolation: Any = "bilinear",
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
+    """Resize all images to one size (height, width)."""
+    if isinstance(size, int) or len(size) != 2:
+        raise ValueError(f"resize: expected size as (height, width) for an ImageBatch, but got {size}")
+    name = getattr(interpolation, "value", interpolation)
+    return resize(images, tuple(size), interpolation=_NAMES.get(name, name), antialias=bool(antialias))
+
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(color, name)
+        for name in (
+            "adjust_brightness",
+            "adjust_contrast",
+            "adjust_saturation",
+            "adjust_hue",
+            "adjust_gamma",
+            "adjust_sharpness",
+            "invert",
+            "posterize",
+            "solarize",
+            "autocontrast",
+            "equalize",
+        )
+    },
+    "gaussian_blur": blur,
+    "jpeg": jpeg_compression,
+    "resize": resize_batch,
+}
+
+
+def kernel_of_batches(op: str, report: Report) -> Callable[..., Any]:
+    """What v2's function of this name does to an `ImageBatch`; refuses where there is nothing."""
+
+    def run(images: ImageBatch, *args: Any, **kwargs: Any) -> Any:
+        result = KERNELS[op](images, *args, **kwargs)
+        report.ours[f"v2 {op} of ImageBatch"] += 1
+        return result
+
+    def refuse(images: ImageBatch, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(f"{op}: expected tensors or images of Pillow, but got an ImageBatch; see `convert`")
+
+    return run if op in KERNELS else refuse

@@ -1,0 +1,94 @@
+"""Calls that torchvision's functions hand to orbbec, and those that it does itself, with the reason."""
+
+import functools
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.backends.torchvision.functions import Function, is_pillow
+from orbbec.backends.torchvision.patches import scripted_as
+from orbbec.transforms.tv_tensors import images_like, plain
+
+
+@dataclass
+class Report:
+    """Calls of the functions that the switch listens to, in this process, since it was set.
+
+    Args:
+        ours: calls that orbbec did, by function.
+        others: calls that torchvision did, by function and reason.
+
+    Example:
+        >>> report = Report()
+        >>> report.ours["v2 solarize"] += 2
+        >>> report.others["v2 solarize", "float64, which is not covered"] += 1
+        >>> print(report)
+        v2 solarize: 2 by orbbec, 1 by torchvision (1 float64, which is not covered)
+    """
+
+    ours: Counter[str] = field(default_factory=Counter)
+    others: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        names = dict.fromkeys([*self.ours, *(name for name, _ in self.others)])
+        return "\n".join(map(self._line, names)) or "no calls"
+
+    def _line(self, name: str) -> str:
+        reasons = {reason: count for (of, reason), count in self.others.items() if of == name}
+        told = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+        theirs = f", {sum(reasons.values())} by torchvision ({told})" if reasons else ""
+        return f"{name}: {self.ours[name]} by orbbec{theirs}"
+
+
+def routed(function: Function, original: Callable[..., Any], exact: bool, report: Report) -> Any:
+    """A function that does what `function` can, and gives the rest to `original`."""
+    kinds = function.exact if exact else function.exact | function.close
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling() or not args:
+            return original(*args, **kwargs)
+        image = plain(args[0])
+        reason = refusal(function, kinds, image)
+        if not reason:
+            try:
+                result = function.run(image, *args[1:], **kwargs)
+            except (TypeError, ValueError) as error:
+                reason = str(error)
+            else:
+                report.ours[function.name] += 1
+                return images_like(result, args[0])
+        report.others[function.name, reason] += 1
+        return original(*args, **kwargs)
+
+    scripted_as(call, original)
+    return call
+
+
+def refusal(function: Function, kinds: frozenset[str], image: Any) -> str:
+    """Why an image is not for orbbec; nothing if it is."""
+    if function.image == "path":
+        return ""
+    if function.image == "PIL":
+        kind = image.mode if is_pillow(image) else type(image).__name__
+        return _uncovered(function, kinds, kind)
+    if not isinstance(image, Tensor):
+        return type(image).__name__
+    kind = str(image.dtype).removeprefix("torch.")
+    if image.dim() not in (3, 4) or image.shape[-3] not in (1, 3) or image.numel() == 0:
+        return f"{kind} of shape {list(image.shape)}"
+    if image.device.type not in ("cpu", "cuda"):
+        return f"on {image.device.type}"
+    if image.requires_grad and torch.is_grad_enabled():
+        return "needs a gradient"
+    return _uncovered(function, kinds, kind)
+
+
+def _uncovered(function: Function, kinds: frozenset[str], kind: str) -> str:
+    if kind in kinds:
+        return ""
+    return f"{kind}, which differs slightly" if kind in function.close else f"{kind}, which is not covered"

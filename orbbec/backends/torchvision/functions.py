@@ -1,0 +1,212 @@
+"""The functions of torchvision that orbbec takes over, with which images, and by which operator.
+
+A function is listed with the dtypes (of tensors) and modes (of PIL's images) for which orbbec gives the bytes
+that torchvision would, and is not slower; docs/switch.md has the figures.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from orbbec.binding.arguments import Array
+from orbbec.blur import gaussian_blur
+from orbbec.color import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    adjust_sharpness,
+    autocontrast,
+    equalize,
+    normalize,
+    solarize,
+)
+from orbbec.jpeg import jpeg_compression
+from orbbec.resize import resize
+
+# By torchvision's names and by Pillow's numbers.
+_FILTERS: dict[Any, str] = {
+    **{"bilinear": "linear", "bicubic": "cubic", "lanczos": "lanczos", "box": "box", "hamming": "hamming"},
+    **{1: "lanczos", 2: "linear", 3: "cubic", 4: "box", 5: "hamming"},
+}
+_FILTERS_OF_TENSORS = {name: _FILTERS[name] for name in ("bilinear", "bicubic", 2, 3)}
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of torchvision that orbbec takes over.
+
+    Args:
+        api: "v1" or "v2": `torchvision.transforms.functional` or `torchvision.transforms.v2.functional`;
+            "datasets": `torchvision.datasets.folder`.
+        image: "tensor" or "PIL"; "path" of what loads one.
+        op: its name there.
+        run: what does it: takes what the function takes; where it refuses, torchvision is asked.
+        exact: dtypes or modes whose bytes are torchvision's.
+        close: those that differ slightly, for `exact=False`.
+    """
+
+    api: str
+    image: str
+    op: str
+    run: Callable[..., Any]
+    exact: frozenset[str] = frozenset()
+    close: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Such as "v2 resize of PIL"."""
+        return f"{self.api} {self.op}" + (" of PIL" if self.image == "PIL" else "")
+
+
+def is_pillow(image: Any) -> bool:
+    """Whether an image is Pillow's."""
+    return isinstance(image, importlib.import_module("PIL.Image").Image)
+
+
+def from_pillow(image: Any) -> Array:
+    """uint8 `[H, W]` or `[H, W, 3]`."""
+    return np.asarray(image)
+
+
+def to_pillow(pixels: Array, like: Any = None) -> Any:
+    """An image of mode L or RGB, with what is known about another one."""
+    made = importlib.import_module("PIL.Image").fromarray(pixels)
+    if like is not None:
+        made.info = like.info.copy()
+    return made
+
+
+def resize_to(
+    image: Any,
+    size: Any,
+    interpolation: Any = "bilinear",
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
+    """Resize a tensor or an image of Pillow's to the size that torchvision works out, with antialias."""
+    if not antialias:
+        raise ValueError("without antialias")
+    name, before = getattr(interpolation, "value", interpolation), _size(image)
+    filters = _FILTERS if is_pillow(image) else _FILTERS_OF_TENSORS
+    if name not in filters:
+        raise ValueError(f"interpolation {name}")
+    target = _output_size(before, size, max_size)
+    if target == before:
+        raise ValueError("to the size that it has")
+    pixels = from_pillow(image) if is_pillow(image) else image
+    resized = resize(
+        pixels, target, interpolation=filters[name], antialias=True, arithmetic=_pillow_arithmetic()
+    )
+    return to_pillow(resized, image) if is_pillow(image) else resized
+
+
+def resize_v1(
+    image: Tensor, size: Any, interpolation: Any = "bilinear", antialias: bool | None = True
+) -> Any:
+    """As `resize_to`; v1's tensors have no `max_size` between."""
+    return resize_to(image, size, interpolation, None, antialias)
+
+
+def resized_crop(
+    image: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: Any,
+    interpolation: Any = "bilinear",
+    antialias: bool | None = True,
+) -> Any:
+    """Cut out a part, then resize it."""
+    outer_height, outer_width = _size(image)
+    if min(top, left, outer_height - top - height, outer_width - left - width) < 0:
+        raise ValueError("a part that leaves the image")
+    if is_pillow(image):
+        part = image.crop((left, top, left + width, top + height))
+    else:
+        part = image[..., top : top + height, left : left + width]
+    return resize_to(part, size, interpolation, None, antialias)
+
+
+def blur(image: Tensor, kernel_size: Any, sigma: Any = None) -> Any:
+    """Blur by kernels of (width, height) and deviations along (x, y)."""
+    sides = _pair(kernel_size)
+    deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else _pair(sigma)
+    if image.shape[-1] <= sides[0] // 2 or image.shape[-2] <= sides[1] // 2:
+        raise ValueError("a kernel that the image does not hold")
+    return gaussian_blur(image, (sides[1], sides[0]), (deviations[1], deviations[0]))
+
+
+def hue_of_pillow(image: Any, hue_factor: float) -> Any:
+    """Turn the hues of an image of Pillow's by the numbers of tensors."""
+    return to_pillow(adjust_hue(from_pillow(image), hue_factor), image)
+
+
+def to_tensor(image: Any) -> Tensor:
+    """An image of Pillow's as float32 `[C, H, W]` from 0 to 1: divided by 255, not multiplied by 1 / 255."""
+    return normalize(from_pillow(image), 0.0, 255.0, scale=False)
+
+
+def _size(image: Any) -> tuple[int, int]:
+    """Height and width."""
+    width, height = image.size if is_pillow(image) else image.shape[:-3:-1]
+    return height, width
+
+
+def _pillow_arithmetic() -> str:
+    version = importlib.import_module("PIL").__version__
+    return "pillow_12" if int(version.partition(".")[0]) < 13 else "pillow_13"
+
+
+def _output_size(before: tuple[int, int], size: Any, max_size: int | None) -> tuple[int, int]:
+    geometry = importlib.import_module("torchvision.transforms.v2.functional._geometry")
+    height, width = geometry._compute_resized_output_size(before, size=size, max_size=max_size)
+    return int(height), int(width)
+
+
+def _pair(value: Any) -> list[Any]:
+    listed = [value] if isinstance(value, (int, float)) else list(value)
+    return listed * 2 if len(listed) == 1 else listed
+
+
+_BYTES, _FLOATS = frozenset({"uint8"}), frozenset({"float32"})
+_RGB, _MODES = frozenset({"RGB"}), frozenset({"RGB", "L"})
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("v1", "tensor", "adjust_brightness", adjust_brightness, _BYTES | _FLOATS),
+    Function("v2", "tensor", "adjust_brightness", adjust_brightness, _BYTES),
+    Function("v1", "tensor", "adjust_contrast", adjust_contrast, _BYTES, _FLOATS),
+    Function("v2", "tensor", "adjust_contrast", adjust_contrast, _BYTES),
+    Function("v1", "tensor", "adjust_saturation", adjust_saturation, close=_FLOATS),
+    Function("v2", "tensor", "adjust_saturation", adjust_saturation, _FLOATS),
+    Function("v1", "tensor", "adjust_hue", adjust_hue, _BYTES, _FLOATS),
+    Function("v2", "tensor", "adjust_hue", adjust_hue, _BYTES | _FLOATS),
+    Function("v1", "tensor", "adjust_gamma", adjust_gamma, _BYTES),
+    Function("v2", "tensor", "adjust_gamma", adjust_gamma, _BYTES),
+    Function("v1", "tensor", "adjust_sharpness", adjust_sharpness, close=_BYTES),
+    Function("v2", "tensor", "adjust_sharpness", adjust_sharpness, _BYTES),
+    Function("v1", "tensor", "solarize", solarize, _BYTES | _FLOATS),
+    Function("v2", "tensor", "solarize", solarize, _BYTES | _FLOATS),
+    Function("v1", "tensor", "autocontrast", autocontrast, close=_BYTES),
+    Function("v2", "tensor", "autocontrast", autocontrast, _BYTES),
+    Function("v1", "tensor", "equalize", equalize, _BYTES),
+    Function("v2", "tensor", "equalize", equalize, _BYTES),
+    Function("v2", "tensor", "jpeg", jpeg_compression, _BYTES),
+    Function("v1", "tensor", "resize", resize_v1, close=_BYTES),
+    Function("v2", "tensor", "resize", resize_to, close=_BYTES),
+    Function("v2", "tensor", "resized_crop", resized_crop, close=_BYTES),
+    Function("v1", "tensor", "gaussian_blur", blur, close=_BYTES | _FLOATS),
+    Function("v2", "tensor", "gaussian_blur", blur, close=_BYTES | _FLOATS),
+    Function("v1", "PIL", "resize", resize_to, _MODES),
+    Function("v2", "PIL", "resize", resize_to, _MODES),
+    Function("v2", "PIL", "resized_crop", resized_crop, _MODES),
+    Function("v1", "PIL", "to_tensor", to_tensor, _MODES),
+    Function("v1", "PIL", "adjust_hue", hue_of_pillow, close=_RGB),
+    Function("v2", "PIL", "adjust_hue", hue_of_pillow, close=_RGB),
+)

@@ -1,0 +1,32 @@
+"""The loader of `torchvision.datasets.ImageFolder`, for JPEGs."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from orbbec.backends.torchvision.functions import Function, to_pillow
+from orbbec.data.jpeg_header import jpeg_header
+from orbbec.data.native import decode_rectangle, has_native
+
+
+def load(path: str | Path) -> Any:
+    """Decode a JPEG as `pil_loader` does: RGB, not turned.
+
+    Raises:
+        ValueError: it is a file that is left to Pillow.
+    """
+    if not has_native():
+        raise ValueError("orbbec is built without libjpeg-turbo")
+    data = Path(path).read_bytes()
+    header = jpeg_header(data)
+    if header is None or header.channels not in (1, 3) or header.bits != 8:
+        raise ValueError("no JPEG of 1 or 3 channels")
+    if header.orientation != 1:
+        raise ValueError("EXIF says that it is turned, which a later step may read")
+    most = importlib.import_module("PIL.Image").MAX_IMAGE_PIXELS
+    if most is not None and header.height * header.width > most:
+        raise ValueError("more pixels than Pillow takes without a warning")
+    return to_pillow(decode_rectangle(data, 0, 0, header.width, header.height))
+
+
+LOADER = Function("datasets", "path", "pil_loader", load)
