@@ -1,11 +1,13 @@
 # `make` lists what there is to do. Settings, as in `make test PYTHON=python3.12`:
 #   PYTHON                 the interpreter, 3.10 or newer (python3)
 #   TORCH                  what pip installs where that interpreter has no torch >= 2.10 (torch==2.13.0)
+#   TORCHVISION            what `make test-torchvision` tests with, beside the torch that it asks for
 #   MAX_JOBS               compilers at a time (one a core)
 #   TORCH_CUDA_ARCH_LIST   what CUDA is compiled for (the GPUs present; without any, 9.0 alone, to save time)
 
 export PYTHON ?= python3
 export TORCH ?= torch==2.13.0
+TORCHVISION ?= torchvision==0.26.0
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 SHELL := bash
@@ -13,18 +15,20 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 py := .venv/bin/python
+py_torchvision := .venv-torchvision/bin/python
 
 # Names what the recipe does, and says how long it took.
 phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 # Tests of what no device runs.
 host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/preview --ignore=tests/project --ignore=tests/test_scripts.py
+needs_torchvision = orbbec/backends orbbec/transforms/tests/test_convert_torchvision.py orbbec/transforms/tests/test_tv_tensors.py
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest bench parity corpus test-ray docs wheel clean
+.PHONY: help venv build demo test checked test-torchvision opencv lint format cuda emulated gpu-dry-run pytest bench parity corpus test-ray docs wheel clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/demo build ## See it work: train on real photographs, beside cv2 (needs no OpenCV source)
 	$(call phase,demo) $(py) scripts/train_demo.py
@@ -81,6 +85,13 @@ gpu-dry-run: .venv/tests
 
 pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GPU
 	$(call phase,pytest) $(py) -m pytest -q
+
+test-torchvision: .venv-torchvision/tests build ## Run the tests that need torchvision, in a venv of several GB
+	$(call phase,test-torchvision) $(py_torchvision) -m pytest -q $(needs_torchvision)
+
+.venv-torchvision/tests: requirements/torchvision.txt
+	$(call phase,install $(TORCHVISION)) $(PYTHON) -m venv .venv-torchvision; \
+	$(py_torchvision) -m pip install --quiet $(TORCHVISION) -r requirements/torchvision.txt; touch $@
 
 bench: .venv/demo build ## Time the operators beside their rivals
 	$(call phase,bench) $(py) tools/bench.py

@@ -1,6 +1,5 @@
 """Calls that torchvision's functions hand to orbbec, and those that it does itself, with the reason."""
 
-import functools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.backends.torchvision.functions import Function, is_pillow
-from orbbec.backends.torchvision.patches import scripted_as
+from orbbec.backends.torchvision.patches import stand_in
 from orbbec.transforms.tv_tensors import images_like, plain
 
 
@@ -48,7 +47,6 @@ def routed(function: Function, original: Callable[..., Any], exact: bool, report
     """A function that does what `function` can, and gives the rest to `original`."""
     kinds = function.exact if exact else function.exact | function.close
 
-    @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or not args:
             return original(*args, **kwargs)
@@ -65,8 +63,7 @@ def routed(function: Function, original: Callable[..., Any], exact: bool, report
         report.others[function.name, reason] += 1
         return original(*args, **kwargs)
 
-    scripted_as(call, original)
-    return call
+    return stand_in(call, original)
 
 
 def refusal(function: Function, kinds: frozenset[str], image: Any) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from orbbec.backends.torchvision.functions import is_pillow, to_pillow
 from orbbec.batch import ImageBatch
 from orbbec.transforms import Compose
 from orbbec.transforms.convert import ConversionError
+from orbbec.transforms.convert_torchvision import from_torchvision
 
 # Steps after which an image of Pillow's is a tensor.
 _MAKE_TENSORS = {"ToTensor", "PILToTensor", "ToImage"}
@@ -23,21 +25,26 @@ class Part:
     """Steps that follow each other and have counterparts.
 
     Args:
-        compose: what does them, in as few passes as can be.
+        compose: what does them, in as few passes as can be; None where nothing is to be done to pixels.
         makes_tensors: whether torchvision's steps make a tensor of an image of Pillow's.
     """
 
-    compose: Compose
+    compose: Compose | None
     makes_tensors: bool
 
     def __call__(self, images: Any, sample_ids: Any, epoch: int) -> Any:
         if not is_pillow(images):
-            return self.compose(images, sample_ids=sample_ids, epoch=epoch)
-        pixels = np.atleast_3d(np.asarray(images))
+            return self._transformed(images, sample_ids, epoch)
+        if images.mode not in ("L", "RGB"):
+            raise ValueError(f"convert: expected images of mode L or RGB, but got {images.mode}")
+        pixels = np.atleast_3d(np.array(images))
         if self.makes_tensors:
-            tensor = torch.from_numpy(pixels.copy()).permute(2, 0, 1)
-            return self.compose(tensor, sample_ids=sample_ids, epoch=epoch)
-        return to_pillow(self.compose(pixels, sample_ids=sample_ids, epoch=epoch).squeeze())
+            return self._transformed(torch.from_numpy(pixels).permute(2, 0, 1), sample_ids, epoch)
+        result = self._transformed(pixels, sample_ids, epoch)
+        return to_pillow(result[..., 0] if result.shape[2] == 1 else result)
+
+    def _transformed(self, images: Any, sample_ids: Any, epoch: int) -> Any:
+        return images if self.compose is None else self.compose(images, sample_ids=sample_ids, epoch=epoch)
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,9 @@ class Chain:
     def __call__(self, images: Any, sample_ids: Any = None, epoch: int = 0) -> Any:
         """Transform an image or a batch, each image with draws of its own.
 
-        A step that was left as it is treats the images of an `ImageBatch` one by one, and a batch tensor as
-        one, as torchvision does.
+        What orbbec draws depends on `sample_ids` and `epoch` alone: name the images of a data set, and count
+        the epochs, or every call draws the same. A step that was left as it is treats the images of an
+        `ImageBatch` one by one, and a batch tensor as one, as torchvision does.
 
         Args:
             images: what `Compose` takes, or an image of Pillow's.
@@ -87,25 +95,13 @@ def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Chain:
         ['Part', 'ReLU', 'Part']
     """
     parts: list[Part | Callable[[Any], Any]] = []
-    run: list[Any] = []
-
-    def finish() -> None:
-        if run:
-            fused = Compose.from_torchvision(run, seed=seed + len(parts), exact=exact)
-            parts.append(Part(fused, any(type(step).__name__ in _MAKE_TENSORS for step in run)))
-            run.clear()
-
-    for step in _flat(compose):
-        if _is_known(step):
-            run.append(step)
-        else:
-            finish()
-            parts.append(step)
-    finish()
+    for is_known, run in groupby(_flat(compose), _is_known):
+        steps = list(run)
+        parts += [_part(steps, seed + len(parts), exact)] if is_known else steps
     return Chain(parts)
 
 
-def _flat(compose: Any) -> Iterable[Any]:
+def _flat(compose: Any) -> Iterator[Any]:
     """Steps, those of chains within the chain too."""
     for step in getattr(compose, "transforms", compose):
         if type(step).__name__ in ("Compose", "Sequential"):
@@ -116,10 +112,16 @@ def _flat(compose: Any) -> Iterable[Any]:
 
 def _is_known(step: Any) -> bool:
     try:
-        Compose.from_torchvision([step])
+        from_torchvision([step])
     except ConversionError:
         return False
     return True
+
+
+def _part(steps: list[Any], seed: int, exact: bool) -> Part:
+    transforms, options = from_torchvision(steps)
+    compose = Compose(transforms, seed, exact, options) if transforms else None
+    return Part(compose, any(type(step).__name__ in _MAKE_TENSORS for step in steps))
 
 
 def _step(step: Callable[[Any], Any], images: Any) -> Any:

@@ -20,7 +20,6 @@ from orbbec.color import (
     adjust_gamma,
     adjust_hue,
     adjust_saturation,
-    adjust_sharpness,
     autocontrast,
     equalize,
     normalize,
@@ -34,7 +33,7 @@ _FILTERS: dict[Any, str] = {
     **{"bilinear": "linear", "bicubic": "cubic", "lanczos": "lanczos", "box": "box", "hamming": "hamming"},
     **{1: "lanczos", 2: "linear", 3: "cubic", 4: "box", 5: "hamming"},
 }
-_FILTERS_OF_TENSORS = {name: _FILTERS[name] for name in ("bilinear", "bicubic", 2, 3)}
+_FILTERS_OF_TENSORS = {name: _FILTERS[name] for name in ("bilinear", 2)}  # bicubic differs by far
 
 
 @dataclass(frozen=True)
@@ -97,6 +96,8 @@ def resize_to(
     if name not in filters:
         raise ValueError(f"interpolation {name}")
     target = _output_size(before, size, max_size)
+    if 1 in target and not is_pillow(image):
+        raise ValueError("to a single row or column, which torchvision reads from elsewhere")
     if target == before:
         raise ValueError("to the size that it has")
     pixels = from_pillow(image) if is_pillow(image) else image
@@ -181,7 +182,7 @@ _RGB, _MODES = frozenset({"RGB"}), frozenset({"RGB", "L"})
 FUNCTIONS: tuple[Function, ...] = (
     Function("v1", "tensor", "adjust_brightness", adjust_brightness, _BYTES | _FLOATS),
     Function("v2", "tensor", "adjust_brightness", adjust_brightness, _BYTES),
-    Function("v1", "tensor", "adjust_contrast", adjust_contrast, _BYTES, _FLOATS),
+    Function("v1", "tensor", "adjust_contrast", adjust_contrast, close=_BYTES | _FLOATS),
     Function("v2", "tensor", "adjust_contrast", adjust_contrast, _BYTES),
     Function("v1", "tensor", "adjust_saturation", adjust_saturation, close=_FLOATS),
     Function("v2", "tensor", "adjust_saturation", adjust_saturation, _FLOATS),
@@ -189,8 +190,6 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("v2", "tensor", "adjust_hue", adjust_hue, _BYTES | _FLOATS),
     Function("v1", "tensor", "adjust_gamma", adjust_gamma, _BYTES),
     Function("v2", "tensor", "adjust_gamma", adjust_gamma, _BYTES),
-    Function("v1", "tensor", "adjust_sharpness", adjust_sharpness, close=_BYTES),
-    Function("v2", "tensor", "adjust_sharpness", adjust_sharpness, _BYTES),
     Function("v1", "tensor", "solarize", solarize, _BYTES | _FLOATS),
     Function("v2", "tensor", "solarize", solarize, _BYTES | _FLOATS),
     Function("v1", "tensor", "autocontrast", autocontrast, close=_BYTES),

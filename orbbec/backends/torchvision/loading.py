@@ -15,9 +15,13 @@ def load(path: str | Path) -> Any:
     Raises:
         ValueError: it is a file that is left to Pillow.
     """
+    return decode(Path(path).read_bytes())
+
+
+def decode(data: bytes) -> Any:
+    """As `load`, of what a file holds."""
     if not has_native():
         raise ValueError("orbbec is built without libjpeg-turbo")
-    data = Path(path).read_bytes()
     header = jpeg_header(data)
     if header is None or header.channels not in (1, 3) or header.bits != 8:
         raise ValueError("no JPEG of 1 or 3 channels")

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from orbbec.backends.torchvision.patches import scripted_as
+from orbbec.backends.torchvision.patches import stand_in
 from orbbec.nms import batched_nms, nms
 from orbbec.roi_align import roi_align
 from orbbec.roi_pool import roi_pool
@@ -46,10 +46,9 @@ def use_ops() -> OpsInUse:
         ImportError: torchvision is not installed.
     """
     ops = importlib.import_module("torchvision.ops")
-    pairs = [(getattr(ops, name), ours) for name, ours in _OURS.items() if getattr(ops, name) is not ours]
+    pairs = [(getattr(ops, name), ours) for name, ours in OURS.items() if getattr(ops, name) is not ours]
     for original, ours in pairs:
-        scripted_as(ours, original)
-        _swap(original, ours)
+        _swap(original, stand_in(ours, original))
     return OpsInUse(pairs)
 
 
@@ -84,4 +83,9 @@ def _roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float 
     return roi_pool(input, boxes, output_size, spatial_scale)
 
 
-_OURS = {"nms": _nms, "batched_nms": _batched_nms, "roi_align": _roi_align, "roi_pool": _roi_pool}
+OURS: dict[str, Any] = {
+    "nms": _nms,
+    "batched_nms": _batched_nms,
+    "roi_align": _roi_align,
+    "roi_pool": _roi_pool,
+}

@@ -1,15 +1,18 @@
 """Entries of tables and attributes of objects, replaced until they are put back."""
 
+import functools
 from collections.abc import MutableMapping
 from typing import Any
 
 _NOTHING = object()
 
 
-def scripted_as(replacement: Any, original: Any) -> None:
-    """Let `torch.jit.script`, which may not know the replacement's Python, compile the original."""
+def stand_in(replacement: Any, original: Any) -> Any:
+    """The replacement under the original's name; `torch.jit.script` takes the original."""
+    functools.update_wrapper(replacement, original)
     replacement.__script_if_tracing_wrapper = True
     replacement.__original_fn = original
+    return replacement
 
 
 class Patches:

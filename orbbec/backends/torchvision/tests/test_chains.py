@@ -1,0 +1,85 @@
+"""Chains of torchvision as chains of ours, with what stays between. Needs torchvision."""
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("torchvision")
+if hasattr(torch.ops.orbbec, "set_emulation"):
+    pytest.skip("torchvision has no kernels for the emulated device", allow_module_level=True)
+
+import torchvision.transforms as v1
+from torchvision.transforms import v2
+
+from orbbec import Compose, ImageBatch
+from orbbec.backends.torchvision import convert
+from orbbec.testing.samples import photograph
+from orbbec.testing.switches import as_kind
+
+PIXELS = photograph(40, 60)
+NORMALIZE = {"mean": [0.5] * 3, "std": [0.2] * 3}
+
+
+def kinds(chain):
+    return [type(part).__name__ for part in chain.parts]
+
+
+def test_a_chain_that_is_known_is_one_part_and_does_the_same():
+    steps = [v1.Resize((20, 30)), v1.CenterCrop(16), v1.ToTensor(), v1.Normalize(**NORMALIZE)]
+    chain, image = convert(v1.Compose(steps), exact=True), as_kind(PIXELS, "PIL")
+    assert kinds(chain) == ["Part"]
+    actual, expected = chain(image), v1.Compose(steps)(image)
+    assert actual.dtype == expected.dtype
+    assert (actual - expected).abs().max() <= 4.8e-7  # measured: 2.4e-7; ToTensor divides, ToDtype multiplies
+
+
+def test_unknown_steps_stay_between_and_inner_chains_are_opened():
+    inner = v2.Compose([v2.RandomCrop(30), v2.Lambda(lambda image: image.flip(-1))])
+    chain = convert(v2.Compose([v2.Resize(32), inner, v2.RandomHorizontalFlip(1.0)]))
+    assert kinds(chain) == ["Part", "Lambda", "Part"]
+    turned_twice = chain(as_kind(PIXELS, "uint8"), sample_ids=[3])
+    once = convert([v2.Resize(32), v2.RandomCrop(30)])(as_kind(PIXELS, "uint8"), sample_ids=[3])
+    assert torch.equal(turned_twice, once)
+
+
+def test_an_image_of_pillow_stays_one_until_a_step_makes_a_tensor():
+    seen = []
+    steps = [v1.CenterCrop(20), lambda image: seen.append(image) or image, v1.ToTensor()]
+    result = convert(v1.Compose(steps))(as_kind(PIXELS, "PIL"))
+    assert np.array_equal(np.asarray(seen[0]), PIXELS[10:30, 20:40])
+    assert torch.allclose(result, as_kind(PIXELS[10:30, 20:40], "uint8") / 255, rtol=0, atol=6e-8)
+    gray = convert([v1.CenterCrop((1, 4))])(as_kind(PIXELS[..., :1], "PIL"))
+    assert (gray.mode, gray.size) == ("L", (4, 1))
+
+
+def test_a_step_that_leaves_pixels_alone_is_a_part_without_passes():
+    assert convert([v2.PILToTensor()])(as_kind(PIXELS, "PIL")).shape == (3, 40, 60)
+
+
+def test_images_of_a_batch_have_draws_of_their_own():
+    batch = ImageBatch.from_images([PIXELS] * 6)
+    chain = convert(v2.Compose([v2.RandomCrop(8), v2.Lambda(torch.clone), v2.RandomVerticalFlip(0.5)]))
+    result = chain(batch, sample_ids=range(6), epoch=2)
+    assert result.shape == (6, 3, 8, 8)
+    assert len({image.numpy().tobytes() for image in result}) > 1
+    alone = chain(as_kind(PIXELS, "uint8"), sample_ids=[4], epoch=2)
+    assert torch.equal(result[4], alone)
+
+
+def test_unlike_images_go_through_an_unknown_step_one_by_one():
+    batch = ImageBatch.from_images([PIXELS, PIXELS[:20]])
+    first, second = convert([v2.Lambda(lambda image: image + 1)])(batch)
+    assert (first.shape, second.shape) == ((3, 40, 60), (3, 20, 60))
+
+
+def test_parts_draw_from_seeds_of_their_own():
+    flip = v2.RandomHorizontalFlip(0.5)
+    chain = convert([flip, v2.Lambda(torch.clone), flip], seed=9)
+    seeds = [part.compose.seed for part in chain.parts if hasattr(part, "compose")]
+    assert seeds == [9, 11]
+    assert chain.parts[0].compose == Compose.from_torchvision([flip], seed=9)
+
+
+def test_a_palette_is_refused():
+    with pytest.raises(ValueError, match="expected images of mode L or RGB, but got P"):
+        convert([v1.CenterCrop(5)])(as_kind(PIXELS, "PIL").convert("P"))

@@ -1,0 +1,74 @@
+"""torchvision's detection operators pointed at ours. Needs torchvision."""
+
+import importlib
+
+import pytest
+import torch
+
+torchvision = pytest.importorskip("torchvision")
+if hasattr(torch.ops.orbbec, "set_emulation"):
+    pytest.skip("torchvision has no kernels for the emulated device", allow_module_level=True)
+
+import orbbec.backends.torchvision as ot
+from orbbec.backends.torchvision.ops import OURS
+from orbbec.testing import switches
+
+CELLS = [cell for cell in switches.cells() if cell.api == "ops"]
+
+
+def held():
+    """The operators, where torchvision's own code looks them up."""
+    ops = torchvision.ops
+    heads = importlib.import_module("torchvision.models.detection.roi_heads")
+    pool = importlib.import_module("torchvision.ops.roi_pool")
+    align = importlib.import_module("torchvision.ops.roi_align")
+    return [
+        *(getattr(ops, name) for name in OURS),
+        *(ops.boxes.nms, ops.boxes.batched_nms, heads.roi_align, pool.roi_pool, align.roi_align),
+    ]
+
+
+def test_all_that_hold_an_operator_get_ours_and_their_own_back():
+    before = held()
+    with ot.use_ops() as outer:
+        ot.use_ops().undo()  # within another one it has nothing to do
+        assert all(each in OURS.values() for each in held())
+    outer.undo()
+    assert all(one is other for one, other in zip(before, held(), strict=True))
+
+
+def test_a_module_that_is_loaded_meanwhile_gets_torchvisions_back(monkeypatch):
+    original = torchvision.ops.nms
+    with ot.use_ops():
+        module = type(torchvision)("torchvision.late")
+        module.nms = torchvision.ops.nms
+        monkeypatch.setitem(importlib.sys.modules, "torchvision.late", module)
+    assert module.nms is original
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.op)
+def test_an_operator_gives_what_torchvision_gives(cell):
+    tally = cell.compare(cases=20)
+    assert (tally.cases, tally.different_values) == (20, 0)
+
+
+def test_a_detector_finds_the_same():
+    torch.manual_seed(0)
+    build = torchvision.models.detection.fasterrcnn_mobilenet_v3_large_320_fpn
+    model = build(
+        weights=None, weights_backbone=None, num_classes=3, min_size=96, max_size=96, box_score_thresh=0.0
+    ).eval()
+    image = [torch.rand(3, 96, 96)]
+    with torch.no_grad():
+        (expected,) = model(image)
+        with ot.use_ops():
+            (actual,) = model(image)
+    assert len(actual["boxes"]) > 0
+    assert all(torch.equal(actual[key], expected[key]) for key in expected)
+
+
+def test_a_detector_can_still_be_scripted():
+    with ot.use_ops():
+        scripted = torch.jit.script(torchvision.ops.MultiScaleRoIAlign(["0"], 3, 2))
+    features = {"0": torch.rand(1, 2, 16, 16)}
+    assert scripted(features, [torch.tensor([[1.0, 1, 30, 30]])], [(32, 32)]).shape == (1, 2, 3, 3)

@@ -1,0 +1,226 @@
+"""torchvision under the switch: the same results, and everything put back. Needs torchvision."""
+
+import contextlib
+import doctest
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+torchvision = pytest.importorskip("torchvision")
+if hasattr(torch.ops.orbbec, "set_emulation"):
+    pytest.skip("torchvision has no kernels for the emulated device", allow_module_level=True)
+
+from PIL import Image
+from torchvision import tv_tensors
+from torchvision.transforms import v2
+
+import orbbec.backends.torchvision as ot
+from orbbec import ImageBatch, adjust_hue, resize
+from orbbec.backends.torchvision import switch
+from orbbec.backends.torchvision.calls import Report
+from orbbec.backends.torchvision.functions import FUNCTIONS
+from orbbec.backends.torchvision.places import replacements
+from orbbec.testing import switches
+from orbbec.testing.samples import photograph
+from orbbec.testing.switch_chains import chains
+from orbbec.testing.switches import as_kind
+
+PAGE = Path(__file__).parents[4] / "docs" / "switch.md"
+CASES = 12
+F = v2.functional
+
+
+@pytest.fixture(autouse=True)
+def _put_back():
+    yield
+    ot.set_image_backend("pil")
+
+
+def found():
+    """What stands in all places that the switch changes."""
+    places = [(owner, key) for owner, key, _ in replacements(True, Report())]
+    return [owner.get(key) if isinstance(owner, dict) else getattr(owner, key) for owner, key in places]
+
+
+def test_everything_is_put_back():
+    before = found()
+    ot.set_image_backend("orbbec")
+    within = found()
+    ot.set_image_backend("orbbec", exact=False)
+    ot.set_image_backend("pil")
+    assert not any(one is other for one, other in zip(before, within, strict=True))
+    assert all(one is other for one, other in zip(before, found(), strict=True))
+    assert len(before) > len(FUNCTIONS)
+
+
+def test_an_exception_and_an_inner_switch_are_no_matter():
+    before = found()
+    with contextlib.suppress(KeyError), ot.image_backend("orbbec"):
+        with ot.image_backend("pil"):
+            assert ot.get_image_backend() == "pil"
+        assert ot.get_image_backend() == "orbbec"
+        raise KeyError
+    assert ot.get_image_backend() == "pil"
+    assert all(one is other for one, other in zip(before, found(), strict=True))
+
+
+def is_taken(cell):
+    kind, image = ("RGB", "PIL") if cell.kind == "PIL" else (cell.kind, "tensor")
+    return any(
+        (each.api, each.image, each.op) == (cell.api, image, cell.op) and kind in each.exact
+        for each in FUNCTIONS
+    )
+
+
+@pytest.mark.parametrize(
+    "cell", list(filter(is_taken, switches.cells())), ids=lambda cell: f"{cell.api}-{cell.op}-{cell.kind}"
+)
+def test_a_function_keeps_its_bytes_and_is_ours(cell):
+    rng = np.random.default_rng(1)
+    for _ in range(CASES):
+        arguments = cell.draw(rng)
+        expected = cell.theirs(*arguments)
+        with ot.image_backend("orbbec") as report:
+            actual = cell.theirs(*arguments)
+        assert type(actual) is type(expected)
+        assert np.array_equal(np.asarray(actual), np.asarray(expected))
+    assert sum(report.ours.values()) == 1
+
+
+@pytest.mark.parametrize("name", chains())
+def test_a_chain_for_imagenet_keeps_its_bits(name):
+    chain, image = chains()[name]
+    torch.manual_seed(5)
+    expected = chain(image)
+    with ot.image_backend("orbbec") as report:
+        torch.manual_seed(5)
+        assert torch.equal(chain(image), expected)
+    assert report is ot.report()
+
+
+def test_less_exact_takes_more():
+    image = as_kind(photograph(40, 50), "uint8")
+    with ot.image_backend("orbbec") as strict:
+        F.resize(image, [20, 30])
+    with ot.image_backend("orbbec", exact=False) as loose:
+        resized = F.resize(image, [20, 30])
+    assert strict.others == {("v2 resize", "uint8, which differs slightly"): 1}
+    assert loose.ours == {"v2 resize": 1}
+    assert torch.equal(resized, resize(image, (20, 30), antialias=True))
+
+
+def test_tv_tensors_stay_what_they_are():
+    image = tv_tensors.Image(as_kind(photograph(20, 30), "uint8"))
+    boxes = tv_tensors.BoundingBoxes([[1, 2, 8, 9]], format="XYXY", canvas_size=(20, 30))
+    with ot.image_backend("orbbec") as report:
+        turned, same = v2.ColorJitter(hue=(0.2, 0.2))(image, boxes)
+    assert type(turned) is tv_tensors.Image
+    assert torch.equal(turned.as_subclass(torch.Tensor), F.adjust_hue(image.as_subclass(torch.Tensor), 0.2))
+    assert torch.equal(same, boxes)
+    assert report.ours == {"v2 adjust_hue": 1}
+
+
+def test_errors_are_those_of_torchvision():
+    image = as_kind(photograph(5, 5), "uint8")
+    with ot.image_backend("orbbec"), pytest.raises(ValueError, match=r"hue_factor \(0.7\) is not in"):
+        F.adjust_hue(image, 0.7)
+
+
+def test_an_image_with_alpha_and_what_is_known_of_an_image():
+    image = as_kind(photograph(9, 9), "PIL")
+    image.info["dpi"] = (72, 72)
+    with ot.image_backend("orbbec") as report:
+        assert F.resize(image, [5, 5]).info == {"dpi": (72, 72)}
+        F.resize(image.convert("RGBA"), [5, 5])
+    assert report.ours == {"v2 resize of PIL": 1}
+    assert report.others == {("v2 resize of PIL", "RGBA, which is not covered"): 1}
+
+
+def test_script_and_compile_go_on_to_torchvision():
+    image = as_kind(photograph(9, 12), "uint8")
+    chain = torch.nn.Sequential(torchvision.transforms.ColorJitter((1.5, 1.5)))
+    with ot.image_backend("orbbec") as report:
+        scripted = torch.jit.script(chain)(image)
+        compiled = torch.compile(lambda x: F.solarize(x, 100), backend="aot_eager", fullgraph=True)(image)
+    assert torch.equal(scripted, chain(image))
+    assert torch.equal(compiled, F.solarize(image, 100))
+    assert str(report) == "no calls"
+
+
+def folder_of_images(root):
+    (root / "kind").mkdir()
+    image = as_kind(photograph(20, 30), "PIL")
+    image.save(root / "kind" / "0.jpg")
+    image.convert("L").save(root / "kind" / "1.jpg")
+    image.save(root / "kind" / "2.png")
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    image.save(root / "kind" / "3.jpg", exif=turned)
+    image.convert("CMYK").save(root / "kind" / "4.jpg")
+    return torchvision.datasets.ImageFolder(root)
+
+
+def test_image_folder_decodes_by_orbbec(tmp_path):
+    dataset = folder_of_images(tmp_path)
+    expected = [np.asarray(image) for image, _ in dataset]
+    with ot.image_backend("orbbec") as report:
+        images = [image for image, _ in dataset]
+    assert all(image.mode == "RGB" for image in images)
+    assert all(np.array_equal(image, other) for image, other in zip(images, expected, strict=True))
+    assert images[3].getexif()[0x0112] == 6
+    assert report.ours == {"datasets pil_loader": 2}
+    assert sum(report.others.values()) == 3
+
+
+def test_forked_workers_have_the_switch(tmp_path):
+    dataset = folder_of_images(tmp_path)
+    dataset.transform = torchvision.transforms.Compose(
+        [torchvision.transforms.Resize((9, 9)), lambda image: ot.report().ours["v1 resize of PIL"]]
+    )
+    with ot.image_backend("orbbec"):
+        loader = torch.utils.data.DataLoader(dataset, num_workers=1, multiprocessing_context="fork")
+        assert [counted.item() for counted, _ in loader] == [1, 2, 3, 4, 5]
+    assert ot.report().ours == {}
+
+
+def test_a_batch_of_unlike_images_goes_through_v2():
+    images = [photograph(20, 30), photograph(25, 9, seed=1)]
+    batch = ImageBatch.from_images(images)
+    chain = v2.Compose([v2.ColorJitter(hue=(0.2, 0.2)), v2.Resize((8, 8))])
+    with ot.image_backend("orbbec") as report:
+        result = chain(batch)
+        with pytest.raises(TypeError, match="got an ImageBatch"):
+            v2.RandomHorizontalFlip(1.0)(batch)
+        with pytest.raises(ValueError, match=r"expected size as \(height, width\)"):
+            v2.Resize(8)(batch)
+    expected = [resize(adjust_hue(image, 0.2), (8, 8), antialias=True) for image in images]
+    assert np.array_equal(result.permute(0, 2, 3, 1), np.stack(expected))
+    assert report.ours == {"v2 adjust_hue of ImageBatch": 1, "v2 resize of ImageBatch": 1}
+
+
+def test_a_backend_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="expected backend as one of pil, orbbec"):
+        ot.set_image_backend("accimage")
+
+
+def test_a_version_that_nobody_tested_warns(monkeypatch):
+    monkeypatch.setattr(torchvision, "__version__", "9.9")
+    with pytest.warns(UserWarning, match=r"0\.26.* are tested, but this is 9\.9"):
+        ot.set_image_backend("orbbec")
+
+
+def test_the_installed_version_is_one_of_those_tested():
+    assert torchvision.__version__.startswith(switch.TESTED)
+
+
+def test_the_examples_of_the_page_run():
+    text = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL))
+    examples = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, str(PAGE), 0)
+    told = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(examples, out=told.append)
+    assert runner.tries > 10
+    assert runner.failures == 0, "".join(told)
