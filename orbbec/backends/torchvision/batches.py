@@ -1,6 +1,6 @@
 """Kernels of torchvision v2's functions for `ImageBatch`, which torchvision itself does not know."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from orbbec import color
@@ -21,7 +21,7 @@ def resize_batch(
     antialias: bool | None = True,
 ) -> Any:
     """Resize all images to one size (height, width)."""
-    if isinstance(size, int) or len(size) != 2:
+    if not isinstance(size, Sequence) or len(size) != 2:
         raise ValueError(f"resize: expected size as (height, width) for an ImageBatch, but got {size}")
     name = getattr(interpolation, "value", interpolation)
     return resize(images, tuple(size), interpolation=_NAMES.get(name, name), antialias=bool(antialias))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Array
@@ -135,11 +136,14 @@ def resized_crop(
     return resize_to(part, size, interpolation, None, antialias)
 
 
-def blur(image: Tensor, kernel_size: Any, sigma: Any = None) -> Any:
-    """Blur by kernels of (width, height) and deviations along (x, y)."""
+def blur(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
+    """Blur a tensor or an `ImageBatch` by kernels of (width, height) and deviations along (x, y)."""
     sides = _pair(kernel_size)
     deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else _pair(sigma)
-    if image.shape[-1] <= sides[0] // 2 or image.shape[-2] <= sides[1] // 2:
+    is_small = isinstance(image, Tensor) and any(
+        side // 2 >= length for side, length in zip(sides[::-1], image.shape[-2:], strict=True)
+    )
+    if is_small:
         raise ValueError("a kernel that the image does not hold")
     return gaussian_blur(image, (sides[1], sides[0]), (deviations[1], deviations[0]))
 
@@ -151,6 +155,8 @@ def hue_of_pillow(image: Any, hue_factor: float) -> Any:
 
 def to_tensor(image: Any) -> Tensor:
     """An image of Pillow's as float32 `[C, H, W]` from 0 to 1: divided by 255, not multiplied by 1 / 255."""
+    if torch.get_default_dtype() != torch.float32:
+        raise ValueError("another default dtype than float32")
     return normalize(from_pillow(image), 0.0, 255.0, scale=False)
 
 

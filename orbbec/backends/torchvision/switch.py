@@ -6,6 +6,7 @@ import importlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.patches import Patches
@@ -15,9 +16,16 @@ from orbbec.transforms.checks import choice
 BACKENDS = ("pil", "orbbec")
 TESTED = ("0.25", "0.26", "0.29")  # versions of torchvision
 
+
+@dataclass(frozen=True)
+class _Setting:
+    backend: str
+    exact: bool
+    report: Report
+
+
 _patches = Patches()
-_report = Report()
-_current: tuple[str, bool] = ("pil", True)
+_setting = _Setting("pil", True, Report())
 
 
 def set_image_backend(backend: str, *, exact: bool = True) -> None:
@@ -40,57 +48,62 @@ def set_image_backend(backend: str, *, exact: bool = True) -> None:
         >>> get_image_backend()
         'pil'
     """
-    global _report, _current
     choice("set_image_backend", "backend", backend, BACKENDS)
-    _patches.undo()
-    _current = ("pil", True)
-    if backend == "orbbec":
-        _report = Report()
-        try:
-            _replace(exact)
-        except BaseException:
-            _patches.undo()
-            raise
-        _current = ("orbbec", exact)
+    _set(_Setting(backend, exact, Report() if backend == "orbbec" else _setting.report))
 
 
 def get_image_backend() -> str:
     """The backend that is set: "pil" or "orbbec"."""
-    return _current[0]
+    return _setting.backend
 
 
 @contextmanager
 def image_backend(backend: str, *, exact: bool = True) -> Iterator[Report]:
-    """Set a backend for a while; gives what `report` gives.
+    """Set a backend for a while, and then what was set before; gives what `report` gives within.
 
     Args:
         backend: as that of `set_image_backend`.
         exact: as that of `set_image_backend`.
 
     Example:
-        >>> with image_backend("pil") as calls:
-        ...     print(calls)
-        no calls
+        >>> with image_backend("pil"):
+        ...     get_image_backend()
+        'pil'
     """
-    before, exact_before = _current
+    before = _setting
     set_image_backend(backend, exact=exact)
     try:
-        yield _report
+        yield _setting.report
     finally:
-        set_image_backend(before, exact=exact_before)
+        # What was counted can still be asked for, unless an outer block counts.
+        _set(before if before.backend == "orbbec" else replace(before, report=_setting.report))
 
 
 def report() -> Report:
     """Which calls were orbbec's since it was set last, and why others were not."""
-    return _report
+    return _setting.report
 
 
-def _replace(exact: bool) -> None:
+def _set(setting: _Setting) -> None:
+    """Undo what is set, then do what is asked; where that fails, all is torchvision's own."""
+    global _setting
+    _patches.undo()
+    _setting = _Setting("pil", True, _setting.report)
+    if setting.backend == "orbbec":
+        try:
+            _replace(setting)
+        except BaseException:
+            _patches.undo()
+            raise
+    _setting = setting
+
+
+def _replace(setting: _Setting) -> None:
     version = importlib.import_module("torchvision").__version__
     if not version.startswith(TESTED):
         warnings.warn(
             f"set_image_backend: torchvision {', '.join(TESTED)} are tested, but this is {version}",
-            stacklevel=3,
+            stacklevel=4,
         )
-    for owner, key, value in replacements(exact, _report):
+    for owner, key, value in replacements(setting.exact, setting.report):
         _patches.put(owner, key, value)

@@ -18,7 +18,7 @@ from torchvision import tv_tensors
 from torchvision.transforms import v2
 
 import orbbec.backends.torchvision as ot
-from orbbec import ImageBatch, adjust_hue, resize
+from orbbec import ImageBatch, adjust_hue, gaussian_blur, resize
 from orbbec.backends.torchvision import switch
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.functions import FUNCTIONS
@@ -62,7 +62,9 @@ def test_an_exception_and_an_inner_switch_are_no_matter():
         with ot.image_backend("pil"):
             assert ot.get_image_backend() == "pil"
         assert ot.get_image_backend() == "orbbec"
+        F.solarize(torch.zeros(3, 2, 2), 0.5)
         raise KeyError
+    assert ot.report().ours == {"v2 solarize": 1}
     assert ot.get_image_backend() == "pil"
     assert all(one is other for one, other in zip(before, found(), strict=True))
 
@@ -139,6 +141,16 @@ def test_an_image_with_alpha_and_what_is_known_of_an_image():
     assert report.others == {("v2 resize of PIL", "RGBA, which is not covered"): 1}
 
 
+def test_another_default_dtype_is_torchvisions():
+    image = as_kind(photograph(4, 4), "PIL")
+    torch.set_default_dtype(torch.float64)
+    try:
+        with ot.image_backend("orbbec"):
+            assert torchvision.transforms.ToTensor()(image).dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_script_and_compile_go_on_to_torchvision():
     image = as_kind(photograph(9, 12), "uint8")
     chain = torch.nn.Sequential(torchvision.transforms.ColorJitter((1.5, 1.5)))
@@ -189,16 +201,17 @@ def test_forked_workers_have_the_switch(tmp_path):
 def test_a_batch_of_unlike_images_goes_through_v2():
     images = [photograph(20, 30), photograph(25, 9, seed=1)]
     batch = ImageBatch.from_images(images)
-    chain = v2.Compose([v2.ColorJitter(hue=(0.2, 0.2)), v2.Resize((8, 8))])
+    chain = v2.Compose([v2.ColorJitter(hue=(0.2, 0.2)), v2.GaussianBlur(3, (1, 1)), v2.Resize((8, 8))])
     with ot.image_backend("orbbec") as report:
         result = chain(batch)
         with pytest.raises(TypeError, match="got an ImageBatch"):
             v2.RandomHorizontalFlip(1.0)(batch)
         with pytest.raises(ValueError, match=r"expected size as \(height, width\)"):
             v2.Resize(8)(batch)
-    expected = [resize(adjust_hue(image, 0.2), (8, 8), antialias=True) for image in images]
+    blurred = [gaussian_blur(adjust_hue(image, 0.2), 3, 1.0) for image in images]
+    expected = [resize(image, (8, 8), antialias=True) for image in blurred]
     assert np.array_equal(result.permute(0, 2, 3, 1), np.stack(expected))
-    assert report.ours == {"v2 adjust_hue of ImageBatch": 1, "v2 resize of ImageBatch": 1}
+    assert report.ours == {f"v2 {op} of ImageBatch": 1 for op in ("adjust_hue", "gaussian_blur", "resize")}
 
 
 def test_a_backend_that_is_not_there_is_named():
