@@ -74,12 +74,9 @@ def from_pillow(image: Any) -> Array:
     return np.asarray(image)
 
 
-def to_pillow(pixels: Array, like: Any = None) -> Any:
-    """An image of mode L or RGB, with what is known about another one."""
-    made = importlib.import_module("PIL.Image").fromarray(pixels)
-    if like is not None:
-        made.info = like.info.copy()
-    return made
+def to_pillow(pixels: Array) -> Any:
+    """An image of mode L or RGB."""
+    return importlib.import_module("PIL.Image").fromarray(pixels)
 
 
 def resize_to(
@@ -101,11 +98,11 @@ def resize_to(
         raise ValueError("to a single row or column, which torchvision reads from elsewhere")
     if target == before:
         raise ValueError("to the size that it has")
-    pixels = from_pillow(image) if is_pillow(image) else image
+    pixels = _stored(image) if is_pillow(image) else image
     resized = resize(
         pixels, target, interpolation=filters[name], antialias=True, arithmetic=_pillow_arithmetic()
     )
-    return to_pillow(resized, image) if is_pillow(image) else resized
+    return _restored(resized, image) if is_pillow(image) else resized
 
 
 def resize_v1(
@@ -150,7 +147,9 @@ def blur(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
 
 def hue_of_pillow(image: Any, hue_factor: float) -> Any:
     """Turn the hues of an image of Pillow's by the numbers of tensors."""
-    return to_pillow(adjust_hue(from_pillow(image), hue_factor), image)
+    turned = to_pillow(adjust_hue(from_pillow(image), hue_factor))
+    turned.info = image.info.copy()
+    return turned
 
 
 def to_tensor(image: Any) -> Tensor:
@@ -158,6 +157,27 @@ def to_tensor(image: Any) -> Tensor:
     if torch.get_default_dtype() != torch.float32:
         raise ValueError("another default dtype than float32")
     return normalize(from_pillow(image), 0.0, 255.0, scale=False)
+
+
+# Pillow keeps RGB in four bytes a pixel: to take all four is to copy, to take three is to rearrange.
+_RAW_MODES = {"RGB": "RGBX", "L": "L"}
+
+
+def _stored(image: Any) -> Array:
+    """uint8 `[H, W]`, or `[H, W, 4]` of RGB and a byte that means nothing."""
+    data = image.tobytes("raw", _RAW_MODES[image.mode])
+    shape = (image.height, image.width, 4) if image.mode == "RGB" else (image.height, image.width)
+    return np.frombuffer(data, np.uint8).reshape(shape)
+
+
+def _restored(pixels: Array, like: Any) -> Any:
+    """An image of the mode of another, with what is known about that."""
+    size = pixels.shape[1::-1]
+    made = importlib.import_module("PIL.Image").frombytes(
+        like.mode, size, pixels.data, "raw", _RAW_MODES[like.mode]
+    )
+    made.info = like.info.copy()
+    return made
 
 
 def _size(image: Any) -> tuple[int, int]:
