@@ -148,6 +148,14 @@ def _erase(image: Tensor, top: int, left: int, height: int, width: int, value: T
     return orbbec.erase(image, (left, top, left + width, top + height), value.item())
 
 
+def _divided(image: Any, *_: Any) -> Tensor:
+    return orbbec.normalize(image, 0.0, 255.0, scale=False)
+
+
+def _tensor_of_pillow(image: Any) -> Tensor:
+    return _divided(functions.from_pillow(image))
+
+
 def _nothing(*_: Any) -> Arguments:
     return ()
 
@@ -245,12 +253,12 @@ _CANDIDATES = (
     _Candidate(
         "convert_image_dtype",
         "uint8",
-        lambda image, *_: orbbec.normalize(image, 0.0, 255.0, scale=False),
+        _divided,
         draw=lambda *_: (torch.float32,),
         timed=(torch.float32,),
         apis="v1",
     ),
-    _Candidate("to_tensor", "PIL", functions.to_tensor, functions.to_tensor, apis="v1"),
+    _Candidate("to_tensor", "PIL", _divided, _tensor_of_pillow, apis="v1"),
     _Candidate(
         "resize", "uint8 float32 PIL", functions.resize_to, functions.resize_to, _resizing, ([256, 341],)
     ),

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Array
@@ -23,7 +22,6 @@ from orbbec.color import (
     adjust_saturation,
     autocontrast,
     equalize,
-    normalize,
     solarize,
 )
 from orbbec.jpeg import jpeg_compression
@@ -152,13 +150,6 @@ def hue_of_pillow(image: Any, hue_factor: float) -> Any:
     return turned
 
 
-def to_tensor(image: Any) -> Tensor:
-    """An image of Pillow's as float32 `[C, H, W]` from 0 to 1: divided by 255, not multiplied by 1 / 255."""
-    if torch.get_default_dtype() != torch.float32:
-        raise ValueError("another default dtype than float32")
-    return normalize(from_pillow(image), 0.0, 255.0, scale=False)
-
-
 # Pillow keeps RGB in four bytes a pixel: to take all four is to copy, to take three is to rearrange.
 _RAW_MODES = {"RGB": "RGBX", "L": "L"}
 
@@ -231,7 +222,6 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("v1", "PIL", "resize", resize_to, _MODES),
     Function("v2", "PIL", "resize", resize_to, _MODES),
     Function("v2", "PIL", "resized_crop", resized_crop, _MODES),
-    Function("v1", "PIL", "to_tensor", to_tensor, _MODES),
     Function("v1", "PIL", "adjust_hue", hue_of_pillow, close=_RGB),
     Function("v2", "PIL", "adjust_hue", hue_of_pillow, close=_RGB),
 )

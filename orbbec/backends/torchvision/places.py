@@ -35,8 +35,6 @@ def places(function: Function) -> list[tuple[dict[Any, Any], Any]]:
     """The tables and keys under which torchvision looks a function up."""
     if function is LOADER:
         return [(vars(importlib.import_module("torchvision.datasets.folder")), function.op)]
-    if function.op == "to_tensor":
-        return [(vars(importlib.import_module("torchvision.transforms.functional")), function.op)]
     if function.api == "v1":
         return [(vars(importlib.import_module(_V1[function.image])), function.op)]
     functional = getattr(importlib.import_module("torchvision.transforms.v2.functional"), function.op)

@@ -141,16 +141,6 @@ def test_an_image_with_alpha_and_what_is_known_of_an_image():
     assert report.others == {("v2 resize of PIL", "RGBA, which is not covered"): 1}
 
 
-def test_another_default_dtype_is_torchvisions():
-    image = as_kind(photograph(4, 4), "PIL")
-    torch.set_default_dtype(torch.float64)
-    try:
-        with ot.image_backend("orbbec"):
-            assert torchvision.transforms.ToTensor()(image).dtype == torch.float64
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
 def test_script_and_compile_go_on_to_torchvision():
     image = as_kind(photograph(9, 12), "uint8")
     chain = torch.nn.Sequential(torchvision.transforms.ColorJitter((1.5, 1.5)))
