@@ -200,8 +200,8 @@ class Compose:
 
         Steps that tell kinds of images (`ToImage`, `PILToTensor`) fall away; `ToTensor` is
         `ToDtype(torch.float32, scale=True)`; `SanitizeBoundingBoxes` sets `min_size` of `target_options`.
-        "nearest" takes the pixel whose centre is nearest, as torchvision's `NEAREST_EXACT`; masks are filled
-        with `mask_fill` of `target_options`.
+        "nearest" takes the pixel whose centre is nearest, as torchvision's `NEAREST_EXACT`; with `exact` a
+        resize takes that of OpenCV, as `NEAREST`. Masks are filled with `mask_fill` of `target_options`.
 
         Args:
             compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, or a
