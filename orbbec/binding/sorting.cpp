@@ -2,7 +2,6 @@
 
 #include "../core/radix_sort.h"
 #include "check.h"
-#include "device.h"
 
 namespace orbbec {
 
@@ -19,13 +18,13 @@ Tensor argsort(Tensor values, bool descending) {
   int64_t* const to = static_cast<int64_t*>(places.mutable_data_ptr());
   switch (given.scalar_type()) {
     case ScalarType::Float:
-      stable_argsort(static_cast<const float*>(data), count, descending, to, torch_threads());
+      stable_argsort(static_cast<const float*>(data), count, descending, to);
       break;
     case ScalarType::Double:
-      stable_argsort(static_cast<const double*>(data), count, descending, to, torch_threads());
+      stable_argsort(static_cast<const double*>(data), count, descending, to);
       break;
     case ScalarType::Long:
-      stable_argsort(static_cast<const int64_t*>(data), count, descending, to, torch_threads());
+      stable_argsort(static_cast<const int64_t*>(data), count, descending, to);
       break;
     default:
       fail(op, "expected values of float32, float64 or int64");
