@@ -32,7 +32,7 @@ Tensor argsort(Tensor values, bool descending) {
   return places;
 }
 
-// A sixth of the time of torch's indexing by a mask, which this is.
+// A quarter of the time of indexing by a mask, which this is.
 Tensor chosen_places(Tensor places, Tensor chosen) {
   const char* const op = "chosen_places";
   check(places.dim() == 1 && places.scalar_type() == ScalarType::Long, op,
