@@ -43,8 +43,9 @@ def moved_masks(
     groups: dict[tuple[torch.dtype, torch.device, Size], list[int]] = {}
     for place, (image, values) in enumerate(masks):
         height, width = step.sizes[image].tolist()
-        if values.numel() == 0:
-            results[place] = values.new_empty((*values.shape[:-2], height, width))
+        if values.numel() * height * width == 0:
+            empty = torch.tensor(fill).to(values)
+            results[place] = empty.repeat(*values.shape[:-2], height, width)
         else:
             groups.setdefault((values.dtype, values.device, (height, width)), []).append(place)
     for (dtype, _, size), places in groups.items():

@@ -11,25 +11,29 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Array
 from orbbec.mix import mosaic_offsets
-from orbbec.plan.passes import MixPass
+from orbbec.plan.passes import AugmentPass, MixPass
+from orbbec.plan.plan import Plan
+from orbbec.plan.points import forward_of, shifts
+from orbbec.plan.steps import COLOR_WIDTH, ERASE_WIDTH
+from orbbec.transforms.target_state import MASK_KEYS, POINT_KEYS, State, is_per_box, move_masks
 
 
-def mixed(
-    step: MixPass, targets: Sequence[dict[str, Any]], sizes: Array, box_format: str
-) -> list[dict[str, Any]]:
+def mixed(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask_fill: float) -> list[State]:
     """The targets of mixed images.
 
     Args:
         step: what mixes them.
-        targets: of the images before.
+        states: of the images before.
         sizes: int64 `[N, 2]`: of the images before.
-        box_format: of boxes.
+        plan: that the step is of.
+        mask_fill: of masks, where no image lies.
 
     Raises:
-        ValueError: boxes follow mosaic alone; a label is out of range.
+        ValueError: boxes follow mosaic alone, and all in one format; a label is out of range.
     """
     if step.name == "mosaic":
-        return [_laid(step, targets, sizes, n, box_format) for n in range(len(targets))]
+        return _laid(step, states, sizes, plan, mask_fill)
+    targets = [state.written() for state in states]
     results = []
     for n, (own, other) in enumerate(zip(targets, step.table["partners"].tolist(), strict=True)):
         if "boxes" in own:
@@ -38,7 +42,7 @@ def mixed(
         if "label" in own:
             first, second = (_shares(targets[m]["label"], step.options["num_classes"], m) for m in (n, other))
             result["label"] = share * first + (1 - share) * second
-        results.append(result)
+        results.append(State(n, result, states[n].options))
     return results
 
 
@@ -57,37 +61,84 @@ def _shares(label: Any, num_classes: int | None, index: int) -> Tensor:
     return torch.nn.functional.one_hot(given.long(), num_classes).float()
 
 
-def _laid(
-    step: MixPass, targets: Sequence[dict[str, Any]], sizes: Array, n: int, box_format: str
-) -> dict[str, Any]:
-    """The boxes of four images in the place of one, clipped to their quarters; and what has a row a box."""
-    if box_format != "xyxy":
-        raise ValueError("mosaic: expected box_format xyxy")
-    partners, center = step.table["partners"][n], step.table["centers"][n]
-    offsets = mosaic_offsets(
-        torch.from_numpy(sizes), torch.from_numpy(partners[None]), torch.from_numpy(center[None])
-    )[0].numpy()
-    height, width = step.sizes[n].tolist()
-    x, y = center.tolist()
-    quarters = ((0, 0, x, y), (x, 0, width, y), (0, y, x, height), (x, y, width, height))
-    parts: list[dict[str, Any]] = []
-    for partner, offset, quarter in zip(partners.tolist(), offsets, quarters, strict=True):
-        target = targets[partner]
-        if "boxes" not in target:
-            continue
-        boxes = np.asarray(target["boxes"], np.float64).reshape(-1, 4) + np.tile(offset, 2)
-        low, high = np.array(quarter[:2] * 2, float), np.array(quarter[2:] * 2, float)
-        boxes = np.clip(boxes, low, np.maximum(high, low))
-        kept = (boxes[:, 2] - boxes[:, 0] >= 1) & (boxes[:, 3] - boxes[:, 1] >= 1)
-        part = {"boxes": boxes[kept]}
-        for key, value in target.items():
-            if key != "boxes" and hasattr(value, "ndim") and value.ndim == 1 and len(value) == len(kept):
-                part[key] = np.asarray(value)[kept]
-        parts.append(part)
-    common = set.intersection(*(set(part) for part in parts)) if parts else set()
-    result: dict[str, Any] = {}
-    for key in sorted(common):
-        joined = np.concatenate([part[key] for part in parts])
-        first = targets[n].get(key)
-        result[key] = torch.from_numpy(joined).to(first.dtype) if isinstance(first, Tensor) else joined
+def _laid(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask_fill: float) -> list[State]:
+    """The targets of four images in the place of one: each cut to its quarter, and padded to the canvas."""
+    formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
+    if len(formats) > 1:
+        raise ValueError(f"mosaic: expected boxes of one format, but got {' and '.join(formats)}")
+    tiles: list[State] = []
+    for partner in step.table["partners"].reshape(-1).tolist():
+        source = states[partner]
+        tiles.append(State(len(tiles), source.written(), source.options))
+        tiles[-1].visible = source.visible[source.kept]
+    quarters = _quarters(step)
+    for each in _cut_and_padded(step, sizes, quarters):
+        for tile, matrix in zip(tiles, forward_of(each.matrix), strict=True):
+            tile.move(each, matrix, plan)
+        move_masks(each, tiles, plan, mask_fill)
+    return [
+        _together(states[n], tiles[4 * n : 4 * n + 4], quarters[4 * n : 4 * n + 4])
+        for n in range(len(states))
+    ]
+
+
+def _quarters(step: MixPass) -> Array:
+    """Left, top, right, bottom of the four quarters of each canvas: int64 `[4 * N, 4]`."""
+    (x, y), (height, width), zero = step.table["centers"].T, step.sizes.T, 0 * step.sizes[:, 0]
+    quarters = ((zero, zero, x, y), (x, zero, width, y), (zero, y, x, height), (x, y, width, height))
+    return np.array(quarters, np.int64).transpose(2, 0, 1).reshape(-1, 4)
+
+
+def _cut_and_padded(step: MixPass, sizes: Array, quarters: Array) -> tuple[AugmentPass, AugmentPass]:
+    """What happens to the four images of each canvas: `[4 * N]` rows."""
+    tables = (sizes, step.table["partners"], step.table["centers"])
+    offsets = mosaic_offsets(*map(torch.from_numpy, tables)).numpy().reshape(-1, 2)
+    corners = quarters[:, :2]
+    insides = (quarters[:, 2:] - corners)[:, ::-1]
+    return _shifted(corners - offsets, insides), _shifted(-corners, np.repeat(step.sizes, 4, axis=0))
+
+
+def _shifted(by: Array, sizes: Array) -> AugmentPass:
+    """The pass whose pixel (0, 0) reads `by`, `[N, 2]`."""
+    count = len(by)
+    colors, erase = (np.zeros((count, 0, width), np.float32) for width in (COLOR_WIDTH, ERASE_WIDTH))
+    return AugmentPass(shifts(by[:, 0], by[:, 1], count), sizes, colors, erase, border="constant")
+
+
+def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
+    """The targets of four tiles as those of one image; what tiles without any say counts for nothing."""
+    laid = [(tile, _following(tile), quarter) for tile, quarter in zip(tiles, quarters.tolist(), strict=True)]
+    laid = [entry for entry in laid if entry[1]]
+    parts = [part for _, part, _ in laid]
+    keys = [key for key in parts[0] if all(key in part for part in parts)] if parts else []
+    target = {key: _joined([part[key] for part in parts]) for key in keys if key != "mask"}
+    if "mask" in keys:
+        target["mask"] = parts[0]["mask"]
+        for _, part, (left, top, right, bottom) in laid:
+            target["mask"][..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
+    result = State(own.index, target, own.options)
+    if "boxes" in keys:
+        result.visible = np.concatenate([tile.visible[tile.kept] for tile, _, _ in laid])
+    result.dropped_before = own.dropped + sum(tile.dropped for tile in tiles)
     return result
+
+
+def _following(tile: State) -> dict[str, Any]:
+    """What is laid with an image: what has a row a box, masks, points and polygons."""
+    known = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
+    has_boxes = "boxes" in tile.given
+    return {
+        key: value
+        for key, value in tile.written().items()
+        if key in known or (has_boxes and is_per_box(key, tile.given[key], tile.count))
+    }
+
+
+def _joined(values: Sequence[Any]) -> Any:
+    """One after the other, in the kind of the first."""
+    first = values[0]
+    if isinstance(first, Tensor):
+        return torch.cat([torch.as_tensor(value).to(first) for value in values])
+    if isinstance(first, np.ndarray):
+        return np.concatenate([np.asarray(value) for value in values])
+    return type(first)(entry for value in values for entry in value)

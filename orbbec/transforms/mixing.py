@@ -95,7 +95,8 @@ class Centers:
 class Mosaic(Transform):
     """Lay each image and the three before it in the batch about a random centre, unscaled.
 
-    Boxes with their labels, masks left out, follow from all four.
+    Boxes with their labels, masks, points and polygons follow from all four, each cut off at its quarter.
+    What else an image has, such as a number of its own, is left out.
 
     Args:
         size: (height, width) of the result in pixels, or one side of a square.

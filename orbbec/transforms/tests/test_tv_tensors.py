@@ -99,7 +99,7 @@ def test_tv_tensors_follow_a_mosaic():
     for one, other in zip(moved, expected, strict=True):
         assert type(one["boxes"]) is tv_tensors.BoundingBoxes
         assert_same_bytes(one["boxes"].as_subclass(torch.Tensor), other["boxes"])
-    with pytest.raises(ValueError, match="expected box_format xyxy"):
+    with pytest.raises(ValueError, match="expected boxes of one format, but got xywh and xyxy"):
         chain(images, [{"boxes": boxes()}] * 3 + [{"boxes": boxes(name="XYWH")}])
 
 

@@ -1,0 +1,128 @@
+"""Targets of a mosaic beside brute force: every pixel has a number of its own, and what holds it is asked."""
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import box_convert
+from orbbec import transforms as T
+from orbbec.testing import assert_same_bytes
+
+SIZES = [(30, 41), (25, 20), (44, 33), (17, 52), (38, 38)]
+RANGES = {"inside": (0.25, 0.75), "anywhere": (0.0, 1.0), "first corner": (0.0, 0.0), "last": (1.0, 1.0)}
+CANVAS = (48, 60)
+
+
+def numbered():
+    """Images of unlike sizes whose pixels have unlike numbers from 1 on, in three bytes."""
+    count = sum(height * width for height, width in SIZES)
+    values = np.random.default_rng(0).permutation(count) + 1
+    images, begin = [], 0
+    for height, width in SIZES:
+        own = values[begin : begin + height * width].reshape(height, width)
+        images.append(np.stack([own % 256, own // 256, 0 * own], -1).astype(np.uint8))
+        begin += height * width
+    return images
+
+
+def numbers_of(image):
+    low, high, _ = image.astype(np.int64).transpose(2, 0, 1)
+    return low + 256 * high
+
+
+def random_target(rng, image):
+    """Rectangles of whole pixels as boxes, masks and polygons; points on pixels."""
+    height, width = image.shape[:2]
+    low = rng.integers(0, (width - 2, height - 2), (6, 2))
+    high = np.minimum(low + rng.integers(1, 20, (6, 2)), (width, height))
+    masks = np.zeros((6, height, width), bool)
+    for mask, (left, top), (right, bottom) in zip(masks, low, high, strict=True):
+        mask[top:bottom, left:right] = True
+    boxes = np.concatenate([low, high], 1).astype(float)
+    points = rng.integers(0, (width, height), (7, 2)).astype(float)
+    return {
+        "boxes": boxes,
+        "masks": masks,
+        "mask": numbers_of(image),
+        "polygons": [box[[0, 1, 2, 1, 2, 3, 0, 3]].reshape(4, 2) for box in boxes],
+        "keypoints": np.column_stack([points, np.full(7, 2.0)]),
+        "numbers": [numbers_of(image)[mask] for mask in masks],
+        "image_id": 3,
+    }
+
+
+def laid(name, seed, images, targets, **options):
+    chosen = T.TargetOptions(**options)
+    chain = T.Compose([T.Mosaic(CANVAS, RANGES[name], fill=0)], seed=seed, target_options=chosen)
+    result, moved = chain(images, targets)
+    return [numbers_of(image.permute(1, 2, 0).numpy()) for image in result], moved
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", RANGES)
+def test_targets_lie_where_the_pixels_do(name, seed):
+    rng, images = np.random.default_rng(seed), numbered()
+    targets = [random_target(rng, image) for image in images]
+    results, moved = laid(name, seed, images, targets)
+    for n, (result, target) in enumerate(zip(results, moved, strict=True)):
+        assert "image_id" not in target
+        assert (target["mask"] == result).all()
+        own = [targets[(n - turn) % len(images)] for turn in range(4)]
+        everything = [pixels for part in own for pixels in part["numbers"]]
+        kept = [pixels for pixels in everything if np.isin(pixels, result).any()]
+        seen = [np.isin(result, pixels) for pixels in kept]
+        assert moved.report.dropped[n] == len(everything) - len(seen)
+        assert (target["masks"] == seen).all()
+        assert all(np.array_equal(*pair) for pair in zip(target["numbers"], kept, strict=True))
+        for mask, box, polygon in zip(seen, target["boxes"], target["polygons"], strict=True):
+            y, x = np.nonzero(mask)
+            assert box.tolist() == [x.min(), y.min(), x.max() + 1, y.max() + 1]
+            assert [*polygon.min(0), *polygon.max(0)] == box.tolist()
+        assert_points_lie_on_their_pixels(result, target["keypoints"], own)
+    assert moved.report.boxes == 4 * sum(len(target["boxes"]) for target in targets)
+
+
+def assert_points_lie_on_their_pixels(result, points, own):
+    given = np.concatenate([part["keypoints"] for part in own])
+    numbers = np.concatenate([part["mask"][tuple(part["keypoints"][:, 1::-1].astype(int).T)] for part in own])
+    assert len(points) == len(given)
+    for (x, y, visibility), number in zip(points, numbers, strict=True):
+        found = np.argwhere(result == number)
+        assert visibility == (2 if len(found) else 0)
+        assert not len(found) or found.tolist() == [[y, x]]
+
+
+@pytest.mark.parametrize("box_format", ["xywh", "cxcywh", "cxcywha", "xyxyxyxy"])
+def test_boxes_of_every_format_follow(box_format):
+    images = numbered()
+    boxes = np.array([[3.0, 4, 9, 8], [1, 2, 4, 9]])
+    converted = box_convert(boxes, "xyxy", box_format)
+    _, expected = laid("inside", 1, images, [{"boxes": boxes}] * len(images), min_visibility=1.0)
+    options = {"box_format": box_format, "min_visibility": 1.0}
+    _, moved = laid("inside", 1, images, [{"boxes": converted}] * len(images), **options)
+    assert sum(len(target["boxes"]) for target in expected) == 22  # of 40
+    for one, other in zip(moved, expected, strict=True):
+        assert np.allclose(one["boxes"], box_convert(other["boxes"], "xyxy", box_format), rtol=0, atol=1e-12)
+
+
+def test_a_mosaic_is_filled_where_no_mask_lies():
+    images = [np.zeros((9, 9, 3), np.uint8)] * 4
+    targets = [{"mask": torch.ones(9, 9, dtype=torch.int64)}, {}, {"mask": torch.full((9, 9), 2)}, {}]
+    _, (first, second, *_) = laid("inside", 1, images, targets, mask_fill=7)
+    for target, values in ((first, {1, 2, 7}), (second, {1, 2, 7})):
+        assert set(target["mask"].unique().tolist()) == values
+        assert (target["mask"] != 7).sum() == 2 * 81
+
+
+def test_small_remains_are_dropped_with_what_belongs_to_them():
+    images = numbered()
+    targets = [random_target(np.random.default_rng(5), image) for image in images]
+    _, every = laid("anywhere", 2, images, targets)
+    _, large = laid("anywhere", 2, images, targets, min_size=4.0)
+    for all_of_it, kept in zip(every, large, strict=True):
+        sides = all_of_it["boxes"][:, 2:] - all_of_it["boxes"][:, :2]
+        rows = (sides >= 4).all(1)
+        for key in ("boxes", "masks"):
+            assert_same_bytes(kept[key], all_of_it[key][rows])
+        assert len(kept["polygons"]) == len(kept["numbers"]) == rows.sum()
+    assert sum(large.report.dropped) > sum(every.report.dropped)
