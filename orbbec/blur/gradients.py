@@ -93,21 +93,53 @@ def register_gradient(
 ) -> None:
     """Register the gradient of `op(images, layout, channels, *options)`, whose last option is the border.
 
+    It is an operator of its own, `op_backward(gradient, *options)`, so that a compiler need not look into it;
+    and the gradient of that is the filter again, since both are linear.
+
     Args:
         op: the operator.
         window_of: from its options, (height, width) of the largest kernel.
         turned_of: from its options, the filter turned round, with zeros outside.
     """
+    forward = getattr(torch.ops.orbbec, op).default
+    after_channels = str(forward._schema).partition(" channels, ")[2]
+    backward_op = f"orbbec::{op}_backward"
+    torch.library.define(backward_op, f"(Tensor gradient, {after_channels}")
+
+    @torch.library.impl(backward_op, "default")
+    def of_images(gradient: Tensor, *options: Any) -> Tensor:
+        turned = turned_of(*options)
+        return gradient_of(gradient, window_of(*options), options[-1], turned).contiguous()
+
+    @torch.library.register_fake(backward_op)
+    def fake(gradient: Tensor, *options: Any) -> Tensor:
+        return gradient.new_empty(gradient.shape)
+
+    def filtered(gradient: Tensor, *options: Any) -> Tensor:
+        result: Tensor = forward(gradient, None, 0, *options)
+        return result
+
+    _register_linear(f"orbbec::{op}", 3, getattr(torch.ops.orbbec, f"{op}_backward").default)
+    _register_linear(backward_op, 1, filtered)
+
+
+def _register_linear(op: str, before: int, transposed: Callable[..., Tensor]) -> None:
+    """Register `transposed(gradient, *options)` as the gradient of an operator that is linear in its images.
+
+    Args:
+        op: the operator.
+        before: how many arguments stand before its options; the first are the images.
+        transposed: the other operator, by the same options.
+    """
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        options = inputs[3:]
+        options = inputs[before:]
         ctx.save_for_backward(*[value for value in options if isinstance(value, Tensor)])
         ctx.options = [None if isinstance(value, Tensor) else value for value in options]
 
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         saved = iter(ctx.saved_tensors)
         options = [next(saved) if value is None else value for value in ctx.options]
-        of_images = gradient_of(gradient, window_of(*options), options[-1], turned_of(*options))
-        return of_images, None, None, *[None] * len(options)
+        return transposed(gradient, *options), *[None] * (before - 1 + len(options))
 
-    torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
+    torch.library.register_autograd(op, backward, setup_context=setup)

@@ -264,6 +264,9 @@ def test_filters_pass_opcheck(device):
         torch.library.opcheck(ops.box_blur.default, (images, None, 0, [3, 2], "wrap"))
         torch.library.opcheck(ops.filter2d.default, (images, None, 0, KERNEL[None], "wrap"))
         torch.library.opcheck(ops.median_blur.default, (images, None, 0, [3, 3]))
+    gradient = device.put(photographs(2, 3, 4, 5, torch.float32)).requires_grad_()
+    torch.library.opcheck(ops.box_blur_backward.default, (gradient, [3, 2, 1, 4], "wrap"))
+    torch.library.opcheck(ops.filter2d_backward.default, (gradient, KERNEL[None], "wrap"))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -208,6 +208,10 @@ def test_gaussian_blur_passes_opcheck(device):
     for images in (photographs(2, 3, 4, 5), photographs(2, 3, 4, 5, torch.float32)):
         arguments = (device.put(images), None, 0, [3, 5], torch.ones(2, 2).double(), "reflect101")
         torch.library.opcheck(torch.ops.orbbec.gaussian_blur.default, arguments)
+    gradient = device.put(photographs(2, 3, 4, 5, torch.float32)).requires_grad_()
+    for border in ("reflect101", "constant"):
+        backward = (gradient, [3, 5], torch.ones(2, 2).double(), border)
+        torch.library.opcheck(torch.ops.orbbec.gaussian_blur_backward.default, backward)
 
 
 def test_gaussian_blur_compiles_as_one_graph(device):
@@ -218,6 +222,21 @@ def test_gaussian_blur_compiles_as_one_graph(device):
     assert_same_bytes(compiled(images, sigma), gaussian_blur(images, 5, sigma) + 1)
 
 
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("kernel_size", [(3, 5), torch.tensor([[3, 5], [7, 1]])], ids=["one", "own"])
+def test_the_gradient_of_gaussian_blur_compiles_as_one_graph(device, kernel_size, dynamic):
+    def loss(images, sigma):
+        return gaussian_blur(images, kernel_size, sigma).square().sum()
+
+    sigma = device.put(torch.tensor([1.0, 2.0]))
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager", dynamic=dynamic)
+    gradients = []
+    for run in (loss, compiled):
+        images = device.put(photographs(2, 3, 9, 12, torch.float32)).requires_grad_()
+        gradients += torch.autograd.grad(run(images, sigma), images)
+    assert_same_bytes(gradients[1], gradients[0])
+
+
 @pytest.mark.parametrize("border", ALL_BORDERS)
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 9), (6, 1), (5, 7), (12, 9)])
 def test_gaussian_blur_has_the_gradient_of_finite_differences(height, width, border):
@@ -226,6 +245,10 @@ def test_gaussian_blur_has_the_gradient_of_finite_differences(height, width, bor
     assert torch.autograd.gradcheck(
         lambda images: gaussian_blur(images, sizes, sigmas, border=border), images
     )
+    if height * width < 10:
+        assert torch.autograd.gradgradcheck(
+            lambda images: gaussian_blur(images, sizes, sigmas, border=border), images
+        )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
