@@ -18,7 +18,7 @@ from transform_examples import chain_of, example, names
 
 from orbbec import transforms as T
 from orbbec.plan import Plan
-from orbbec.plan.passes import AugmentPass, MixPass, Pass
+from orbbec.plan.passes import AugmentPass, Pass
 from orbbec.transforms.parity import PARITY
 
 PAGE = Path(__file__).parents[1] / "docs" / "transforms.md"
@@ -43,7 +43,7 @@ def plans(name: str) -> list[tuple[Plan, list[dict[str, Any]]]]:
     chain, sizes = chain_of(name), [(HEIGHT, WIDTH)] * IMAGES
     moved = [MOVABLE] * IMAGES
     made = [chain.plan(sizes, epoch=epoch, targets=moved) for epoch in range(EPOCHS)]
-    blends = any(isinstance(step, MixPass) and step.name != "mosaic" for step in made[0].passes)
+    blends = any(mix.name != "mosaic" for mix in made[0].mixes)
     return [(plan, LABELS if blends else moved) for plan in made]
 
 

@@ -1,7 +1,7 @@
 // augment: a chain of augmentations in one pass. Every output pixel is read through the map of its
 // image, goes through its image's colour program, is erased where a rectangle covers it, is
-// normalised, cast and stored. Included by augment_cpu.cpp, augment_rows.h, augment_cuda.cu and
-// binding.cpp.
+// normalised, mixed with that of another image, cast and stored. Included by augment_cpu.cpp,
+// augment_rows.h, augment_cuda.cu and binding.cpp.
 #pragma once
 
 #include "../core/perspective_map.h"
@@ -10,6 +10,7 @@
 namespace orbbec {
 
 constexpr int kBoxNumbers = 8;  // left, top, right, bottom, four fills
+constexpr int kMixNumbers = 7;  // partner, left, top, right, bottom, own weight, partner's weight
 
 struct AugmentArguments {
   WarpArguments warp;  // of `output` the sizes and strides; its memory is of `output_dtype`
@@ -22,6 +23,29 @@ struct AugmentArguments {
   float scale, mean[kMaxFills], std[kMaxFills];
   bool normalizes;
   int64_t* gray_sums;  // [N], zero before; null where no program asks for a mean
+  const float* mix;    // [N, kMixNumbers], in output pixels; null where no image is mixed
+};
+
+// Another image of the batch in a rectangle of the output. Without one the rectangle is empty.
+struct Mix {
+  int64_t partner = 0;
+  float left = 0, top = 0, right = 0, bottom = 0, own = 1, other = 0;
+
+  ORBBEC_HD Mix(const AugmentArguments& a, int64_t n) {
+    if (a.mix == nullptr) return;
+    const float* const row = a.mix + n * kMixNumbers;
+    if (!(row[0] >= 0 && row[0] < static_cast<float>(a.warp.output.count))) return;
+    partner = static_cast<int64_t>(row[0]);
+    left = row[1], top = row[2], right = row[3], bottom = row[4];
+    own = row[5], other = row[6];
+  }
+  ORBBEC_HD bool covers_row(float y) const { return y >= top && y < bottom; }
+  ORBBEC_HD bool covers(float y, float x) const { return covers_row(y) && x >= left && x < right; }
+  // Only the partner is seen.
+  ORBBEC_HD bool replaces() const { return own == 0 && other == 1; }
+  ORBBEC_HD float sum(float value, float of_partner) const {
+    return of_partner * other + value * own;
+  }
 };
 
 constexpr int kExactSide = 1 << 23;  // positions up to here are exact in float
@@ -101,6 +125,24 @@ struct Augment {
     const Program own = program(n);
     if (own.count > 0) color(own, own.count, values);
     erase(n, y, x, values);
+  }
+
+  ORBBEC_HD void finished(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
+    augment(n, y, x, values);
+#pragma unroll
+    for (int c = 0; c < kMaxFills; ++c) values[c] = finish(values[c], c);
+  }
+
+  // Pixel (y, x) of output n.
+  ORBBEC_HD void output(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
+    const Mix mix(arguments, n);
+    const bool mixed = mix.covers(static_cast<float>(y), static_cast<float>(x));
+    finished(mixed && mix.replaces() ? mix.partner : n, y, x, values);
+    if (!mixed || mix.replaces()) return;
+    float theirs[kMaxFills];
+    finished(mix.partner, y, x, theirs);
+#pragma unroll
+    for (int c = 0; c < kMaxFills; ++c) values[c] = mix.sum(values[c], theirs[c]);
   }
 
   // The gray that a mean is asked for, in whole units; nothing where none is asked for.

@@ -34,6 +34,7 @@ def augment(
     erase: Matrix | None = None,
     mean: Fill | None = None,
     std: Fill | None = None,
+    mix: Matrix | None = None,
     dtype: torch.dtype | None = None,
     channels_last: bool | None = None,
     contrast: bool | None = None,
@@ -45,7 +46,8 @@ def augment(
     """Map, colour, erase, normalise and cast each image in one pass over the pixels of the output.
 
     Every output pixel is read through the map of its image, goes through its colour program, takes the fill
-    of the last rectangle that covers it, is normalised, cast and stored. Nothing is rounded before the end.
+    of the last rectangle that covers it, is normalised, mixed with that of another image, cast and stored.
+    Nothing is rounded before the end.
     Gradients, the same in every run, go to float `images` and to `matrix`, by nearest and linear.
 
     Args:
@@ -64,6 +66,10 @@ def augment(
             bottom exclusive, then the fill of up to four channels as fractions of white.
         mean: subtracted from each channel, after uint8 is scaled to 0..1; a number or one a channel.
         std: divided by. Given with `mean` or not at all.
+        mix: float32 `[N, 7]`: the number of another image of the batch; left, top, right, bottom in output
+            pixels, right and bottom exclusive; and the weights of the image and of the other in there, of
+            which 0 and 1 are the other alone. Everything else is done to both before. A number out of range
+            is no image. None: nothing is mixed.
         dtype: of the result: uint8, float16, bfloat16 or float32; None: that of `images`. uint8 becomes
             floats from 0 to 1, and floats times 255 become uint8.
         channels_last: how the result lies in memory; None: as `images` do.
@@ -95,7 +101,8 @@ def augment(
 
     Source:
         Without colours, rectangles and normalising, `warp_affine` and `warp_perspective` bit for bit. The
-        steps are those of torchvision's v2 functionals on floats.
+        steps are those of torchvision's v2 functionals on floats. `mix` gives the bits that
+        `mixup` and `cutmix` give after it in float32.
 
     Example:
         >>> image = torch.tensor([[[0, 50, 100, 255]]], dtype=torch.uint8)
@@ -111,6 +118,7 @@ def augment(
         raise ValueError(f"{OP}: expected mean and std together")
     pixels, kind = given.images, given.images.dtype
     program, boxes = _table("colors", colors, pixels), _table("erase", erase, pixels)
+    partners = _table("mix", mix, pixels)
     if contrast is None:
         contrast = program is not None and (program.is_cuda or bool((program[..., 0] == CONTRAST).any()))
     target = None if out is None else operator_output(OP, out)
@@ -139,10 +147,11 @@ def augment(
     fills = fill_values(OP, fill)
     if target is not None:
         check_no_gradient(OP, pixels)
-        torch.ops.orbbec.augment_out(*arguments, *reading, fills, target.images)
+        torch.ops.orbbec.augment_out(*arguments, *reading, fills, target.images, partners)
         return out
     last = _is_channels_last(pixels, given.layout) if channels_last is None else channels_last
-    return given.restore(torch.ops.orbbec.augment(*arguments, result_dtype, last, *reading, fills))
+    ending = (result_dtype, last, *reading, fills, partners)
+    return given.restore(torch.ops.orbbec.augment(*arguments, *ending))
 
 
 def _table(name: str, given: Any, images: Tensor) -> Tensor | None:

@@ -12,7 +12,7 @@ struct AugmentPixel {
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     float values[kMaxFills];
-    op.augment(n, y, x, values);
+    op.output(n, y, x, values);
     with_output_type(op.arguments.output_dtype, [&](auto typed) {
       using Out = decltype(typed);
       const AnyImages& o = op.arguments.warp.output;
@@ -24,7 +24,7 @@ struct AugmentPixel {
                               o.stride_c};
 #pragma unroll
       for (int c = 0; c < kMaxFills; ++c) {
-        if (c < op.channels()) target.at(y, x, c) = store<Out>(op.finish(values[c], c));
+        if (c < op.channels()) target.at(y, x, c) = store<Out>(values[c]);
       }
     });
   }

@@ -27,16 +27,19 @@ template <class Machine, class Op>
 class AugmentRow {
  public:
   static void augment(const Op& op, int64_t n, int y, int width) {
-    AugmentRow row(op, n);
-    for (int x = 0; x < width; x += kBlock) {
-      row.read(y, x, width);
-      row.run_program(row.program_.count);
-      row.erase(y);
-      with_output_type(op.arguments.output_dtype, [&](auto typed) {
-        using Out = decltype(typed);
-        row.store_block(Images<Out>(op.arguments.warp.output)[n], y);
-      });
+    const Mix mix(op.arguments, n);
+    const bool mixed = mix.covers_row(static_cast<float>(y));
+    const int first = mixed ? column_of(mix.left, 0, width) : width;
+    const int last = mixed ? larger(column_of(mix.right, 0, width), first) : width;
+    if (first > 0) AugmentRow(op, n).write(n, y, 0, first);
+    if (first < last && mix.replaces()) {
+      AugmentRow(op, mix.partner).write(n, y, first, last);
+    } else if (first < last) {
+      AugmentRow partner(op, mix.partner), own(op, n);
+      own.partner_ = &partner;
+      own.write(n, y, first, last);
     }
+    if (last < width) AugmentRow(op, n).write(n, y, last, width);
   }
 
   // Adds the gray of a row, where the image's program asks for its mean.
@@ -65,6 +68,26 @@ class AugmentRow {
         image_(op.reader.source[n]),
         shift_(op.reader.map.matrices + n * op.reader.map.stride),
         reader_(op.reader, n, Image<float>{planes_[0], 1, kBlock, 0, 1, kBlock}) {}
+
+  // Columns [first, end) of row y, to those of output n. Vectors begin at whole blocks alone.
+  void write(int64_t n, int y, int first, int end) {
+    const int aligned = first / kRowBlock * kRowBlock;
+    for (int x = aligned; x < end; x += kBlock) {
+      skipped_ = x < first ? first - x : 0;
+      run(y, x, end);
+      if (partner_ != nullptr) partner_->run(y, x, end);
+      with_output_type(op_.arguments.output_dtype, [&](auto typed) {
+        using Out = decltype(typed);
+        store_block(Images<Out>(op_.arguments.warp.output)[n], y);
+      });
+    }
+  }
+
+  void run(int y, int begin, int width) {
+    read(y, begin, width);
+    run_program(program_.count);
+    erase(y);
+  }
 
   void read(int y, int begin, int width) {
     begin_ = begin;
@@ -185,7 +208,7 @@ class AugmentRow {
     for (int i = 0; i < op_.arguments.boxes_per_image; ++i) {
       const float* const box = op_.box(n_, i);
       if (!(row >= box[1] && row < box[3])) continue;
-      const int first = column_of(box[0]), last = column_of(box[2]);
+      const int first = column_of(box[0], begin_, count_), last = column_of(box[2], begin_, count_);
       for (int c = 0; c < channels_; ++c) {
         const float fill = box[4 + c] * op_.arguments.program.white;
         for (int i = first; i < last; ++i) planes_[c][i] = fill;
@@ -193,11 +216,11 @@ class AugmentRow {
     }
   }
 
-  // The first column at or after `edge`, within the block.
-  int column_of(float edge) const {
-    const float column = ceilf(edge) - static_cast<float>(begin_);
+  // The first column at or after `edge`, of `count` from `begin` on.
+  static int column_of(float edge, int begin, int count) {
+    const float column = ceilf(edge) - static_cast<float>(begin);
     if (!(column > 0)) return 0;
-    return column < static_cast<float>(count_) ? static_cast<int>(column) : count_;
+    return column < static_cast<float>(count) ? static_cast<int>(column) : count;
   }
 
   template <class Out>
@@ -206,7 +229,7 @@ class AugmentRow {
     for (int c = 0; c < channels_; ++c) finish(c, finished[c]);
     Out* __restrict const to = &target.at(y, begin_, 0);
     if (channels_ == 3 && target.stride_x == 3 && target.stride_c == 1) {
-      for (int i = 0, count = count_; i < count; ++i) {
+      for (int i = skipped_, count = count_; i < count; ++i) {
         for (int c = 0; c < 3; ++c) to[i * 3 + c] = finished[c][i];
       }
       return;
@@ -214,33 +237,46 @@ class AugmentRow {
     for (int c = 0; c < channels_; ++c) {
       Out* const plane = to + c * target.stride_c;
       if (target.stride_x == 1) {
-        memcpy(plane, finished[c], count_ * sizeof(Out));
+        memcpy(plane + skipped_, finished[c] + skipped_, (count_ - skipped_) * sizeof(Out));
       } else {
-        for (int i = 0; i < count_; ++i) plane[i * target.stride_x] = finished[c][i];
+        for (int i = skipped_; i < count_; ++i) plane[i * target.stride_x] = finished[c][i];
       }
     }
   }
 
   template <class Out>
   void finish(int c, Out (&finished)[kBlock]) const {
-    const float scale = op_.arguments.scale, mean = op_.arguments.mean[c],
-                std = op_.arguments.std[c];
-    const bool normalizes = op_.arguments.normalizes;
     for (int begin = 0; begin < count_; begin += kStored) {
       float values[kStored];
-      const float* const from = planes_[c] + begin;
-      if (normalizes) {
-        for (int i = 0; i < kStored; ++i) values[i] = (from[i] * scale - mean) / std;
-      } else {
-        for (int i = 0; i < kStored; ++i) values[i] = from[i] * scale;
-      }
+      finish_lanes(c, begin, values);
+      if (partner_ != nullptr) mix_lanes(c, begin, values);
       Machine::store_lanes(values, finished + begin);
     }
+  }
+
+  void finish_lanes(int c, int begin, float (&values)[kStored]) const {
+    const float scale = op_.arguments.scale, mean = op_.arguments.mean[c],
+                std = op_.arguments.std[c];
+    const float* const from = planes_[c] + begin;
+    if (op_.arguments.normalizes) {
+      for (int i = 0; i < kStored; ++i) values[i] = (from[i] * scale - mean) / std;
+    } else {
+      for (int i = 0; i < kStored; ++i) values[i] = from[i] * scale;
+    }
+  }
+
+  void mix_lanes(int c, int begin, float (&values)[kStored]) const {
+    const Mix mix(op_.arguments, n_);
+    float theirs[kStored];
+    partner_->finish_lanes(c, begin, theirs);
+    for (int i = 0; i < kStored; ++i) values[i] = mix.sum(values[i], theirs[i]);
   }
 
   const Op& op_;
   int64_t n_;
   int channels_, begin_ = 0, count_ = 0;  // of the block: its first column, how many it has
+  int skipped_ = 0;                       // of its columns, that are not stored
+  AugmentRow* partner_ = nullptr;         // the row that it is mixed with
   Program program_;
   alignas(64) float planes_[kMaxFills][kBlock];
   Image<const T> image_;

@@ -44,10 +44,22 @@ void set_numbers(const char* name, const std::vector<double>& given, int64_t cha
     to[c] = static_cast<float>(given[std::min<int64_t>(c, count - 1)]);
 }
 
+const float* check_mix(const std::optional<Tensor>& given, const Tensor& images, int64_t count) {
+  if (!given.has_value()) return nullptr;
+  const Tensor& mix = *given;
+  check(mix.dim() == 2 && mix.size(0) == count && mix.size(1) == kMixNumbers, kOp,
+        "expected mix of shape [", count, ", ", kMixNumbers, "], but got ", shape_text(mix));
+  check(mix.scalar_type() == ScalarType::Float && mix.is_contiguous(), kOp,
+        "expected mix as contiguous float32");
+  check(same_device(mix, images), kOp, "expected mix on the device of images");
+  return static_cast<const float*>(mix.const_data_ptr());
+}
+
 struct Options {
   const std::vector<double>&mean, &std;
   double scale, white;
   bool contrast;
+  const std::optional<Tensor>& mix;
 };
 
 AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& images,
@@ -70,6 +82,7 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& imag
   a.boxes = rectangles.rows;
   a.boxes_stride = rectangles.stride;
   a.boxes_per_image = rectangles.count;
+  a.mix = check_mix(options.mix, images, count);
   a.scale = static_cast<float>(options.scale);
   a.normalizes = !options.mean.empty() || !options.std.empty();
   if (a.normalizes) {
@@ -117,9 +130,9 @@ Tensor augment(Tensor images, std::optional<Tensor> layout, int64_t channels,
                std::optional<Tensor> colors, std::optional<Tensor> boxes, std::vector<double> mean,
                std::vector<double> std, double scale, double white, bool contrast, ScalarType dtype,
                bool channels_last, std::string interpolation, std::string border,
-               std::vector<double> fill) {
+               std::vector<double> fill, std::optional<Tensor> mix) {
   return run(images, layout, channels, regions, matrix, size, colors, boxes,
-             {mean, std, scale, white, contrast}, dtype, channels_last,
+             {mean, std, scale, white, contrast, mix}, dtype, channels_last,
              {interpolation, border, fill, kArithmetic}, nullptr);
 }
 
@@ -128,9 +141,9 @@ void augment_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
                  std::optional<Tensor> colors, std::optional<Tensor> boxes,
                  std::vector<double> mean, std::vector<double> std, double scale, double white,
                  bool contrast, std::string interpolation, std::string border,
-                 std::vector<double> fill, Tensor out) {
+                 std::vector<double> fill, Tensor out, std::optional<Tensor> mix) {
   run(images, layout, channels, regions, matrix, size, colors, boxes,
-      {mean, std, scale, white, contrast}, out.scalar_type(), false,
+      {mean, std, scale, white, contrast, mix}, out.scalar_type(), false,
       {interpolation, border, fill, kArithmetic}, &out);
 }
 
@@ -142,13 +155,13 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "augment(Tensor images, Tensor? layout, int channels, Tensor? regions, Tensor matrix, "
       "SymInt[] size, Tensor? "
       "colors, Tensor? boxes, float[] mean, float[] std, float scale, float white, bool contrast, "
-      "ScalarType dtype, bool channels_last, str interpolation, str border, float[] fill) -> "
-      "Tensor");
+      "ScalarType dtype, bool channels_last, str interpolation, str border, float[] fill, Tensor? "
+      "mix=None) -> Tensor");
   m.def(
       "augment_out(Tensor images, Tensor? layout, int channels, Tensor? regions, Tensor matrix, "
       "SymInt[] size, "
       "Tensor? colors, Tensor? boxes, float[] mean, float[] std, float scale, float white, bool "
-      "contrast, str interpolation, str border, float[] fill, Tensor(a!) out) -> "
+      "contrast, str interpolation, str border, float[] fill, Tensor(a!) out, Tensor? mix=None) -> "
       "()");
 }
 

@@ -1,7 +1,7 @@
 """What `augment` is differentiated by: its images, and its maps.
 
-The pass is gone back through from its end: normalising, rectangles, the colour program, the map. What the
-program saw is computed anew, a step at a time, by the operator itself.
+The pass is gone back through from its end: mixing, normalising, rectangles, the colour program, the map. What
+the program saw is computed anew, a step at a time, by the operator itself.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.color_gradients import GRAY, hue_gradient
+from orbbec.binding.partners import add_to_partners, has_partner
 from orbbec.binding.warp_gradients import Context, backward_of
 
 Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -113,18 +114,28 @@ def _covered(boxes: Tensor, height: int, width: int) -> Tensor:
     return covered
 
 
+def _through_mix(gradient: Tensor, mix: Tensor) -> Tensor:
+    """From mixed images to each before."""
+    partners = mix[:, 0].clamp(-1, gradient.shape[0]).floor().long()
+    mixed = _covered(mix[:, None, 1:5], *gradient.shape[2:]) & has_partner(partners)
+    own, other = (weight.view(-1, 1, 1, 1) * gradient for weight in mix[:, 5:].unbind(1))
+    parts = torch.where(mixed, other, torch.zeros_like(other))
+    return add_to_partners(torch.where(mixed, own, gradient), parts, partners)
+
+
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    images, layout, _, regions, matrix, size, colors, boxes, _, std, scale, white, *_ = inputs
+    images, layout, _, regions, matrix, size, colors, boxes, _, std, scale, white, *_, mix = inputs
     if layout is not None and matrix.requires_grad:
         raise NotImplementedError("augment: no gradient for maps of unlike images")
-    ctx.save_for_backward(images, regions, matrix, colors, boxes)
-    ctx.size, ctx.std, ctx.scale, ctx.white, ctx.reading = size, std, scale, white, inputs[-3:]
+    ctx.save_for_backward(images, regions, matrix, colors, boxes, mix)
+    ctx.size, ctx.std, ctx.scale, ctx.white, ctx.reading = size, std, scale, white, inputs[-4:-1]
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    images, regions, matrix, colors, boxes = ctx.saved_tensors
+    images, regions, matrix, colors, boxes, mix = ctx.saved_tensors
     interpolation, border, fill = ctx.reading
-    of_values = gradient.float() * ctx.scale
+    of_values = gradient.float() if mix is None else _through_mix(gradient.float(), mix)
+    of_values = of_values * ctx.scale
     if ctx.std:
         of_values = of_values / of_values.new_tensor(ctx.std).view(-1, 1, 1)
     if boxes is not None:
@@ -139,7 +150,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     context = Context(images, matrix, options, regions)
     of_images, of_maps = backward_of("warp_perspective", context, of_values.contiguous())
     of_matrix = (of_maps.sum(0) if matrix.dim() == 2 else of_maps).to(matrix.device, matrix.dtype)
-    return of_images, None, None, None, of_matrix, *(None,) * 13
+    return of_images, None, None, None, of_matrix, *(None,) * 14
 
 
 torch.library.register_autograd("orbbec::augment", _backward, setup_context=_setup)

@@ -26,7 +26,7 @@ from orbbec.data.recycle import Recycler
 from orbbec.data.region import Regions, plan_for, regions_of
 from orbbec.data.sample import BadSample, Sample
 from orbbec.data.stopwatch import Stopwatch
-from orbbec.plan import MixPass, Plan
+from orbbec.plan import Plan
 from orbbec.transforms import Compose, transform_targets
 from orbbec.transforms.checks import choice
 
@@ -303,8 +303,7 @@ def _ids(sample_ids: Sequence[int]) -> torch.Tensor:
 
 def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
     """Whether a plan changes anything of targets; it does not where they are labels alone, and unmixed."""
-    is_mixed = any(isinstance(step, MixPass) for step in plan.passes)
-    return is_mixed or any(_PLACED & target.keys() for target in targets)
+    return bool(plan.mixes) or any(_PLACED & target.keys() for target in targets)
 
 
 def _until(stopped: Event, items: Sequence[_Item]) -> Iterator[_Item]:

@@ -33,7 +33,17 @@ from orbbec.erase import erase
 from orbbec.jpeg import jpeg_compression
 from orbbec.mix import cutmix, mixup, mosaic
 from orbbec.noise import gaussian_noise
-from orbbec.plan.batches import Given, Work, as_list, blended, by_size, merged, read_images, repeated
+from orbbec.plan.batches import (
+    Given,
+    Work,
+    as_list,
+    blended,
+    by_size,
+    in_one_call,
+    merged,
+    read_images,
+    repeated,
+)
 from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, Pass
 from orbbec.plan.plan import Plan
 from orbbec.resize import resized_crop
@@ -112,6 +122,8 @@ def _rows(table: Array, rows: Array | None) -> Tensor:
 
 
 def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
+    mixes, at_once = step.mixes, in_one_call(work, step)
+
     def run(images: Work, rows: Array | None, size: tuple[int, int]) -> Tensor:
         result: Tensor = augment(
             images,
@@ -122,6 +134,7 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
             erase=_rows(step.erase, rows) if step.erase.shape[1] else None,
             mean=step.mean,
             std=step.std,
+            mix=None if mixes is None or not at_once else torch.from_numpy(mixes.rows()),
             dtype=getattr(torch, step.dtype),
             channels_last=step.channels_last,
             contrast=step.contrast,
@@ -132,7 +145,8 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
         )
         return result
 
-    return by_size(work, step, sizes, run)
+    result = by_size(work, step, sizes, run)
+    return result if mixes is None or at_once else _mix(mixes, result)
 
 
 def _operate(step: OperatorPass, work: Work, sizes: Array, plan: Plan) -> Work:

@@ -157,6 +157,11 @@ def _weighted_sum(parts: Sequence[Tensor], weights: Array) -> Tensor:
     return (total.round_().clamp_(0, 255) if first.dtype == torch.uint8 else total).to(first.dtype)
 
 
+def in_one_call(work: Work, step: AugmentPass | OperatorPass) -> bool:
+    """Whether `by_size` makes one call: the images come in one piece, and all results have one size."""
+    return step.size is not None and not isinstance(work, list)
+
+
 def by_size(
     work: Work,
     step: AugmentPass | OperatorPass,
@@ -165,9 +170,9 @@ def by_size(
 ) -> Work:
     """What `run` makes of the images, which gives results of one size for the rows that it is given.
 
-    One call where the images come in one piece and all results have one size, else one for each size.
+    One call where that can be, else one for each size.
     """
-    if step.size is not None and not isinstance(work, list):
+    if step.size is not None and in_one_call(work, step):
         return run(work, None, step.size)
     if len(sizes) == 0:
         return work if isinstance(work, list) else run(work, None, (1, 1))

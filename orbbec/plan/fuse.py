@@ -1,6 +1,6 @@
 """From the steps of a chain to as few passes as can be.
 
-The order within an augment pass is fixed: map, colours, rectangles, normalise, cast. A step that stands
+The order within an augment pass is fixed: map, colours, rectangles, normalise, mix, cast. A step that stands
 before what the pass has already begins a new one, unless it gives the same there. What a step may do
 is known before anything is drawn, so the passes of a chain do not depend on the draws, nor on the batch:
 between two passes values are rounded to their dtype, and a sample has the same bytes in every batch.
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.passes import IDENTITIES, AugmentPass, BlendPass, MixPass, OperatorPass, Pass
+from orbbec.plan.passes import IDENTITIES, AugmentPass, BlendPass, MixPass, OperatorPass, Pass, common_size
 from orbbec.plan.steps import (
     COLOR_WIDTH,
     CONTRAST,
@@ -61,6 +61,7 @@ class _Open:
     channels_last: bool | None = None
     regions: Array | None = None
     maps: int = 0
+    mixes: MixPass | None = None
     cuts: bool = False  # a later map left a part out, which is not cut off
     holds: dict[str, None] = field(default_factory=dict)
 
@@ -90,7 +91,7 @@ class Fusion:
         elif isinstance(step, Colors):
             self._add_colors(step, name, place)
         elif isinstance(step, Erase):
-            self._add_erase(step)
+            self._add_erase(step, name)
         elif isinstance(step, Normalize):
             self._add_normalize(step, name)
         elif isinstance(step, Cast):
@@ -150,6 +151,7 @@ class Fusion:
                 interpolation=p.interpolation or "nearest",
                 border=p.border or "replicate",
                 fill=p.fill,
+                mixes=p.mixes,
                 why=p.why if self.passes else "",
                 holds=tuple(p.holds),
             )
@@ -159,7 +161,9 @@ class Fusion:
         p = self._open
         self._check_fill(step.fill, name)
         fill = tuple(value * p.unit / self.frame.white for value in step.fill)
-        if p.erase:
+        if p.mixes is not None:
+            self._split(f"{name} moves pixels after images were mixed")
+        elif p.erase:
             self._split(f"{name} moves pixels after rectangles were filled")
         elif (p.colors or p.mean is not None) and not (step.border is None and step.lossless):
             self._split(f"{name} reads between pixels after their colours changed")
@@ -208,7 +212,9 @@ class Fusion:
         if self.dtype != "uint8" and self.frame.white == 255:
             raise ValueError(f"{name}: {_AFTER_CAST_UNSCALED}")
         p = self._open
-        if p.erase:
+        if p.mixes is not None:
+            self._split(f"{name} changes colours after images were mixed")
+        elif p.erase:
             self._split(f"{name} changes colours after rectangles were filled")
         elif p.mean is not None:
             self._split(f"{name} changes colours after they were normalised")
@@ -218,7 +224,9 @@ class Fusion:
         if step.contrast:
             self._open.contrasts.add(place)
 
-    def _add_erase(self, step: Erase) -> None:
+    def _add_erase(self, step: Erase, name: str) -> None:
+        if self._open.mixes is not None:
+            self._split(f"{name} fills rectangles after images were mixed")
         p, boxes = self._open, step.boxes.copy()
         channels = min(self.frame.channels, 4)
         fill = boxes[:, :, 4 : 4 + channels]
@@ -297,11 +305,17 @@ class Fusion:
     def _add_mix(self, step: Mix, name: str) -> None:
         why = f"{name} reads other images of the batch"
         self._check_fill(step.options.get("fill", 0.0), name)
+        self.matrix, p = None, self._open
+        # A mixup computes each image twice, which bytes cost more than another pass.
+        fuses = step.name == "cutmix" or (step.name == "mixup" and self.dtype != "uint8")
+        if fuses and p.holds and p.mixes is None and common_size(p.sizes) is not None:
+            p.mixes = MixPass(step.name, step.table, p.sizes, self.dtype, step.options)
+            p.holds[name] = None
+            return
         self._close()
         sizes = self.frame.sizes if step.sizes is None else step.sizes
         self.passes.append(MixPass(step.name, step.table, sizes, self.dtype, step.options, why, (name,)))
         self.frame = replace(self.frame, sizes=sizes)
-        self.matrix = None
         self._open = self._new(f"{step.name} stands before it")
 
     def _add_blend(self, step: Blend, name: str) -> None:

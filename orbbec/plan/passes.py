@@ -41,6 +41,7 @@ class AugmentPass:
         interpolation: "nearest" or "linear".
         border: what lies outside of an image.
         fill: of a constant border, in units of the pass's input.
+        mixes: what is mixed at its end, if anything is.
         why: the chain was split before it; empty where it was not.
         holds: the transforms that it runs.
     """
@@ -58,6 +59,7 @@ class AugmentPass:
     interpolation: str = "linear"
     border: str = "replicate"
     fill: tuple[float, ...] = (0.0,)
+    mixes: MixPass | None = None
     why: str = ""
     holds: tuple[str, ...] = ()
     size: tuple[int, int] | None = field(init=False, repr=False)  # of all outputs, where they have one
@@ -84,6 +86,8 @@ class AugmentPass:
             columns |= {f"color{s}.{name}": self.colors[:, s, i] for i, name in enumerate(COLOR_COLUMNS)}
         for e in range(self.erase.shape[1]):
             columns |= {f"erase{e}.{name}": self.erase[:, e, i] for i, name in enumerate(ERASE_COLUMNS)}
+        if self.mixes is not None:
+            columns |= {f"{self.mixes.name}.{name}": values for name, values in self.mixes.table.items()}
         return columns
 
     def describe(self) -> str:
@@ -92,6 +96,7 @@ class AugmentPass:
         parts += [f"{self.erase.shape[1]} rectangles"] if self.erase.shape[1] else []
         parts += ["normalised"] if self.mean is not None or self.std is not None else []
         parts += ["parts of images"] if self.regions is not None else []
+        parts += [self.mixes.name] if self.mixes is not None else []
         return f"augment -> {size_text(self.sizes)} {self.dtype} ({'; '.join(parts)})"
 
 
@@ -138,6 +143,17 @@ class MixPass:
     options: Mapping[str, Any] = field(default_factory=dict)
     why: str = ""
     holds: tuple[str, ...] = ()
+
+    def rows(self) -> Array:
+        """Of mixup and cutmix what `orbbec.augment` takes as `mix`: float32 `[N, 7]`."""
+        count, weights = len(self.sizes), self.table["weights"]
+        rows = np.zeros((count, 7), np.float32)
+        rows[:, 0] = self.table["partners"]
+        if self.name == "cutmix":
+            rows[:, 1:5], rows[:, 6] = self.table["boxes"], 1.0
+        else:
+            rows[:, 3:5], rows[:, 5], rows[:, 6] = self.sizes[:, ::-1], weights, 1.0 - weights
+        return rows
 
     def columns(self) -> Columns:
         """The numbers of the pass by name, each `[N]` or `[N, ...]`."""

@@ -83,12 +83,18 @@ class Plan:
         Raises:
             ValueError: images are mixed, so that there is no such map.
         """
+        for mix in self.mixes:
+            raise ValueError(f"Plan: a plan with {mix.name} has no map to one image")
         result = identities(len(self))
         for step in self.passes:
-            if isinstance(step, MixPass):
-                raise ValueError(f"Plan: a plan with {step.name} has no map to one image")
-            result = result @ step.matrix
+            result = result if isinstance(step, MixPass) else result @ step.matrix
         return result
+
+    @property
+    def mixes(self) -> tuple[MixPass, ...]:
+        """What mixes images with others of the batch, in passes of its own and at the end of others."""
+        found = (step.mixes if isinstance(step, AugmentPass) else step for step in self.passes)
+        return tuple(mix for mix in found if isinstance(mix, MixPass))
 
     def table(self, index: int) -> Columns:
         """The numbers of pass `index` by name; rows are the images."""

@@ -40,7 +40,8 @@ class _Mixing(Transform):
 class MixUp(_Mixing):
     """Add each image and the one before it in the batch, with random weights.
 
-    A target's `label` becomes a vector of shares of classes.
+    Floats of one size are mixed in the pass before it; there each image is computed twice, which bytes would
+    cost more than a pass of their own. A target's `label` becomes a vector of shares of classes.
 
     Args:
         alpha: the weight is drawn from Beta(alpha, alpha).
@@ -61,7 +62,8 @@ class MixUp(_Mixing):
 class CutMix(_Mixing):
     """Replace a random rectangle of each image by that of the one before it in the batch.
 
-    A target's `label` becomes a vector of shares of classes.
+    Images of one size are cut in the pass before it, each pixel computed once. A target's `label` becomes a
+    vector of shares of classes.
 
     Args:
         alpha: the share of the area is drawn from Beta(alpha, alpha).
@@ -95,6 +97,7 @@ class Centers:
 class Mosaic(Transform):
     """Lay each image and the three before it in the batch about a random centre, unscaled.
 
+    A pass of its own: a map after it reads across the seams, and what stands before it has unlike sizes.
     Boxes with their labels, masks, points and polygons follow from all four, each cut off at its quarter.
     What else an image has, such as a number of its own, is left out.
 

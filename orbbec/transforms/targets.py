@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.boxes import box_convert
-from orbbec.plan.passes import BlendPass, MixPass
+from orbbec.plan.passes import AugmentPass, BlendPass, MixPass
 from orbbec.plan.plan import Plan
 from orbbec.plan.points import forward_of
 from orbbec.transforms.checks import choice, number
@@ -110,6 +110,8 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
             for state, matrix in zip(states, forward_of(step.matrix), strict=True):
                 state.move(step, matrix, plan)
             move_masks(step, states, plan, chosen.mask_fill)
+            if isinstance(step, AugmentPass) and step.mixes is not None:
+                states = mixed(step.mixes, states, step.sizes, plan, chosen.mask_fill)
         sizes = step.sizes
     results = Targets(
         target_like(state.written(), target, (height, width))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from orbbec import ImageBatch, copy_paste, cutmix, mixup, mosaic, mosaic_offsets
-from orbbec.mix.gradients import add_to_partners
+from orbbec.binding.partners import add_to_partners
 from orbbec.testing import Device, assert_same_bytes, photograph, photographs
 from orbbec.testing.samples import DTYPES
 

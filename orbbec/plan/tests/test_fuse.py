@@ -1,5 +1,7 @@
 """Which steps share a pass, why others do not, and that fused chains give what their parts give."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -35,6 +37,8 @@ def names(*transforms, **options):
         (T.RandomOrder([T.RandomInvert(), JITTER, T.RandomPosterize(4)]),),
         (T.RandomChoice([T.RandomInvert(), T.RandomGrayscale(1.0)]), FLOAT),
         (CROP, FLOAT, T.Normalize(), ERASE),
+        (CROP, JITTER, FLOAT, T.Normalize(), T.MixUp()),
+        (CROP, T.CutMix(), FLOAT, T.Normalize()),
     ],
 )
 def test_one_pass(chain):
@@ -57,6 +61,9 @@ def test_one_pass(chain):
             "RandomRotation has border constant, the map before it reflect101",
         ),
         ((FLOAT, T.Normalize(), BYTES), "ToDtype rounds to bytes after normalising"),
+        ((CROP, T.CutMix(), FLIP), "RandomHorizontalFlip moves pixels after images were mixed"),
+        ((CROP, FLOAT, T.MixUp(), JITTER), "ColorJitter changes colours after images were mixed"),
+        ((CROP, T.CutMix(), ERASE), "RandomErasing fills rectangles after images were mixed"),
     ],
 )
 def test_two_passes_and_why(chain, why):
@@ -170,3 +177,44 @@ def test_plan_of_other_images_is_refused():
         chain.apply(plan, torch.zeros(2, 1, 4, 5, dtype=torch.uint8))
     with pytest.raises(TypeError, match="images of uint8"):
         chain.apply(plan, torch.zeros(2, 3, 4, 5))
+
+
+MIXED = {"MixUp": T.MixUp(num_classes=3), "CutMix": T.CutMix(num_classes=3)}
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("floats", [False, True])
+def test_images_are_mixed_in_the_pass_before(name, floats):
+    """With the bits of a pass of its own, labels, and the same for a list of unlike floats."""
+    dtype = torch.float32 if floats else torch.uint8
+    images = [photographs(1, 3, *size, dtype)[0] for size in SIZES.tolist()]
+    chain = T.Compose([CROP, FLIP, FLOAT, T.Normalize(), MIXED[name]], seed=4)
+    plan = chain.plan(SIZES, dtype=dtype)
+    (fused,) = plan.passes
+    (mix,) = plan.mixes
+    assert mix.name == name.lower()
+    assert mix.name in str(plan)
+    assert f"{mix.name}.partners" in plan.table(0)
+    apart = replace(plan, passes=(replace(fused, mixes=None), mix))
+    together = apply(plan, images)
+    assert_same_bytes(together, apply(apart, images))
+    assert_same_bytes(together, apply(Plan.from_json(plan.to_json()), images))
+    with pytest.raises(ValueError, match=f"a plan with {mix.name} has no map to one image"):
+        _ = plan.matrix
+    labels = [{"label": n} for n in range(3)]
+    for one, other in zip(*(T.transform_targets(p, labels) for p in (plan, apart)), strict=True):
+        assert_same_bytes(one["label"], other["label"])
+        assert one["label"].count_nonzero() == 2
+
+
+def test_bytes_are_added_and_images_mixed_twice_in_passes_of_their_own():
+    assert names(CROP, T.MixUp(), FLOAT) == ["augment", "mixup", "augment"]
+    assert names(CROP, T.CutMix(), T.CutMix()) == ["augment", "cutmix"]
+    assert names(CROP, T.CutMix(), exact=True)[-1] == "cutmix"
+
+
+def test_images_of_unlike_sizes_are_not_mixed():
+    chain = T.Compose([FLIP, FLOAT, T.MixUp()])
+    images = [photographs(1, 3, *size)[0] for size in SIZES.tolist()]
+    with pytest.raises(ValueError, match="mixup: expected images of one size; put a resize or a crop"):
+        chain(images)
