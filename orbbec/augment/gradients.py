@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.color_gradients import GRAY, hue_gradient
+from orbbec.binding.color_gradients import GRAY, gamma_slope, hue_gradient
 from orbbec.binding.partners import add_to_partners, has_partner
 from orbbec.binding.warp_gradients import Context, backward_of
 
@@ -39,9 +39,7 @@ def _of_hue(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
 
 def _of_gamma(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     gamma, gain = _number(row, 0), _number(row, 1)
-    slope = torch.where(gamma == 0, torch.zeros_like(x), gamma * x.pow(gamma - 1))
-    slope = slope.masked_fill(slope.isinf(), 0.0)  # of black, by exponents below 1
-    return _where_inside(gradient * gain * slope, gain * x.pow(gamma))
+    return _where_inside(gradient * gain * gamma_slope(x, gamma), gain * x.pow(gamma))
 
 
 def _of_posterize(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:

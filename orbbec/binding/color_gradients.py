@@ -1,9 +1,20 @@
-"""What gradients of colour steps share: the weights of gray, and the gradient of turning the hue."""
+"""What gradients of colour steps share: weights of gray, the slope of gamma, the gradient of hue."""
 
 import torch
 from torch import Tensor
 
 GRAY = (0.2989, 0.587, 0.114)  # of red, green, blue, as torchvision has them
+
+
+def gamma_slope(x: Tensor, gamma: Tensor) -> Tensor:
+    """The slope of `x^gamma`; 0 at black by exponents below 1, where it is infinite.
+
+    Example:
+        >>> gamma_slope(torch.tensor([0.0, 0.25]), torch.tensor(0.5)).tolist()
+        [0.0, 1.0]
+    """
+    slope = torch.where(gamma == 0, torch.zeros_like(x), gamma * x.pow(gamma - 1))
+    return slope.masked_fill(slope.isinf(), 0.0)
 
 
 def hue_gradient(gradient: Tensor, x: Tensor, turn: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.color_gradients import GRAY, hue_gradient
+from orbbec.binding.color_gradients import GRAY, gamma_slope, hue_gradient
 
 
 def _gray_weights(images: Tensor) -> Tensor:
@@ -40,9 +40,8 @@ def _of_hue(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
 
 
 def _of_gamma(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
-    slope = torch.where(factor == 0, torch.zeros_like(x), factor * x.pow(factor - 1))
     inside = _is_inside(ctx.gain * x.pow(factor)) if ctx.gain != 1 else torch.ones_like(x)
-    result: Tensor = gradient * ctx.gain * slope * inside
+    result: Tensor = gradient * ctx.gain * gamma_slope(x, factor) * inside
     return result
 
 

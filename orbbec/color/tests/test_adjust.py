@@ -116,6 +116,21 @@ def test_gradients(name, channels):
     assert torch.autograd.gradcheck(lambda x: getattr(orbbec, name)(x, *factor), (images,))
 
 
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0])
+def test_the_gradient_of_gamma_is_finite_at_black(device, gamma):
+    images = device.put(torch.tensor([0.0, 0.25, 1.0]).reshape(1, 3, 1, 1)).requires_grad_()
+    (gradient,) = torch.autograd.grad(orbbec.adjust_gamma(images, gamma).sum(), images)
+    assert (
+        gradient.flatten().tolist()
+        == {
+            0.0: [0.0, 0.0, 0.0],
+            0.5: [0.0, 1.0, 0.5],
+            1.0: [1.0, 1.0, 1.0],
+            2.0: [0.0, 0.5, 2.0],
+        }[gamma]
+    )
+
+
 @pytest.mark.parametrize("hue", [-0.5, -0.31, -0.1, 0.0, 0.17, 0.45])
 def test_gradient_of_hue_in_every_sector(hue):
     torch.manual_seed(4)
