@@ -13,7 +13,7 @@ from orbbec.transforms.mixing import CutMix, MixUp
 # Of those that need arguments, or do little by themselves. Sides are those of `portrait`.
 EXAMPLES: dict[str, T.Transform] = {
     "AlignFaces": T.AlignFaces(size=112),
-    "AlignPoints": T.AlignPoints([(60, 40), (84, 56), (66, 64), (48, 68), (70, 82)], 128, "landmarks"),
+    "AlignPoints": T.AlignPoints(128, [(60, 40), (84, 56), (66, 64), (48, 68), (70, 82)], "landmarks"),
     "CenterCrop": T.CenterCrop((120, 96)),
     "ColorJitter": T.ColorJitter(0.4, 0.4, 0.4, 0.1),
     "CutMix": T.CutMix(),

@@ -136,7 +136,8 @@ def _random_crop(rng: Random, height: int, width: int) -> T.Transform:
 
 
 def _align(rng: Random, height: int, width: int) -> T.Transform:
-    return T.AlignPoints(rng.uniform(0, 20, (3, 2)).tolist(), _size(rng), fill=_fill(rng))
+    template = rng.uniform(0, 20, (3, 2)).tolist()
+    return T.AlignPoints(_size(rng), template, fill=_fill(rng))
 
 
 def _always(transform: T.Transform) -> Draw:

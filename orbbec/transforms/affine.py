@@ -257,8 +257,8 @@ class AlignPoints(Transform):
     The points come with the targets, under the name `key`. An image without them is resized whole.
 
     Args:
-        template: K points (x, y) in the output, in pixels, K at least 2.
         size: (height, width) of the output in pixels, or one side of a square.
+        template: K points (x, y) in the output, in pixels, K at least 2.
         key: of the points `[K, 2]` or `[K, 3]` in the targets of an image.
         interpolation: "linear" or "nearest".
         fill: outside, in units of the pixels: a number or one a channel.
@@ -267,8 +267,8 @@ class AlignPoints(Transform):
         Umeyama's least squares, as `get_similarity_matrix`.
     """
 
-    template: Sequence[Sequence[float]]
     size: Size
+    template: Sequence[Sequence[float]]
     key: str = "keypoints"
     interpolation: str = "linear"
     fill: FillValue = 0.0
@@ -345,8 +345,8 @@ class AlignFaces(AlignPoints):
     """Cut faces out, upright and of one size, by five landmarks: eyes, nose, corners of the mouth.
 
     Args:
-        template: as that of `AlignPoints`; by default ArcFace's, made for 112 x 112, which grows with `size`.
         size: (height, width) of the output in pixels, or one side of a square.
+        template: as that of `AlignPoints`; by default ArcFace's, made for 112 x 112, which grows with `size`.
         key: as that of `AlignPoints`.
         interpolation: as that of `AlignPoints`.
         fill: as that of `AlignPoints`.
@@ -355,8 +355,8 @@ class AlignFaces(AlignPoints):
         The template of ArcFace (InsightFace); Umeyama's least squares.
     """
 
-    template: Sequence[Sequence[float]] = ()
     size: Size = 112
+    template: Sequence[Sequence[float]] = ()
     key: str = "landmarks"
 
     def __post_init__(self) -> None:

@@ -46,7 +46,7 @@ ALL = [
         T.AutoAugment(),
         T.AugMix(mixture_width=2),
     ),
-    *(T.AutoAugment("svhn"), T.AlignPoints([(1, 1), (5, 5)], 8), T.AlignFaces()),
+    *(T.AutoAugment("svhn"), T.AlignPoints(8, [(1, 1), (5, 5)]), T.AlignFaces()),
     *(
         T.RandomApply([T.GaussianBlur(3), T.RandomInvert()]),
         T.RandomChoice([T.Pad(1), T.RandomInvert()], [1, 3]),
@@ -249,7 +249,7 @@ def test_mixing_reads_the_image_before():
         (lambda: T.AugMix(mixture_width=0), "mixture_width"),
         (lambda: T.AugMix(alpha=0), "alpha"),
         (lambda: T.AutoAugment("coco"), "policy"),
-        (lambda: T.AlignPoints([(1, 1)], 8), "template"),
+        (lambda: T.AlignPoints(8, [(1, 1)]), "template"),
         (lambda: T.TargetOptions("xyz"), "box_format"),
         (lambda: T.Compose([]), "transforms"),
         (lambda: T.Compose([T.Pad(1)], seed=-1), "seed"),
