@@ -124,7 +124,10 @@ class State:
                 return through_displacement(points - edge, bent) + edge
             return carried_edges(forward, points) if edge else carried(forward, points)
 
-        self._move_boxes(move_points(self.corners, 0.5), size)
+        corners = move_points(self.corners, 0.5)
+        if self.options.box_format == "xyxyxyxy" and bent is None and np.linalg.det(forward) < 0:
+            corners = corners[:, [1, 0, 3, 2]]  # so that they go round as they did
+        self._move_boxes(corners, size)
         if "polygons" in self.values:
             given = (np.asarray(polygon, np.float64).reshape(-1, 2) for polygon in self.values["polygons"])
             moved = (move_points(polygon, 0.5) for polygon in given)

@@ -27,7 +27,8 @@ class TargetOptions:
     The targets of an image are a dict of arrays or tensors:
 
     - `boxes` `[K, 4]`, `[K, 5]` or `[K, 8]` in `box_format`: upright ones by their four corners, and clipped;
-      "cxcywha" stays exact under shifts, turns, scales and flips, and "xyxyxyxy" under every affine map.
+      "cxcywha" stays exact under shifts, turns, scales and flips, and "xyxyxyxy" under every affine map; a
+      mirror swaps its corners, so that they go round as before.
     - `masks` `[K, H, W]` and `mask` `[H, W]`: as the nearest pixel.
     - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside of the image.

@@ -233,6 +233,23 @@ def test_faces_are_aligned_to_the_template():
         T.Compose([T.AlignFaces()])(box_image(BOX[0]), {"landmarks": landmarks[:4]})
 
 
+def test_a_mirror_keeps_the_way_round_of_corners():
+    corners = np.array([[1.0, 2, 5, 1, 6, 4, 2, 5]])
+    options = T.TargetOptions(box_format="xyxyxyxy")
+    for flips, expected in (
+        ([T.RandomHorizontalFlip(1.0)], [[3.0, 1, 7, 2, 6, 5, 2, 4]]),
+        ([T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)], [[7.0, 6, 3, 7, 2, 4, 6, 3]]),
+    ):
+        plan = T.Compose(flips).plan([(8, 8)])
+        (moved,) = T.transform_targets(plan, [{"boxes": corners}], options)
+        assert moved["boxes"].tolist() == expected
+
+
+def test_the_size_of_aligned_faces_comes_first():
+    assert T.AlignFaces(96) == T.AlignFaces(size=96)
+    assert T.AlignPoints(8, [(1, 1), (5, 5)]) == T.AlignPoints(template=[(1, 1), (5, 5)], size=8)
+
+
 def test_labels_are_mixed():
     images = torch.rand(3, 3, 8, 8)
     targets = [{"label": n} for n in range(3)]

@@ -82,6 +82,29 @@ def test_boxes_keep_their_format(name, ours):
     assert (hull - expected["boxes"]).abs().max() < 1e-5  # seen: 1.9e-6 of corners
 
 
+FLIPS = {
+    "horizontal": ([T.RandomHorizontalFlip(1.0)], ["horizontal_flip"]),
+    "vertical": ([T.RandomVerticalFlip(1.0)], ["vertical_flip"]),
+    "both": ([T.RandomVerticalFlip(1.0), T.RandomHorizontalFlip(1.0)], ["vertical_flip", "horizontal_flip"]),
+}
+
+
+@pytest.mark.parametrize("name", FLIPS)
+def test_corners_keep_their_way_round_as_in_torchvision(name):
+    functional = pytest.importorskip("torchvision.transforms.v2.functional")
+    rng = np.random.default_rng(0)
+    turned = np.column_stack(
+        [rng.uniform(20, 30, (50, 2)), rng.uniform(4, 12, (50, 2)), rng.uniform(0, 360, 50)]
+    )
+    corners = torch.from_numpy(box_convert(turned, "cxcywha", "xyxyxyxy"))
+    given = boxes(corners, "XYXYXYXY")
+    transforms, calls = FLIPS[name]
+    _, moved = T.Compose(transforms)(IMAGE, {"boxes": given})
+    for call in calls:
+        given = getattr(functional, call)(given)
+    assert_same_bytes(moved["boxes"].as_subclass(torch.Tensor), given.as_subclass(torch.Tensor))
+
+
 def test_transforms_that_read_boxes_know_their_format():
     chain = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))], seed=2)
     corner = {"boxes": boxes([[20.0, 15.0, 40.0, 30.0]])}
