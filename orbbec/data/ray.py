@@ -17,7 +17,6 @@ from torch import Tensor
 
 from orbbec.data.assemble import ON_ERROR, Assembler, Decoding
 from orbbec.data.needed import needed
-from orbbec.plan import MixPass
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.checks import choice, whole
 
@@ -93,7 +92,7 @@ class _Worker:
             warnings.warn(f"ray_dataset: {fault}", stacklevel=1)
         images = batch.images
         if batch.plan is not None and self._assembler.transforms is not None:
-            if any(isinstance(step, MixPass) for step in batch.plan.passes):
+            if batch.plan.mixes:
                 raise ValueError("ray_dataset: expected transforms of single images, but got one that mixes")
             images = self._assembler.transforms.apply(batch.plan, images)
         columns: dict[str, Any] = {"sample_id": batch.sample_ids.numpy()}
