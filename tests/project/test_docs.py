@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
+    ROOT / "README.zh-CN.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
@@ -56,3 +57,26 @@ def test_the_tutorial_shows_the_formula_of_the_template():
     (shown,) = blocks(ROOT / "docs" / "tutorials" / "your_own_operator.md", "cpp")
     template = (ROOT / "tools" / "op_template" / "scaleoffset.h").read_text()
     assert " ".join(shown.split()) in " ".join(template.split())
+
+
+# What a translation has in common with the page it is of.
+COMMON = {
+    "headings": re.compile(r"^(#+) ", re.MULTILINE),
+    "links": re.compile(r"\]\((?!README)([^)]+)\)"),
+    "names": re.compile(r"`([^`\n]+)`"),
+    "numbers": re.compile(r"\d+(?:\.\d+)*"),
+}
+
+
+@pytest.mark.parametrize("what", COMMON)
+def test_both_readmes_say_the_same(what):
+    english, chinese = (
+        sorted(COMMON[what].findall(BLOCK.sub("", (ROOT / name).read_text())))
+        for name in ("README.md", "README.zh-CN.md")
+    )
+    assert english == chinese
+
+
+def test_both_readmes_show_the_same():
+    english, chinese = (blocks(ROOT / name, "python", "bash") for name in ("README.md", "README.zh-CN.md"))
+    assert english == chinese
