@@ -11,12 +11,7 @@ import torch
 import orbbec
 from orbbec.binding.arguments import Array
 from orbbec.testing import photograph
-from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2
-
-try:
-    from PIL import Image
-except ImportError:
-    Image = None  # type: ignore[assignment]
+from orbbec.testing.benchmark import Case, Contender, Image, Work, as_array, cv2
 
 IMAGES = 8
 # What cv2 calls a sampling, and Pillow.

@@ -11,11 +11,12 @@ from torch.nn.functional import interpolate
 import orbbec
 from orbbec.binding.arguments import Array
 from orbbec.testing import photographs
-from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2
+from orbbec.testing.benchmark import Case, Contender, Image, Work, as_array, cv2
 
 IMAGES = 16
 CV2 = {"linear": 1, "area": 3, "cubic": 2}
 PILLOW = {"linear": 2, "bicubic": 3, "lanczos": 1}
+TORCH = {"linear": "bilinear", "bicubic": "bicubic"}
 
 
 def pixels(source: tuple[int, int]) -> Tensor:
@@ -31,22 +32,40 @@ def prepare(
     expected = as_array(orbbec.resize(images, target, **options))
     arrays = [np.ascontiguousarray(array) for array in images.permute(0, 2, 3, 1).numpy()]
     moved = images.to(device)
-
-    def by_cv2() -> Array:
-        flag = CV2[interpolation]
-        return np.stack([cv2.resize(array, target[::-1], interpolation=flag) for array in arrays])
-
-    def by_torch() -> Tensor:
-        mode = "bicubic" if interpolation == "bicubic" else "bilinear"
-        return interpolate(moved, target, mode=mode, antialias=True)
-
-    contenders = [Contender("orbbec", lambda: orbbec.resize(moved, target, **options))]
-    if not antialias:
-        contenders.insert(0, Contender("cv2 loop", by_cv2))
-    elif interpolation != "lanczos":
-        contenders.insert(0, Contender("torch interpolate", by_torch, exact=False))
+    own = Contender("orbbec", lambda: orbbec.resize(moved, target, **options))
+    if antialias:
+        contenders = antialiased(moved, arrays, target, interpolation, own)
+    else:
+        contenders = [Contender("cv2 loop", partial(by_cv2, arrays, target, interpolation)), own]
     moved_bytes = images.numel() + IMAGES * 3 * target[0] * target[1]
     return Work(contenders, expected, images=IMAGES, moved_bytes=moved_bytes)
+
+
+def antialiased(
+    images: Tensor, arrays: list[Array], target: tuple[int, int], interpolation: str, own: Contender
+) -> list[Contender]:
+    """Torch's and ours, with channels last and as planes; Pillow's."""
+    planes, contenders = images.contiguous(), [own]
+    if interpolation in TORCH:
+        to_torch = partial(interpolate, size=target, mode=TORCH[interpolation], antialias=True)
+        contenders.insert(0, Contender("torch interpolate", partial(to_torch, images), exact=False))
+        contenders.append(Contender("torch interpolate, planes", partial(to_torch, planes), exact=False))
+    ours = partial(orbbec.resize, planes, target, interpolation=interpolation, antialias=True)
+    contenders.append(Contender("orbbec, planes", ours))
+    if Image is not None and images.device.type == "cpu":
+        opened = [Image.fromarray(array) for array in arrays]
+        contenders.append(Contender("Pillow loop", partial(by_pillow, opened, target, interpolation)))
+    return contenders
+
+
+def by_cv2(arrays: list[Array], target: tuple[int, int], interpolation: str) -> Array:
+    flag = CV2[interpolation]
+    return np.stack([cv2.resize(array, target[::-1], interpolation=flag) for array in arrays])
+
+
+def by_pillow(images: list[Any], target: tuple[int, int], interpolation: str) -> Array:
+    flag = PILLOW[interpolation]
+    return np.stack([np.asarray(image.resize(target[::-1], flag)) for image in images])
 
 
 def case(source: tuple[int, int], interpolation: str, antialias: bool = False) -> Case:

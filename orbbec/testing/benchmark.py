@@ -14,6 +14,10 @@ try:
 except ImportError:  # the machine that lends a GPU may have torch and NumPy alone
     cv2 = None  # type: ignore[assignment]
 try:
+    from PIL import Image as Image
+except ImportError:
+    Image = None  # type: ignore[assignment]
+try:
     import torchvision as torchvision
     import torchvision.transforms.v2  # torchvision leaves it out
 except ImportError:  # it has no build for the CPU alone
