@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,6 +73,11 @@ def add(total: dict[str, Any], tally: parity.Tally) -> None:
         total[name] = max(total[name], value) if name == "largest_difference" else total[name] + value
 
 
+def workers(processes: int) -> ProcessPoolExecutor:
+    # Not forked: that would wait for ever for threads that torch and OpenCV have by now.
+    return ProcessPoolExecutor(processes, get_context("spawn"), start_worker)
+
+
 def run(tasks: list[Task], processes: int) -> list[dict[str, Any]]:
     """One row for each cell and arithmetic, in the order of the tasks."""
     rows: dict[Any, dict[str, Any]] = {}
@@ -83,7 +89,7 @@ def run(tasks: list[Task], processes: int) -> list[dict[str, Any]]:
             "promised": promised,
             **asdict(parity.Tally()),
         }
-    with ProcessPoolExecutor(processes, initializer=start_worker) as pool:
+    with workers(processes) as pool:
         for (cell, _, _, arithmetic), tally in progress(pool.map(run_task, tasks), len(tasks)):
             add(rows[cell, arithmetic], tally)
     return list(rows.values())
@@ -97,7 +103,7 @@ def run_line(task: tuple[str, int, int]) -> Tally:
 def compare_lines(lines: list[peers.Line], cases: int, seed: int, processes: int) -> list[dict[str, Any]]:
     """One row for each line."""
     tasks = [(line.name, cases, seed) for line in lines]
-    with ProcessPoolExecutor(processes, initializer=start_worker) as pool:
+    with workers(processes) as pool:
         tallies = list(progress(pool.map(run_line, tasks), len(tasks)))
     return [
         {"op": line.op, "form": line.form, "promised": line.promised, **asdict(tally)}
