@@ -26,6 +26,17 @@ struct AugmentArguments {
   const float* mix;    // [N, kMixNumbers], in output pixels; null where no image is mixed
 };
 
+// A channel's last step but for mixing.
+struct Finish {
+  float scale, mean, std;
+  bool normalizes;
+
+  ORBBEC_HD float operator()(float value) const {
+    const float scaled = value * scale;
+    return normalizes ? (scaled - mean) / std : scaled;
+  }
+};
+
 // Another image of the batch in a rectangle of the output. Without one the rectangle is empty.
 struct Mix {
   int64_t partner = 0;
@@ -114,9 +125,8 @@ struct Augment {
     }
   }
 
-  ORBBEC_HD float finish(float value, int c) const {
-    const float scaled = value * arguments.scale;
-    return arguments.normalizes ? (scaled - arguments.mean[c]) / arguments.std[c] : scaled;
+  ORBBEC_HD Finish finish(int c) const {
+    return {arguments.scale, arguments.mean[c], arguments.std[c], arguments.normalizes};
   }
 
   // What is read of pixel (y, x), coloured and erased.
@@ -130,7 +140,7 @@ struct Augment {
   ORBBEC_HD void finished(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
     augment(n, y, x, values);
 #pragma unroll
-    for (int c = 0; c < kMaxFills; ++c) values[c] = finish(values[c], c);
+    for (int c = 0; c < kMaxFills; ++c) values[c] = finish(c)(values[c]);
   }
 
   // Pixel (y, x) of output n.

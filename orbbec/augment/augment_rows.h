@@ -255,14 +255,9 @@ class AugmentRow {
   }
 
   void finish_lanes(int c, int begin, float (&values)[kStored]) const {
-    const float scale = op_.arguments.scale, mean = op_.arguments.mean[c],
-                std = op_.arguments.std[c];
+    const Finish finish = op_.finish(c);
     const float* const from = planes_[c] + begin;
-    if (op_.arguments.normalizes) {
-      for (int i = 0; i < kStored; ++i) values[i] = (from[i] * scale - mean) / std;
-    } else {
-      for (int i = 0; i < kStored; ++i) values[i] = from[i] * scale;
-    }
+    for (int i = 0; i < kStored; ++i) values[i] = finish(from[i]);
   }
 
   void mix_lanes(int c, int begin, float (&values)[kStored]) const {
