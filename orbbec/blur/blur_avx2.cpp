@@ -3,12 +3,22 @@
 #if defined(__x86_64__)
 // What stands above is compiled for every machine; what stands below, for those that have this.
 #pragma GCC target("avx2,fma")
+#include "../core/simd_avx2.h"
+#include "box_bytes.h"
 #include "byte_passes.h"
 #include "bytes_avx2.h"
 #include "filter_strips.h"
 #include "median_strips.h"
 
 namespace orbbec {
+namespace {
+
+template <>
+struct SumsOf<Avx2Machine, float> {
+  using Type = VectorSums<Avx2>;
+};
+
+}  // namespace
 
 template <>
 void gaussian_blur_on<Avx2Machine>(const SeparableArguments& arguments,
@@ -26,7 +36,9 @@ template <>
 void box_blur_on<Avx2Machine>(const SeparableArguments& arguments, const ParallelFor& parallel) {
   dispatch_separable<BoxRule>(arguments, [&](const auto& op) {
     using Rule = typename std::decay_t<decltype(op)>::Rule;
-    run_separable<VectorPasses<Avx2Machine, Rule>>(op, parallel);
+    using Passes = std::conditional_t<std::is_same_v<typename Rule::Value, uint8_t>,
+                                      BoxBytes<Avx2Machine>, VectorPasses<Avx2Machine, Rule>>;
+    run_separable<Passes>(op, parallel);
     return 0;
   });
 }

@@ -3,12 +3,22 @@
 #if defined(__x86_64__)
 // What stands above is compiled for every machine; what stands below, for those that have this.
 #pragma GCC target("avx2,fma,avx512f,avx512bw")
+#include "../core/simd_avx512.h"
+#include "box_bytes.h"
 #include "byte_passes.h"
 #include "bytes_avx512.h"
 #include "filter_strips.h"
 #include "median_strips.h"
 
 namespace orbbec {
+namespace {
+
+template <>
+struct SumsOf<Avx512Machine, float> {
+  using Type = VectorSums<Avx512>;
+};
+
+}  // namespace
 
 template <>
 void gaussian_blur_on<Avx512Machine>(const SeparableArguments& arguments,
@@ -26,7 +36,9 @@ template <>
 void box_blur_on<Avx512Machine>(const SeparableArguments& arguments, const ParallelFor& parallel) {
   dispatch_separable<BoxRule>(arguments, [&](const auto& op) {
     using Rule = typename std::decay_t<decltype(op)>::Rule;
-    run_separable<VectorPasses<Avx512Machine, Rule>>(op, parallel);
+    using Passes = std::conditional_t<std::is_same_v<typename Rule::Value, uint8_t>,
+                                      BoxBytes<Avx512Machine>, VectorPasses<Avx512Machine, Rule>>;
+    run_separable<Passes>(op, parallel);
     return 0;
   });
 }

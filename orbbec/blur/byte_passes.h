@@ -13,8 +13,8 @@ struct BytePasses {
   using Number = uint16_t;
   using Row = uint16_t;
   static constexpr int kLanes = Simd::kLanes;
-  static constexpr int kBlock = 4;                    // vectors whose sums stay in registers
-  static constexpr int kRowWidth = 2 * kStripValues;  // a row and the one before it, in turn
+  static constexpr int kBlock = 4;        // vectors whose sums stay in registers
+  static constexpr int kRowElements = 2;  // of a row and of the one before it
   static constexpr int kSigned = 0x8000;  // what is taken from a sum to make it a signed number
 
   GaussianRule<uint8_t> rule;

@@ -15,6 +15,56 @@ struct FilterTap {
   int row, offset;  // offset: in values, from the first of the line
 };
 
+// The sums of kFilterLanes values: taps in their order, each fused with the sum so far.
+template <class F>
+struct ArraySums {
+  F sums[kFilterLanes] = {};
+
+  void add(F factor, const F* from) {
+    for (int i = 0; i < kFilterLanes; ++i) sums[i] = fused_multiply_add(factor, from[i], sums[i]);
+  }
+  template <class T>
+  void store_to(T* out) const {
+    for (int i = 0; i < kFilterLanes; ++i) out[i] = store<T>(sums[i]);
+  }
+};
+
+// The same on the vectors of `Simd`.
+template <class Simd>
+struct VectorSums {
+  static constexpr int kLanes = Simd::kLanes, kVectors = kFilterLanes / kLanes;
+  typename Simd::Float sums[kVectors] = {};
+
+  void add(float factor, const float* from) {
+    const auto factors = Simd::all_lanes(factor);
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectors; ++i)
+      sums[i] = Simd::fused_multiply_add(factors, Simd::load(from + i * kLanes), sums[i]);
+  }
+  template <class T>
+  void store_to(T* out) const {
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectors; ++i) store_vector(sums[i], out + i * kLanes);
+  }
+
+ private:
+  static void store_vector(typename Simd::Float sum, uint8_t* out) {
+    auto whole = Simd::round(sum);
+    whole = whole < 0 ? 0 : whole;
+    Simd::store_bytes_1(out, whole > 255 ? 255 : whole);
+  }
+  static void store_vector(typename Simd::Float sum, float* out) { Simd::store(out, sum); }
+  template <class T>
+  static void store_vector(typename Simd::Float sum, T* out) {
+    for (int i = 0; i < kLanes; ++i) out[i] = store<T>(sum[i]);
+  }
+};
+
+template <class Isa, class F>
+struct SumsOf {
+  using Type = ArraySums<F>;
+};
+
 template <class Isa, class T>
 struct StripFilter {
   using F = Compute<T>;
@@ -37,15 +87,10 @@ struct StripFilter {
 
   void row(const F* const* lines, T* out, int count) const {
     for (int v = 0; v < count; v += kFilterLanes) {
-      F sum[kFilterLanes] = {};
-      for (size_t t = 0; t < taps.size(); ++t) {
-        const F factor = factors[t];
-        const F* const from = lines[taps[t].row] + taps[t].offset + v;
-        for (int i = 0; i < kFilterLanes; ++i) {
-          sum[i] = fused_multiply_add(factor, from[i], sum[i]);
-        }
-      }
-      for (int i = 0; i < kFilterLanes; ++i) out[v + i] = store<T>(sum[i]);
+      typename SumsOf<Isa, F>::Type sums;
+      for (size_t t = 0; t < taps.size(); ++t)
+        sums.add(factors[t], lines[taps[t].row] + taps[t].offset + v);
+      sums.store_to(out + v);
     }
   }
 
@@ -54,19 +99,14 @@ struct StripFilter {
     const int margin = window.before() * source.group;
     const int used = strip.count + (window.width - 1) * source.group;
     const size_t length = used + kFilterStrip;
-    std::vector<F> kept(length * window.height);
-    std::vector<const F*> lines(window.height);
-    T out[kFilterStrip];
+    RowRing<F> lines(window.height, length);
+    std::vector<T> out(kFilterStrip);
     for (int number = 0; number < source.height + window.height - 1; ++number) {
-      fill_line(source, number - window.above(), strip.first - margin, used, border,
-                kept.data() + number % window.height * length);
+      fill_line(source, number - window.above(), strip.first - margin, used, border, lines.next());
       const int y = number - (window.height - 1);
       if (y < 0) continue;
-      for (int i = 0; i < window.height; ++i) {
-        lines[i] = kept.data() + (y + i) % window.height * length;
-      }
-      row(lines.data(), out, strip.count);
-      store_values(output, y, strip.first, strip.count, out);
+      row(lines.oldest_first(), out.data(), strip.count);
+      store_values(output, y, strip.first, strip.count, out.data());
     }
   }
 };

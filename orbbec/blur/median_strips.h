@@ -9,7 +9,9 @@
 namespace orbbec {
 namespace {
 
-constexpr int kMedianStrip = 256;
+constexpr int kMedianStrip = 1024;
+// A strip, a pixel at either side, and what vectors read past them.
+constexpr int kSortedColumns = kMedianStrip + 2 * static_cast<int>(kMaxInterleaved) + 64;
 
 // The values of a window of bytes, how many of each, and how many of each 16 neighbours.
 struct Histogram {
@@ -55,6 +57,42 @@ struct StripMedian {
     }
   }
 
+  static Keys load_keys(const K* from) {
+    Keys keys;
+    __builtin_memcpy(&keys, from, sizeof(keys));
+    return keys;
+  }
+
+  // Columns are sorted once and serve three windows each. The median of nine is that of the
+  // greatest of the least, the middle of the middle and the least of the greatest of its columns.
+  void sort_columns(const K* const* lines, K* out) const {
+    K sorted[3][kSortedColumns];
+    for (int v = 0; v < strip.count + 2 * group; v += kLanes) {
+      Keys keys[3];
+      for (int i = 0; i < 3; ++i) keys[i] = load_keys(lines[i] + v);
+      sort_two(keys[0], keys[1]);
+      sort_two(keys[1], keys[2]);
+      sort_two(keys[0], keys[1]);
+      for (int i = 0; i < 3; ++i) __builtin_memcpy(sorted[i] + v, &keys[i], sizeof(Keys));
+    }
+    for (int v = 0; v < strip.count; v += kLanes) {
+      const auto column = [&](int rank, int i) { return load_keys(sorted[rank] + v + i * group); };
+      Keys least = column(0, 0), greatest = column(2, 0);
+      for (int i = 1; i < 3; ++i) {
+        least = least > column(0, i) ? least : column(0, i);
+        greatest = greatest < column(2, i) ? greatest : column(2, i);
+      }
+      const Keys median = middle(least, middle(column(1, 0), column(1, 1), column(1, 2)), greatest);
+      __builtin_memcpy(out + v, &median, sizeof(Keys));
+    }
+  }
+
+  static Keys middle(Keys a, Keys b, Keys c) {
+    sort_two(a, b);
+    b = b < c ? b : c;
+    return a > b ? a : b;
+  }
+
   void slide_row(const K* const* lines, K* out) const {
     const int32_t rank = window.height * window.width / 2;
     const auto add_column = [&](Histogram& histogram, int v, int times) {
@@ -75,7 +113,7 @@ struct StripMedian {
   }
 
   void median_row(const K* const* lines, K* out) const {
-    if (window.height == 3 && window.width == 3) return sort_row<3>(lines, out);
+    if (window.height == 3 && window.width == 3) return sort_columns(lines, out);
     if (window.height == 5 && window.width == 5) return sort_row<5>(lines, out);
     if constexpr (sizeof(K) == 1) slide_row(lines, out);
   }
@@ -103,22 +141,21 @@ struct StripMedian {
     const int margin = window.before() * group;
     const int used = strip.count + (window.width - 1) * group;
     const size_t length = used + kMedianStrip;
-    std::vector<K> kept(length * window.height);
-    std::vector<const K*> lines(window.height);
-    K keys[kMedianStrip];
-    T out[kMedianStrip];
+    RowRing<K> lines(window.height, length);
+    std::vector<K> keys(kMedianStrip);
+    std::vector<T> out(std::is_integral_v<T> ? 0 : kMedianStrip);
     for (int number = 0; number < source.height + window.height - 1; ++number) {
       fill_line(source, number - window.above(), strip.first - margin, used, Border::kReplicate,
-                kept.data() + number % window.height * length,
-                [](T value) { return key_of<T>(value); });
+                lines.next(), [](T value) { return key_of<T>(value); });
       const int y = number - (window.height - 1);
       if (y < 0) continue;
-      for (int i = 0; i < window.height; ++i) {
-        lines[i] = kept.data() + (y + i) % window.height * length;
+      median_row(lines.oldest_first(), keys.data());
+      if constexpr (std::is_integral_v<T>) {
+        store_values(output, y, strip.first, strip.count, keys.data());
+      } else {
+        for (int i = 0; i < strip.count; ++i) out[i] = value_of<T>(keys[i]);
+        store_values(output, y, strip.first, strip.count, out.data());
       }
-      median_row(lines.data(), keys);
-      for (int i = 0; i < strip.count; ++i) out[i] = value_of<T>(keys[i]);
-      store_values(output, y, strip.first, strip.count, out);
     }
   }
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "../core/executor_cpu.h"
@@ -73,12 +74,14 @@ void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Bor
   const int64_t inside = std::clamp<int64_t>(0, first, last);
   const int64_t outside = std::clamp<int64_t>(values, inside, last);
   const auto from_border = [&](int64_t begin, int64_t end) {
+    if (begin == end) return;
+    int64_t pixel = begin >= 0 ? begin / plane.group : -1 - (-1 - begin) / plane.group;
+    int lane = static_cast<int>(begin - pixel * plane.group);
     for (int64_t v = begin; v < end; ++v) {
-      const int64_t pixel = v >= 0 ? v / plane.group : -1 - (-1 - v) / plane.group;
       const int x = index_or_outside(static_cast<int>(pixel), plane.width, border);
       line[v - first] =
-          x < 0 ? Number(0)
-                : number_of(*plane.at(row, int64_t{x} * plane.group + v - pixel * plane.group));
+          x < 0 ? Number(0) : number_of(*plane.at(row, int64_t{x} * plane.group + lane));
+      if (++lane == plane.group) lane = 0, ++pixel;
     }
   };
   from_border(first, inside);
@@ -96,7 +99,10 @@ void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Bor
 template <class T, class Number>
 void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Border border,
                Number* line) {
-  fill_line(plane, y, first, count, border, line, [](T value) { return Number(load<T>(value)); });
+  fill_line(plane, y, first, count, border, line, [](T value) {
+    if constexpr (std::is_integral_v<T>) return static_cast<Number>(value);
+    return static_cast<Number>(load<T>(value));
+  });
 }
 
 template <class T>
@@ -108,6 +114,25 @@ void store_values(const Plane<T>& plane, int y, int64_t first, int count, const 
     for (int i = 0; i < count; ++i) to[i * plane.stride_v] = values[i];
   }
 }
+
+// The rows of a window that moves down: the next one takes the place of the oldest.
+template <class Number>
+class RowRing {
+ public:
+  RowRing(int height, size_t width) : numbers_(height * width), rows_(height) {
+    for (int i = 0; i < height; ++i) rows_[i] = numbers_.data() + i * width;
+  }
+
+  Number* next() {
+    std::rotate(rows_.begin(), rows_.begin() + 1, rows_.end());
+    return rows_.back();
+  }
+  const Number* const* oldest_first() const { return rows_.data(); }
+
+ private:
+  std::vector<Number> numbers_;
+  std::vector<Number*> rows_;
+};
 
 }  // namespace
 }  // namespace orbbec

@@ -10,7 +10,9 @@
 namespace orbbec {
 namespace {  // each file compiles its own, for its kind of machine
 
-constexpr int kStripValues = 256;  // the kept rows of a window of 23 fit the first cache
+constexpr int kStripValues = 1024;
+constexpr int kLeastStripValues = 256;
+constexpr int kKeptBytes = 24 << 10;  // rows of a strip that fit the first cache
 
 // Where a value stands in its row, channels counted: the first of a strip, and the step to the
 // next.
@@ -18,6 +20,29 @@ struct ValueIndex {
   int64_t first, step;
 
   int64_t of(int v) const { return first + v * step; }
+};
+
+// Vectors that a rule adds up side by side, so that none waits for its last addition.
+template <class Number, int kLanes>
+struct Block {
+  static constexpr int kVectors = 4;
+  static constexpr int kValues = kVectors * kLanes;
+  typedef Number Vector __attribute__((vector_size(kLanes * sizeof(Number))));
+  Vector vectors[kVectors];
+
+  Number operator[](int i) const { return vectors[i / kLanes][i % kLanes]; }
+
+  Block& operator+=(const Block& other) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kVectors; ++k) vectors[k] += other.vectors[k];
+    return *this;
+  }
+  friend Block operator+(Block a, const Block& b) { return a += b; }
+  friend Block operator*(Block a, Number factor) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kVectors; ++k) a.vectors[k] *= factor;
+    return a;
+  }
 };
 
 // The passes of a rule over vectors of the compiler.
@@ -28,9 +53,10 @@ struct VectorPasses {
   using Row = typename Rule::Row;
   using Sum = typename Rule::Sum;
   static constexpr int kLanes = 64 / sizeof(Sum);
-  typedef Row RowVector __attribute__((vector_size(kLanes * sizeof(Row))));
-  typedef Sum SumVector __attribute__((vector_size(kLanes * sizeof(Sum))));
-  static constexpr int kRowWidth = kStripValues;  // elements of a kept row
+  using RowBlock = Block<Row, kLanes>;
+  using SumBlock = Block<Sum, kLanes>;
+  static constexpr int kBlock = RowBlock::kValues;
+  static constexpr int kRowElements = 1;  // of a kept row, a value
 
   Rule rule;
   Window window;
@@ -39,29 +65,44 @@ struct VectorPasses {
   VectorPasses(const Rule& rule, const Window& window, int group)
       : rule(rule), window(window), group(group) {}
 
-  static RowVector load_row(const Row* from) {
-    RowVector vector;
-    __builtin_memcpy(&vector, from, sizeof(vector));
-    return vector;
+  template <class Out>
+  static Out load_block(const Row* from) {
+    Out block;
+#pragma GCC unroll 4
+    for (int k = 0; k < Out::kVectors; ++k) {
+      typename RowBlock::Vector vector;
+      __builtin_memcpy(&vector, from + k * kLanes, sizeof(vector));
+      block.vectors[k] = __builtin_convertvector(vector, typename Out::Vector);
+    }
+    return block;
   }
 
   void across(const Number* line, Row* row, int count) {
-    for (int v = 0; v < count; v += kLanes) {
-      const RowVector sum = rule.template pass<RowVector>(
-          1, window.width, [&](int i) { return load_row(line + v + i * group); });
+    for (int v = 0; v < count; v += kBlock) {
+      const RowBlock sum = rule.template pass<RowBlock>(
+          1, window.width, [&](int i) { return load_block<RowBlock>(line + v + i * group); });
       __builtin_memcpy(row + v, &sum, sizeof(sum));
     }
   }
 
   void down(const Row* const* rows, const ValueIndex& index, Value* out, int count) {
-    for (int v = 0; v < count; v += kLanes) {
-      const SumVector sum = rule.template pass<SumVector>(0, window.height, [&](int i) {
-        return __builtin_convertvector(load_row(rows[i] + v), SumVector);
-      });
-      for (int i = 0; i < kLanes; ++i) out[v + i] = rule.finish(sum[i], index.of(v + i));
+    for (int v = 0; v < count; v += kBlock) {
+      const SumBlock block = rule.template pass<SumBlock>(
+          0, window.height, [&](int i) { return load_block<SumBlock>(rows[i] + v); });
+      Sum sums[kBlock];
+      __builtin_memcpy(sums, &block, sizeof(sums));
+      for (int i = 0; i < kBlock; ++i) out[v + i] = rule.finish(sums[i], index.of(v + i));
     }
   }
 };
+
+// Values of a strip: as many as leave its rows in the first cache.
+template <class Passes>
+int strip_width(int rows) {
+  const int64_t bytes = int64_t{rows} * Passes::kRowElements * sizeof(typename Passes::Row);
+  const int64_t fitting = kKeptBytes / bytes / kLeastStripValues * kLeastStripValues;
+  return static_cast<int>(std::clamp<int64_t>(fitting, kLeastStripValues, kStripValues));
+}
 
 // The last row of the window comes in, the first goes out.
 template <class Passes, class T>
@@ -73,21 +114,17 @@ void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& out
   const int line_values = strip.count + (window.width - 1) * source.group;
   // Vectors read past the last value, up to a whole strip.
   std::vector<typename Passes::Number> line(line_values + kStripValues);
-  std::vector<Row> kept(static_cast<size_t>(window.height) * Passes::kRowWidth);
-  std::vector<const Row*> rows(window.height);
-  const auto kept_row = [&](int number) {
-    return kept.data() + static_cast<size_t>(number % window.height) * Passes::kRowWidth;
-  };
-  T out[kStripValues];
+  const int room = (strip.count + kLeastStripValues - 1) / kLeastStripValues * kLeastStripValues;
+  RowRing<Row> rows(window.height, size_t{Passes::kRowElements} * room);
+  std::vector<T> out(kStripValues);
   for (int number = 0; number < source.height + window.height - 1; ++number) {
     fill_line(source, number - window.above(), strip.first - margin, line_values, border,
               line.data());
-    passes.across(line.data(), kept_row(number), strip.count);
+    passes.across(line.data(), rows.next(), strip.count);
     const int y = number - (window.height - 1);
     if (y < 0) continue;
-    for (int i = 0; i < window.height; ++i) rows[i] = kept_row(y + i);
-    passes.down(rows.data(), index, out, strip.count);
-    store_values(output, y, strip.first, strip.count, out);
+    passes.down(rows.oldest_first(), index, out.data(), strip.count);
+    store_values(output, y, strip.first, strip.count, out.data());
   }
 }
 
@@ -113,7 +150,10 @@ void run_separable(const Separable<Rule>& op, const ParallelFor& parallel) {
   const Images<T>& output = op.output;
   const bool interleaved = is_interleaved(source) && is_interleaved(output);
   const int group = interleaved ? static_cast<int>(source.channels) : 1;
-  const std::vector<Strip> strips = strips_of(output, interleaved, kStripValues);
+  int tallest = 1;
+  for (int64_t n = 0; n < output.count; ++n)
+    tallest = std::max(tallest, op.window(n, output[n].height, output[n].width).height);
+  const std::vector<Strip> strips = strips_of(output, interleaved, strip_width<Passes>(tallest));
   parallel(static_cast<int64_t>(strips.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Strip& strip = strips[i];
