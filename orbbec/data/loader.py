@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
 from threading import Event
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from weakref import ReferenceType, ref
 
 import torch
@@ -32,6 +32,8 @@ from orbbec.transforms.checks import choice, whole
 _PREFETCH = 2
 _WARM_UP = 3  # steps
 _LISTED = 10  # bad samples that the warning names
+
+_Task: TypeAlias = tuple[list[Any], int]  # what to read, and the epoch
 
 
 class Batch(NamedTuple):
@@ -218,22 +220,32 @@ class Loader:
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches of an epoch; one that was broken off begins again."""
+        return self._begun(self._batches(self._prepared, self._finished))
+
+    def planned(self) -> Iterator[Assembled]:
+        """As `iter`, but pixels and plans: images on the device, all else on the host; what `sink` takes."""
+        return self._begun(self._batches(self._assembled, self._moved))
+
+    def _begun(self, batches: Generator[Any, None, None]) -> Iterator[Any]:
         self.close()
         self._delivered = 0
-        batches = self._batches()
         self._running = ref(batches)  # weak: a loop that is left drops its iterator, which stops the threads
         return batches
 
-    def _batches(self) -> Generator[Batch, None, None]:
+    def _batches(
+        self,
+        prepare: Callable[[_Task, Event], tuple[int, Assembled]],
+        finish: Callable[[Assembled], Batch | Assembled],
+    ) -> Generator[Any, None, None]:
         known = len(self.faults)
         staged: deque[tuple[int, Any, Any]] = deque()
         watch, settings = self._assembler.watch, self._tuner.settings
         self._tuner.begin()
-        with Crew(self._prepared, self._tasks(), *settings, cores=self._cores, watch=watch) as crew:
+        with Crew(prepare, self._tasks(), *settings, cores=self._cores, watch=watch) as crew:
             for taken, prepared in crew:
                 if self._tuner.step(self.seconds):
                     crew.resize(*self._tuner.settings)
-                staged.append((taken, *self._staging.stage(self._finished, prepared)))
+                staged.append((taken, *self._staging.stage(finish, prepared)))
                 if len(staged) == self._staging.depth or not crew.has_next():
                     yield from self._taken(*staged.popleft())
             while staged:
@@ -241,7 +253,7 @@ class Loader:
         self._warn(self.faults[known:])
         self._epoch, self._start, self._delivered = self._epoch + 1, 0, 0
 
-    def _tasks(self) -> Iterator[tuple[list[Any], int]]:
+    def _tasks(self) -> Iterator[_Task]:
         source: Any = self._assembler.source
         if hasattr(source, "set_epoch"):
             source.set_epoch(self._epoch)
@@ -253,15 +265,22 @@ class Loader:
             if len(wanted) == self.batch_size or not self.drop_last:
                 yield wanted, self._epoch
 
-    def _prepared(self, task: tuple[list[Any], int], stopped: Event) -> tuple[int, Assembled]:
+    def _prepared(self, task: _Task, stopped: Event) -> tuple[int, Assembled]:
         """What a thread does of a batch: everything on the CPU, all up to the copy on CUDA."""
+        taken, batch = self._assembled(task, stopped)
+        if self.device.type == "cuda":
+            return taken, batch._replace(targets=pinned(batch.targets))
+        return taken, self._augmented(batch)
+
+    def _assembled(self, task: _Task, stopped: Event) -> tuple[int, Assembled]:
         wanted, epoch = task
         with self._staging.beside():  # for what is decoded on the device
             batch = self._assembler(wanted, epoch, stopped)
-        targets = self.collate(batch.targets) if batch.targets else {}
-        if self.device.type == "cuda":
-            return len(wanted), batch._replace(targets=pinned(targets))
-        return len(wanted), self._augmented(batch._replace(targets=targets))
+        return len(wanted), batch._replace(targets=self.collate(batch.targets) if batch.targets else {})
+
+    def _moved(self, batch: Assembled) -> Assembled:
+        with self._assembler.watch.timing("copy"):
+            return batch._replace(images=to_device(batch.images, self.device))
 
     def _finished(self, batch: Assembled) -> Batch:
         with self._assembler.watch.timing("copy"):
@@ -285,7 +304,7 @@ class Loader:
         shape = (len(plan), plan.channels, *last.size)
         return self._assembler.recycler.empty(shape, getattr(torch, last.dtype))
 
-    def _taken(self, taken: int, batch: Batch, event: Any) -> Iterator[Batch]:
+    def _taken(self, taken: int, batch: Any, event: Any) -> Iterator[Any]:
         """The batch for the model; none where all of it was skipped."""
         self._delivered += taken
         if len(batch.sample_ids):

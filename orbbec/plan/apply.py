@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from orbbec.augment import augment
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
+from orbbec.binding.arguments import Array, RaggedImages
 from orbbec.blur import gaussian_blur, median_blur, motion_blur
 from orbbec.color import (
     adjust_brightness,
@@ -46,6 +46,7 @@ from orbbec.plan.batches import (
 )
 from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, Pass
 from orbbec.plan.plan import Plan
+from orbbec.plan.tables import tables_of
 from orbbec.resize import resized_crop
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -77,25 +78,50 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
     """
     given = read_images(images)
     _check_fit(plan, given)
-    work, sizes = given.work, given.sizes
-    for number, step in enumerate(plan.passes):
-        last = out if number == len(plan.passes) - 1 else None
-        work = _run(step, work, sizes, plan, last)
+    return given.restore(_run_all(_Run(plan, iter(tables_of(plan))), given.work, given.sizes, out))
+
+
+def apply_fixed(plan: Plan, images: RaggedImages, tables: Iterable[Mapping[str, Tensor]]) -> Tensor:
+    """Do to images what a plan of `fixed` says, by tables that lie on their device.
+
+    Nothing is asked of the numbers of the plan itself, nor copied from the host, so that what is called here
+    can be captured in a CUDA graph and replayed with other numbers in the tables.
+
+    Args:
+        plan: of which only what `structure_of` tells is read.
+        images: of any sizes.
+        tables: as `tables_of` gives them.
+    """
+    result: Tensor = _run_all(_Run(plan, iter(tables), is_fixed=True), images, plan.sizes)
+    return result
+
+
+class _Run(NamedTuple):
+    plan: Plan
+    tables: Iterator[Mapping[str, Any]]  # of the passes, each taken as its pass runs
+    is_fixed: bool = False
+
+
+def _run_all(run: _Run, work: Work, sizes: Array, out: Any = None) -> Work:
+    for number, step in enumerate(run.plan.passes):
+        last = out if number == len(run.plan.passes) - 1 else None
+        work = _run_one(step, work, sizes, run, last)
         sizes = step.sizes
-    return given.restore(work)
+    return work
 
 
-def _run(step: Pass, work: Work, sizes: Array, plan: Plan, out: Any = None) -> Work:
+def _run_one(step: Pass, work: Work, sizes: Array, run: _Run, out: Any = None) -> Work:
+    tables = next(run.tables)
     if isinstance(step, AugmentPass):
-        return _augment(step, work, sizes, out)
+        return _augment(step, work, sizes, tables, out)
     if isinstance(step, OperatorPass):
-        return _operate(step, work, sizes, plan)
+        return _operate(step, work, sizes, tables, run)
     if isinstance(step, MixPass):
-        return _mix(step, work)
+        return _mix(step, work, tables)
     copies = repeated(work, step.copies)
     for inner in step.passes:
-        copies = _run(inner, copies, inner.sizes, plan)
-    return blended(work, copies, step.weights)
+        copies = _run_one(inner, copies, inner.sizes, run)
+    return blended(work, copies, _rows(tables["weights"]))
 
 
 def _check_fit(plan: Plan, given: Given) -> None:
@@ -117,24 +143,23 @@ def _check_fit(plan: Plan, given: Given) -> None:
         raise ValueError(f"apply: expected image {index} of size {height}x{width}, as the plan was made for")
 
 
-def _rows(table: Array, rows: Array | None) -> Tensor:
-    return torch.from_numpy(table if rows is None else np.ascontiguousarray(table[rows]))
+def _rows(table: Array | Tensor, rows: Array | None = None) -> Tensor:
+    if isinstance(table, Tensor):
+        return table
+    return torch.from_numpy(np.ascontiguousarray(table if rows is None else table[rows]))
 
 
-def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
-    mixes, at_once = step.mixes, in_one_call(work, step)
+def _augment(step: AugmentPass, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
+    mixes_later = step.mixes is not None and not in_one_call(work, step)
+    taken = {name: table for name, table in tables.items() if not (name == "mix" and mixes_later)}
 
     def run(images: Work, rows: Array | None, size: tuple[int, int]) -> Tensor:
         result: Tensor = augment(
             images,
-            _rows(step.maps, rows),
-            size,
-            regions=None if step.regions is None else _rows(step.regions, rows),
-            colors=_rows(step.colors, rows) if step.colors.shape[1] else None,
-            erase=_rows(step.erase, rows) if step.erase.shape[1] else None,
+            size=size,
+            **{name: _rows(table, rows) for name, table in taken.items()},
             mean=step.mean,
             std=step.std,
-            mix=None if mixes is None or not at_once else torch.from_numpy(mixes.rows()),
             dtype=getattr(torch, step.dtype),
             channels_last=step.channels_last,
             contrast=step.contrast,
@@ -146,44 +171,41 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, out: Any) -> Work:
         return result
 
     result = by_size(work, step, sizes, run)
-    return result if mixes is None or at_once else _mix(mixes, result)
+    return _mix(step.mixes, result, step.mixes.table) if step.mixes is not None and mixes_later else result
 
 
-def _operate(step: OperatorPass, work: Work, sizes: Array, plan: Plan) -> Work:
-    if step.draws == "none" and not step.resizes:
+def _operate(step: OperatorPass, work: Work, sizes: Array, tables: Mapping[str, Any], run: _Run) -> Work:
+    if step.draws == "none" and not step.resizes and not run.is_fixed:
         return work
     call, options = OPERATORS[step.name], dict(step.options)
     if "dtype" in options:
         options["dtype"] = getattr(torch, options["dtype"])
     if "place" in options:  # draws noise of the image's own
-        options |= {"seed": plan.seed, "epoch": plan.epoch}
-    table = dict(step.table)
-    if "place" in options:
-        table["sample_ids"] = plan.sample_ids
+        options |= {"seed": run.plan.seed, "epoch": run.plan.epoch}
+    columns = {name: table for name, table in tables.items() if name != "drawn"}
 
-    def run(images: Work, rows: Array | None) -> Any:
-        return call(images, **{name: _rows(values, rows) for name, values in table.items()}, **options)
+    def operate(images: Work, rows: Array | None) -> Any:
+        return call(images, **{name: _rows(values, rows) for name, values in columns.items()}, **options)
 
     def resize(images: Work, rows: Array | None, size: tuple[int, int]) -> Tensor:
-        result: Tensor = call(images, _rows(table["boxes"], rows), size, **options)
+        result: Tensor = call(images, _rows(columns["boxes"], rows), size, **options)
         return result
 
     if step.resizes:
         return by_size(work, step, sizes, resize)
     if isinstance(work, list):
-        results = [run(image[None], np.array([n]))[0] for n, image in enumerate(work)]
+        results = [operate(image[None], np.array([n]))[0] for n, image in enumerate(work)]
     else:
-        results = run(work, None)
-    keeps = step.draws == "all" or step.name in IDENTITIES
-    return results if keeps else _where(step.drawn, results, work)
+        results = operate(work, None)
+    changes_all = step.draws == "all" or step.name in IDENTITIES
+    keeps = not step.conditional if run.is_fixed else changes_all
+    return results if keeps else _where(tables["drawn"], results, work)
 
 
-def _mix(step: MixPass, work: Work) -> Work:
+def _mix(step: MixPass, work: Work, tables: Mapping[str, Any]) -> Work:
     if isinstance(work, list):
         raise ValueError(f"{step.name}: expected images of one size; put a resize or a crop before it")
-    columns: dict[str, Any] = {
-        name: torch.from_numpy(np.ascontiguousarray(values)) for name, values in step.table.items()
-    }
+    columns: dict[str, Any] = {name: _rows(values) for name, values in tables.items()}
     if step.name == "mosaic":
         height, width = step.sizes[0].tolist()
         return mosaic(work, **columns, size=(height, width), **step.options) if len(step.sizes) else work
@@ -192,10 +214,10 @@ def _mix(step: MixPass, work: Work) -> Work:
     return mixup(work, **columns)
 
 
-def _where(drawn: Array, changed: Work, kept: Work) -> Work:
+def _where(drawn: Any, changed: Work, kept: Work) -> Work:
     """The images that were drawn, changed, and the others as they were, to the last bit."""
     if isinstance(changed, Tensor) and isinstance(kept, Tensor):
-        mask = torch.from_numpy(drawn).to(changed.device, non_blocking=True)
+        mask = _rows(drawn).to(changed.device, non_blocking=True)
         return torch.where(mask[:, None, None, None], changed, kept)
     if isinstance(changed, ImageBatch):
         for row in np.flatnonzero(~drawn).tolist():

@@ -132,7 +132,7 @@ def repeated(work: Work, times: int) -> Work:
     return work * times if isinstance(work, list) else rows_of(work, np.tile(np.arange(len(work)), times))
 
 
-def blended(work: Work, copies: Work, weights: Array) -> Work:
+def blended(work: Work, copies: Work, weights: Tensor) -> Work:
     """The weighted sums of images and their copies, added in order in float32; bytes are rounded.
 
     Args:
@@ -148,9 +148,9 @@ def blended(work: Work, copies: Work, weights: Array) -> Work:
     return merged([_weighted_sum([p[None] for p in row], weights[[n]])[0] for n, row in enumerate(rows)])
 
 
-def _weighted_sum(parts: Sequence[Tensor], weights: Array) -> Tensor:
+def _weighted_sum(parts: Sequence[Tensor], weights: Tensor) -> Tensor:
     first = parts[0]
-    table = torch.from_numpy(weights).to(first.device, torch.float32, non_blocking=True)
+    table = weights.to(first.device, torch.float32, non_blocking=True)
     total = first * table[:, 0, None, None, None]
     for k, part in enumerate(parts[1:], 1):
         total += part * table[:, k, None, None, None]

@@ -281,6 +281,7 @@ class Fusion:
                 dtype=str(step.options.get("dtype", self.dtype)),
                 why=why,
                 holds=(name,),
+                conditional=step.drawn is not None,
             )
         )
         if step.matrix is not None:

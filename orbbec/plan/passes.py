@@ -69,13 +69,25 @@ class AugmentPass:
         maps = self.matrix
         if self.regions is not None:
             maps = shifts(-self.regions[:, 0], -self.regions[:, 1], len(maps)) @ maps
-        affine = bool((maps[:, 2] == (0.0, 0.0, 1.0)).all())
-        object.__setattr__(self, "maps", np.ascontiguousarray(maps[:, :2] if affine else maps))
+        object.__setattr__(self, "maps", np.ascontiguousarray(maps))
         object.__setattr__(self, "size", common_size(self.sizes))
 
     @property
     def name(self) -> str:
         return "augment"
+
+    def tables(self) -> Columns:
+        """What the operator reads, by the names of its arguments; a row an image."""
+        tables = {"matrix": self.maps}
+        if self.regions is not None:
+            tables["regions"] = self.regions
+        if self.colors.shape[1]:
+            tables["colors"] = self.colors
+        if self.erase.shape[1]:
+            tables["erase"] = self.erase
+        if self.mixes is not None:
+            tables["mix"] = self.mixes.rows()
+        return tables
 
     def columns(self) -> Columns:
         """The numbers of the pass by name, each `[N]`."""
@@ -102,7 +114,11 @@ class AugmentPass:
 
 @dataclass(frozen=True, eq=False)
 class OperatorPass:
-    """One call of the operator `name`; arguments as those of `steps.Operator`."""
+    """One call of the operator `name`; arguments as those of `steps.Operator`.
+
+    Args:
+        conditional: whether other draws might leave an image as it is.
+    """
 
     name: str
     table: Mapping[str, Array]
@@ -114,6 +130,7 @@ class OperatorPass:
     dtype: str
     why: str = ""
     holds: tuple[str, ...] = ()
+    conditional: bool = True
     size: tuple[int, int] | None = field(init=False, repr=False)  # of all outputs, where they have one
     draws: str = field(init=False, repr=False)  # whether it changes "none", "some" or "all" of the images
 

@@ -1,0 +1,64 @@
+"""A CUDA graph for tests without CUDA: torch's calls, recorded and made again on the same memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class Recorder:
+    """Does what `orbbec.data.capture.CudaCapture` does, on the CPU.
+
+    As a graph does, it keeps every number and address that calls were given, and runs no Python again: what
+    was computed on the host stays what it was. Where Python asks for a number of a tensor, it refuses.
+
+    Example:
+        >>> given, recorder = torch.tensor([1.0, 2.0]), Recorder()
+        >>> doubled = recorder.record(lambda: given * 2)
+        >>> given.copy_(torch.tensor([5.0, 7.0]))
+        tensor([5., 7.])
+        >>> recorder.replay()
+        >>> doubled
+        tensor([10., 14.])
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], list[Tensor]]] = []
+
+    @staticmethod
+    def warm_up(work: Callable[[], Tensor]) -> Tensor:
+        """Do work that is to be recorded later."""
+        return work()
+
+    def record(self, work: Callable[[], Tensor]) -> Tensor:
+        """Do the work, and keep each call of torch that it makes."""
+        with _Recording(self._calls):
+            return work()
+
+    def replay(self) -> None:
+        """Make the calls again; their results go where they went."""
+        with torch.no_grad():
+            for call, arguments, options, results in self._calls:
+                for place, value in zip(results, _tensors(call(*arguments, **options)), strict=True):
+                    if place.data_ptr() != value.data_ptr():
+                        place.copy_(value)
+
+
+class _Recording(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    def __init__(self, calls: list[Any]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._calls = calls
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.aten._local_scalar_dense.default:
+            raise RuntimeError("Recorder: a number is asked for, which a captured graph does not know")
+        result = func(*args, **(kwargs or {}))
+        self._calls.append((func, args, kwargs or {}, _tensors(result)))
+        return result
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor)]
