@@ -90,6 +90,7 @@ if [ "${1:-}" = --dry-run ]; then
   phase loads 60 "$python" "$work/loads.py"
   phase tests 120 "${pytest[@]}" -p no:hypothesispytest --device cpu --collect-only -qq
   phase sanitizer 30 "$python" -m py_compile "$work/sample.py"
+  phase sink 60 "$python" tools/check_sink.py --device cpu
   phase benchmarks 60 "$python" tools/bench.py --help
   echo "== no GPU was used: run tools/gpu_check.sh where there is one"
 else
@@ -108,6 +109,7 @@ else
   else
     report+=("sanitizer   not run: there is no compute-sanitizer")
   fi
+  phase sink 60 "$python" tools/check_sink.py
   if "$python" -c 'import nvidia.nvimgcodec' 2> /dev/null; then
     phase nvimgcodec 30 "$python" tools/check_nvimgcodec.py
   else

@@ -28,12 +28,12 @@ CHAINS = {
         ToDtype(torch.float16, scale=True),
     ],
     "mixed": [T.Resize((9, 9)), T.RandomPerspective(p=0.3), FLOATS, T.MixUp(num_classes=3)],
-    "blended": [RandomResizedCrop(9), T.AugMix(mixture_width=2, chain_depth=2)],
+    "blended": [RandomResizedCrop(9), T.AugMix(mixture_width=1, chain_depth=1)],
     "noise": [RandomResizedCrop(9), T.GaussianNoise(0.0, 0.1), T.ElasticTransform(20.0)],
 }
 # How often a graph is captured, and how many of the nine sinks of three epochs are replays. Noise depends on
 # the epoch; in one sink no image is blurred; and batches without any step of colour are of another structure.
-COUNTS = {"fused": (2, 4), "operators": (2, 3), "mixed": (2, 4), "blended": (1, 3), "noise": (2, 0)}
+COUNTS = {"fused": (2, 4), "operators": (2, 3), "mixed": (2, 4), "blended": (2, 3), "noise": (2, 0)}
 
 
 def loader(device="cpu"):
