@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
@@ -11,33 +13,88 @@ from orbbec.testing import assert_same_bytes, photograph
 
 SIZES = np.array([[14, 17], [20, 13], [16, 16], [9, 30]])
 CROP = T.RandomResizedCrop(10)
-
-
-def plan_of(*chain, epoch=0, sizes=SIZES, seed=0):
-    return T.Compose(chain, seed=seed).plan(sizes, epoch=epoch)
-
-
-def applied(plan):
-    batch = ImageBatch.from_images([photograph(*size, seed=n) for n, size in enumerate(SIZES.tolist())])
-    tables = [{name: torch.from_numpy(table) for name, table in own.items()} for own in tables_of(plan)]
-    return apply_fixed(plan, batch, tables)
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(
-    "chain",
-    [
-        (CROP, T.RandomApply([T.GaussianBlur((3, 5))]), T.RandomInvert(), T.RandomPosterize(3)),
-        (CROP, T.RandomApply([T.ColorJitter(0.4, 0.4)]), T.RandomPerspective(), T.RandomAutocontrast()),
-        (CROP, T.MedianBlur(3), T.RandomAdjustSharpness(2.0), T.CutMix(num_classes=2)),
-        (CROP, T.ElasticTransform(20.0), T.GaussianNoise(0.0, 0.1), T.RandomErasing(1.0, value="random")),
-        (CROP, T.Grayscale(), T.RandomSolarize(0.5), T.JPEG((20, 80))),
+JITTER, ERASING = T.RandomApply([T.ColorJitter(0.4, 0.4)]), T.RandomErasing(1.0, value="random")
+CHAINS = {
+    "blurred": [CROP, T.RandomApply([T.GaussianBlur((3, 5))]), T.RandomInvert(), T.RandomPosterize(3)],
+    "coloured": [
+        CROP,
+        T.RandomApply([T.ColorJitter(0.4, 0.4)]),
+        T.RandomPerspective(),
+        T.RandomAutocontrast(),
     ],
-)
-def test_a_fixed_plan_gives_the_same_bytes(chain, seed):
-    plan = plan_of(*chain, seed=seed)
+    "cut": [CROP, T.MedianBlur(3), T.RandomAdjustSharpness(2.0), T.CutMix(num_classes=2)],
+    "noisy": [
+        CROP,
+        T.ElasticTransform(20.0),
+        T.GaussianNoise(0.0, 0.1),
+        T.RandomErasing(1.0, value="random"),
+    ],
+    "gray": [CROP, T.Grayscale(), T.RandomSolarize(0.5), T.JPEG((20, 80))],
+    "blended": [CROP, T.AugMix(mixture_width=2), T.MixUp(num_classes=2)],
+    "by policies": [CROP, T.RandAugment(), T.AutoAugment(), T.Mosaic((12, 11))],
+}
+
+
+def plan_of(*chain, epoch=0, sizes=SIZES, seed=0, exact=False):
+    return T.Compose(chain, seed, exact).plan(sizes, epoch=epoch)
+
+
+def tensors_of(plan):
+    return [{name: torch.from_numpy(table) for name, table in own.items()} for own in tables_of(plan)]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_fixed_plan_gives_the_same_bytes(name, exact):
     batch = ImageBatch.from_images([photograph(*size, seed=n) for n, size in enumerate(SIZES.tolist())])
-    assert_same_bytes(applied(fixed(plan)), apply(plan, batch))
+    for seed in range(5):
+        plan = plan_of(*CHAINS[name], seed=seed, exact=exact)
+        settled = fixed(plan)
+        assert_same_bytes(apply_fixed(settled, batch, tensors_of(settled)), apply(plan, batch))
+
+
+class Meetings(TorchDispatchMode):
+    """The calls in which tensors of the host and of the device meet; numbers without dimensions may."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        tensors = [leaf for leaf in tree_leaves((args, kwargs, result)) if isinstance(leaf, torch.Tensor)]
+        if len({tensor.device for tensor in tensors if tensor.dim()}) > 1:
+            self.found.append(str(func))
+        return result
+
+
+class OnDevice:
+    """An ImageBatch that has no memory but on the host knows its sizes."""
+
+    def __init__(self):
+        batch = ImageBatch.of_sizes(SIZES.tolist(), 3)
+        self.buffer, self.layout = batch.buffer.to("meta"), batch.layout.to("meta")
+        self.channels, self.sizes = batch.channels, batch.sizes
+
+
+def meetings(name, exact=False, device="meta"):
+    plan = fixed(plan_of(*CHAINS[name], exact=exact))
+    tables = [{name: table.to(device) for name, table in own.items()} for own in tensors_of(plan)]
+    images = OnDevice()
+    with Meetings() as watch:
+        result = apply_fixed(plan, images, tables)
+    assert result.device.type == "meta"
+    return watch.found
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_fixed_plan_copies_nothing_from_the_host(name, exact):
+    assert meetings(name, exact) == []
+
+
+def test_copies_from_the_host_would_be_seen():
+    assert "aten._to_copy.default" in meetings("coloured", device="cpu")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +130,8 @@ def test_structures_of_epochs(chain, is_same):
 
 
 def test_structures_tell_what_is_no_table():
-    plans = [plan_of(T.Resize((8, 8))), plan_of(T.Resize((8, 9))), plan_of(T.Resize((8, 8), antialias=False))]
-    plans += [plan_of(T.Resize((8, 8)), T.RandomErasing(1.0, value=value)) for value in (0, "random")]
-    plans += [plan_of(T.Resize((8, 8)), sizes=SIZES[:3])]
+    small = T.Resize((8, 8))
+    plans = [plan_of(small), plan_of(T.Resize((8, 9))), plan_of(T.Resize((8, 8), antialias=False))]
+    plans += [plan_of(small, T.RandomErasing(1.0, value=value)) for value in (0, "random")]
+    plans += [plan_of(small, sizes=SIZES[:3])]
     assert len({structure_of(fixed(plan)) for plan in plans}) == len(plans)
