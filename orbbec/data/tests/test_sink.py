@@ -12,7 +12,7 @@ from orbbec.batch import collate
 from orbbec.data import Loader, Sample, sink
 from orbbec.data.sink import Sink
 from orbbec.data.slots import Feed, Slots
-from orbbec.testing import Recorder, assert_same_bytes
+from orbbec.testing import Recorder, assert_same_bytes, photograph
 from orbbec.transforms import Normalize, RandomResizedCrop, ToDtype
 
 FLOATS = ToDtype(torch.float32, scale=True)
@@ -133,6 +133,27 @@ def test_a_replay_gives_the_bytes_of_the_loader(name, device):
 def test_sinks_of_any_size_give_the_bytes_of_the_loader(sink_size, device):
     sunk = assert_replays_the_loader(CHAINS["fused"], sink_size, device)
     assert (sunk.captured, sunk.replayed) == {1: (2, 12), 8: (1, 1)}[sink_size]
+
+
+@pytest.mark.parametrize(
+    ("sides", "captured"),
+    [
+        ([60, 20, 20, 20, 60, 20], 1),  # captured with small images, replayed with large ones
+        ([20, 20, 20, 20, 20, 60, 20, 60], 2),  # captured, and again in larger slots
+    ],
+)
+def test_images_may_be_larger_than_those_that_were_captured(sides, captured):
+    images = [photograph(side, side + n, seed=side + n) for side in sides for n in range(2)]
+    source = [Sample(image, {"label": n}, n) for n, image in enumerate(images)]
+
+    def batches():
+        return Loader(source, 2, [T.Resize((9, 8))], shuffle=False, threads=1)
+
+    history = History(next(iter(batches())).images, len(source))
+    sunk = Sink(history.step, batches(), 1, Recorder)
+    list(sunk)
+    assert sunk.captured == captured
+    assert_same_bytes(history.images, torch.cat([batch.images for batch in batches()]))
 
 
 def test_what_cannot_be_captured_runs_as_it_is(device):

@@ -135,3 +135,11 @@ def test_structures_tell_what_is_no_table():
     plans += [plan_of(small, T.RandomErasing(1.0, value=value)) for value in (0, "random")]
     plans += [plan_of(small, sizes=SIZES[:3])]
     assert len({structure_of(fixed(plan)) for plan in plans}) == len(plans)
+
+
+def test_programs_of_unlike_lengths_are_of_one_structure():
+    chain = [CROP, *(T.RandomApply([T.ColorJitter(0.4)], p=0.4) for _ in range(4))]
+    plans = [plan_of(*chain, epoch=epoch) for epoch in range(9)]
+    lengths = {plan.passes[1].colors.shape[1] for plan in plans}
+    assert lengths == {2, 3}
+    assert len({structure_of(fixed(plan)) for plan in plans}) == 1
