@@ -129,10 +129,12 @@ def test_a_replay_gives_the_bytes_of_the_loader(name, device):
     assert (sunk.captured, sunk.replayed) == COUNTS[name]
 
 
-@pytest.mark.parametrize("sink_size", [1, 8])
-def test_sinks_of_any_size_give_the_bytes_of_the_loader(sink_size, device):
-    sunk = assert_replays_the_loader(CHAINS["fused"], sink_size, device)
-    assert (sunk.captured, sunk.replayed) == {1: (2, 12), 8: (1, 1)}[sink_size]
+@pytest.mark.parametrize(
+    ("name", "sink_size", "counts"), [("fused", 1, (2, 12)), ("fused", 8, (1, 1)), ("noise", 1, (3, 7))]
+)
+def test_sinks_of_any_size_give_the_bytes_of_the_loader(name, sink_size, counts, device):
+    sunk = assert_replays_the_loader(CHAINS[name], sink_size, device)
+    assert (sunk.captured, sunk.replayed) == counts
 
 
 @pytest.mark.parametrize(
