@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from orbbec.doctor import collect
+from orbbec.testing import measure
 from orbbec.testing.benchmark import Case, Contender, Work, source_positions, touched_pixels
 from orbbec.testing.warp_work import WarpShape
 
@@ -41,45 +43,49 @@ def test_filter_looks_at_operator_and_case(bench):
     assert all(operator == "warpaffine" and "uint8 512" in case.name for operator, case in found)
 
 
-def test_an_output_that_differs_from_a_promised_one_stops_the_benchmark(bench):
+def test_an_output_that_differs_from_a_promised_one_stops_the_benchmark():
     wrong = Contender("liar", lambda: ONES + 1)
     with pytest.raises(SystemExit, match="liar: its output is not what is expected"):
-        bench.check(work_of(wrong))
+        measure.check(wrong, ONES)
 
 
-def test_an_output_of_another_dtype_is_not_the_same(bench):
+def test_an_output_of_another_dtype_is_not_the_same():
     with pytest.raises(SystemExit, match="float"):
-        bench.check(work_of(Contender("float", lambda: ONES.astype(np.float32))))
+        measure.check(Contender("float", lambda: ONES.astype(np.float32)), ONES)
 
 
-def test_an_output_that_need_not_be_equal_gets_its_psnr(bench):
-    same, close = bench.check(
-        work_of(
-            Contender("tensor", lambda: torch.ones(2, 1, 3, 4, dtype=torch.uint8)),
-            Contender("close", lambda: ONES + 1, exact=False),
-        )
-    )
+def test_an_output_that_need_not_be_equal_gets_its_psnr():
+    tensor = torch.ones(2, 1, 3, 4, dtype=torch.uint8)
+    same = measure.check(Contender("tensor", lambda: tensor), ONES)
+    close = measure.check(Contender("close", lambda: ONES + 1, exact=False), ONES)
     assert (same.exact, same.psnr) == (True, None)
     assert (close.exact, close.psnr) == (False, 48.1)  # 20 log10(255 / 1)
 
 
-def test_an_output_below_its_least_psnr_stops_the_benchmark(bench):
+def test_an_output_below_its_least_psnr_stops_the_benchmark():
     with pytest.raises(SystemExit, match=r"poor: 48.1 dB, less than 50"):
-        bench.check(work_of(Contender("poor", lambda: ONES + 1, exact=False, least_psnr=50)))
+        measure.check(Contender("poor", lambda: ONES + 1, exact=False, least_psnr=50), ONES)
 
 
-def test_ratio_is_the_median_of_the_ratios_of_rounds(bench):
-    reference = bench.Timing("a", True, None, wall=[2.0, 4.0, 60.0], cpu=[1.0, 1.0, 1.0])
-    fast = bench.Timing("b", True, None, wall=[1.0, 2.0, 30.0], cpu=[4.0, 4.0, 4.0])
-    result = bench.Result("op", "case", 2, 8, 100, "wall", [reference, fast])
+def test_an_output_of_another_shape_has_no_psnr_and_is_below_any_least():
+    part = measure.check(Contender("part", lambda: ONES[:1], exact=False), ONES)
+    assert part.output == "another shape"
+    with pytest.raises(SystemExit, match=r"part: expected shape \(2, 3, 4, 1\), but got \(1, 3, 4, 1\)"):
+        measure.check(Contender("part", lambda: ONES[:1], exact=False, least_psnr=1), ONES)
+
+
+def test_ratio_is_the_median_of_the_ratios_of_rounds():
+    reference = measure.Timing("a", True, None, wall=[2.0, 4.0, 60.0], cpu=[1.0, 1.0, 1.0])
+    fast = measure.Timing("b", True, None, wall=[1.0, 2.0, 30.0], cpu=[4.0, 4.0, 4.0])
+    result = measure.Result("op", "case", 2, 8, 100, "wall", [reference, fast])
     assert result.ratio(fast) == 2.0
     assert result.median(fast) == 2.0
-    assert bench.Result("op", "case", 1, 8, 100, "cpu", [reference, fast]).ratio(fast) == 0.25
+    assert measure.Result("op", "case", 1, 8, 100, "cpu", [reference, fast]).ratio(fast) == 0.25
 
 
-def test_machine_name_holds_nothing_but_the_processor(bench):
-    facts = bench.collect()
-    name = bench.machine_name(facts, "cpu")
+def test_machine_name_holds_nothing_but_the_processor():
+    facts = collect()
+    name = measure.machine_name(facts, "cpu")
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-")
     assert name.endswith(f"-{facts.cores}-cores")
 
@@ -89,13 +95,13 @@ def test_a_run_writes_all_samples_and_a_table(bench, tmp_path, monkeypatch, caps
         "tiny", lambda device: work_of(Contender("one", lambda: ONES), Contender("two", lambda: ONES))
     )
     monkeypatch.setattr(bench, "find_cases", lambda text: [("op", case)])
-    monkeypatch.setattr(bench, "SAMPLE_SECONDS", 1e-6)
+    monkeypatch.setattr(measure, "SAMPLE_SECONDS", 1e-6)
     before = torch.get_num_threads()
     monkeypatch.setattr(sys, "argv", ["bench.py", "--rounds", "7", "--output", str(tmp_path)])
     try:
         bench.main()
     finally:
-        bench.set_threads(before)
+        measure.set_threads(before)
     (path,) = tmp_path.glob("*/op.json")
     written = json.loads(path.read_text())
     assert written["torch"] == torch.__version__
@@ -127,19 +133,19 @@ def test_touched_pixels_counts_each_pixel_once(interpolation, expected):
 
 @pytest.mark.parametrize("operator", ["warpaffine", "warpperspective", "remap"])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
-def test_contenders_of_the_warps_give_the_same_bytes(bench, operator, dtype):
+def test_contenders_of_the_warps_give_the_same_bytes(operator, dtype):
     prepare = importlib.import_module(f"orbbec.{operator}.bench").prepare
     work = prepare(WarpShape(images=3, source=(40, 56), target=(24, 30), dtype=dtype), "cpu")
-    timings = bench.check(work)
+    timings = [measure.check(contender, work.expected) for contender in work.contenders]
     assert timings[0].name.startswith("cv2")
     assert all(timing.exact for timing in timings)
     assert work.images == 3
 
 
-def test_grid_sample_comes_near_to_the_same_warp(bench):
+def test_grid_sample_comes_near_to_the_same_warp():
     prepare = importlib.import_module("orbbec.warpaffine.bench").prepare
     shape = WarpShape(images=3, source=(40, 56), target=(24, 30))
     work = prepare(shape, "cpu", beside_grid_sample=True)
-    rival = bench.check(work)[-1]
+    rival = measure.check(work.contenders[-1], work.expected)
     # 67.3 dB with torch 2.13: single levels, from rounding. A map that is off by a pixel gives about 15.
     assert rival.psnr is None or rival.psnr > 55

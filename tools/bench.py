@@ -14,71 +14,32 @@ import argparse
 import importlib
 import itertools
 import json
-import math
 import re
 import statistics
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from datetime import datetime, timezone
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from orbbec.doctor import Facts, collect  # noqa: E402
-from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2, psnr  # noqa: E402
+from orbbec.testing.benchmark import Case  # noqa: E402
+from orbbec.testing.measure import (  # noqa: E402
+    FEWEST_ROUNDS,
+    Result,
+    machine_name,
+    progress,
+    provenance,
+    row,
+    sample_on_cuda,
+    time_case,
+)
 
-SAMPLE_SECONDS = 0.02  # a sample is of so many runs that it lasts this long at least
-FEWEST_ROUNDS = 7
 COPY_BYTES = 2**30  # of the copy that a GPU's rate is measured with: far more than any cache holds
-
-
-@dataclass
-class Timing:
-    """What one contender took: seconds a run, one number a round."""
-
-    name: str
-    exact: bool
-    psnr: float | None
-    wall: list[float] = field(default_factory=list)
-    cpu: list[float] = field(default_factory=list)
-
-
-@dataclass
-class Result:
-    """One case with one number of threads."""
-
-    operator: str
-    case: str
-    threads: int
-    images: int
-    moved_bytes: int
-    clock: str  # "cpu", "wall" or "cuda"
-    timings: list[Timing]
-    unit: str = "an image"
-
-    def samples(self, timing: Timing) -> list[float]:
-        return timing.cpu if self.clock == "cpu" else timing.wall
-
-    def median(self, timing: Timing) -> float:
-        return statistics.median(self.samples(timing))
-
-    def spread(self, timing: Timing) -> float:
-        low, _, high = statistics.quantiles(self.samples(timing), n=4)
-        return (high - low) / self.median(timing)
-
-    def ratio(self, timing: Timing) -> float:
-        """How many times faster than the reference: the median of the rounds' own ratios."""
-        pairs = zip(self.samples(self.timings[0]), self.samples(timing), strict=True)
-        return statistics.median(reference / own for reference, own in pairs)
 
 
 def find_cases(text: str) -> Iterator[tuple[str, Case]]:
@@ -88,91 +49,6 @@ def find_cases(text: str) -> Iterator[tuple[str, Case]]:
         for case in importlib.import_module(f"orbbec.{operator}.bench").CASES:
             if re.search(text, f"{operator} {case.name}", re.IGNORECASE):
                 yield operator, case
-
-
-def check(work: Work) -> list[Timing]:
-    """Compare the outputs of all contenders with what is expected.
-
-    Raises:
-        SystemExit: one that promises the same bytes gives others, or one is below its least PSNR.
-    """
-    timings = []
-    for contender in work.contenders:
-        actual = as_array(contender.run())
-        same = actual.dtype == work.expected.dtype and np.array_equal(actual, work.expected)
-        if contender.exact and not same:
-            raise SystemExit(f"{contender.name}: its output is not what is expected; nothing was timed")
-        off = None if same or actual.shape != work.expected.shape else round(psnr(actual, work.expected), 1)
-        if off is not None and off < contender.least_psnr:
-            raise SystemExit(
-                f"{contender.name}: {off} dB, less than {contender.least_psnr}; nothing was timed"
-            )
-        timings.append(Timing(contender.name, same, off))
-    return timings
-
-
-def time_case(operator: str, case: Case, device: str, threads: list[int], rounds: int) -> list[Result]:
-    """Time every contender with every number of threads, in turns."""
-    work = case.prepare(device)
-    measure = sample_on_cuda if device == "cuda" else sample_on_cpu
-    timings, runs = {}, {}
-    for count in threads:
-        set_threads(count)
-        timings[count] = check(work)
-        runs[count] = [runs_a_sample(contender, measure) for contender in work.contenders]
-    for turn, place, count in itertools.product(range(rounds), range(len(work.contenders)), threads):
-        # Another one begins each round, so that nobody always follows the same neighbour.
-        chosen = (turn + place) % len(work.contenders)
-        run = work.contenders[chosen].run
-        set_threads(count)
-        if runs[count][chosen] > 1:
-            run()  # threads start anew when their number changes, which only a short run feels
-        wall, cpu = measure(run, runs[count][chosen])
-        timings[count][chosen].wall.append(wall)
-        timings[count][chosen].cpu.append(cpu)
-    about = (work.images, work.moved_bytes)
-    return [
-        Result(operator, case.name, count, *about, clock_of(device, count), timings[count], work.unit)
-        for count in threads
-    ]
-
-
-def clock_of(device: str, threads: int) -> str:
-    return "cuda" if device == "cuda" else "cpu" if threads == 1 else "wall"
-
-
-def set_threads(threads: int) -> None:
-    torch.set_num_threads(threads)
-    if cv2 is not None:
-        cv2.setNumThreads(threads)
-
-
-def runs_a_sample(contender: Contender, measure: Callable[..., tuple[float, float]]) -> int:
-    """How many runs last `SAMPLE_SECONDS`; also warms up."""
-    contender.run()
-    return max(1, math.ceil(SAMPLE_SECONDS / measure(contender.run, 1)[0]))
-
-
-def sample_on_cpu(run: Callable[[], Any], runs: int) -> tuple[float, float]:
-    """Wall and CPU seconds a run."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    for _ in range(runs):
-        run()
-    return (time.perf_counter() - wall) / runs, (time.process_time() - cpu) / runs
-
-
-def sample_on_cuda(run: Callable[[], Any], runs: int) -> tuple[float, float]:
-    """Seconds a run between two events of the stream, and CPU seconds a run until all were queued."""
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    torch.cuda.synchronize()
-    cpu = time.process_time()
-    begin.record()
-    for _ in range(runs):
-        run()
-    end.record()
-    cpu = time.process_time() - cpu
-    torch.cuda.synchronize()
-    return begin.elapsed_time(end) / 1000 / runs, cpu / runs
 
 
 def copy_rate(device: str) -> float | None:
@@ -189,55 +65,6 @@ def copy_rate(device: str) -> float | None:
     )
 
 
-def machine_name(facts: Facts, device: str) -> str:
-    """A file name that says which processor, and nothing about whose machine it is.
-
-    Example:
-        >>> re.sub(r"[^a-z0-9]+", "-", "NVIDIA H200".lower())
-        'nvidia-h200'
-    """
-    name = facts.gpus[0].name if device == "cuda" else f"{facts.cpu} {facts.cores} cores"
-    name = re.sub(r"\((?:r|tm)\)|@", " ", name.lower())
-    return re.sub(r"[^a-z0-9.]+", "-", name).strip("-")
-
-
-def provenance(facts: Facts, device: str, rounds: int) -> dict[str, Any]:
-    """Where, when and of what the figures are. No path and no host name."""
-    kept = (
-        "orbbec",
-        "torch",
-        "numpy",
-        "cv2",
-        "torchvision",
-        "python",
-        "cpu",
-        "cpu_flags",
-        "cores",
-        "compiler",
-        "binary_cuda",
-    )
-    everything = asdict(facts)
-    commit = git("rev-parse", "--short", "HEAD")
-    return {
-        **{name: everything[name] for name in kept},
-        "architectures": facts.architectures,
-        "gpu": facts.gpus[0].name if device == "cuda" else "",
-        "driver": facts.driver if device == "cuda" else "",
-        "device": device,
-        "rounds": rounds,
-        "commit": commit + ("+changes" if commit and git("status", "--porcelain", "orbbec") else ""),
-        "date": datetime.now(timezone.utc).date().isoformat(),
-    }
-
-
-def git(*arguments: str) -> str:
-    try:
-        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return done.stdout.strip()
-
-
 def table(results: list[Result], rate: float | None) -> str:
     """A Markdown table a case."""
     lines = []
@@ -249,11 +76,8 @@ def table(results: list[Result], rate: float | None) -> str:
         lines += [row(head), row(["---", *["---:"] * (len(head) - 1)])]
         for timing in result.timings:
             each = result.median(timing) / result.images
-            output = "same bytes" if timing.exact else "another shape"
-            if timing.psnr is not None:
-                output = "same values" if math.isinf(timing.psnr) else f"PSNR {timing.psnr:.1f} dB"
             cells = [timing.name, f"{1000 * each:.4f}", f"{result.spread(timing):.0%}"]
-            cells += [f"{result.ratio(timing):.2f}", output]
+            cells += [f"{result.ratio(timing):.2f}", timing.output]
             if rate:
                 speed = result.moved_bytes / result.median(timing)
                 cells += [f"{speed / 1e9:.0f}", f"{speed / rate:.0%}"]
@@ -273,23 +97,6 @@ def scaling_table(results: list[Result]) -> str:
                 gain = statistics.median(a / b for a, b in zip(one.wall, timing.wall, strict=True))
                 lines.append(row([result.case, timing.name, str(result.threads), f"{gain:.2f}"]))
     return "\n".join(lines) if len(lines) > 2 else ""
-
-
-def row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-@contextmanager
-def progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Gives `say(what)`, to be called before each of `total` steps; a bar where rich is installed."""
-    try:
-        from rich.progress import MofNCompleteColumn, Progress
-    except ImportError:
-        yield lambda what: print(what, file=sys.stderr)
-        return
-    with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), transient=True) as bar:
-        task = bar.add_task("", total=total + 1)
-        yield lambda what: bar.update(task, advance=1, description=what)
 
 
 def arguments() -> argparse.Namespace:

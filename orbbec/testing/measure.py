@@ -1,0 +1,239 @@
+"""Contenders in turns: equal output first, then the time of each, round by round, in one process.
+
+One thread is timed in CPU time of the process and of its ended children, that other programs on the machine
+disturb little; several threads are timed in wall time, CUDA by its own events.
+"""
+
+import itertools
+import math
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from orbbec.binding.arguments import Array
+from orbbec.doctor import Facts
+from orbbec.testing.benchmark import Case, Contender, as_array, cv2, psnr
+
+ROOT = Path(__file__).parents[2]
+SAMPLE_SECONDS = 0.02  # a sample is of so many runs that it lasts this long at least
+FEWEST_ROUNDS = 7
+
+
+@dataclass
+class Timing:
+    """What one contender took: seconds a run, one number a round."""
+
+    name: str
+    exact: bool
+    psnr: float | None
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    @property
+    def output(self) -> str:
+        """How near its output is to what is expected."""
+        if self.psnr is None:
+            return "same bytes" if self.exact else "another shape"
+        return "same values" if math.isinf(self.psnr) else f"PSNR {self.psnr:.1f} dB"
+
+
+@dataclass
+class Result:
+    """One case with one number of threads."""
+
+    operator: str
+    case: str
+    threads: int
+    images: int
+    moved_bytes: int
+    clock: str  # "cpu", "wall" or "cuda"
+    timings: list[Timing]
+    unit: str = "an image"
+
+    def samples(self, timing: Timing) -> list[float]:
+        return timing.cpu if self.clock == "cpu" else timing.wall
+
+    def median(self, timing: Timing) -> float:
+        return statistics.median(self.samples(timing))
+
+    def spread(self, timing: Timing) -> float:
+        low, _, high = statistics.quantiles(self.samples(timing), n=4)
+        return (high - low) / self.median(timing)
+
+    def ratio(self, timing: Timing) -> float:
+        """How many times faster than the reference: the median of the rounds' own ratios."""
+        pairs = zip(self.samples(self.timings[0]), self.samples(timing), strict=True)
+        return statistics.median(reference / own for reference, own in pairs)
+
+
+class Refused(SystemExit):
+    """A contender gives what it must not give; nothing of its case is timed."""
+
+
+def check(contender: Contender, expected: Array) -> Timing:
+    """Compare what a contender gives with what is expected.
+
+    Raises:
+        Refused: it promises the same bytes and gives others, or it is below its least PSNR, if it has one.
+    """
+    actual = as_array(contender.run())
+    same = actual.dtype == expected.dtype and np.array_equal(actual, expected)
+    if contender.exact and not same:
+        raise Refused(f"{contender.name}: its output is not what is expected; nothing was timed")
+    if actual.shape != expected.shape:
+        if contender.least_psnr:
+            raise Refused(f"{contender.name}: expected shape {expected.shape}, but got {actual.shape}")
+        return Timing(contender.name, exact=False, psnr=None)
+    off = None if same else round(psnr(actual, expected), 1)
+    if off is not None and off < contender.least_psnr:
+        raise Refused(f"{contender.name}: {off} dB, less than {contender.least_psnr}; nothing was timed")
+    return Timing(contender.name, same, off)
+
+
+def time_case(operator: str, case: Case, device: str, threads: list[int], rounds: int) -> list[Result]:
+    """Time every contender with every number of threads, in turns."""
+    work = case.prepare(device)
+    measure = sample_on_cuda if device == "cuda" else sample_on_cpu
+    timings, runs = {}, {}
+    for count in threads:
+        set_threads(count)
+        timings[count] = [check(contender, work.expected) for contender in work.contenders]
+        runs[count] = [runs_a_sample(contender, measure) for contender in work.contenders]
+    for turn, place, count in itertools.product(range(rounds), range(len(work.contenders)), threads):
+        # Another one begins each round, so that nobody always follows the same neighbour.
+        chosen = (turn + place) % len(work.contenders)
+        run = work.contenders[chosen].run
+        set_threads(count)
+        if runs[count][chosen] > 1:
+            run()  # threads start anew when their number changes, which only a short run feels
+        wall, cpu = measure(run, runs[count][chosen])
+        timings[count][chosen].wall.append(wall)
+        timings[count][chosen].cpu.append(cpu)
+    about = (work.images, work.moved_bytes)
+    return [
+        Result(operator, case.name, count, *about, clock_of(device, count), timings[count], work.unit)
+        for count in threads
+    ]
+
+
+def clock_of(device: str, threads: int) -> str:
+    return "cuda" if device == "cuda" else "cpu" if threads == 1 else "wall"
+
+
+def set_threads(threads: int) -> None:
+    torch.set_num_threads(threads)
+    if cv2 is not None:
+        cv2.setNumThreads(threads)
+
+
+def runs_a_sample(contender: Contender, measure: Callable[..., tuple[float, float]]) -> int:
+    """How many runs last `SAMPLE_SECONDS`; also warms up."""
+    contender.run()
+    return max(1, math.ceil(SAMPLE_SECONDS / measure(contender.run, 1)[0]))
+
+
+def cpu_seconds() -> float:
+    """Of this process, all its threads, and of its children that have ended."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
+
+
+def sample_on_cpu(run: Callable[[], Any], runs: int) -> tuple[float, float]:
+    """Wall and CPU seconds a run."""
+    wall, cpu = time.perf_counter(), cpu_seconds()
+    for _ in range(runs):
+        run()
+    return (time.perf_counter() - wall) / runs, (cpu_seconds() - cpu) / runs
+
+
+def sample_on_cuda(run: Callable[[], Any], runs: int) -> tuple[float, float]:
+    """Seconds a run between two events of the stream, and CPU seconds a run until all were queued."""
+    event: Any = torch.cuda.Event
+    begin, end = event(enable_timing=True), event(enable_timing=True)
+    torch.cuda.synchronize()
+    cpu = cpu_seconds()
+    begin.record()
+    for _ in range(runs):
+        run()
+    end.record()
+    cpu = cpu_seconds() - cpu
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end) / 1000 / runs, cpu / runs
+
+
+def machine_name(facts: Facts, device: str) -> str:
+    """A file name that says which processor, and nothing about whose machine it is.
+
+    Example:
+        >>> re.sub(r"[^a-z0-9]+", "-", "NVIDIA H200".lower())
+        'nvidia-h200'
+    """
+    name = facts.gpus[0].name if device == "cuda" else f"{facts.cpu} {facts.cores} cores"
+    name = re.sub(r"\((?:r|tm)\)|@", " ", name.lower())
+    return re.sub(r"[^a-z0-9.]+", "-", name).strip("-")
+
+
+def provenance(facts: Facts, device: str, rounds: int) -> dict[str, Any]:
+    """Where, when and of what the figures are. No path and no host name."""
+    kept = (
+        "orbbec",
+        "torch",
+        "numpy",
+        "cv2",
+        "torchvision",
+        "python",
+        "cpu",
+        "cpu_flags",
+        "cores",
+        "compiler",
+        "binary_cuda",
+    )
+    everything = asdict(facts)
+    commit = git("rev-parse", "--short", "HEAD")
+    return {
+        **{name: everything[name] for name in kept},
+        "architectures": facts.architectures,
+        "gpu": facts.gpus[0].name if device == "cuda" else "",
+        "driver": facts.driver if device == "cuda" else "",
+        "device": device,
+        "rounds": rounds,
+        "commit": commit + ("+changes" if commit and git("status", "--porcelain", "orbbec") else ""),
+        "date": datetime.now(timezone.utc).date().isoformat(),
+    }
+
+
+def git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
+
+
+def row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[str], None]]:
+    """Gives `say(what)`, to be called before each of `total` steps; a bar where rich is installed."""
+    try:
+        from rich.progress import MofNCompleteColumn, Progress
+    except ImportError:
+        yield lambda what: print(what, file=sys.stderr)
+        return
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), transient=True) as bar:
+        task = bar.add_task("", total=total + 1)
+        yield lambda what: bar.update(task, advance=1, description=what)
