@@ -1,0 +1,288 @@
+"""W2: decoded photographs of unlike sizes: a random part to 224x224, flipped by chance, normalised, planes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.peers.contest import BOTH, Rival, Workload, each
+from benchmarks.peers.dali import dali_runner
+from orbbec.augment.bench import by_cv2 as cv2_loop
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array
+from orbbec.testing.benchmark import as_array, cv2
+from orbbec.transforms import Compose
+from orbbec.transforms.bench import (
+    FLIP,
+    IMAGES,
+    MEAN,
+    SIDE,
+    STD,
+    classification,
+    crop_of,
+    crops_by_torchvision,
+    crops_of,
+    unlike_photographs,
+)
+from orbbec.transforms.output import Normalize, ToDtype
+
+FACTOR = (1 / 255 / np.array(STD)).astype(np.float32)
+OFFSET = (-np.array(MEAN) / np.array(STD)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Photographs; the part of each, and whether that is flipped, are those that orbbec's chain draws."""
+
+    antialias: bool
+    device: str
+    images: int = IMAGES
+
+    @cached_property
+    def arrays(self) -> list[Array]:
+        return unlike_photographs()[: self.images]
+
+    @cached_property
+    def sizes(self) -> Array:
+        return np.array([image.shape[:2] for image in self.arrays])
+
+    @cached_property
+    def crops(self) -> Array:
+        """Left, top, right, bottom."""
+        return crops_of(self.sizes)[0]
+
+    @cached_property
+    def flipped(self) -> Array:
+        return crops_of(self.sizes)[1]
+
+    @cached_property
+    def parts(self) -> list[Array]:
+        return [
+            image[top:bottom, left:right]
+            for image, (left, top, right, bottom) in zip(self.arrays, self.crops, strict=True)
+        ]
+
+    @cached_property
+    def batch(self) -> ImageBatch:
+        return ImageBatch.from_images(self.arrays).to(self.device)
+
+    @cached_property
+    def expected(self) -> Array:
+        chain = classification("float32", self.antialias)
+        return as_array(chain(ImageBatch.from_images(self.arrays)))
+
+
+def by_orbbec(scene: Scene, dtype: str = "float32", out: bool = False) -> Callable[[], Any]:
+    chain = classification(dtype, scene.antialias)
+    room = torch.empty(scene.images, 3, SIDE, SIDE, dtype=getattr(torch, dtype), device=scene.device)
+    if not out:
+        return lambda: chain(scene.batch)
+    return lambda: chain.apply(chain.plan(scene.sizes), scene.batch, out=room)
+
+
+def by_orbbec_channels_last(scene: Scene) -> Callable[[], Any]:
+    cast = ToDtype(torch.float32, scale=True, channels_last=True)
+    chain = Compose([crop_of(scene.antialias), FLIP, cast, Normalize(MEAN, STD)])
+    return lambda: chain(scene.batch)
+
+
+def normalized(pixels: Array, flips: bool) -> Array:
+    """`[H, W, 3]` bytes to `[3, H, W]` floats, as one writes it with NumPy."""
+    pixels = pixels[:, ::-1] if flips else pixels
+    return np.asarray((pixels.astype(np.float32) * FACTOR + OFFSET).transpose(2, 0, 1))
+
+
+def planes(shape: int) -> Array:
+    return np.empty((shape, 3, SIDE, SIDE), np.float32)
+
+
+def by_cv2(scene: Scene, interpolation: str = "INTER_LINEAR") -> Callable[[], Tensor]:
+    kind = getattr(cv2, interpolation)
+
+    def fill(out: Array, part: Array, flips: bool) -> None:
+        out[:] = normalized(cv2.resize(part, (SIDE, SIDE), interpolation=kind), flips)
+
+    def run() -> Tensor:
+        batch = planes(scene.images)
+        each(fill, batch, scene.parts, scene.flipped)
+        return torch.from_numpy(batch)
+
+    return run
+
+
+def by_pillow(scene: Scene) -> Callable[[], Tensor]:
+    from PIL import Image
+
+    pictures = [Image.fromarray(array) for array in scene.arrays]
+
+    def fill(out: Array, picture: Any, crop: tuple[int, ...], flips: bool) -> None:
+        resized = picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=crop)
+        out[:] = normalized(np.asarray(resized), flips)
+
+    def run() -> Tensor:
+        batch = planes(scene.images)
+        each(fill, batch, pictures, scene.crops.tolist(), scene.flipped)
+        return torch.from_numpy(batch)
+
+    return run
+
+
+def by_torchvision_v1(scene: Scene) -> Callable[[], Tensor]:
+    from PIL import Image
+    from torchvision.transforms import functional
+
+    pictures = [Image.fromarray(array) for array in scene.arrays]
+
+    def prepare(picture: Any, crop: tuple[int, ...], flips: bool) -> Tensor:
+        left, top, right, bottom = crop
+        result = functional.resized_crop(picture, top, left, bottom - top, right - left, [SIDE, SIDE])
+        result = functional.hflip(result) if flips else result
+        normal: Tensor = functional.normalize(functional.to_tensor(result), MEAN, STD)
+        return normal
+
+    return lambda: torch.stack(list(map(prepare, pictures, scene.crops.tolist(), scene.flipped)))
+
+
+def by_torchvision(scene: Scene, channels_last: bool) -> Callable[[], Tensor]:
+    if not channels_last and scene.device == "cpu":
+        return crops_by_torchvision(scene.arrays, scene.crops, scene.flipped, scene.antialias)
+    from torchvision.transforms.v2 import functional
+
+    images = [torch.from_numpy(array).to(scene.device).permute(2, 0, 1) for array in scene.arrays]
+
+    def prepare(image: Tensor, crop: list[int], flips: bool) -> Tensor:
+        left, top, right, bottom = crop
+        box = (top, left, bottom - top, right - left)
+        result = functional.resized_crop(image, *box, [SIDE, SIDE], antialias=scene.antialias)
+        result = functional.horizontal_flip(result) if flips else result
+        result = functional.to_dtype(result, torch.float32, scale=True)
+        return torch.as_tensor(functional.normalize(result, MEAN, STD))
+
+    return lambda: torch.stack(list(map(prepare, images, scene.crops.tolist(), scene.flipped)))
+
+
+def by_kornia(scene: Scene) -> Callable[[], Tensor]:
+    """An image a call: its batches are of one size."""
+    from kornia.enhance import normalize
+    from kornia.geometry.transform import hflip, resize
+
+    images = [torch.from_numpy(part).permute(2, 0, 1)[None].to(scene.device) for part in scene.parts]
+    mean, std = (torch.tensor(values, device=scene.device) for values in (MEAN, STD))
+
+    def prepare(image: Tensor, flips: bool) -> Tensor:
+        resized = resize(image.float() / 255, (SIDE, SIDE), align_corners=False)
+        return normalize(hflip(resized) if flips else resized, mean, std)
+
+    return lambda: torch.cat(list(map(prepare, images, scene.flipped)))
+
+
+def by_kornia_rs(scene: Scene) -> Callable[[], Tensor]:
+    from kornia_rs.pipeline import resize_normalize_to_tensor_batch
+
+    def run() -> Tensor:
+        turned = [
+            np.ascontiguousarray(part[:, ::-1] if flips else part)
+            for part, flips in zip(scene.parts, scene.flipped, strict=True)
+        ]
+        return torch.from_numpy(np.stack(resize_normalize_to_tensor_batch(turned, (SIDE, SIDE), MEAN, STD)))
+
+    return run
+
+
+def albumentations_chain(crop: list[int], flips: bool) -> Any:
+    """A Compose that does what was drawn for an image."""
+    import albumentations as A
+
+    return A.Compose(
+        [
+            A.Crop(*crop),
+            A.Resize(SIDE, SIDE),
+            A.HorizontalFlip(p=float(flips)),
+            A.Normalize(MEAN, STD),
+            A.ToTensorV2(),
+        ]
+    )
+
+
+def by_albumentations(scene: Scene) -> Callable[[], Tensor]:
+    chains = [albumentations_chain(*own) for own in zip(scene.crops.tolist(), scene.flipped, strict=True)]
+    return lambda: torch.stack(
+        each(lambda chain, image: chain(image=image)["image"], chains, scene.arrays)
+    )
+
+
+def dali_tail(pixels: Any, mirror: Any, antialias: bool) -> Any:
+    """What is left to do of a part: resize, flip, normalise."""
+    from nvidia.dali import fn, types
+
+    resized = fn.resize(pixels, size=(SIDE, SIDE), interp_type=types.INTERP_LINEAR, antialias=antialias)
+    mean, std = ([255 * value for value in values] for values in (MEAN, STD))
+    return fn.crop_mirror_normalize(resized, mirror=mirror, mean=mean, std=std, output_layout="CHW")
+
+
+def by_dali(scene: Scene) -> Callable[[], Any]:
+    from nvidia.dali import fn
+
+    def graph(images: Any, start: Any, shape: Any, mirror: Any, device: str) -> Any:
+        images = fn.reshape(images.gpu() if device == "gpu" else images, layout="HWC")
+        return dali_tail(fn.slice(images, start, shape, axes=(1, 0)), mirror, scene.antialias)
+
+    start, shape = scene.crops[:, :2], scene.crops[:, 2:] - scene.crops[:, :2]
+    drawn = [start.astype(np.int32), shape.astype(np.int32), scene.flipped.astype(np.int32)]
+    run = dali_runner(graph, [scene.arrays, *map(list, drawn)], scene.device)
+    return lambda: torch.from_numpy(run())
+
+
+OURS = [
+    Rival("orbbec", "orbbec", by_orbbec, devices=BOTH),
+    Rival("orbbec, out=", "orbbec", partial(by_orbbec, out=True), devices=BOTH),
+    Rival("orbbec, channels_last", "orbbec", by_orbbec_channels_last, devices=BOTH),
+    Rival("orbbec, float16", "orbbec", partial(by_orbbec, dtype="float16"), 60, BOTH),
+    Rival("orbbec, float16, out=", "orbbec", partial(by_orbbec, dtype="float16", out=True), 60, BOTH),
+]
+TORCHVISION = [
+    Rival("torchvision v2", "torchvision", partial(by_torchvision, channels_last=False), 40, BOTH),
+    Rival(
+        "torchvision v2, channels_last",
+        "torchvision",
+        partial(by_torchvision, channels_last=True),
+        40,
+        BOTH,
+    ),
+]
+DALI = Rival("DALI", "nvidia.dali", by_dali, 35, BOTH)
+LINEAR = [
+    *OURS,
+    Rival(
+        "cv2 and NumPy, a loop",
+        "cv2",
+        lambda scene: cv2_loop(scene.arrays, scene.crops, scene.flipped),
+        45,
+    ),
+    Rival("cv2 and NumPy, a pool of threads", "cv2", by_cv2, 45),
+    Rival("AlbumentationsX, a pool of threads", "albumentations", by_albumentations, 40),
+    *TORCHVISION,
+    Rival("Kornia", "kornia", by_kornia, 40, BOTH),
+    Rival("kornia_rs", "kornia_rs", by_kornia_rs, 35),
+    DALI,
+]
+ANTIALIASED = [
+    *OURS,
+    Rival("Pillow and NumPy, a pool of threads", "PIL", by_pillow, 40),
+    Rival("torchvision v1, PIL", "torchvision", by_torchvision_v1, 40),
+    *TORCHVISION,
+    Rival(
+        "cv2 INTER_AREA and NumPy, a pool of threads", "cv2", partial(by_cv2, interpolation="INTER_AREA"), 10
+    ),
+    DALI,
+]
+WORKLOADS = [
+    Workload("W2 crop, flip, normalise", partial(Scene, False), LINEAR),
+    Workload("W2 crop, flip, normalise, antialiased", partial(Scene, True), ANTIALIASED),
+]
