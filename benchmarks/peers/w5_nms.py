@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -89,7 +89,8 @@ PLAIN = [
     Rival("cv2.dnn", "cv2", by_cv2),
 ]
 NUMPY = Rival("NumPy", "numpy", by_numpy)
-GROUPED = [PLAIN[0], PLAIN[2]]
+# Boxes of one score come in another order: 42 dB of their indices.
+GROUPED = [PLAIN[0], replace(PLAIN[2], least_psnr=35)]
 
 
 def workload(count: int, contenders: list[Rival], classes: int = 0) -> Workload:

@@ -1,0 +1,279 @@
+"""W3: an epoch of JPEG files to batches of 64: W2's work and all that comes before it. Threads start anew."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.peers.contest import BOTH, Rival, Workload, by_threads, each
+from benchmarks.peers.w2_crop import (
+    albumentations_chain,
+    dali_tail,
+    normalized,
+    planes,
+    torchvision_v1,
+)
+from orbbec.augment.bench import MEAN, SIDE, STD
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array
+from orbbec.data import Loader, decode_image, image_size
+from orbbec.data.bench_data import Files, jpegs_below
+from orbbec.testing.benchmark import as_array, cv2
+from orbbec.testing.measure import ROOT
+from orbbec.transforms.bench import classification, crops_of
+
+FILES, BATCH = 256, 64
+Item = tuple[str, list[int], bool]  # path; left, top, right, bottom; flipped
+
+
+@cache
+def photographs() -> tuple[tempfile.TemporaryDirectory[str], list[str]]:
+    """JPEGs of about 500x375 and 110 KB, in a folder that ends with the program."""
+    folder = tempfile.TemporaryDirectory(prefix="orbbec-peers-")
+    script = [sys.executable, str(ROOT / "scripts" / "make_photos.py"), folder.name, str(FILES)]
+    subprocess.run(script, check=True, stdout=subprocess.DEVNULL)
+    return folder, jpegs_below(folder.name)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Files; the part of each, and whether that is flipped, are those that orbbec's chain draws."""
+
+    device: str
+    images: int = FILES
+
+    @cached_property
+    def paths(self) -> list[str]:
+        return photographs()[1][: self.images]
+
+    @cached_property
+    def items(self) -> list[Item]:
+        sizes = np.array([image_size(Path(path).read_bytes()) for path in self.paths])
+        crops, flipped = crops_of(sizes)
+        return list(zip(self.paths, crops.tolist(), flipped.tolist(), strict=True))
+
+    @cached_property
+    def expected(self) -> Array:
+        """Of the first batch; the others are made and dropped."""
+        images = [decode_image(Path(path).read_bytes()) for path in self.paths]
+        return as_array(classification("float32", False)(ImageBatch.from_images(images)))[:BATCH]
+
+
+def first_of(batches: Iterable[Tensor]) -> Tensor:
+    """The first batch, when all have come."""
+    kept: list[Tensor] = []
+    for batch in batches:
+        kept = kept or [batch]
+    return kept[0]
+
+
+def by_orbbec(scene: Scene, dtype: str = "float32") -> Callable[[], Tensor]:
+    def build(threads: int) -> Callable[[], Tensor]:
+        chain = classification(dtype, antialias=False)
+        loader = Loader(
+            Files(scene.paths), BATCH, chain, device=scene.device, threads=threads, shuffle=False
+        )
+
+        def run() -> Tensor:
+            loader.set_epoch(0)
+            return first_of(batch.images.clone() if n == 0 else batch.images for n, batch in enumerate(loader))
+
+        return run
+
+    return by_threads(build)
+
+
+def by_cv2(path: str) -> Array:
+    return np.asarray(cv2.imread(path, cv2.IMREAD_COLOR_RGB))
+
+
+def by_simplejpeg(path: str) -> Array:
+    from simplejpeg import decode_jpeg
+
+    return np.asarray(decode_jpeg(Path(path).read_bytes()))
+
+
+def prepared(decode: Callable[[str], Array], item: Item) -> Array:
+    path, (left, top, right, bottom), flips = item
+    return normalized(cv2.resize(decode(path)[top:bottom, left:right], (SIDE, SIDE)), flips)
+
+
+def in_pool(scene: Scene, decode: Callable[[str], Array]) -> Callable[[], Tensor]:
+    def fill(out: Array, item: Item) -> None:
+        out[:] = prepared(decode, item)
+
+    def batches() -> Iterator[Tensor]:
+        items = iter(scene.items)
+        while own := list(islice(items, BATCH)):
+            batch = planes(len(own))
+            each(fill, batch, own)
+            yield torch.from_numpy(batch)
+
+    return lambda: first_of(batches())
+
+
+class Prepared(torch.utils.data.Dataset[Tensor]):
+    """Items prepared one by one, in the processes of a DataLoader."""
+
+    def __init__(self, items: list[Item], prepare: Callable[[Item], Tensor]) -> None:
+        self.items, self.prepare = items, prepare
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> Tensor:
+        return self.prepare(self.items[index])
+
+
+def in_processes(scene: Scene, prepare: Callable[[Item], Tensor]) -> Callable[[], Tensor]:
+    dataset = Prepared(scene.items, prepare)
+
+    def run() -> Tensor:
+        workers = torch.get_num_threads()
+        return first_of(
+            torch.utils.data.DataLoader(dataset, BATCH, num_workers=workers, worker_init_fn=alone)
+        )
+
+    return run
+
+
+def alone(worker: int) -> None:
+    """OpenCV's threads do not outlive a fork."""
+    if cv2 is not None:
+        cv2.setNumThreads(0)
+
+
+def item_by_cv2(item: Item) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(prepared(by_cv2, item)))
+
+
+def item_by_torchvision_v1(item: Item) -> Tensor:
+    from PIL import Image
+
+    path, crop, flips = item
+    with Image.open(path) as picture:
+        return torchvision_v1(picture.convert("RGB"), crop, flips)
+
+
+def item_by_torchvision(item: Item) -> Tensor:
+    from torchvision.io import decode_jpeg, read_file
+    from torchvision.transforms.v2 import functional
+
+    path, (left, top, right, bottom), flips = item
+    image = decode_jpeg(read_file(path))
+    box = (top, left, bottom - top, right - left)
+    result = functional.resized_crop(image, *box, [SIDE, SIDE], antialias=False)
+    result = functional.horizontal_flip(result) if flips else result
+    return torch.as_tensor(
+        functional.normalize(functional.to_dtype(result, torch.float32, scale=True), MEAN, STD)
+    )
+
+
+def item_by_albumentations(item: Item) -> Tensor:
+    path, crop, flips = item
+    return torch.as_tensor(albumentations_chain(crop, flips)(image=by_cv2(path))["image"])
+
+
+def by_dali(scene: Scene) -> Callable[[], Any]:
+    """Decodes the part alone. An epoch is made by a pipeline that begins with it, and has none ahead."""
+    from nvidia.dali import fn, pipeline_def
+
+    drawn = [(np.array(box[:2]), np.array(box[2:]) - box[:2], flips) for _, box, flips in scene.items]
+    columns = [np.array(column, np.int32) for column in zip(*drawn, strict=True)]
+    encoded = partial(np.fromfile, dtype=np.uint8)
+
+    def source(batch: int) -> list[Any]:
+        at = slice(batch * BATCH % scene.images, batch * BATCH % scene.images + BATCH)
+        return [list(map(encoded, scene.paths[at])), *(list(column[at]) for column in columns)]
+
+    def build(threads: int) -> Callable[[], Any]:
+        on_gpu = scene.device == "cuda"
+
+        @pipeline_def(batch_size=BATCH, num_threads=threads, device_id=0 if on_gpu else None)
+        def pipeline() -> Any:
+            files, start, shape, mirror = fn.external_source(
+                source=lambda batch: source(batch) if batch < -(-scene.images // BATCH) else None,
+                num_outputs=4,
+                cycle="raise",
+            )
+            where = "mixed" if on_gpu else "cpu"
+            pixels = fn.decoders.image_slice(files, start, shape, axes=(1, 0), device=where)
+            return dali_tail(pixels, mirror, antialias=False)
+
+        built = pipeline()
+        built.build()
+
+        def batches() -> Iterator[Tensor]:
+            for _ in range(-(-scene.images // BATCH)):
+                (batch,) = built.run()
+                yield torch.from_numpy(np.array((batch.as_cpu() if on_gpu else batch).as_tensor()))
+
+        def run() -> Tensor:
+            first = first_of(batches())
+            built.reset()
+            return first
+
+        return run
+
+    return by_threads(build)
+
+
+def by_spdl(scene: Scene) -> Callable[[], Tensor]:
+    """FFmpeg decodes, crops and scales; NumPy does the rest."""
+    from spdl import io
+    from spdl.pipeline import PipelineBuilder
+
+    def prepare(item: Item) -> Array:
+        path, (left, top, right, bottom), flips = item
+        parts = f"crop={right - left}:{bottom - top}:{left}:{top}:exact=1"
+        scaled = f"{parts},scale={SIDE}:{SIDE}:flags=bilinear,format=pix_fmts=rgb24"
+        frames = io.decode_packets(io.demux_image(path), filter_desc=scaled)
+        return normalized(io.to_numpy(io.convert_frames(frames)), flips)
+
+    def run() -> Tensor:
+        threads = torch.get_num_threads()
+        builder = PipelineBuilder().add_source(scene.items)
+        builder = builder.pipe(prepare, concurrency=threads, output_order="input").aggregate(BATCH)
+        pipeline = builder.add_sink(2).build(num_threads=threads)
+        with pipeline.auto_stop():
+            return first_of(torch.from_numpy(np.stack(batch)) for batch in pipeline)
+
+    return run
+
+
+def by_ffcv(scene: Scene) -> Callable[[], Tensor]:
+    """Its file is written once, as it is in use; it draws its own parts, so nobody can compare what it gives."""
+    raise NotImplementedError("a part that was drawn elsewhere cannot be asked for")
+
+
+def processes(prepare: Callable[[Item], Tensor]) -> Callable[[Scene], Callable[[], Tensor]]:
+    return partial(in_processes, prepare=prepare)
+
+
+CONTENDERS = [
+    Rival("orbbec", "orbbec", by_orbbec, devices=BOTH),
+    Rival("orbbec, float16", "orbbec", partial(by_orbbec, dtype="float16"), 60, BOTH),
+    Rival("threads, cv2 and NumPy", "cv2", partial(in_pool, decode=by_cv2), 45),
+    Rival(
+        "threads, simplejpeg, cv2 and NumPy", "simplejpeg", partial(in_pool, decode=by_simplejpeg), 45
+    ),
+    Rival("DataLoader, cv2 and NumPy", "cv2", processes(item_by_cv2), 45),
+    Rival("DataLoader, AlbumentationsX", "albumentations", processes(item_by_albumentations), 45),
+    Rival("DataLoader, torchvision v1, PIL", "torchvision", processes(item_by_torchvision_v1), 20),
+    Rival("DataLoader, torchvision v2", "torchvision", processes(item_by_torchvision), 40),
+    Rival("DALI, decodes the part", "nvidia.dali", by_dali, 20, BOTH),
+    Rival("SPDL", "spdl.io", by_spdl, 20),
+    Rival("FFCV", "ffcv", by_ffcv, 20),
+]
+WORKLOADS = [Workload("W3 JPEG files to batches", Scene, CONTENDERS)]

@@ -1,0 +1,233 @@
+"""W4: SimCLR's colours and blur on uint8 images of 224x224, each with its own draws.
+
+Brightness, contrast, saturation and hue follow in this order in every image, so that those who take a batch in
+one order have a chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.peers.contest import BOTH, Rival, Workload, each
+from benchmarks.peers.dali import dali_runner
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array
+from orbbec.plan import Stream
+from orbbec.testing import photograph
+from orbbec.testing.benchmark import as_array
+from orbbec.transforms import ColorJitter, Compose, RandomApply
+from orbbec.transforms.bench import (
+    BLUR,
+    BLURRED,
+    GRAY,
+    JITTERED,
+    SIDE,
+    Draw,
+    simclr_by_cv2,
+    simclr_by_torchvision,
+    simclr_draws,
+)
+from orbbec.transforms.color import Jitter
+
+IMAGES, KERNEL = 32, 23
+
+
+@dataclass(frozen=True)
+class InOrder(ColorJitter):
+    """Brightness, contrast, saturation, hue, always."""
+
+    def sample(self, sizes: Array, stream: Stream) -> Jitter:
+        drawn = super().sample(sizes, stream)
+        return replace(drawn, order=np.sort(drawn.order, axis=1))
+
+
+CHAIN = Compose([RandomApply([InOrder(0.4, 0.4, 0.4, 0.1)], JITTERED), GRAY, RandomApply([BLUR], BLURRED)])
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Images, and what is drawn for each."""
+
+    device: str
+    images: int = IMAGES
+
+    @cached_property
+    def arrays(self) -> list[Array]:
+        return [photograph(SIDE, SIDE, seed=n) for n in range(self.images)]
+
+    @cached_property
+    def draws(self) -> list[Draw]:
+        return [{**draw, "steps": sorted(draw["steps"])} for draw in simclr_draws(self.images)]
+
+    @cached_property
+    def planar(self) -> Tensor:
+        return torch.from_numpy(np.stack(self.arrays).transpose(0, 3, 1, 2).copy()).to(self.device)
+
+    @cached_property
+    def batch(self) -> ImageBatch:
+        return ImageBatch.from_images(self.arrays).to(self.device)
+
+    @cached_property
+    def expected(self) -> Array:
+        return as_array(CHAIN(ImageBatch.from_images(self.arrays)))
+
+    def factors(self, neutral: tuple[float, ...] = (1, 1, 1, 0)) -> Array:
+        """float32 `[N, 4]`: those of the four steps, where none is drawn the neutral ones."""
+        rows = [[factor for _, factor in draw["steps"]] or neutral for draw in self.draws]
+        return np.array(rows, np.float32)
+
+    @cached_property
+    def gray(self) -> Array:
+        return np.array([draw["gray"] for draw in self.draws])
+
+    @cached_property
+    def sigmas(self) -> Array:
+        """0 where nothing is blurred."""
+        return np.array([draw["sigma"] or 0 for draw in self.draws], np.float32)
+
+
+def by_orbbec(scene: Scene, images: Any) -> Callable[[], Any]:
+    return lambda: CHAIN(images)
+
+
+def by_cv2_in_pool(scene: Scene) -> Callable[[], Any]:
+    runs = [simclr_by_cv2([array], [draw]) for array, draw in zip(scene.arrays, scene.draws, strict=True)]
+    return lambda: np.concatenate(each(lambda run: run(), runs))
+
+
+def by_pil(scene: Scene, blur: Callable[[Any, float], Any]) -> Callable[[], Any]:
+    """Pillow's enhancements, and its conversion for the hue."""
+    from PIL import Image, ImageEnhance
+
+    enhancers = (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color)
+    pictures = [Image.fromarray(array) for array in scene.arrays]
+
+    def prepare(picture: Any, draw: Draw) -> Array:
+        for which, factor in draw["steps"]:
+            if which < len(enhancers):
+                picture = enhancers[which](picture).enhance(factor)
+            else:
+                hue, saturation, value = picture.convert("HSV").split()
+                turned = [(level + round(255 * factor)) % 256 for level in range(256)]
+                picture = Image.merge("HSV", (hue.point(turned), saturation, value)).convert("RGB")
+        picture = picture.convert("L").convert("RGB") if draw["gray"] else picture
+        return np.asarray(picture if draw["sigma"] is None else blur(picture, draw["sigma"]))
+
+    return lambda: each(prepare, pictures, scene.draws)
+
+
+def by_pillow(scene: Scene) -> Callable[[], Any]:
+    from PIL import ImageFilter
+
+    return by_pil(scene, lambda picture, sigma: picture.filter(ImageFilter.GaussianBlur(sigma)))
+
+
+def by_torchvision_v1(scene: Scene) -> Callable[[], Any]:
+    """Of PIL images torchvision's colours are Pillow's; its blur goes through a tensor."""
+    from torchvision.transforms import functional
+
+    return by_pil(
+        scene, lambda picture, sigma: functional.gaussian_blur(picture, [KERNEL, KERNEL], [sigma, sigma])
+    )
+
+
+def by_kornia(scene: Scene, compiled: bool = False) -> Callable[[], Tensor]:
+    """The whole batch through each step; where nothing is drawn, with factors that change nothing."""
+    from kornia import enhance
+    from kornia.color import rgb_to_grayscale
+    from kornia.filters import gaussian_blur2d
+
+    bright, contrast, saturation, turn = torch.from_numpy(scene.factors()).to(scene.device).T
+    gray = torch.from_numpy(scene.gray).to(scene.device)[:, None, None, None]
+    blurred = torch.from_numpy(scene.sigmas.nonzero()[0]).to(scene.device)
+    sigma = torch.from_numpy(scene.sigmas[scene.sigmas > 0]).to(scene.device)[:, None].expand(-1, 2)
+
+    def run(images: Tensor) -> Tensor:
+        pixels = enhance.adjust_brightness_accumulative(images.float() / 255, bright)
+        pixels = enhance.adjust_contrast_with_mean_subtraction(pixels, contrast)
+        pixels = enhance.adjust_saturation_with_gray_subtraction(pixels, saturation)
+        pixels = enhance.adjust_hue(pixels, turn * 2 * torch.pi)
+        pixels = torch.where(gray, rgb_to_grayscale(pixels), pixels)
+        smooth = gaussian_blur2d(pixels[blurred], (KERNEL, KERNEL), sigma)
+        return (pixels.index_copy(0, blurred, smooth) * 255).round().to(torch.uint8)
+
+    chosen: Callable[..., Tensor] = torch.compile(run) if compiled else run
+    return lambda: chosen(scene.planar)
+
+
+def by_albumentations(scene: Scene) -> Callable[[], Any]:
+    """A Compose for each image, that does what was drawn for it."""
+    import albumentations as A
+
+    def chain(draw: Draw) -> Any:
+        ranges = [(factor, factor) for _, factor in draw["steps"]]
+        steps = [SteadyJitter(*ranges, p=1)] if ranges else []
+        steps += [A.ToGray(p=1)] if draw["gray"] else []
+        if draw["sigma"] is not None:
+            blur = A.GaussianBlur(blur_range=(KERNEL, KERNEL), sigma_range=(draw["sigma"],) * 2, p=1)
+            steps.append(blur)
+        return A.Compose(steps)
+
+    class SteadyJitter(A.ColorJitter):  # type: ignore[misc]
+        """Its four steps in our order."""
+
+        def apply(self, img: Array, *, order: Any, **params: Any) -> Any:
+            return super().apply(img, order=sorted(order, key=self.NAMES.index), **params)
+
+        NAMES = ("brightness", "contrast", "saturation", "hue")
+
+    chains = list(map(chain, scene.draws))
+    return lambda: each(lambda chain, image: chain(image=image)["image"], chains, scene.arrays)
+
+
+def by_dali(scene: Scene) -> Callable[[], Any]:
+    """It turns the hue in YIQ and has contrast about middle gray, all in one product."""
+    from nvidia.dali import fn
+
+    def graph(images: Any, factors: Any, gray: Any, sigma: Any, device: str) -> Any:
+        images = fn.reshape(images.gpu() if device == "gpu" else images, layout="HWC")
+        names = ("brightness", "contrast", "saturation", "hue")
+        named = {name: fn.slice(factors, k, 1, axes=0) for k, name in enumerate(names)}
+        scalars = {name: fn.reshape(value, shape=[]) for name, value in named.items()}
+        colored = fn.saturation(fn.color_twist(images, **scalars), saturation=gray)
+        return fn.gaussian_blur(colored, window_size=KERNEL, sigma=sigma)
+
+    factors = scene.factors() * np.array([1, 1, 1, 360], np.float32)
+    sigma = np.maximum(scene.sigmas, 0.1)  # a tap alone
+    inputs = [list(factors), list(1 - scene.gray.astype(np.float32)), list(sigma)]
+    return dali_runner(graph, [scene.arrays, *inputs], scene.device)
+
+
+CONTENDERS = [
+    Rival("orbbec, ImageBatch", "orbbec", lambda scene: by_orbbec(scene, scene.batch), devices=BOTH),
+    Rival("orbbec, planes", "orbbec", lambda scene: by_orbbec(scene, scene.planar), devices=BOTH),
+    Rival(
+        "orbbec, channels_last",
+        "orbbec",
+        lambda scene: by_orbbec(scene, scene.planar.contiguous(memory_format=torch.channels_last)),
+        devices=BOTH,
+    ),
+    Rival("cv2, a loop", "cv2", lambda scene: simclr_by_cv2(scene.arrays, scene.draws), 35),
+    Rival("cv2, a pool of threads", "cv2", by_cv2_in_pool, 35),
+    Rival("AlbumentationsX, a pool of threads", "albumentations", by_albumentations, 30),
+    Rival("Pillow, a pool of threads", "PIL", by_pillow, 25),
+    Rival("torchvision v1, PIL, a pool of threads", "torchvision", by_torchvision_v1, 30),
+    Rival(
+        "torchvision v2",
+        "torchvision",
+        lambda scene: simclr_by_torchvision(scene.planar, scene.draws),
+        35,
+        BOTH,
+    ),
+    Rival("Kornia", "kornia", by_kornia, 30, BOTH),
+    Rival("Kornia, compiled", "kornia", partial(by_kornia, compiled=True), 30, BOTH),
+    Rival("DALI", "nvidia.dali", by_dali, 10, BOTH),
+]
+WORKLOADS = [Workload("W4 colours and blur", Scene, CONTENDERS)]
