@@ -34,7 +34,7 @@ ALONE = "opencv"  # neither imports the others nor is imported by them
 
 LONGEST_FILE = 500  # lines
 CODE_SUFFIXES = {".py", ".h", ".cpp", ".cu"}
-OURS = ("orbbec", "tests", "tools", "scripts", "3rdparty/*.py", "*.py")
+OURS = ("orbbec", "tests", "tools", "scripts", "benchmarks", "3rdparty/*.py", "*.py")
 
 TORCH = re.compile(r"^(torch|ATen|c10)/|(^|/)torch_api\.h$")
 CUDA = re.compile(r"^(cuda|cublas|cub/|thrust/|cooperative_groups|nv)|(^|/)(launch|\w+_cuda)\.h$")

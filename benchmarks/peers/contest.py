@@ -1,13 +1,14 @@
-"""What a workload lists: its scene, and the rivals that do the same work; who is not here is named all the same."""
+"""What a workload lists: its scene, and the contenders that do the same work. Who is missing is named too."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol, TypeVar
 
 import torch
@@ -18,20 +19,20 @@ from orbbec.testing.measure import Refused, check
 
 T = TypeVar("T")
 CPU, CUDA, BOTH = ("cpu",), ("cuda",), ("cpu", "cuda")
-# What packages are imported as, and why one may be missing where the others are.
+# The rivals: what they are imported as, and the distributions that they come in.
 PACKAGES = {
-    "cv2": "",
-    "PIL": "",
-    "torchvision": "",
-    "kornia": "",
-    "kornia_rs": "",
-    "albumentations": "",
-    "nvidia.dali": "",
-    "spdl.io": "",
-    "simplejpeg": "",
-    "ffcv": "builds from source beside the headers of OpenCV and libturbojpeg, which pip cannot install",
-    "cvcuda": "runs on a GPU only, and is not in requirements.txt",
+    "cv2": "opencv-python-headless",
+    "PIL": "pillow",
+    "torchvision": "torchvision",
+    "kornia": "kornia",
+    "kornia_rs": "kornia-rs",
+    "albumentations": "albumentationsx",
+    "nvidia.dali": "nvidia-dali-cuda130",
+    "spdl.io": "spdl",
+    "simplejpeg": "simplejpeg",
+    "cvcuda": "cvcuda-cu13",
 }
+LONGEST_REASON = 160
 
 
 class Scene(Protocol):
@@ -70,6 +71,7 @@ class Workload:
     prepare: Callable[[str], Scene]
     contenders: Sequence[Rival]
     unit: str = "an image"
+    left_out: Mapping[str, str] = field(default_factory=dict)  # who is not asked, and why
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,15 @@ class Absent:
     workload: str
     name: str
     why: str
+
+
+def versions() -> dict[str, str]:
+    """Of the rivals' packages that are installed."""
+    found = {}
+    for distribution in PACKAGES.values():
+        with suppress(PackageNotFoundError):
+            found[distribution] = version(distribution)
+    return found
 
 
 def why_missing(package: str) -> str:
@@ -91,35 +102,36 @@ def why_missing(package: str) -> str:
     try:
         importlib.import_module(package)
     except ModuleNotFoundError:
-        why = PACKAGES.get(package)
-        return f"not installed: {why}" if why else "not installed"
+        return "not installed"
     except (ImportError, OSError) as error:
         return f"cannot be imported: {error}"
     return ""
 
 
 def assemble(workload: Workload, device: str) -> tuple[Work, list[Absent]]:
-    """Make a workload ready: the contenders that are here and give what they must, and those that are left out.
+    """Make a workload ready: the contenders that are here and give what they must, and who is left out.
 
     Raises:
         Refused: orbbec does not give what it must.
     """
     scene = workload.prepare(device)
     contenders: list[Contender] = []
-    absent = []
+    absent = [Absent(workload.title, name, why) for name, why in workload.left_out.items()]
     for rival in workload.contenders:
-        why = why_missing(rival.package) if device in rival.devices else ""
-        if device in rival.devices and not why:
+        if device not in rival.devices:
+            continue
+        why = why_missing(rival.package)
+        if not why:
             try:
                 contenders.append(_examined(rival, scene))
-            except Exception as error:  # whatever another library raises
-                why = f"fails: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
             except Refused as error:
                 if rival.package == "orbbec":
                     raise
-                why = f"refused: {str(error).partition(': ')[2].removesuffix('; nothing was timed')}"
+                why = str(error)
+            except Exception as error:  # whatever another library raises
+                why = f"{type(error).__name__}: {error}"
         if why:
-            absent.append(Absent(workload.title, rival.name, why))
+            absent.append(Absent(workload.title, rival.name, " ".join(why.split())[:LONGEST_REASON]))
     return Work(contenders, scene.expected, scene.images, moved_bytes=0, unit=workload.unit), absent
 
 

@@ -152,9 +152,7 @@ def by_cvcuda(scene: Scene) -> Callable[[], Any]:
     """An image a call, since a call on a tensor takes one map."""
     import cvcuda
 
-    images = [
-        cvcuda.as_tensor(image.permute(1, 2, 0).contiguous()[None], "NHWC") for image in scene.planar
-    ]
+    images = [cvcuda.as_tensor(image.permute(1, 2, 0).contiguous()[None], "NHWC") for image in scene.planar]
     inverses = orbbec.invert_affine(scene.matrices).astype(np.float32)
 
     def run() -> Tensor:
@@ -173,7 +171,7 @@ def last(scene: Scene) -> Tensor:
     return scene.planar.contiguous(memory_format=torch.channels_last)
 
 
-# Each least PSNR lies 4 to 18 dB below what was measured: Pillow 40, kornia_rs 35, DALI 64, the others 76 and more.
+# The leasts lie 5 to 18 dB below what was measured: Pillow 40, kornia_rs 35, DALI 64, others 76 and more.
 OURS = [
     Rival("orbbec, NHWC array", "orbbec", lambda scene: by_orbbec(scene, scene.arrays)),
     Rival("orbbec, channels_last", "orbbec", lambda scene: by_orbbec(scene, last(scene)), devices=BOTH),

@@ -1,4 +1,4 @@
-"""W2: decoded photographs of unlike sizes: a random part to 224x224, flipped by chance, normalised, planes."""
+"""W2: decoded photographs of unlike sizes: a random part to 224x224, perhaps flipped, normalised, planes."""
 
 from __future__ import annotations
 
@@ -212,9 +212,7 @@ def albumentations_chain(crop: list[int], flips: bool) -> Any:
 
 def by_albumentations(scene: Scene) -> Callable[[], Tensor]:
     chains = [albumentations_chain(*own) for own in zip(scene.crops.tolist(), scene.flipped, strict=True)]
-    return lambda: torch.stack(
-        each(lambda chain, image: chain(image=image)["image"], chains, scene.arrays)
-    )
+    return lambda: torch.stack(each(lambda chain, image: chain(image=image)["image"], chains, scene.arrays))
 
 
 def dali_tail(pixels: Any, mirror: Any, antialias: bool) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -23,7 +23,7 @@ class Scene:
 
     backward: bool
     device: str
-    shape: RoiShape = RoiShape()
+    shape: RoiShape = field(default_factory=RoiShape)
 
     @property
     def images(self) -> int:
@@ -57,9 +57,7 @@ def by_torchvision(scene: Scene) -> Callable[[], Any]:
     shape = scene.shape
     if scene.backward:
         run = torch.ops.torchvision._roi_align_backward
-        return partial(
-            run, given, rois, scale, shape.bins, shape.bins, *shape.input_size(), ratio, aligned
-        )
+        return partial(run, given, rois, scale, shape.bins, shape.bins, *shape.input_size(), ratio, aligned)
     return partial(ops.roi_align, given, rois, shape.bins, scale, ratio, aligned)
 
 
@@ -73,8 +71,6 @@ GRID = Rival(
     "torch grid_sample", "torch", lambda scene: by_grid_sample(scene.shape, scene.device).run, 20, BOTH
 )
 WORKLOADS = [
-    Workload(
-        "W6 roi_align, forward", partial(Scene, False), [*OURS, TORCHVISION, GRID], unit="a region"
-    ),
+    Workload("W6 roi_align, forward", partial(Scene, False), [*OURS, TORCHVISION, GRID], unit="a region"),
     Workload("W6 roi_align, backward", partial(Scene, True), [*OURS, TORCHVISION], unit="a region"),
 ]
