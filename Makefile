@@ -16,6 +16,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 py := .venv/bin/python
 py_torchvision := .venv-torchvision/bin/python
+py_peers := .venv-peers/bin/python
 
 # Names what the recipe does, and says how long it took.
 phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
@@ -25,7 +26,7 @@ needs_torchvision = orbbec/backends orbbec/transforms/tests/test_convert_torchvi
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test checked test-torchvision opencv lint format cuda emulated gpu-dry-run pytest bench parity corpus test-ray docs wheel clean
+.PHONY: help venv build demo test checked test-torchvision opencv lint format cuda emulated gpu-dry-run pytest bench peers parity corpus test-ray docs wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +96,13 @@ test-torchvision: .venv-torchvision/tests build ## Run the tests that need torch
 
 bench: .venv/demo build ## Time the operators beside their rivals
 	$(call phase,bench) $(py) tools/bench.py
+
+peers: .venv-peers/ready build ## Time whole workloads beside every rival, in a venv of several GB
+	$(call phase,peers) $(py_peers) -m benchmarks.peers
+
+.venv-peers/ready: benchmarks/peers/requirements.txt
+	$(call phase,install $<) $(PYTHON) -m venv .venv-peers; \
+	$(py_peers) -m pip install --quiet -r $<; touch $@
 
 parity: .venv/tests build ## Compare with OpenCV at full length and write docs/parity.md
 	$(call phase,parity) $(py) scripts/check_parity.py --full

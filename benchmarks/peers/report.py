@@ -13,10 +13,10 @@ from orbbec.testing.measure import Result, Timing, row
 
 WINS = "**wins**"
 NEVER_RUN = "Never run on a GPU: what `--device cuda` does with torchvision, Kornia, DALI and CV-CUDA."
-NOTE = """Every contender gets the same input and the same draws, and its output is compared first: the last column.
-*times orbbec* says how often it is done while the first row is done once: below 1 it is slower. What of others
-is faster than the first row is marked. One thread is CPU time of all that the contender runs, two threads are
-wall time. Only ratios of one run mean anything."""
+NOTE = """Every contender gets the same input and the same draws. Its output is compared first: the last column.
+*times orbbec* is how often it is done while the first row is done once: below 1 it is slower. Others that are
+faster than the first row are marked. One thread is CPU time of all that a contender runs, two threads are wall
+time. Only ratios of one run mean anything."""
 
 
 def is_ours(timing: Timing) -> bool:
@@ -34,15 +34,10 @@ def page(about: Mapping[str, Any], results: Sequence[Result], absent: Sequence[A
     listed = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     lines = [f"# orbbec beside its rivals: {where}, {about['date']}", ""]
     lines += [
-        f"orbbec {about['orbbec']} at {about['commit'] or 'an unknown commit'}, torch {about['torch']}, {listed}."
+        f"orbbec {about['orbbec']} at {about['commit'] or 'an unknown commit'}, torch {about['torch']},"
     ]
-    lines += [
-        f"Medians of {about['rounds']} interleaved rounds.",
-        "",
-        NOTE,
-        "" if about["gpu"] else NEVER_RUN,
-        "",
-    ]
+    lines += [f"{listed}.", f"Medians of {about['rounds']} interleaved rounds.", "", NOTE, ""]
+    lines += [] if about["gpu"] else [NEVER_RUN, ""]
     lines += ["![Time beside orbbec's](peers.png)", "", "## Where a rival wins", ""]
     lines += losses(results)
     for result in results:

@@ -34,7 +34,7 @@ from orbbec.testing.benchmark import as_array, cv2
 from orbbec.testing.measure import ROOT
 from orbbec.transforms.bench import classification, crops_of
 
-FILES, BATCH = 256, 64
+FILES, BATCH = 128, 64
 Item = tuple[str, list[int], bool]  # path; left, top, right, bottom; flipped
 
 

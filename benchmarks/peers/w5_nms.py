@@ -100,7 +100,7 @@ def workload(count: int, contenders: list[Rival], classes: int = 0) -> Workload:
 
 WORKLOADS = [
     workload(1000, [*PLAIN, NUMPY]),
-    workload(5000, [*PLAIN, NUMPY]),
+    workload(5000, PLAIN),
     workload(20000, PLAIN),
     workload(20000, GROUPED, CLASSES),
 ]

@@ -1,0 +1,114 @@
+"""benchmarks/peers: contenders that are here are compared and timed, others are named, losses are marked."""
+
+import doctest
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks.peers import __main__ as peers
+from benchmarks.peers import contest, report, w1_warp
+from benchmarks.peers.contest import Rival, Workload, assemble
+from orbbec.testing import measure
+from orbbec.testing.measure import Refused, Result, Timing
+from orbbec.testing.warp_work import WarpShape
+
+TINY = WarpShape(images=2, source=(40, 56), target=(24, 30))
+OURS = w1_warp.OURS[0]
+
+
+@pytest.fixture(autouse=True)
+def _short_samples(monkeypatch):
+    monkeypatch.setattr(measure, "SAMPLE_SECONDS", 1e-6)
+    before = torch.get_num_threads()
+    yield
+    measure.set_threads(before)
+
+
+def tiny(*contenders):
+    return Workload("tiny", partial(w1_warp.Scene, TINY), contenders)
+
+
+@pytest.mark.parametrize("module", [contest, report, w1_warp], ids=lambda module: module.__name__)
+def test_examples_of_docstrings_run(module):
+    tried = doctest.testmod(module)
+    assert tried.attempted > 0
+    assert tried.failed == 0
+
+
+def test_a_run_writes_a_page_and_every_sample(tmp_path, monkeypatch):
+    nowhere = Rival("nobody", "no_such_package", w1_warp.by_kornia, 60)
+    workload = tiny(OURS, *w1_warp.CV2, nowhere)
+    monkeypatch.setattr(report, "draw", lambda path, results: path.write_text(f"{len(results)} results"))
+    monkeypatch.setattr(peers, "settle", lambda threads: None)
+    monkeypatch.setattr(peers, "WORKLOADS", [workload])
+    monkeypatch.setattr("sys.argv", ["peers", "--rounds", "7", "--output", str(tmp_path)])
+    peers.main()
+    (path,) = tmp_path.glob("*/peers.json")
+    written = json.loads(path.read_text())
+    timed = [(result["threads"], result["clock"]) for result in written["results"]]
+    assert timed == [(1, "cpu"), (2, "wall")]
+    names = [timing["name"] for timing in written["results"][0]["timings"]]
+    assert names == [OURS.name, "cv2, a loop", "cv2, a pool of threads"]
+    assert all(len(timing["cpu"]) == 7 for result in written["results"] for timing in result["timings"])
+    assert written["not_timed"] == [{"workload": "tiny", "name": "nobody", "why": "not installed"}]
+    assert written["versions"]["opencv-python-headless"]
+    page = path.with_suffix(".md").read_text()
+    assert page.count(f"| {OURS.name} |") == 2
+    assert "| tiny | nobody | not installed |" in page
+    assert path.with_suffix(".png").read_text() == "2 results"
+
+
+def test_a_rival_below_its_least_is_refused_and_the_others_are_timed():
+    def wrong(scene):
+        return lambda: np.zeros_like(scene.expected)
+
+    work, absent = assemble(tiny(OURS, Rival("poor", "numpy", wrong, 60), w1_warp.CV2[0]), "cpu")
+    assert [contender.name for contender in work.contenders] == [OURS.name, "cv2, a loop"]
+    assert [one.name for one in absent] == ["poor"]
+    assert "dB, less than 60" in absent[0].why
+
+
+def test_a_rival_that_fails_is_named_with_its_error():
+    def broken(scene):
+        raise RuntimeError("no such\nlibrary")
+
+    _, absent = assemble(tiny(OURS, Rival("broken", "numpy", broken, 60)), "cpu")
+    assert absent[0].why == "RuntimeError: no such library"
+
+
+def test_ours_may_not_be_wrong():
+    wrong = Rival("orbbec", "orbbec", lambda scene: lambda: scene.expected + 1)
+    with pytest.raises(Refused, match="not what is expected"):
+        assemble(tiny(wrong), "cpu")
+
+
+def test_a_rival_that_wins_is_marked_and_our_variants_are_not():
+    timings = [
+        Timing(name, True, None, cpu=[seconds] * 7)
+        for name, seconds in (("orbbec", 2.0), ("orbbec, out=", 1.0), ("fast", 1.0), ("slow", 4.0))
+    ]
+    result = Result("peers", "W", 1, 1, 0, "cpu", timings)
+    assert report.losses([result]) == ["- W, 1 thread (cpu time): fast, 2.00 times orbbec"]
+    rows = {line.split(" | ")[0][2:]: line for line in report.table(result)[4:]}
+    assert "| 2.00 **wins** |" in rows["fast"]
+    assert all("wins" not in rows[name] for name in ("orbbec", "orbbec, out=", "slow"))
+
+
+def test_every_workload_begins_with_orbbec_and_knows_the_versions_of_its_rivals():
+    assert len({workload.title for workload in peers.WORKLOADS}) == len(peers.WORKLOADS)
+    known = {"orbbec", "numpy", "torch", *contest.PACKAGES}
+    for workload in peers.WORKLOADS:
+        assert workload.contenders[0].package == "orbbec"
+        assert {contender.package for contender in workload.contenders} <= known
+
+
+def test_as_many_threads_as_torch_has_share_the_work():
+    measure.set_threads(2)
+    assert contest.each(lambda a, b: a - b, [5, 7, 9], [1, 2, 3]) == [4, 5, 6]
+    built = contest.by_threads(lambda threads: lambda: threads)
+    assert built() == 2
+    measure.set_threads(1)
+    assert built() == 1
