@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from benchmarks.peers.contest import by_threads
 from orbbec.binding.arguments import Array
@@ -13,7 +15,7 @@ from orbbec.binding.arguments import Array
 
 def dali_runner(
     graph: Callable[..., Any], inputs: Sequence[Sequence[Array]], device: str = "cpu"
-) -> Callable[[], Any]:
+) -> Callable[[], Tensor]:
     """Runs a graph on a batch.
 
     Args:
@@ -22,13 +24,13 @@ def dali_runner(
         device: "cpu", or "cuda" for what the graph does after the inputs.
 
     Returns:
-        What runs the pipeline once and gives the batch as one array, which the next run overwrites.
+        What runs the pipeline once and gives the batch as one tensor, which the next run overwrites.
     """
     from nvidia.dali import fn, pipeline_def
 
     on = "gpu" if device == "cuda" else "cpu"
 
-    def build(threads: int) -> Callable[[], Any]:
+    def build(threads: int) -> Callable[[], Tensor]:
         @pipeline_def(
             batch_size=len(inputs[0]),
             num_threads=threads,
@@ -44,9 +46,9 @@ def dali_runner(
         built = pipeline()
         built.build()
 
-        def run() -> Any:
+        def run() -> Tensor:
             (batch,) = built.run()
-            return np.asarray((batch.as_cpu() if on == "gpu" else batch).as_tensor())
+            return torch.from_dlpack(batch.as_tensor())
 
         return run
 

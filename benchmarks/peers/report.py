@@ -13,10 +13,10 @@ from orbbec.testing.measure import Result, Timing, row
 
 WINS = "**wins**"
 NEVER_RUN = "Never run on a GPU: what `--device cuda` does with torchvision, Kornia, DALI and CV-CUDA."
-NOTE = """Every contender gets the same input and the same draws. Its output is compared first: the last column.
-*times orbbec* is how often it is done while the first row is done once: below 1 it is slower. Others that are
-faster than the first row are marked. One thread is CPU time of all that a contender runs, two threads are wall
-time. Only ratios of one run mean anything."""
+NOTE = """Every contender gets the same input and the same draws. Its output is compared first: the last
+column. *times orbbec*: how often it is done while the first row is done once; below 1 it is slower. Others
+that are faster than the first row are marked. One thread is CPU time of all that a contender runs; two
+threads are wall time. Only ratios of one run mean anything."""
 
 
 def is_ours(timing: Timing) -> bool:

@@ -145,7 +145,8 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
         return fn.warp_affine(images, matrix=maps, size=scene.size, fill_value=0, inverse_map=False)
 
     maps = [corner_map(matrix).astype(np.float32) for matrix in scene.matrices]
-    return dali_runner(graph, [scene.arrays, maps], scene.device)
+    run = dali_runner(graph, [scene.arrays, maps], scene.device)
+    return lambda: run().permute(0, 3, 1, 2)
 
 
 def by_cvcuda(scene: Scene) -> Callable[[], Any]:

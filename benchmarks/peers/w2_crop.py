@@ -233,8 +233,7 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
 
     start, shape = scene.crops[:, :2], scene.crops[:, 2:] - scene.crops[:, :2]
     drawn = [start.astype(np.int32), shape.astype(np.int32), scene.flipped.astype(np.int32)]
-    run = dali_runner(graph, [scene.arrays, *map(list, drawn)], scene.device)
-    return lambda: torch.from_numpy(run())
+    return dali_runner(graph, [scene.arrays, *map(list, drawn)], scene.device)
 
 
 # Rounding to bytes before normalising costs about 54 dB, a part cut out before it is antialiased about 48.

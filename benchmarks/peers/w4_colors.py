@@ -200,7 +200,8 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
     factors = scene.factors() * np.array([1, 1, 1, 360], np.float32)
     sigma = np.maximum(scene.sigmas, 0.1)  # a tap alone
     inputs = [list(factors), list(1 - scene.gray.astype(np.float32)), list(sigma)]
-    return dali_runner(graph, [scene.arrays, *inputs], scene.device)
+    run = dali_runner(graph, [scene.arrays, *inputs], scene.device)
+    return lambda: run().permute(0, 3, 1, 2)
 
 
 # Rounding after each step costs 44 to 49 dB; DALI's other formulas leave 29.
