@@ -128,7 +128,8 @@ def main() -> None:
             results: list[Result] = []
             for _, case in own:
                 say(f"{operator}: {case.name}")
-                results += time_case(operator, case, given.device, threads, given.rounds)
+                work = case.prepare(given.device)
+                results += time_case(operator, case.name, work, given.device, threads, given.rounds)
             write(folder / operator, results, rate, facts, given)
 
 

@@ -28,7 +28,6 @@ from benchmarks.peers import (
 from benchmarks.peers.contest import Absent, Workload, assemble, versions
 from orbbec.data.bench_data import on_cores
 from orbbec.doctor import collect
-from orbbec.testing.benchmark import Case
 from orbbec.testing.measure import (
     FEWEST_ROUNDS,
     ROOT,
@@ -59,8 +58,7 @@ def run(
             set_threads(max(threads))
             work, missing = assemble(workload, device)
             absent += missing
-            case = Case(workload.title, lambda device, work=work: work)
-            results += time_case("peers", case, device, threads, rounds)
+            results += time_case("peers", workload.title, work, device, threads, rounds)
     return results, absent
 
 

@@ -1,4 +1,4 @@
-"""W1: 64 images of 512x512x3 to 224x224, a random similarity each, linear, black outside."""
+"""W1: 64 (float32: 32) images of 512x512x3 to 224x224, a random similarity each, linear, black outside."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ WORKLOADS = [
     Workload("W1 warp, uint8", lambda device: Scene(WarpShape(), device), BYTES),
     Workload(
         "W1 warp, float32",
-        lambda device: Scene(WarpShape(dtype=torch.float32), device),
+        lambda device: Scene(WarpShape(images=32, dtype=torch.float32), device),
         [*OURS, HALF, *CV2, TORCHVISION, *KORNIA, DALI, GRID],
     ),
 ]

@@ -24,7 +24,7 @@ import torch
 
 from orbbec.binding.arguments import Array
 from orbbec.doctor import Facts
-from orbbec.testing.benchmark import Case, Contender, as_array, cv2, psnr
+from orbbec.testing.benchmark import Contender, Work, as_array, cv2, psnr
 
 ROOT = Path(__file__).parents[2]
 SAMPLE_SECONDS = 0.02  # a sample is of so many runs that it lasts this long at least
@@ -102,9 +102,10 @@ def check(contender: Contender, expected: Array) -> Timing:
     return Timing(contender.name, same, off)
 
 
-def time_case(operator: str, case: Case, device: str, threads: list[int], rounds: int) -> list[Result]:
+def time_case(
+    operator: str, case: str, work: Work, device: str, threads: list[int], rounds: int
+) -> list[Result]:
     """Time every contender with every number of threads, in turns."""
-    work = case.prepare(device)
     measure = sample_on_cuda if device == "cuda" else sample_on_cpu
     timings, runs = {}, {}
     for count in threads:
@@ -123,7 +124,7 @@ def time_case(operator: str, case: Case, device: str, threads: list[int], rounds
         timings[count][chosen].cpu.append(cpu)
     about = (work.images, work.moved_bytes)
     return [
-        Result(operator, case.name, count, *about, clock_of(device, count), timings[count], work.unit)
+        Result(operator, case, count, *about, clock_of(device, count), timings[count], work.unit)
         for count in threads
     ]
 
