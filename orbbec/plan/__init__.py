@@ -1,6 +1,6 @@
 """What happens to a batch: steps of transforms fused to passes, in tables that can be printed and kept."""
 
-from orbbec.plan.apply import apply, apply_fixed
+from orbbec.plan.apply import apply, apply_fixed, run_passes
 from orbbec.plan.batches import read_images
 from orbbec.plan.fuse import Fusion
 from orbbec.plan.passes import AugmentPass, MixPass, OperatorPass
@@ -19,6 +19,7 @@ __all__ = [
     "apply_fixed",
     "fixed",
     "read_images",
+    "run_passes",
     "structure_of",
     "tables_of",
 ]

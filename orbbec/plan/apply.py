@@ -78,7 +78,22 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
     """
     given = read_images(images)
     _check_fit(plan, given)
-    return given.restore(_run_all(_Run(plan, iter(tables_of(plan))), given.work, given.sizes, out))
+    return run_passes(plan, given, out)
+
+
+def run_passes(
+    plan: Plan, given: Given, out: Any = None, after: Callable[[Pass, Work], None] | None = None
+) -> Any:
+    """What `apply` does to images that were read and fit the plan.
+
+    Args:
+        plan: for these images.
+        given: the images.
+        out: as that of `apply`.
+        after: called after each pass, with it and its result; for a stopwatch.
+    """
+    run = _Run(plan, iter(tables_of(plan)))
+    return given.restore(_run_all(run, given.work, given.sizes, out, after))
 
 
 def apply_fixed(plan: Plan, images: RaggedImages, tables: Iterable[Mapping[str, Tensor]]) -> Tensor:
@@ -102,11 +117,15 @@ class _Run(NamedTuple):
     is_fixed: bool = False
 
 
-def _run_all(run: _Run, work: Work, sizes: Array, out: Any = None) -> Work:
+def _run_all(
+    run: _Run, work: Work, sizes: Array, out: Any = None, after: Callable[[Pass, Work], None] | None = None
+) -> Work:
     for number, step in enumerate(run.plan.passes):
         last = out if number == len(run.plan.passes) - 1 else None
         work = _run_one(step, work, sizes, run, last)
         sizes = step.sizes
+        if after is not None:
+            after(step, work)
     return work
 
 

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 
 from orbbec.binding.arguments import Array
-from orbbec.plan import Fusion, Plan, Stream
+from orbbec.plan import Fusion, Plan, Stream, read_images, run_passes
 from orbbec.plan import apply as apply_plan
-from orbbec.plan.batches import read_images
 from orbbec.transforms.checks import whole
 from orbbec.transforms.containers import check_transforms
 from orbbec.transforms.convert_albumentations import from_albumentations
@@ -144,10 +143,11 @@ class Compose:
         plan = self.plan(
             given.sizes, sample_ids, epoch, channels=given.channels, dtype=given.dtype, targets=listed
         )
-        if listed is None:
-            return self.apply(plan, batch)
-        changed = transform_targets(plan, listed, self.target_options)
-        return self.apply(plan, batch), changed[0] if single else changed
+        changed = None if listed is None else transform_targets(plan, listed, self.target_options)
+        images = images_like(run_passes(plan, given), batch)
+        if changed is None:
+            return images
+        return images, changed[0] if single else changed
 
     def to_dict(self) -> dict[str, Any]:
         """The chain as names and arguments."""
