@@ -56,6 +56,7 @@ from orbbec.mix import copy_paste, cutmix, mixup, mosaic, mosaic_offsets
 from orbbec.nms import batched_nms, nms, nms_match
 from orbbec.nms_rotated import nms_rotated
 from orbbec.noise import gaussian_noise
+from orbbec.profile import profile
 from orbbec.remap import remap
 from orbbec.resize import resize, resized_crop
 from orbbec.roi_align import RoIAlign, roi_align
@@ -129,6 +130,7 @@ __all__ = [
     "nms_rotated",
     "normalize",
     "posterize",
+    "profile",
     "remap",
     "remove_small_boxes",
     "resize",

@@ -1,4 +1,4 @@
-"""The command line: `python -m orbbec doctor | preview | pack | index | bench-data`."""
+"""The command line: `python -m orbbec doctor | preview | profile | pack | index | bench-data`."""
 
 import json
 import sys
@@ -11,6 +11,7 @@ import typer
 from orbbec.data.commands import index_command, pack_command
 from orbbec.doctor import advise, collect, report
 from orbbec.preview import draw_rows, read_chain, read_images, read_targets, write_sheet
+from orbbec.profile.command import profile_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -22,6 +23,7 @@ def commands() -> None:
 
 app.command("pack")(pack_command)
 app.command("index")(index_command)
+app.command("profile")(profile_command)
 
 
 @app.command()

@@ -29,7 +29,7 @@ ORDER = (
 )
 RANKS = {name: rank for rank, name in enumerate(ORDER)}
 # Outside of the order: they may import anything, and nothing of the package imports them.
-OUTSIDE = {"__init__", "__main__", "doctor", "preview", "testing", "utils"}
+OUTSIDE = {"__init__", "__main__", "doctor", "preview", "profile", "testing", "utils"}
 ALONE = "opencv"  # neither imports the others nor is imported by them
 
 LONGEST_FILE = 500  # lines

@@ -115,6 +115,19 @@ def test_kinds_of_images_give_the_same(dtype):
         assert_same_bytes(CHAIN([array]), expected)
 
 
+def test_a_list_is_copied_to_one_piece_once(monkeypatch):
+    pieces, make = [], orbbec.ImageBatch.from_images
+
+    def counted(images):
+        pieces.append(make(images))
+        return pieces[-1]
+
+    monkeypatch.setattr(orbbec.ImageBatch, "from_images", counted)
+    arrays = [photograph(6, 7), photograph(8, 5)]
+    T.Compose([T.CenterCrop(5)])(arrays)
+    assert [len(piece) for piece in pieces] == [2]
+
+
 def test_unlike_results_are_an_image_batch_or_a_list():
     resize = T.Compose([T.Resize(9)])
     result = resize(pictures(3))
