@@ -48,6 +48,7 @@ class _Open:
     sizes: Array
     unit: float  # the chain's white where the pass begins, in units of the pass's input
     white: float  # what the pass takes for white: 255 of bytes, 1 of floats
+    dtype: str  # of its input
     why: str = ""
     interpolation: str | None = None  # None: no pixel lies between others
     border: str | None = None
@@ -57,13 +58,17 @@ class _Open:
     erase: list[Array] = field(default_factory=list)
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
-    dtype: str | None = None  # None: that of its input
     channels_last: bool | None = None
     regions: Array | None = None
     maps: int = 0
     mixes: MixPass | None = None
     cuts: bool = False  # a later map left a part out, which is not cut off
     holds: dict[str, None] = field(default_factory=dict)
+
+    def is_idle(self, dtype: str) -> bool:
+        """Whether the pass gives, in `dtype`, what it is given: its transforms became operators before it."""
+        changes = self.maps or self.colors or self.erase or self.mean or self.mixes
+        return not changes and self.channels_last is None and dtype == self.dtype
 
 
 class Fusion:
@@ -80,6 +85,7 @@ class Fusion:
         self.frame = Frame(sizes, channels, 255.0 if dtype == "uint8" else 1.0, exact)
         self.dtype, self.exact = dtype, exact
         self.passes: list[Pass] = []
+        self._idle: list[Pass] = []
         self.notes: list[str] = []
         self.matrix: Array | None = identities(len(sizes))  # output so far to the images; None once mixed
         self._open = self._new("")
@@ -116,14 +122,17 @@ class Fusion:
             self._split(f"exact: {name} is rounded by itself")
 
     def finish(self) -> tuple[Pass, ...]:
-        """The passes; at least one where the chain asks for anything at all."""
+        """The passes; at least one where the chain asks for anything at all.
+
+        An idle pass stays only at the end, where it makes one tensor of an ImageBatch of one size.
+        """
         self._close()
-        return tuple(self.passes)
+        return tuple(step for step in self.passes if step not in self._idle or step is self.passes[-1])
 
     def _new(self, why: str) -> _Open:
         sizes = self.frame.sizes
         white = 255.0 if self.dtype == "uint8" else 1.0
-        return _Open(identities(len(sizes)), sizes, self.frame.white, white, why)
+        return _Open(identities(len(sizes)), sizes, self.frame.white, white, self.dtype, why)
 
     def _split(self, why: str) -> None:
         self._close()
@@ -156,6 +165,8 @@ class Fusion:
                 holds=tuple(p.holds),
             )
         )
+        if p.is_idle(self.dtype):
+            self._idle.append(self.passes[-1])
 
     def _add_map(self, step: Map, name: str) -> None:
         p = self._open

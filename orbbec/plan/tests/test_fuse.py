@@ -73,6 +73,22 @@ def test_two_passes_and_why(chain, why):
     assert f"because {why}" in str(plan)
 
 
+def test_a_pass_that_does_nothing_stands_at_the_end_or_nowhere():
+    exact = names(FLIP, T.RandomInvert(1.0), T.RandomPosterize(4, 1.0), ERASE, exact=True)
+    assert exact == ["augment", "invert", "posterize", "augment"]
+    assert names(T.RandomInvert(1.0), T.RandomPosterize(4, 1.0), exact=True) == [
+        "invert",
+        "posterize",
+        "augment",
+    ]
+    assert names(T.ToDtype(torch.float32), T.GaussianBlur(3)) == ["to_float", "gaussian_blur"]
+    assert names(T.GaussianBlur(3), T.ToDtype(torch.uint8), T.GaussianBlur(3)) == ["gaussian_blur"] * 2
+    assert names(T.RandomGrayscale(0.0), T.GaussianBlur(3)) == [
+        "augment",
+        "gaussian_blur",
+    ]  # whatever is drawn
+
+
 def test_operators_split():
     plan = T.Compose([CROP, JITTER, T.GaussianBlur(3), FLIP, FLOAT]).plan(SIZES)
     assert [step.name for step in plan.passes] == ["augment", "gaussian_blur", "augment"]
