@@ -81,23 +81,26 @@ class Jitter:
         factors: float64 `[N, 4]`.
         chosen: bool `[N, 4]`: which are applied.
         permutation: int64 `[N, 3]`: of the channels, afterwards; or none.
+        known: the numbers of those that any image may get.
     """
 
     order: Array
     factors: Array
     chosen: Array
     permutation: Array | None = None
+    known: tuple[int, ...] = (0, 1, 2, 3)
 
     def colors(self, exact: bool) -> Colors:
-        """Four steps in the order of each image; their operators too where they are asked for."""
+        """A step for each that is known, in the order of each image; their operators too if asked for."""
         count = len(self.order)
         rows = np.concatenate([adjustment_row(k, self.factors[:, k]) for k in range(4)], 1)
         rows *= self.chosen[:, :, None]
-        ordered = rows[np.arange(count)[:, None], self.order]
+        order = self.order[np.isin(self.order, self.known)].reshape(count, len(self.known))
+        ordered = rows[np.arange(count)[:, None], order]
         operators = []
-        for position in range(4 if exact else 0):
-            for k in range(4):
-                drawn = self.chosen[:, k] & (self.order[:, position] == k)
+        for position in range(len(self.known) if exact else 0):
+            for k in self.known:
+                drawn = self.chosen[:, k] & (order[:, position] == k)
                 operators.append(adjustment(k, self.factors[:, k], drawn))
         return Colors(ordered, contrast=True, operators=tuple(operators))
 
@@ -135,10 +138,11 @@ class ColorJitter(Transform):
         ranges = self._ranges()
         order = stream.permutation(4)
         draws = stream.uniforms(4)
-        known = [given or (same, same) for given, same in zip(ranges, _UNCHANGED, strict=True)]
-        low, high = np.array(known).T
+        numbers = [given or (same, same) for given, same in zip(ranges, _UNCHANGED, strict=True)]
+        low, high = np.array(numbers).T
         chosen = same_rows([given is not None for given in ranges], len(sizes)) == 1
-        return Jitter(order, low + draws * (high - low), chosen)
+        known = tuple(k for k, given in enumerate(ranges) if given is not None)
+        return Jitter(order, low + draws * (high - low), chosen, known=known)
 
     def steps(self, params: Jitter, frame: Frame) -> list[Step]:
         colors = params.colors(frame.exact)
