@@ -42,14 +42,14 @@ def maps_of(crops: Array, flipped: Array) -> Tensor:
     return torch.from_numpy(maps)
 
 
-def by_cv2(images: list[Array], crops: Array, flipped: Array) -> Callable[[], Array]:
+def by_cv2(images: list[Array], crops: Array, flipped: Array, side: int = SIDE) -> Callable[[], Array]:
     factor = (1 / (255 * np.array(STD))).astype(np.float32)
     offset = (-np.array(MEAN) / np.array(STD)).astype(np.float32)
 
     def run() -> Array:
-        batch = np.empty((len(images), 3, SIDE, SIDE), np.float32)
+        batch = np.empty((len(images), 3, side, side), np.float32)
         for n, (image, (left, top, right, bottom)) in enumerate(zip(images, crops, strict=True)):
-            resized = cv2.resize(image[top:bottom, left:right], (SIDE, SIDE))
+            resized = cv2.resize(image[top:bottom, left:right], (side, side))
             resized = resized[:, ::-1] if flipped[n] else resized
             batch[n] = (resized.astype(np.float32) * factor + offset).transpose(2, 0, 1)
         return batch.transpose(0, 2, 3, 1)

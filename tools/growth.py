@@ -1,0 +1,355 @@
+"""How cost grows: with the images of a batch, with their side, with the length of a chain, with threads.
+
+Usage: python tools/growth.py [--rounds 7] [--only batch side length threads] [--output DIR]
+
+Everything is timed as by tools/bench.py: outputs are compared, contenders take turns in one process, figures
+are medians over the rounds, in CPU time of one thread or wall time of several. Writes growth.json, growth.md
+and growth.png to DIR/<machine>/. Takes some minutes and up to 2 GiB of memory; needs cv2 and matplotlib.
+"""
+
+import argparse
+import itertools
+import json
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import torch
+from bench import (
+    FEWEST_ROUNDS,
+    ROOT,
+    Result,
+    collect,
+    machine_name,
+    progress,
+    provenance,
+    row,
+    set_threads,
+    time_case,
+)
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+from orbbec.augment.bench import by_cv2
+from orbbec.binding.arguments import Array
+from orbbec.plan import Plan
+from orbbec.testing import photograph
+from orbbec.testing.benchmark import Case, Contender, Work, as_array
+from orbbec.transforms.bench import BRIGHTNESS_OF, MEAN, SATURATION_OF, STD, recolored_by_cv2
+
+BY_HAND, FUSED, INTO, EXACT = "cv2 and NumPy by hand", "orbbec", "orbbec, out=", "orbbec, step by step"
+SIDE, IMAGES = 224, 64
+PIXELS = 2**24  # of the outputs of a batch of large images
+BRIGHTER, PALER, GAMMA, THRESHOLD, BITS = 1.3, 0.7, 1.5, 128, 4
+CHAIN = (
+    T.RandomResizedCrop(SIDE, antialias=False),
+    T.RandomHorizontalFlip(1.0),
+    T.RandomRotation(15, "linear"),
+    T.RandomAffine(0, (0.1, 0.1), interpolation="linear"),
+    T.RandomVerticalFlip(1.0),
+    T.ColorJitter(brightness=(BRIGHTER, BRIGHTER)),
+    T.ColorJitter(saturation=(PALER, PALER)),
+    T.Gamma(GAMMA),
+    T.RandomSolarize(THRESHOLD, 1.0),
+    T.RandomPosterize(BITS, 1.0),
+    T.RandomInvert(1.0),
+    T.RandomErasing(1.0),
+)
+Change = Callable[[Array, int], Array]  # an image, and its number
+
+
+@dataclass(frozen=True)
+class Point:
+    """Work of which the cost is one point of a chart.
+
+    Args:
+        at: where it stands on the axis.
+        case: what is timed.
+        threads: so many.
+        divisor: of the seconds of a run.
+    """
+
+    at: int
+    case: Case
+    threads: int
+    divisor: float
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A chart.
+
+    Args:
+        title: what it is about.
+        axis: what grows.
+        unit: of what is shown.
+        points: of the axis, in order.
+        powers: whether both axes count in powers.
+    """
+
+    title: str
+    axis: str
+    unit: str
+    points: Sequence[Point]
+    powers: bool
+
+
+def batch_of(count: int, height: int, width: int) -> ImageBatch:
+    """Photographs in one buffer; after `IMAGES` unlike ones they come again."""
+    unlike = [photograph(height, width, seed=n) for n in range(min(count, IMAGES))]
+    return ImageBatch.from_images([unlike[n % len(unlike)] for n in range(count)])
+
+
+def classify(count: int, source: tuple[int, int], side: int, threads: int, device: str) -> Work:
+    """Crop, flip, normalise to float32. By hand the images are shared out to as many threads."""
+    crop = T.RandomResizedCrop(side, antialias=False)
+    end = T.ToDtype(torch.float32, scale=True), T.Normalize(MEAN, STD)
+    chain, batch = T.Compose([crop, T.RandomHorizontalFlip(), *end]), batch_of(count, *source)
+    (only,) = chain.plan(batch.sizes).passes
+    images, flipped = [image.numpy() for image in batch.images()], only.matrix[:, 0, 0] < 0
+    room = torch.empty(count, 3, side, side)
+    parts = [slice(n * count // threads, (n + 1) * count // threads) for n in range(threads)]
+    loops = [by_cv2(images[part], only.regions[part], flipped[part], side) for part in parts]
+    pool = ThreadPoolExecutor(threads)
+
+    def by_hand() -> Array:
+        if threads == 1:
+            return loops[0]()
+        return np.concatenate(list(pool.map(lambda loop: loop(), loops)))
+
+    contenders = (
+        Contender(BY_HAND, by_hand, False, least_psnr=40),
+        Contender(FUSED, lambda: chain(batch)),
+        Contender(INTO, lambda: chain.apply(chain.plan(batch.sizes), batch, out=room)),
+    )
+    return Work(contenders, as_array(chain(batch)), count, 0)
+
+
+def augment_at_length(length: int, device: str) -> Work:
+    """The first `length` transforms of `CHAIN`, of bytes."""
+    batch = batch_of(IMAGES, 375, 500)
+    fused, exact = T.Compose(CHAIN[:length]), T.Compose(CHAIN[:length], exact=True)
+    changes = by_hand_of(T.Compose(CHAIN, exact=True).plan(batch.sizes))[:length]
+    images = [image.numpy() for image in batch.images()]
+
+    def by_hand() -> Array:
+        results = np.empty((IMAGES, SIDE, SIDE, 3), np.uint8)
+        for n, image in enumerate(images):
+            for change in changes:
+                image = change(image, n)
+            results[n] = image
+        return results
+
+    contenders = (
+        Contender(BY_HAND, by_hand, False),
+        Contender(EXACT, lambda: exact(batch)),
+        Contender(FUSED, lambda: fused(batch), False),
+    )
+    return Work(contenders, as_array(exact(batch)), IMAGES, 0)
+
+
+def by_hand_of(plan: Plan) -> tuple[Change, ...]:
+    """`CHAIN` as one writes it with cv2 and NumPy, with the draws of an exact plan."""
+    first, _, turn, shift, *_, last = plan.passes
+    boxes, holes = first.table["boxes"].astype(int), last.erase[:, 0, :4].astype(int)
+    levels = np.arange(256)
+
+    def cut(image: Array, n: int) -> Array:
+        left, top, right, bottom = boxes[n]
+        return cv2.resize(image[top:bottom, left:right], (SIDE, SIDE))
+
+    def warped(image: Array, n: int, maps: Array) -> Array:
+        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+        return cv2.warpAffine(image, maps[n, :2], (SIDE, SIDE), flags=flags)
+
+    def looked_up(image: Array, n: int, table: Array) -> Array:
+        return cv2.LUT(image, table)
+
+    def erased(image: Array, n: int) -> Array:
+        left, top, right, bottom = holes[n]
+        image[top:bottom, left:right] = 0
+        return image
+
+    raised = np.rint(255 * (levels / 255) ** GAMMA).astype(np.uint8)
+    solarized = np.where(levels < THRESHOLD, levels, 255 - levels).astype(np.uint8)
+    posterized = (levels & (256 - (1 << (8 - BITS)))).astype(np.uint8)
+    return (
+        cut,
+        lambda image, n: cv2.flip(image, 1),
+        partial(warped, maps=turn.matrix),
+        partial(warped, maps=shift.matrix),
+        lambda image, n: cv2.flip(image, 0),
+        lambda image, n: recolored_by_cv2(image, BRIGHTNESS_OF, BRIGHTER),
+        lambda image, n: recolored_by_cv2(image, SATURATION_OF, PALER),
+        partial(looked_up, table=raised),
+        partial(looked_up, table=solarized),
+        partial(looked_up, table=posterized),
+        lambda image, n: cv2.bitwise_not(image),
+        erased,
+    )
+
+
+def point(at: int, prepare: Callable[[str], Work], divisor: float, threads: int = 1) -> Point:
+    return Point(at, Case(str(at), prepare), threads, divisor)
+
+
+def batch_panel() -> Panel:
+    points = [
+        point(count, partial(classify, count, (240, 320), SIDE // 2, 1), count)
+        for count in powers_of_2(1, 1024)
+    ]
+    title = f"Images of 240x320 cropped to {SIDE // 2}, flipped, normalised"
+    return Panel(title, "images of a batch", "s an image", points, True)
+
+
+def side_panel() -> Panel:
+    points = []
+    for side in powers_of_2(64, 4096):
+        count = min(IMAGES, PIXELS // side**2)
+        points.append(point(side, partial(classify, count, (side, side), side, 1), count * side**2))
+    title = "Cropped, resized to as large as they were, flipped, normalised"
+    return Panel(title, "side of the images in pixels", "s a pixel", points, True)
+
+
+def length_panel() -> Panel:
+    points = [point(n, partial(augment_at_length, n), IMAGES) for n in range(1, len(CHAIN) + 1)]
+    return Panel(
+        f"{IMAGES} images of 375x500 to {SIDE}", "transforms of the chain", "s an image", points, False
+    )
+
+
+def threads_panel() -> Panel:
+    points = [
+        point(count, partial(classify, IMAGES, (375, 500), SIDE, count), IMAGES, count)
+        for count in range(1, (os.cpu_count() or 1) + 1)
+    ]
+    title = f"{IMAGES} images of 375x500 cropped to {SIDE}, flipped, normalised"
+    return Panel(title, "threads", "s an image", points, False)
+
+
+PANELS = {"batch": batch_panel, "side": side_panel, "length": length_panel, "threads": threads_panel}
+
+
+def powers_of_2(first: int, last: int) -> list[int]:
+    """From `first` to `last`, each twice the one before.
+
+    Example:
+        >>> powers_of_2(64, 256)
+        [64, 128, 256]
+    """
+    return [first << n for n in range((last // first).bit_length())]
+
+
+def measured(panel: Panel, rounds: int, say: Callable[[str], None]) -> list[Result]:
+    """A result a point."""
+    results = []
+    for each in panel.points:
+        say(f"{panel.axis}: {each.at}")
+        (result,) = time_case("growth", each.case, "cpu", [each.threads], rounds)
+        # One clock for the whole of a panel: CPU time hides what threads gain.
+        result.clock = "wall" if any(other.threads > 1 for other in panel.points) else "cpu"
+        results.append(result)
+    return results
+
+
+def curves_of(panel: Panel, results: Sequence[Result]) -> dict[str, list[float]]:
+    """Figures of each contender, in the unit of the panel."""
+    return {
+        timing.name: [
+            result.median(result.timings[n]) / each.divisor
+            for each, result in zip(panel.points, results, strict=True)
+        ]
+        for n, timing in enumerate(results[0].timings)
+    }
+
+
+def table(panel: Panel, results: Sequence[Result]) -> str:
+    """A Markdown table: microseconds, or nanoseconds a pixel."""
+    scale, unit = (1e9, "ns") if panel.unit == "s a pixel" else (1e6, "µs")
+    curves = curves_of(panel, results)
+    head = [panel.axis, *(f"{name}, {unit}{panel.unit[1:]}" for name in curves), "least PSNR, dB"]
+    lines = [f"### {panel.title} ({results[0].clock} time)", "", row(head), row(["---:"] * len(head))]
+    for n, (each, result) in enumerate(zip(panel.points, results, strict=True)):
+        figures = (f"{scale * own[n]:.3g}" for own in curves.values())
+        unlike = [timing.psnr for timing in result.timings if timing.psnr is not None]
+        lines.append(row([f"{each.at:,}", *figures, f"{min(unlike):.1f}" if unlike else "same bytes"]))
+    return "\n".join([*lines, ""])
+
+
+def draw(found: Sequence[tuple[Panel, Sequence[Result]]], path: Path, title: str) -> None:
+    """A chart a panel, two beside each other."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, FixedLocator, NullFormatter
+
+    figure = Figure(figsize=(13, 5 * -(-len(found) // 2)), layout="constrained")
+    figure.suptitle(title)
+    colors = {BY_HAND: "tab:gray", FUSED: "tab:blue", INTO: "tab:cyan", EXACT: "tab:orange"}
+    for number, (panel, results) in enumerate(found, 1):
+        axes = figure.add_subplot(-(-len(found) // 2), min(2, len(found)), number)
+        for name, curve in curves_of(panel, results).items():
+            axes.plot([each.at for each in panel.points], curve, "o-", label=name, color=colors[name])
+        axes.set(title=f"{panel.title}\n({results[0].clock} time)", xlabel=panel.axis, ylabel=panel.unit[2:])
+        if panel.powers:
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log")
+            axes.yaxis.set_minor_formatter(NullFormatter())
+        else:
+            axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(FixedLocator([each.at for each in panel.points]))
+        axes.xaxis.set_major_formatter("{x:.0f}")
+        axes.yaxis.set_major_formatter(EngFormatter("s"))
+        axes.grid(alpha=0.3, which="both")
+        axes.legend()
+    figure.savefig(path, dpi=80)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="How cost grows, in charts.")
+    parser.add_argument("--rounds", type=int, default=7, help=f"at least {FEWEST_ROUNDS} (default: 7)")
+    parser.add_argument("--only", nargs="+", choices=PANELS, default=list(PANELS))
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
+    given = parser.parse_args()
+    if given.rounds < FEWEST_ROUNDS:
+        parser.error(f"expected --rounds of at least {FEWEST_ROUNDS}")
+    return given
+
+
+def main() -> None:
+    given, facts = arguments(), collect()
+    before, panels = torch.get_num_threads(), [PANELS[name]() for name in given.only]
+    with progress(sum(len(panel.points) for panel in panels)) as say:
+        found = [(panel, measured(panel, given.rounds, say)) for panel in panels]
+    set_threads(before)
+    about = provenance(facts, "cpu", given.rounds)
+    folder = given.output / machine_name(facts, "cpu")
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder, found, about)
+    print(folder / "growth.md")
+
+
+def write(folder: Path, found: Sequence[tuple[Panel, Sequence[Result]]], about: dict[str, Any]) -> None:
+    """growth.json with all samples, growth.md and growth.png."""
+    panels = [
+        {"title": panel.title, "axis": panel.axis, "results": [asdict(result) for result in results]}
+        for panel, results in found
+    ]
+    (folder / "growth.json").write_text(json.dumps({**about, "panels": panels}, indent=1) + "\n")
+    where = f"{about['cpu']}, {about['cores']} cores, {about['date']}"
+    versions = ", ".join(f"{name} {about[name]}" for name in ("orbbec", "torch", "cv2"))
+    head = (
+        f"# How cost grows: {where}\n\n{versions}, at {about['commit'] or 'an unknown commit'}; medians of "
+    )
+    head += f"{about['rounds']} interleaved rounds, by `python tools/growth.py`.\n\n![charts](growth.png)\n"
+    text = "\n".join([head, *itertools.starmap(table, found)])
+    (folder / "growth.md").write_text(text.rstrip() + "\n")
+    draw(found, folder / "growth.png", where)
+
+
+if __name__ == "__main__":
+    main()
