@@ -56,11 +56,15 @@ struct HueStep {
 
 struct GammaStep {
   float gamma, gain, white;
+  ORBBEC_HD float raised(float value) const {
+    const double power_of_share = power(static_cast<double>(value / white), gamma);
+    return from_black_to_white(static_cast<float>(power_of_share) * gain * white, white);
+  }
+  // Not in a loop: one this long would keep the compiler from making vectors.
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
-    for (int c = 0; c < 3; ++c) {
-      const double raised = power(static_cast<double>(rgb[c] / white), gamma);
-      rgb[c] = from_black_to_white(static_cast<float>(raised) * gain * white, white);
-    }
+    rgb[0] = raised(rgb[0]);
+    rgb[1] = raised(rgb[1]);
+    rgb[2] = raised(rgb[2]);
   }
 };
 

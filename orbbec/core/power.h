@@ -7,28 +7,44 @@
 
 namespace orbbec {
 
+// square / kK + square^2 / (kK + 2) + ... to 1 / 27, by Horner.
+template <int kK>
+ORBBEC_HD double odd_series(double square) {
+  if constexpr (kK == 27) {
+    return 1.0 / kK * square;
+  } else {
+    return (odd_series<kK + 2>(square) + 1.0 / kK) * square;
+  }
+}
+
 // ln x of a normal positive number.
 ORBBEC_HD double natural_logarithm(double x) {
   constexpr double kLn2 = 0x1.62e42fefap-1, kLn2Rest = 0x1.cf79abc9e3b3ap-40;
   const int64_t bits = same_bits<int64_t>(x);
   // The mantissa from 1/sqrt(2) to sqrt(2), and its exponent.
   const int64_t shifted = bits - 0x3fe6a09e667f3bcdLL;
-  const double exponent = static_cast<double>(shifted >> 52);
+  // shifted >> 52 as a double, by bits: not every vector has an instruction for that.
+  const uint64_t whole = (static_cast<uint64_t>(shifted) + (uint64_t{1024} << 52)) >> 52;
+  const double exponent = same_bits<double>(whole | 0x4330000000000000) - (0x1p52 + 1024);
   const double m = same_bits<double>(bits - (shifted & ~0xfffffffffffffLL));
   const double s = (m - 1) / (m + 1), square = s * s;
-  double series = 0;
-  for (int k = 27; k >= 3; k -= 2) series = (series + 1.0 / k) * square;
+  const double series = odd_series<3>(square);
   return exponent * kLn2 + (2 * s + (2 * s * series + exponent * kLn2Rest));
+}
+
+// `yes` or `no` by bits, after which loops become vectors.
+ORBBEC_HD double either(bool condition, double yes, double no) {
+  const uint64_t mask = uint64_t{0} - static_cast<uint64_t>(condition);
+  return same_bits<double>((same_bits<uint64_t>(yes) & mask) | (same_bits<uint64_t>(no) & ~mask));
 }
 
 // base^exponent, exponent >= 0. Negative bases and NaN give NaN.
 ORBBEC_HD double power(double base, double exponent) {
-  if (exponent == 0) return 1;
-  if (base == 0) return 0;
-  if (!(base > 0)) return NAN;
-  if (base < 0x1p-1022) base = 0x1p-1022;
-  if (base > 0x1.fffffffffffffp+1023) return base;
-  return exponential(exponent * natural_logarithm(base));
+  const double normal = either(base < 0x1p-1022, 0x1p-1022, base);
+  const double raised = exponential(exponent * natural_logarithm(normal));
+  const double finite = either(base > 0x1.fffffffffffffp+1023, base, raised);
+  const double result = either(base > 0, finite, either(base == 0, 0.0, NAN));
+  return either(exponent == 0, 1.0, result);
 }
 
 }  // namespace orbbec
