@@ -1,0 +1,86 @@
+"""tools/growth.py: what its contenders give, what it writes, and where the time of a point goes."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec.testing.benchmark import as_array, psnr
+
+TOOLS = Path(__file__).parents[1] / "tools"
+
+if hasattr(torch.ops.orbbec, "set_emulation"):
+    pytest.skip("what is timed runs no kernel", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def growth():
+    sys.path.insert(0, str(TOOLS))  # as `python tools/growth.py` has it
+    try:
+        yield importlib.import_module("growth")
+    finally:
+        sys.path.remove(str(TOOLS))
+
+
+def results_of(work):
+    return {contender.name: as_array(contender.run()) for contender in work.contenders}
+
+
+def test_axes_are_as_promised(growth):
+    points = {name: [point.at for point in make().points] for name, make in growth.PANELS.items()}
+    assert points["batch"] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+    assert points["side"] == [64, 128, 256, 512, 1024, 2048, 4096]
+    assert points["length"] == list(range(1, 13))
+    assert points["threads"][:2] == [1, 2]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_classifier_by_hand_gives_nearly_the_same(growth, threads):
+    work = growth.classify(3, (40, 50), 24, threads, "cpu")
+    results = results_of(work)
+    assert np.array_equal(results[growth.FUSED], work.expected)
+    assert np.array_equal(results[growth.INTO], work.expected)
+    assert (
+        psnr(results[growth.BY_HAND], work.expected) > 40
+    )  # measured: 53; OpenCV's resize has weights of 11 bits
+
+
+def test_a_chain_by_hand_gives_nearly_the_bytes_of_the_exact_one(growth, monkeypatch):
+    monkeypatch.setattr(growth, "IMAGES", 2)
+    for length in (1, 5, 7):
+        work = growth.augment_at_length(length, "cpu")
+        results = results_of(work)
+        assert np.array_equal(results[growth.EXACT], work.expected)
+        assert psnr(results[growth.BY_HAND], work.expected) > 40, length
+    assert len(growth.T.Compose(growth.CHAIN).plan([(375, 500)]).passes) == 1
+
+
+def test_a_run_writes_samples_a_table_and_a_chart(growth, tmp_path, monkeypatch, capsys):
+    def small():
+        points = [
+            growth.point(n, lambda device, n=n: growth.classify(n, (8, 9), 6, 1, device), n) for n in (1, 2)
+        ]
+        return growth.Panel("Small", "images", "s an image", points, True)
+
+    monkeypatch.setattr(growth, "PANELS", {"batch": small})
+    monkeypatch.setattr("bench.SAMPLE_SECONDS", 1e-6)
+    monkeypatch.setattr(sys, "argv", ["growth.py", "--only", "batch", "--output", str(tmp_path)])
+    growth.main()
+    (page,) = tmp_path.glob("*/growth.md")
+    assert capsys.readouterr().out.strip() == str(page)
+    (panel,) = json.loads(page.with_suffix(".json").read_text())["panels"]
+    assert [len(timing["cpu"]) for result in panel["results"] for timing in result["timings"]] == [7] * 6
+    median = sorted(panel["results"][1]["timings"][1]["cpu"])[3]
+    assert "| 2 | " in page.read_text()
+    assert f" {1e6 * median / 2:.3g} |" in page.read_text()
+    assert page.with_suffix(".png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_too_few_rounds_are_refused(growth, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["growth.py", "--rounds", "3"])
+    with pytest.raises(SystemExit):
+        growth.main()
