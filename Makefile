@@ -54,7 +54,7 @@ venv: .venv/ready ## Make .venv: torch and what the build needs
 .venv/demo: .venv/ready requirements/demo.txt
 	$(call phase,install requirements/demo.txt) $(py) -m pip install --quiet -r requirements/demo.txt; touch $@
 
-.venv/tests: .venv/demo requirements/tests.txt
+.venv/tests: .venv/demo requirements/tests.txt requirements/docs.txt
 	$(call phase,install requirements/tests.txt) $(py) -m pip install --quiet -r requirements/tests.txt; touch $@
 
 build: .venv/ready ## Build what is out of date, in place
@@ -116,11 +116,8 @@ test-ray: .venv/ray build ## Test orbbec.data.ray on a real Ray of this machine
 .venv/ray: .venv/tests requirements/ray.txt
 	$(call phase,install requirements/ray.txt) $(py) -m pip install --quiet -r requirements/ray.txt; touch $@
 
-docs: .venv/docs ## Build the site of docs/ in build/site
+docs: .venv/tests ## Build the site of docs/ in build/site
 	$(call phase,docs) $(py) -m mkdocs build --quiet
-
-.venv/docs: .venv/ready requirements/docs.txt
-	$(call phase,install requirements/docs.txt) $(py) -m pip install --quiet -r requirements/docs.txt; touch $@
 
 wheel: .venv/ready ## Build dist/*.whl for every architecture
 	$(call phase,wheel) $(py) -m build --wheel --no-isolation

@@ -1,0 +1,102 @@
+"""The reference of the site: MkDocs calls this to make a page for each folder that has public names.
+
+The code is read, not imported, so that a page needs no binary and no torchvision.
+"""
+
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import griffe
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("orbbec", "orbbec.transforms", "orbbec.data", "orbbec.backends.torchvision")
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Put the pages into the navigation."""
+    config.nav.append({"Reference": [_file_of(folder) for folder in folders()]})
+
+
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    """Write the pages."""
+    for folder, modules in folders().items():
+        files.append(File.generated(config, _file_of(folder), content=_page(folder, modules)))
+
+
+class ExampleSections(griffe.Extension):
+    """Reads `Example:`, as our docstrings have it, as the section `Examples:` that griffe knows."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        if obj.docstring:
+            obj.docstring.value = obj.docstring.value.replace("\nExample:\n", "\nExamples:\n")
+
+
+def folders() -> dict[str, dict[str, dict[str, str]]]:
+    """Folders as `orbbec.resize`, their files, and of each the names: `orbbec.resize` and where it is defined."""
+    table: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for defined, public in sorted(_public_names().items()):
+        folder, file, _ = defined.rsplit(".", 2)
+        table[folder][file][public] = defined
+    return table
+
+
+@cache
+def _public_names() -> dict[str, str]:
+    """Where each is defined, `orbbec.resize.resize.resize`: its name, the first if packages share it."""
+    names: dict[str, str] = {}
+    for package in PACKAGES:
+        for name in _module(package).exports or ():
+            defined = _definition(f"{package}.{name}")
+            if defined not in PACKAGES:
+                names.setdefault(defined, f"{package}.{name}")
+    return names
+
+
+@cache
+def _modules() -> griffe.ModulesCollection:
+    return griffe.load("orbbec", search_paths=[ROOT]).modules_collection
+
+
+def _module(path: str) -> griffe.Module:
+    return _modules()[path]
+
+
+def _definition(path: str) -> str:
+    """Follow imports: griffe's aliases mix up a function with the folder and the file of its name."""
+    while True:
+        module, name = path.rsplit(".", 1)
+        imported = _module(module).imports.get(name, path)
+        if imported == path:
+            return path
+        path = imported
+
+
+def _page(folder: str, modules: dict[str, dict[str, str]]) -> str:
+    lines = [f"# {folder}", "", _docstring(folder), ""]
+    for file, names in modules.items():
+        if len(modules) > 1:
+            lines += [f"## {_docstring(f'{folder}.{file}').splitlines()[0].rstrip('.')}", ""]
+        for public, defined in names.items():
+            name = public.rpartition(".")[2]
+            lines += [
+                f"[](){{#{public}}}",
+                "",
+                f"::: {defined}",
+                "    options:",
+                f"      heading: {name}",
+                "",
+            ]
+    return "\n".join(lines)
+
+
+def _docstring(path: str) -> str:
+    docstring = _module(path).docstring
+    return docstring.value if docstring else ""
+
+
+def _file_of(folder: str) -> str:
+    return f"reference/{folder}.md"
