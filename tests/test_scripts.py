@@ -118,3 +118,11 @@ def test_comparison_finds_one_value_that_differs():
     )
     assert done.returncode == 0
     assert done.stdout.startswith("DIFFERENT  it: 1 of 6 values differ, at most by 0.5")
+
+
+def test_faces_are_drawn(tmp_path):
+    done = run(tmp_path, "draw_faces.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    difference = re.fullmatch(r"6 crops; mean difference from the first (\d\.\d\d) levels\n", done.stdout)
+    assert float(difference[1]) < 1  # 0.80: what two resamplings leave
+    assert cv2.imread(str(tmp_path / "outputs" / "faces.jpg")).std() > 20

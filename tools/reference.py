@@ -36,7 +36,7 @@ class ExampleSections(griffe.Extension):
 
 
 def folders() -> dict[str, dict[str, dict[str, str]]]:
-    """Folders as `orbbec.resize`, their files, and of each the names: `orbbec.resize` and where it is defined."""
+    """Folders, their files, and of each the public names, `orbbec.resize`, with the place of definition."""
     table: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for defined, public in sorted(_public_names().items()):
         folder, file, _ = defined.rsplit(".", 2)

@@ -3,7 +3,10 @@
 import doctest
 import re
 from pathlib import Path
+from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -23,17 +26,22 @@ def blocks(page: Path, *languages: str) -> list[str]:
     return [text for language, text in BLOCK.findall(page.read_text()) if language in languages]
 
 
-@each_page
-def test_the_python_of_a_page_runs(page):
-    """All blocks of a page in turn, in one namespace."""
+def run_python(page: Path) -> dict[str, Any]:
+    """All blocks of a page in turn, in one namespace; gives that."""
     text = "\n".join(blocks(page, "python"))
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     code_lines = [line for line in text.splitlines() if line.strip()]
     assert bool(examples.examples) == bool(code_lines), "a block without >>> is not run"
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-    runner.run(examples, out=report.append)
+    runner.run(examples, out=report.append, clear_globs=False)
     assert runner.failures == 0, "".join(report)
+    return examples.globs
+
+
+@each_page
+def test_the_python_of_a_page_runs(page):
+    run_python(page)
 
 
 @each_page
@@ -51,6 +59,23 @@ def test_the_commands_of_a_page_exist(page):
     assert set(re.findall(r"\bmake ([a-z-]+)", text)) <= targets
     scripts = re.findall(r"\b(?:tools|scripts|tests/emulation)/\w+\.(?:py|sh)\b", text)
     assert [name for name in scripts if not (ROOT / name).exists()] == []
+
+
+@pytest.fixture
+def without_ipp():
+    used = cv2.ipp.useIPP()
+    cv2.ipp.setUseIPP(False)
+    yield
+    cv2.ipp.setUseIPP(used)
+
+
+def test_what_stands_beside_a_call_of_opencv_gives_the_same(without_ipp):
+    page = ROOT / "docs" / "moving" / "opencv.md"
+    names = run_python(page)
+    rows = re.findall(r"^\| `(cv2\..*)` \| `(orbbec\..*)` \|$", page.read_text(), re.MULTILINE)
+    assert len(rows) == len(re.findall(r"^\| `cv2", page.read_text(), re.MULTILINE)) > 10
+    calls = [ours for theirs, ours in rows if not np.array_equal(eval(theirs, names), eval(ours, names))]
+    assert calls == []
 
 
 def test_the_tutorial_shows_the_formula_of_the_template():
