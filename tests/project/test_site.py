@@ -1,4 +1,4 @@
-"""The site: built by MkDocs without a warning, it loads nothing from elsewhere and shows each public name once."""
+"""The site is built without a warning, loads nothing from elsewhere and shows each public name once."""
 
 import importlib
 import re
