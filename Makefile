@@ -117,7 +117,7 @@ test-ray: .venv/ray build ## Test orbbec.data.ray on a real Ray of this machine
 	$(call phase,install requirements/ray.txt) $(py) -m pip install --quiet -r requirements/ray.txt; touch $@
 
 docs: .venv/tests ## Build the site of docs/ in build/site
-	$(call phase,docs) $(py) -m mkdocs build --quiet
+	$(call phase,docs) $(py) -m mkdocs build
 
 wheel: .venv/ready ## Build dist/*.whl for every architecture
 	$(call phase,wheel) $(py) -m build --wheel --no-isolation
