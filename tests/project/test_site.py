@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("mkdocs", reason="MkDocs needs Python 3.11: requirements/docs.txt")
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("orbbec", "orbbec.transforms", "orbbec.data", "orbbec.backends.torchvision")
 # Attributes by which a page makes the browser fetch something at once.
