@@ -1,7 +1,7 @@
 """Images as users have them, turned into what the operators take and back again."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 import torch
@@ -36,6 +36,16 @@ class RaggedImages(Protocol):
 
 
 Images: TypeAlias = Tensor | Array | RaggedImages
+
+_is_ragged_type: dict[type, bool] = {}
+
+
+def is_ragged(images: object) -> TypeGuard[RaggedImages]:
+    """Whether these are `RaggedImages`; asked once a type, for to ask reads every property."""
+    kind = type(images)
+    if kind not in _is_ragged_type:
+        _is_ragged_type[kind] = isinstance(images, RaggedImages)
+    return _is_ragged_type[kind]
 
 
 class OperatorInput(NamedTuple):
@@ -95,7 +105,7 @@ def operator_input(op: str, name: str, images: Any) -> OperatorInput:
         )
     if isinstance(images, np.ndarray):
         return _array_input(op, name, images)
-    if isinstance(images, RaggedImages):
+    if is_ragged(images):
         _check_device(op, images.buffer)
         return OperatorInput(images.buffer, images.layout, images.channels, _same)
     raise TypeError(

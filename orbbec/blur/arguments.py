@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import RaggedImages, operator_input
+from orbbec.binding.arguments import is_ragged, operator_input
 from orbbec.binding.warp import fake_output
 
 _WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
@@ -32,7 +32,7 @@ def count_of(images: Any) -> int:
     """How many images there are, where `operator_input` takes them."""
     if isinstance(images, (Tensor, np.ndarray)):
         return int(images.shape[0]) if images.ndim == 4 else 1
-    return len(images.layout) if isinstance(images, RaggedImages) else 1
+    return len(images.layout) if is_ragged(images) else 1
 
 
 def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, Matrix, RaggedImages, as_tensor
+from orbbec.binding.arguments import Images, Matrix, RaggedImages, as_tensor, is_ragged
 from orbbec.binding.maps import count_of, fake_like
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
@@ -64,7 +64,7 @@ def copy_paste(images: Images, partners: Matrix, masks: Images) -> Any:
 
 
 def _ragged_masks(masks: Any) -> RaggedImages:
-    if not isinstance(masks, RaggedImages):
+    if not is_ragged(masks):
         raise TypeError(
             f"{OP}: expected masks as an ImageBatch, as images are, but got {type(masks).__name__}"
         )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, RaggedImages, operator_input
+from orbbec.binding.arguments import Array, is_ragged, operator_input
 from orbbec.plan.passes import AugmentPass, OperatorPass
 from orbbec.plan.steps import same_rows
 
@@ -116,7 +116,7 @@ def as_list(work: Work) -> list[Tensor]:
 
 def rows_of(work: Work, rows: Array) -> Work:
     """Some of the images, in the form of `work`; of unlike tensors one a list."""
-    if isinstance(work, RaggedImages):
+    if is_ragged(work):
         layout = torch.as_tensor(work.host_layout) if isinstance(work, ImageBatch) else work.layout.cpu()
         chosen = layout[torch.from_numpy(rows)].to(work.buffer.device, non_blocking=True)
         return Rows(work.buffer, chosen, work.channels)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
-from orbbec.binding.arguments import Array, RaggedImages
+from orbbec.binding.arguments import Array, is_ragged
 from orbbec.plan import AugmentPass, MixPass, OperatorPass, Plan
 from orbbec.plan.batches import Work
 from orbbec.plan.passes import Pass
@@ -26,7 +26,7 @@ def pixel_bytes(work: Work) -> int:
         >>> pixel_bytes(Tensor(2, 3, 4, 5))
         12
     """
-    if isinstance(work, RaggedImages):
+    if is_ragged(work):
         return work.channels
     image = work if isinstance(work, Tensor) else work[0]
     return int(image.shape[-3]) * image.element_size()

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array, RaggedImages
+from orbbec.binding.arguments import Array, is_ragged
 
 _BLOCK = 16  # columns; OpenCV 5 rounds the columns after the last whole block otherwise
 NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)  # codes of a colour row
@@ -238,7 +238,7 @@ def _sources(images: Any) -> tuple[list[Array], torch.dtype]:
     if isinstance(images, Tensor):
         tensor = images.detach().cpu().reshape(-1, *images.shape[-3:])
         return list(tensor.permute(0, 2, 3, 1).float().numpy()), images.dtype
-    if isinstance(images, RaggedImages):
+    if is_ragged(images):
         pixels, channels = images.buffer.cpu().numpy(), images.channels
         sources = [
             pixels[offset : offset + height * width * channels].reshape(height, width, channels)
