@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from orbbec.testing import measure
 from orbbec.testing.benchmark import as_array, psnr
 
 TOOLS = Path(__file__).parents[1] / "tools"
@@ -67,7 +68,7 @@ def test_a_run_writes_samples_a_table_and_a_chart(growth, tmp_path, monkeypatch,
         return growth.Panel("Small", "images", "s an image", points, True)
 
     monkeypatch.setattr(growth, "PANELS", {"batch": small})
-    monkeypatch.setattr("bench.SAMPLE_SECONDS", 1e-6)
+    monkeypatch.setattr(measure, "SAMPLE_SECONDS", 1e-6)
     monkeypatch.setattr(sys, "argv", ["growth.py", "--only", "batch", "--output", str(tmp_path)])
     growth.main()
     (page,) = tmp_path.glob("*/growth.md")

@@ -29,7 +29,6 @@ sys.path.insert(0, str(ROOT))
 from orbbec.doctor import Facts, collect  # noqa: E402
 from orbbec.testing.benchmark import Case  # noqa: E402
 from orbbec.testing.measure import (  # noqa: E402
-    FEWEST_ROUNDS,
     Result,
     machine_name,
     progress,
@@ -37,6 +36,7 @@ from orbbec.testing.measure import (  # noqa: E402
     row,
     sample_on_cuda,
     time_case,
+    timing_arguments,
 )
 
 COPY_BYTES = 2**30  # of the copy that a GPU's rate is measured with: far more than any cache holds
@@ -99,27 +99,11 @@ def scaling_table(results: list[Result]) -> str:
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Times the operators beside their rivals.")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="on the CPU (default: 1 2)")
-    parser.add_argument("--rounds", type=int, default=11, help=f"at least {FEWEST_ROUNDS} (default: 11)")
-    parser.add_argument("--filter", default="", help="a regular expression: only cases like '^nms '")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
-    given = parser.parse_args()
-    if given.rounds < FEWEST_ROUNDS or min(given.threads) < 1:
-        parser.error(f"expected --rounds of at least {FEWEST_ROUNDS} and --threads of at least 1")
-    if given.device == "cuda" and not torch.cuda.is_available():
-        parser.error("--device cuda: torch finds no GPU here")
-    return given
-
-
 def main() -> None:
-    given = arguments()
+    given = timing_arguments("Times the operators beside their rivals.", 11)
     cases = list(find_cases(given.filter))
     if not cases:
         raise SystemExit(f"no case is like '{given.filter}'")
-    threads = given.threads if given.device == "cpu" else [1]
     facts = collect()
     rate = copy_rate(given.device)
     folder = given.output / machine_name(facts, given.device)
@@ -129,7 +113,7 @@ def main() -> None:
             for _, case in own:
                 say(f"{operator}: {case.name}")
                 work = case.prepare(given.device)
-                results += time_case(operator, case.name, work, given.device, threads, given.rounds)
+                results += time_case(operator, case.name, work, given.device, given.threads, given.rounds)
             write(folder / operator, results, rate, facts, given)
 
 

@@ -21,11 +21,19 @@ from typing import Any
 import cv2
 import numpy as np
 import torch
-from bench import (
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+from orbbec.augment.bench import by_cv2
+from orbbec.binding.arguments import Array
+from orbbec.doctor import collect
+from orbbec.plan import Plan
+from orbbec.testing import photograph
+from orbbec.testing.benchmark import Case, Contender, Work, as_array
+from orbbec.testing.measure import (
     FEWEST_ROUNDS,
     ROOT,
     Result,
-    collect,
     machine_name,
     progress,
     provenance,
@@ -33,14 +41,6 @@ from bench import (
     set_threads,
     time_case,
 )
-
-from orbbec import ImageBatch
-from orbbec import transforms as T
-from orbbec.augment.bench import by_cv2
-from orbbec.binding.arguments import Array
-from orbbec.plan import Plan
-from orbbec.testing import photograph
-from orbbec.testing.benchmark import Case, Contender, Work, as_array
 from orbbec.transforms.bench import BRIGHTNESS_OF, MEAN, SATURATION_OF, STD, recolored_by_cv2
 
 BY_HAND, FUSED, INTO, EXACT = "cv2 and NumPy by hand", "orbbec", "orbbec, out=", "orbbec, step by step"
@@ -251,7 +251,8 @@ def measured(panel: Panel, rounds: int, say: Callable[[str], None]) -> list[Resu
     results = []
     for each in panel.points:
         say(f"{panel.axis}: {each.at}")
-        (result,) = time_case("growth", each.case, "cpu", [each.threads], rounds)
+        work = each.case.prepare("cpu")
+        (result,) = time_case("growth", each.case.name, work, "cpu", [each.threads], rounds)
         # One clock for the whole of a panel: CPU time hides what threads gain.
         result.clock = "wall" if any(other.threads > 1 for other in panel.points) else "cpu"
         results.append(result)

@@ -7,14 +7,10 @@ Writes DIR/<machine>/peers.json, .md and .png.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-import torch
 
 from benchmarks.peers import (
     report,
@@ -29,14 +25,13 @@ from benchmarks.peers.contest import Absent, Workload, assemble, versions
 from orbbec.data.bench_data import on_cores
 from orbbec.doctor import collect
 from orbbec.testing.measure import (
-    FEWEST_ROUNDS,
-    ROOT,
     Result,
     machine_name,
     progress,
     provenance,
     set_threads,
     time_case,
+    timing_arguments,
 )
 
 WORKLOADS = [
@@ -69,29 +64,13 @@ def settle(threads: int) -> None:
     os.environ["NO_ALBUMENTATIONS_UPDATE"] = "1"
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Times orbbec beside its rivals.")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="on the CPU (default: 1 2)")
-    parser.add_argument("--rounds", type=int, default=9, help=f"at least {FEWEST_ROUNDS} (default: 9)")
-    parser.add_argument("--filter", default="", help="a regular expression: only workloads like '^W1'")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
-    given = parser.parse_args()
-    if given.rounds < FEWEST_ROUNDS or min(given.threads) < 1:
-        parser.error(f"expected --rounds of at least {FEWEST_ROUNDS} and --threads of at least 1")
-    if given.device == "cuda" and not torch.cuda.is_available():
-        parser.error("--device cuda: torch finds no GPU here")
-    return given
-
-
 def main() -> None:
-    given = arguments()
+    given = timing_arguments("Times orbbec beside its rivals.", 9)
     chosen = [one for one in WORKLOADS if re.search(given.filter, one.title, re.IGNORECASE)]
     if not chosen:
         raise SystemExit(f"no workload is like '{given.filter}'")
-    threads = given.threads if given.device == "cpu" else [1]
-    settle(max(threads))
-    results, absent = run(chosen, given.device, threads, given.rounds)
+    settle(max(given.threads))
+    results, absent = run(chosen, given.device, given.threads, given.rounds)
     facts = collect()
     about: dict[str, Any] = {**provenance(facts, given.device, given.rounds), "versions": versions()}
     path = given.output / machine_name(facts, given.device) / "peers"

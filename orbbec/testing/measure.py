@@ -4,6 +4,7 @@ One thread is timed in CPU time of the process and of its ended children, that o
 disturb little; several threads are timed in wall time, CUDA by its own events.
 """
 
+import argparse
 import itertools
 import math
 import re
@@ -28,6 +29,7 @@ from orbbec.testing.benchmark import Contender, Work, as_array, cv2, psnr
 
 ROOT = Path(__file__).parents[2]
 SAMPLE_SECONDS = 0.02  # a sample is of so many runs that it lasts this long at least
+WARM_SECONDS = 0.25  # threads start anew when their number changes, which a longer run does not feel
 FEWEST_ROUNDS = 7
 
 
@@ -107,19 +109,19 @@ def time_case(
 ) -> list[Result]:
     """Time every contender with every number of threads, in turns."""
     measure = sample_on_cuda if device == "cuda" else sample_on_cpu
-    timings, runs = {}, {}
+    timings, seconds = {}, {}
     for count in threads:
         set_threads(count)
         timings[count] = [check(contender, work.expected) for contender in work.contenders]
-        runs[count] = [runs_a_sample(contender, measure) for contender in work.contenders]
+        seconds[count] = [seconds_a_run(contender.run, measure) for contender in work.contenders]
     for turn, place, count in itertools.product(range(rounds), range(len(work.contenders)), threads):
         # Another one begins each round, so that nobody always follows the same neighbour.
         chosen = (turn + place) % len(work.contenders)
-        run = work.contenders[chosen].run
+        run, lasts = work.contenders[chosen].run, seconds[count][chosen]
         set_threads(count)
-        if runs[count][chosen] > 1:
-            run()  # threads start anew when their number changes, which only a short run feels
-        wall, cpu = measure(run, runs[count][chosen])
+        if lasts < WARM_SECONDS:
+            run()
+        wall, cpu = measure(run, max(1, math.ceil(SAMPLE_SECONDS / lasts)))
         timings[count][chosen].wall.append(wall)
         timings[count][chosen].cpu.append(cpu)
     about = (work.images, work.moved_bytes)
@@ -139,10 +141,10 @@ def set_threads(threads: int) -> None:
         cv2.setNumThreads(threads)
 
 
-def runs_a_sample(contender: Contender, measure: Callable[..., tuple[float, float]]) -> int:
-    """How many runs last `SAMPLE_SECONDS`; also warms up."""
-    contender.run()
-    return max(1, math.ceil(SAMPLE_SECONDS / measure(contender.run, 1)[0]))
+def seconds_a_run(run: Callable[[], Any], measure: Callable[..., tuple[float, float]]) -> float:
+    """Of the second run; the first warms up."""
+    run()
+    return measure(run, 1)[0]
 
 
 def cpu_seconds() -> float:
@@ -172,6 +174,26 @@ def sample_on_cuda(run: Callable[[], Any], runs: int) -> tuple[float, float]:
     cpu = cpu_seconds() - cpu
     torch.cuda.synchronize()
     return begin.elapsed_time(end) / 1000 / runs, cpu / runs
+
+
+def timing_arguments(description: str, rounds: int) -> argparse.Namespace:
+    """The arguments of a program that times contenders, in so many rounds unless told otherwise."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="on the CPU (default: 1 2)")
+    parser.add_argument(
+        "--rounds", type=int, default=rounds, help=f"at least {FEWEST_ROUNDS} (default: {rounds})"
+    )
+    parser.add_argument("--filter", default="", help="a regular expression, of the names of what is timed")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
+    given = parser.parse_args()
+    if given.rounds < FEWEST_ROUNDS or min(given.threads) < 1:
+        parser.error(f"expected --rounds of at least {FEWEST_ROUNDS} and --threads of at least 1")
+    if given.device == "cuda":
+        if not torch.cuda.is_available():
+            parser.error("--device cuda: torch finds no GPU here")
+        given.threads = [1]
+    return given
 
 
 def machine_name(facts: Facts, device: str) -> str:
