@@ -98,7 +98,7 @@ struct Gamma {
   template <class V>
   ORBBEC_HD V operator()(V value) const {
     const V raised = static_cast<V>(power(static_cast<double>(value), gamma));
-    return gain == 1 ? raised : cut<V>(raised * static_cast<V>(gain));
+    return choose(gain == 1, raised, cut<V>(raised * static_cast<V>(gain)));
   }
 };
 
@@ -133,7 +133,8 @@ ORBBEC_HD Real<V> gray_of(const V (&rgb)[3]) {
   using F = Real<V>;
   const F gray = fused_multiply_add(F(rgb[2]), F(0.114),
                                     fused_multiply_add(F(rgb[1]), F(0.587), F(rgb[0]) * F(0.2989)));
-  if constexpr (std::is_same_v<V, int>) return floorf(gray);
+  // Not by floorf, which keeps the compiler from making vectors.
+  if constexpr (std::is_same_v<V, int>) return static_cast<F>(static_cast<int>(gray));
   if constexpr (!std::is_same_v<V, int>) return gray;
 }
 
@@ -164,6 +165,9 @@ struct ColorsForImages {
 // counts five times.
 template <class T>
 struct Sharpen {
+  using V = Lane<T>;
+  using F = Real<V>;
+
   Images<const T> source;
   Images<T> output;
   PerImage factor;
@@ -177,26 +181,28 @@ struct Sharpen {
     const bool rim = y == 0 || x == 0 || y == from.height - 1 || x == from.width - 1;
     const bool small = from.height <= 2 || from.width <= 2;
     for (int64_t c = 0; c < output.channels; ++c) {
-      to.at(y, x, c) = rim || small ? from.at(y, x, c) : sharpened(from, n, y, x, c);
+      const auto around = [&](int dy, int dx) { return from.at(y + dy, x + dx, c); };
+      to.at(y, x, c) = rim || small ? from.at(y, x, c) : sharpened(around, rest(n));
     }
   }
 
-  ORBBEC_HD T sharpened(const Image<const T>& from, int64_t n, int y, int x, int64_t c) const {
-    using V = Lane<T>;
-    using F = Real<V>;
-    const V middle = to_lane(from.at(y, x, c));
-    const F blurred = mean_around(from, y, x, c, middle);
-    const F rest = static_cast<F>(1 - factor.of(n));
+  ORBBEC_HD F rest(int64_t n) const { return static_cast<F>(1 - factor.of(n)); }
+
+  // around(dy, dx): a pixel of the neighbourhood.
+  template <class Around>
+  ORBBEC_HD static T sharpened(const Around& around, F rest) {
+    const V middle = to_lane(around(0, 0));
+    const F blurred = mean_of(around, middle);
     return from_lane<T>(cut<V>(fused_multiply_add(blurred - F(middle), rest, F(middle))));
   }
 
-  ORBBEC_HD Real<Lane<T>> mean_around(const Image<const T>& from, int y, int x, int64_t c,
-                                      Lane<T> middle) const {
-    using V = Lane<T>;
+ private:
+  template <class Around>
+  ORBBEC_HD static F mean_of(const Around& around, V middle) {
     if constexpr (std::is_same_v<V, int>) {
       int sum = 4 * middle;
       for (int dy = -1; dy <= 1; ++dy) {
-        for (int dx = -1; dx <= 1; ++dx) sum += from.at(y + dy, x + dx, c);
+        for (int dx = -1; dx <= 1; ++dx) sum += around(dy, dx);
       }
       return static_cast<float>((2 * sum + 13) / 26);  // 13 is odd: no halves to round
     } else {
@@ -205,7 +211,7 @@ struct Sharpen {
       for (int dy = -1; dy <= 1; ++dy) {
         for (int dx = -1; dx <= 1; ++dx) {
           const V weight = dy == 0 && dx == 0 ? kMiddle : kRim;
-          sum = sum + to_lane(from.at(y + dy, x + dx, c)) * weight;
+          sum = sum + to_lane(around(dy, dx)) * weight;
         }
       }
       return sum;

@@ -1,5 +1,6 @@
 #include "adjust.h"
 #include "rows_cpu.h"
+#include "sharpen_cpu.h"
 
 namespace orbbec {
 

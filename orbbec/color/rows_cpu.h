@@ -171,18 +171,20 @@ ORBBEC_AVX512 void channels_row_avx512(const Map& map, int64_t n, int y, int wid
 }
 
 template <class Map>
-int run_map_cpu(const Map& map, const ParallelFor& parallel) {
-  const Simd level = simd_level();
-  PixelRow<Map> row = pixel_row<Map>(level);
+PixelRow<Map> row_of(const Map& map, Simd level) {
   if constexpr (requires { map.rule.of(int64_t{0}, int64_t{0}); }) {
-    row = level == Simd::kPlain  ? channels_row_plain<Map>
-          : level == Simd::kAvx2 ? channels_row_avx2<Map>
-                                 : channels_row_avx512<Map>;
+    if (level == Simd::kPlain) return channels_row_plain<Map>;
+    return level == Simd::kAvx2 ? channels_row_avx2<Map> : channels_row_avx512<Map>;
   } else if constexpr (requires { map.rule.of(int64_t{0}); }) {
-    row = level == Simd::kPlain  ? map_row_plain<Map>
-          : level == Simd::kAvx2 ? map_row_avx2<Map>
-                                 : map_row_avx512<Map>;
+    if (level == Simd::kPlain) return map_row_plain<Map>;
+    return level == Simd::kAvx2 ? map_row_avx2<Map> : map_row_avx512<Map>;
   }
+  return pixel_row<Map>(level);
+}
+
+template <class Map>
+int run_map_cpu(const Map& map, const ParallelFor& parallel) {
+  const PixelRow<Map> row = row_of(map, simd_level());
   const auto sizes = map.output;
   for_each_strip_cpu(sizes, 1, parallel, [&](int64_t n, int y) { row(map, n, y, sizes[n].width); });
   return 0;

@@ -1,0 +1,64 @@
+// adjust_sharpness on the CPU: the values between the rims of a row, of planes or of channels that
+// lie together, in a loop that the compiler makes vectors of. Included by adjust_cpu.cpp.
+#pragma once
+
+#include <algorithm>
+
+#include "adjust.h"
+
+namespace orbbec {
+
+// `step`: from a value to that of the next pixel.
+template <class T>
+ORBBEC_HD void sharpen_values(const T* from, int64_t stride_y, int64_t step, int64_t count,
+                              typename Sharpen<T>::F rest, T* __restrict to) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto around = [&](int dy, int dx) { return from[i + dy * stride_y + dx * step]; };
+    to[i] = Sharpen<T>::sharpened(around, rest);
+  }
+}
+
+template <class T>
+ORBBEC_HD void sharpen_row(const Sharpen<T>& op, int64_t n, int y, int width) {
+  const Image<const T> from = op.source[n];
+  const Image<T> to = op.output[n];
+  const int64_t channels = op.output.channels;
+  const auto lie_together = [&](const auto& image) {
+    return image.stride_c == 1 && image.stride_x == channels;
+  };
+  const bool together = lie_together(from) && lie_together(to);
+  const bool planes = from.stride_x == 1 && to.stride_x == 1;
+  if (y == 0 || y == from.height - 1 || width <= 2 || !(together || planes)) {
+    for (int x = 0; x < width; ++x) op(n, y, x);
+    return;
+  }
+  const int64_t step = together ? channels : 1, inside = (width - 2) * step;
+  for (int64_t c = 0; c < (together ? 1 : channels); ++c) {
+    const T* const row = &from.at(y, 0, c);
+    T* const out = &to.at(y, 0, c);
+    std::copy_n(row, step, out);
+    sharpen_values(row + step, from.stride_y, step, inside, op.rest(n), out + step);
+    std::copy_n(row + step + inside, step, out + step + inside);
+  }
+}
+
+template <class T>
+void sharpen_row_plain(const Sharpen<T>& op, int64_t n, int y, int width) {
+  sharpen_row(op, n, y, width);
+}
+template <class T>
+ORBBEC_AVX2 void sharpen_row_avx2(const Sharpen<T>& op, int64_t n, int y, int width) {
+  sharpen_row(op, n, y, width);
+}
+template <class T>
+ORBBEC_AVX512 void sharpen_row_avx512(const Sharpen<T>& op, int64_t n, int y, int width) {
+  sharpen_row(op, n, y, width);
+}
+
+template <class T>
+PixelRow<Sharpen<T>> row_of(const Sharpen<T>&, Simd level) {
+  if (level == Simd::kPlain) return sharpen_row_plain<T>;
+  return level == Simd::kAvx2 ? sharpen_row_avx2<T> : sharpen_row_avx512<T>;
+}
+
+}  // namespace orbbec
