@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,13 +214,40 @@ def _operate(step: OperatorPass, work: Work, sizes: Array, tables: Mapping[str, 
 
     if step.resizes:
         return by_size(work, step, sizes, resize)
-    if isinstance(work, list):
-        results = [operate(image[None], np.array([n]))[0] for n, image in enumerate(work)]
-    else:
-        results = operate(work, None)
     changes_all = step.draws == "all" or step.name in IDENTITIES
-    keeps = not step.conditional if run.is_fixed else changes_all
-    return results if keeps else _where(tables["drawn"], results, work)
+    if not run.is_fixed and not changes_all:
+        return _changed(work, np.flatnonzero(step.drawn), operate)
+    if isinstance(work, list):
+        return [operate(image[None], np.array([n]))[0] for n, image in enumerate(work)]
+    results = operate(work, None)
+    return _where(tables["drawn"], results, work) if run.is_fixed and step.conditional else results
+
+
+def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any]) -> Work:
+    """The images at `drawn` as the operator makes them, the others as they were, to the last bit."""
+    if isinstance(work, Tensor):
+        places = torch.from_numpy(drawn).to(work.device, non_blocking=True)
+        return work.index_copy(0, places, operate(work.index_select(0, places), drawn))
+    if isinstance(work, list):
+        one = {row: operate(work[row][None], np.array([row]))[0] for row in drawn.tolist()}
+        return [one.get(row, image) for row, image in enumerate(work)]
+    if not isinstance(work, ImageBatch):
+        mask = np.isin(np.arange(len(work.layout)), drawn)
+        return _where(mask, operate(work, np.arange(len(mask))), work)
+    result = replace(work, storage=work.storage.clone())
+    for changed, row in zip(operate(_copied(work, drawn), drawn), drawn.tolist(), strict=True):
+        result[row].copy_(changed)
+    return result
+
+
+def _copied(batch: ImageBatch, rows: Array) -> ImageBatch:
+    """Some of the images, in a batch of their own where that one is."""
+    empty = partial(torch.empty, dtype=torch.uint8, device=batch.device)
+    sizes = batch.host_layout[torch.from_numpy(rows)][:, 1:].tolist()
+    copies = ImageBatch.of_sizes(sizes, batch.channels, empty=empty)
+    for copy, row in zip(copies, rows.tolist(), strict=True):
+        copy.copy_(batch[row])
+    return copies
 
 
 def _mix(step: MixPass, work: Work, tables: Mapping[str, Any]) -> Work:
