@@ -263,6 +263,8 @@ REASONS = """\
   window anew.
 - **filter2d, sharpen, motion_blur, uint8.** OpenCV 5 does not fuse in the last values of a row, which
   shows where a sum is a half. Kernels of 130 taps and more it goes about by Fourier transforms.
+- **resize, lanczos and hamming with antialias, of uint16 and float32.** Pillow's sine has other last bits,
+  which turn a sum that lies half way between two numbers.
 - **autocontrast beside Pillow.** orbbec gives the bytes of torchvision's tensors, which truncate;
   torchvision's own results for tensors and for Pillow's images differ so.
 - **adjust_contrast, adjust_gamma, adjust_sharpness of float32.** torchvision's mean, power and convolution

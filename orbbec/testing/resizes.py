@@ -120,7 +120,9 @@ def _line(dtype: str, interpolation: str, antialias: bool) -> Line:
         return orbbec_answer(call, interpolation, antialias, installed_arithmetic(antialias)), expected
 
     form = f"{dtype} {interpolation}{', antialias' if antialias else ''}"
-    return Line("resize", form, "Pillow" if antialias else "OpenCV", True, answers)
+    # Their sine has other last bits, which bytes do not show.
+    promised = not (antialias and dtype != "uint8" and interpolation in ("lanczos", "hamming"))
+    return Line("resize", form, "Pillow" if antialias else "OpenCV", promised, answers)
 
 
 def installed_arithmetic(antialias: bool) -> str:
