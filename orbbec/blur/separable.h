@@ -123,16 +123,19 @@ struct BoxRule {
 
   // The mean of the window about value `index` of a row, channels counted.
   ORBBEC_HD T finish(Sum sum, int64_t index) const {
-    if constexpr (!kIsInteger) return store<T>(sum * scale);
-    if (area == 1) return static_cast<T>(sum);
-    if constexpr (std::is_same_v<T, uint8_t>) {
-      if (area <= 256) {
-        const uint32_t mean = ((sum + offset) * factor) >> 23;
-        return static_cast<uint8_t>(index < wrapped_from && mean > 255 ? 255 : mean);
+    if constexpr (!kIsInteger) {
+      return store<T>(sum * scale);
+    } else {
+      if (area == 1) return static_cast<T>(sum);
+      if constexpr (std::is_same_v<T, uint8_t>) {
+        if (area <= 256) {
+          const uint32_t mean = ((sum + offset) * factor) >> 23;
+          return static_cast<uint8_t>(index < wrapped_from && mean > 255 ? 255 : mean);
+        }
       }
+      if (index < float_to) return store<T>(static_cast<float>(sum) * static_cast<float>(scale));
+      return store<T>(sum * scale);
     }
-    if (index < float_to) return store<T>(static_cast<float>(sum) * static_cast<float>(scale));
-    return store<T>(sum * scale);
   }
 };
 
