@@ -115,6 +115,7 @@ def _draw_case(panel: Any, result: Result) -> None:
     panel.set_xlim(min(0.5, *times) / 1.3, max(2.0, *times) * 1.6)
     panel.axvline(1, color="black", linewidth=0.8, zorder=0)
     panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_formatter("")
     panel.invert_yaxis()
     panel.tick_params(labelsize=8)
     panel.set_title(f"{heading(result)}: time beside orbbec's, shorter is faster", fontsize=9, loc="left")
