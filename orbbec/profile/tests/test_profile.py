@@ -7,6 +7,8 @@ from time import perf_counter
 import numpy as np
 import pytest
 import torch
+
+pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 import orbbec
