@@ -26,7 +26,7 @@ needs_torchvision = orbbec/backends orbbec/transforms/tests/test_convert_torchvi
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test checked test-torchvision opencv lint format cuda emulated gpu-dry-run pytest bench peers parity corpus test-ray docs wheel clean
+.PHONY: help venv build demo test checked test-torchvision opencv lint format cuda emulated gpu-dry-run pytest bench peers gpu parity corpus test-ray docs wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,7 +82,7 @@ emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under Add
 	$(call phase,emulated) $(py) tests/emulation/run.py -q $(host_only)
 
 gpu-dry-run: .venv/tests
-	$(call phase,gpu-dry-run) tools/gpu_check.sh --dry-run
+	$(call phase,gpu-dry-run) PYTHON=$(py) tools/gpu_check.sh --dry-run
 
 pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GPU
 	$(call phase,pytest) $(py) -m pytest -q
@@ -99,6 +99,11 @@ bench: .venv/demo build ## Time the operators beside their rivals
 
 peers: .venv-peers/ready build ## Time whole workloads beside every rival, in a venv of several GB
 	$(call phase,peers) $(py_peers) -m benchmarks.peers
+
+gpu: .venv-peers/ready ## On a machine with a GPU: test there, then time whatever a GPU changes
+	$(call phase,gpu) PYTHON=$(py_peers) tools/gpu_check.sh; \
+	$(py_peers) -m benchmarks.peers --device cuda; \
+	$(py_peers) -m benchmarks.resnet50
 
 .venv-peers/ready: benchmarks/peers/requirements.txt
 	$(call phase,install $<) $(PYTHON) -m venv .venv-peers; \

@@ -2,7 +2,7 @@
 # On a machine with a GPU: builds, runs the whole suite on CUDA, a memory checker on every kernel of a sample, and the
 # benchmarks; writes docs/benchmarks/<gpu>/. Under 10 minutes, without a network, with torch, NumPy and pytest alone.
 #
-#   tools/gpu_check.sh              PYTHON=python3 chooses the interpreter (.venv's, if there is one)
+#   tools/gpu_check.sh              PYTHON=... chooses the interpreter (else .venv's, or python3)
 #   tools/gpu_check.sh --dry-run    what needs no GPU: the binary loads, and all tests are found without other packages
 #
 # Where nvidia-nvimgcodec-cu13[nvjpeg] is installed, it is compared with its codecs of the CPU.
@@ -10,8 +10,9 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-python=${PYTHON:-python3}
+python=python3
 [ -x .venv/bin/python ] && python=.venv/bin/python
+python=${PYTHON:-$python}
 export PYTHONPATH=$PWD PYTHONUNBUFFERED=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

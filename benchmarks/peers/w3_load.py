@@ -39,10 +39,10 @@ Item = tuple[str, list[int], bool]  # path; left, top, right, bottom; flipped
 
 
 @cache
-def photographs() -> tuple[tempfile.TemporaryDirectory[str], list[str]]:
+def photographs(count: int = FILES) -> tuple[tempfile.TemporaryDirectory[str], list[str]]:
     """JPEGs of about 500x375 and 110 KB, in a folder that ends with the program."""
     folder = tempfile.TemporaryDirectory(prefix="orbbec-peers-")
-    script = [sys.executable, str(ROOT / "scripts" / "make_photos.py"), folder.name, str(FILES)]
+    script = [sys.executable, str(ROOT / "scripts" / "make_photos.py"), folder.name, str(count)]
     subprocess.run(script, check=True, stdout=subprocess.DEVNULL)
     return folder, jpegs_below(folder.name)
 

@@ -1,0 +1,169 @@
+"""Trains a ResNet-50 from JPEG files through the Loader: the share that it reaches of one batch's speed.
+
+    python -m benchmarks.resnet50 [FOLDER] [--device cpu|cuda] [--batch 256] [--steps 60] [--output DIR]
+
+FOLDER holds JPEGs; without it photographs are made. On CUDA weights are channels_last and mixed precision is
+used. Needs torchvision, whose model it is. Writes DIR/<machine>/resnet50.json and .md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.peers.contest import why_missing
+from benchmarks.peers.w3_load import photographs
+from orbbec.data import Decoding, Loader
+from orbbec.data.bench_data import Files, jpegs_below
+from orbbec.data.loader import Batch
+from orbbec.doctor import collect
+from orbbec.testing.measure import ROOT, machine_name, provenance, row
+from orbbec.transforms.bench import classification
+
+CLASSES, FILES, WARM_UP = 1000, 2048, 10
+NOTE = """A ResNet-50 is trained on parts of 224x224 of JPEG files: decoded, cropped, flipped and normalised
+by the Loader. *one batch*: images a second with one batch given again and again, which no loader exceeds;
+*alone*: those of the Loader without a model. Beside other loaders: W3 of `make peers`."""
+
+
+@dataclass
+class Speed:
+    """Images a second of a way to decode."""
+
+    decoding: str
+    alone: float
+    training: float
+    one_batch: float
+    advice: str
+
+
+class Trainer:
+    """Steps of SGD; labels come from the samples' ids, for no accuracy is measured."""
+
+    def __init__(self, model: nn.Module, device: str) -> None:
+        layout = torch.channels_last if device == "cuda" else torch.contiguous_format
+        self.model = model.to(device=device, memory_format=layout).train()
+        self.device = device
+        self.layout = layout
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
+        self.loss = nn.CrossEntropyLoss()
+
+    def __call__(self, batch: Batch) -> None:
+        images: Tensor = batch.images.contiguous(memory_format=self.layout)
+        labels = (batch.sample_ids % CLASSES).to(self.device, non_blocking=True)
+        with torch.autocast(self.device, enabled=self.device == "cuda"):
+            loss = self.loss(self.model(images), labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimizer.step()
+
+    def wait(self) -> float:
+        """Seconds on some clock, once the device has done what it was given."""
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+
+def resnet50() -> nn.Module:
+    from torchvision.models import resnet50 as build
+
+    model: nn.Module = build(num_classes=CLASSES)
+    return model
+
+
+def endless(loader: Loader) -> Generator[Batch, None, None]:
+    """Epoch after epoch."""
+    epoch = 0
+    while True:
+        loader.set_epoch(epoch)
+        yield from loader
+        epoch += 1
+
+
+def images_a_second(
+    batches: Iterable[Batch], steps: int, work: Callable[[Batch], None], wait: Callable[[], float]
+) -> float:
+    """Of `steps` batches, after some that warm up."""
+    taken = iter(batches)
+    for batch in islice(taken, WARM_UP):
+        work(batch)
+    began, images = wait(), 0
+    for batch in islice(taken, steps):
+        work(batch)
+        images += len(batch.sample_ids)
+    return images / (wait() - began)
+
+
+def measure(paths: Sequence[str], trainer: Trainer, decoding: Decoding, batch: int, steps: int) -> Speed:
+    """Time one way to decode."""
+
+    def loader() -> Loader:
+        chain = classification("float32", antialias=True)
+        return Loader(Files(paths), batch, chain, trainer.device, drop_last=True, decoding=decoding)
+
+    with loader() as alone:
+        lone = images_a_second(endless(alone), steps, lambda batch: None, trainer.wait)
+    with loader() as fed, closing(endless(fed)) as batches:
+        first = next(batches)
+        for same in fed.synthetic(first, steps):
+            trainer(same)
+        training = images_a_second(batches, steps, trainer, trainer.wait)
+        report = fed.report()
+    where = "on the device" if decoding.on_device else "on the host"
+    return Speed(where, lone, training, report.synthetic, report.advice)
+
+
+def page(about: dict[str, Any], speeds: Sequence[Speed]) -> str:
+    """The Markdown of a run."""
+    lines = [f"# A ResNet-50 beside its synthetic bound: {about['gpu'] or about['cpu']}, {about['date']}", ""]
+    lines += [f"orbbec {about['orbbec']} at {about['commit']}, torch {about['torch']}; batches of"]
+    lines += [f"{about['batch']}, {about['steps']} steps each.", "", NOTE, ""]
+    lines += [row(["decoded", "alone", "training", "one batch", "share", "advice"])]
+    lines += [row(["---", "---:", "---:", "---:", "---:", "---"])]
+    for one in speeds:
+        share = f"{one.training / one.one_batch:.3f}"
+        figures = [f"{value:.0f}" for value in (one.alone, one.training, one.one_batch)]
+        lines.append(row([one.decoding, *figures, share, one.advice]))
+    return "\n".join(lines) + "\n"
+
+
+def decodings(device: str) -> list[Decoding]:
+    found = [Decoding()]
+    if device == "cuda" and not why_missing("nvidia.nvimgcodec"):
+        found.append(Decoding(on_device=True))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", help="of JPEGs; photographs are made without it")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
+    given = parser.parse_args()
+    paths = jpegs_below(given.folder) if given.folder else photographs(FILES)[1]
+    trainer = Trainer(resnet50(), given.device)
+    speeds = [measure(paths, trainer, way, given.batch, given.steps) for way in decodings(given.device)]
+    facts = collect()
+    about = {**provenance(facts, given.device, 1), "batch": given.batch, "steps": given.steps}
+    path = given.output / machine_name(facts, given.device) / "resnet50"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {**about, "speeds": [asdict(speed) for speed in speeds]}
+    path.with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
+    path.with_suffix(".md").write_text(page(about, speeds))
+    print(path.with_suffix(".md").read_text())
+
+
+if __name__ == "__main__":
+    main()
