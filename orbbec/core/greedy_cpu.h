@@ -52,6 +52,7 @@ class GreedyGroup {
     for (int64_t first = begin; first < end; first += kItemsPerRound) {
       const int64_t last = round_end(first, end);
       decide_and_compare(first, last, round_end(last, end), parallel);
+      if (last == end) break;
       compared_ = kept_.size();
       keep_fresh();
     }

@@ -1,23 +1,26 @@
-// Stable sorting of places by keys of 64 bits, digit after digit from the lowest, on the CPU. A
-// digit that all keys share costs nothing: keys of 32 bits take three passes.
+// Stable sorting of places by keys, digit after digit from the lowest, on the CPU. A digit that all
+// keys share costs nothing.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace orbbec {
 
+// Half as wide, and sorted in half the passes, where 32 bits hold the key.
+template <class Key>
 struct KeyedPlace {
-  uint64_t key;
-  int64_t place;
+  Key key, place;
 };
 
 // Keys in the order of the numbers; -0 equals 0, and NaN is above all.
 inline uint64_t sort_key(int64_t value) { return static_cast<uint64_t>(value) ^ (1ull << 63); }
-inline uint64_t sort_key(float value) {
+inline uint32_t sort_key(float value) {
   if (value != value) return UINT32_MAX;
   value += 0.0f;
   uint32_t bits;
@@ -32,34 +35,59 @@ inline uint64_t sort_key(double value) {
   return bits >> 63 ? ~bits : bits | (1ull << 63);
 }
 
-inline void radix_sort(std::vector<KeyedPlace>& items) {
-  constexpr int kBits = 11, kDigits = 6;  // 66 bits; the counts fit the first cache
-  constexpr uint64_t kMask = (1u << kBits) - 1;
-  std::array<std::array<int64_t, 1 << kBits>, kDigits> counts{};
-  for (const KeyedPlace& item : items) {
-    for (int d = 0; d < kDigits; ++d) ++counts[d][item.key >> (d * kBits) & kMask];
+// Of keys up to `largest`.
+template <class Key>
+void radix_sort(std::vector<KeyedPlace<Key>>& items, Key largest) {
+  constexpr int kBits = 11, kMostDigits = (8 * sizeof(Key) + kBits - 1) / kBits;
+  constexpr Key kMask = (Key{1} << kBits) - 1;
+  int digits = 0;
+  while (digits < kMostDigits && largest >> (digits * kBits) != 0) ++digits;
+  std::array<std::array<Key, 1 << kBits>, kMostDigits> counts{};  // each fits the first cache
+  for (const KeyedPlace<Key>& item : items) {
+    for (int d = 0; d < digits; ++d) ++counts[d][item.key >> (d * kBits) & kMask];
   }
-  std::vector<KeyedPlace> sorted(items.size());
-  for (int d = 0; d < kDigits && !items.empty(); ++d) {
-    const auto digit = [d](const KeyedPlace& item) { return item.key >> (d * kBits) & kMask; };
-    if (counts[d][digit(items[0])] == static_cast<int64_t>(items.size())) continue;
-    int64_t before = 0;
-    for (int64_t& count : counts[d]) before += std::exchange(count, before);
-    for (const KeyedPlace& item : items) sorted[counts[d][digit(item)]++] = item;
+  std::vector<KeyedPlace<Key>> sorted(items.size());
+  for (int d = 0; d < digits; ++d) {
+    const auto digit = [d](const KeyedPlace<Key>& item) { return item.key >> (d * kBits) & kMask; };
+    if (counts[d][digit(items[0])] == items.size()) continue;
+    Key before = 0;
+    for (Key& count : counts[d]) before += std::exchange(count, before);
+    for (const KeyedPlace<Key>& item : items) sorted[counts[d][digit(item)]++] = item;
     items.swap(sorted);
   }
+}
+
+template <class Key, class KeyOf>
+void argsort_by_keys(int64_t count, const KeyOf& key_of, Key largest, bool descending,
+                     int64_t* places) {
+  std::vector<KeyedPlace<Key>> items(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const Key key = static_cast<Key>(key_of(i));
+    items[i] = {descending ? static_cast<Key>(largest - key) : key, static_cast<Key>(i)};
+  }
+  radix_sort(items, largest);
+  for (int64_t i = 0; i < count; ++i) places[i] = static_cast<int64_t>(items[i].place);
 }
 
 // The places of the `count` values from the lowest to the highest, equal ones in their order.
 template <class T>
 void stable_argsort(const T* values, int64_t count, bool descending, int64_t* places) {
-  std::vector<KeyedPlace> items(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const uint64_t key = sort_key(values[i]);
-    items[i] = {descending ? ~key : key, i};
+  if (count == 0) return;
+  uint64_t lowest = 0, range = std::is_same_v<T, float> ? UINT32_MAX : UINT64_MAX;  // of the keys
+  if constexpr (std::is_integral_v<T>) {
+    T least = values[0], most = values[0];
+    for (int64_t i = 1; i < count; ++i) {
+      least = std::min(least, values[i]);
+      most = std::max(most, values[i]);
+    }
+    lowest = sort_key(least), range = sort_key(most) - lowest;
   }
-  radix_sort(items);
-  for (int64_t i = 0; i < count; ++i) places[i] = items[i].place;
+  const auto key_of = [=](int64_t i) { return sort_key(values[i]) - lowest; };
+  if (range <= UINT32_MAX && count <= UINT32_MAX) {
+    argsort_by_keys(count, key_of, static_cast<uint32_t>(range), descending, places);
+  } else {
+    argsort_by_keys(count, key_of, range, descending, places);
+  }
 }
 
 }  // namespace orbbec
