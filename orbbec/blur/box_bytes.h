@@ -98,7 +98,7 @@ struct BoxBytes {
   }
 
   Sums mean_by_factor(Sums sums) const {
-    const Sums mean = ((sums + rule.offset) * rule.factor) >> 23, most = Sums{} + 255;
+    const Sums mean = rule.mean_by_factor(sums), most = Sums{} + 255;
     return mean < most ? mean : most;
   }
 

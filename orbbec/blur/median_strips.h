@@ -45,18 +45,6 @@ struct StripMedian {
   StripMedian(const Median<T>& op, const Strip& strip, int group)
       : op(op), strip(strip), group(group), window(op.window(strip.n)) {}
 
-  template <int kSide>
-  void sort_row(const K* const* lines, K* out) const {
-    for (int v = 0; v < strip.count; v += kLanes) {
-      Keys keys[kSide * kSide];
-      for (int i = 0; i < kSide * kSide; ++i) {
-        __builtin_memcpy(&keys[i], lines[i / kSide] + v + i % kSide * group, sizeof(Keys));
-      }
-      const Keys median = median_of<kSide * kSide>(keys);
-      __builtin_memcpy(out + v, &median, sizeof(Keys));
-    }
-  }
-
   static Keys load_keys(const K* from) {
     Keys keys;
     __builtin_memcpy(&keys, from, sizeof(keys));
@@ -65,7 +53,7 @@ struct StripMedian {
 
   // Columns are sorted once and serve three windows each. The median of nine is that of the
   // greatest of the least, the middle of the middle and the least of the greatest of its columns.
-  void sort_columns(const K* const* lines, K* out) const {
+  void sort_columns_of_3(const K* const* lines, K* out) const {
     K sorted[3][kSortedColumns];
     for (int v = 0; v < strip.count + 2 * group; v += kLanes) {
       Keys keys[3];
@@ -83,6 +71,15 @@ struct StripMedian {
         greatest = greatest < column(2, i) ? greatest : column(2, i);
       }
       const Keys median = middle(least, middle(column(1, 0), column(1, 1), column(1, 2)), greatest);
+      __builtin_memcpy(out + v, &median, sizeof(Keys));
+    }
+  }
+
+  void sort_windows_of_5(const K* const* lines, K* out) const {
+    for (int v = 0; v < strip.count; v += kLanes) {
+      Keys keys[25];
+      for (int i = 0; i < 25; ++i) keys[i] = load_keys(lines[i / 5] + v + i % 5 * group);
+      const Keys median = median_of<25>(keys);
       __builtin_memcpy(out + v, &median, sizeof(Keys));
     }
   }
@@ -113,8 +110,8 @@ struct StripMedian {
   }
 
   void median_row(const K* const* lines, K* out) const {
-    if (window.height == 3 && window.width == 3) return sort_columns(lines, out);
-    if (window.height == 5 && window.width == 5) return sort_row<5>(lines, out);
+    if (window.height == 3 && window.width == 3) return sort_columns_of_3(lines, out);
+    if (window.height == 5 && window.width == 5) return sort_windows_of_5(lines, out);
     if constexpr (sizeof(K) == 1) slide_row(lines, out);
   }
 

@@ -96,7 +96,7 @@ struct BoxRule {
   using Sum = std::conditional_t<std::is_same_v<T, uint16_t>, uint64_t, Row>;
 
   int area;
-  uint32_t factor, offset;  // of areas up to 256 of uint8: ((sum + offset) * factor) >> 23
+  uint32_t factor, offset;  // of mean_by_factor
   double scale;
   int64_t wrapped_from, float_to;  // of the values of a row
 
@@ -121,6 +121,12 @@ struct BoxRule {
     return sum;
   }
 
+  // Of a sum of bytes, or of a vector of them, over an area up to 256.
+  template <class V>
+  ORBBEC_HD V mean_by_factor(V sum) const {
+    return ((sum + offset) * factor) >> 23;
+  }
+
   // The mean of the window about value `index` of a row, channels counted.
   ORBBEC_HD T finish(Sum sum, int64_t index) const {
     if constexpr (!kIsInteger) {
@@ -129,7 +135,7 @@ struct BoxRule {
       if (area == 1) return static_cast<T>(sum);
       if constexpr (std::is_same_v<T, uint8_t>) {
         if (area <= 256) {
-          const uint32_t mean = ((sum + offset) * factor) >> 23;
+          const uint32_t mean = mean_by_factor(sum);
           return static_cast<uint8_t>(index < wrapped_from && mean > 255 ? 255 : mean);
         }
       }
