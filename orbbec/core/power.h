@@ -4,6 +4,7 @@
 #pragma once
 
 #include "elementary.h"
+#include "scalar.h"
 
 namespace orbbec {
 
@@ -32,19 +33,13 @@ ORBBEC_HD double natural_logarithm(double x) {
   return exponent * kLn2 + (2 * s + (2 * s * series + exponent * kLn2Rest));
 }
 
-// `yes` or `no` by bits, after which loops become vectors.
-ORBBEC_HD double either(bool condition, double yes, double no) {
-  const uint64_t mask = uint64_t{0} - static_cast<uint64_t>(condition);
-  return same_bits<double>((same_bits<uint64_t>(yes) & mask) | (same_bits<uint64_t>(no) & ~mask));
-}
-
 // base^exponent, exponent >= 0. Negative bases and NaN give NaN.
 ORBBEC_HD double power(double base, double exponent) {
-  const double normal = either(base < 0x1p-1022, 0x1p-1022, base);
+  const double normal = choose(base < 0x1p-1022, 0x1p-1022, base);
   const double raised = exponential(exponent * natural_logarithm(normal));
-  const double finite = either(base > 0x1.fffffffffffffp+1023, base, raised);
-  const double result = either(base > 0, finite, either(base == 0, 0.0, NAN));
-  return either(exponent == 0, 1.0, result);
+  const double finite = choose(base > 0x1.fffffffffffffp+1023, base, raised);
+  const double result = choose(base > 0, finite, choose(base == 0, 0.0, NAN));
+  return choose(exponent == 0, 1.0, result);
 }
 
 }  // namespace orbbec

@@ -137,7 +137,15 @@ ORBBEC_HD float choose(bool condition, float yes, float no) {
   const uint32_t mask = 0u - static_cast<uint32_t>(condition);
   return float_of((bits_of(yes) & mask) | (bits_of(no) & ~mask));
 }
-ORBBEC_HD double choose(bool condition, double yes, double no) { return condition ? yes : no; }
+ORBBEC_HD double choose(bool condition, double yes, double no) {
+  const uint64_t mask = uint64_t{0} - static_cast<uint64_t>(condition);
+  uint64_t bits[2];
+  memcpy(&bits[0], &yes, sizeof(yes));
+  memcpy(&bits[1], &no, sizeof(no));
+  bits[0] = (bits[0] & mask) | (bits[1] & ~mask);
+  memcpy(&yes, bits, sizeof(yes));
+  return yes;
+}
 
 ORBBEC_HD void atomic_add(int64_t* sum, int64_t value) {
 #if defined(__CUDA_ARCH__)
