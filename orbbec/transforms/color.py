@@ -33,7 +33,6 @@ _TO_GRAY, _IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
 BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # torchvision's numbers of the four
 _NAMES = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")
 BY_ITSELF = "is rounded by itself"
-_UNCHANGED = (1.0, 1.0, 1.0, 0.0)
 _FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
 
 
@@ -138,8 +137,7 @@ class ColorJitter(Transform):
         ranges = self._ranges()
         order = stream.permutation(4)
         draws = stream.uniforms(4)
-        numbers = [given or (same, same) for given, same in zip(ranges, _UNCHANGED, strict=True)]
-        low, high = np.array(numbers).T
+        low, high = np.array([given or (1.0, 1.0) for given in ranges]).T
         chosen = same_rows([given is not None for given in ranges], len(sizes)) == 1
         known = tuple(k for k, given in enumerate(ranges) if given is not None)
         return Jitter(order, low + draws * (high - low), chosen, known=known)
