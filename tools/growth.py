@@ -286,7 +286,7 @@ def table(panel: Panel, results: Sequence[Result]) -> str:
 def draw(found: Sequence[tuple[Panel, Sequence[Result]]], path: Path, title: str) -> None:
     """A chart a panel, two beside each other."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import EngFormatter, FixedLocator, NullFormatter
+    from matplotlib.ticker import EngFormatter, FixedLocator, LogLocator, NullFormatter
 
     figure = Figure(figsize=(13, 5 * -(-len(found) // 2)), layout="constrained")
     figure.suptitle(title)
@@ -299,6 +299,7 @@ def draw(found: Sequence[tuple[Panel, Sequence[Result]]], path: Path, title: str
         if panel.powers:
             axes.set_xscale("log", base=2)
             axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_minor_formatter(NullFormatter())
         else:
             axes.set_ylim(bottom=0)
