@@ -137,16 +137,23 @@ class PlaneBatch:
         """The bytes that a copy to a device moves: planes, padding and tables."""
         return self.storage.numel()
 
-    def place(self, index: int) -> torch.Tensor:
-        """The bytes of an image, all its planes: uint8, flat, sharing the memory of the batch."""
-        offset, height, width, form = self.host_table[index, :4].tolist()
-        size = _bytes_of(np.array([[height, width]]), np.array([form]))
-        return self.storage[offset : offset + int(size[0])]
+    @property
+    def samplings(self) -> list[str]:
+        """How each image is stored, one of `SAMPLINGS`."""
+        return [SAMPLINGS[form] for form in self.host_table[:, 3].tolist()]
+
+    def places(self) -> list[torch.Tensor]:
+        """The bytes of each image, all its planes: uint8, flat, sharing the memory of the batch."""
+        table = self.host_table.numpy()
+        ends = table[:, 0] + _bytes_of(table[:, 1:3], table[:, 3])
+        return [
+            self.storage[first:end] for first, end in zip(table[:, 0].tolist(), ends.tolist(), strict=True)
+        ]
 
     def planes(self, index: int) -> list[torch.Tensor]:
         """The planes of an image: uint8 ``[H, W]`` each, or one ``[H, W, 3]``, sharing the batch's memory."""
         height, width, form = self.host_table[index, 1:4].tolist()
-        place = self.place(index)
+        place = self.places()[index]
         if SAMPLINGS[form] == "rgb":
             return [place.view(height, width, 3)]
         chroma = _chroma_size(np.array([[height, width]]), np.array([form]))[0].tolist()
@@ -193,8 +200,8 @@ class PlaneBatch:
         return len(self.host_table)
 
     def __repr__(self) -> str:
-        found = sorted({SAMPLINGS[form] for form in self.host_table[:, 3].tolist()})
-        return f"PlaneBatch({len(self)} images, {' and '.join(found) or 'none'}, device={self.device})"
+        found = " and ".join(sorted(set(self.samplings))) or "none"
+        return f"PlaneBatch({len(self)} images, {found}, device={self.device})"
 
     def _tables(self) -> list[torch.Tensor]:
         table = self.storage[self.plane_bytes : self.plane_bytes + self.host_table.nbytes].view(torch.int64)

@@ -223,9 +223,8 @@ class Assembler:
     ) -> list[_Opened | _Fault | None]:
         """Write the pixels of a batch; gives what replaces each entry that was not as it seemed."""
         if isinstance(batch, PlaneBatch):
-            return [
-                self._write_planes(entry, batch, row) for row, entry in enumerate(_until(stopped, opened))
-            ]
+            places = zip(_until(stopped, opened), batch.samplings, batch.places(), strict=True)
+            return [self._write_planes(entry, sampling, place.numpy()) for entry, sampling, place in places]
         if self.decoder is not None:
             return self._decode_on_device(self.decoder, opened, batch)
         rows = enumerate(zip(_until(stopped, opened), batch.numpy(), strict=True))
@@ -244,9 +243,9 @@ class Assembler:
         is_whole = [entry.pixels is not None or next(done) for entry in opened]
         return [None if good else self._on_host(entry) for entry, good in zip(opened, is_whole, strict=True)]
 
-    def _write_planes(self, entry: _Opened, batch: PlaneBatch, row: int) -> _Opened | _Fault | None:
+    def _write_planes(self, entry: _Opened, sampling: str, place: Pixels) -> _Opened | _Fault | None:
         with self.watch.timing("decode"):
-            is_whole = write_planes(entry.stored, batch, row)
+            is_whole = write_planes(entry.stored, sampling, place)
         return None if is_whole else self._on_host(entry)
 
     def _write(

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from torch import Tensor
 
 from orbbec.batch import PlaneBatch
-from orbbec.batch.plane_batch import SAMPLINGS
 from orbbec.data.decode import MAX_PIXELS, Pixels, decode_image, decode_region, region_header
 from orbbec.data.jpeg_header import JpegHeader
 from orbbec.data.native import decode_planes_into, sampling_of
@@ -52,11 +51,14 @@ def decode_planes(files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS) -> Pl
     ]
     while True:
         batch = empty_planes(images)
-        damaged = [n for n, image in enumerate(images) if not write_planes(image, batch, n)]
-        if not damaged:
+        places = [place.numpy() for place in batch.places()]
+        is_whole = list(map(write_planes, images, batch.samplings, places))
+        if all(is_whole):
             return batch
-        for n in damaged:
-            images[n] = decode_image(files[n], max_pixels=max_pixels)
+        images = [
+            image if good else decode_image(data, max_pixels=max_pixels)
+            for image, good, data in zip(images, is_whole, files, strict=True)
+        ]
 
 
 def empty_planes(
@@ -75,16 +77,15 @@ def empty_planes(
     )
 
 
-def write_planes(image: Encoded | Pixels, batch: PlaneBatch, index: int) -> bool:
-    """Write an image to its place in the batch that `empty_planes` made; whether it could be decoded."""
-    place = batch.place(index).numpy()
+def write_planes(image: Encoded | Pixels, sampling: str, place: Pixels) -> bool:
+    """Write an image, as `sampling` says, to its place in a batch; gives whether it could be decoded."""
     if not isinstance(image, Encoded):
         place[:] = image.reshape(-1)
         return True
-    height, width, form = batch.host_table[index, 1:4].tolist()
-    sampling = SAMPLINGS[form]
+    height, width, *_, orientation = image.header
     try:
         if sampling == "rgb":
+            height, width = upright_size(height, width, orientation)
             whole = Rectangle(0, 0, width, height)
             decode_region(image.data, image.header, whole, out=place.reshape(height, width, 3))
         else:

@@ -35,7 +35,7 @@ def test_planes_follow_each_other(sampling, shapes):
     batch = PlaneBatch.of_sizes([(1, 1), (5, 7)], ["444", sampling])
     planes = batch.planes(1)
     assert [tuple(plane.shape) for plane in planes] == shapes
-    place = batch.place(1)
+    place = batch.places()[1]
     for plane in planes:
         assert plane.data_ptr() == place.data_ptr()
         place = place[plane.numel() :]

@@ -11,7 +11,6 @@ import torch
 from PIL import Image
 
 from orbbec import ImageBatch, PlaneBatch, ycbcr_to_rgb
-from orbbec.batch.plane_batch import SAMPLINGS
 from orbbec.data import BadSample, Decoding, Loader, Sample, decode, decode_image, decode_planes, native
 from orbbec.data.native import decode_planes_into, has_native, sampling_of
 from orbbec.data.staging import map_tensors
@@ -92,8 +91,7 @@ def assert_same_epochs(one, other):
 def test_planes_become_the_bytes_of_whole_images(device):
     files = mixed_files()
     batch = decode_planes([data for data, _ in files.values()])
-    kinds = [SAMPLINGS[form] for form in batch.forms[:, 0].tolist()]
-    assert dict(zip(files, kinds, strict=True)) == {name: kind for name, (_, kind) in files.items()}
+    assert dict(zip(files, batch.samplings, strict=True)) == {name: kind for name, (_, kind) in files.items()}
     images = ycbcr_to_rgb(batch.to("cuda") if device.name == "cuda" else batch)
     for name, (data, _), image in zip(files, files.values(), images.numpy(), strict=True):
         assert np.array_equal(image, decode_image(data)), name
@@ -104,7 +102,7 @@ def test_without_libjpeg_turbo_all_is_rgb(monkeypatch):
     monkeypatch.setattr(decode, "_jpeg_decoders", lambda: (decode._by_cv2,))
     files = [data for data, _ in mixed_files().values()]
     batch = decode_planes(files)
-    assert set(batch.forms[:, 0].tolist()) == {SAMPLINGS.index("rgb")}
+    assert set(batch.samplings) == {"rgb"}
     for data, image in zip(files, ycbcr_to_rgb(batch).numpy(), strict=True):
         assert np.array_equal(image, decode_image(data))
 
@@ -120,7 +118,7 @@ def test_what_pillow_alone_reads_is_rgb():
         except ValueError:
             continue
         batch = decode_planes([good, bad])
-        found += batch.forms[:, 0].tolist() == [SAMPLINGS.index("420"), SAMPLINGS.index("rgb")]
+        found += batch.samplings == ["420", "rgb"]
         images = ycbcr_to_rgb(batch).numpy()
         assert np.array_equal(images[0], decode_image(good))
         assert np.array_equal(images[1], expected)

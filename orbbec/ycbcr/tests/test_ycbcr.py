@@ -109,7 +109,7 @@ def test_images_are_turned(device, sampling):
     for height, width in ((5, 8), (3, 1)):
         batch = random_planes([(height, width)] * 8, [sampling] * 8, list(range(1, 9)))
         for n in range(8):
-            batch.place(n).copy_(batch.place(0))
+            batch.places()[n].copy_(batch.places()[0])
         first, *_ = images = converted(device, batch)
         assert_same_images(images, [upright(first, way) for way in range(1, 9)])
 
@@ -120,7 +120,7 @@ def test_unlike_images_are_converted_one_by_one(device):
     for n, (offset, *_, way) in enumerate(batch.host_table[:, :5].tolist()):
         height, width, form = batch.host_table[n, 1:4].tolist()
         alone = PlaneBatch.of_sizes([(height, width)], [SAMPLINGS[form]], [way])
-        alone.place(0).copy_(batch.buffer[offset : offset + alone.place(0).numel()])
+        alone.places()[0].copy_(batch.buffer[offset : offset + alone.places()[0].numel()])
         assert_same_images([images[n]], converted(device, alone))
 
 

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbbec import ycbcr_to_rgb
-from orbbec.batch.plane_batch import SAMPLINGS
 from orbbec.data import decode_planes
 from orbbec.data.native import has_native
 from orbbec.testing import assert_same_bytes, photograph
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not b
 
 def assert_as_opencv(device, files, samplings):
     batch = decode_planes(files)
-    assert [SAMPLINGS[form] for form in batch.host_table[:, 3].tolist()] == samplings
+    assert batch.samplings == samplings
     images = ycbcr_to_rgb(batch.to("cuda") if device and device.name == "cuda" else batch)
     for data, actual in zip(files, images.numpy(), strict=True):
         assert_same_bytes(actual, decoded_by_opencv(data))
