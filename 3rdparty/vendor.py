@@ -407,9 +407,9 @@ def jpeg_extension(here: Path = HERE) -> Extension | None:
 
     return Extension(
         "orbbec.data._jpeg",
-        sources=["orbbec/data/jpeg_region.cpp"],
+        sources=["orbbec/data/jpeg_planes.cpp", "orbbec/data/jpeg_region.cpp"],
         include_dirs=[str(here / "libjpeg_turbo" / "include")],
-        depends=[str(here / "libjpeg_turbo" / STAMP)],
+        depends=["orbbec/data/jpeg_errors.h", str(here / "libjpeg_turbo" / STAMP)],
         extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden"],
         extra_link_args=[
             str(here / "libjpeg_turbo" / "lib" / "libjpeg.a"),

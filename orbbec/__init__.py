@@ -6,7 +6,7 @@ load_library()
 
 from orbbec import transforms
 from orbbec.augment import augment
-from orbbec.batch import ImageBatch
+from orbbec.batch import ImageBatch, PlaneBatch
 from orbbec.blur import box_blur, filter2d, gaussian_blur, median_blur, motion_blur, sharpen
 from orbbec.boxes import (
     box_area,
@@ -66,6 +66,7 @@ from orbbec.soft_nms import matrix_nms, soft_nms
 from orbbec.transforms import Compose
 from orbbec.warpaffine import affine_torch, warp_affine
 from orbbec.warpperspective import warp_perspective
+from orbbec.ycbcr import ycbcr_to_rgb
 
 __version__ = "0.1.0"
 
@@ -73,6 +74,7 @@ __all__ = [
     "ChannelStatistics",
     "Compose",
     "ImageBatch",
+    "PlaneBatch",
     "RoIAlign",
     "RoIAlignRotated",
     "RoIPool",
@@ -146,4 +148,5 @@ __all__ = [
     "transforms",
     "warp_affine",
     "warp_perspective",
+    "ycbcr_to_rgb",
 ]

@@ -1,7 +1,8 @@
-"""Images of unlike sizes in one buffer, and the collate function that makes them of samples."""
+"""Images of unlike sizes in one buffer, as pixels or as planes; the collate function that makes them."""
 
 from orbbec.batch.collate import collate
 from orbbec.batch.image_batch import ImageBatch
+from orbbec.batch.plane_batch import PlaneBatch
 from orbbec.binding.forked import check_not_forked
 
-__all__ = ["ImageBatch", "check_not_forked", "collate"]
+__all__ = ["ImageBatch", "PlaneBatch", "check_not_forked", "collate"]

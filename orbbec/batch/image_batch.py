@@ -91,7 +91,7 @@ class ImageBatch:
             check_not_forked("ImageBatch.from_images")
         arrays = [_as_array(index, image) for index, image in enumerate(images)]
         sizes, channels = _read_shapes(arrays, channels)
-        batch = _allocate(sizes, channels, plan_bytes, lambda nbytes: _empty_on_host(nbytes, pin_memory))
+        batch = _allocate(sizes, channels, plan_bytes, lambda nbytes: empty_on_host(nbytes, pin_memory))
         pixels = batch.buffer.numpy()
         for array, offset in zip(arrays, batch.offsets.tolist(), strict=True):
             pixels[offset : offset + array.size].reshape(array.shape)[...] = array
@@ -120,7 +120,7 @@ class ImageBatch:
             >>> batch[1].fill_(7)[0, 0].tolist()
             [7, 7, 7]
         """
-        return _allocate(sizes, channels, 0, empty or _empty_on_host)
+        return _allocate(sizes, channels, 0, empty or empty_on_host)
 
     @classmethod
     def from_tensor(cls, images: torch.Tensor, *, plan_bytes: int = 0) -> ImageBatch:
@@ -154,7 +154,7 @@ class ImageBatch:
                 f"ImageBatch.from_tensor: expected images of shape [N, C, H, W] with pixels, but got {shape}"
             )
         count, channels, height, width = images.shape
-        empty = _empty_on_host if images.device.type == "cpu" else images.new_empty
+        empty = empty_on_host if images.device.type == "cpu" else images.new_empty
         batch = _allocate([(height, width)] * count, channels, plan_bytes, empty)
         if count > 0:
             rows = batch.buffer.view(count, -1)[:, : height * width * channels]
@@ -373,18 +373,25 @@ def _allocate(
     """Make a batch with its layout table written and its pixels not."""
     if plan_bytes < 0:
         raise ValueError(f"ImageBatch: expected plan_bytes of at least 0, but got {plan_bytes}")
-    table = np.zeros((len(sizes), 3), np.int64)
-    table[:, 1:] = np.array(sizes).reshape(-1, 2)
-    ends = np.cumsum(_align(table[:, 1] * table[:, 2] * channels))
-    table[1:, 0] = ends[:-1]
-    pixel_bytes = int(ends[-1]) if sizes else 0
-    storage = empty(_align(pixel_bytes + _ROW_BYTES * len(sizes)) + plan_bytes)
+    sides = np.array(sizes, np.int64).reshape(-1, 2)
+    table, pixel_bytes = packed(sides, sides[:, 0] * sides[:, 1] * channels)
+    storage = empty(rounded_up(pixel_bytes + _ROW_BYTES * len(sizes)) + plan_bytes)
     batch = ImageBatch(storage, torch.from_numpy(table), channels, pixel_bytes, plan_bytes)
     batch.layout.copy_(batch.host_layout)
     return batch
 
 
-def _empty_on_host(nbytes: int, pin_memory: bool = False) -> torch.Tensor:
+def packed(sizes: npt.NDArray[np.int64], nbytes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
+    """The layout table of images of so many bytes, one after the other, and the bytes of all."""
+    table = np.zeros((len(sizes), 3), np.int64)
+    table[:, 1:] = sizes
+    ends = np.cumsum(rounded_up(nbytes))
+    table[1:, 0] = ends[:-1]
+    return table, int(ends[-1]) if len(sizes) else 0
+
+
+def empty_on_host(nbytes: int, pin_memory: bool = False) -> torch.Tensor:
+    """So many bytes: in shared memory where this is a worker of a DataLoader."""
     if pin_memory:
         return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
     if nbytes and get_worker_info() is not None:
@@ -399,5 +406,6 @@ def _empty_on_host(nbytes: int, pin_memory: bool = False) -> torch.Tensor:
 _Bytes = TypeVar("_Bytes", int, npt.NDArray[np.int64])
 
 
-def _align(nbytes: _Bytes) -> _Bytes:
+def rounded_up(nbytes: _Bytes) -> _Bytes:
+    """To the multiple of 64 at which a part begins."""
     return -(-nbytes // _ALIGNMENT) * _ALIGNMENT

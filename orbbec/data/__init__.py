@@ -13,6 +13,7 @@ from orbbec.data.live import live
 from orbbec.data.loader import Batch, Loader
 from orbbec.data.order import Order, OrderSampler
 from orbbec.data.pack import Packed, pack
+from orbbec.data.planes import decode_planes
 from orbbec.data.prefetch import DevicePrefetcher
 from orbbec.data.records import Lmdb, TfRecords
 from orbbec.data.report import Report
@@ -48,6 +49,7 @@ __all__ = [
     "as_source",
     "collate",
     "decode_image",
+    "decode_planes",
     "image_size",
     "index_archives",
     "live",

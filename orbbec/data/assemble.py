@@ -3,6 +3,7 @@
 ::
 
     read --> sizes from the headers --> plan --> the parts that it reads, decoded --> one packed ImageBatch
+                                                 or whole JPEGs, as planes         --> one packed PlaneBatch
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from orbbec.batch import ImageBatch
+from orbbec.batch import ImageBatch, PlaneBatch
 from orbbec.data.decode import CHANNELS, MAX_PIXELS, Pixels, decode_image, decode_region, region_header
 from orbbec.data.jpeg_header import JpegHeader
 from orbbec.data.nvimgcodec import MODES, BatchDecoder
 from orbbec.data.orientation import Rectangle, upright_size
+from orbbec.data.planes import Encoded, empty_planes, write_planes
 from orbbec.data.queues import Stopped
 from orbbec.data.recycle import Recycler
 from orbbec.data.region import Regions, plan_for, regions_of
@@ -49,9 +51,12 @@ class Decoding:
         on_device: decode whole JPEGs on the device, a batch at a time, by nvImageCodec
             (`nvidia-nvimgcodec-cu13`), and on the host what that cannot take. On a GPU its pixels are not
             those of the host to the last bit. For "RGB" and "L"; `roi` and `shrink` then mean nothing.
+        planes: decode whole JPEGs as far as planes, half the bytes of RGB where chroma is halved twice, and
+            make RGB of them on the device, with the bytes of the host. For "RGB", where libjpeg-turbo was
+            built in; `roi` and `shrink` then mean nothing.
 
     Raises:
-        ValueError: another mode.
+        ValueError: another mode, or both `on_device` and `planes`.
     """
 
     mode: str = "RGB"
@@ -59,9 +64,13 @@ class Decoding:
     shrink: bool = True
     max_pixels: int = MAX_PIXELS
     on_device: bool = False
+    planes: bool = False
 
     def __post_init__(self) -> None:
-        choice("Decoding", "mode", self.mode, MODES if self.on_device else tuple(CHANNELS))
+        if self.on_device and self.planes:
+            raise ValueError("Decoding: expected one of on_device and planes, but got both")
+        modes = MODES if self.on_device else ("RGB",) if self.planes else tuple(CHANNELS)
+        choice("Decoding", "mode", self.mode, modes)
 
 
 class Assembled(NamedTuple):
@@ -97,6 +106,15 @@ class _Opened(NamedTuple):
             return self.pixels.shape[0], self.pixels.shape[1]
         assert self.header is not None
         return upright_size(self.header.height, self.header.width, self.header.orientation)
+
+    @property
+    def stored(self) -> Encoded | Pixels:
+        """For a PlaneBatch."""
+        if self.pixels is not None:
+            return self.pixels
+        assert self.header is not None
+        assert isinstance(self.sample.data, bytes)
+        return Encoded(self.sample.data, self.header)
 
 
 @dataclass
@@ -174,7 +192,7 @@ class Assembler:
         with _named(sample):
             if self.decoder is not None:
                 return self.decoder.header(sample.data, wanted.max_pixels)
-            if not (wanted.roi and self.transforms):
+            if not (wanted.planes or (wanted.roi and self.transforms)):
                 return None
             return region_header(sample.data, wanted.mode, wanted.max_pixels)
 
@@ -187,17 +205,26 @@ class Assembler:
             pixels = data.numpy() if isinstance(data, torch.Tensor) else data
             return _with_channels(pixels, CHANNELS[wanted.mode])
 
-    def _empty_batch(self, opened: Sequence[_Opened], regions: Regions | None) -> ImageBatch:
-        sizes = [entry.size for entry in opened] if regions is None else regions.sizes
+    def _empty_batch(self, opened: Sequence[_Opened], regions: Regions | None) -> ImageBatch | PlaneBatch:
         empty = _pinned if self.pin_memory else self.recycler.empty_bytes
+        if self.decoding.planes:
+            return empty_planes([entry.stored for entry in opened], empty)
+        sizes = [entry.size for entry in opened] if regions is None else regions.sizes
         if self.decoder is not None:
             empty = self.decoder.empty_bytes
         return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
 
     def _decode(
-        self, opened: Sequence[_Opened], batch: ImageBatch, regions: Regions | None, stopped: Event
+        self,
+        opened: Sequence[_Opened],
+        batch: ImageBatch | PlaneBatch,
+        regions: Regions | None,
+        stopped: Event,
     ) -> list[_Opened | _Fault | None]:
         """Write the pixels of a batch; gives what replaces each entry that was not as it seemed."""
+        if isinstance(batch, PlaneBatch):
+            places = zip(_until(stopped, opened), batch.samplings, batch.places(), strict=True)
+            return [self._write_planes(entry, sampling, place.numpy()) for entry, sampling, place in places]
         if self.decoder is not None:
             return self._decode_on_device(self.decoder, opened, batch)
         rows = enumerate(zip(_until(stopped, opened), batch.numpy(), strict=True))
@@ -215,6 +242,11 @@ class Assembler:
             done = iter(decoder.decode_into(encoded))
         is_whole = [entry.pixels is not None or next(done) for entry in opened]
         return [None if good else self._on_host(entry) for entry, good in zip(opened, is_whole, strict=True)]
+
+    def _write_planes(self, entry: _Opened, sampling: str, place: Pixels) -> _Opened | _Fault | None:
+        with self.watch.timing("decode"):
+            is_whole = write_planes(entry.stored, sampling, place)
+        return None if is_whole else self._on_host(entry)
 
     def _write(
         self, entry: _Opened, pixels: Pixels, row: int, regions: Regions | None
@@ -277,13 +309,18 @@ class Assembler:
         )
 
     def _regions(self, plan: Plan | None, opened: Sequence[_Opened]) -> Regions | None:
-        if plan is None or self.decoder is not None or not self.decoding.roi:
+        decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
+        if plan is None or decodes_whole:
             return None
         can_shrink = np.array([self.decoding.shrink and entry.header is not None for entry in opened])
         return regions_of(plan, can_shrink)
 
     def _assembled(
-        self, opened: Sequence[_Opened], batch: ImageBatch, plan: Plan | None, regions: Regions | None
+        self,
+        opened: Sequence[_Opened],
+        batch: ImageBatch | PlaneBatch,
+        plan: Plan | None,
+        regions: Regions | None,
     ) -> Assembled:
         targets = [entry.sample.targets for entry in opened]
         if plan is not None and self.transforms is not None:

@@ -1,52 +1,14 @@
-// Decodes a rectangle of a JPEG by libjpeg-turbo: a shared library of its own, loaded by native.py,
-// that holds no Python and no torch. Blocks beside the rectangle are not transformed, rows below it
-// not even read.
-#include <csetjmp>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+// Decodes a rectangle of a JPEG by libjpeg-turbo: an entry of a shared library, loaded by
+// native.py, that holds no Python and no torch. Blocks beside the rectangle are not transformed,
+// rows below it not even read.
+#include "jpeg_errors.h"
 
-extern "C" {
-#include <jpeglib.h>
-// After it: which numbers the messages have depends on what it defines.
-#include <jerror.h>
-}
-
+namespace orbbec {
 namespace {
 
-constexpr int kMostScans = 500;  // of a progressive file; more are made to burn time
-constexpr int kRows = 16;        // that one call asks for
+constexpr int kRows = 16;  // that one call asks for
 // Smooth upsampling of colour reads one sample beside a pixel, which is two pixels wide.
 constexpr int kMargin = 2;
-
-// A C++ object with a destructor must not live where an error jumps over it: rows are plain memory.
-struct Failure {
-  jpeg_error_mgr base;
-  jmp_buf jump;
-  char* message;
-};
-
-void fail(j_common_ptr info) {
-  auto* failure = reinterpret_cast<Failure*>(info->err);
-  info->err->format_message(info, failure->message);
-  longjmp(failure->jump, 1);
-}
-
-// Warnings of damaged pixels are errors, others are of no interest.
-void warn(j_common_ptr info, int level) {
-  const int code = info->err->msg_code;
-  const bool is_damage = code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER ||
-                         code == JWRN_HUFF_BAD_CODE || code == JWRN_MUST_RESYNC;
-  if (level < 0 && is_damage) fail(info);
-}
-
-void count_scans(j_common_ptr info) {
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans) {
-    ERREXIT(info, JERR_BAD_PROGRESSION);
-  }
-}
 
 struct Rectangle {
   int left, top, width, height;
@@ -58,10 +20,6 @@ struct Output {
   uint8_t* first;
   ptrdiff_t down, across;
 };
-
-int at_least_0(int value) { return value < 0 ? 0 : value; }
-
-int at_most(int value, int limit) { return value < limit ? value : limit; }
 
 template <int kChannels>
 void write_row(const uint8_t* row, int width, uint8_t* out, ptrdiff_t across) {
@@ -108,21 +66,14 @@ __attribute__((visibility("default"))) int orbbec_jpeg_region(const uint8_t* dat
   jpeg_decompress_struct info{};
   Failure failure{};
   uint8_t* volatile rows = nullptr;
-  failure.message = message;
-  info.err = jpeg_std_error(&failure.base);
-  failure.base.error_exit = fail;
-  failure.base.emit_message = warn;
+  report_to(failure, message, info);
   if (setjmp(failure.jump)) {
     jpeg_destroy_decompress(&info);
     std::free(rows);
     return 1;
   }
-  jpeg_create_decompress(&info);
-  jpeg_mem_src(&info, data, static_cast<unsigned long>(size));
   jpeg_progress_mgr progress{};
-  progress.progress_monitor = count_scans;
-  info.progress = &progress;
-  jpeg_read_header(&info, TRUE);
+  read_header(info, progress, data, size);
   info.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   info.scale_num = 1;
   info.scale_denom = static_cast<unsigned>(shrink);
@@ -143,3 +94,4 @@ __attribute__((visibility("default"))) int orbbec_jpeg_region(const uint8_t* dat
   return 0;
 }
 }
+}  // namespace orbbec

@@ -15,6 +15,7 @@ from weakref import ReferenceType, ref
 import torch
 from torch import Tensor
 
+from orbbec.batch import PlaneBatch
 from orbbec.batch import collate as default_collate
 from orbbec.data.assemble import ON_ERROR, Assembled, Assembler, Decoding
 from orbbec.data.nvimgcodec import BatchDecoder
@@ -28,6 +29,7 @@ from orbbec.data.tune import Settings, Tuner
 from orbbec.plan import AugmentPass, Plan
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.checks import choice, whole
+from orbbec.ycbcr import ycbcr_to_rgb
 
 _PREFETCH = 2
 _WARM_UP = 3  # steps
@@ -280,15 +282,23 @@ class Loader:
 
     def _moved(self, batch: Assembled) -> Assembled:
         with self._assembler.watch.timing("copy"):
-            return batch._replace(images=to_device(batch.images, self.device))
+            batch = batch._replace(images=to_device(batch.images, self.device))
+        return self._in_colors(batch)
 
     def _finished(self, batch: Assembled) -> Batch:
         with self._assembler.watch.timing("copy"):
             batch = to_device(batch, self.device)
         return Batch(*self._augmented(batch)[:3])
 
+    def _in_colors(self, batch: Assembled) -> Assembled:
+        """Planes become RGB where they are."""
+        if not isinstance(batch.images, PlaneBatch):
+            return batch
+        with self._assembler.watch.timing("augment"):
+            return batch._replace(images=ycbcr_to_rgb(batch.images))
+
     def _augmented(self, batch: Assembled) -> Assembled:
-        compose = self._assembler.transforms
+        batch, compose = self._in_colors(batch), self._assembler.transforms
         if batch.plan is None or compose is None:
             return batch
         out = self._recycled(batch.plan) if self.device.type == "cpu" else None

@@ -1,4 +1,4 @@
-"""Rectangles of JPEGs, by `_jpeg.abi3.so`: built where `3rdparty/vendor.py` has fetched libjpeg-turbo."""
+"""Parts and planes of JPEGs, by `_jpeg.abi3.so`: there where `3rdparty/vendor.py` fetched libjpeg-turbo."""
 
 from __future__ import annotations
 
@@ -10,25 +10,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from orbbec.batch.plane_batch import SAMPLINGS
+
 _MESSAGE_BYTES = 200  # what libjpeg-turbo writes at most
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
 
 
 @cache
-def _function() -> Any:
+def _library() -> Any:
+    """Its functions; calls of them release the GIL. None where it was not built."""
     path = Path(__file__).with_name("_jpeg.abi3.so")
     if not path.exists():
         return None
-    function = ctypes.CDLL(str(path)).orbbec_jpeg_region  # calls of it release the GIL
-    text, step = ctypes.c_char_p, ctypes.c_ssize_t
-    function.argtypes = [text, ctypes.c_size_t, *[_INT] * 6, _POINTER, step, step, text]
-    function.restype = _INT
-    return function
+    library = ctypes.CDLL(str(path))
+    text, size, step = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_ssize_t
+    library.orbbec_jpeg_region.argtypes = [text, size, *[_INT] * 6, _POINTER, step, step, text]
+    library.orbbec_jpeg_sampling.argtypes = [text, size]
+    library.orbbec_jpeg_planes.argtypes = [text, size, *[_INT] * 3, _POINTER, text]
+    return library
 
 
 def has_native() -> bool:
-    """Whether rectangles of JPEGs can be decoded here."""
-    return _function() is not None
+    """Whether rectangles and planes of JPEGs can be decoded here."""
+    return _library() is not None
 
 
 def decode_rectangle(
@@ -67,10 +71,36 @@ def decode_rectangle(
     if pixels.shape != shape or pixels.dtype != np.uint8 or is_apart:
         raise ValueError(f"decode_rectangle: expected out of shape {list(shape)} with contiguous channels")
     down, across, _ = pixels.strides
-    failed = _function()(
+    failed = _library().orbbec_jpeg_region(
         *(data, len(data), shrink, channels, left, top, width, height),
         *(pixels.ctypes.data, down, across, message),
     )
     if failed:
         raise ValueError(message.value.decode(errors="replace"))
     return pixels
+
+
+def sampling_of(data: bytes) -> str:
+    """How a JPEG holds its pixels: one of `SAMPLINGS`."""
+    return SAMPLINGS[_library().orbbec_jpeg_sampling(data, len(data))]
+
+
+def decode_planes_into(
+    data: bytes, height: int, width: int, sampling: str, out: npt.NDArray[np.uint8]
+) -> None:
+    """Decode the planes of a JPEG as they are stored: luma, and where there is chroma, blueness and redness.
+
+    Args:
+        data: the file.
+        height: of the stored image.
+        width: of the stored image.
+        sampling: what `sampling_of` gave, but "rgb".
+        out: uint8, flat, contiguous, as long as the planes, which are written there one after the other.
+
+    Raises:
+        ValueError: the file is damaged, or another than was said.
+    """
+    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+    code = SAMPLINGS.index(sampling)
+    if _library().orbbec_jpeg_planes(data, len(data), height, width, code, out.ctypes.data, message):
+        raise ValueError(message.value.decode(errors="replace"))

@@ -48,7 +48,7 @@ def ray_dataset(
         epoch: of the draws.
         seed: of transforms that are no `Compose`.
         on_error: "raise", "skip" or "substitute", as for `Loader`; workers warn of what they skip or replace.
-        decoding: how images are decoded; not `on_device`.
+        decoding: how images are decoded; neither `on_device` nor to `planes`.
 
     Returns:
         A `ray.data.Dataset` in the order of the source: "sample_id", "image" (`[C, H, W]`; without transforms
@@ -61,8 +61,9 @@ def ray_dataset(
     choice("ray_dataset", "on_error", on_error, ON_ERROR)
     whole("ray_dataset", "batch_size", batch_size, 1)
     decoding = decoding or Decoding()
-    if decoding.on_device:
-        raise ValueError("ray_dataset: expected a Decoding on the host, but got on_device=True")
+    if decoding.on_device or decoding.planes:
+        option = "on_device" if decoding.on_device else "planes"
+        raise ValueError(f"ray_dataset: expected a Decoding on the host, but got {option}=True")
     if transforms is not None and not isinstance(transforms, Compose):
         transforms = Compose(transforms, seed)
     data = needed("ray.data", "'ray[data]'")

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.batch import ImageBatch
+from orbbec.batch import ImageBatch, PlaneBatch
 
 
 class Staging:
@@ -57,13 +57,13 @@ class Staging:
 
 
 def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Tensors and ImageBatches, also in dicts, lists and tuples, each replaced by what `change` gives.
+    """Tensors and batches of images, also in dicts, lists and tuples, each replaced by what `change` gives.
 
     Example:
         >>> map_tensors({"a": torch.tensor(1), "b": "kept"}, lambda tensor: tensor + 1)
         {'a': tensor(2), 'b': 'kept'}
     """
-    if isinstance(value, (Tensor, ImageBatch)):
+    if isinstance(value, (Tensor, ImageBatch, PlaneBatch)):
         return change(value)
     if isinstance(value, dict):
         return {key: map_tensors(entry, change) for key, entry in value.items()}

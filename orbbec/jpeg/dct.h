@@ -6,7 +6,7 @@
 // multiplications", ICASSP 1989; ITU-T T.81, A.3.3.
 #pragma once
 
-#include "../core/common.h"
+#include "../core/ycc.h"
 
 namespace orbbec {
 
@@ -24,24 +24,6 @@ constexpr int kOdd[4][4] = {
     {kC1175, kC2053 - kC2562 - kC0390 + kC1175, kC1175 - kC2562, kC1175 - kC0390},
     {kC1175 - kC1961, kC1175 - kC2562, kC3072 - kC2562 - kC1961 + kC1175, kC1175},
     {kC1175 - kC0899, kC1175 - kC0390, kC1175, kC1501 - kC0899 - kC0390 + kC1175},
-};
-
-// Numbers of one column, and two of them that are multiplied by constants and added. Each is of 16
-// bits. jpeg_strips.h has those of several columns.
-struct OneColumn {
-  using V = int;
-  struct Pair {
-    int a, b;
-  };
-
-  ORBBEC_HD static Pair pair(int a, int b) { return {a, b}; }
-  template <int kA, int kB>
-  ORBBEC_HD static int sum(const Pair& pair) {
-    return pair.a * kA + pair.b * kB;
-  }
-  ORBBEC_HD static float to_float(int value) { return static_cast<float>(value); }
-  ORBBEC_HD static int truncate(float value) { return static_cast<int>(value); }
-  ORBBEC_HD static int to_byte(int value) { return value < 0 ? 0 : value > 255 ? 255 : value; }
 };
 
 template <int kBits, class V>

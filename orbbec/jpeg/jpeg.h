@@ -8,6 +8,7 @@
 
 #include "../core/image.h"
 #include "../core/scalar.h"
+#include "../core/ycc.h"
 #include "dct.h"
 
 namespace orbbec {
@@ -92,7 +93,6 @@ ORBBEC_HD void code_block(V (&v)[kBlockSide], const Transpose& transpose,
 // Colours in 16-bit fixed point. Factors that 16 bits do not hold are split in two, one of them a
 // power of 2: 19595, 38470 and 7471 make luma; -11059, -21709 and 32768 blueness; 32768, -27439 and
 // -5329 redness.
-constexpr int kColorBits = 16, kColorHalf = 1 << (kColorBits - 1);
 constexpr int kColorMiddle = (128 << kColorBits) + kColorHalf - 1;
 
 template <class Columns, class V = typename Columns::V>
@@ -110,25 +110,6 @@ template <class Columns, class V = typename Columns::V>
 ORBBEC_HD V redness_of(const V& red, const V& green, const V& blue) {
   const V sum = Columns::template sum<-27439, -5329>(Columns::pair(green, blue));
   return (sum + red * 32768 + kColorMiddle) >> kColorBits;
-}
-
-// And back: 91881 times redness makes red, -22554 times blueness and -46802 times redness green,
-// 116130 times blueness blue.
-template <class V>
-struct Color {
-  V red, green, blue;
-};
-
-template <class Columns, class V = typename Columns::V>
-ORBBEC_HD Color<V> color_of(const V& luma, const V& blueness, const V& redness) {
-  const V blue = blueness - 128, red = redness - 128;
-  const auto both = Columns::pair(blue, red);
-  const V to_red = Columns::template sum<0, 91881 - 65536>(both) + kColorHalf;
-  const V to_green = Columns::template sum<-22554, 32768 - 46802>(both) - red * 32768 + kColorHalf;
-  const V to_blue = Columns::template sum<116130 - 131072, 0>(both) + kColorHalf;
-  return {Columns::to_byte(luma + red + (to_red >> kColorBits)),
-          Columns::to_byte(luma + (to_green >> kColorBits)),
-          Columns::to_byte(luma + blue * 2 + (to_blue >> kColorBits))};
 }
 
 // The mean of 2 x 2 values: what lies between two numbers is rounded down and up by turns.
@@ -164,11 +145,5 @@ struct ChromaPlanes {
     return width <= 2 || next < 0 || next >= size ? own : next;
   }
 };
-
-// Three parts of the near row and one of the far; then of the near column and of the far.
-ORBBEC_HD int blend_rows(int near, int far) { return 3 * near + far; }
-ORBBEC_HD int blend_columns(int near, int far, int64_t x) {
-  return (3 * near + far + 8 - static_cast<int>(x & 1)) >> 4;
-}
 
 }  // namespace orbbec

@@ -1,0 +1,235 @@
+"""PlaneBatch: images as JPEGs hold them, in one tensor; half the bytes of RGB where chroma is halved twice.
+
+The bytes of a batch of N images, planes at a multiple of 64 bytes::
+
+    planes of image 0 | ... | planes of image N - 1 | layout        | forms         | layout of RGB
+    luma, blueness, redness: uint8 [H, W]             int64 [N, 3]    int64 [N, 2]    int64 [N, 3]
+
+A row of a layout is (offset, height, width); of forms (place in `SAMPLINGS`, orientation of EXIF). Sizes of
+planes are those of the stored image, sizes of RGB those of the turned one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from orbbec.batch.image_batch import ImageBatch, empty_on_host, packed, rounded_up
+from orbbec.binding.arguments import Array
+from orbbec.binding.forked import check_not_forked
+
+# How an image is stored: RGB side by side, luma alone, or planes whose chroma is whole, has half the columns,
+# half the rows, or half of both. The numbers are those of ycbcr/ycbcr.h.
+SAMPLINGS = ("rgb", "gray", "444", "422", "440", "420")
+_COLUMNS = [3, 2, 3]  # of the tables
+_TURNED = 5  # from this orientation on, rows are columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlaneBatch:
+    """Images of unlike sizes as their files hold them, which cross to a device in one copy.
+
+    Made by :meth:`of_sizes`, and of files by `orbbec.data.decode_planes`. `orbbec.ycbcr_to_rgb` makes an
+    `ImageBatch` of it, wherever it is.
+
+    Args:
+        storage: uint8, flat: the planes, then the tables.
+        host_table: int64 ``[N, 8]`` on the CPU: the three tables side by side, apart from ``storage``.
+        plane_bytes: where the tables of ``storage`` begin.
+        pixel_bytes: of the RGB images.
+
+    Example:
+        >>> batch = PlaneBatch.of_sizes([(4, 6), (5, 3)], ["420", "rgb"], [1, 6])
+        >>> batch
+        PlaneBatch(2 images, 420 and rgb, device=cpu)
+        >>> [tuple(plane.shape) for plane in batch.planes(0)]
+        [(4, 6), (2, 3), (2, 3)]
+        >>> batch.sizes.tolist()  # the second is turned
+        [[4, 6], [3, 5]]
+    """
+
+    storage: torch.Tensor
+    host_table: torch.Tensor
+    plane_bytes: int
+    pixel_bytes: int
+
+    @classmethod
+    def of_sizes(
+        cls,
+        sizes: Sequence[tuple[int, int]],
+        samplings: Sequence[str],
+        orientations: Sequence[int] | None = None,
+        *,
+        empty: Callable[[int], torch.Tensor] | None = None,
+    ) -> PlaneBatch:
+        """Make a batch whose planes are still to be written, such as by a decoder.
+
+        Args:
+            sizes: height and width of each stored image in pixels, from 1.
+            samplings: how each is stored, one of "rgb", "gray", "444", "422", "440", "420".
+            orientations: how each is to be turned, 1 to 8, as EXIF has it; None: none is.
+            empty: gives so many bytes, a flat uint8 tensor on the CPU; None: new memory.
+
+        Returns:
+            A batch of ``len(sizes)`` images.
+
+        Raises:
+            ValueError: an argument does not fit.
+        """
+        count = len(sizes)
+        orientations = [1] * count if orientations is None else orientations
+        _check_forms(count, samplings, orientations)
+        stored = np.array(sizes, np.int64).reshape(-1, 2)
+        forms = np.array(
+            [(SAMPLINGS.index(sampling), way) for sampling, way in zip(samplings, orientations, strict=True)],
+            np.int64,
+        ).reshape(-1, 2)
+        layout, plane_bytes = packed(stored, _bytes_of(stored, forms[:, 0]))
+        upright = np.where(forms[:, 1:] >= _TURNED, stored[:, ::-1], stored)
+        rgb_layout, pixel_bytes = packed(upright, 3 * stored[:, 0] * stored[:, 1])
+        table = torch.from_numpy(np.concatenate([layout, forms, rgb_layout], 1))
+        storage = (empty or empty_on_host)(plane_bytes + table.nbytes)
+        batch = cls(storage, table, plane_bytes, pixel_bytes)
+        for there, here in zip(batch._tables(), torch.split(table, _COLUMNS, 1), strict=True):
+            there.copy_(here)
+        return batch
+
+    @property
+    def buffer(self) -> torch.Tensor:
+        """The planes: uint8, flat, in the memory of ``storage``."""
+        return self.storage[: self.plane_bytes]
+
+    @property
+    def layout(self) -> torch.Tensor:
+        """The table of (offset, height, width): int64 ``[N, 3]``, in the memory of ``storage``."""
+        return self._tables()[0]
+
+    @property
+    def forms(self) -> torch.Tensor:
+        """The table of (sampling, orientation): int64 ``[N, 2]``, in the memory of ``storage``."""
+        return self._tables()[1]
+
+    @property
+    def rgb_layout(self) -> torch.Tensor:
+        """The layout table of the RGB images: int64 ``[N, 3]``, in the memory of ``storage``."""
+        return self._tables()[2]
+
+    @property
+    def rgb_bytes(self) -> int:
+        """The bytes of the ImageBatch that this becomes."""
+        return rounded_up(self.pixel_bytes + 8 * _COLUMNS[2] * len(self))
+
+    @property
+    def sizes(self) -> torch.Tensor:
+        """The sizes (height, width) of the turned images in pixels: int64 ``[N, 2]``, always on the CPU."""
+        return self.host_table[:, 6:]
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the planes."""
+        return self.storage.device
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that a copy to a device moves: planes, padding and tables."""
+        return self.storage.numel()
+
+    @property
+    def samplings(self) -> list[str]:
+        """How each image is stored, one of `SAMPLINGS`."""
+        return [SAMPLINGS[form] for form in self.host_table[:, 3].tolist()]
+
+    def places(self) -> list[torch.Tensor]:
+        """The bytes of each image, all its planes: uint8, flat, sharing the memory of the batch."""
+        table = self.host_table.numpy()
+        ends = table[:, 0] + _bytes_of(table[:, 1:3], table[:, 3])
+        return [
+            self.storage[first:end] for first, end in zip(table[:, 0].tolist(), ends.tolist(), strict=True)
+        ]
+
+    def planes(self, index: int) -> list[torch.Tensor]:
+        """The planes of an image: uint8 ``[H, W]`` each, or one ``[H, W, 3]``, sharing the batch's memory."""
+        height, width, form = self.host_table[index, 1:4].tolist()
+        place = self.places()[index]
+        if SAMPLINGS[form] == "rgb":
+            return [place.view(height, width, 3)]
+        chroma = _chroma_size(np.array([[height, width]]), np.array([form]))[0].tolist()
+        shapes = [(height, width)] if SAMPLINGS[form] == "gray" else [(height, width), chroma, chroma]
+        parts = torch.split(place, [rows * columns for rows, columns in shapes])
+        return [part.view(*shape) for part, shape in zip(parts, shapes, strict=True)]
+
+    def images(self, storage: torch.Tensor) -> ImageBatch:
+        """The batch of RGB images whose pixels were written to ``storage``, of ``rgb_bytes``."""
+        batch = ImageBatch(storage, self.host_table[:, 5:].contiguous(), 3, self.pixel_bytes)
+        batch.layout.copy_(self.rgb_layout)
+        return batch
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> PlaneBatch:
+        """Copy planes and tables to a device in one copy.
+
+        Args:
+            device: where to.
+            non_blocking: return before the copy from page-locked memory, or to the host, has ended.
+
+        Returns:
+            The batch on ``device``; itself where it is there already.
+
+        Raises:
+            RuntimeError: ``device`` is CUDA and this process is a forked worker.
+        """
+        if torch.device(device).type == "cuda":
+            check_not_forked("PlaneBatch.to")
+        storage = self.storage.to(device, non_blocking=non_blocking)
+        return self if storage is self.storage else replace(self, storage=storage)
+
+    def pin_memory(self) -> PlaneBatch:
+        """The batch in page-locked memory; itself where it is there already."""
+        check_not_forked("PlaneBatch.pin_memory")
+        storage = self.storage.pin_memory()
+        return self if storage is self.storage else replace(self, storage=storage)
+
+    def record_stream(self, stream: torch.Stream) -> None:
+        """Keep the memory from reuse until the work queued on ``stream`` has ended; nothing on the CPU."""
+        if self.device.type != "cpu":
+            self.storage.record_stream(stream)
+
+    def __len__(self) -> int:
+        return len(self.host_table)
+
+    def __repr__(self) -> str:
+        found = " and ".join(sorted(set(self.samplings))) or "none"
+        return f"PlaneBatch({len(self)} images, {found}, device={self.device})"
+
+    def _tables(self) -> list[torch.Tensor]:
+        table = self.storage[self.plane_bytes : self.plane_bytes + self.host_table.nbytes].view(torch.int64)
+        parts = torch.split(table, [columns * len(self) for columns in _COLUMNS])
+        return [part.view(-1, columns) for part, columns in zip(parts, _COLUMNS, strict=True)]
+
+
+def _check_forms(count: int, samplings: Sequence[str], orientations: Sequence[int]) -> None:
+    for name, values in (("samplings", samplings), ("orientations", orientations)):
+        if len(values) != count:
+            raise ValueError(f"PlaneBatch.of_sizes: expected {count} {name}, but got {len(values)}")
+    for sampling in samplings:
+        if sampling not in SAMPLINGS:
+            known = ", ".join(SAMPLINGS)
+            raise ValueError(f"PlaneBatch.of_sizes: expected samplings of {known}, but got {sampling!r}")
+    for orientation in orientations:
+        if not 1 <= orientation <= 8:
+            raise ValueError(f"PlaneBatch.of_sizes: expected orientations from 1 to 8, but got {orientation}")
+
+
+def _chroma_size(sizes: Array, forms: Array) -> Array:
+    """Height and width of the planes beside the first."""
+    halved = np.array([[name in ("440", "420"), name in ("422", "420")] for name in SAMPLINGS])[forms]
+    return np.where(halved, -(-sizes // 2), sizes)
+
+
+def _bytes_of(sizes: Array, forms: Array) -> Array:
+    """Of all planes of each image; as many of "rgb" as of "444"."""
+    chroma = _chroma_size(sizes, forms).prod(1)
+    result: Array = sizes.prod(1) + np.where(forms == SAMPLINGS.index("gray"), 0, 2 * chroma)
+    return result

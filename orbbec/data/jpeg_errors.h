@@ -1,0 +1,72 @@
+// What the entries of _jpeg.abi3.so share: how libjpeg-turbo's errors and warnings become a status
+// and a text. Included by jpeg_*.cpp.
+#pragma once
+
+#include <csetjmp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+extern "C" {
+#include <jpeglib.h>
+// After it: which numbers the messages have depends on what it defines.
+#include <jerror.h>
+}
+
+namespace orbbec {
+
+constexpr int kMostScans = 500;  // of a progressive file; more are made to burn time
+
+// A C++ object with a destructor must not live where an error jumps over it: rows are plain memory.
+struct Failure {
+  jpeg_error_mgr base;
+  jmp_buf jump;
+  char* message;
+};
+
+inline void fail(j_common_ptr info) {
+  auto* failure = reinterpret_cast<Failure*>(info->err);
+  info->err->format_message(info, failure->message);
+  longjmp(failure->jump, 1);
+}
+
+// Warnings of damaged pixels are errors, others are of no interest.
+inline void warn(j_common_ptr info, int level) {
+  const int code = info->err->msg_code;
+  const bool is_damage = code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER ||
+                         code == JWRN_HUFF_BAD_CODE || code == JWRN_MUST_RESYNC;
+  if (level < 0 && is_damage) fail(info);
+}
+
+inline void count_scans(j_common_ptr info) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans) {
+    ERREXIT(info, JERR_BAD_PROGRESSION);
+  }
+}
+
+// Errors of `info` are jumps to `failure.jump`, which is to be set, with a text of at most 200
+// bytes in `message`.
+inline void report_to(Failure& failure, char* message, jpeg_decompress_struct& info) {
+  failure.message = message;
+  info.err = jpeg_std_error(&failure.base);
+  failure.base.error_exit = fail;
+  failure.base.emit_message = warn;
+}
+
+// Reads the header of a file.
+inline void read_header(jpeg_decompress_struct& info, jpeg_progress_mgr& progress,
+                        const uint8_t* data, size_t size) {
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, data, static_cast<unsigned long>(size));
+  progress.progress_monitor = count_scans;
+  info.progress = &progress;
+  jpeg_read_header(&info, TRUE);
+}
+
+inline int at_least_0(int value) { return value < 0 ? 0 : value; }
+
+inline int at_most(int value, int limit) { return value < limit ? value : limit; }
+
+}  // namespace orbbec

@@ -1,0 +1,106 @@
+"""JPEGs as the planes that they hold: half the bytes for a device, which makes RGB of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from torch import Tensor
+
+from orbbec.batch import PlaneBatch
+from orbbec.data.decode import MAX_PIXELS, Pixels, decode_image, decode_region, region_header
+from orbbec.data.jpeg_header import JpegHeader
+from orbbec.data.native import decode_planes_into, sampling_of
+from orbbec.data.orientation import Rectangle, upright_size
+
+
+class Encoded(NamedTuple):
+    """A JPEG whose planes are to be decoded."""
+
+    data: bytes
+    header: JpegHeader
+
+
+def decode_planes(files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS) -> PlaneBatch:
+    """Decode images as far as planes: what `orbbec.ycbcr_to_rgb`, on any device, makes RGB of.
+
+    JPEGs of luma and chroma whose chroma is whole or halved, and gray ones, are kept as planes, where
+    libjpeg-turbo was built in; all else, PNG and CMYK too, as RGB.
+
+    Args:
+        files: as those of `decode_image`.
+        max_pixels: larger images are refused before they are decoded.
+
+    Returns:
+        A batch on the CPU.
+
+    Raises:
+        ValueError: a file is damaged, of no known format, or too large.
+
+    Example:
+        >>> batch = decode_planes([b"P5 2 1 255 " + bytes([7, 9])])
+        >>> batch
+        PlaneBatch(1 images, rgb, device=cpu)
+        >>> batch.planes(0)[0].tolist()
+        [[[7, 7, 7], [9, 9, 9]]]
+    """
+    headers = [region_header(data, "RGB", max_pixels) for data in files]
+    images: list[Encoded | Pixels] = [
+        decode_image(data, max_pixels=max_pixels) if header is None else Encoded(data, header)
+        for data, header in zip(files, headers, strict=True)
+    ]
+    while True:
+        batch = empty_planes(images)
+        places = [place.numpy() for place in batch.places()]
+        is_whole = list(map(write_planes, images, batch.samplings, places))
+        if all(is_whole):
+            return batch
+        images = [
+            image if good else decode_image(data, max_pixels=max_pixels)
+            for image, good, data in zip(images, is_whole, files, strict=True)
+        ]
+
+
+def empty_planes(
+    images: Sequence[Encoded | Pixels], empty: Callable[[int], Tensor] | None = None
+) -> PlaneBatch:
+    """A batch with room for the planes of JPEGs, and for pixels that were decoded.
+
+    Args:
+        images: JPEGs, or arrays `[H, W, 3]`.
+        empty: as that of `PlaneBatch.of_sizes`.
+    """
+    stored = [_stored(image) for image in images]
+    sizes = [(height, width) for height, width, _, _ in stored]
+    return PlaneBatch.of_sizes(
+        sizes, [entry[2] for entry in stored], [entry[3] for entry in stored], empty=empty
+    )
+
+
+def write_planes(image: Encoded | Pixels, sampling: str, place: Pixels) -> bool:
+    """Write an image, as `sampling` says, to its place in a batch; gives whether it could be decoded."""
+    if not isinstance(image, Encoded):
+        place[:] = image.reshape(-1)
+        return True
+    height, width, *_, orientation = image.header
+    try:
+        if sampling == "rgb":
+            height, width = upright_size(height, width, orientation)
+            whole = Rectangle(0, 0, width, height)
+            decode_region(image.data, image.header, whole, out=place.reshape(height, width, 3))
+        else:
+            decode_planes_into(image.data, height, width, sampling, place)
+    except ValueError:
+        return False
+    return True
+
+
+def _stored(image: Encoded | Pixels) -> tuple[int, int, str, int]:
+    """Height, width, sampling and orientation as they are in a batch; RGB is turned as it is decoded."""
+    if not isinstance(image, Encoded):
+        return image.shape[0], image.shape[1], "rgb", 1
+    height, width, _, _, orientation = image.header
+    sampling = sampling_of(image.data)
+    if sampling == "rgb":
+        return (*upright_size(height, width, orientation), sampling, 1)
+    return height, width, sampling, orientation

@@ -1,0 +1,60 @@
+"""RGB of the planes that JPEGs hold."""
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+
+class StoredPlanes(Protocol):
+    """Images of unlike sizes as their files hold them; `orbbec.PlaneBatch` is one."""
+
+    @property
+    def buffer(self) -> Tensor: ...
+    @property
+    def layout(self) -> Tensor: ...
+    @property
+    def forms(self) -> Tensor: ...
+    @property
+    def rgb_layout(self) -> Tensor: ...
+    @property
+    def rgb_bytes(self) -> int: ...
+    def images(self, storage: Tensor) -> Any:
+        """The batch of RGB images whose pixels lie in `storage`."""
+
+
+def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
+    """Make RGB of the planes of JPEGs, turned as EXIF says: the bytes of the host's decoder.
+
+    Chroma that is halved is enlarged with blending ("fancy upsampling"), but where it has 2 columns or less;
+    then colours are made in fixed point. One launch for a batch, whatever it holds.
+
+    Args:
+        planes: a `PlaneBatch`, on the CPU or a CUDA device.
+
+    Returns:
+        An `ImageBatch` of uint8 RGB on that device.
+
+    Raises:
+        TypeError: `planes` is something else.
+
+    Source:
+        libjpeg-turbo 3.1, as in OpenCV 5.0.0.
+
+    Example:
+        >>> from orbbec import PlaneBatch
+        >>> planes = PlaneBatch.of_sizes([(2, 3)], ["420"])
+        >>> for plane, value in zip(planes.planes(0), (100, 128, 228)):
+        ...     _ = plane.fill_(value)
+        >>> ycbcr_to_rgb(planes)[0][0, 0].tolist()
+        [240, 29, 100]
+    """
+    if not hasattr(planes, "rgb_layout"):
+        raise TypeError(f"ycbcr_to_rgb: expected planes as a PlaneBatch, but got {type(planes).__name__}")
+    tables = planes.layout, planes.forms, planes.rgb_layout
+    return planes.images(torch.ops.orbbec.ycbcr_to_rgb(planes.buffer, *tables, planes.rgb_bytes))
+
+
+@torch.library.register_fake("orbbec::ycbcr_to_rgb")
+def _(planes: Tensor, layout: Tensor, forms: Tensor, rgb_layout: Tensor, nbytes: int) -> Tensor:
+    return planes.new_empty(nbytes)
