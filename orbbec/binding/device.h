@@ -4,6 +4,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
 #include "../core/executor_cpu.h"
 #include "check.h"
 
@@ -40,9 +44,35 @@ inline void* current_stream(const char* op, int32_t device_index) {
   return stream;
 }
 
+constexpr int64_t kSharesPerThread = 16;
+
+// Each thread takes shares of a part of its own, then what is left of those of others, for one core
+// may be slower than another. A share is `grain` at least.
+inline void share_out(int64_t threads, int64_t count, int64_t grain, const RangeBody& body) {
+  const int64_t shares = std::clamp<int64_t>(count / grain / threads, 1, kSharesPerThread);
+  const int64_t all = threads * shares;
+  std::vector<std::atomic<int64_t>> taken(threads);
+  torch::stable::parallel_for(0, threads, 1, [&](int64_t first, int64_t last) {
+    for (int64_t turn = first; turn < last + threads - 1; ++turn) {
+      const int64_t part = turn % threads;
+      for (int64_t share; (share = taken[part]++) < shares;) {
+        const int64_t number = part * shares + share;
+        body(count * number / all, count * (number + 1) / all);
+      }
+    }
+  });
+}
+
 inline ParallelFor torch_threads() {
   return [](int64_t count, int64_t grain, const RangeBody& body) {
-    if (count > 0) torch::stable::parallel_for(0, count, grain, body);
+    if (count <= 0) return;
+    const int64_t threads =
+        std::min<int64_t>(torch::stable::get_num_threads(), (count + grain - 1) / grain);
+    if (threads == 1) {
+      body(0, count);
+    } else {
+      share_out(threads, count, grain, body);
+    }
   };
 }
 
