@@ -104,7 +104,9 @@ def images_a_second(
     return images / (wait() - began)
 
 
-def measure(paths: Sequence[str], trainer: Trainer, decoding: Decoding, batch: int, steps: int) -> Speed:
+def measure(
+    paths: Sequence[str], trainer: Trainer, where: str, decoding: Decoding, batch: int, steps: int
+) -> Speed:
     """Time one way to decode."""
 
     def loader() -> Loader:
@@ -119,7 +121,6 @@ def measure(paths: Sequence[str], trainer: Trainer, decoding: Decoding, batch: i
             trainer(same)
         training = images_a_second(batches, steps, trainer, trainer.wait)
         report = fed.report()
-    where = "on the device" if decoding.on_device else "on the host"
     return Speed(where, lone, training, report.synthetic, report.advice)
 
 
@@ -137,10 +138,13 @@ def page(about: dict[str, Any], speeds: Sequence[Speed]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def decodings(device: str) -> list[Decoding]:
-    found = [Decoding()]
-    if device == "cuda" and not why_missing("nvidia.nvimgcodec"):
-        found.append(Decoding(on_device=True))
+def decodings(device: str) -> dict[str, Decoding]:
+    """Ways to decode, by where it is done."""
+    found = {"on the host": Decoding()}
+    if device == "cuda":
+        found["on the host, to planes"] = Decoding(planes=True)
+        if not why_missing("nvidia.nvimgcodec"):
+            found["on the device"] = Decoding(on_device=True)
     return found
 
 
@@ -154,7 +158,8 @@ def main() -> None:
     given = parser.parse_args()
     paths = jpegs_below(given.folder) if given.folder else photographs(FILES)[1]
     trainer = Trainer(resnet50(), given.device)
-    speeds = [measure(paths, trainer, way, given.batch, given.steps) for way in decodings(given.device)]
+    ways = decodings(given.device).items()
+    speeds = [measure(paths, trainer, *way, given.batch, given.steps) for way in ways]
     facts = collect()
     about = {**provenance(facts, given.device, 1), "batch": given.batch, "steps": given.steps}
     path = given.output / machine_name(facts, given.device) / "resnet50"

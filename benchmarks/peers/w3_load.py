@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.peers.contest import BOTH, Rival, Workload, by_threads, each
+from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload, by_threads, each
 from benchmarks.peers.w2_crop import (
     albumentations_chain,
     dali_tail,
@@ -79,7 +79,9 @@ def first_of(batches: Iterable[Tensor]) -> Tensor:
     return kept[0]
 
 
-def by_orbbec(scene: Scene, dtype: str = "float32", shrink: bool = False) -> Callable[[], Tensor]:
+def by_orbbec(
+    scene: Scene, dtype: str = "float32", shrink: bool = False, as_planes: bool = False
+) -> Callable[[], Tensor]:
     def build(threads: int) -> Callable[[], Tensor]:
         chain = classification(dtype, antialias=False)
         loader = Loader(
@@ -89,7 +91,7 @@ def by_orbbec(scene: Scene, dtype: str = "float32", shrink: bool = False) -> Cal
             scene.device,
             threads=threads,
             shuffle=False,
-            decoding=Decoding(shrink=shrink),
+            decoding=Decoding(shrink=shrink, planes=as_planes),
         )
 
         def run() -> Tensor:
@@ -267,6 +269,7 @@ CONTENDERS = [
     Rival("orbbec", "orbbec", by_orbbec, devices=BOTH),
     Rival("orbbec, decodes smaller", "orbbec", partial(by_orbbec, shrink=True), 35, BOTH),
     Rival("orbbec, float16", "orbbec", partial(by_orbbec, dtype="float16"), 60, BOTH),
+    Rival("orbbec, planes to the device", "orbbec", partial(by_orbbec, as_planes=True), devices=CUDA),
     Rival("threads, cv2 and NumPy", "cv2", partial(in_pool, decode=by_cv2), 45),
     Rival("threads, simplejpeg, cv2 and NumPy", "simplejpeg", partial(in_pool, decode=by_simplejpeg), 45),
     Rival("DataLoader, cv2 and NumPy", "cv2", processes(item_by_cv2), 45),
