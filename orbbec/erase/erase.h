@@ -47,9 +47,14 @@ struct Erase {
             clip_to(box[3], height)};
   }
 
+  // Also what no int holds.
+  ORBBEC_HD static T saturated(double fill) {
+    return store<T>(std::is_integral_v<T> && fill > 65535 ? 65535.0 : fill);
+  }
+
   ORBBEC_HD T fill_of(int64_t n, int64_t k, int64_t c) const {
-    if (a.fills == nullptr) return store<T>(a.fill);
-    return store<T>(a.fills[n * a.fill_stride_n + k * a.fill_stride_k + c * a.fill_stride_c]);
+    if (a.fills == nullptr) return saturated(a.fill);
+    return saturated(a.fills[n * a.fill_stride_n + k * a.fill_stride_k + c * a.fill_stride_c]);
   }
 
   // Noise in columns of row y of channel c.

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 hypothesis = pytest.importorskip("hypothesis")
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from orbbec.erase import erase
@@ -12,6 +12,7 @@ from orbbec.testing import assert_same_bytes, photographs
 from orbbec.testing.erases import by_numpy
 from orbbec.testing.samples import DTYPES
 
+ONE_PIXEL = {"height": 1, "width": 1, "channels": 1, "boxes": [(0, 0, 1, 1)], "noise": None, "last": False}
 COORDINATE = st.one_of(st.integers(-3, 45), st.sampled_from([-(2**63), 2**63 - 1, 2**31]))
 
 
@@ -26,6 +27,9 @@ COORDINATE = st.one_of(st.integers(-3, 45), st.sampled_from([-(2**63), 2**63 - 1
     noise=st.sampled_from([None, "uniform"]),
     last=st.booleans(),
 )
+@example(**ONE_PIXEL, dtype=torch.uint8, fill=2.0**31)
+@example(**ONE_PIXEL, dtype=torch.uint16, fill=float("inf"))
+@example(**ONE_PIXEL, dtype=torch.uint8, fill=-float("inf"))
 def test_any_erase_matches_numpy(height, width, channels, dtype, boxes, fill, noise, last):
     images = photographs(1, channels, height, width, dtype)
     table = torch.tensor(boxes, dtype=torch.int64).reshape(1, -1, 4)
