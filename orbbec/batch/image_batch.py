@@ -20,6 +20,7 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import get_worker_info
 
+from orbbec.batch.stored_batch import StoredBatch
 from orbbec.binding.forked import check_not_forked
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
@@ -28,7 +29,7 @@ _DEFAULT_CHANNELS = 3  # of a batch without images
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ImageBatch:
+class ImageBatch(StoredBatch):
     """Images of unlike sizes, uint8 ``[H, W, C]``, in one tensor that crosses to a device in one copy.
 
     Made by :meth:`from_images` and :meth:`from_tensor`. The host knows every size and offset wherever the
@@ -52,7 +53,6 @@ class ImageBatch:
         torch.Size([5, 4, 3])
     """
 
-    storage: torch.Tensor
     host_layout: torch.Tensor
     channels: int
     pixel_bytes: int
@@ -187,16 +187,6 @@ class ImageBatch:
         """Where each image begins in ``buffer``, in bytes: int64 ``[N]``, always on the CPU."""
         return self.host_layout[:, 0]
 
-    @property
-    def device(self) -> torch.device:
-        """The device of the pixels."""
-        return self.storage.device
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes that a copy to a device moves: pixels, padding, layout table and plan."""
-        return self.storage.numel()
-
     def with_pixels(self, pixels: torch.Tensor, channels: int) -> ImageBatch:
         """A batch of the sizes and places of this one, with other pixels.
 
@@ -218,52 +208,6 @@ class ImageBatch:
             )
         storage = torch.cat((pixels, self.storage[self.pixel_bytes :]))
         return replace(self, storage=storage, channels=channels)
-
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> ImageBatch:
-        """Copy pixels, layout table and plan to a device in one copy.
-
-        A slice takes the whole storage along, as a view of a tensor does when it is pickled.
-
-        Args:
-            device: where to.
-            non_blocking: return before the copy from page-locked memory, or to the host, has ended.
-
-        Returns:
-            The batch on ``device``; itself where it is there already.
-
-        Raises:
-            RuntimeError: ``device`` is CUDA and this process is a forked worker.
-        """
-        if torch.device(device).type == "cuda":
-            check_not_forked("ImageBatch.to")
-        storage = self.storage.to(device, non_blocking=non_blocking)
-        return self if storage is self.storage else replace(self, storage=storage)
-
-    def pin_memory(self) -> ImageBatch:
-        """Copy the batch to page-locked memory; DataLoader calls this where it has ``pin_memory=True``.
-
-        Returns:
-            The batch in page-locked memory; itself where it is there already.
-
-        Raises:
-            RuntimeError: this process is a forked worker, or there is no accelerator.
-        """
-        check_not_forked("ImageBatch.pin_memory")
-        storage = self.storage.pin_memory()
-        return self if storage is self.storage else replace(self, storage=storage)
-
-    def is_pinned(self) -> bool:
-        """Whether the batch lies in page-locked memory."""
-        return self.storage.is_pinned()
-
-    def record_stream(self, stream: torch.Stream) -> None:
-        """Keep the memory from reuse until the work queued on ``stream`` has ended; nothing to do on the CPU.
-
-        Args:
-            stream: a CUDA stream, other than the one on which the batch was made, that reads the batch.
-        """
-        if self.device.type != "cpu":
-            self.storage.record_stream(stream)
 
     def images(self) -> list[torch.Tensor]:
         """The images: uint8 ``[H, W, C]`` on the device of the batch, sharing its memory."""

@@ -12,14 +12,14 @@ planes are those of the stored image, sizes of RGB those of the turned one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from orbbec.batch.image_batch import ImageBatch, empty_on_host, packed, rounded_up
+from orbbec.batch.stored_batch import StoredBatch
 from orbbec.binding.arguments import Array
-from orbbec.binding.forked import check_not_forked
 
 # How an image is stored: RGB side by side, luma alone, or planes whose chroma is whole, has half the columns,
 # half the rows, or half of both. The numbers are those of ycbcr/ycbcr.h.
@@ -29,7 +29,7 @@ _TURNED = 5  # from this orientation on, rows are columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PlaneBatch:
+class PlaneBatch(StoredBatch):
     """Images of unlike sizes as their files hold them, which cross to a device in one copy.
 
     Made by :meth:`of_sizes`, and of files by `orbbec.data.decode_planes`. `orbbec.ycbcr_to_rgb` makes an
@@ -51,7 +51,6 @@ class PlaneBatch:
         [[4, 6], [3, 5]]
     """
 
-    storage: torch.Tensor
     host_table: torch.Tensor
     plane_bytes: int
     pixel_bytes: int
@@ -128,16 +127,6 @@ class PlaneBatch:
         return self.host_table[:, 6:]
 
     @property
-    def device(self) -> torch.device:
-        """The device of the planes."""
-        return self.storage.device
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes that a copy to a device moves: planes, padding and tables."""
-        return self.storage.numel()
-
-    @property
     def samplings(self) -> list[str]:
         """How each image is stored, one of `SAMPLINGS`."""
         return [SAMPLINGS[form] for form in self.host_table[:, 3].tolist()]
@@ -166,35 +155,6 @@ class PlaneBatch:
         batch = ImageBatch(storage, self.host_table[:, 5:].contiguous(), 3, self.pixel_bytes)
         batch.layout.copy_(self.rgb_layout)
         return batch
-
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> PlaneBatch:
-        """Copy planes and tables to a device in one copy.
-
-        Args:
-            device: where to.
-            non_blocking: return before the copy from page-locked memory, or to the host, has ended.
-
-        Returns:
-            The batch on ``device``; itself where it is there already.
-
-        Raises:
-            RuntimeError: ``device`` is CUDA and this process is a forked worker.
-        """
-        if torch.device(device).type == "cuda":
-            check_not_forked("PlaneBatch.to")
-        storage = self.storage.to(device, non_blocking=non_blocking)
-        return self if storage is self.storage else replace(self, storage=storage)
-
-    def pin_memory(self) -> PlaneBatch:
-        """The batch in page-locked memory; itself where it is there already."""
-        check_not_forked("PlaneBatch.pin_memory")
-        storage = self.storage.pin_memory()
-        return self if storage is self.storage else replace(self, storage=storage)
-
-    def record_stream(self, stream: torch.Stream) -> None:
-        """Keep the memory from reuse until the work queued on ``stream`` has ended; nothing on the CPU."""
-        if self.device.type != "cpu":
-            self.storage.record_stream(stream)
 
     def __len__(self) -> int:
         return len(self.host_table)

@@ -59,7 +59,7 @@ def mixed_files():
 
 
 class Files:
-    def __init__(self, files, labels=True):
+    def __init__(self, files):
         self.files = files
 
     def __len__(self):
