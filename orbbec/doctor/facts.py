@@ -22,6 +22,7 @@ SIMD_FLAGS = (
     "avx512f",
     "avx512bw",
     "avx512vl",
+    "avx512vbmi",
     "avx512_vnni",
     "asimd",
     "sve",

@@ -1,5 +1,4 @@
-// What pillow_strips.h takes of AVX2: eight rows; the same members as PillowAvx512. Included under
-// a target of AVX2.
+// What pillow_strips.h takes of AVX2: eight rows. Included under a target of AVX2.
 #pragma once
 
 #include <immintrin.h>
@@ -17,6 +16,7 @@ struct PillowAvx2 {
   static Int load(const int32_t* from) {
     return (Int)_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
+  // To each sum the two products of 16-bit numbers.
   static Int add_products(Int sum, Int pairs, Int weights) {
     return (Int)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)pairs, (__m256i)weights));
   }
@@ -25,12 +25,13 @@ struct PillowAvx2 {
     return (Int)_mm256_srai_epi32(sum, 22);
   }
 
-  // Here a quarter is a half of the vector.
-  static Int load_quarters(const uint8_t* bytes, int64_t stride) {
+  // 16 bytes of each of two rows.
+  static Int load_halves(const uint8_t* bytes, int64_t stride) {
     return (Int)_mm256_inserti128_si256(_mm256_castsi128_si256(load_16(bytes)),
                                         load_16(bytes + stride), 1);
   }
-  static void store_quarters(int32_t* to, int64_t stride, Int v) {
+  // A half every `stride` numbers.
+  static void store_halves(int32_t* to, int64_t stride, Int v) {
     store_16(to, _mm256_castsi256_si128((__m256i)v));
     store_16(to + stride, _mm256_extracti128_si256((__m256i)v, 1));
   }
@@ -38,6 +39,7 @@ struct PillowAvx2 {
   static Int shuffle(Int v, __m128i order) {
     return (Int)_mm256_shuffle_epi8((__m256i)v, _mm256_broadcastsi128_si256(order));
   }
+  // Of the four words of each half and the four vectors.
   static void transpose(Int (&v)[4]) {
     const __m256i low01 = _mm256_unpacklo_epi32((__m256i)v[0], (__m256i)v[1]);
     const __m256i high01 = _mm256_unpackhi_epi32((__m256i)v[0], (__m256i)v[1]);
@@ -48,10 +50,12 @@ struct PillowAvx2 {
     v[2] = (Int)_mm256_unpacklo_epi64(high01, high23);
     v[3] = (Int)_mm256_unpackhi_epi64(high01, high23);
   }
+  // Of each half of each of the vectors, a word.
   static Int to_bytes(const Int (&v)[4]) {
     return (Int)_mm256_packus_epi16(_mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]),
                                     _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]));
   }
+  // In the order from before to_bytes.
   static void store_bytes(uint8_t* to, Int bytes) {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),

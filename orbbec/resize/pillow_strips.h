@@ -1,10 +1,11 @@
-// Pillow's resizes of bytes on vectors. A block of source rows is turned so that a lane is a row:
+// Pillow's resizes of bytes on AVX2. A block of source rows is turned so that a lane is a row:
 // then the weights of an output column serve all lanes. Its sums are kept in pairs of rows, the
-// form in which rows are summed down. Included by *_avx2.cpp and *_vnni.cpp under their targets.
+// form in which rows are summed down. Included by resize_avx2.cpp under its target.
 #pragma once
 
 #include <optional>
 
+#include "pillow_avx2.h"
 #include "strips.h"
 
 namespace orbbec {
@@ -67,9 +68,9 @@ class TapPairs {
 };
 
 // A strip of output rows: `kLanes` channels that lie together in the source, or one plane.
-template <class Machine, int kLanes>
+template <int kLanes>
 class PillowStrip {
-  using Int = typename Machine::Int;
+  using Int = PillowAvx2::Int;
 
  public:
   PillowStrip(const Image<const uint8_t>& from, const Image<uint8_t>& to, const TapPairs& across,
@@ -100,12 +101,11 @@ class PillowStrip {
   }
 
  private:
-  static constexpr int kQuarters = Machine::kLanes / 4;
-  static constexpr int kRows = Machine::kLanes;  // of a block
+  static constexpr int kRows = PillowAvx2::kLanes;  // of a block
   static constexpr int kRowPairs = kRows / 2;
-  static constexpr int kColumns = 32;                 // summed from one turned piece of a block
-  static constexpr int kBytes = 4 * Machine::kLanes;  // of a vector
-  static constexpr int kPadding = 64;                 // vectors read past the end
+  static constexpr int kColumns = 32;                    // summed from one turned piece of a block
+  static constexpr int kBytes = 4 * PillowAvx2::kLanes;  // of a vector
+  static constexpr int kPadding = 64;                    // vectors read past the end
   static constexpr int kQuadsTurned = kLanes == 1 ? 4 : 1;  // four pixels each, in one step
   static constexpr int kWords = kLanes == 1 ? 4 : kLanes;
 
@@ -206,11 +206,11 @@ class PillowStrip {
     for (int quad = quads.begin; quad < quads.end; quad += kQuadsTurned) {
       Int words[4];
       for (int j = 0; j < 4; ++j) {
-        words[j] = Machine::shuffle(Machine::load_quarters(bytes[j], 4 * rows.stride), order);
+        words[j] = PillowAvx2::shuffle(PillowAvx2::load_halves(bytes[j], 4 * rows.stride), order);
         bytes[j] += 4 * kLanes * kQuadsTurned;
         asm("" : "+r"(bytes[j]));  // else the compiler keeps sixteen pointers, not in registers
       }
-      Machine::transpose(words);
+      PillowAvx2::transpose(words);
       for (int w = 0; w < kWords; ++w) {
         Vector* const pair = to + (kLanes == 1 ? 2 * w : w);
         pair[0].lanes = even_bytes(words[w]);
@@ -267,9 +267,9 @@ class PillowStrip {
         Int group[4];
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) group[i] = sums[kInterleaved ? 4 * g + i : i * kLanes + g];
-        const Int bytes = Machine::to_bytes(group);
-        Machine::store_quarters(ring + g * next, 2 * stride, even_bytes(bytes));
-        Machine::store_quarters(ring + g * next + stride, 2 * stride, even_bytes(bytes >> 8));
+        const Int bytes = PillowAvx2::to_bytes(group);
+        PillowAvx2::store_halves(ring + g * next, 2 * stride, even_bytes(bytes));
+        PillowAvx2::store_halves(ring + g * next + stride, 2 * stride, even_bytes(bytes >> 8));
       }
       ring += kInterleaved ? 4 * kLanes : 4;
     }
@@ -281,19 +281,20 @@ class PillowStrip {
                          Int* sums) {
     Int low[kLanes], high[kLanes];
 #pragma GCC unroll 4
-    for (int c = 0; c < kLanes; ++c) low[c] = Machine::all(kHalf), high[c] = Machine::all(0);
+    for (int c = 0; c < kLanes; ++c) low[c] = PillowAvx2::all(kHalf), high[c] = PillowAvx2::all(0);
 #pragma GCC unroll 6
     for (int k = 0; k < (kCount > 0 ? kCount : count); ++k, pairs += kLanes) {
-      const Int of_low = Machine::all(weights[k].low), of_high = Machine::all(weights[k].high);
+      const Int of_low = PillowAvx2::all(weights[k].low),
+                of_high = PillowAvx2::all(weights[k].high);
 #pragma GCC unroll 4
       for (int c = 0; c < kLanes; ++c) {
         const Int pixels = pairs[c].lanes;
-        low[c] = Machine::add_products(low[c], pixels, of_low);
-        high[c] = Machine::add_products(high[c], pixels, of_high);
+        low[c] = PillowAvx2::add_products(low[c], pixels, of_low);
+        high[c] = PillowAvx2::add_products(high[c], pixels, of_high);
       }
     }
 #pragma GCC unroll 4
-    for (int c = 0; c < kLanes; ++c) sums[c] = Machine::rounded(low[c], high[c]);
+    for (int c = 0; c < kLanes; ++c) sums[c] = PillowAvx2::rounded(low[c], high[c]);
   }
 
   void write_row(int entry, int y, int x, int width) {
@@ -338,18 +339,19 @@ class PillowStrip {
     const int count = kCount > 0 ? kCount : down_.count(entry);
     const TapPairs::Weights* const weights = down_.weights(entry);
     Int low[4], high[4];
-    for (int q = 0; q < 4; ++q) low[q] = Machine::all(kHalf), high[q] = Machine::all(0);
+    for (int q = 0; q < 4; ++q) low[q] = PillowAvx2::all(kHalf), high[q] = PillowAvx2::all(0);
 #pragma GCC unroll 4
     for (int k = 0; k < count; ++k) {
-      const Int of_low = Machine::all(weights[k].low), of_high = Machine::all(weights[k].high);
+      const Int of_low = PillowAvx2::all(weights[k].low),
+                of_high = PillowAvx2::all(weights[k].high);
       for (int q = 0; q < 4; ++q) {
-        const Int pairs = Machine::load(down_rows_[k] + first + q * Machine::kLanes);
-        low[q] = Machine::add_products(low[q], pairs, of_low);
-        high[q] = Machine::add_products(high[q], pairs, of_high);
+        const Int pairs = PillowAvx2::load(down_rows_[k] + first + q * PillowAvx2::kLanes);
+        low[q] = PillowAvx2::add_products(low[q], pairs, of_low);
+        high[q] = PillowAvx2::add_products(high[q], pairs, of_high);
       }
     }
-    for (int q = 0; q < 4; ++q) low[q] = Machine::rounded(low[q], high[q]);
-    Machine::store_bytes(to, Machine::to_bytes(low));
+    for (int q = 0; q < 4; ++q) low[q] = PillowAvx2::rounded(low[q], high[q]);
+    PillowAvx2::store_bytes(to, PillowAvx2::to_bytes(low));
   }
 
   static constexpr int32_t kHalf = 1 << 21;
@@ -368,14 +370,6 @@ class PillowStrip {
   std::vector<uint8_t> copies_, values_;
   std::vector<const int32_t*> down_rows_;
 };
-
-// A plane of an image, or of some of its channels.
-template <class T>
-Image<T> from_channel(const Image<T>& image, int64_t channel) {
-  Image<T> plane = image;
-  plane.data += channel * image.stride_c;
-  return plane;
-}
 
 // The taps of a strip, which images that share a table share.
 class PillowTaps {
@@ -402,19 +396,19 @@ class PillowTaps {
   std::optional<TapPairs> across_, down_;
 };
 
-template <class Machine, int kLanes>
+template <int kLanes>
 void resize_channels(const Resize<uint8_t, PillowFixed>& op, const PillowTaps& taps, int64_t n,
                      int begin, int end) {
   for (int64_t c = 0; c < op.output.channels; c += kLanes) {
-    PillowStrip<Machine, kLanes> strip(from_channel(op.source[n], c), from_channel(op.output[n], c),
-                                       taps.across(), taps.down());
+    PillowStrip<kLanes> strip(from_channel(op.source[n], c), from_channel(op.output[n], c),
+                              taps.across(), taps.down());
     strip.run(begin, end);
   }
 }
 
 // The strips [begin, end) of all images.
-template <class Machine>
-void resize_pillow_strips(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end) {
+inline void resize_pillow_strips(const Resize<uint8_t, PillowFixed>& op, int64_t begin,
+                                 int64_t end) {
   PillowTaps taps(op.tables);
   for_each_strip(op, begin, end, [&](int64_t n, int first, int last) {
     const ResizePlan& plan = op.tables.plans[op.tables.table(n)];
@@ -424,9 +418,9 @@ void resize_pillow_strips(const Resize<uint8_t, PillowFixed>& op, int64_t begin,
     const Image<const uint8_t> from = op.source[n];
     const int64_t channels = op.output.channels;
     const bool packed = from.stride_c == 1 && from.stride_x == channels;
-    if (packed && channels == 3) return resize_channels<Machine, 3>(op, taps, n, first, last);
-    if (packed && channels == 4) return resize_channels<Machine, 4>(op, taps, n, first, last);
-    resize_channels<Machine, 1>(op, taps, n, first, last);
+    if (packed && channels == 3) return resize_channels<3>(op, taps, n, first, last);
+    if (packed && channels == 4) return resize_channels<4>(op, taps, n, first, last);
+    resize_channels<1>(op, taps, n, first, last);
   });
 }
 

@@ -18,8 +18,9 @@ ResizeStrips<Op> fastest_strips(Simd level) {
   constexpr bool kIsLinear = std::is_same_v<typename Op::Form, FixedLinear>;
   constexpr bool kIsArea = std::is_same_v<typename Op::Form, AreaTaps<uint8_t>>;
   if constexpr (kIsPillowBytes) {
-    if (level == Simd::kAvx512 && __builtin_cpu_supports("avx512vnni"))
-      return resize_pillow_strips_vnni;
+    if (level == Simd::kAvx512 && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni"))
+      return resize_pillow_strips_vbmi;
     if (level != Simd::kPlain) return resize_pillow_strips_avx2;
   }
   if constexpr (kIsLinear || kIsArea) {

@@ -1,7 +1,7 @@
 // Runs the two passes of a resize on CPU threads. A task is a strip of output rows of one image:
 // each source row that it needs is summed along x once, into a ring of rows that stays in cache,
-// and rows of the ring are summed down the columns. Included by resize_cpu.cpp, and by *_avx2.cpp
-// and *_avx512.cpp, whose Rows sum on vectors.
+// and rows of the ring are summed down the columns. Included by resize_cpu.cpp, and by
+// resize_avx2.cpp and resize_vbmi.cpp, which sum on vectors.
 #pragma once
 
 #include <algorithm>
@@ -268,12 +268,20 @@ void resize_strips(const Op& op, int64_t begin, int64_t end) {
                  [&](int64_t n, int first, int last) { resize_strip<Rows>(op, n, first, last); });
 }
 
+// A plane of an image, or some of its channels.
+template <class T>
+Image<T> from_channel(const Image<T>& image, int64_t channel) {
+  Image<T> plane = image;
+  plane.data += channel * image.stride_c;
+  return plane;
+}
+
 template <class Op>
 using ResizeStrips = void (*)(const Op& op, int64_t begin, int64_t end);
 
 template <class Op>
 void resize_strips_avx2(const Op& op, int64_t begin, int64_t end);
 void resize_pillow_strips_avx2(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end);
-void resize_pillow_strips_vnni(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end);
+void resize_pillow_strips_vbmi(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end);
 
 }  // namespace orbbec

@@ -139,8 +139,9 @@ def test_planes_give_the_bits_of_packed_pixels(device, interpolation, antialias,
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 def test_vectors_give_the_bits_of_plain_code(monkeypatch, interpolation, antialias, level):
     options = {"interpolation": interpolation, "antialias": antialias}
-    for channels in (1, 3, 4):
-        for source, target in [*SIZES, ((375, 500), (224, 224)), ((7, 300), (5, 67)), ((9, 999), (5, 67))]:
+    large = [((375, 500), (224, 224)), ((7, 300), (5, 67)), ((9, 999), (5, 67)), ((500, 250), (99, 171))]
+    for channels in (1, 2, 3, 4, 17):
+        for source, target in [*SIZES, *large]:
             planes = photographs(1, channels, *source)
             if source[1] > 500:
                 planes = planes[..., 1:, 1:]  # rows that begin and end anywhere
