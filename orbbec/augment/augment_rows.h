@@ -124,6 +124,8 @@ class AugmentRow {
   void take(int c, const T* from, int64_t stride) {
     if (stride == 1) {
       for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i]);
+    } else if (stride == -1) {
+      for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[-i]);
     } else {
       for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i * stride]);
     }
@@ -225,9 +227,15 @@ class AugmentRow {
 
   template <class Out>
   void store_block(const Image<Out>& target, int y) {
-    alignas(64) Out finished[kMaxFills][kBlock];
-    for (int c = 0; c < channels_; ++c) finish(c, finished[c]);
     Out* __restrict const to = &target.at(y, begin_, 0);
+    if (target.stride_x == 1) {
+      for (int c = 0; c < channels_; ++c) store_plane(c, to + c * target.stride_c);
+      return;
+    }
+    alignas(64) Out finished[kMaxFills][kBlock];
+    for (int c = 0; c < channels_; ++c) {
+      for (int begin = 0; begin < count_; begin += kStored) finish(c, begin, finished[c] + begin);
+    }
     if (channels_ == 3 && target.stride_x == 3 && target.stride_c == 1) {
       for (int i = skipped_, count = count_; i < count; ++i) {
         for (int c = 0; c < 3; ++c) to[i * 3 + c] = finished[c][i];
@@ -235,23 +243,33 @@ class AugmentRow {
       return;
     }
     for (int c = 0; c < channels_; ++c) {
-      Out* const plane = to + c * target.stride_c;
-      if (target.stride_x == 1) {
-        memcpy(plane + skipped_, finished[c] + skipped_, (count_ - skipped_) * sizeof(Out));
-      } else {
-        for (int i = skipped_; i < count_; ++i) plane[i * target.stride_x] = finished[c][i];
-      }
+      for (int i = skipped_; i < count_; ++i)
+        to[i * target.stride_x + c * target.stride_c] = finished[c][i];
     }
   }
 
   template <class Out>
-  void finish(int c, Out (&finished)[kBlock]) const {
+  void store_plane(int c, Out* plane) const {
     for (int begin = 0; begin < count_; begin += kStored) {
-      float values[kStored];
-      finish_lanes(c, begin, values);
-      if (partner_ != nullptr) mix_lanes(c, begin, values);
-      Machine::store_lanes(values, finished + begin);
+      const int first = larger(skipped_ - begin, 0);
+      const int end = count_ - begin < kStored ? count_ - begin : kStored;
+      if (first == 0 && end == kStored) {
+        finish(c, begin, plane + begin);
+      } else if (first < end) {
+        Out part[kStored];
+        finish(c, begin, part);
+        memcpy(plane + begin + first, part + first, (end - first) * sizeof(Out));
+      }
     }
+  }
+
+  // kStored values from column `begin` of the block on.
+  template <class Out>
+  void finish(int c, int begin, Out* to) const {
+    float values[kStored];
+    finish_lanes(c, begin, values);
+    if (partner_ != nullptr) mix_lanes(c, begin, values);
+    Machine::store_lanes(values, to);
   }
 
   void finish_lanes(int c, int begin, float (&values)[kStored]) const {

@@ -9,14 +9,46 @@
 namespace orbbec {
 namespace {
 
+// Takes packed pixels apart into planes.
+class PlaneSplit {
+ public:
+  explicit PlaneSplit(int lanes)
+      : lanes_(lanes), places_(lanes), masks_(static_cast<size_t>(lanes) * lanes) {
+    for (int c = 0; c < lanes; ++c) {
+      uint8_t places[kBlock];
+      for (int x = 0; x < kBlock; ++x) {
+        const int place = x * lanes + c;
+        places[x] = static_cast<uint8_t>(place % kBlock);
+        masks_[c * lanes + place / kBlock] |= __mmask64{1} << x;
+      }
+      places_[c].bytes = _mm512_loadu_si512(places);
+    }
+  }
+
+  // Channel c of 64 pixels.
+  Bytes operator()(const uint8_t* pixels, int c) const {
+    Bytes plane = _mm512_setzero_si512();
+    for (int w = 0; w < lanes_; ++w)
+      plane = _mm512_mask_permutexvar_epi8(plane, masks_[c * lanes_ + w], places_[c].bytes,
+                                           _mm512_loadu_si512(pixels + w * kBlock));
+    return plane;
+  }
+
+ private:
+  int lanes_;
+  std::vector<Vector> places_;
+  std::vector<__mmask64> masks_;  // [channels][lanes]: which bytes of it each vector has
+};
+
 // A strip of output rows: channels that lie together in the source, or one plane.
 class VbmiStrip {
  public:
   VbmiStrip(const Image<const uint8_t>& from, const Image<uint8_t>& to, int lanes,
             const TapsAcross& across, const TapsDown& down)
-      : from_(from), to_(to), lanes_(lanes), across_(across), down_(down) {
+      : from_(from), to_(to), lanes_(lanes), across_(across), down_(down), split_(lanes) {
     const int64_t fitting = kRingBytes / (int64_t{down.longest()} * kTapsOfQuad);
-    columns_ = std::min(round_up(across.values()), std::max<int64_t>(fitting / kBlock, 1) * kBlock);
+    const int64_t step = int64_t{kBlock} * lanes;  // whole vectors of whole pixels
+    columns_ = std::min(round_up(across.values()), std::max<int64_t>(fitting / step, 1) * step);
   }
 
   // Pillow's usual order: rows are summed along x first. [begin, end): those that `down` tells of.
@@ -143,13 +175,25 @@ class VbmiStrip {
   // Where packed values of an output row go; `spread` takes them on to pixels that are apart.
   uint8_t* values_to(int y, int slot, int64_t begin, int64_t end) {
     if (is_output_packed()) return &to_.at(y, 0, 0) + begin;
-    values_.resize(4 * across_.values());
-    return &values_[slot * (end - begin)];
+    const int64_t room = end - begin + int64_t{kBlock} * lanes_;  // what PlaneSplit may read
+    values_.resize(4 * room);
+    return &values_[slot * room];
   }
   void spread(const uint8_t* values, int y, int64_t begin, int64_t end) const {
     if (is_output_packed()) return;
-    for (int64_t i = begin; i < end; ++i)
-      to_.at(y, static_cast<int>(i / lanes_), i % lanes_) = values[i - begin];
+    const int first = static_cast<int>(begin / lanes_), last = static_cast<int>(end / lanes_);
+    for (int64_t c = 0; c < lanes_; ++c) {
+      for (int x = first; x < last; x += kBlock) {
+        const Bytes plane = split_(values + int64_t{x - first} * lanes_, static_cast<int>(c));
+        store(plane, std::min(last - x, kBlock), &to_.at(y, x, c));
+      }
+    }
+  }
+  void store(Bytes plane, int count, uint8_t* to) const {
+    if (to_.stride_x == 1) return _mm512_mask_storeu_epi8(to, first_bytes(count), plane);
+    uint8_t bytes[kBlock];
+    _mm512_storeu_si512(bytes, plane);
+    for (int i = 0; i < count; ++i) to[i * to_.stride_x] = bytes[i];
   }
 
   const Image<const uint8_t> from_;
@@ -157,6 +201,7 @@ class VbmiStrip {
   const int lanes_;
   const TapsAcross& across_;
   const TapsDown& down_;
+  const PlaneSplit split_;
   int64_t columns_;           // values of the ring, a multiple of kBlock
   std::vector<Vector> ring_;  // [down_.longest()][columns_] times four rows
   std::vector<const Vector*> rows_of_ring_;
