@@ -55,8 +55,20 @@ struct PillowAvx2 {
     return (Int)_mm256_packus_epi16(_mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]),
                                     _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]));
   }
+  // Values of two rows side by side, in the order that to_bytes undoes.
+  static void pair(const uint8_t* even, const uint8_t* odd, Int (&pairs)[4]) {
+    const __m256i zero = _mm256_setzero_si256(), a = load_32(even), b = load_32(odd);
+    const __m256i low = _mm256_unpacklo_epi8(a, b), high = _mm256_unpackhi_epi8(a, b);
+    pairs[0] = (Int)_mm256_unpacklo_epi8(low, zero);
+    pairs[1] = (Int)_mm256_unpackhi_epi8(low, zero);
+    pairs[2] = (Int)_mm256_unpacklo_epi8(high, zero);
+    pairs[3] = (Int)_mm256_unpackhi_epi8(high, zero);
+  }
+  static void store(uint8_t* to, Int bytes) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), (__m256i)bytes);
+  }
   // In the order from before to_bytes.
-  static void store_bytes(uint8_t* to, Int bytes) {
+  static void store_in_order(uint8_t* to, Int bytes) {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                         _mm256_permutevar8x32_epi32((__m256i)bytes, order));
@@ -65,6 +77,9 @@ struct PillowAvx2 {
  private:
   static __m128i load_16(const uint8_t* bytes) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+  }
+  static __m256i load_32(const uint8_t* bytes) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
   }
   static void store_16(int32_t* to, __m128i v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), v);

@@ -5,67 +5,10 @@
 
 #include <optional>
 
-#include "pillow_avx2.h"
-#include "strips.h"
+#include "pillow_columns.h"
 
 namespace orbbec {
 namespace {
-
-// The taps of one axis in pairs, from an even tap on; those beyond weigh 0. A weight has 23 bits
-// and is given as two numbers of 16, low + high * 4096.
-class TapPairs {
- public:
-  static constexpr int kGroup = 4;  // columns summed together
-
-  struct Weights {
-    int32_t low, high;  // of both taps, 16 bits each
-  };
-
-  // Of entries [begin, end) of image n, and the last one again up to a multiple of kGroup.
-  TapPairs(const ResizeTables& tables, int64_t n, int begin, int end) : entries_(end - begin) {
-    const auto taps_of = [&](int i) {
-      return taps_at<int32_t>(tables, n, std::min(begin + i, end - 1));
-    };
-    const size_t room = (entries_ + kGroup - 1) / kGroup * kGroup;
-    first_.resize(room);
-    counts_.resize(room);
-    for (size_t i = 0; i < room; ++i) {
-      const auto taps = taps_of(i);
-      first_[i] = taps.first / 2;
-      counts_[i] = (taps.first + taps.count + 1) / 2 - first_[i];
-      longest_ = std::max(longest_, counts_[i]);
-    }
-    weights_.resize(room * longest_);
-    Weights* to = weights_.data();
-    for (size_t i = 0; i < room; ++i) {
-      const auto taps = taps_of(i);
-      const int odd = taps.first % 2;
-      for (int k = -odd; k < 2 * longest_ - odd; k += 2)
-        *to++ = weights_of(weight_at(taps, k), weight_at(taps, k + 1));
-    }
-  }
-
-  int entries() const { return entries_; }
-  int longest() const { return longest_; }  // pairs that each entry has room for
-  int count(int i) const { return counts_[i]; }
-  int first(int i) const { return first_[i]; }
-  const int* firsts() const { return first_.data(); }
-  const Weights* weights(int i) const { return weights_.data() + int64_t{i} * longest_; }
-
- private:
-  static int32_t weight_at(const Taps<int32_t>& taps, int k) {
-    return k >= 0 && k < taps.count ? taps.weights[k] : 0;
-  }
-  static Weights weights_of(int32_t even, int32_t odd) {
-    return {(even & 4095) | (odd & 4095) << 16,
-            static_cast<int32_t>((static_cast<uint32_t>(even >> 12) & 0xffffu) |
-                                 (static_cast<uint32_t>(odd >> 12) << 16))};
-  }
-
-  int entries_, longest_ = 1;
-  std::vector<int> first_, counts_;
-  std::vector<Weights> weights_;
-};
 
 // A strip of output rows: `kLanes` channels that lie together in the source, or one plane.
 template <int kLanes>
@@ -113,7 +56,7 @@ class PillowStrip {
     Int lanes;
   };
 
-  bool is_interleaved() const { return to_.stride_c == 1 && to_.stride_x == kLanes; }
+  bool is_interleaved() const { return has_packed_rows(to_, kLanes); }
 
   struct Quads {
     int begin, end;
@@ -336,25 +279,13 @@ class PillowStrip {
 
   template <int kCount>
   void sum_values(int entry, int64_t first, uint8_t* to) const {
-    const int count = kCount > 0 ? kCount : down_.count(entry);
-    const TapPairs::Weights* const weights = down_.weights(entry);
-    Int low[4], high[4];
-    for (int q = 0; q < 4; ++q) low[q] = PillowAvx2::all(kHalf), high[q] = PillowAvx2::all(0);
-#pragma GCC unroll 4
-    for (int k = 0; k < count; ++k) {
-      const Int of_low = PillowAvx2::all(weights[k].low),
-                of_high = PillowAvx2::all(weights[k].high);
-      for (int q = 0; q < 4; ++q) {
-        const Int pairs = PillowAvx2::load(down_rows_[k] + first + q * PillowAvx2::kLanes);
-        low[q] = PillowAvx2::add_products(low[q], pairs, of_low);
-        high[q] = PillowAvx2::add_products(high[q], pairs, of_high);
-      }
-    }
-    for (int q = 0; q < 4; ++q) low[q] = PillowAvx2::rounded(low[q], high[q]);
-    PillowAvx2::store_bytes(to, PillowAvx2::to_bytes(low));
+    const auto read = [&](int k, Int(&pairs)[4]) {
+      for (int q = 0; q < 4; ++q)
+        pairs[q] = PillowAvx2::load(down_rows_[k] + first + q * PillowAvx2::kLanes);
+    };
+    const Int sums = sum_pairs<kCount>(down_.count(entry), down_.weights(entry), read);
+    PillowAvx2::store_in_order(to, sums);
   }
-
-  static constexpr int32_t kHalf = 1 << 21;
 
   const Image<const uint8_t> from_;
   const Image<uint8_t> to_;
@@ -399,10 +330,18 @@ class PillowTaps {
 template <int kLanes>
 void resize_channels(const Resize<uint8_t, PillowFixed>& op, const PillowTaps& taps, int64_t n,
                      int begin, int end) {
+  const ResizePlan& plan = op.tables.plans[op.tables.table(n)];
   for (int64_t c = 0; c < op.output.channels; c += kLanes) {
-    PillowStrip<kLanes> strip(from_channel(op.source[n], c), from_channel(op.output[n], c),
-                              taps.across(), taps.down());
-    strip.run(begin, end);
+    const Image<const uint8_t> from = from_channel(op.source[n], c);
+    const Image<uint8_t> to = from_channel(op.output[n], c);
+    if (!plan.rows_last) {
+      PillowStrip<kLanes>(from, to, taps.across(), taps.down()).run(begin, end);
+      continue;
+    }
+    const ColumnSums sums(from, kLanes, taps.down(), plan.left, plan.right);
+    const TapPairs as_they_are(end - begin);
+    PillowStrip<kLanes>(sums.image(), rows_of(to, begin, end), taps.across(), as_they_are)
+        .run(0, end - begin);
   }
 }
 
@@ -412,14 +351,17 @@ inline void resize_pillow_strips(const Resize<uint8_t, PillowFixed>& op, int64_t
   PillowTaps taps(op.tables);
   for_each_strip(op, begin, end, [&](int64_t n, int first, int last) {
     const ResizePlan& plan = op.tables.plans[op.tables.table(n)];
-    if (plan.form == ResizeForm::kEmpty || plan.rows_last)
-      return resize_strip<PlainRows>(op, n, first, last);
-    taps.set(n, first, last);
     const Image<const uint8_t> from = op.source[n];
     const int64_t channels = op.output.channels;
-    const bool packed = from.stride_c == 1 && from.stride_x == channels;
-    if (packed && channels == 3) return resize_channels<3>(op, taps, n, first, last);
-    if (packed && channels == 4) return resize_channels<4>(op, taps, n, first, last);
+    const bool together = (channels == 3 || channels == 4) && has_packed_rows(from, channels);
+    const int64_t lanes = together ? channels : 1;
+    const bool sums_columns =
+        has_packed_rows(from, lanes) && ColumnSums::serves(lanes, plan.left, plan.right);
+    if (plan.form == ResizeForm::kEmpty || (plan.rows_last && !sums_columns))
+      return resize_strip<PlainRows>(op, n, first, last);
+    taps.set(n, first, last);
+    if (lanes == 3) return resize_channels<3>(op, taps, n, first, last);
+    if (lanes == 4) return resize_channels<4>(op, taps, n, first, last);
     resize_channels<1>(op, taps, n, first, last);
   });
 }

@@ -84,9 +84,7 @@ class VbmiStrip {
  private:
   static int64_t round_up(int64_t values) { return (values + kBlock - 1) / kBlock * kBlock; }
 
-  bool is_output_packed() const {
-    return to_.stride_x == lanes_ && (lanes_ == 1 || to_.stride_c == 1);
-  }
+  bool is_output_packed() const { return has_packed_rows(to_, lanes_); }
 
   // Four source rows as packed bytes that loads may reach beyond; copied where they are not.
   FourRows readable(int first) {

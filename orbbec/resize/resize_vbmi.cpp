@@ -16,10 +16,9 @@ void resize_pillow_strips_vbmi(const Resize<uint8_t, PillowFixed>& op, int64_t b
     const ResizePlan& plan = op.tables.plans[op.tables.table(n)];
     const Image<const uint8_t> from = op.source[n];
     const int64_t channels = op.output.channels;
-    const bool packed = from.stride_c == 1 && from.stride_x == channels && channels <= 16;
-    const int lanes = packed ? static_cast<int>(channels) : 1;
-    const bool has_rows = packed || from.stride_x == 1;
-    if (plan.form == ResizeForm::kEmpty || (plan.rows_last && !has_rows))
+    const bool together = channels <= 16 && has_packed_rows(from, channels);
+    const int lanes = together ? static_cast<int>(channels) : 1;
+    if (plan.form == ResizeForm::kEmpty || (plan.rows_last && !has_packed_rows(from, lanes)))
       return resize_strip<PlainRows>(op, n, first, last);
     taps.set(n, lanes, first, last);
     for (int64_t c = 0; c < channels; c += lanes) {

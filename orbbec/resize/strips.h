@@ -276,6 +276,19 @@ Image<T> from_channel(const Image<T>& image, int64_t channel) {
   return plane;
 }
 
+template <class T>
+Image<T> rows_of(const Image<T>& image, int begin, int end) {
+  Image<T> rows = image;
+  rows.data += begin * image.stride_y;
+  rows.height = end - begin;
+  return rows;
+}
+
+template <class T>
+bool has_packed_rows(const Image<T>& image, int64_t lanes) {
+  return image.stride_x == lanes && (lanes == 1 || image.stride_c == 1);
+}
+
 template <class Op>
 using ResizeStrips = void (*)(const Op& op, int64_t begin, int64_t end);
 
