@@ -5,6 +5,7 @@ import gc
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.binding import dispatch
 from orbbec.plan import apply
 
 ROOT = Path(__file__).parents[1]
@@ -89,6 +91,30 @@ def test_a_chain_is_as_many_calls_as_its_plan_says(name):
     assert calls.names == passes
     assert len(plan.passes) == len(passes)
     assert calls.takes_mean == takes_mean
+
+
+@pytest.mark.parametrize("name", ["crop, flip, normalise", "SimCLR"])
+def test_the_numbers_of_a_chain_are_drawn_in_one_call(name):
+    chain = T.Compose(CHAINS[name][0], seed=1)  # of which the first tries of the crop fit
+    with Calls() as calls:
+        chain.plan([(375, 500)])
+    assert calls.names == ["philox_draws"]
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_what_asks_for_no_gradient_passes_by_autograd(name, monkeypatch):
+    transforms, passes, _ = CHAINS[name]
+    batch, entered = images(2), []
+
+    @contextmanager
+    def below_autograd():
+        entered.append(True)
+        yield
+
+    plan = T.Compose(transforms, seed=1).plan(batch.sizes)
+    monkeypatch.setattr(dispatch, "_below_autograd", below_autograd)
+    apply(plan, batch)
+    assert len(entered) == len(passes)
 
 
 def peak_of(work):

@@ -18,6 +18,7 @@ from orbbec.binding.arguments import (
     operator_output,
     size_values,
 )
+from orbbec.binding.dispatch import call_operator
 
 OP = "augment"
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
@@ -151,7 +152,7 @@ def augment(
         return out
     last = _is_channels_last(pixels, given.layout) if channels_last is None else channels_last
     ending = (result_dtype, last, *reading, fills, partners)
-    return given.restore(torch.ops.orbbec.augment(*arguments, *ending))
+    return given.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, *ending))
 
 
 def _table(name: str, given: Any, images: Tensor) -> Tensor | None:

@@ -23,19 +23,24 @@ void check(bool condition, const char* op, const Parts&... parts) {
   if (!condition) fail(op, parts...);
 }
 
-template <class Range>
-std::string shape_text(const Range& shape) {
-  std::ostringstream text;
-  text << '[';
-  const char* separator = "";
-  for (const auto& size : shape) {
-    text << separator << size;
-    separator = ", ";
-  }
-  text << ']';
-  return text.str();
+// A shape on its way into a message: written out where a check fails alone.
+struct ShapeText {
+  const int64_t *begin, *end;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const ShapeText& shape) {
+  out << '[';
+  for (const int64_t* size = shape.begin; size != shape.end; ++size)
+    out << (size == shape.begin ? "" : ", ") << *size;
+  return out << ']';
 }
 
-inline std::string shape_text(const Tensor& tensor) { return shape_text(tensor.sizes()); }
+// `shape` must outlive the message.
+template <class Range>
+ShapeText shape_text(const Range& shape) {
+  return {shape.data(), shape.data() + shape.size()};
+}
+
+inline ShapeText shape_text(const Tensor& tensor) { return shape_text(tensor.sizes()); }
 
 }  // namespace orbbec

@@ -10,12 +10,13 @@ from torch import Tensor
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
 
 
-def call_operator(operator: Any, images: Tensor, *arguments: Any) -> Any:
+def call_operator(operator: Any, *arguments: Any) -> Any:
     """Call an operator with a registered gradient; past it where none is asked for.
 
     A gradient registered from Python costs every call more time than a small image, asked for or not.
     """
-    if images.requires_grad or type(images) is not Tensor or torch.compiler.is_compiling():
-        return operator(images, *arguments)
+    given = [argument for argument in arguments if isinstance(argument, Tensor)]
+    if torch.compiler.is_compiling() or any(t.requires_grad or type(t) is not Tensor for t in given):
+        return operator(*arguments)
     with _below_autograd():
-        return operator(images, *arguments)
+        return operator(*arguments)

@@ -16,7 +16,7 @@ inline Tensor check_matrix(const char* op, const Tensor& images, const Tensor& m
   const bool own =
       matrix.dim() == 3 && matrix.size(0) == count && matrix.size(1) == rows && matrix.size(2) == 3;
   check(shared || own, op, "expected matrix of shape ",
-        shape_text(std::vector<int64_t>{count, rows, 3}), ", but got ", shape_text(matrix));
+        shape_text(std::array<int64_t, 3>{count, rows, 3}), ", but got ", shape_text(matrix));
   check(matrix.scalar_type() == ScalarType::Float || matrix.scalar_type() == ScalarType::Double, op,
         "expected matrix of float32 or float64");
   check(matrix.is_cpu() || same_device(matrix, images), op,

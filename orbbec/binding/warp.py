@@ -14,6 +14,7 @@ from orbbec.binding.arguments import (
     operator_input,
     operator_output,
 )
+from orbbec.binding.dispatch import call_operator
 
 
 def call_warp(
@@ -43,7 +44,7 @@ def call_warp(
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:
-        return given.restore(getattr(torch.ops.orbbec, op)(*arguments))
+        return given.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
     target = operator_output(op, out)
     check_no_gradient(op, given.images, map_tensor, target.images)
     getattr(torch.ops.orbbec, f"{op}_out")(*arguments, target.images)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, name_value
+from orbbec.binding.dispatch import call_operator
 from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes, largest_window
 from orbbec.blur.gradients import Filter, register_gradient
 
@@ -44,7 +45,9 @@ def box_blur(
     name_value("box_blur", "border", border)
 
     def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
-        result: Tensor = torch.ops.orbbec.box_blur(pixels, layout, channels, sizes, border)
+        result: Tensor = call_operator(
+            torch.ops.orbbec.box_blur.default, pixels, layout, channels, sizes, border
+        )
         return result
 
     return filter_images("box_blur", images, run)

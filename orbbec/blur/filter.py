@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, as_tensor, name_value
+from orbbec.binding.dispatch import call_operator
 from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes, numbers_of
 from orbbec.blur.gradients import Filter, register_gradient
 
@@ -172,7 +173,9 @@ def _filter(op: str, images: Any, kernels: Tensor, border: str) -> Any:
     name_value(op, "border", border)
 
     def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
-        result: Tensor = torch.ops.orbbec.filter2d(pixels, layout, channels, kernels, border)
+        result: Tensor = call_operator(
+            torch.ops.orbbec.filter2d.default, pixels, layout, channels, kernels, border
+        )
         return result
 
     return filter_images(op, images, run)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, name_value
+from orbbec.binding.dispatch import call_operator
 from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes, largest_window
 from orbbec.blur.gradients import Filter, register_gradient
 
@@ -54,7 +55,9 @@ def gaussian_blur(
     name_value(op, "border", border)
 
     def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
-        result: Tensor = torch.ops.orbbec.gaussian_blur(pixels, layout, channels, sizes, sigmas, border)
+        result: Tensor = call_operator(
+            torch.ops.orbbec.gaussian_blur.default, pixels, layout, channels, sizes, sigmas, border
+        )
         return result
 
     return filter_images(op, images, run)

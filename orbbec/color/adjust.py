@@ -8,6 +8,7 @@ from torch import Tensor
 
 import orbbec.color.adjust_gradients  # noqa: F401  (registers what they are differentiated by)
 from orbbec.binding.arguments import Images, OperatorInput
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.maps import fake_like, images_input
 from orbbec.binding.per_image import Factor, per_image
 from orbbec.color.tables import by_histogram
@@ -64,7 +65,7 @@ def adjust_contrast(images: Images, contrast_factor: Factor) -> Any:
     op = "adjust_contrast"
     given = images_input(op, images)
     factor = per_image(op, "contrast_factor", contrast_factor, given, _is_factor, "of at least 0")
-    sums = torch.ops.orbbec.gray_sums(given.images, given.layout, given.channels)
+    sums = call_operator(torch.ops.orbbec.gray_sums.default, given.images, given.layout, given.channels)
     mean = sums[:, 0] / _pixel_counts(given)
     return given.restore(_adjust(op, given, factor, mean=mean))
 
@@ -342,8 +343,16 @@ def _adjust(
     gain: float = 1.0,
     mean: Tensor | None = None,
 ) -> Tensor:
-    output: Tensor = torch.ops.orbbec.adjust_color(
-        given.images, given.layout, given.channels, op, factor[1], factor[0], gain, mean
+    output: Tensor = call_operator(
+        torch.ops.orbbec.adjust_color.default,
+        given.images,
+        given.layout,
+        given.channels,
+        op,
+        factor[1],
+        factor[0],
+        gain,
+        mean,
     )
     return output
 

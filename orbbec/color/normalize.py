@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, OperatorInput, fill_values, operator_input
+from orbbec.binding.dispatch import call_operator
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _LARGEST = {torch.uint8: 255.0, torch.uint16: 65535.0}
@@ -94,8 +95,16 @@ def _normalize(
     factor = 1 / _LARGEST.get(given.images.dtype, 1.0) if scale else 1.0
     numbers = fill_values(op, mean), fill_values(op, std)
     size = _common_size(op, images, given)
-    output: Tensor = torch.ops.orbbec.normalize(
-        given.images, given.layout, given.channels, *numbers, factor, dtype, size, channels_last
+    output: Tensor = call_operator(
+        torch.ops.orbbec.normalize.default,
+        given.images,
+        given.layout,
+        given.channels,
+        *numbers,
+        factor,
+        dtype,
+        size,
+        channels_last,
     )
     single = isinstance(images, Tensor) and images.dim() == 3
     single = single or (not isinstance(images, Tensor) and given.layout is None and images.ndim < 4)

@@ -18,6 +18,7 @@ from orbbec.binding.arguments import (
     operator_input,
     operator_output,
 )
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.noise import key_value, sample_table, whole_table
 from orbbec.binding.warp import fake_output
 
@@ -98,7 +99,7 @@ def erase(
         return out
     if given.layout is not None:
         return _erase_batch(images, options)
-    return given.restore(torch.ops.orbbec.erase(given.images, None, 0, *options))
+    return given.restore(call_operator(torch.ops.orbbec.erase.default, given.images, None, 0, *options))
 
 
 def _erase_batch(batch: Any, options: tuple[Any, ...]) -> Any:

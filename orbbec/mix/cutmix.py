@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, as_tensor
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.maps import count_of, fake_like, whole_numbers
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
@@ -48,7 +49,9 @@ def cutmix(images: Images, partners: Matrix, boxes: Matrix) -> Any:
     count = count_of(given)
     each = every_image(as_tensor(OP, "boxes", boxes), count, [4])
     rectangles = to_device(whole_numbers(OP, "boxes", each, [count, 4], -_FAR, _FAR), given)
-    output = torch.ops.orbbec.cutmix(given.images, given.layout, given.channels, index, rectangles)
+    output = call_operator(
+        torch.ops.orbbec.cutmix.default, given.images, given.layout, given.channels, index, rectangles
+    )
     return given.restore(output)
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.maps import fake_like
 from orbbec.mix.arguments import float_numbers, mixed_input
 from orbbec.mix.gradients import register_gradient
@@ -48,7 +49,9 @@ def mixup(images: Images, partners: Matrix, weights: float | Tensor) -> Any:
     """
     given, index = mixed_input(OP, images, partners)
     numbers = float_numbers(OP, "weights", weights, given)
-    output = torch.ops.orbbec.mixup(given.images, given.layout, given.channels, index, numbers)
+    output = call_operator(
+        torch.ops.orbbec.mixup.default, given.images, given.layout, given.channels, index, numbers
+    )
     return given.restore(output)
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, fill_values, operator_input, size_values
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.maps import count_of, whole_numbers
 from orbbec.mix.arguments import every_image, to_device
 
@@ -60,7 +61,8 @@ def mosaic(
     index = whole_numbers(OP, "partners", index, [count, 4], 0, count_of(given) - 1)
     each = every_image(as_tensor(OP, "centers", centers), count, [2])
     middle = whole_numbers(OP, "centers", each, [count, 2], -_FAR, _FAR)
-    output = torch.ops.orbbec.mosaic(
+    output = call_operator(
+        torch.ops.orbbec.mosaic.default,
         given.images,
         given.layout,
         given.channels,

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.maps import count_of, fake_like, images_input
 from orbbec.binding.noise import key_value, sample_table
 from orbbec.binding.per_image import Factor, per_image
@@ -64,7 +65,8 @@ def gaussian_noise(
         raise TypeError(f"{_OP}: expected clip as a bool, but got {clip!r}")
     means, one_mean = per_image(_OP, "mean", mean, given, math.isfinite, "as a finite number")
     sigmas, one_sigma = per_image(_OP, "sigma", sigma, given, _is_sigma, "as a finite number of at least 0")
-    output = torch.ops.orbbec.gaussian_noise(
+    output = call_operator(
+        torch.ops.orbbec.gaussian_noise.default,
         given.images,
         given.layout,
         given.channels,

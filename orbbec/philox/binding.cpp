@@ -42,7 +42,7 @@ double draw(PhiloxStream& stream, const std::string& kind, uint32_t below) {
 }
 
 Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t below, int64_t seed,
-                    int64_t epoch, int64_t place) {
+                    int64_t epoch, int64_t place, int64_t places) {
   check(sample_ids.is_cpu() && sample_ids.dim() == 1, kDraws,
         "expected sample_ids of shape [N] on the CPU, but got ", shape_text(sample_ids));
   check(count >= 0 && count < kWords, kDraws, "expected count from 0 to 4294967295, but got ",
@@ -51,14 +51,19 @@ Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t 
         "expected kind to be one of uniform, normal, below, but got ", kind);
   check(below >= 1 && below < kWords, kDraws, "expected below from 1 to 4294967295, but got ",
         below);
-  const uint32_t chain = place_of(kDraws, place);
+  check(places >= 1 && places <= 65536, kDraws, "expected places from 1 to 65536, but got ",
+        places);
+  const uint32_t first = place_of(kDraws, place), last = place_of(kDraws, place + places - 1);
   const Tensor samples = whole_numbers_on(kDraws, "sample_ids", sample_ids, sample_ids);
-  const Tensor output = torch::stable::empty({samples.size(0), count}, ScalarType::Double);
+  const int64_t rows = samples.size(0);
+  const Tensor output = torch::stable::empty({places * rows, count}, ScalarType::Double);
   const auto* ids = static_cast<const int64_t*>(samples.const_data_ptr());
   auto* to = static_cast<double*>(output.mutable_data_ptr());
-  for (int64_t n = 0; n < samples.size(0); ++n) {
-    PhiloxStream stream(key_of(seed, epoch), static_cast<uint64_t>(ids[n]), chain);
-    for (int64_t i = 0; i < count; ++i) *to++ = draw(stream, kind, static_cast<uint32_t>(below));
+  for (uint32_t at = first; at <= last; ++at) {
+    for (int64_t n = 0; n < rows; ++n) {
+      PhiloxStream stream(key_of(seed, epoch), static_cast<uint64_t>(ids[n]), at);
+      for (int64_t i = 0; i < count; ++i) *to++ = draw(stream, kind, static_cast<uint32_t>(below));
+    }
   }
   return output;
 }
@@ -94,7 +99,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("philox_blocks(Tensor counters, int key_low, int key_high) -> Tensor");
   m.def(
       "philox_draws(Tensor sample_ids, SymInt count, str kind, SymInt below, SymInt seed, "
-      "SymInt epoch, SymInt place) -> Tensor");
+      "SymInt epoch, SymInt place, SymInt places=1) -> Tensor");
   m.def(
       "philox_noise(Tensor sample_ids, SymInt channels, SymInt height, SymInt width, str kind, "
       "SymInt seed, SymInt epoch, SymInt place) -> Tensor");

@@ -150,8 +150,17 @@ def _(sample_ids: Tensor, channels: int, height: int, width: int, *options: Any)
 
 
 @torch.library.register_fake("orbbec::philox_draws")
-def _(sample_ids: Tensor, count: int, *options: Any) -> Tensor:
-    return torch.empty((sample_ids.size(0), count), dtype=torch.float64)
+def _(
+    sample_ids: Tensor,
+    count: int,
+    kind: str,
+    below: int,
+    seed: int,
+    epoch: int,
+    place: int,
+    places: int = 1,
+) -> Tensor:
+    return torch.empty((places * sample_ids.size(0), count), dtype=torch.float64)
 
 
 @torch.library.register_fake("orbbec::philox_blocks")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import numpy as np
 
@@ -87,8 +88,13 @@ class Fusion:
         self.passes: list[Pass] = []
         self._idle: list[Pass] = []
         self.notes: list[str] = []
-        self.matrix: Array | None = identities(len(sizes))  # output so far to the images; None once mixed
+        self._maps: list[Array] | None = []  # of all steps so far; None once images were mixed
         self._open = self._new("")
+
+    @property
+    def matrix(self) -> Array | None:
+        """From the output so far to the images; None once they were mixed."""
+        return None if self._maps is None else reduce(np.matmul, self._maps, identities(len(self.frame)))
 
     def add(self, step: Step, name: str, place: int = 0) -> None:
         """Add a step of the transform `name` at `place` of the chain."""
@@ -171,7 +177,6 @@ class Fusion:
     def _add_map(self, step: Map, name: str) -> None:
         p = self._open
         self._check_fill(step.fill, name)
-        fill = tuple(value * p.unit / self.frame.white for value in step.fill)
         if p.mixes is not None:
             self._split(f"{name} moves pixels after images were mixed")
         elif p.erase:
@@ -182,14 +187,14 @@ class Fusion:
             self._split(f"{name} leaves pixels out after their mean was taken for contrast")
         elif step.border is not None and p.border not in (None, step.border):
             self._split(f"{name} has border {step.border}, the map before it {p.border}")
-        elif step.border == "constant" == p.border and fill != p.fill:
+        elif step.border == "constant" == p.border and self._fill_of(step) != p.fill:
             self._split(f"{name} has another fill than the map before it")
         p = self._open
         if step.border == "constant" and p.border is None and p.interpolation == "linear":
             self.notes.append(f"{name} mixes its fill with the rim over a pixel of what the pass reads")
         if step.border is not None:
             p.border = step.border
-            p.fill = tuple(value * p.unit / self.frame.white for value in step.fill)
+            p.fill = self._fill_of(step)
             if p.cuts:
                 self.notes.append(f"{name} shows what lies around the part that was cut out before it")
         if not step.lossless:
@@ -207,9 +212,14 @@ class Fusion:
         p.sizes = step.sizes
         self._moved(step.matrix, step.sizes)
 
+    def _fill_of(self, step: Map) -> tuple[float, ...]:
+        """In units of what the open pass reads."""
+        return tuple(value * self._open.unit / self.frame.white for value in step.fill)
+
     def _moved(self, matrix: Array, sizes: Array) -> None:
-        self.matrix = None if self.matrix is None else self.matrix @ matrix
-        self.frame = replace(self.frame, sizes=sizes)
+        if self._maps is not None:
+            self._maps.append(matrix)
+        self.frame = self.frame.of_sizes(sizes)
 
     def _add_colors(self, step: Colors, name: str, place: int) -> None:
         if self.frame.channels not in (1, 3):
@@ -310,14 +320,14 @@ class Fusion:
         self._check_fill(step.options.get("fill", 0.0), name)
 
     def _check_fill(self, fill: float | Sequence[float], name: str) -> None:
-        count = len(fill) if isinstance(fill, Sequence) else 1
+        count = len(fill) if isinstance(fill, (tuple, list)) else 1
         if count not in (1, self.frame.channels):
             raise ValueError(f"{name}: expected 1 or {self.frame.channels} numbers in fill, but got {count}")
 
     def _add_mix(self, step: Mix, name: str) -> None:
         why = f"{name} reads other images of the batch"
         self._check_fill(step.options.get("fill", 0.0), name)
-        self.matrix, p = None, self._open
+        self._maps, p = None, self._open
         # A mixup computes each image twice, which bytes cost more than another pass.
         fuses = step.name == "cutmix" or (step.name == "mixup" and self.dtype != "uint8")
         if fuses and p.holds and p.mixes is None and common_size(p.sizes) is not None:
@@ -327,7 +337,7 @@ class Fusion:
         self._close()
         sizes = self.frame.sizes if step.sizes is None else step.sizes
         self.passes.append(MixPass(step.name, step.table, sizes, self.dtype, step.options, why, (name,)))
-        self.frame = replace(self.frame, sizes=sizes)
+        self.frame = self.frame.of_sizes(sizes)
         self._open = self._new(f"{step.name} stands before it")
 
     def _add_blend(self, step: Blend, name: str) -> None:

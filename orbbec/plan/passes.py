@@ -235,9 +235,10 @@ def common_size(sizes: Array) -> tuple[int, int] | None:
         >>> common_size(np.array([[4, 5], [4, 5]]))
         (4, 5)
     """
-    if len(sizes) == 0 or (sizes != sizes[0]).any():
+    if len(sizes) == 0 or (len(sizes) > 1 and (sizes != sizes[0]).any()):
         return None
-    return int(sizes[0, 0]), int(sizes[0, 1])
+    height, width = sizes[0].tolist()
+    return height, width
 
 
 def size_text(sizes: Array) -> str:

@@ -13,6 +13,8 @@ import numpy as np
 from orbbec.binding.arguments import Array
 from orbbec.plan.steps import identities
 
+_CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])  # left top, right top, right bottom, left bottom of xyxy
+
 
 def shifts(x: Any, y: Any, count: int) -> Array:
     """The maps by which pixel (0, 0) reads (x, y)."""
@@ -25,6 +27,8 @@ def forward_of(matrix: Array) -> Array:
     """The inverses of maps `[..., 3, 3]`: source to output pixels; NaN where there is none."""
     determinant = np.linalg.det(matrix)
     singular = ~(np.abs(determinant) > 1e-300)
+    if not singular.any():
+        return np.linalg.inv(matrix)
     inverse = np.linalg.inv(np.where(singular[..., None, None], np.eye(3), matrix))
     result: Array = np.where(singular[..., None, None], np.nan, inverse)
     return result
@@ -38,7 +42,7 @@ def carried(forward: Array, points: Array) -> Array:
         [[2.0, 3.0]]
     """
     moved = points @ forward[:2, :2].T + forward[:2, 2]
-    if (forward[2] == (0.0, 0.0, 1.0)).all():
+    if forward[2].tolist() == [0.0, 0.0, 1.0]:
         return np.asarray(moved)
     weight = points @ forward[2, :2] + forward[2, 2]
     weight = np.where(weight * np.sign(forward[2, 2] or 1.0) > 1e-12, weight, np.nan)
@@ -52,7 +56,7 @@ def carried_edges(forward: Array, points: Array) -> Array:
 
 def corners_of(boxes: Array) -> Array:
     """The corners left top, right top, right bottom, left bottom of xyxy `[K, 4]`: `[K, 4, 2]`."""
-    result: Array = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
+    result: Array = boxes.take(_CORNERS, 1).reshape(-1, 4, 2)
     return result
 
 
@@ -95,7 +99,8 @@ def clipped(boxes: Array, size: tuple[int, int]) -> Array:
 
 def areas(boxes: Array) -> Array:
     """The areas of xyxy."""
-    result: Array = np.maximum(boxes[:, 2] - boxes[:, 0], 0) * np.maximum(boxes[:, 3] - boxes[:, 1], 0)
+    sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 0)
+    result: Array = sides[:, 0] * sides[:, 1]
     return result
 
 

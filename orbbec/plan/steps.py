@@ -49,14 +49,18 @@ class Frame:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    def of_sizes(self, sizes: Array) -> Frame:
+        """The images resized."""
+        return Frame(sizes, self.channels, self.white, self.exact)
+
     def after(self, step: Step) -> Frame:
         """The images as they are after a step."""
         if isinstance(step, Map):
-            return replace(self, sizes=step.sizes)
+            return self if step.sizes is self.sizes else self.of_sizes(step.sizes)
         if isinstance(step, Operator) and step.channels is not None:
             return replace(self, channels=step.channels)
         if isinstance(step, (Operator, Mix)) and step.sizes is not None:
-            return replace(self, sizes=step.sizes)
+            return self.of_sizes(step.sizes)
         if isinstance(step, Cast) and step.dtype is not None and step.scale:
             return replace(self, white=255.0 if step.dtype == "uint8" else 1.0)
         return self
@@ -114,7 +118,7 @@ class Colors:
 
     def only(self, chosen: Array, frame: Frame) -> Colors:
         rows = np.where(chosen[:, None, None], self.rows, np.float32(0))
-        return replace(self, rows=rows, operators=tuple(op.only(chosen, frame) for op in self.operators))
+        return Colors(rows, self.contrast, tuple(op.only(chosen, frame) for op in self.operators))
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,19 +252,19 @@ def color_row(code: int, *numbers: Any, count: int) -> Array:
     return row
 
 
-def matrix_row(matrix: Any, offset: Any, count: int) -> Array:
+def matrix_row(matrix: Array, offset: Any, count: int) -> Array:
     """The step `matrix @ rgb + offset * white`: `[3, 3]` or `[count, 3, 3]`, and `[3]` or a number."""
     row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
     row[:, 0, 0] = MATRIX
-    row[:, 0, 1:10] = np.broadcast_to(matrix, (count, 3, 3)).reshape(count, 9)
+    row[:, 0, 1:10] = matrix.reshape(-1, 9)
     row[:, 0, 10:13] = offset
     return row
 
 
 def identities(count: int) -> Array:
     """Maps that move nothing: float64 `[count, 3, 3]`."""
-    maps = np.zeros((count, 3, 3))
-    maps[:, 0, 0] = maps[:, 1, 1] = maps[:, 2, 2] = 1.0
+    maps = np.empty((count, 3, 3))
+    maps[:] = _IDENTITY
     return maps
 
 
@@ -271,6 +275,11 @@ def same_rows(row: Any, count: int) -> Array:
     return rows
 
 
+def side_by_side(*columns: Any) -> Array:
+    """Arrays `[N]`, or numbers, as the columns of one: `[N, len(columns)]`."""
+    return np.ascontiguousarray(np.array(columns).T)
+
+
 def joined(parts: Sequence[Array], count: int, width: int, dtype: Any) -> Array:
     """Rows one after the other, `[count, sum, width]`."""
-    return np.concatenate([np.zeros((count, 0, width), dtype), *parts], axis=1).astype(dtype)
+    return np.concatenate(parts, axis=1, dtype=dtype) if parts else np.zeros((count, 0, width), dtype)

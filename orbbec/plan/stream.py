@@ -10,6 +10,9 @@ import torch
 
 from orbbec.binding.arguments import Array
 
+_AHEAD = 8  # numbers that are drawn at once
+_TOGETHER = 16  # and places: a call costs as much as a thousand numbers
+
 
 class Stream:
     """The numbers of one transform: rows of samples, drawn in order.
@@ -29,20 +32,20 @@ class Stream:
         True
     """
 
-    _AHEAD = 8  # numbers that are drawn at once
-
     def __init__(self, sample_ids: Array, seed: int = 0, epoch: int = 0, place: int = 0) -> None:
         self.sample_ids = np.ascontiguousarray(sample_ids, np.int64)
         self.seed, self.epoch, self.place = seed, epoch, place
-        self._ids = torch.from_numpy(self.sample_ids)
+        self._places = place + 1  # of the chain, with those before it
+        self._firsts: dict[int, Array] = {}  # the first numbers of each place
         self._drawn = np.zeros((len(self.sample_ids), 0))
         self._position = 0
 
     def at_places(self, count: int) -> list[Stream]:
-        """The streams of places 0 to `count` - 1."""
-        streams = [copy(self) for _ in range(count)]
-        for place, stream in enumerate(streams):
-            stream.place = place
+        """The streams of places 0 to `count` - 1, whose first numbers are drawn together."""
+        streams = [Stream(self.sample_ids, self.seed, self.epoch, place) for place in range(count)]
+        firsts: dict[int, Array] = {}
+        for stream in streams:
+            stream._places, stream._firsts = count, firsts
         return streams
 
     def again(self) -> Stream:
@@ -63,11 +66,24 @@ class Stream:
         """The next numbers, from 0 to 1 - 2^-24: float64 `[N, count]`."""
         begin, end = self._position, self._position + count
         if end > self._drawn.shape[1]:
-            count = max(end, self._AHEAD)
-            drawn = torch.ops.orbbec.philox_draws(self._ids, count, "uniform", 1, *self.key)
-            self._drawn = drawn.numpy()
+            ahead = max(end, 2 * self._drawn.shape[1])
+            self._drawn = self._first() if end <= _AHEAD else self._draw(ahead, 1)[0]
         self._position = end
         return self._drawn[:, begin:end]
+
+    def _first(self) -> Array:
+        """The first numbers: those of the next places of the chain are drawn with them."""
+        if self.place not in self._firsts:
+            places = range(self.place, min(self.place + _TOGETHER, self._places))
+            self._firsts.update(zip(places, self._draw(_AHEAD, len(places)), strict=True))
+        return self._firsts[self.place]
+
+    def _draw(self, count: int, places: int) -> Array:
+        """The numbers of this place and those after it: float64 `[places, N, count]`."""
+        ids = torch.from_numpy(self.sample_ids)
+        drawn = torch.ops.orbbec.philox_draws(ids, count, "uniform", 1, *self.key, places)
+        result: Array = drawn.numpy().reshape(places, len(self), count)
+        return result
 
     def between(self, low: Any, high: Any) -> Array:
         """One number a sample, from `low` to `high`: float64 `[N]`. Both may be arrays `[N]`."""

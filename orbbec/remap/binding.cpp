@@ -20,7 +20,7 @@ Tensor prepare_positions(const Tensor& images, const Tensor& positions, WarpArgu
   check((shared || own) && positions.size(first) == 2 && positions.size(first + 1) == height &&
             positions.size(first + 2) == width,
         kOp, "expected positions of shape ",
-        shape_text(std::vector<int64_t>{a.source.count, 2, height, width}), ", but got ",
+        shape_text(std::array<int64_t, 4>{a.source.count, 2, height, width}), ", but got ",
         shape_text(positions));
   check(
       positions.scalar_type() == ScalarType::Float || positions.scalar_type() == ScalarType::Double,

@@ -141,7 +141,7 @@ def _call(
         _longest_sides(images, given.layout),
     )
     if out is None:
-        return given.restore(call_operator(torch.ops.orbbec.resize.default, given.images, *arguments[1:]))
+        return given.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
     target = operator_output("resize", out)
     check_no_gradient("resize", given.images, target.images)
     torch.ops.orbbec.resize_out(*arguments, target.images)

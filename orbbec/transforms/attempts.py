@@ -16,7 +16,7 @@ _FIRST = 2  # tries that are drawn at once for everybody; the others only where 
 
 def drawn_areas(
     sizes: Array, scale: Range, ratio: Range, stream: Stream, *, transposed: bool
-) -> tuple[Array, Array, Array, Array, Array]:
+) -> tuple[Array, Array, Array]:
     """Of ten tries of an area and an aspect ratio, the first that fits into each image.
 
     Args:
@@ -28,31 +28,29 @@ def drawn_areas(
             RandomErasing has it; else width to height, and may be as large.
 
     Returns:
-        Whether there was one, bool `[N]`; its height and width in whole pixels; and two numbers from 0 to 1
-        for its place down and along.
+        Whether there was one, bool `[N]`; and where there was, in whole pixels, float64 `[N, 2]`: its height
+        and width, and where it begins, down and along.
     """
     first = stream.uniforms(_FIRST * _DRAWS).reshape(len(sizes), _FIRST, _DRAWS)
-    fits, height, width = _tried(sizes, scale, ratio, first, transposed)
-    draws = first
-    if not fits.any(1).all():
+    fits, sides = _tried(sizes, scale, ratio, first, transposed)
+    draws, found = first, np.asarray(fits.any(1))
+    if not found.all():
         rest = stream.uniforms((_TRIES - _FIRST) * _DRAWS).reshape(len(sizes), -1, _DRAWS)
         draws = np.concatenate([first, rest], 1)
-        fits, height, width = _tried(sizes, scale, ratio, draws, transposed)
-    which, rows = fits.argmax(1), np.arange(len(sizes))
-    place = draws[rows, which, 2:]
-    found = np.asarray(fits.any(1))
-    return found, height[rows, which], width[rows, which], place[:, 0], place[:, 1]
+        fits, sides = _tried(sizes, scale, ratio, draws, transposed)
+        found = np.asarray(fits.any(1))
+    chosen = np.arange(len(sizes)), fits.argmax(1)
+    side = sides[chosen]
+    return found, side, np.floor(draws[chosen][:, 2:] * (sizes - side + 1))
 
 
-def _tried(
-    sizes: Array, scale: Range, ratio: Range, draws: Array, transposed: bool
-) -> tuple[Array, Array, Array]:
+def _tried(sizes: Array, scale: Range, ratio: Range, draws: Array, transposed: bool) -> tuple[Array, Array]:
+    """Which of the tries fit, `[N, tries]`, and their heights and widths, `[N, tries, 2]`."""
     rows, columns = sizes[:, :1], sizes[:, 1:]
     area = rows * columns * (scale[0] + draws[..., 0] * (scale[1] - scale[0]))
     low, high = math.log(ratio[0]), math.log(ratio[1])
     aspect = np.exp(low + draws[..., 1] * (high - low))
-    first, second = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
-    if transposed:
-        return (first < rows) & (second < columns), first, second
-    fits = (first > 0) & (first <= columns) & (second > 0) & (second <= rows)
-    return fits, second, first
+    squares = (area * aspect, area / aspect) if transposed else (area / aspect, area * aspect)
+    sides, limits = np.rint(np.sqrt(np.array(squares).transpose(1, 2, 0))), sizes[:, None]
+    fits = sides < limits if transposed else (sides > 0) & (sides <= limits)
+    return np.asarray(fits.all(-1)), sides

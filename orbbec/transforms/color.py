@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,9 @@ class Jitter:
         count = len(self.order)
         rows = np.concatenate([adjustment_row(k, self.factors[:, k]) for k in range(4)], 1)
         rows *= self.chosen[:, :, None]
-        order = self.order[np.isin(self.order, self.known)].reshape(count, len(self.known))
+        order = self.order
+        if len(self.known) < order.shape[1]:
+            order = order[np.isin(order, self.known)].reshape(count, len(self.known))
         ordered = rows[np.arange(count)[:, None], order]
         operators = []
         for position in range(len(self.known) if exact else 0):
@@ -124,8 +127,9 @@ class ColorJitter(Transform):
     hue: float | Range | None = None
 
     def __post_init__(self) -> None:
-        self._ranges()
+        _ = self._ranges
 
+    @cached_property
     def _ranges(self) -> tuple[Range | None, ...]:
         factors = ("brightness", "contrast", "saturation")
         return (
@@ -134,7 +138,7 @@ class ColorJitter(Transform):
         )
 
     def sample(self, sizes: Array, stream: Stream) -> Jitter:
-        ranges = self._ranges()
+        ranges = self._ranges
         order = stream.permutation(4)
         draws = stream.uniforms(4)
         low, high = np.array([given or (1.0, 1.0) for given in ranges]).T
@@ -144,7 +148,7 @@ class ColorJitter(Transform):
 
     def steps(self, params: Jitter, frame: Frame) -> list[Step]:
         colors = params.colors(frame.exact)
-        return [Colors(colors.rows, self._ranges()[CONTRAST_OF] is not None, colors.operators)]
+        return [Colors(colors.rows, self._ranges[CONTRAST_OF] is not None, colors.operators)]
 
 
 @dataclass(frozen=True)

@@ -261,9 +261,8 @@ def _sizes(sizes: Any) -> Array:
         raise ValueError(
             f"Compose: expected sizes as whole numbers [N, 2], but got {given.dtype} {list(given.shape)}"
         )
-    empty = (given < 1).any(1)
-    if empty.any():
-        index = int(empty.argmax())
+    if (given < 1).any():
+        index = int((given < 1).any(1).argmax())
         raise ValueError(
             f"Compose: expected images with pixels, but image {index} is of size {given[index].tolist()}"
         )

@@ -58,10 +58,8 @@ class RandomErasing(Transform):
 
     def sample(self, sizes: Array, stream: Stream) -> Rectangles:
         chosen = stream.chance(self.p)
-        found, height, width, u, v = drawn_areas(sizes, self.scale, self.ratio, stream, transposed=True)
-        top = np.floor(u * (sizes[:, 0] - height + 1))
-        left = np.floor(v * (sizes[:, 1] - width + 1))
-        boxes = np.stack([left, top, left + width, top + height], 1)
+        found, sides, begin = drawn_areas(sizes, self.scale, self.ratio, stream, transposed=True)
+        boxes = np.concatenate([begin[:, ::-1], (begin + sides)[:, ::-1]], 1)
         return Rectangles(np.where((chosen & found)[:, None], boxes, 0).astype(np.int64), stream.place)
 
     def steps(self, params: Rectangles, frame: Frame) -> list[Step]:

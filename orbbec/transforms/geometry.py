@@ -8,7 +8,7 @@ import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.plan.points import shifts
-from orbbec.plan.steps import Frame, Map, Operator, Step, identities, same_rows
+from orbbec.plan.steps import Frame, Map, Operator, Step, identities, same_rows, side_by_side
 from orbbec.plan.stream import Stream
 from orbbec.transforms.attempts import drawn_areas
 from orbbec.transforms.checks import (
@@ -57,8 +57,11 @@ class Boxes:
 
     def regions(self) -> Array:
         """Boxes of whole pixels as left, top, right, bottom: int64 `[N, 4]`."""
-        ends = self.left + self.width, self.top + self.height
-        return np.stack([self.left, self.top, *ends], 1).astype(np.int64)
+        return self.corners().astype(np.int64)
+
+    def corners(self) -> Array:
+        """Left, top, right, bottom: `[N, 4]`."""
+        return side_by_side(self.left, self.top, self.left + self.width, self.top + self.height)
 
     def resized(self, interpolation: str, antialias: bool, cuts: bool, exact: bool = False) -> Step:
         """The boxes resized.
@@ -73,11 +76,10 @@ class Boxes:
         matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
         if not smooth and not exact:
             return Map(matrix, self.sizes, interpolation, region=self.regions() if cuts else None)
-        corners = np.stack([self.left, self.top, self.left + self.width, self.top + self.height], 1)
         reads = "reads as many pixels as an image shrinks by (antialias)"
         return Operator(
             "resized_crop",
-            {"boxes": corners.astype(np.float64)},
+            {"boxes": self.corners().astype(np.float64)},
             {"interpolation": interpolation, "antialias": smooth},
             matrix=matrix,
             sizes=self.sizes,
@@ -196,17 +198,20 @@ class RandomResizedCrop(Transform):
         flag(self.name, "antialias", self.antialias)
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        found, height, width, u, v = drawn_areas(sizes, self.scale, self.ratio, stream, transposed=False)
+        found, sides, begin = drawn_areas(sizes, self.scale, self.ratio, stream, transposed=False)
+        if not found.all():
+            middle = self._middles(sizes)
+            sides = np.where(found[:, None], sides, middle)
+            begin = np.where(found[:, None], begin, (sizes - middle) // 2)
+        return Boxes(begin[:, 1], begin[:, 0], sides[:, 1], sides[:, 0], same_rows(self.size, len(sizes)))
+
+    def _middles(self, sizes: Array) -> Array:
+        """Heights and widths of the largest parts whose ratio is in range: `[N, 2]`."""
         rows, columns = sizes.T
         low, high = self.ratio
         in_ratio = columns / rows
-        fit_width = np.where(in_ratio > high, np.rint(rows * high), columns)
-        fit_height = np.where(in_ratio < low, np.rint(columns / low), rows)
-        width, height = np.where(found, width, fit_width), np.where(found, height, fit_height)
-        top = np.where(found, np.floor(u * (rows - height + 1)), (rows - height) // 2)
-        left = np.where(found, np.floor(v * (columns - width + 1)), (columns - width) // 2)
-        outputs = same_rows(self.size, len(sizes))
-        return Boxes(left, top, width, height, outputs)
+        width = np.where(in_ratio > high, np.rint(rows * high), columns)
+        return side_by_side(np.where(in_ratio < low, np.rint(columns / low), rows), width)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
         return [params.resized(self.interpolation, self.antialias, cuts=True, exact=frame.exact)]
@@ -359,8 +364,8 @@ class _Flip(Transform):
 
     def _flipped(self, params: Chosen, frame: Frame, axis: int) -> list[Step]:
         matrix = identities(len(frame))
-        matrix[:, axis, axis] = np.where(params.chosen, -1.0, 1.0)
-        matrix[:, axis, 2] = np.where(params.chosen, frame.sizes[:, 1 - axis] - 1.0, 0.0)
+        matrix[params.chosen, axis, axis] = -1.0
+        matrix[:, axis, 2] = params.chosen * (frame.sizes[:, 1 - axis] - 1.0)
         return [Map(matrix, frame.sizes, lossless=True, onto=True)]
 
 

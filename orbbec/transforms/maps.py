@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.steps import identities
+from orbbec.plan.steps import identities, side_by_side
 
 
 def box_maps(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Array:
@@ -22,10 +22,9 @@ def box_maps(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Arra
         [2.0, 0.0, 2.5]
     """
     maps = identities(len(sizes))
-    for axis, (begin, length, side) in enumerate(((left, width, sizes[:, 1]), (top, height, sizes[:, 0]))):
-        scale = length / np.maximum(side, 1)
-        maps[:, axis, axis] = scale
-        maps[:, axis, 2] = begin + 0.5 * scale - 0.5
+    scale = side_by_side(width, height) / np.maximum(sizes[:, ::-1], 1)
+    maps[:, 0, 0], maps[:, 1, 1] = scale.T
+    maps[:, :2, 2] = side_by_side(left, top) + 0.5 * scale - 0.5
     return maps
 
 

@@ -67,8 +67,8 @@ class GaussianBlur(Transform):
         self._set(sigma=interval(self.name, "sigma", (self.sigma, self.sigma) if one else self.sigma, 1e-6))
 
     def sample(self, sizes: Array, stream: Stream) -> Values:
-        low, high = interval(self.name, "sigma", self.sigma)
-        return Values(stream.between(low, high), np.ones(len(sizes), bool))
+        assert isinstance(self.sigma, tuple)
+        return Values(stream.between(*self.sigma), np.ones(len(sizes), bool))
 
     def steps(self, params: Values, frame: Frame) -> list[Step]:
         assert not isinstance(self.kernel_size, int)

@@ -37,13 +37,14 @@ class Normalize(Transform):
             raise ValueError(f"{self.name}: expected std without 0, but got {self.std}")
 
     def steps(self, params: Any, frame: Frame) -> list[Step]:
-        mean, std = numbers(self.name, "mean", self.mean), numbers(self.name, "std", self.std)
-        for name, values in (("mean", mean), ("std", std)):
+        assert isinstance(self.mean, tuple)
+        assert isinstance(self.std, tuple)
+        for name, values in (("mean", self.mean), ("std", self.std)):
             if len(values) not in (1, frame.channels):
                 raise ValueError(
                     f"{self.name}: expected 1 or {frame.channels} numbers in {name}, but got {len(values)}"
                 )
-        return [NormalizeStep(mean, std)]
+        return [NormalizeStep(self.mean, self.std)]
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class State:
             return turned_corners(table)
         if width == 8:
             return np.asarray(table.reshape(-1, 4, 2))
-        return corners_of(np.asarray(box_convert(table, self.options.box_format, "xyxy")))
+        return corners_of(_converted(table, self.options.box_format, "xyxy"))
 
     def check(self, height: int, width: int) -> None:
         """Refuse what has another length than the boxes, or another size than the image."""
@@ -145,14 +145,14 @@ class State:
             whole = hulls(corners)
             boxes = clipped(whole, size)
             full, left = areas(whole), areas(boxes)
-            corners = corners_of(boxes)
+            corners, sides = corners_of(boxes), boxes[:, 2:] - boxes[:, :2]
         else:
             full = np.array([polygon_area(box) for box in corners])
             left = np.array([polygon_area(clip_polygon(box, size)) for box in corners])
             left = left.reshape(len(corners))
+            sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
         self.visible = self.visible * np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
         self.corners = corners
-        sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
         large = (sides >= self.options.min_size).all(1)
         self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
 
@@ -175,7 +175,7 @@ class State:
             return turned_boxes(corners)
         if self.options.box_format == "xyxyxyxy":
             return corners.reshape(-1, 8)
-        return np.asarray(box_convert(hulls(corners), "xyxy", self.options.box_format))
+        return _converted(hulls(corners), "xyxy", self.options.box_format)
 
 
 def move_masks(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:
@@ -186,10 +186,16 @@ def move_masks(step: AugmentPass | OperatorPass, states: Sequence[State], plan: 
         for key in MASK_KEYS
         if key in state.values and not state.is_kept(step)
     ]
+    if not moving:
+        return
     given = [as_tensor("transform_targets", key, state.values[key]) for state, key in moving]
     masks = [Mask(state.index, values) for (state, _), values in zip(moving, given, strict=True)]
     for (state, key), moved in zip(moving, moved_masks(step, masks, plan, fill), strict=True):
         state.values[key] = moved
+
+
+def _converted(boxes: Array, source: str, target: str) -> Array:
+    return boxes if source == target else np.asarray(box_convert(boxes, source, target))
 
 
 def _is_elastic(step: AugmentPass | OperatorPass) -> TypeGuard[OperatorPass]:

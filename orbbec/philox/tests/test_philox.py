@@ -37,6 +37,15 @@ def test_philox_is_that_of_numpy():
     )
 
 
+def drawn_at(place, places):
+    return torch.ops.orbbec.philox_draws(torch.tensor(IDS), 5, "uniform", 1, 3, 4, place, places)
+
+
+def test_several_places_are_drawn_one_after_the_other():
+    alone = [drawn_at(place, 1) for place in (65533, 65534, 65535)]
+    assert_same_bytes(drawn_at(65533, 3).numpy(), torch.cat(alone).numpy())
+
+
 def test_a_stream_draws_the_words_in_order():
     words = np.stack([oracle.blocks(sample, np.arange(25), **KEY).reshape(-1) for sample in IDS])
     assert_same_bytes(philox_draws(IDS, 100, **KEY).numpy(), oracle.uniforms(words).astype(np.float64))
@@ -143,6 +152,9 @@ def test_noise_names_the_bad_argument(arguments, error, message):
         (lambda: philox_draws([0], 1, kind="word"), "expected kind to be one of uniform, normal, below"),
         (lambda: philox_draws([0], 1, below=0), "expected below from 1 to 4294967295, but got 0"),
         (lambda: philox_draws([0], -1), "expected count from 0"),
+        (lambda: drawn_at(0, 0), "expected places from 1 to 65536, but got 0"),
+        (lambda: drawn_at(0, 65537), "expected places from 1 to 65536, but got 65537"),
+        (lambda: drawn_at(65530, 7), "expected place from 0 to 65535, but got 65536"),
         (lambda: philox_draws([[0]], 1), r"expected sample_ids of shape \[N\] on the CPU"),
         (lambda: philox_blocks(torch.zeros(4).long(), (0, 0)), r"expected counters as int64 \[K, 4\]"),
         (lambda: philox_blocks(torch.zeros(1, 4).long(), (-1, 0)), "expected the words of key from 0"),
@@ -161,6 +173,7 @@ def test_noise_passes_opcheck(device):
     ids = device.put(torch.arange(2))
     torch.library.opcheck(torch.ops.orbbec.philox_noise.default, (ids, 2, 3, 5, "normal", 1, 2, 3))
     torch.library.opcheck(torch.ops.orbbec.philox_draws.default, (torch.arange(2), 5, "normal", 1, 1, 2, 3))
+    torch.library.opcheck(torch.ops.orbbec.philox_draws.default, (torch.arange(2), 5, "below", 6, 1, 2, 3, 4))
     torch.library.opcheck(torch.ops.orbbec.philox_blocks.default, (torch.zeros(2, 4).long(), 1, 2))
 
 

@@ -29,7 +29,16 @@ def test_places_seeds_and_epochs_differ():
     first = Stream(IDS).uniforms(4)
     for key in ({"seed": 1}, {"epoch": 1}, {"place": 1}):
         assert (Stream(IDS, **key).uniforms(4) != first).all()
-    assert (Stream(IDS).at_places(3)[2].uniforms(4) == Stream(IDS, place=2).uniforms(4)).all()
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_streams_that_are_drawn_together_are_those_of_their_places(count):
+    streams = Stream(IDS, seed=4, epoch=6).at_places(count)
+    for place in (*range(0, count, 2), *reversed(range(1, count, 2))):
+        alone = Stream(IDS, seed=4, epoch=6, place=place).uniforms(30)
+        again = streams[place].again()
+        for stream in (streams[place], again):
+            assert (np.concatenate([stream.uniforms(n) for n in (3, 5, 1, 21)], 1) == alone).all()
 
 
 def test_kinds_of_numbers():

@@ -1,11 +1,14 @@
 """Compose: kinds of images, reproducibility, saving, wrong arguments."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 import orbbec
 from orbbec import transforms as T
+from orbbec.plan import Stream
 from orbbec.testing import assert_same_bytes, photograph, photographs
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
@@ -96,6 +99,31 @@ def test_epochs_and_seeds_differ():
     texts = {CHAIN.plan(sizes, epoch=epoch).to_json() for epoch in range(3)}
     other = T.Compose(CHAIN.transforms, seed=12)
     assert len(texts | {other.plan(sizes).to_json()}) == 4
+
+
+def test_what_a_chain_drew_before_does_not_matter():
+    plans = [
+        (sizes, epoch, {"channels": 3, "dtype": dtype})
+        for sizes in ([(40, 50)], [(40, 50), (9, 70)], [(50, 40)])
+        for epoch in (0, 3)
+        for dtype in ("uint8", "float32")
+    ]
+    for sizes, epoch, kind in plans + plans[::-1]:
+        fresh = T.Compose.from_dict(CHAIN.to_dict())
+        assert (
+            CHAIN.plan(sizes, None, epoch, **kind).to_json()
+            == fresh.plan(sizes, None, epoch, **kind).to_json()
+        )
+
+
+def test_a_jitter_made_of_another_has_ranges_of_its_own():
+    jitter, sizes = T.ColorJitter(brightness=0.4), np.full((20, 2), 8)
+    before = jitter.sample(sizes, Stream(np.arange(20)))
+    other = replace(jitter, brightness=None, hue=0.1).sample(sizes, Stream(np.arange(20)))
+    assert before.known == (0,)
+    assert other.known == (3,)
+    assert np.abs(other.factors[:, 3]).max() <= 0.1
+    assert (jitter.sample(sizes, Stream(np.arange(20))).factors == before.factors).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.bfloat16, torch.float32])
