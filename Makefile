@@ -2,6 +2,7 @@
 #   PYTHON                 the interpreter, 3.10 or newer (python3)
 #   TORCH                  what pip installs where that interpreter has no torch >= 2.10 (torch==2.13.0)
 #   TORCHVISION            what `make test-torchvision` tests with, beside the torch that it asks for
+#   TORCHVISION_TESTS      the folder `test` of its source, whose tests that runs too, without the switch and with it
 #   MAX_JOBS               compilers at a time (one a core)
 #   TORCH_CUDA_ARCH_LIST   what CUDA is compiled for (the GPUs present; without any, 9.0 alone, to save time)
 
@@ -88,7 +89,8 @@ pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GP
 	$(call phase,pytest) $(py) -m pytest -q
 
 test-torchvision: .venv-torchvision/tests build ## Run the tests that need torchvision, in a venv of several GB
-	$(call phase,test-torchvision) $(py_torchvision) -m pytest -q $(needs_torchvision)
+	$(call phase,test-torchvision) $(py_torchvision) -m pytest -q $(needs_torchvision); \
+	$(if $(TORCHVISION_TESTS),PYTHONPATH=. $(py_torchvision) tools/torchvision_tests.py $(TORCHVISION_TESTS))
 
 .venv-torchvision/tests: requirements/torchvision.txt
 	$(call phase,install $(TORCHVISION)) $(PYTHON) -m venv .venv-torchvision; \

@@ -220,8 +220,8 @@ _CANDIDATES = (
     _Candidate(
         "rgb_to_grayscale",
         "uint8 float32",
-        lambda image, channels: orbbec.adjust_saturation(image, 0.0),
-        draw=lambda *_: (3,),
+        functions.gray_of_rgb,
+        draw=lambda rng, *_: (int(rng.choice([1, 3])),),
         timed=(3,),
         channels=(3,),
     ),

@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.forward_ad import unpack_dual
 
 from orbbec.backends.torchvision.functions import Function, is_pillow
-from orbbec.backends.torchvision.patches import stand_in
+from orbbec.backends.torchvision.patches import REFUSALS, is_recorded, stand_in
 from orbbec.transforms.tv_tensors import images_like, plain
 
 
@@ -48,18 +49,18 @@ def routed(function: Function, original: Callable[..., Any], exact: bool, report
     kinds = function.exact if exact else function.exact | function.close
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if torch.compiler.is_compiling() or not args:
+        if is_recorded() or not args:
             return original(*args, **kwargs)
         image = plain(args[0])
         reason = refusal(function, kinds, image)
         if not reason:
             try:
                 result = function.run(image, *args[1:], **kwargs)
-            except (TypeError, ValueError) as error:
+            except REFUSALS as error:
                 reason = str(error)
             else:
                 report.ours[function.name] += 1
-                return images_like(result, args[0])
+                return result if function.api == "v1" else images_like(result, args[0])
         report.others[function.name, reason] += 1
         return original(*args, **kwargs)
 
@@ -80,9 +81,16 @@ def refusal(function: Function, kinds: frozenset[str], image: Any) -> str:
         return f"{kind} of shape {list(image.shape)}"
     if image.device.type not in ("cpu", "cuda"):
         return f"on {image.device.type}"
-    if image.requires_grad and torch.is_grad_enabled():
+    if image.is_floating_point() and _is_differentiated(image):
         return "needs a gradient"
+    if torch.is_autocast_enabled(image.device.type) or torch.get_default_dtype() != torch.float32:
+        return f"{kind} under another dtype"
     return _uncovered(function, kinds, kind)
+
+
+def _is_differentiated(image: Tensor) -> bool:
+    tangent = unpack_dual(image).tangent  # type: ignore[no-untyped-call]
+    return (image.requires_grad and torch.is_grad_enabled()) or tangent is not None
 
 
 def _uncovered(function: Function, kinds: frozenset[str], kind: str) -> str:

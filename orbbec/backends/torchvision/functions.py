@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Array
@@ -144,11 +145,39 @@ def blur(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
     return gaussian_blur(image, (sides[1], sides[0]), (deviations[1], deviations[0]))
 
 
+def of_rgb(adjust: Callable[..., Any]) -> Callable[..., Any]:
+    """An adjustment that refuses gray, which torchvision gives back as it is."""
+
+    def run(image: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if image.shape[-3] == 1:
+            raise ValueError("gray, which stays as it is")
+        return adjust(image, *args, **kwargs)
+
+    return run
+
+
+def gray_of_rgb(image: Tensor, num_output_channels: int = 1) -> Any:
+    """The gray of RGB in a tensor of one channel, or as three channels that share their memory."""
+    if image.shape[-3] != 3 or num_output_channels not in (1, 3):
+        raise ValueError(f"{num_output_channels} of {image.shape[-3]} channels")
+    gray = adjust_saturation(image, 0.0)[..., :1, :, :].clone(memory_format=torch.contiguous_format)
+    return gray.expand(image.shape) if num_output_channels == 3 else gray
+
+
 def hue_of_pillow(image: Any, hue_factor: float) -> Any:
     """Turn the hues of an image of Pillow's by the numbers of tensors."""
-    turned = to_pillow(adjust_hue(from_pillow(image), hue_factor))
-    turned.info = image.info.copy()
-    return turned
+    return _colored(image, adjust_hue(from_pillow(image), hue_factor))
+
+
+def sharpness_of_pillow(image: Any, sharpness_factor: float) -> Any:
+    """Sharpen an image of Pillow's by the numbers of tensors."""
+    return _colored(image, adjust_sharpness(from_pillow(image), sharpness_factor))
+
+
+def _colored(image: Any, pixels: Array) -> Any:
+    colored = to_pillow(pixels)
+    colored.info = image.info.copy()
+    return colored
 
 
 # Pillow keeps RGB in four bytes a pixel: to take all four is to copy, to take three is to rearrange.
@@ -202,10 +231,10 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("v2", "tensor", "adjust_brightness", adjust_brightness, _BYTES),
     Function("v1", "tensor", "adjust_contrast", adjust_contrast, close=_BYTES | _FLOATS),
     Function("v2", "tensor", "adjust_contrast", adjust_contrast, _BYTES),
-    Function("v1", "tensor", "adjust_saturation", adjust_saturation, close=_BYTES | _FLOATS),
-    Function("v2", "tensor", "adjust_saturation", adjust_saturation, _BYTES | _FLOATS),
-    Function("v1", "tensor", "adjust_hue", adjust_hue, _BYTES, _FLOATS),
-    Function("v2", "tensor", "adjust_hue", adjust_hue, _BYTES | _FLOATS),
+    Function("v1", "tensor", "adjust_saturation", of_rgb(adjust_saturation), close=_BYTES | _FLOATS),
+    Function("v2", "tensor", "adjust_saturation", of_rgb(adjust_saturation), _BYTES | _FLOATS),
+    Function("v1", "tensor", "adjust_hue", of_rgb(adjust_hue), _BYTES, _FLOATS),
+    Function("v2", "tensor", "adjust_hue", of_rgb(adjust_hue), _BYTES | _FLOATS),
     Function("v1", "tensor", "adjust_gamma", adjust_gamma, _BYTES),
     Function("v2", "tensor", "adjust_gamma", adjust_gamma, _BYTES),
     Function("v1", "tensor", "adjust_sharpness", adjust_sharpness, close=_BYTES | _FLOATS),
@@ -216,6 +245,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("v2", "tensor", "autocontrast", autocontrast, _BYTES),
     Function("v1", "tensor", "equalize", equalize, _BYTES),
     Function("v2", "tensor", "equalize", equalize, _BYTES),
+    Function("v2", "tensor", "rgb_to_grayscale", gray_of_rgb, _BYTES),
     Function("v2", "tensor", "jpeg", jpeg_compression, _BYTES),
     Function("v1", "tensor", "resize", resize_v1, close=_BYTES),
     Function("v2", "tensor", "resize", resize_to, close=_BYTES),
@@ -227,4 +257,6 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("v2", "PIL", "resized_crop", resized_crop, _MODES),
     Function("v1", "PIL", "adjust_hue", hue_of_pillow, close=_RGB),
     Function("v2", "PIL", "adjust_hue", hue_of_pillow, close=_RGB),
+    Function("v1", "PIL", "adjust_sharpness", sharpness_of_pillow, close=_MODES),
+    Function("v2", "PIL", "adjust_sharpness", sharpness_of_pillow, close=_MODES),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from orbbec.backends.torchvision.patches import stand_in
+from orbbec.backends.torchvision.patches import REFUSALS, is_recorded, is_stand_in, stand_in
 from orbbec.nms import batched_nms, nms
 from orbbec.roi_align import roi_align
 from orbbec.roi_pool import roi_pool
@@ -37,7 +37,8 @@ def use_ops() -> OpsInUse:
     """Point `torchvision.ops` `nms`, `batched_nms`, `roi_align` and `roi_pool` at orbbec's.
 
     They are replaced in every module of torchvision that holds them, so that its detectors use them too. Your
-    own modules keep what they took by `from torchvision.ops import nms` before.
+    own modules keep what they took by `from torchvision.ops import nms` before. What orbbec refuses, and what
+    is traced, compiled or exported, is torchvision's own.
 
     Returns:
         What undoes it, by `undo()` or as a context manager.
@@ -46,10 +47,25 @@ def use_ops() -> OpsInUse:
         ImportError: torchvision is not installed.
     """
     ops = importlib.import_module("torchvision.ops")
-    pairs = [(getattr(ops, name), ours) for name, ours in OURS.items() if getattr(ops, name) is not ours]
+    found = {name: getattr(ops, name) for name in OURS}
+    pairs = [(each, _taken_over(each, OURS[name])) for name, each in found.items() if not is_stand_in(each)]
     for original, ours in pairs:
-        _swap(original, stand_in(ours, original))
+        _swap(original, ours)
     return OpsInUse(pairs)
+
+
+def _taken_over(original: Any, ours: Any) -> Any:
+    """Ours; torchvision's where ours refuses, and in graphs that others are to run."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if is_recorded():
+            return original(*args, **kwargs)
+        try:
+            return ours(*args, **kwargs)
+        except REFUSALS:
+            return original(*args, **kwargs)
+
+    return stand_in(call, original)
 
 
 def _swap(before: Any, after: Any) -> None:

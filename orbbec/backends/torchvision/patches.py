@@ -4,15 +4,29 @@ import functools
 from collections.abc import MutableMapping
 from typing import Any
 
+import torch
+
+REFUSALS = (TypeError, ValueError, RuntimeError)  # of orbbec, after which torchvision is asked
 _NOTHING = object()
+
+
+def is_recorded() -> bool:
+    """Whether calls become a graph, which is to hold torchvision's operators."""
+    return torch.compiler.is_compiling() or bool(torch._C._is_tracing())
 
 
 def stand_in(replacement: Any, original: Any) -> Any:
     """The replacement under the original's name; `torch.jit.script` takes the original."""
     functools.update_wrapper(replacement, original)
-    replacement.__script_if_tracing_wrapper = True
+    # torch.jit asks whether it is there; to torch.compile, true would hide the name of the function.
+    replacement.__script_if_tracing_wrapper = False
     replacement.__original_fn = original
     return replacement
+
+
+def is_stand_in(value: Any) -> bool:
+    """Whether `stand_in` made it."""
+    return hasattr(value, "__original_fn")
 
 
 class Patches:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 from orbbec.backends.torchvision.calls import Report, routed
 from orbbec.backends.torchvision.functions import Function
@@ -17,9 +18,11 @@ def report():
     return Report()
 
 
+FUNCTION = Function("v2", "tensor", "hue", adjust_hue, frozenset({"uint8"}), frozenset({"float32"}))
+
+
 def switched(report, exact=True):
-    function = Function("v2", "tensor", "hue", adjust_hue, frozenset({"uint8"}), frozenset({"float32"}))
-    return routed(function, theirs, exact, report)
+    return routed(FUNCTION, theirs, exact, report)
 
 
 IMAGE = torch.tensor([10, 200, 30], dtype=torch.uint8).reshape(3, 1, 1)
@@ -64,6 +67,38 @@ def test_what_differs_slightly_is_taken_where_that_is_allowed(report):
 
 def test_a_call_without_an_image_in_front_is_left_alone(report):
     assert switched(report)(image=IMAGE, hue_factor=0.1) == "torchvision"
+    assert str(report) == "no calls"
+
+
+def refuses(image, hue_factor):
+    raise RuntimeError("no kernel")
+
+
+def test_an_error_of_torch_goes_on(report):
+    function = Function("v2", "tensor", "hue", refuses, frozenset({"uint8"}))
+    assert routed(function, theirs, True, report)(IMAGE, 0.1) == "torchvision"
+    assert report.others == {("v2 hue", "no kernel"): 1}
+
+
+def test_bytes_that_torchvision_would_multiply_in_another_dtype_go_on(report, monkeypatch):
+    with torch.autocast("cpu", torch.bfloat16):
+        assert switched(report)(IMAGE, 0.1) == "torchvision"
+    monkeypatch.setattr(torch, "get_default_dtype", lambda: torch.float64)
+    assert switched(report)(IMAGE, 0.1) == "torchvision"
+    assert report.others == {("v2 hue", "uint8 under another dtype"): 2}
+
+
+def test_a_forward_gradient_goes_on(report):
+    with forward_ad.dual_level():
+        image = forward_ad.make_dual(IMAGE / 255, torch.ones(3, 1, 1))
+        assert switched(report, exact=False)(image, 0.1) == "torchvision"
+    assert report.others == {("v2 hue", "needs a gradient"): 1}
+
+
+def test_a_call_that_is_traced_is_left_alone(report):
+    by_torch = routed(FUNCTION, lambda image, factor: image + 1, True, report)
+    graph = torch.jit.trace(lambda image: by_torch(image, 0.1), IMAGE, check_trace=False).graph
+    assert "aten::add" in str(graph)
     assert str(report) == "no calls"
 
 

@@ -11,7 +11,9 @@ if hasattr(torch.ops.orbbec, "set_emulation"):
 
 import orbbec.backends.torchvision as ot
 from orbbec.backends.torchvision.ops import OURS
+from orbbec.backends.torchvision.patches import is_stand_in
 from orbbec.testing import switches
+from orbbec.testing.boxes import random_boxes
 
 CELLS = [cell for cell in switches.cells() if cell.api == "ops"]
 
@@ -32,7 +34,7 @@ def test_all_that_hold_an_operator_get_ours_and_their_own_back():
     before = held()
     with ot.use_ops() as outer:
         ot.use_ops().undo()  # within another one it has nothing to do
-        assert all(each in OURS.values() for each in held())
+        assert all(map(is_stand_in, held()))
     outer.undo()
     assert all(one is other for one, other in zip(before, held(), strict=True))
 
@@ -72,3 +74,30 @@ def test_a_detector_can_still_be_scripted():
         scripted = torch.jit.script(torchvision.ops.MultiScaleRoIAlign(["0"], 3, 2))
     features = {"0": torch.rand(1, 2, 16, 16)}
     assert scripted(features, [torch.tensor([[1.0, 1, 30, 30]])], [(32, 32)]).shape == (1, 2, 3, 3)
+
+
+def nms_at_half(boxes, scores):
+    return torchvision.ops.nms(boxes, scores, 0.5)
+
+
+def test_what_orbbec_refuses_is_torchvisions():
+    boxes, scores = random_boxes(20, seed=0)
+    quantized = [torch.quantize_per_tensor(each, 0.1, 0, torch.quint8) for each in (boxes, scores)]
+    expected = nms_at_half(*quantized)
+    with ot.use_ops():
+        assert torch.equal(nms_at_half(*quantized), expected)
+        with pytest.raises(RuntimeError, match="boxes should have 4 elements in dimension 1, got 3"):
+            nms_at_half(boxes[:, :3], scores)
+
+
+def test_graphs_hold_torchvisions_operators():
+    boxes, scores = random_boxes(20, seed=0)
+    module = torch.nn.Module()
+    module.forward = nms_at_half
+    expected = nms_at_half(boxes, scores)
+    with ot.use_ops():
+        traced = torch.jit.trace(nms_at_half, (boxes, scores))
+        exported = torch.export.export(module, (boxes, scores))
+        compiled = torch.compile(nms_at_half, backend="aot_eager", fullgraph=True)(boxes, scores)
+    assert all("torchvision.nms" in str(each.graph).replace("::", ".") for each in (traced, exported))
+    assert torch.equal(compiled, expected)
