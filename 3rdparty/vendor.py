@@ -60,12 +60,22 @@ OPENCV_OPTIONS = (
     *_CPU_OPTIONS,
     *(f"-D{name}=OFF" for name in _OFF.split()),
 )
-# Only warping, resizing and solving for a matrix are linked; without the rest the build takes half the time.
+# Only warping, resizing and solving for a matrix are linked; the rest would take most of the build.
+# Of core, what the linker keeps, for one level of vectors: it moves small matrices.
+OPENCV_CORE = (
+    r"alloc|arithm|buffer_area|check\.|convert|copy|glob|lapack|logger|mathfuncs\.|matmul|matrix(?!_sparse)"
+    r"|out|parallel\.|rand|softfloat|system|trace|transpose|umatrix"
+)
 OPENCV_LEFT_OUT = (
-    r"/modules/imgproc/src/(?!imgwarp|resize|main)[^/]*\.cpp$"
+    rf"/modules/core/src/(?!{OPENCV_CORE})[^/]*\.cpp$"
+    r"|/modules/imgproc/src/(?!imgwarp|resize|main)[^/]*\.cpp$"
     r"|/modules/geometry/src/(?!geometry|main)[^/]*(/.*)?\.cpp$"
 )
-OPENCV_EDITS = (("modules/imgproc/CMakeLists.txt", r"ocv_add_dispatched_file\((?!warp_kernels).*\)\n"),)
+OPENCV_EDITS = (
+    ("modules/core/CMakeLists.txt", rf"ocv_add_dispatched_file\((?!{OPENCV_CORE}).*\)\n"),
+    ("modules/core/CMakeLists.txt", r"(?<=[a-z]) (SSE|AVX).*(?=\)\n)"),
+    ("modules/imgproc/CMakeLists.txt", r"ocv_add_dispatched_file\((?!warp_kernels).*\)\n"),
+)
 
 
 class VendorError(RuntimeError):

@@ -12,6 +12,12 @@ from orbbec.testing.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, ra
 
 # One pixel, below a block of 16 and of 32 columns, just past one, no multiple of one.
 SIZES = [((1, 1), (1, 1)), ((3, 5), (2, 7)), ((20, 31), (9, 33)), ((40, 23), (37, 130))]
+FILLS = [(3.5,), (3.5, -7.0, 300.0), (1.0, 2.0, 3.0, 4.0, 5.0)]  # one a channel
+# Every border with every size, and each of them with every number of channels.
+CASES = [
+    (border, size, FILLS[(i + j) % len(FILLS)])
+    for (i, border), (j, size) in itertools.product(enumerate(BORDERS), enumerate(SIZES))
+]
 
 
 def name_of(dtype: torch.dtype) -> str:
@@ -23,22 +29,16 @@ def name_of(dtype: torch.dtype) -> str:
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
 def test_every_device_gives_the_bits_of_the_cpu(accelerator, op, dtype, interpolation, arithmetic):
-    for border, (source, target) in itertools.product(BORDERS, SIZES):
-        for channels, fill in ((1, (3.5,)), (3, (3.5, -7.0, 300.0)), (5, (1.0, 2.0, 3.0, 4.0, 5.0))):
-            images = photographs(2, channels, *source, dtype)
-            maps = random_maps(op, source, target, 2)
-            before = photographs(2, channels, *target, dtype, seed=5)
-            options = {
-                "interpolation": interpolation,
-                "border": border,
-                "fill": fill,
-                "arithmetic": arithmetic,
-            }
-            expected = warp(op, images, maps, target, out=before.clone(), **options)
-            put = accelerator.put
-            with accelerator.active():
-                actual = warp(op, put(images), put(maps), target, out=put(before.clone()), **options)
-            assert_same_bytes(actual, expected)
+    for border, (source, target), fill in CASES:
+        images = photographs(2, len(fill), *source, dtype)
+        maps = random_maps(op, source, target, 2)
+        before = photographs(2, len(fill), *target, dtype, seed=5)
+        options = {"interpolation": interpolation, "border": border, "fill": fill, "arithmetic": arithmetic}
+        expected = warp(op, images, maps, target, out=before.clone(), **options)
+        put = accelerator.put
+        with accelerator.active():
+            actual = warp(op, put(images), put(maps), target, out=put(before.clone()), **options)
+        assert_same_bytes(actual, expected)
 
 
 @pytest.mark.parametrize("op", WARPS)

@@ -52,6 +52,12 @@ PAIRS = {
 }
 
 
+def pairs_for(device, kind):
+    """One pair in twenty where the kernel is emulated: a pair is a block of 256 threads."""
+    step = 20 if device.name == "emulated" else 1
+    return [boxes[::step] for boxes in PAIRS[kind]]
+
+
 def corners(boxes):
     angle = np.deg2rad(boxes[:, 4])[:, None]
     x = boxes[:, 2:3] * np.array([-0.5, 0.5, 0.5, -0.5])
@@ -68,14 +74,14 @@ def of_pairs(device, first, second):
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e30, 1e70])
 def test_box_iou_rotated_is_free_of_scale(device, scale):
-    first, second = PAIRS["random"]
+    first, second = pairs_for(device, "random")
     by = np.array([scale, scale, scale, scale, 1])
     difference = np.abs(of_pairs(device, first * by, second * by) - of_pairs(device, first, second))
     assert difference.max() < 5e-15  # 1.2e-15 seen
 
 
 def test_box_iou_rotated_is_the_same_far_away(device):
-    first, second = (boxes[:2000].round() for boxes in PAIRS["random"])
+    first, second = (boxes[:2000].round() for boxes in pairs_for(device, "random"))
     away = np.array([1e8, -1e8, 0, 0, 0])
     np.testing.assert_array_equal(
         of_pairs(device, first + away, second + away), of_pairs(device, first, second)
