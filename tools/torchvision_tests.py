@@ -44,9 +44,10 @@ def pytest_runtest_call() -> None:
     warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    terminalreporter.section("calls")
-    terminalreporter.write_line(str(ot.report()))
+def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
+    if config.getoption("--switched"):
+        terminalreporter.section("calls")
+        terminalreporter.write_line(str(ot.report()))
 
 
 def outcomes(tests: Path, arguments: list[str]) -> dict[str, str]:
