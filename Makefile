@@ -44,7 +44,7 @@ test: .venv/tests ## Build and check everything: what CI runs
 checked: .venv/tests
 	@$(MAKE) opencv
 	@$(MAKE) lint
-	@NVCC_APPEND_FLAGS="$$NVCC_APPEND_FLAGS $(no_spill)" $(MAKE) build
+	@NVCC_APPEND_FLAGS="$${NVCC_APPEND_FLAGS:-} $(no_spill)" $(MAKE) build
 	@$(MAKE) cuda CUDA_ARCHS=75
 	@$(MAKE) gpu-dry-run
 	@$(MAKE) pytest

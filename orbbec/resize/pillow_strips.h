@@ -3,8 +3,6 @@
 // form in which rows are summed down. Included by resize_avx2.cpp under its target.
 #pragma once
 
-#include <optional>
-
 #include "pillow_columns.h"
 
 namespace orbbec {
@@ -302,30 +300,7 @@ class PillowStrip {
   std::vector<const int32_t*> down_rows_;
 };
 
-// The taps of a strip, which images that share a table share.
-class PillowTaps {
- public:
-  explicit PillowTaps(const ResizeTables& tables) : tables_(tables) {}
-
-  const TapPairs& across() const { return *across_; }
-  const TapPairs& down() const { return *down_; }
-
-  void set(int64_t n, int begin, int end) {
-    const int64_t table = tables_.table(n);
-    if (table != table_) across_.emplace(tables_, n, 0, tables_.width);
-    if (table != table_ || begin != begin_ || end != end_)
-      down_.emplace(tables_, n, tables_.width + begin, tables_.width + end);
-    table_ = table;
-    begin_ = begin;
-    end_ = end;
-  }
-
- private:
-  const ResizeTables tables_;
-  int64_t table_ = -1;
-  int begin_ = 0, end_ = 0;
-  std::optional<TapPairs> across_, down_;
-};
+using PillowTaps = StripTaps<TapPairs, TapPairs>;
 
 template <int kLanes>
 void resize_channels(const Resize<uint8_t, PillowFixed>& op, const PillowTaps& taps, int64_t n,

@@ -2,8 +2,6 @@
 // target.
 #pragma once
 
-#include <optional>
-
 #include "taps_vbmi.h"
 
 namespace orbbec {
@@ -204,31 +202,6 @@ class VbmiStrip {
   std::vector<Vector> ring_;  // [down_.longest()][columns_] times four rows
   std::vector<const Vector*> rows_of_ring_;
   std::vector<uint8_t> copies_, values_;
-};
-
-// The taps of a strip, which images that share a table share.
-class StripTaps {
- public:
-  explicit StripTaps(const ResizeTables& tables) : tables_(tables) {}
-
-  const TapsAcross& across() const { return *across_; }
-  const TapsDown& down() const { return *down_; }
-
-  void set(int64_t n, int lanes, int begin, int end) {
-    const int64_t table = tables_.table(n);
-    if (table != table_) across_.emplace(tables_, n, lanes);
-    if (table != table_ || begin != begin_ || end != end_) down_.emplace(tables_, n, begin, end);
-    table_ = table;
-    begin_ = begin;
-    end_ = end;
-  }
-
- private:
-  const ResizeTables tables_;
-  int64_t table_ = -1;
-  int begin_ = 0, end_ = 0;
-  std::optional<TapsAcross> across_;
-  std::optional<TapsDown> down_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "../core/executor_cpu.h"
@@ -267,6 +268,34 @@ void resize_strips(const Op& op, int64_t begin, int64_t end) {
   for_each_strip(op, begin, end,
                  [&](int64_t n, int first, int last) { resize_strip<Rows>(op, n, first, last); });
 }
+
+// The taps of a strip, which strips of images that share a table share.
+template <class Across, class Down>
+class StripTaps {
+ public:
+  explicit StripTaps(const ResizeTables& tables) : tables_(tables) {}
+
+  const Across& across() const { return *across_; }
+  const Down& down() const { return *down_; }
+
+  // For rows [begin, end) of image n; `more`: what Across takes beside the image.
+  template <class... More>
+  void set(int64_t n, int begin, int end, const More&... more) {
+    const int64_t table = tables_.table(n);
+    if (table != table_) across_.emplace(tables_, n, more...);
+    if (table != table_ || begin != begin_ || end != end_) down_.emplace(tables_, n, begin, end);
+    table_ = table;
+    begin_ = begin;
+    end_ = end;
+  }
+
+ private:
+  const ResizeTables tables_;
+  int64_t table_ = -1;
+  int begin_ = 0, end_ = 0;
+  std::optional<Across> across_;
+  std::optional<Down> down_;
+};
 
 // A plane of an image, or some of its channels.
 template <class T>

@@ -19,10 +19,36 @@ class TapPairs {
     int32_t low, high;  // of both taps, 16 bits each
   };
 
-  // Of entries [begin, end) of image n, and the last one again up to a multiple of kGroup.
-  TapPairs(const ResizeTables& tables, int64_t n, int begin, int end) : entries_(end - begin) {
+  // Of the columns of image n.
+  TapPairs(const ResizeTables& tables, int64_t n) : TapPairs(Entries{0, tables.width}, tables, n) {}
+  // Of its rows [begin, end).
+  TapPairs(const ResizeTables& tables, int64_t n, int begin, int end)
+      : TapPairs(Entries{tables.width + begin, tables.width + end}, tables, n) {}
+  // Of `count` rows that are taken as they are.
+  explicit TapPairs(int count) : entries_(count), first_(count), counts_(count, 1) {
+    constexpr int32_t kWhole = 1 << 22;
+    for (int i = 0; i < count; ++i) {
+      first_[i] = i / 2;
+      weights_.push_back(i % 2 == 0 ? weights_of(kWhole, 0) : weights_of(0, kWhole));
+    }
+  }
+
+  int entries() const { return entries_; }
+  int longest() const { return longest_; }  // pairs that each entry has room for
+  int count(int i) const { return counts_[i]; }
+  int first(int i) const { return first_[i]; }
+  const int* firsts() const { return first_.data(); }
+  const Weights* weights(int i) const { return weights_.data() + int64_t{i} * longest_; }
+
+ private:
+  struct Entries {
+    int begin, end;
+  };
+
+  // The last one again up to a multiple of kGroup.
+  TapPairs(Entries of, const ResizeTables& tables, int64_t n) : entries_(of.end - of.begin) {
     const auto taps_of = [&](int i) {
-      return taps_at<int32_t>(tables, n, std::min(begin + i, end - 1));
+      return taps_at<int32_t>(tables, n, std::min(of.begin + i, of.end - 1));
     };
     const size_t room = (entries_ + kGroup - 1) / kGroup * kGroup;
     first_.resize(room);
@@ -43,23 +69,6 @@ class TapPairs {
     }
   }
 
-  // Of `count` rows that are taken as they are.
-  explicit TapPairs(int count) : entries_(count), first_(count), counts_(count, 1) {
-    constexpr int32_t kWhole = 1 << 22;
-    for (int i = 0; i < count; ++i) {
-      first_[i] = i / 2;
-      weights_.push_back(i % 2 == 0 ? weights_of(kWhole, 0) : weights_of(0, kWhole));
-    }
-  }
-
-  int entries() const { return entries_; }
-  int longest() const { return longest_; }  // pairs that each entry has room for
-  int count(int i) const { return counts_[i]; }
-  int first(int i) const { return first_[i]; }
-  const int* firsts() const { return first_.data(); }
-  const Weights* weights(int i) const { return weights_.data() + int64_t{i} * longest_; }
-
- private:
   static int32_t weight_at(const Taps<int32_t>& taps, int k) {
     return k >= 0 && k < taps.count ? taps.weights[k] : 0;
   }
