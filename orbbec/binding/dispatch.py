@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 # Not public, so a torch without it goes the longer way.
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
@@ -14,9 +15,23 @@ def call_operator(operator: Any, *arguments: Any) -> Any:
     """Call an operator with a registered gradient; past it where none is asked for.
 
     A gradient registered from Python costs every call more time than a small image, asked for or not.
+
+    Raises:
+        NotImplementedError: a forward-mode gradient is asked for, which torch would take to be 0.
     """
+    if torch.compiler.is_compiling():
+        return operator(*arguments)
     given = [argument for argument in arguments if isinstance(argument, Tensor)]
-    if torch.compiler.is_compiling() or any(t.requires_grad or type(t) is not Tensor for t in given):
+    if any(map(_has_tangent, given)):
+        raise NotImplementedError(f"{operator.name()}: no forward-mode gradient; use backward")
+    if any(t.requires_grad or type(t) is not Tensor for t in given):
         return operator(*arguments)
     with _below_autograd():
         return operator(*arguments)
+
+
+def _has_tangent(tensor: Tensor) -> bool:
+    # The level is not public; without it every tensor is asked, which takes a microsecond.
+    if getattr(forward_ad, "_current_level", 0) < 0 or not tensor.is_floating_point():
+        return False
+    return forward_ad.unpack_dual(tensor).tangent is not None  # type: ignore[no-untyped-call]

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.rois import (
     OutputSize,
     Rois,
@@ -65,7 +66,8 @@ def roi_align(
         [2.5, 4.5, 10.5, 12.5]
     """
     check_input("roi_align", input)
-    result: Tensor = torch.ops.orbbec.roi_align(
+    result: Tensor = call_operator(
+        torch.ops.orbbec.roi_align.default,
         input,
         as_rois("roi_align", rois, 5),
         output_size_values("roi_align", output_size),

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.rois import (
     OutputSize,
     Rois,
@@ -59,7 +60,8 @@ def roi_align_rotated(
         [10.5, 2.5, 12.5, 4.5]
     """
     check_input("roi_align_rotated", input)
-    result: Tensor = torch.ops.orbbec.roi_align_rotated(
+    result: Tensor = call_operator(
+        torch.ops.orbbec.roi_align_rotated.default,
         input,
         as_rois("roi_align_rotated", rois, 6),
         output_size_values("roi_align_rotated", output_size),

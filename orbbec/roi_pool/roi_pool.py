@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.rois import (
     OutputSize,
     Rois,
@@ -52,8 +53,12 @@ def roi_pool(input: Tensor, rois: Rois, output_size: OutputSize, spatial_scale: 
         [5.0, 7.0, 13.0, 15.0]
     """
     check_input("roi_pool", input)
-    result: Tensor = torch.ops.orbbec.roi_pool(
-        input, as_rois("roi_pool", rois, 5), output_size_values("roi_pool", output_size), spatial_scale
+    result: Tensor = call_operator(
+        torch.ops.orbbec.roi_pool.default,
+        input,
+        as_rois("roi_pool", rois, 5),
+        output_size_values("roi_pool", output_size),
+        spatial_scale,
     )[0]
     return result
 
