@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from weakref import finalize
+from weakref import ref
 
 import numpy as np
 import torch
@@ -13,6 +13,13 @@ from orbbec.binding.arguments import Array
 
 _ALIGNMENT = 64  # bytes, as ImageBatch
 _GRAIN = 2**24  # bytes
+
+
+class _Lent(ref):  # type: ignore[type-arg]
+    """What is lent, and the memory behind it."""
+
+    __slots__ = ("memory",)
+    memory: Array
 
 
 class Recycler:
@@ -30,7 +37,8 @@ class Recycler:
     """
 
     def __init__(self) -> None:
-        self._free: dict[int, list[Array]] = {}
+        self._free: dict[int, list[_Lent]] = {}
+        self._kept: dict[int, _Lent] = {}  # by id; a reference that is gone calls nobody
 
     def empty(self, shape: Sequence[int], dtype: torch.dtype = torch.uint8) -> Tensor:
         """A tensor whose values are not set, at a multiple of 64 bytes."""
@@ -38,14 +46,22 @@ class Recycler:
         if nbytes == 0:
             return torch.empty(shape, dtype=dtype)
         free = self._free.setdefault(nbytes, [])
+        memory = self._taken(free, nbytes)
+        lent = memory[:]  # the tensor, and all that share its memory, hold this one
+        # No function of Python's is called when it goes: Python would drop an interrupt that comes meanwhile.
+        kept = _Lent(lent, free.append)
+        kept.memory = memory
+        self._kept[id(kept)] = kept
+        return torch.from_numpy(lent).view(dtype).view(*shape)
+
+    def _taken(self, free: list[_Lent], nbytes: int) -> Array:
         try:
-            block = free.pop()
+            kept = free.pop()
         except IndexError:
             raw = np.empty(nbytes + _ALIGNMENT, np.uint8)
-            block = raw[-raw.ctypes.data % _ALIGNMENT :][:nbytes]
-        lent = block[:]  # the tensor, and all that share its memory, hold this one
-        finalize(lent, free.append, block)
-        return torch.from_numpy(lent).view(dtype).view(*shape)
+            return raw[-raw.ctypes.data % _ALIGNMENT :][:nbytes]
+        del self._kept[id(kept)]
+        return kept.memory
 
     def empty_bytes(self, nbytes: int) -> Tensor:
         """So many bytes, flat; of a larger block, so that batches of unlike sizes share blocks."""

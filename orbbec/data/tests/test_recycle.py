@@ -1,6 +1,7 @@
 """Memory is used again once nobody holds it, and not before."""
 
 import gc
+import sys
 
 import torch
 
@@ -32,3 +33,14 @@ def test_memory_that_was_let_go_is_used_again():
     assert len(places) == 2
     assert recycler.empty((0, 3)).shape == (0, 3)
     assert recycler.empty_bytes(7).shape == (7,)
+
+
+def test_no_code_of_python_runs_when_memory_is_let_go():
+    """In a callback of Python's a KeyboardInterrupt is lost."""
+    recycler, called = Recycler(), []
+    held = recycler.empty((100,))
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+    del held
+    sys.setprofile(None)
+    assert called == []
+    assert len(recycler._free[100]) == 1
