@@ -2,8 +2,8 @@
 
     python tools/torchvision_tests.py DIR [arguments of pytest]
 
-DIR is the folder `test` of torchvision's source, which its wheels lack. Prints which calls were orbbec's, and
-the tests that pass only without the switch; the exit status is 1 if there are some.
+DIR is the folder `test` of torchvision's source, which its wheels lack. Both runs go side by side, and each
+prints when it ends. Last come the tests that pass only without the switch; the exit status is 1 if any does.
 """
 
 import os
@@ -13,6 +13,7 @@ import tempfile
 import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ SELECTED = (
     "test_functional_tensor.py",
     *(f"test_ops.py::Test{name}" for name in ("NMS", "RoIAlign", "RoiPool", "MultiScaleRoIAlign")),
 )
+THREADS = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // 2))}  # of each of two runs
 UNTOUCHED = "affine or rotate or perspective or elastic or bounding or mask or video"  # by the switch
 
 
@@ -55,12 +57,15 @@ def outcomes(tests: Path, arguments: list[str]) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         options = ["-q", "--tb=short", "-p", "no:cacheprovider", "-p", Path(__file__).stem]
-        subprocess.run(
+        run = subprocess.run(
             [sys.executable, "-m", "pytest", *options, f"--junitxml={report}", *SELECTED, *arguments],
             cwd=tests,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+            env={**os.environ, **THREADS, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+            stdout=subprocess.PIPE,
+            text=True,
             check=False,
         )
+        print(run.stdout, flush=True)
         return {
             f"{case.get('classname')}.{case.get('name')}": outcome(case)
             for case in ET.parse(report).iter("testcase")
@@ -74,8 +79,8 @@ def outcome(case: ET.Element) -> str:
 
 def main() -> int:
     tests, arguments = Path(sys.argv[1]), ["-k", f"not ({UNTOUCHED})", *sys.argv[2:]]
-    before = outcomes(tests, arguments)
-    after = outcomes(tests, ["--switched", *arguments])
+    with ThreadPoolExecutor() as pool:
+        before, after = pool.map(outcomes, 2 * [tests], (arguments, ["--switched", *arguments]))
     lost = [name for name, result in before.items() if result == "passed" != after.get(name)]
     print(f"without the switch: {dict(Counter(before.values()))}")
     print(f"with the switch: {dict(Counter(after.values()))}")
