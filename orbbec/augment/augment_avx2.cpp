@@ -12,7 +12,7 @@ namespace orbbec {
 
 namespace {
 
-struct Avx2Machine : PlainStore {
+struct Avx2Machine : VectorStore<Avx2> {
   template <class Reader>
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Avx2, Reader, float>,
                                          SamplerRow<Avx2Machine, Reader>>;

@@ -12,8 +12,8 @@ namespace orbbec {
 
 namespace {
 
-struct Avx512Machine : PlainStore {
-  using PlainStore::store_lanes;
+struct Avx512Machine : VectorStore<Avx512> {
+  using VectorStore::store_lanes;
   // float_to_half on vectors: NaN keeps its sign alone.
   static void store_lanes(const float (&values)[kStored], Half* to) {
     for (int i = 0; i < kStored; i += 16) {

@@ -23,6 +23,20 @@ struct PlainStore {
   }
 };
 
+// Bytes on vectors, whose rounding makes what no int holds the least one, as `round_to_int` does.
+template <class Simd>
+struct VectorStore : PlainStore {
+  using PlainStore::store_lanes;
+  static void store_lanes(const float (&values)[kStored], uint8_t* to) {
+    using Int = typename Simd::Int;
+    for (int i = 0; i < kStored; i += Simd::kLanes) {
+      const Int rounded = Simd::round(Simd::load(values + i));
+      const Int from_zero = rounded < 0 ? Int{} : rounded;
+      Simd::store_bytes_1(to + i, from_zero > 255 ? Int{} + 255 : from_zero);
+    }
+  }
+};
+
 template <class Machine, class Op>
 class AugmentRow {
  public:
@@ -237,15 +251,53 @@ class AugmentRow {
       for (int begin = 0; begin < count_; begin += kStored) finish(c, begin, finished[c] + begin);
     }
     if (channels_ == 3 && target.stride_x == 3 && target.stride_c == 1) {
-      for (int i = skipped_, count = count_; i < count; ++i) {
-        for (int c = 0; c < 3; ++c) to[i * 3 + c] = finished[c][i];
-      }
-      return;
+      return put_together(finished, to);
     }
     for (int c = 0; c < channels_; ++c) {
       for (int i = skipped_; i < count_; ++i)
         to[i * target.stride_x + c * target.stride_c] = finished[c][i];
     }
+  }
+
+  // Pixels of three channels side by side.
+  template <class Out>
+  void put_together(const Out (&planes)[kMaxFills][kBlock], Out* to) const {
+    constexpr int kGroup = sizeof(Lanes<Out>) / sizeof(Out);
+    constexpr auto lanes = std::make_integer_sequence<int, kGroup>();
+    const int grouped = skipped_ > 0 ? 0 : count_ / kGroup * kGroup;
+    for (int i = 0; i < grouped; i += kGroup) {
+      Lanes<Out> apart[3];
+      for (int c = 0; c < 3; ++c) memcpy(&apart[c], planes[c] + i, sizeof(apart[c]));
+      const Lanes<Out> pixels[3] = {third_of_pixels<0>(apart, lanes),
+                                    third_of_pixels<1>(apart, lanes),
+                                    third_of_pixels<2>(apart, lanes)};
+      memcpy(to + 3 * i, pixels, sizeof(pixels));
+    }
+    for (int i = larger(skipped_, grouped); i < count_; ++i) {
+      for (int c = 0; c < 3; ++c) to[3 * i + c] = planes[c][i];
+    }
+  }
+
+  template <class Out>
+  using Bits = std::conditional_t<sizeof(Out) == 1, uint8_t,
+                                  std::conditional_t<sizeof(Out) == 2, uint16_t, uint32_t>>;
+  template <class Out>
+  struct LanesOf {
+    typedef Bits<Out> Type __attribute__((vector_size(16)));
+  };
+  template <class Out>
+  using Lanes = typename LanesOf<Out>::Type;
+
+  // Of three channels, the values of part `kPart` of their pixels.
+  template <int kPart, class Values, int... kLane>
+  static Values third_of_pixels(const Values (&channels)[3], std::integer_sequence<int, kLane...>) {
+    constexpr int kGroup = sizeof...(kLane);
+    constexpr auto channel = [](int lane) { return (kPart * kGroup + lane) % 3; };
+    constexpr auto pixel = [](int lane) { return (kPart * kGroup + lane) / 3; };
+    const Values first = __builtin_shufflevector(
+        channels[0], channels[1], (channel(kLane) == 1 ? kGroup + pixel(kLane) : pixel(kLane))...);
+    return __builtin_shufflevector(first, channels[2],
+                                   (channel(kLane) == 2 ? kGroup + pixel(kLane) : kLane)...);
   }
 
   template <class Out>
@@ -275,6 +327,10 @@ class AugmentRow {
   void finish_lanes(int c, int begin, float (&values)[kStored]) const {
     const Finish finish = op_.finish(c);
     const float* const from = planes_[c] + begin;
+    if (!finish.normalizes) {  // or each would be divided in vain
+      for (int i = 0; i < kStored; ++i) values[i] = from[i] * finish.scale;
+      return;
+    }
     for (int i = 0; i < kStored; ++i) values[i] = finish(from[i]);
   }
 
