@@ -139,6 +139,23 @@ def test_vectors_change_nothing(monkeypatch, seed, level):
     assert_same_bytes(augment(images, matrix, size, **options), expected)
 
 
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_any_float_becomes_the_byte_nearest_to_it(monkeypatch, level, channels_last):
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 2**32, (2, 3, 9, 77), np.uint32).view(np.float32)
+    values[1] = rng.uniform(-1, 2, values[1].shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        levels = values * np.float32(255)
+    held = (levels >= -(2**31)) & (levels < 2**31)  # what no int holds becomes the least one, so black
+    expected = np.where(held, levels, 0).round().clip(0, 255).astype(np.uint8)
+    options = {"interpolation": "nearest", "dtype": torch.uint8, "channels_last": channels_last}
+    result = augment(torch.from_numpy(values), torch.eye(3), (9, 77), **options)
+    np.testing.assert_array_equal(result.numpy(), expected)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_halves_are_rounded_as_torch_rounds_them(device, dtype):
     bits = np.random.default_rng(0).integers(0, 2**32, 4096, np.uint32)
