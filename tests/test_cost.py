@@ -93,6 +93,25 @@ def test_a_chain_is_as_many_calls_as_its_plan_says(name):
     assert calls.takes_mean == takes_mean
 
 
+def test_bytes_of_unlike_sizes_are_written_where_they_stay():
+    batch = images(5)
+    chain = T.Compose([T.RandomShortestSize([40, 50], antialias=True), T.RandomHorizontalFlip()], seed=1)
+    plan = chain.plan(batch.sizes)
+
+    class Copies(Calls):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            assert "copy" not in function._schema.name or args[0].dtype != torch.uint8
+            return super().__torch_dispatch__(function, types, args, kwargs)
+
+    with Copies() as calls:
+        results = apply(plan, batch)
+    assert calls.names == 5 * ["resize"] + 5 * ["augment"]
+    assert results.sizes.tolist() == plan.output_sizes.tolist()
+    for row in range(5):
+        alone = chain(batch[row].numpy(), sample_ids=[row])
+        assert np.array_equal(results[row].numpy(), alone)
+
+
 @pytest.mark.parametrize("name", ["crop, flip, normalise", "SimCLR"])
 def test_the_numbers_of_a_chain_are_drawn_in_one_call(name):
     chain = T.Compose(CHAINS[name][0], seed=1)  # of which the first tries of the crop fit

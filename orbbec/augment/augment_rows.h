@@ -5,10 +5,10 @@
 
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "../core/executor_cpu.h"
 #include "augment.h"
+#include "pixels_of_three.h"
 
 namespace orbbec {
 
@@ -63,7 +63,8 @@ class AugmentRow {
     if (end < 0) return;
     int64_t sum = 0;
     for (int x = 0; x < width; x += kBlock) {
-      row.read(y, x, width);
+      row.set_block(x, width);
+      row.read(y);
       row.run_program(end);
       sum += row.gray_units();
     }
@@ -72,6 +73,7 @@ class AugmentRow {
 
  private:
   using T = typename Op::Value;
+  using Pixels = PixelsOfThree<Machine>;
   static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the first cache
 
   AugmentRow(const Op& op, int64_t n)
@@ -87,9 +89,14 @@ class AugmentRow {
   void write(int64_t n, int y, int first, int end) {
     const int aligned = first / kRowBlock * kRowBlock;
     for (int x = aligned; x < end; x += kBlock) {
+      set_block(x, end);
       skipped_ = x < first ? first - x : 0;
-      run(y, x, end);
-      if (partner_ != nullptr) partner_->run(y, x, end);
+      if (move_bytes(n, y)) continue;
+      run(y);
+      if (partner_ != nullptr) {
+        partner_->set_block(x, end);
+        partner_->run(y);
+      }
       with_output_type(op_.arguments.output_dtype, [&](auto typed) {
         using Out = decltype(typed);
         store_block(Images<Out>(op_.arguments.warp.output)[n], y);
@@ -97,34 +104,59 @@ class AugmentRow {
     }
   }
 
-  void run(int y, int begin, int width) {
-    read(y, begin, width);
+  void set_block(int begin, int end) {
+    begin_ = begin;
+    count_ = end - begin < kBlock ? end - begin : kBlock;
+  }
+
+  void run(int y) {
+    read(y);
     run_program(program_.count);
     erase(y);
   }
 
-  void read(int y, int begin, int width) {
-    begin_ = begin;
-    count_ = width - begin < kBlock ? width - begin : kBlock;
-    if (!read_whole_pixels(y)) reader_.run(y, begin, begin + count_);
+  void read(int y) {
+    if (!read_whole_pixels(y)) reader_.run(y, begin_, begin_ + count_);
     const int lanes = (count_ + kStored - 1) / kStored * kStored;
     for (int c = 0; c < channels_; ++c) {
       for (int i = count_; i < lanes; ++i) planes_[c][i] = 0;
     }
   }
 
-  // Where every position is a pixel of bytes, and there is one, nothing lies between pixels.
+  // Where every position is a pixel, and nothing lies between pixels.
+  bool reads_whole_bytes(int y) const {
+    return shift_.is_whole && sizeof(T) == 1 && y < kExactSide && begin_ < kExactSide;
+  }
+  int64_t source_row(int y) const { return int64_t{shift_.step_y} * y + shift_.top; }
+  int64_t source_column(int i) const {
+    return int64_t{shift_.step_x} * (int64_t{begin_} + i) + shift_.left;
+  }
+  const T* source_pixel(int y, int i) const {
+    return &image_.at(static_cast<int>(source_row(y)), static_cast<int>(source_column(i)), 0);
+  }
+
+  struct Span {
+    int begin, end;
+  };
+
+  // Of the block's columns those that read a pixel of the image.
+  Span columns_inside(int y) const {
+    const int64_t row = source_row(y), first = source_column(0), last = image_.width - 1;
+    if (row < 0 || row >= image_.height) return {0, 0};
+    const int64_t before = shift_.step_x > 0 ? -first : first - last;
+    const int64_t to_end = shift_.step_x > 0 ? last - first + 1 : first + 1;
+    const auto column = [&](int64_t i) {
+      return i < 0 ? 0 : i < count_ ? static_cast<int>(i) : count_;
+    };
+    return {column(before), larger(column(to_end), column(before))};
+  }
+
   bool read_whole_pixels(int y) {
-    if (!shift_.is_whole || sizeof(T) != 1 || y >= kExactSide || begin_ >= kExactSide) return false;
-    const int64_t row = int64_t{shift_.step_y} * y + shift_.top;
-    const int64_t first = int64_t{shift_.step_x} * begin_ + shift_.left;
-    const int64_t last = first + int64_t{shift_.step_x} * (count_ - 1);
-    if (row < 0 || row >= image_.height || first < 0 || first >= image_.width || last < 0 ||
-        last >= image_.width) {
-      return false;
-    }
+    if (!reads_whole_bytes(y)) return false;
+    const Span inside = columns_inside(y);
+    if (inside.end - inside.begin < count_) return false;
+    const T* const from = source_pixel(y, 0);
     const int64_t stride = shift_.step_x * image_.stride_x;
-    const T* const from = &image_.at(static_cast<int>(row), static_cast<int>(first), 0);
     if (channels_ == 3 && image_.stride_c == 1 && stride == 3) {
       take_apart<false>(from);
     } else if (channels_ == 3 && image_.stride_c == 1 && stride == -3) {
@@ -133,6 +165,52 @@ class AugmentRow {
       for (int c = 0; c < channels_; ++c) take(c, from + c * image_.stride_c, stride);
     }
     return true;
+  }
+
+  // A block of which no byte changes: moved, and filled where it lies outside. False if it is none,
+  // or its pixels lie in another order.
+  bool move_bytes(int64_t n, int y) const {
+    const AugmentArguments& a = op_.arguments;
+    const bool changes = a.scale != 1 || a.normalizes || program_.count > 0 ||
+                         a.boxes_per_image > 0 || partner_ != nullptr;
+    if (changes || skipped_ > 0 || a.output_dtype != DType::kUInt8) return false;
+    const Image<uint8_t> target = Images<uint8_t>(a.warp.output)[n];
+    const bool in_planes = image_.stride_x == 1 && target.stride_x == 1;
+    const bool in_pixels = channels_ == 3 && image_.stride_x == 3 && image_.stride_c == 1 &&
+                           target.stride_x == 3 && target.stride_c == 1;
+    if (!(in_planes || in_pixels) || !reads_whole_bytes(y)) return false;
+    const Span inside = columns_inside(y);
+    if (inside.end - inside.begin < count_) {
+      if (op_.reader.border != Border::kConstant) return false;
+      fill_bytes(target, y, 0, inside.begin);
+      fill_bytes(target, y, inside.end, count_);
+    }
+    if (inside.begin == inside.end) return true;
+    const auto* const from = reinterpret_cast<const uint8_t*>(source_pixel(y, inside.begin));
+    uint8_t* const to = &target.at(y, begin_ + inside.begin, 0);
+    for (int c = 0; c < (in_planes ? channels_ : 1); ++c) {
+      move_row(from + c * image_.stride_c, to + c * target.stride_c, inside.end - inside.begin);
+    }
+    return true;
+  }
+
+  void fill_bytes(const Image<uint8_t>& target, int y, int begin, int end) const {
+    for (int c = 0; c < channels_; ++c) {
+      const auto fill = static_cast<uint8_t>(load(op_.reader.fill_of(c)));
+      uint8_t* const to = &target.at(y, begin_, c);
+      for (int i = begin; i < end; ++i) to[i * target.stride_x] = fill;
+    }
+  }
+
+  // Pixels of one byte or of three, in the order of the map.
+  void move_row(const uint8_t* from, uint8_t* to, int count) const {
+    if (shift_.step_x > 0) {
+      memcpy(to, from, static_cast<size_t>(count * image_.stride_x));
+    } else if (image_.stride_x == 1) {
+      for (int i = 0; i < count; ++i) to[i] = from[-i];
+    } else {
+      Pixels::turn(from, to, count);
+    }
   }
 
   void take(int c, const T* from, int64_t stride) {
@@ -148,34 +226,19 @@ class AugmentRow {
   // Pixels of three channels side by side, from the left or, turned, from the right.
   template <bool kTurned>
   void take_apart(const T* from) {
-    constexpr int kGroup = sizeof(Bytes16);
-    Bytes16 apart[3][kBlock / kGroup];
-    for (int g = 0; g < count_ / kGroup; ++g) {
-      Bytes16 bytes[3];
-      memcpy(bytes, kTurned ? from - 3 * (kGroup * g + kGroup - 1) : from + 3 * kGroup * g,
-             sizeof(bytes));
-      apart[0][g] = every_third<kTurned, 0>(bytes, std::make_integer_sequence<int, kGroup>());
-      apart[1][g] = every_third<kTurned, 1>(bytes, std::make_integer_sequence<int, kGroup>());
-      apart[2][g] = every_third<kTurned, 2>(bytes, std::make_integer_sequence<int, kGroup>());
-    }
+    constexpr int kGroup = Pixels::kGroup;
     const int grouped = count_ / kGroup * kGroup;
+    alignas(16) uint8_t channels[3][kBlock];
+    for (int i = 0; i < grouped; i += kGroup) {
+      typename Pixels::Bytes apart[3];
+      const T* const group = from + (kTurned ? -3 : 3) * i;
+      Pixels::template take_apart<kTurned>(reinterpret_cast<const uint8_t*>(group), apart);
+      for (int c = 0; c < 3; ++c) memcpy(channels[c] + i, &apart[c], sizeof(apart[c]));
+    }
     for (int c = 0; c < 3; ++c) {
-      const uint8_t* const bytes = reinterpret_cast<const uint8_t*>(apart[c]);
-      for (int i = 0; i < grouped; ++i) planes_[c][i] = load(bytes[i]);
+      for (int i = 0; i < grouped; ++i) planes_[c][i] = load(channels[c][i]);
       for (int i = grouped; i < count_; ++i) planes_[c][i] = load(from[(kTurned ? -3 : 3) * i + c]);
     }
-  }
-
-  typedef uint8_t Bytes16 __attribute__((vector_size(16)));
-
-  // Of 48 bytes those of a channel.
-  template <bool kTurned, int kChannel, int... kLane>
-  static Bytes16 every_third(const Bytes16 (&bytes)[3], std::integer_sequence<int, kLane...>) {
-    constexpr auto place = [](int lane) { return 3 * (kTurned ? 15 - lane : lane) + kChannel; };
-    const Bytes16 first =
-        __builtin_shufflevector(bytes[0], bytes[1], (place(kLane) < 32 ? place(kLane) : 0)...);
-    return __builtin_shufflevector(first, bytes[2],
-                                   (place(kLane) < 32 ? kLane : place(kLane) - 16)...);
   }
 
   // As far as the step `end`. One channel stands for three equal ones.
@@ -251,53 +314,16 @@ class AugmentRow {
       for (int begin = 0; begin < count_; begin += kStored) finish(c, begin, finished[c] + begin);
     }
     if (channels_ == 3 && target.stride_x == 3 && target.stride_c == 1) {
-      return put_together(finished, to);
+      int i = skipped_ > 0 ? skipped_ : Pixels::put_together(finished, count_, to);
+      for (; i < count_; ++i) {
+        for (int c = 0; c < 3; ++c) to[3 * i + c] = finished[c][i];
+      }
+      return;
     }
     for (int c = 0; c < channels_; ++c) {
       for (int i = skipped_; i < count_; ++i)
         to[i * target.stride_x + c * target.stride_c] = finished[c][i];
     }
-  }
-
-  // Pixels of three channels side by side.
-  template <class Out>
-  void put_together(const Out (&planes)[kMaxFills][kBlock], Out* to) const {
-    constexpr int kGroup = sizeof(Lanes<Out>) / sizeof(Out);
-    constexpr auto lanes = std::make_integer_sequence<int, kGroup>();
-    const int grouped = skipped_ > 0 ? 0 : count_ / kGroup * kGroup;
-    for (int i = 0; i < grouped; i += kGroup) {
-      Lanes<Out> apart[3];
-      for (int c = 0; c < 3; ++c) memcpy(&apart[c], planes[c] + i, sizeof(apart[c]));
-      const Lanes<Out> pixels[3] = {third_of_pixels<0>(apart, lanes),
-                                    third_of_pixels<1>(apart, lanes),
-                                    third_of_pixels<2>(apart, lanes)};
-      memcpy(to + 3 * i, pixels, sizeof(pixels));
-    }
-    for (int i = larger(skipped_, grouped); i < count_; ++i) {
-      for (int c = 0; c < 3; ++c) to[3 * i + c] = planes[c][i];
-    }
-  }
-
-  template <class Out>
-  using Bits = std::conditional_t<sizeof(Out) == 1, uint8_t,
-                                  std::conditional_t<sizeof(Out) == 2, uint16_t, uint32_t>>;
-  template <class Out>
-  struct LanesOf {
-    typedef Bits<Out> Type __attribute__((vector_size(16)));
-  };
-  template <class Out>
-  using Lanes = typename LanesOf<Out>::Type;
-
-  // Of three channels, the values of part `kPart` of their pixels.
-  template <int kPart, class Values, int... kLane>
-  static Values third_of_pixels(const Values (&channels)[3], std::integer_sequence<int, kLane...>) {
-    constexpr int kGroup = sizeof...(kLane);
-    constexpr auto channel = [](int lane) { return (kPart * kGroup + lane) % 3; };
-    constexpr auto pixel = [](int lane) { return (kPart * kGroup + lane) / 3; };
-    const Values first = __builtin_shufflevector(
-        channels[0], channels[1], (channel(kLane) == 1 ? kGroup + pixel(kLane) : pixel(kLane))...);
-    return __builtin_shufflevector(first, channels[2],
-                                   (channel(kLane) == 2 ? kGroup + pixel(kLane) : kLane)...);
   }
 
   template <class Out>

@@ -174,7 +174,7 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, tables: Mapping[str, A
     mixes_later = step.mixes is not None and not in_one_call(work, step)
     taken = {name: table for name, table in tables.items() if not (name == "mix" and mixes_later)}
 
-    def run(images: Work, rows: Array | None, size: tuple[int, int]) -> Tensor:
+    def run(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
         result: Tensor = augment(
             images,
             size=size,
@@ -187,7 +187,7 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, tables: Mapping[str, A
             interpolation=step.interpolation,
             border=step.border,
             fill=list(step.fill) if len(step.fill) > 1 else step.fill[0],
-            out=out,
+            out=out if target is None else target,
         )
         return result
 
@@ -208,8 +208,8 @@ def _operate(step: OperatorPass, work: Work, sizes: Array, tables: Mapping[str, 
     def operate(images: Work, rows: Array | None) -> Any:
         return call(images, **{name: _rows(values, rows) for name, values in columns.items()}, **options)
 
-    def resize(images: Work, rows: Array | None, size: tuple[int, int]) -> Tensor:
-        result: Tensor = call(images, _rows(columns["boxes"], rows), size, **options)
+    def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
+        result: Tensor = call(images, _rows(columns["boxes"], rows), size, **options, out=target)
         return result
 
     if step.resizes:
@@ -255,8 +255,10 @@ def _mix(step: MixPass, work: Work, tables: Mapping[str, Any]) -> Work:
         raise ValueError(f"{step.name}: expected images of one size; put a resize or a crop before it")
     columns: dict[str, Any] = {name: _rows(values) for name, values in tables.items()}
     if step.name == "mosaic":
+        if len(step.sizes) == 0:
+            return work
         height, width = step.sizes[0].tolist()
-        return mosaic(work, **columns, size=(height, width), **step.options) if len(step.sizes) else work
+        return mosaic(work, **columns, size=(height, width), **step.options)
     if step.name == "cutmix":
         return cutmix(work, columns["partners"], columns["boxes"])
     return mixup(work, **columns)

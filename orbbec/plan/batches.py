@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -166,24 +167,49 @@ def by_size(
     work: Work,
     step: AugmentPass | OperatorPass,
     sizes: Array,
-    run: Callable[[Work, Array | None, tuple[int, int]], Tensor],
+    run: Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor],
 ) -> Work:
     """What `run` makes of the images, which gives results of one size for the rows that it is given.
 
-    One call where that can be, else one for each size.
+    One call where that can be; else one for each image into an ImageBatch of bytes, or of other results one
+    for each size.
     """
     if step.size is not None and in_one_call(work, step):
-        return run(work, None, step.size)
+        return run(work, None, step.size, None)
     if len(sizes) == 0:
-        return work if isinstance(work, list) else run(work, None, (1, 1))
+        return work if isinstance(work, list) else run(work, None, _no_size(work), None)
+    if step.size is None and step.dtype == "uint8":
+        return _written(work, step.sizes, run)
     keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
     unlike, group = np.unique(keys, axis=0, return_inverse=True)
     results: list[Tensor] = [torch.empty(0)] * len(sizes)
     for number, (height, width) in enumerate(unlike[:, :2].tolist()):
         rows = np.flatnonzero(group.reshape(-1) == number)
-        for row, image in zip(rows.tolist(), run(rows_of(work, rows), rows, (height, width)), strict=True):
+        images = run(rows_of(work, rows), rows, (height, width), None)
+        for row, image in zip(rows.tolist(), images, strict=True):
             results[row] = image
     return merged(results)
+
+
+def _no_size(work: Work) -> tuple[int, int]:
+    """Of the results of no images."""
+    return (int(work.shape[2]), int(work.shape[3])) if isinstance(work, Tensor) else (1, 1)
+
+
+def _written(
+    work: Work,
+    sizes: Array,
+    run: Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor],
+) -> ImageBatch:
+    first = work[0] if isinstance(work, list) else work
+    channels = first.shape[-3] if isinstance(first, Tensor) else first.channels
+    device = first.device if isinstance(first, Tensor) else first.buffer.device
+    empty = None if device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=device)
+    results = ImageBatch.of_sizes(sizes.tolist(), channels, empty=empty)
+    for row, (height, width) in enumerate(sizes.tolist()):
+        rows = np.array([row])
+        run(rows_of(work, rows), rows, (height, width), results[row].permute(2, 0, 1)[None])
+    return results
 
 
 def merged(images: list[Tensor]) -> Work:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array
 
 try:
@@ -74,13 +75,19 @@ class Case:
 def as_array(result: Any) -> Array:
     """The result of a contender as one array: images, tensors `[N, C, H, W]` too, as `[N, H, W, C]`.
 
+    Of images of unlike sizes all pixels in a row.
+
     Example:
         >>> as_array(Tensor(2, 3, 4, 5)).shape
         (2, 4, 5, 3)
     """
     if isinstance(result, Tensor):
         return (result.permute(0, 2, 3, 1) if result.dim() == 4 else result).detach().cpu().numpy()
-    return np.stack(result) if isinstance(result, list) else np.asarray(result)
+    if not isinstance(result, (list, ImageBatch)):
+        return np.asarray(result)
+    images = [as_array(image) for image in result]
+    alike = len({image.shape for image in images}) == 1
+    return np.stack(images) if alike else np.concatenate([image.ravel() for image in images])
 
 
 def psnr(actual: Array, expected: Array) -> float:

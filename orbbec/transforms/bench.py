@@ -26,6 +26,7 @@ from orbbec.transforms.containers import RandomApply
 from orbbec.transforms.geometry import RandomHorizontalFlip, RandomResizedCrop
 from orbbec.transforms.neighborhood import GaussianBlur
 from orbbec.transforms.output import Normalize, ToDtype
+from orbbec.transforms.scales import RandomShortestSize
 
 IMAGES, SIDE = 64, 224
 FLIP, JITTER, GRAY, BLUR = (
@@ -208,8 +209,45 @@ def prepare_simclr(device: str) -> Work:
     return Work(contenders, expected, IMAGES, 2 * 3 * IMAGES * SIDE * SIDE)
 
 
+def prepare_detection(device: str) -> Work:
+    """Images that stay unlike: the shorter side of 640 to 800 pixels, and a flip."""
+    images = unlike_photographs()[: IMAGES // 4]
+    chain = Compose([RandomShortestSize(range(640, 801, 32), 1333, antialias=False), FLIP])
+    host = ImageBatch.from_images(images)
+    plan, expected, batch = chain.plan(host.sizes), as_array(chain(host)), host.to(device)
+    sizes, flipped = plan.output_sizes.tolist(), plan.matrix[:, 0, 0] < 0
+    tensors = [torch.from_numpy(image).permute(2, 0, 1).contiguous() for image in images]
+
+    def by_cv2(image: Array, size: list[int], turns: bool) -> Array:
+        result = np.asarray(cv2.resize(image, size[::-1]))
+        return np.asarray(cv2.flip(result, 1)) if turns else result
+
+    def by_torchvision(image: Tensor, size: list[int], turns: bool) -> Any:
+        functional = torchvision.transforms.v2.functional
+        result = functional.resize(image, size, antialias=False)
+        return (functional.horizontal_flip(result) if turns else result).permute(1, 2, 0)
+
+    contenders = []
+    if device == "cpu" and cv2 is not None:
+        contenders.append(Contender("cv2 by hand", lambda: list(map(by_cv2, images, sizes, flipped))))
+    if device == "cpu" and torchvision is not None:
+        contenders.append(
+            Contender(
+                "torchvision v2",
+                lambda: list(map(by_torchvision, tensors, sizes, flipped)),
+                False,
+                least_psnr=45,
+            )
+        )
+    contenders.append(Contender("orbbec", lambda: chain(batch)))
+    return Work(
+        contenders, expected, len(images), 3 * int((plan.sizes.prod(1) + plan.output_sizes.prod(1)).sum())
+    )
+
+
 CASES = [
     Case("500x375 to 224, flip, normalise", partial(prepare_classification, antialias=False)),
     Case("500x375 to 224 antialiased, flip, normalise", partial(prepare_classification, antialias=True)),
     Case("SimCLR's colours and blur of 224", prepare_simclr),
+    Case("unlike images to a shorter side of 640 to 800, flip", prepare_detection),
 ]

@@ -172,16 +172,29 @@ def test_halves_are_rounded_as_torch_rounds_them(device, dtype):
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32], ids=str)
 def test_whole_pixels_are_copied(device, interpolation, dtype):
     images = device.put(images_of(dtype, count=5, width=600))
+    check_whole_pixels(images, interpolation, [3, 0, 1])
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["plain", "avx2"])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_each_level_of_vectors_copies_whole_pixels(monkeypatch, level, channels):
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    check_whole_pixels(images_of(torch.uint8, 5, channels, width=600), "linear", 7)
+
+
+def check_whole_pixels(images, interpolation, fill):
     flips = torch.tensor([[1.0, 1], [-1, 1], [1, -1], [-1, -1], [1, 1]])
     maps = torch.zeros(5, 2, 3)
     maps[:, 0, 0], maps[:, 1, 1] = flips.T
     maps[:, :, 2] = torch.tensor([[0.0, 0], [599, 0], [3, 20], [620, 15], [-7, -2]])
     for border in ("constant", "reflect101"):
-        options = {"interpolation": interpolation, "border": border, "fill": 3}
+        options = {"interpolation": interpolation, "border": border, "fill": fill}
         expected = orbbec.warp_affine(images, maps, (21, 600), inverse=True, **options)
-        assert_same_bytes(augment(images, maps, (21, 600), **options), expected)
-        last = images.contiguous(memory_format=torch.channels_last)
-        assert_same_bytes(augment(last, maps, (21, 600), **options), expected)
+        for memory_format in (torch.contiguous_format, torch.channels_last):
+            given = images.contiguous(memory_format=memory_format)
+            for last in (False, True):
+                assert_same_bytes(augment(given, maps, (21, 600), **options, channels_last=last), expected)
 
 
 def test_by_hand(device):
