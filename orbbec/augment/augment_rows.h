@@ -195,10 +195,23 @@ class AugmentRow {
   }
 
   void fill_bytes(const Image<uint8_t>& target, int y, int begin, int end) const {
+    uint8_t fills[kMaxFills];
+    bool alike = true;
     for (int c = 0; c < channels_; ++c) {
-      const auto fill = static_cast<uint8_t>(load(op_.reader.fill_of(c)));
-      uint8_t* const to = &target.at(y, begin_, c);
-      for (int i = begin; i < end; ++i) to[i * target.stride_x] = fill;
+      fills[c] = static_cast<uint8_t>(load(op_.reader.fill_of(c)));
+      alike = alike && fills[c] == fills[0];
+    }
+    const bool in_planes = target.stride_x == 1;
+    uint8_t* const to = &target.at(y, begin_ + begin, 0);
+    if (in_planes || alike) {
+      const size_t bytes = static_cast<size_t>((end - begin) * target.stride_x);
+      for (int c = 0; c < (in_planes ? channels_ : 1); ++c) {
+        memset(to + c * target.stride_c, fills[c], bytes);
+      }
+      return;
+    }
+    for (int i = 0; i < end - begin; ++i) {
+      for (int c = 0; c < channels_; ++c) to[i * target.stride_x + c] = fills[c];
     }
   }
 
