@@ -83,7 +83,12 @@ class AugmentRow {
         program_(op.program(n)),
         image_(op.reader.source[n]),
         shift_(op.reader.map.matrices + n * op.reader.map.stride),
-        reader_(op.reader, n, Image<float>{planes_[0], 1, kBlock, 0, 1, kBlock}) {}
+        reader_(op.reader, n, Image<float>{planes_[0], 1, kBlock, 0, 1, kBlock}) {
+    // An image that is not drawn for its last steps is done before them.
+    while (program_.count > 0 && program_.code(program_.count - 1) == StepCode::kNone) {
+      --program_.count;
+    }
+  }
 
   // Columns [first, end) of row y, to those of output n. Vectors begin at whole blocks alone.
   void write(int64_t n, int y, int first, int end) {
