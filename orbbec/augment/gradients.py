@@ -13,6 +13,7 @@ from torch import Tensor
 from orbbec.binding.color_gradients import GRAY, gamma_slope, hue_gradient
 from orbbec.binding.partners import add_to_partners, has_partner
 from orbbec.binding.warp_gradients import Context, backward_of
+from orbbec.matrices.linear import sum_first
 
 Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
 _MATRIX, _HUE, _GAMMA, _POSTERIZE, _SOLARIZE, _CONTRAST = range(1, 7)
@@ -147,7 +148,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     options = (interpolation, border, fill, True, "cv2_5")
     context = Context(images, matrix, options, regions)
     of_images, of_maps = backward_of("warp_perspective", context, of_values.contiguous())
-    of_matrix = (of_maps.sum(0) if matrix.dim() == 2 else of_maps).to(matrix.device, matrix.dtype)
+    of_matrix = (sum_first(of_maps) if matrix.dim() == 2 else of_maps).to(matrix.device, matrix.dtype)
     return of_images, None, None, None, of_matrix, *(None,) * 14
 
 
