@@ -123,11 +123,11 @@ class Sink:
         structures = tuple(feed.structure for feed in feeds)
         if None in structures or not self._is_warm(structures):
             self._warm_steps += len(feeds)
-            return capture.warm_up(lambda: self._trained(feed.computed() for feed in feeds))
+            return capture(device).warm_up(lambda: self._trained(feed.computed() for feed in feeds))
         slots.fill(feeds)
         graph = self._graphs[structures]
         if graph is None:
-            self._graphs[structures] = graph = self._graph(capture(), slots, feeds)
+            self._graphs[structures] = graph = self._graph(capture(device), slots, feeds)
         else:
             graph.capture.replay()
             self.replayed += 1
