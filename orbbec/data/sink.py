@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -143,6 +144,8 @@ class Sink:
 
     def _graph(self, capture: Capture, slots: Slots, feeds: Sequence[Feed]) -> _Graph:
         self.captured += 1
+        for slot, feed in enumerate(feeds):  # what operators make once is not made in the capture
+            capture.warm_up(partial(slots.read, slot, feed))
         work = (slots.read(slot, feed) for slot, feed in enumerate(feeds))
         return _Graph(capture, capture.record(lambda: self._trained(work)))
 
