@@ -7,24 +7,26 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes, photographs
+from orbbec.testing import Meetings, assert_same_bytes, photographs
 
 
 @functools.cache
-def table(*values: float) -> torch.Tensor:
+def table(device: torch.device, *values: float) -> torch.Tensor:
     """On the device, made by the first call."""
-    return torch.tensor(values, dtype=torch.float64, device="cuda")
+    return torch.tensor(values, dtype=torch.float64, device=device)
 
 
 CALLS: dict[str, Any] = {
-    "warp_affine": lambda x: orbbec.warp_affine(x, table(1, 0, 0, 0, 1, 0).view(2, 3), (9, 8)),
-    "gaussian_blur": lambda x: orbbec.gaussian_blur(x, 9, table(1.0, 2.0)),
+    "warp_affine": lambda x: orbbec.warp_affine(x, table(x.device, 1, 0, 0, 0, 1, 0).view(2, 3), (9, 8)),
+    "gaussian_blur": lambda x: orbbec.gaussian_blur(x, 9, table(x.device, 1.0, 2.0)),
+    "gaussian_blur by a number": lambda x: orbbec.gaussian_blur(x, 9, 1.5),
+    "gaussian_blur by two numbers": lambda x: orbbec.gaussian_blur(x, 9, (1.0, 2.0)),
     "box_blur": lambda x: orbbec.box_blur(x, 5),
     "median_blur": lambda x: orbbec.median_blur(x, 5),
     "sharpen": lambda x: orbbec.sharpen(x, 0.5),
     "cvt_color": lambda x: orbbec.cvt_color(x, "RGB", "HSV"),
-    "adjust_contrast": lambda x: orbbec.adjust_contrast(x, table(0.7, 1.4)),
-    "gaussian_noise": lambda x: orbbec.gaussian_noise(x, 0.0, table(0.1, 0.2)),
+    "adjust_contrast": lambda x: orbbec.adjust_contrast(x, table(x.device, 0.7, 1.4)),
+    "gaussian_noise": lambda x: orbbec.gaussian_noise(x, 0.0, table(x.device, 0.1, 0.2)),
     "adjust_hue": lambda x: orbbec.adjust_hue(x, 0.1),
     "equalize": orbbec.equalize,
     "equalize_hist": orbbec.equalize_hist,
@@ -36,6 +38,15 @@ CALLS: dict[str, Any] = {
     },
     "resize antialias": lambda x: orbbec.resize(x, (9, 70), antialias=True),
 }
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_nothing_is_copied_from_the_host(name):
+    images = torch.empty(2, 3, 21, 34, dtype=torch.uint8, device="meta")
+    CALLS[name](images)  # what is made once is made before
+    with Meetings() as watch:
+        CALLS[name](images)
+    assert watch.found == []
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")

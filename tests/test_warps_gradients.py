@@ -1,8 +1,11 @@
 """Gradients of linear and nearest warps: those of the sums they are, the same bits every time."""
 
+import numpy as np
 import pytest
 import torch
 
+from orbbec.binding.warp_gradients import matrix_gradient
+from orbbec.matrices import matrix_to_source
 from orbbec.testing import assert_same_bytes, photographs
 from orbbec.testing.warps import BORDERS, WARPS, random_maps, raw_arguments, warp
 
@@ -104,6 +107,20 @@ def test_every_device_gives_the_gradients_of_the_cpu(accelerator, op, border, dt
         actual = gradients(accelerator.put)
     for one, other in zip(actual, expected, strict=True):
         assert_same_bytes(one, other)
+
+
+def test_each_product_in_the_gradient_of_a_matrix_is_rounded():
+    matrix = random_maps("warp_perspective", SOURCE, TARGET)
+    of_map = torch.randn(3, 3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    turned = matrix_to_source(matrix).mT.numpy()
+
+    def product(a, b):
+        return np.array(
+            [[a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j] for j in range(3)] for i in range(3)]
+        )
+
+    one, two, three = (-product(product(turned, given), turned) for given in of_map.numpy())
+    assert_same_bytes(matrix_gradient(matrix, of_map, False), torch.from_numpy(one + two + three))
 
 
 @pytest.mark.parametrize("op", WARPS)

@@ -13,6 +13,7 @@ from torch import Tensor
 from orbbec.binding.color_gradients import GRAY, gamma_slope, hue_gradient
 from orbbec.binding.partners import add_to_partners, has_partner
 from orbbec.binding.warp_gradients import Context, backward_of
+from orbbec.matrices.linear import sum_first
 
 Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
 _MATRIX, _HUE, _GAMMA, _POSTERIZE, _SOLARIZE, _CONTRAST = range(1, 7)
@@ -55,7 +56,8 @@ def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     weights = torch.tensor(GRAY, dtype=x.dtype, device=x.device).view(3, 1, 1)
     gray = (x * weights).sum(1, keepdim=True)
     counted = gray.clamp(0, 1).double()
-    pixels = x.shape[2] * x.shape[3]
+    # A tensor: by a number CUDA multiplies by its reciprocal.
+    pixels = counted.new_full((), x.shape[2] * x.shape[3])
     mean = (counted.sum((1, 2, 3), keepdim=True) / pixels).to(x.dtype)
     inside = _where_inside(gradient, mean * (1 - factor) + x * factor)
     of_mean = (inside * (1 - factor)).double().sum((1, 2, 3), keepdim=True) / pixels
@@ -95,8 +97,9 @@ def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, white: float
         values = torch.ops.orbbec.augment(values, None, 0, *arguments, *reading)
     if channels == 1:
         gradient = torch.cat((gradient, gradient.new_zeros(gradient.shape).expand(-1, 2, -1, -1)), dim=1)
+    largest = read.new_full((), white)  # a tensor, as above
     for step in reversed(range(program.shape[1])):
-        gradient = _through_step(gradient, before[step] / white, program[:, step])
+        gradient = _through_step(gradient, before[step] / largest, program[:, step])
     return gradient if channels == 3 else gradient.sum(1, keepdim=True)
 
 
@@ -147,7 +150,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     options = (interpolation, border, fill, True, "cv2_5")
     context = Context(images, matrix, options, regions)
     of_images, of_maps = backward_of("warp_perspective", context, of_values.contiguous())
-    of_matrix = (of_maps.sum(0) if matrix.dim() == 2 else of_maps).to(matrix.device, matrix.dtype)
+    of_matrix = (sum_first(of_maps) if matrix.dim() == 2 else of_maps).to(matrix.device, matrix.dtype)
     return of_images, None, None, None, of_matrix, *(None,) * 14
 
 

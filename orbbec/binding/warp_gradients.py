@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.matrices import matrix_to_source
+from orbbec.matrices.linear import sum_first
 
 
 class Context(NamedTuple):
@@ -53,10 +54,18 @@ def matrix_gradient(matrix: Tensor, to_source_gradient: Tensor, inverse: bool) -
     if not inverse:
         inverted = _homogeneous(matrix_to_source(matrix.detach().to(to_source_gradient.device)))
         transposed = inverted.mT
-        result = -(transposed @ _homogeneous(to_source_gradient, corner=0.0) @ transposed)[..., :rows, :]
+        of_inverted = _homogeneous(to_source_gradient, corner=0.0)
+        result = -_product(_product(transposed, of_inverted), transposed)[..., :rows, :]
     if matrix.dim() == 2:
-        result = result.sum(dim=0)
+        result = sum_first(result)
     return result.to(device=matrix.device, dtype=matrix.dtype)
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """Of matrices; each product is rounded before it is added, which no BLAS promises."""
+    terms = a.unsqueeze(-1) * b.unsqueeze(-3)  # [..., i, k, j]
+    result: Tensor = sum(terms.unbind(-2))  # type: ignore[assignment]
+    return result
 
 
 def _homogeneous(matrix: Tensor, corner: float = 1.0) -> Tensor:
@@ -94,7 +103,7 @@ def register_position_gradient(op: str) -> None:
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         images, positions = ctx.saved_tensors
         of_images, of_map = backward_of(op, Context(images, positions, ctx.options), gradient)
-        of_positions = of_map.sum(dim=0) if positions.dim() == 3 else of_map
+        of_positions = sum_first(of_map) if positions.dim() == 3 else of_map
         of_positions = of_positions.to(device=positions.device, dtype=positions.dtype)
         return of_images, None, None, of_positions, None, None, None, None, None
 

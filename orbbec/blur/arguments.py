@@ -35,6 +35,13 @@ def count_of(images: Any) -> int:
     return len(images.layout) if is_ragged(images) else 1
 
 
+def device_of(images: Any) -> torch.device:
+    """Where images are that `operator_input` takes; the CPU for what it refuses."""
+    if is_ragged(images):
+        images = images.buffer
+    return images.device if isinstance(images, Tensor) else torch.device("cpu")
+
+
 def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
     """`kernel_size` as height, width, for all images or image after image."""
     if isinstance(kernel_size, (int, np.integer)):
@@ -73,10 +80,10 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
-def numbers_of(op: str, name: str, value: Any, count: int) -> Tensor:
-    """A number for all images, or one an image: float64 `[1]` or `[count]`, where it lies."""
+def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device) -> Tensor:
+    """A number for all images, or one an image: float64 `[1]` on `device`, or `[count]` where it lies."""
     if isinstance(value, (int, float, np.number)):
-        return torch.tensor([float(value)], dtype=torch.float64)
+        return torch.full((1,), float(value), dtype=torch.float64, device=device)
     if not isinstance(value, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected {name} as a number, a tensor or an array, but got {value!r}")
     given = torch.as_tensor(value).to(torch.float64)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, as_tensor, name_value
 from orbbec.binding.dispatch import call_operator
-from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes, numbers_of
+from orbbec.blur.arguments import count_of, device_of, fake_filtered, filter_images, kernel_sizes, numbers_of
 from orbbec.blur.gradients import Filter, register_gradient
 
 
@@ -73,7 +73,7 @@ def sharpen(images: Images, amount: float | Matrix = 1.0, *, border: str = "refl
         >>> sharpen(image, 0.5)[0, 1].tolist()
         [0, 120, 0]
     """
-    amounts = numbers_of("sharpen", "amount", amount, count_of(images))
+    amounts = numbers_of("sharpen", "amount", amount, count_of(images), device_of(images))
     kernels = (-amounts / 8)[:, None, None].repeat(1, 3, 3)
     kernels[:, 1, 1] = 1 + amounts
     return _filter("sharpen", images, kernels, border)
@@ -111,7 +111,7 @@ def motion_blur(
     """
     count = count_of(images)
     sizes = kernel_sizes("motion_blur", length, count)[::2]
-    angles = numbers_of("motion_blur", "angle_degrees", angle_degrees, count)
+    angles = numbers_of("motion_blur", "angle_degrees", angle_degrees, count, torch.device("cpu"))
     if angles.device.type != "cpu":
         raise ValueError("motion_blur: expected angle_degrees on the CPU")
     number = max(len(sizes), len(angles))

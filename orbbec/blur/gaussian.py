@@ -8,7 +8,14 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, name_value
 from orbbec.binding.dispatch import call_operator
-from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes, largest_window
+from orbbec.blur.arguments import (
+    count_of,
+    device_of,
+    fake_filtered,
+    filter_images,
+    kernel_sizes,
+    largest_window,
+)
 from orbbec.blur.gradients import Filter, register_gradient
 
 
@@ -51,7 +58,8 @@ def gaussian_blur(
     """
     op = "gaussian_blur"
     count = count_of(images)
-    sizes, sigmas = kernel_sizes(op, kernel_size, count), _sigmas(op, sigma, count)
+    sizes = kernel_sizes(op, kernel_size, count)
+    sigmas = _sigmas(op, sigma, count, device_of(images))
     name_value(op, "border", border)
 
     def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
@@ -63,8 +71,8 @@ def gaussian_blur(
     return filter_images(op, images, run)
 
 
-def _sigmas(op: str, sigma: Any, count: int) -> Tensor:
-    """float64 `[1, 2]` or `[count, 2]`."""
+def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
+    """float64 `[1, 2]` on `device`, or `[count, 2]` where it lies."""
     if isinstance(sigma, (int, float, np.number)):
         sigma = (sigma, sigma)
     if isinstance(sigma, (tuple, list)):
@@ -74,7 +82,9 @@ def _sigmas(op: str, sigma: Any, count: int) -> Tensor:
             raise TypeError(
                 f"{op}: expected sigma as a number or (down, along), but got {sigma!r}"
             ) from error
-        return torch.tensor([[down, along]], dtype=torch.float64)
+        sigmas = torch.full((1, 2), down, dtype=torch.float64, device=device)
+        sigmas[:, 1].fill_(along)
+        return sigmas
     if not isinstance(sigma, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected sigma as a number, a tensor or an array, but got {sigma!r}")
     given = torch.as_tensor(sigma).to(torch.float64)

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "separable.h"
 #include "taps.h"
 #include "tiles_cuda.h"
@@ -67,12 +69,23 @@ __global__ void __launch_bounds__(kBlockWidth* kBlockHeight, 1)
   });
 }
 
+// What a block of the current device can get: 64 KiB on compute capability 7.5.
+int64_t most_shared_bytes() {
+  int device = 0, bytes = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  if (status == cudaSuccess)
+    status = cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (status == cudaSuccess) return bytes;
+  cudaGetLastError();
+  return kSharedBytesWithoutAsking;
+}
+
 template <template <class> class Rule>
 int run_separable(const SeparableArguments& arguments, void* stream) {
   return dispatch_separable<Rule>(arguments, [&](const auto& op) {
     using OpRule = typename std::decay_t<decltype(op)>::Rule;
     const int64_t wanted = tile_bytes<OpRule>(arguments.longest, arguments.longest);
-    const int64_t bytes = wanted < kMaxTileBytes ? wanted : kMaxTileBytes;
+    const int64_t bytes = std::min({wanted, kMaxTileBytes, most_shared_bytes()});
     return launch(separable_kernel<OpRule>, tile_blocks(arguments.source),
                   dim3(kBlockWidth, kBlockHeight), static_cast<size_t>(bytes), stream, op, bytes);
   });

@@ -330,9 +330,11 @@ def _channels(given: OperatorInput) -> int:
     return given.images.size(1) if given.layout is None else given.channels
 
 
-def _pixel_counts(given: OperatorInput) -> Any:
+def _pixel_counts(given: OperatorInput) -> Tensor:
     if given.layout is None:
-        return max(given.images.size(2) * given.images.size(3), 1)
+        pixels = max(given.images.size(2) * given.images.size(3), 1)
+        # A tensor: by a number CUDA multiplies by its reciprocal.
+        return torch.full((1,), pixels, dtype=torch.float64, device=given.images.device)
     return (given.layout[:, 1] * given.layout[:, 2]).double()
 
 

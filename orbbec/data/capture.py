@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
+from orbbec.data.staging import map_tensors
+
 Work = Callable[[], Tensor]
+Result = TypeVar("Result")
 
 
 class Capture(Protocol):
-    """Work that can be done again on the same memory: `CudaCapture`, in tests `orbbec.testing.Recorder`."""
+    """Work that can be done again on the same memory: `CudaCapture`, in tests `orbbec.testing.Recorder`.
 
-    @staticmethod
-    def warm_up(work: Work) -> Tensor:
+    Args:
+        device: where the work runs.
+    """
+
+    def __init__(self, device: torch.device) -> None: ...
+
+    def warm_up(self, work: Callable[[], Result]) -> Result:
         """Do work that is to be recorded later."""
         ...
 
@@ -29,29 +37,37 @@ class Capture(Protocol):
 
 
 class CudaCapture:
-    """A CUDA graph. Other threads may allocate meanwhile, such as those of a Loader."""
+    """A CUDA graph. Other threads may allocate meanwhile, such as those of a Loader.
 
-    def __init__(self) -> None:
+    Args:
+        device: where the work runs; it need not be the current one.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
         self._graph = torch.cuda.CUDAGraph()
 
-    @staticmethod
-    def warm_up(work: Work) -> Tensor:
+    def warm_up(self, work: Callable[[], Result]) -> Result:
         """On a side stream, as PyTorch asks it of what is captured later."""
-        current = torch.cuda.current_stream()
-        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        side.wait_stream(current)
-        with torch.cuda.stream(side):
-            result = work()
-        current.wait_stream(side)
-        result.record_stream(current)
+        with torch.cuda.device(self._device):
+            current = torch.cuda.current_stream()
+            side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            side.wait_stream(current)
+            with torch.cuda.stream(side):
+                result = work()
+            current.wait_stream(side)
+        map_tensors(result, lambda tensor: tensor.record_stream(current))
         return result
 
     def record(self, work: Work) -> Tensor:
         """Capture, which runs nothing, and replay."""
-        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
-            result = work()
-        self._graph.replay()
+        with torch.cuda.device(self._device):
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # that of torch is one device's
+            with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
+                result = work()
+        self.replay()
         return result
 
     def replay(self) -> None:
-        self._graph.replay()
+        with torch.cuda.device(self._device):
+            self._graph.replay()

@@ -64,7 +64,7 @@ class DevicePrefetcher:
         staged: deque[tuple[Any, Any]] = deque()
         seen = 0
         for batch in self.batches:
-            staged.append(self._staging.stage(self._prepared, batch, seen))
+            staged.append(self._staging.stage(self._prepared, self._staging.take(batch), seen))
             seen += len(_images_of(batch, self.images))
             if len(staged) == self._staging.depth:
                 yield self._staging.ready(*staged.popleft())

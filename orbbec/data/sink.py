@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -123,11 +124,11 @@ class Sink:
         structures = tuple(feed.structure for feed in feeds)
         if None in structures or not self._is_warm(structures):
             self._warm_steps += len(feeds)
-            return capture.warm_up(lambda: self._trained(feed.computed() for feed in feeds))
+            return capture(device).warm_up(lambda: self._trained(feed.computed() for feed in feeds))
         slots.fill(feeds)
         graph = self._graphs[structures]
         if graph is None:
-            self._graphs[structures] = graph = self._graph(capture(), slots, feeds)
+            self._graphs[structures] = graph = self._graph(capture(device), slots, feeds)
         else:
             graph.capture.replay()
             self.replayed += 1
@@ -143,6 +144,8 @@ class Sink:
 
     def _graph(self, capture: Capture, slots: Slots, feeds: Sequence[Feed]) -> _Graph:
         self.captured += 1
+        for slot, feed in enumerate(feeds):  # what operators make once is not made in the capture
+            capture.warm_up(partial(slots.read, slot, feed))
         work = (slots.read(slot, feed) for slot, feed in enumerate(feeds))
         return _Graph(capture, capture.record(lambda: self._trained(work)))
 

@@ -37,6 +37,16 @@ class Staging:
             result = work(*arguments)
             return result, None if self._stream is None else self._stream.record_event()
 
+    def take(self, value: Any) -> Any:
+        """The value; the side stream waits for what it holds on CUDA, which is not reused meanwhile."""
+        return value if self._stream is None else map_tensors(value, self._taken)
+
+    def _taken(self, tensor: Any) -> Any:
+        if tensor.device.type == "cuda":
+            self._stream.wait_stream(torch.cuda.current_stream(tensor.device))  # type: ignore[union-attr]
+        _record(tensor, self._stream)
+        return tensor
+
     def beside(self) -> AbstractContextManager[Any]:
         """While it lasts, the side stream is the current one of this thread."""
         return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)

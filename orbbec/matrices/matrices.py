@@ -221,7 +221,9 @@ def _centred(points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the mean ``[..., 2]`` and the points less their mean; points that are equal give exact zeros."""
     first = points[..., :1, :]
     offset = points - first
-    mean = sum_last(offset.transpose(-2, -1)).unsqueeze(-2) / points.shape[-2]
+    total = sum_last(offset.transpose(-2, -1)).unsqueeze(-2)
+    # A tensor: by a number CUDA multiplies by its reciprocal.
+    mean = total / total.new_full((), points.shape[-2])
     return (first + mean).squeeze(-2), offset - mean
 
 

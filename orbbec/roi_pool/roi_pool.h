@@ -11,12 +11,19 @@ struct RoiPoolArguments {
   AnyImages argmax;  // int32, of the shape of roi.pooled: y * width + x, or -1
 };
 
+// Behind the last pixel of bin p of an axis.
+template <class F>
+ORBBEC_HD int64_t bin_end(int start, F bin, int p) {
+  return start + static_cast<int64_t>(ceil(F(p + 1) * bin));
+}
+
 // A region in whole pixels of the feature map.
 template <class F>
 struct RoiPoolFrame {
   int image;  // of the batch; -1: not in the batch
   int start_y, start_x;
-  F bin_y, bin_x;  // 0: a region that is not finite or too far away, whose bins are empty
+  int end_y, end_x;  // behind the last pixel of the last bin
+  F bin_y, bin_x;    // 0: a region that is not finite or too far away, whose bins are empty
 };
 
 template <class F>
@@ -32,13 +39,15 @@ struct MakeRoiPoolFrames {
   ORBBEC_HD void operator()(int64_t, int k) const {
     const F* const roi = static_cast<const F*>(arguments.rois) + int64_t{k} * 5;
     const F scale = static_cast<F>(arguments.spatial_scale);
-    RoiPoolFrame<F> f{roi_image(roi[0], arguments.features.count), 0, 0, F(0), F(0)};
+    RoiPoolFrame<F> f{roi_image(roi[0], arguments.features.count), 0, 0, 0, 0, F(0), F(0)};
     const F x1 = roi[1] * scale, y1 = roi[2] * scale, x2 = roi[3] * scale, y2 = roi[4] * scale;
     if (within_roi_reach(x1, x2) && within_roi_reach(y1, y2)) {
       f.start_x = static_cast<int>(half_away_from_zero(x1));
       f.start_y = static_cast<int>(half_away_from_zero(y1));
       f.bin_x = pixels(f.start_x, x2) / F(arguments.pooled.width);
       f.bin_y = pixels(f.start_y, y2) / F(arguments.pooled.height);
+      f.end_x = static_cast<int>(bin_end(f.start_x, f.bin_x, arguments.pooled.width - 1));
+      f.end_y = static_cast<int>(bin_end(f.start_y, f.bin_y, arguments.pooled.height - 1));
     }
     static_cast<RoiPoolFrame<F>*>(arguments.frames)[k] = f;
   }
@@ -63,7 +72,7 @@ struct BinRange {
 template <class F>
 ORBBEC_HD BinRange bin_range(int start, F bin, int p, int size) {
   const int64_t begin = start + static_cast<int64_t>(floor(F(p) * bin));
-  const int64_t end = start + static_cast<int64_t>(ceil(F(p + 1) * bin));
+  const int64_t end = bin_end(start, bin, p);
   return {static_cast<int>(begin < 0      ? 0
                            : begin < size ? begin
                                           : size),
@@ -157,7 +166,8 @@ struct GatherRoiPoolGradient {
     F sum = 0;
     for (int64_t k = 0; k < gradient.count; ++k) {
       const RoiPoolFrame<F> f = frames[k];
-      if (f.image == n && y >= f.start_y && x >= f.start_x) add_region(f, k, c, y, x, sum);
+      if (f.image != n || y < f.start_y || y >= f.end_y || x < f.start_x || x >= f.end_x) continue;
+      add_region(f, k, c, y, x, sum);
     }
     features[n].at(y, x, c) = store<T>(sum);
   }

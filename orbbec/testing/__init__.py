@@ -2,7 +2,17 @@
 
 from orbbec.testing.compare import assert_same_bytes, same_bytes
 from orbbec.testing.device import Device
+from orbbec.testing.meetings import Meetings
 from orbbec.testing.recorder import Recorder
 from orbbec.testing.samples import photograph, photographs, similarity
 
-__all__ = ["Device", "Recorder", "assert_same_bytes", "photograph", "photographs", "same_bytes", "similarity"]
+__all__ = [
+    "Device",
+    "Meetings",
+    "Recorder",
+    "assert_same_bytes",
+    "photograph",
+    "photographs",
+    "same_bytes",
+    "similarity",
+]

@@ -17,6 +17,13 @@ def _as_array(values: Matrix) -> Array:
     return (values.view(torch.uint16) if values.dtype == torch.bfloat16 else values).numpy()
 
 
+def _is_nan(values: Matrix) -> Array:
+    if isinstance(values, torch.Tensor):
+        is_nan = values.isnan() if values.is_floating_point() else torch.zeros(values.shape, dtype=torch.bool)
+        return _as_array(is_nan)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+
+
 def same_bytes(actual: Matrix, expected: Matrix) -> Array:
     """Which elements have the same bits; a NaN equals every NaN, 0 does not equal -0.
 
@@ -33,6 +40,9 @@ def same_bytes(actual: Matrix, expected: Matrix) -> Array:
     Example:
         >>> same_bytes(np.array([0.0, 1.0, np.nan]), np.array([-0.0, 1.0, np.nan])).tolist()
         [False, True, True]
+        >>> nans = torch.tensor([0x7FC0, 0xFFC0], dtype=torch.uint16).view(torch.bfloat16)
+        >>> same_bytes(nans, nans.flip(0)).tolist()
+        [True, True]
     """
     if isinstance(actual, torch.Tensor) and isinstance(expected, torch.Tensor):
         assert actual.dtype == expected.dtype, f"dtype {actual.dtype} instead of {expected.dtype}"
@@ -41,7 +51,7 @@ def same_bytes(actual: Matrix, expected: Matrix) -> Array:
     assert a.dtype == b.dtype, f"dtype {a.dtype} instead of {b.dtype}"
     integer = _INTEGERS[a.dtype.itemsize]
     same: Array = a.view(integer) == b.view(integer)
-    return same | (np.isnan(a) & np.isnan(b)) if a.dtype.kind == "f" else same
+    return same | (_is_nan(actual) & _is_nan(expected))
 
 
 def assert_same_bytes(actual: Matrix, expected: Matrix) -> None:

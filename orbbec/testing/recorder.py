@@ -1,12 +1,14 @@
 """A CUDA graph for tests without CUDA: torch's calls, recorded and made again on the same memory."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+Result = TypeVar("Result")
 
 
 class Recorder:
@@ -15,8 +17,11 @@ class Recorder:
     As a graph does, it keeps every number and address that calls were given, and runs no Python again: what
     was computed on the host stays what it was. Where Python asks for a number of a tensor, it refuses.
 
+    Args:
+        device: where the work runs.
+
     Example:
-        >>> given, recorder = torch.tensor([1.0, 2.0]), Recorder()
+        >>> given, recorder = torch.tensor([1.0, 2.0]), Recorder(torch.device("cpu"))
         >>> doubled = recorder.record(lambda: given * 2)
         >>> given.copy_(torch.tensor([5.0, 7.0]))
         tensor([5., 7.])
@@ -25,11 +30,11 @@ class Recorder:
         tensor([10., 14.])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
         self._calls: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], list[Tensor]]] = []
 
-    @staticmethod
-    def warm_up(work: Callable[[], Tensor]) -> Tensor:
+    def warm_up(self, work: Callable[[], Result]) -> Result:
         """Do work that is to be recorded later."""
         return work()
 

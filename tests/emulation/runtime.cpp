@@ -18,6 +18,12 @@ constexpr unsigned kGridHeight = 65535;
 constexpr int kSharedBytes = 48 * 1024;
 constexpr int kSharedBytesOptIn = 227 * 1024;
 
+// Asked anew each time, so that a test can change it.
+int shared_bytes_opt_in() {
+  const char* text = std::getenv("ORBBEC_EMULATION_SHARED");
+  return text == nullptr ? kSharedBytesOptIn : std::atoi(text);
+}
+
 cudaError_t last_error = cudaSuccess;  // one for all threads: thread-local storage is shared memory
 
 cudaError_t remember(cudaError_t error) {
@@ -117,7 +123,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       *value = 0;
       return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = kSharedBytesOptIn;
+      *value = shared_bytes_opt_in();
       return cudaSuccess;
   }
   return remember(cudaErrorInvalidValue);
@@ -129,7 +135,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   std::snprintf(properties->name, sizeof properties->name, "emulated");
   properties->totalGlobalMem = size_t{1} << 34;
   properties->sharedMemPerBlock = kSharedBytes;
-  properties->sharedMemPerBlockOptin = kSharedBytesOptIn;
+  properties->sharedMemPerBlockOptin = shared_bytes_opt_in();
   properties->warpSize = warpSize;
   properties->maxThreadsPerBlock = kBlockThreads;
   properties->maxThreadsPerMultiProcessor = 2048;
@@ -181,7 +187,7 @@ cudaError_t cudaMemsetAsync(void* address, int value, size_t bytes, cudaStream_t
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || value > kSharedBytesOptIn) return remember(cudaErrorInvalidValue);
+  if (value < 0 || value > shared_bytes_opt_in()) return remember(cudaErrorInvalidValue);
   const std::lock_guard<std::mutex> lock(asked_mutex);
   asked()[kernel] = value;
   return cudaSuccess;

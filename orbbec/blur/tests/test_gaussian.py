@@ -254,6 +254,14 @@ def test_gaussian_blur_has_the_gradient_of_finite_differences(height, width, bor
         )
 
 
+def test_a_device_with_little_shared_memory_gives_the_same_bytes(accelerator, monkeypatch):
+    monkeypatch.setenv("ORBBEC_EMULATION_SHARED", str(64 * 1024))  # that of compute capability 7.5
+    images = photographs(1, 1, 17, 35, torch.float32)
+    with accelerator.active():
+        actual = gaussian_blur(accelerator.put(images), 63)  # a tile of it needs 70 KiB
+    assert_same_bytes(actual, gaussian_blur(images, 63))
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_the_gradient_is_the_same_on_every_device(accelerator, dtype):
     images, weights = photographs(2, 3, 21, 34, dtype), photographs(2, 3, 21, 34, dtype, seed=5)

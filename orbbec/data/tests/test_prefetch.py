@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, Dataset
 from orbbec import ImageBatch
 from orbbec.data import DevicePrefetcher, collate
 from orbbec.data.order import Order, OrderSampler
-from orbbec.data.staging import map_tensors
+from orbbec.data.staging import Staging, map_tensors
 from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
 
 CHAIN = Compose([RandomResizedCrop(8), RandomHorizontalFlip()], seed=3)
@@ -76,3 +76,32 @@ def test_tensors_are_found_in_containers():
     value = {"a": [torch.tensor(1), ("b", torch.tensor(2))], "c": Pair(torch.tensor(3), None)}
     changed = map_tensors(value, lambda tensor: tensor * 10)
     assert changed == {"a": [10, ("b", 20)], "c": Pair(30, None)}
+
+
+class OnCuda(torch.Tensor):
+    """Says that it lies on CUDA, and keeps the streams that read it."""
+
+    device = torch.device("cuda", 0)
+
+    def record_stream(self, stream):
+        self.readers = [stream]
+
+
+class Stream:
+    def __init__(self):
+        self.waited_for = []
+
+    def wait_stream(self, other):
+        self.waited_for.append(other)
+
+
+def test_the_side_stream_waits_for_a_batch_that_is_on_the_device(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: ("current", device))
+    staging, side = Staging(torch.device("cpu")), Stream()
+    staging._stream = side
+    staging.take({"images": torch.zeros(2), "labels": [torch.zeros(1)]})
+    assert side.waited_for == []
+    images = torch.zeros(2).as_subclass(OnCuda)
+    assert staging.take({"images": images})["images"] is images
+    assert side.waited_for == [("current", images.device)]
+    assert images.readers == [side]

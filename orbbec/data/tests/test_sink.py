@@ -174,6 +174,23 @@ def test_batches_of_another_structure_are_captured_by_themselves():
     assert (sunk.captured, sunk.replayed) == (2, 19)
 
 
+def test_what_a_graph_reads_is_computed_once_before_it_is_captured():
+    asked = []
+
+    class Watched(Recorder):
+        def warm_up(self, work):
+            asked.append(("warm up", self.device.type))
+            return super().warm_up(work)
+
+        def record(self, work):
+            asked.append(("record", self.device.type))
+            return super().record(work)
+
+    losses = torch.cat(list(Sink(lambda x: x.sum(), [(torch.ones(2),)] * 5, 1, Watched)))
+    assert losses.tolist() == [2.0] * 5
+    assert asked == [("warm up", "cpu")] * 4 + [("record", "cpu")]
+
+
 def test_the_graphs_that_were_used_last_are_kept():
     batches = [(torch.ones(1 + n // 2),) for n in range(24)]
     sunk = Sink(lambda x: x.sum(), batches, 1, Recorder)

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, apply, apply_fixed, fixed, structure_of, tables_of
-from orbbec.testing import assert_same_bytes, photograph
+from orbbec.testing import Meetings, assert_same_bytes, photograph
 
 SIZES = np.array([[14, 17], [20, 13], [16, 16], [9, 30]])
 CROP = T.RandomResizedCrop(10)
@@ -51,21 +49,6 @@ def test_a_fixed_plan_gives_the_same_bytes(name, exact):
         plan = plan_of(*CHAINS[name], seed=seed, exact=exact)
         settled = fixed(plan)
         assert_same_bytes(apply_fixed(settled, batch, tensors_of(settled)), apply(plan, batch))
-
-
-class Meetings(TorchDispatchMode):
-    """The calls in which tensors of the host and of the device meet; numbers without dimensions may."""
-
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        tensors = [leaf for leaf in tree_leaves((args, kwargs, result)) if isinstance(leaf, torch.Tensor)]
-        if len({tensor.device for tensor in tensors if tensor.dim()}) > 1:
-            self.found.append(str(func))
-        return result
 
 
 class OnDevice:
