@@ -71,8 +71,8 @@ class Loader:
         drop_last: leave out the last samples where `batch_size`, or the number of ranks, does not divide
             their number; else ranks that have one less take a first sample of the epoch again, so that all
             have equally many batches.
-        order: instead of that of `seed` and `shuffle` over the ranks of the process group, or, before there
-            is one, those that torchrun names in the environment.
+        order: of as many samples as `source` has, instead of that of `seed` and `shuffle` over the ranks of
+            the process group, or, before there is one, those that torchrun names in the environment.
         on_error: "raise" for a bad sample; "skip" it, which makes a batch smaller; or "substitute" the next
             good one of the source. What was skipped or replaced is in `faults`, and in a warning at the end.
         decoding: how images are decoded.
@@ -115,6 +115,8 @@ class Loader:
         self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not self._is_indexed and on_error == "substitute":
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")
+        if order is not None:
+            _check_length(order, len(source) if self._is_indexed else None)
         self.batch_size, self.drop_last, self.collate = batch_size, drop_last, collate
         self.device = torch.device(device)
         self._cores = [] if numa is None else node_cores(numa)
@@ -337,6 +339,13 @@ def _tuner(threads: int | str, prefetch: int | str, budget: int) -> Tuner:
         _PREFETCH if prefetch == "auto" else whole("Loader", "prefetch", prefetch, 0),
     )
     return Tuner(settings, budget, frozenset(name for name, value in given.items() if value == "auto"))
+
+
+def _check_length(order: Order, length: int | None) -> None:
+    if length is None:
+        raise ValueError("Loader: expected a source with an index for order")
+    if order.length != length:
+        raise ValueError(f"Loader: expected order of length {length}, as source, but got {order.length}")
 
 
 def _order(length: int, seed: int, shuffle: bool, drop_last: bool) -> Order:

@@ -329,6 +329,11 @@ def test_threads_and_arguments_are_checked():
             Loader(Files(1), **{"batch_size": 1, **arguments})
     with pytest.raises(ValueError, match="expected a source with an index"):
         Loader(iter([]), 1, on_error="substitute")
+    with pytest.raises(ValueError, match="Loader: expected a source with an index for order"):
+        Loader(iter([]), 1, order=Order(0))
+    for length in (0, 5, 12):
+        with pytest.raises(ValueError, match=f"expected order of length 10, as source, but got {length}"):
+            Loader(Files(10), 2, CHAIN, order=Order(length))
     with pytest.raises(ValueError, match="Decoding: expected mode as one of L, RGB, RGBA, but got 'BGR'"):
         Decoding(mode="BGR")
     with pytest.raises(TypeError, match="expected a Sample, but sample 0 is a int; see as_source"):
