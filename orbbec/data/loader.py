@@ -28,7 +28,7 @@ from orbbec.data.threads import node_cores, thread_budget
 from orbbec.data.tune import Settings, Tuner
 from orbbec.plan import AugmentPass, Plan
 from orbbec.transforms import Compose, Transform
-from orbbec.transforms.checks import choice, whole
+from orbbec.transforms.checks import choice, flag, whole
 from orbbec.ycbcr import ycbcr_to_rgb
 
 _PREFETCH = 2
@@ -112,6 +112,8 @@ class Loader:
     ) -> None:
         whole("Loader", "batch_size", batch_size, 1)
         choice("Loader", "on_error", on_error, ON_ERROR)
+        flag("Loader", "shuffle", shuffle)
+        flag("Loader", "drop_last", drop_last)
         self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not self._is_indexed and on_error == "substitute":
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")

@@ -323,6 +323,8 @@ def test_threads_and_arguments_are_checked():
         ({"batch_size": 0}, "Loader: expected batch_size as a whole number"),
         ({"threads": 0}, "Loader: expected threads"),
         ({"prefetch": -1}, "Loader: expected prefetch"),
+        ({"shuffle": "no"}, "Loader: expected shuffle as True or False, but got 'no'"),
+        ({"drop_last": "no"}, "Loader: expected drop_last"),
         ({"on_error": "ignore"}, "expected on_error as one of raise, skip, substitute, but got 'ignore'"),
     ):
         with pytest.raises(ValueError, match=text):
