@@ -7,6 +7,7 @@ import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from inspect import GEN_CLOSED, getgeneratorstate
 from itertools import islice
 from threading import Event
 from typing import Any, NamedTuple, TypeAlias
@@ -44,6 +45,25 @@ class Batch(NamedTuple):
     images: Any
     targets: Any
     sample_ids: Tensor
+
+
+class _Epoch(Iterator[Any]):
+    """The batches of an epoch; asked for more after another was begun, it says so."""
+
+    def __init__(self, batches: Generator[Any, None, None]) -> None:
+        self._batches, self._is_displaced = batches, False
+
+    def __next__(self) -> Any:
+        if self._is_displaced:
+            raise RuntimeError("Loader: expected one epoch at a time, but another was begun and ended it")
+        return next(self._batches)
+
+    def close(self) -> None:
+        self._batches.close()
+
+    def displace(self) -> None:
+        self._is_displaced = getgeneratorstate(self._batches) != GEN_CLOSED
+        self.close()
 
 
 class Loader:
@@ -133,7 +153,7 @@ class Loader:
         self._staging = Staging(self.device)
         self._epoch = self._start = self._delivered = self._images = 0
         self._synthetic = 0.0
-        self._running: ReferenceType[Generator[Batch, None, None]] | None = None
+        self._running: ReferenceType[_Epoch] | None = None
 
     @property
     def threads(self) -> int:
@@ -214,8 +234,7 @@ class Loader:
 
     def close(self) -> None:
         """Stop the threads of an epoch that was not taken to its end; returns when they have ended."""
-        running = self._running() if self._running else None
-        if running is not None:
+        if running := self._running and self._running():
             running.close()
 
     def __enter__(self) -> Loader:
@@ -225,7 +244,11 @@ class Loader:
         self.close()
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches of an epoch; one that was broken off begins again."""
+        """The batches of an epoch; one that was broken off begins again.
+
+        There is one at a time: an iterator that is asked for more after another was begun raises a
+        RuntimeError.
+        """
         return self._begun(self._batches(self._prepared, self._finished))
 
     def planned(self) -> Iterator[Assembled]:
@@ -233,10 +256,12 @@ class Loader:
         return self._begun(self._batches(self._assembled, self._moved))
 
     def _begun(self, batches: Generator[Any, None, None]) -> Iterator[Any]:
-        self.close()
+        if running := self._running and self._running():
+            running.displace()
         self._delivered = 0
-        self._running = ref(batches)  # weak: a loop that is left drops its iterator, which stops the threads
-        return batches
+        epoch = _Epoch(batches)
+        self._running = ref(epoch)  # weak: a loop that is left drops its iterator, which stops the threads
+        return epoch
 
     def _batches(
         self,

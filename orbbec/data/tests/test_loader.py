@@ -302,6 +302,20 @@ def test_a_new_epoch_ends_the_one_that_was_left():
     assert not own_threads()
 
 
+def test_an_epoch_that_another_ended_says_so():
+    loader = Loader(Files(6), 2, CHAIN, threads=1)
+    with pytest.raises(RuntimeError, match="Loader: expected one epoch at a time"):
+        list(zip(loader, loader, strict=True))
+    first, second = iter(loader), loader.planned()
+    with pytest.raises(RuntimeError, match="another was begun"):
+        next(first)
+    assert len(list(second)) == 3
+    third = iter(loader)
+    assert next(second, None) is None  # over before the third was begun
+    assert len(list(third)) == 3
+    assert not own_threads()
+
+
 def test_memory_is_bounded():
     begun = []
 
