@@ -32,6 +32,7 @@ class WrappedDataset:
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
         with faults_named(index, f"{type(self.dataset).__name__}[{index}]", *_LOST):
             item = self.dataset[index]
         return to_sample(item, index)
