@@ -202,6 +202,7 @@ def test_compiles_as_one_graph_used_twice(device, op, dynamic):
             TypeError,
             r"expected output_size as a number or .* but got \(2, 3, 4\)",
         ),
+        ({"output_size": (2.0, 3)}, TypeError, r"or \(height, width\), but got \(2.0, 3\)"),
         ({"output_size": None}, TypeError, "expected output_size as a number or .* but got None"),
     ],
 )

@@ -80,7 +80,7 @@ def test_sizes_that_no_image_has(op, size):
 
 @pytest.mark.parametrize("op", MATRIX_WARPS)
 def test_sizes_that_are_none(op):
-    for size in (None, 5, (5,), (5, 6, 3)):
+    for size in (None, 5, (5,), (5, 6, 3), (5.0, 6), (5, np.float64(6))):
         refused(op, f"expected size as (height, width), but got {size!r}", TypeError, size=size)
 
 

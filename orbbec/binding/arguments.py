@@ -13,6 +13,8 @@ Array: TypeAlias = np.ndarray[Any, Any]
 Matrix: TypeAlias = Tensor | Array
 Fill: TypeAlias = float | Sequence[float]
 
+_WHOLE = (int, np.integer, torch.SymInt, Tensor)
+
 IMAGE_DTYPES = (
     torch.uint8,
     torch.uint16,
@@ -182,12 +184,19 @@ def fill_values(op: str, fill: Any) -> list[float]:
     return values
 
 
-def size_values(op: str, size: Any) -> list[int]:
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, also one that a compiler traces."""
+    return isinstance(value, _WHOLE)
+
+
+def size_values(op: str, size: Any, expected: str = "size as (height, width)") -> list[int]:
     """`size` as [height, width]."""
     try:
         height, width = size
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{op}: expected size as (height, width), but got {size!r}") from error
+        raise TypeError(f"{op}: expected {expected}, but got {size!r}") from error
+    if not (is_whole(height) and is_whole(width)):
+        raise TypeError(f"{op}: expected {expected}, but got {size!r}")
     return [height, width]
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array, as_tensor
+from orbbec.binding.arguments import Array, as_tensor, is_whole
 from orbbec.binding.forked import check_not_forked
 
 Boxes: TypeAlias = Tensor | Array
@@ -143,6 +143,21 @@ def group_numbers(op: str, name: str, given: Any, boxes: Tensor) -> Tensor | Non
     if groups.is_floating_point() or groups.is_complex():
         raise TypeError(f"{op}: expected {name} of integers, but got {str(groups.dtype)[6:]}")
     return groups.to(torch.int64)
+
+
+def check_max_output(op: str, count: Any) -> None:
+    """Refuse what is no number of boxes; None is for no limit.
+
+    Raises:
+        TypeError: not a whole number.
+        ValueError: below 0.
+    """
+    if count is None:
+        return
+    if not is_whole(count):
+        raise TypeError(f"{op}: expected max_output as a whole number, but got {count!r}")
+    if count < 0:
+        raise ValueError(f"{op}: expected max_output of at least 0, but got {count}")
 
 
 def at_most(kept: Tensor, order: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from orbbec.binding.arguments import size_values
 from orbbec.binding.forked import check_not_forked
 
 Rois: TypeAlias = Tensor | Sequence[Tensor]
@@ -82,13 +83,7 @@ def output_size_values(op: str, output_size: Any) -> list[int]:
     """`output_size` as [height, width]: one number stands for both."""
     if isinstance(output_size, int):
         return [output_size, output_size]
-    try:
-        height, width = output_size
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"{op}: expected output_size as a number or (height, width), but got {output_size!r}"
-        ) from error
-    return [height, width]
+    return size_values(op, output_size, "output_size as a number or (height, width)")
 
 
 def is_channels_last(images: Tensor) -> bool:

@@ -53,6 +53,7 @@ class Arrays:
         return len(self.images)
 
     def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
         return Sample(self.images[index], _row(self.targets, index), index)
 
 
@@ -164,6 +165,7 @@ class Hdf5:
         return self._length
 
     def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
         with faults_named(index, f"{self.path}/{self.images}", ValueError, KeyError, RuntimeError):
             check_size(self.path, self._bytes)
             file = self._file()

@@ -144,20 +144,27 @@ class Assembler:
         """Make a batch; smaller, or empty, where samples are skipped.
 
         Raises:
-            BadSample: a sample is bad, and `on_error` is "raise" or there is no substitute.
+            BadSample: a sample is bad, or its image or targets do not fit the transforms, and `on_error` is
+                "raise" or there is no substitute.
+            ValueError: samples do not fit the transforms together; names them.
             RuntimeError: the source raised something else; says what, and at which sample.
             Stopped: the event was set.
         """
-        opened = self._settled([self._open(item) for item in _until(stopped, wanted)])
+        opened = self._settled([self._open(item) for item in _until(stopped, wanted)], epoch)
         while opened:
-            plan = self._plan(opened, epoch)
+            try:
+                plan, targets = self._planned(opened, epoch)
+            except ValueError as error:
+                opened = self._settled(self._unplanned(opened, epoch, error), epoch)
+                continue
             regions = self._regions(plan, opened)
             batch = self._empty_batch(opened, regions)
             changed = self._decode(opened, batch, regions, stopped)
             if not any(changed):
-                return self._assembled(opened, batch, plan, regions)
+                plan = plan if plan is None or regions is None else plan_for(plan, regions)
+                return Assembled(batch, targets, _ids([entry.sample.sample_id for entry in opened]), plan)
             pairs = zip(opened, changed, strict=True)
-            opened = self._settled([new or old for old, new in pairs])
+            opened = self._settled([new or old for old, new in pairs], epoch)
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], _ids([]), None)
 
     def _open(self, item: int | Sample | BadSample) -> _Opened | _Fault:
@@ -274,7 +281,7 @@ class Assembler:
         except BadSample as error:
             return _Fault(entry.place, error)
 
-    def _settled(self, found: Sequence[_Opened | _Fault]) -> list[_Opened]:
+    def _settled(self, found: Sequence[_Opened | _Fault], epoch: int) -> list[_Opened]:
         """The policy applied to faults."""
         result = []
         for entry in found:
@@ -285,28 +292,52 @@ class Assembler:
                 raise entry.error
             self.faults.append(entry.error)
             if self.on_error == "substitute":
-                result.append(self._substitute(entry))
+                result.append(self._substitute(entry, epoch))
         return result
 
-    def _substitute(self, fault: _Fault) -> _Opened:
+    def _substitute(self, fault: _Fault, epoch: int) -> _Opened:
         """The next good sample of the source, whole."""
         for step in range(1, min(_TRIES, len(self.source))):
             place = (fault.place + step) % len(self.source)
             with suppress(BadSample):
                 sample = self._read(place)
-                return _Opened(place, sample, None, self._whole(sample))
+                return self._alone(_Opened(place, sample, None, self._whole(sample)), epoch)
         raise fault.error
 
-    def _plan(self, opened: Sequence[_Opened], epoch: int) -> Plan | None:
+    def _unplanned(self, opened: Sequence[_Opened], epoch: int, error: ValueError) -> list[_Opened | _Fault]:
+        """Faults in place of the samples of a batch that cannot be augmented alone either."""
+        found: list[_Opened | _Fault] = []
+        for entry in opened:
+            try:
+                found.append(self._alone(entry, epoch))
+            except BadSample as fault:
+                found.append(_Fault(entry.place, fault))
+        if not any(isinstance(entry, _Fault) for entry in found):
+            ids = ", ".join(str(entry.sample.sample_id) for entry in opened)
+            raise ValueError(f"Loader: samples {ids}: {error}") from error
+        return found
+
+    def _alone(self, entry: _Opened, epoch: int) -> _Opened:
+        """An entry that can be augmented in a batch of its own, else a BadSample."""
+        with _named(entry.sample, "its image and targets"):
+            self._planned([entry], epoch)
+        return entry
+
+    def _planned(self, opened: Sequence[_Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
+        """The plan of a batch, and where targets come to be by it."""
+        targets = [entry.sample.targets for entry in opened]
         if self.transforms is None:
-            return None
-        return self.transforms.plan(
+            return None, targets
+        plan = self.transforms.plan(
             [entry.size for entry in opened],
             [entry.sample.sample_id for entry in opened],
             epoch,
             channels=CHANNELS[self.decoding.mode],
-            targets=[entry.sample.targets for entry in opened],
+            targets=targets,
         )
+        if _moves(plan, targets):
+            targets = transform_targets(plan, targets, self.transforms.target_options)
+        return plan, targets
 
     def _regions(self, plan: Plan | None, opened: Sequence[_Opened]) -> Regions | None:
         decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
@@ -314,20 +345,6 @@ class Assembler:
             return None
         can_shrink = np.array([self.decoding.shrink and entry.header is not None for entry in opened])
         return regions_of(plan, can_shrink)
-
-    def _assembled(
-        self,
-        opened: Sequence[_Opened],
-        batch: ImageBatch | PlaneBatch,
-        plan: Plan | None,
-        regions: Regions | None,
-    ) -> Assembled:
-        targets = [entry.sample.targets for entry in opened]
-        if plan is not None and self.transforms is not None:
-            if _moves(plan, targets):
-                targets = transform_targets(plan, targets, self.transforms.target_options)
-            plan = plan if regions is None else plan_for(plan, regions)
-        return Assembled(batch, targets, _ids([entry.sample.sample_id for entry in opened]), plan)
 
 
 def _pinned(nbytes: int) -> torch.Tensor:
@@ -351,12 +368,12 @@ def _until(stopped: Event, items: Sequence[_Item]) -> Iterator[_Item]:
 
 
 @contextmanager
-def _named(sample: Sample) -> Iterator[None]:
-    """Turn a decoder's complaint into the BadSample of this sample."""
+def _named(sample: Sample, part: str = "its image") -> Iterator[None]:
+    """Turn a complaint about a part of this sample into its BadSample."""
     try:
         yield
     except ValueError as error:
-        raise BadSample(sample.sample_id, "its image", str(error)) from error
+        raise BadSample(sample.sample_id, part, str(error)) from error
 
 
 def _with_channels(pixels: Any, channels: int) -> Pixels:

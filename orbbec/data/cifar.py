@@ -79,6 +79,7 @@ class Cifar:
         return len(self.images)
 
     def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
         targets = {name: int(labels[index]) for name, labels in self.labels.items()}
         return Sample(self.images[index], targets, index)
 

@@ -119,6 +119,7 @@ class Coco:
         Raises:
             BadSample: a segmentation is malformed.
         """
+        index = range(len(self.paths))[index]
         rows = slice(self._begins[index], self._begins[index + 1])
         targets: dict[str, Any] = {name: column[rows].copy() for name, column in self._columns.items()}
         if self._keypoints is not None:

@@ -189,11 +189,11 @@ def _decode_by_pillow(data: bytes, mode: str, max_pixels: int) -> Pixels:
         if mode == "L" and image.format == "JPEG":
             image.draft("L", image.size)
         turned = importlib.import_module("PIL.ImageOps").exif_transpose(image)
-        pixels = np.asarray(_with_8_bits(turned).convert(mode))
+        pixels = np.asarray(with_8_bits(turned).convert(mode))
     return pixels.reshape(*pixels.shape[:2], CHANNELS[mode])
 
 
-def _with_8_bits(image: Any) -> Any:
+def with_8_bits(image: Any) -> Any:
     """The upper 8 bits of deeper gray, which Pillow itself would clip."""
     if image.mode == "F":
         raise ValueError("pixels of float have no range")

@@ -60,6 +60,7 @@ class ImageFolder:
         return len(self.paths)
 
     def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
         return Sample(read_bytes(self.paths[index], index), {"label": self.labels[index]}, index)
 
 
@@ -130,6 +131,7 @@ class FileList:
         return {name: values[index] for name, values in self.columns.items()}
 
     def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
         path = self.root / self.paths[index]
         return Sample(read_bytes(path, index), self.targets(index), index)
 

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from inspect import GEN_CLOSED, getgeneratorstate
 from itertools import islice
 from threading import Event
 from typing import Any, NamedTuple, TypeAlias
@@ -28,7 +29,7 @@ from orbbec.data.threads import node_cores, thread_budget
 from orbbec.data.tune import Settings, Tuner
 from orbbec.plan import AugmentPass, Plan
 from orbbec.transforms import Compose, Transform
-from orbbec.transforms.checks import choice, whole
+from orbbec.transforms.checks import choice, flag, whole
 from orbbec.ycbcr import ycbcr_to_rgb
 
 _PREFETCH = 2
@@ -44,6 +45,25 @@ class Batch(NamedTuple):
     images: Any
     targets: Any
     sample_ids: Tensor
+
+
+class _Epoch(Iterator[Any]):
+    """The batches of an epoch; asked for more after another was begun, it says so."""
+
+    def __init__(self, batches: Generator[Any, None, None]) -> None:
+        self._batches, self._is_displaced = batches, False
+
+    def __next__(self) -> Any:
+        if self._is_displaced:
+            raise RuntimeError("Loader: expected one epoch at a time, but another was begun and ended it")
+        return next(self._batches)
+
+    def close(self) -> None:
+        self._batches.close()
+
+    def displace(self) -> None:
+        self._is_displaced = getgeneratorstate(self._batches) != GEN_CLOSED
+        self.close()
 
 
 class Loader:
@@ -71,8 +91,8 @@ class Loader:
         drop_last: leave out the last samples where `batch_size`, or the number of ranks, does not divide
             their number; else ranks that have one less take a first sample of the epoch again, so that all
             have equally many batches.
-        order: instead of that of `seed` and `shuffle` over the ranks of the process group, or, before there
-            is one, those that torchrun names in the environment.
+        order: of as many samples as `source` has, instead of that of `seed` and `shuffle` over the ranks of
+            the process group, or, before there is one, those that torchrun names in the environment.
         on_error: "raise" for a bad sample; "skip" it, which makes a batch smaller; or "substitute" the next
             good one of the source. What was skipped or replaced is in `faults`, and in a warning at the end.
         decoding: how images are decoded.
@@ -112,9 +132,13 @@ class Loader:
     ) -> None:
         whole("Loader", "batch_size", batch_size, 1)
         choice("Loader", "on_error", on_error, ON_ERROR)
+        flag("Loader", "shuffle", shuffle)
+        flag("Loader", "drop_last", drop_last)
         self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not self._is_indexed and on_error == "substitute":
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")
+        if order is not None:
+            _check_length(order, len(source) if self._is_indexed else None)
         self.batch_size, self.drop_last, self.collate = batch_size, drop_last, collate
         self.device = torch.device(device)
         self._cores = [] if numa is None else node_cores(numa)
@@ -129,7 +153,7 @@ class Loader:
         self._staging = Staging(self.device)
         self._epoch = self._start = self._delivered = self._images = 0
         self._synthetic = 0.0
-        self._running: ReferenceType[Generator[Batch, None, None]] | None = None
+        self._running: ReferenceType[_Epoch] | None = None
 
     @property
     def threads(self) -> int:
@@ -210,8 +234,7 @@ class Loader:
 
     def close(self) -> None:
         """Stop the threads of an epoch that was not taken to its end; returns when they have ended."""
-        running = self._running() if self._running else None
-        if running is not None:
+        if running := self._running and self._running():
             running.close()
 
     def __enter__(self) -> Loader:
@@ -221,7 +244,11 @@ class Loader:
         self.close()
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches of an epoch; one that was broken off begins again."""
+        """The batches of an epoch; one that was broken off begins again.
+
+        There is one at a time: an iterator that is asked for more after another was begun raises a
+        RuntimeError.
+        """
         return self._begun(self._batches(self._prepared, self._finished))
 
     def planned(self) -> Iterator[Assembled]:
@@ -229,10 +256,12 @@ class Loader:
         return self._begun(self._batches(self._assembled, self._moved))
 
     def _begun(self, batches: Generator[Any, None, None]) -> Iterator[Any]:
-        self.close()
+        if running := self._running and self._running():
+            running.displace()
         self._delivered = 0
-        self._running = ref(batches)  # weak: a loop that is left drops its iterator, which stops the threads
-        return batches
+        epoch = _Epoch(batches)
+        self._running = ref(epoch)  # weak: a loop that is left drops its iterator, which stops the threads
+        return epoch
 
     def _batches(
         self,
@@ -337,6 +366,13 @@ def _tuner(threads: int | str, prefetch: int | str, budget: int) -> Tuner:
         _PREFETCH if prefetch == "auto" else whole("Loader", "prefetch", prefetch, 0),
     )
     return Tuner(settings, budget, frozenset(name for name, value in given.items() if value == "auto"))
+
+
+def _check_length(order: Order, length: int | None) -> None:
+    if length is None:
+        raise ValueError("Loader: expected a source with an index for order")
+    if order.length != length:
+        raise ValueError(f"Loader: expected order of length {length}, as source, but got {order.length}")
 
 
 def _order(length: int, seed: int, shuffle: bool, drop_last: bool) -> Order:

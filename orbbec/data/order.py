@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from orbbec.philox import philox_draws
-from orbbec.transforms.checks import choice, whole
+from orbbec.transforms.checks import choice, flag, whole
 
 _WORDS = 2**32 - 1  # draws lie below this
 _PLACE = 65535  # the last of a chain, beyond any transform: an order says nothing of what they draw
@@ -68,6 +68,7 @@ class Order:
     def __post_init__(self) -> None:
         whole("Order", "length", self.length, 0)
         whole("Order", "seed", self.seed, 0, 2**63 - 1)
+        flag("Order", "shuffle", self.shuffle)
         whole("Order", "world_size", self.world_size, 1)
         whole("Order", "rank", self.rank, 0, self.world_size - 1)
         whole("Order", "workers", self.workers, 1)

@@ -70,6 +70,7 @@ class Lmdb:
         return len(self.keys)
 
     def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
         key = self.keys[index]
         path = f"{self.path}/{key.decode(errors='backslashreplace')}"
         with faults_named(index, path, ValueError, KeyError, needed("lmdb").Error):
@@ -154,6 +155,7 @@ class TfRecords:
         return len(self._table)
 
     def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
         number, offset, length = self._table[index].tolist()
         path = f"{self.paths[number]}:{offset}"
         if length < 0:

@@ -38,7 +38,7 @@ class Source(Protocol):
     """Samples by their index: what all readers of this package are.
 
     Asked by several threads at once, and pickled or forked into DataLoader workers. Indices are from 0 to
-    `len` - 1.
+    `len` - 1; where one from the end is taken, it gives the sample and the id of that from 0.
     """
 
     def __len__(self) -> int: ...

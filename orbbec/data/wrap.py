@@ -11,6 +11,7 @@ from torch.utils.data import IterableDataset
 
 from orbbec.batch.collate import is_pil
 from orbbec.binding.arguments import Array
+from orbbec.data.decode import with_8_bits
 from orbbec.data.sample import BadSample, Sample, Source, faults_named
 
 _IMAGE_KEYS = ("image", "img")
@@ -32,6 +33,7 @@ class WrappedDataset:
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
         with faults_named(index, f"{type(self.dataset).__name__}[{index}]", *_LOST):
             item = self.dataset[index]
         return to_sample(item, index)
@@ -57,9 +59,9 @@ def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
     """Make a source of a dataset, or a stream of an iterable.
 
     An item is an image, `(image, target)`, a dict with "image", or a `Sample`, which stays as it is. A target
-    is a dict of targets; anything else is `label`. Images are uint8: PIL images, arrays `[H, W, C]` or
-    `[H, W]`, tensors `[C, H, W]` or `[H, W]`; or encoded files as bytes. The dataset's own transforms must
-    not make floats of them.
+    is a dict of targets; anything else is `label`. Images are uint8: PIL images (of 16 bits the upper 8 are
+    taken, as `decode_image` does), arrays `[H, W, C]` or `[H, W]`, tensors `[C, H, W]` or `[H, W]`; or
+    encoded files as bytes. The dataset's own transforms must not make floats of them.
 
     Sample ids are the indices of the dataset, or the places in the iterable, which therefore must give the
     same order in every epoch: shuffle it afterwards, by `ShuffleBuffer`. An iterable is not dealt to ranks
@@ -120,12 +122,19 @@ def _plain(label: Any) -> Any:
     return label.item() if is_scalar else label
 
 
+def _of_pil(image: Any) -> Array:
+    if image.mode in ("I", "F"):  # of no known range: left to be refused
+        return np.asarray(image)
+    shallow = with_8_bits(image)
+    mode = shallow.mode if shallow.mode in ("L", "RGB", "RGBA") else "L" if shallow.mode == "1" else "RGB"
+    return np.asarray(shallow.convert(mode))
+
+
 def _image(image: Any, sample_id: int) -> bytes | Array:
     if isinstance(image, bytes):
         return image
     if is_pil(image):
-        mode = image.mode if image.mode in ("L", "RGB", "RGBA") else "L" if image.mode == "1" else "RGB"
-        array = np.asarray(image.convert(mode))
+        array = _of_pil(image)
     elif isinstance(image, Tensor):
         array = image.detach().cpu().numpy()
         array = array.transpose(1, 2, 0) if array.ndim == 3 else array

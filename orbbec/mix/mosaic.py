@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, fill_values, operator_input, size_values
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.maps import count_of, whole_numbers
+from orbbec.binding.partners import add_to_partners
 from orbbec.mix.arguments import every_image, to_device
 
 OP = "mosaic"
@@ -39,7 +41,8 @@ def mosaic(
 
     Returns:
         `[N, C, height, width]` of the dtype and on the device of `images`, channels last if they are; for an
-        array, `[N, height, width, C]`. Where each image came to lie: `mosaic_offsets`.
+        array, `[N, height, width, C]`. Where each image came to lie: `mosaic_offsets`. Differentiable for
+        `images`; the gradient is deterministic.
 
     Raises:
         TypeError: an argument is of another type or dtype.
@@ -127,3 +130,36 @@ def _(
         device=images.device,
         memory_format=torch.channels_last if last else torch.contiguous_format,
     )
+
+
+def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(inputs[3], inputs[4])
+    ctx.shape = inputs[0].shape
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    partners, centers = ctx.saved_tensors
+    count, channels, height, width = ctx.shape
+    rows = max(count, partners.size(0))
+    missing = rows - partners.size(0)
+    x, y = centers.clamp(-_FAR, _FAR).unsqueeze(-1).unbind(1)
+    sums = gradient.new_zeros((rows, channels, height, width))
+    for quarter in range(4):
+        top = y if quarter in (2, 3) else y - height
+        left = x if quarter in (1, 3) else x - width
+        part = _at(gradient, 2, top + torch.arange(height, device=y.device))
+        part = _at(part, 3, left + torch.arange(width, device=x.device))
+        part = pad(part, (0, 0, 0, 0, 0, 0, 0, missing))
+        sums = add_to_partners(sums, part, pad(partners[:, quarter], (0, missing), value=-1))
+    return sums[:count], *[None] * 6
+
+
+def _at(values: Tensor, axis: int, places: Tensor) -> Tensor:
+    """The rows (axis 2) or columns (axis 3) of `[N, C, H, W]` at `places` `[N, K]`; zeros outside."""
+    places = places[:, None, :, None] if axis == 2 else places[:, None, None, :]
+    last = values.size(axis) - 1
+    found = torch.take_along_dim(values, places.clamp(0, last), axis)
+    return torch.where((places >= 0) & (places <= last), found, torch.zeros_like(found))
+
+
+torch.library.register_autograd("orbbec::mosaic", _backward, setup_context=_setup)

@@ -9,6 +9,7 @@ from orbbec.binding.detections import (
     Boxes,
     at_most,
     box_tensor,
+    check_max_output,
     chosen_places,
     detection_rows,
     group_numbers,
@@ -61,8 +62,8 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
         iou_threshold: a box falls if its intersection over union is greater than this; from 0 to 1.
         offset: added to the width and the height of boxes and intersections: 0, or 1 for boxes whose corners
             are their first and their last pixel.
-        max_output: gives the first `max_output` of the kept places, filled up with -1, and their number as a
-            tensor: of fixed size, without a synchronisation, so that a CUDA graph can hold it.
+        max_output: gives the first `max_output` (at least 0) of the kept places, filled up with -1, and their
+            number as a tensor: of fixed size, without a synchronisation, so that a CUDA graph can hold it.
         dets: float `[N, 5]` tensor or array: x1, y1, x2, y2, score.
         iou_thr: as `iou_threshold`.
         device_id: the CUDA device on which an array is computed; None for the CPU.
@@ -90,6 +91,7 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
         given = boxes if dets is None else dets
         threshold = scores if iou_thr is None else iou_thr
         return _nms_dets(given, threshold, iou_threshold if device_id is None else device_id, offset)
+    check_max_output("nms", max_output)
     kept, order = kept_boxes("nms", boxes, scores, None, iou_threshold, offset)
     if max_output is not None:
         return like(boxes, *at_most(kept, order, max_output))

@@ -9,6 +9,7 @@ from orbbec.binding.detections import (
     Boxes,
     at_most,
     box_tensor,
+    check_max_output,
     chosen_places,
     group_numbers,
     keep_greedily,
@@ -59,6 +60,7 @@ def nms_rotated(
         >>> nms_rotated(boxes, torch.tensor([0.9, 0.8, 0.7]), 0.5).tolist()
         [0, 2]
     """
+    check_max_output("nms_rotated", max_output)
     computed = box_tensor("nms_rotated", "boxes", boxes, 5)
     of_boxes = vector("nms_rotated", "scores", scores, computed)
     groups = group_numbers("nms_rotated", "idxs", idxs, computed)

@@ -23,6 +23,7 @@ def test_images_stand_in_order_of_class_folder_and_name(tmp_path):
     ]  # fmt: skip
     assert [sample.targets for sample in samples] == [{"label": label} for label in (0, 1, 1, 1, 2)]
     assert [sample.sample_id for sample in samples] == [0, 1, 2, 3, 4]
+    assert (folder[-1].data, folder[-1].sample_id) == (b"b-/0.bmp", 4)
 
 
 def test_a_class_may_be_a_link_and_other_extensions_be_asked_for(tmp_path):

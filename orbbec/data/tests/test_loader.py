@@ -21,6 +21,7 @@ from orbbec.data import BadSample, Decoding, Loader, Sample
 from orbbec.data.order import Order
 from orbbec.transforms import (
     Compose,
+    Mosaic,
     Normalize,
     RandomHorizontalFlip,
     RandomIoUCrop,
@@ -263,6 +264,51 @@ def test_bad_samples_are_replaced_by_the_next_good_one(roi):
         list(Loader(Files(3, bad=[0, 1, 2]), 3, CHAIN, on_error="substitute"))
 
 
+class Boxed(Files):
+    """Each with a box; those in `unfit` with one that is not finite."""
+
+    def __init__(self, count, unfit, **others):
+        super().__init__(count, **others)
+        self.unfit = unfit
+
+    def __getitem__(self, index):
+        box = [np.nan if index in self.unfit else 1.0, 1, 9, 9]
+        return Sample(super().__getitem__(index).data, {"boxes": np.array([box])}, index)
+
+
+@pytest.mark.parametrize("roi", [True, False])
+def test_targets_that_do_not_fit_make_a_bad_sample(roi):
+    def ids(count, unfit, on_error, **others):
+        loader = Loader(
+            Boxed(count, unfit, **others),
+            4,
+            CHAIN,
+            shuffle=False,
+            on_error=on_error,
+            collate=list,
+            decoding=Decoding(roi=roi),
+        )
+        return [batch.sample_ids.tolist() for batch in loader]
+
+    with pytest.raises(BadSample, match=r"sample 5 \(its image and targets\): .* is not finite"):
+        ids(8, [5], "raise")
+    with pytest.warns(UserWarning, match="2 bad samples were skipped:\n  sample"):
+        assert ids(8, [5], "skip", bad=[2]) == [[0, 1, 3], [4, 6, 7]]
+    with pytest.warns(UserWarning, match="2 bad samples were replaced"):
+        assert ids(8, [5, 6], "substitute") == [[0, 1, 2, 3], [4, 7, 7, 7]]
+    with pytest.warns(UserWarning, match="2 bad samples were replaced"):
+        assert ids(4, [3], "substitute", bad=[2]) == [[0, 1, 0, 0]]
+    with pytest.raises(BadSample, match="sample 0"):
+        ids(4, range(4), "substitute")
+
+
+def test_samples_that_do_not_fit_together_are_named():
+    image = np.zeros((8, 8, 3), np.uint8)
+    source = [Sample(image, {"keypoints": np.ones((1, 3 + i, 2))}, 10 + i) for i in range(2)]
+    with pytest.raises(ValueError, match="Loader: samples 10, 11: "):
+        list(Loader(source, 2, [Mosaic(16)], shuffle=False, collate=list))
+
+
 def test_an_error_of_the_source_keeps_its_traceback_and_names_the_sample():
     class Broken(Files):
         def __getitem__(self, index):
@@ -302,6 +348,20 @@ def test_a_new_epoch_ends_the_one_that_was_left():
     assert not own_threads()
 
 
+def test_an_epoch_that_another_ended_says_so():
+    loader = Loader(Files(6), 2, CHAIN, threads=1)
+    with pytest.raises(RuntimeError, match="Loader: expected one epoch at a time"):
+        list(zip(loader, loader, strict=True))
+    first, second = iter(loader), loader.planned()
+    with pytest.raises(RuntimeError, match="another was begun"):
+        next(first)
+    assert len(list(second)) == 3
+    third = iter(loader)
+    assert next(second, None) is None  # over before the third was begun
+    assert len(list(third)) == 3
+    assert not own_threads()
+
+
 def test_memory_is_bounded():
     begun = []
 
@@ -323,12 +383,19 @@ def test_threads_and_arguments_are_checked():
         ({"batch_size": 0}, "Loader: expected batch_size as a whole number"),
         ({"threads": 0}, "Loader: expected threads"),
         ({"prefetch": -1}, "Loader: expected prefetch"),
+        ({"shuffle": "no"}, "Loader: expected shuffle as True or False, but got 'no'"),
+        ({"drop_last": "no"}, "Loader: expected drop_last"),
         ({"on_error": "ignore"}, "expected on_error as one of raise, skip, substitute, but got 'ignore'"),
     ):
         with pytest.raises(ValueError, match=text):
             Loader(Files(1), **{"batch_size": 1, **arguments})
     with pytest.raises(ValueError, match="expected a source with an index"):
         Loader(iter([]), 1, on_error="substitute")
+    with pytest.raises(ValueError, match="Loader: expected a source with an index for order"):
+        Loader(iter([]), 1, order=Order(0))
+    for length in (0, 5, 12):
+        with pytest.raises(ValueError, match=f"expected order of length 10, as source, but got {length}"):
+            Loader(Files(10), 2, CHAIN, order=Order(length))
     with pytest.raises(ValueError, match="Decoding: expected mode as one of L, RGB, RGBA, but got 'BGR'"):
         Decoding(mode="BGR")
     with pytest.raises(TypeError, match="expected a Sample, but sample 0 is a int; see as_source"):

@@ -125,6 +125,7 @@ def test_a_state_of_another_order_is_refused():
     [
         ({"length": -1}, "length as a whole number of at least 0, but got -1"),
         ({"length": 5, "seed": -1}, "seed"),
+        ({"length": 5, "shuffle": "no"}, "shuffle as True or False, but got 'no'"),
         ({"length": 5, "world_size": 0}, "world_size"),
         ({"length": 5, "rank": 2, "world_size": 2}, "rank"),
         ({"length": 5, "workers": 0}, "workers"),

@@ -140,6 +140,17 @@ def test_a_reader_is_a_source_that_pickles(make, tmp_path):
 
 
 @each_reader
+def test_an_index_from_the_end_gives_the_sample_of_its_place(make, tmp_path):
+    source = make(tmp_path)
+    if make is not npy_file:  # which refuses it
+        for index in range(-len(source), 0):
+            assert_same(vars(source[index]), vars(source[len(source) + index]))
+    for index in (len(source), -len(source) - 1):
+        with pytest.raises(IndexError):
+            source[index]
+
+
+@each_reader
 def test_a_reader_comes_back_from_shards(make, tmp_path):
     (tmp_path / "source").mkdir()
     source = make(tmp_path / "source")

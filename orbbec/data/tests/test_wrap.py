@@ -1,11 +1,13 @@
 """Datasets and iterables of others as sources and streams."""
 
+import io
+
 import numpy as np
 import pytest
 import torch
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
-from orbbec.data import BadSample, Order, Sample, ShuffleBuffer, as_source, pack
+from orbbec.data import BadSample, Order, Sample, ShuffleBuffer, as_source, decode_image, pack
 
 IMAGE = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 TENSOR = torch.from_numpy(IMAGE.transpose(2, 0, 1).copy())
@@ -65,6 +67,19 @@ def test_pil_images_become_arrays(mode, shape):
         assert np.array_equal(data, IMAGE)
     if mode == "1":
         assert set(np.unique(data)) <= {0, 255}
+
+
+def test_deep_pil_images_are_those_of_decode_image():
+    pil = pytest.importorskip("PIL.Image")
+    gray = np.array([[0, 255, 256], [300, 40000, 65535]], np.uint16)
+    file = io.BytesIO()
+    pil.fromarray(gray).save(file, "PNG")
+    data = as_source([pil.fromarray(gray)])[0].data
+    assert np.array_equal(data, gray >> 8)
+    assert np.array_equal(data[..., None], decode_image(file.getvalue(), mode="L"))
+    for dtype in (np.float32, np.int32):
+        with pytest.raises(TypeError, match=f"image of uint8 in sample 0, but got {np.dtype(dtype)}"):
+            as_source([pil.fromarray(gray.astype(dtype))])[0]
 
 
 @pytest.mark.parametrize(

@@ -272,6 +272,9 @@ GRADIENTS = [
     lambda x: cutmix(x, PARTNERS, torch.tensor([[1, 0, 3, 2], [0, 0, 9, 9], [-3, -2, 2, 30]])),
     lambda x: copy_paste(x, PARTNERS, masks(3, 4)),
     lambda x: copy_paste(x, PARTNERS, soft_masks(3, 4)),
+    lambda x: mosaic(x, QUARTERS, torch.tensor([[2, 3], [-1, 2], [7, 1]]), (5, 6)),
+    lambda x: mosaic(x, QUARTERS.repeat(2, 1), torch.tensor([3, 2]), (4, 9)),  # more than there are images
+    lambda x: mosaic(x, QUARTERS[2:], torch.tensor([3, 4]), (5, 5)),
 ]
 
 
@@ -282,10 +285,11 @@ def test_the_gradients_are_those_of_finite_differences(run):
     assert torch.autograd.gradgradcheck(run, images)
 
 
-@pytest.mark.parametrize("name", FILLED)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_gradients_are_the_same_on_every_device(accelerator, name, dtype):
-    images, weights = photographs(3, 2, 7, 9, dtype), photographs(3, 2, 7, 9, dtype, seed=5)
+    size = (17, 23) if name == "mosaic" else (7, 9)
+    images, weights = photographs(3, 2, 7, 9, dtype), photographs(3, 2, *size, dtype, seed=5)
     gradients = []
     for place in (Device("cpu"), accelerator):
         with place.active():
@@ -419,7 +423,14 @@ def test_mixing_passes_opcheck(device):
         torch.library.opcheck(op.default, arguments, test_utils=("test_schema", "test_faketensor"))
 
 
-@pytest.mark.parametrize("name", FILLED)
+def test_a_mosaic_gives_gradients_by_hand():
+    images = torch.zeros(3, 1, 1, 2, dtype=torch.float32).requires_grad_()
+    canvas = mosaic(images, torch.tensor([[0, 1, 1, 1]]), torch.tensor([1, 1]), (2, 3))
+    canvas.backward(torch.tensor([[[[1.0, 2, 4], [8, 16, 32]]]]))
+    assert images.grad.flatten().tolist() == [0, 1, 18, 44, 0, 0]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_gradients_pass_opcheck(name):
     images = photographs(3, 2, 4, 5, torch.float32).requires_grad_()
     arguments = {
@@ -427,6 +438,7 @@ def test_gradients_pass_opcheck(name):
         "cutmix": (images, None, 0, PARTNERS, BOXES),
         "copy_paste": (images, None, 0, PARTNERS, masks(4, 5).to(torch.uint8), None),
         "soft_copy_paste": (images, PARTNERS, soft_masks(4, 5)),
+        "mosaic": (images, None, 0, QUARTERS, CENTERS, [6, 7], [1.0]),
     }[name]
     op = getattr(torch.ops.orbbec, {"soft_copy_paste": "copy_paste_soft"}.get(name, name))
     torch.library.opcheck(op.default, arguments)

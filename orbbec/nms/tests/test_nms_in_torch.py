@@ -60,6 +60,8 @@ def test_a_cuda_graph_holds_nms():
             "nms: expected boxes as a tensor or an array, but got list",
         ),
         (lambda b, s, g: nms(b, 0.5), r"nms: expected dets of shape \[N, 5\], but got \[6, 4\]"),
+        (lambda b, s, g: nms(b, s, 0.5, max_output=-1), "nms: expected max_output of at least 0, but got -1"),
+        (lambda b, s, g: nms(b, s, 0.5, max_output=2.5), "expected max_output as a whole number, but got 2"),
         (lambda b, s, g: nms_match(b, 0.5), r"nms_match: expected dets of shape \[N, 5\], but got \[6, 4\]"),
         (lambda b, s, g: batched_nms(b, s, g[:2], 0.5), r"expected idxs of shape \[6\], but got \[2\]"),
         (lambda b, s, g: batched_nms(b, s, s, 0.5), "batched_nms: expected idxs of integers"),

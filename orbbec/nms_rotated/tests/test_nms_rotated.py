@@ -110,3 +110,8 @@ def test_nms_rotated_compiles_as_one_graph(device):
 def test_nms_rotated_names_the_bad_argument(boxes, scores, idxs, message):
     with pytest.raises((TypeError, ValueError), match=f"nms_rotated: {message}"):
         nms_rotated(boxes, scores, 0.5, idxs=idxs)
+
+
+def test_nms_rotated_names_a_bad_max_output():
+    with pytest.raises(ValueError, match="nms_rotated: expected max_output of at least 0, but got -1"):
+        nms_rotated(*random_rotated_boxes(3), 0.5, max_output=-1)

@@ -271,6 +271,7 @@ def test_arguments_that_do_not_fit():
     refused("expected images as a tensor, an array or an ImageBatch", TypeError, images=[1])
     refused("expected images of shape [N, C, H, W] or [C, H, W]", images=torch.zeros(3))
     refused("expected size as (height, width), but got 5", TypeError, size=5)
+    refused("expected size as (height, width), but got (5.0, 6)", TypeError, size=(5.0, 6))
     for size in ((0, 5), (5, -1), (2**31, 5)):
         refused("expected size as (height, width), each from 1 to 2147483647", size=size)
     names = "nearest, nearest_exact, linear, linear_exact, cubic, area, lanczos4"
