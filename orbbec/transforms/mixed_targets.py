@@ -13,9 +13,9 @@ from orbbec.binding.arguments import Array
 from orbbec.mix import mosaic_offsets
 from orbbec.plan.passes import AugmentPass, MixPass
 from orbbec.plan.plan import Plan
-from orbbec.plan.points import forward_of, shifts
+from orbbec.plan.points import shifts
 from orbbec.plan.steps import COLOR_WIDTH, ERASE_WIDTH
-from orbbec.transforms.target_state import MASK_KEYS, POINT_KEYS, State, is_per_box, move_masks
+from orbbec.transforms.target_state import MASK_KEYS, POINT_KEYS, State, is_per_box, move_all
 
 
 def mixed(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask_fill: float) -> list[State]:
@@ -73,9 +73,7 @@ def _laid(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask
         tiles[-1].visible = source.visible[source.kept]
     quarters = _quarters(step)
     for each in _cut_and_padded(step, sizes, quarters):
-        for tile, matrix in zip(tiles, forward_of(each.matrix), strict=True):
-            tile.move(each, matrix, plan)
-        move_masks(each, tiles, plan, mask_fill)
+        move_all(each, tiles, plan, mask_fill)
     return [
         _together(states[n], tiles[4 * n : 4 * n + 4], quarters[4 * n : 4 * n + 4])
         for n in range(len(states))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -21,6 +21,7 @@ from orbbec.plan.points import (
     clip_polygon,
     clipped,
     corners_of,
+    forward_of,
     hulls,
     polygon_area,
     through_displacement,
@@ -111,10 +112,12 @@ class State:
         return bool((step.matrix[self.index] == np.eye(3)).all())
 
     def move(self, step: AugmentPass | OperatorPass, forward: Array, plan: Plan) -> None:
-        """Carry everything but masks through one pass."""
+        """Carry everything but masks through one pass, of which `forward` inverts the map."""
         n, bent = self.index, None
         if self.is_kept(step):
             return
+        if isinstance(step, AugmentPass) and step.reads_beyond and step.regions is not None:
+            self._cut(step.regions[n])
         size = (int(step.sizes[n, 0]), int(step.sizes[n, 1]))
         if _is_elastic(step):
             bent = _displacement(step, n, size, plan)
@@ -127,7 +130,16 @@ class State:
         corners = move_points(self.corners, 0.5)
         if self.options.box_format == "xyxyxyxy" and bent is None and np.linalg.det(forward) < 0:
             corners = corners[:, [1, 0, 3, 2]]  # so that they go round as they did
-        self._move_boxes(corners, size)
+        self._move_boxes(corners, size, self.options.min_size)
+        self._move_points(move_points, size)
+
+    def _cut(self, region: Array) -> None:
+        """Cut off what lies outside of left, top, right, bottom, and count from there."""
+        corner, size = region[:2], (int(region[3] - region[1]), int(region[2] - region[0]))
+        self._move_boxes(self.corners - corner, size, 0.0)
+        self._move_points(lambda points, edge: points - corner, size)
+
+    def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
         if "polygons" in self.values:
             given = (np.asarray(polygon, np.float64).reshape(-1, 2) for polygon in self.values["polygons"])
             moved = (move_points(polygon, 0.5) for polygon in given)
@@ -138,7 +150,7 @@ class State:
             if key in self.values:
                 self.values[key] = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
 
-    def _move_boxes(self, corners: Array, size: tuple[int, int]) -> None:
+    def _move_boxes(self, corners: Array, size: tuple[int, int], min_size: float) -> None:
         seen = np.asarray(np.isfinite(corners).all((1, 2)))
         corners = np.where(seen[:, None, None], corners, 0.0)
         if self.is_upright:
@@ -153,7 +165,7 @@ class State:
             sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
         self.visible = self.visible * np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
         self.corners = corners
-        large = (sides >= self.options.min_size).all(1)
+        large = (sides >= min_size).all(1)
         self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
 
     def written(self) -> dict[str, Any]:
@@ -178,8 +190,15 @@ class State:
         return _converted(hulls(corners), "xyxy", self.options.box_format)
 
 
-def move_masks(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:
-    """Carry the masks of all images through one pass."""
+def move_all(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:
+    """Carry the targets of all images through one pass."""
+    maps = step.maps if isinstance(step, AugmentPass) and step.reads_beyond else step.matrix
+    for state, forward in zip(states, forward_of(maps), strict=True):
+        state.move(step, forward, plan)
+    _move_masks(step, states, plan, fill)
+
+
+def _move_masks(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:
     moving = [
         (state, key)
         for state in states

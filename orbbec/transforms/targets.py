@@ -11,10 +11,9 @@ import numpy as np
 from orbbec.boxes import box_convert
 from orbbec.plan.passes import AugmentPass, BlendPass, MixPass
 from orbbec.plan.plan import Plan
-from orbbec.plan.points import forward_of
 from orbbec.transforms.checks import choice, number
 from orbbec.transforms.mixed_targets import mixed
-from orbbec.transforms.target_state import State, move_masks
+from orbbec.transforms.target_state import State, move_all
 from orbbec.transforms.tv_tensors import plain_target, target_like
 
 BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy")
@@ -108,9 +107,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         if isinstance(step, MixPass):
             states = mixed(step, states, sizes, plan, chosen.mask_fill)
         else:
-            for state, matrix in zip(states, forward_of(step.matrix), strict=True):
-                state.move(step, matrix, plan)
-            move_masks(step, states, plan, chosen.mask_fill)
+            move_all(step, states, plan, chosen.mask_fill)
             if isinstance(step, AugmentPass) and step.mixes is not None:
                 states = mixed(step.mixes, states, step.sizes, plan, chosen.mask_fill)
         sizes = step.sizes
