@@ -23,6 +23,7 @@ from orbbec.plan.points import (
     corners_of,
     forward_of,
     hulls,
+    numbers_of,
     polygon_area,
     through_displacement,
     turned_boxes,
@@ -41,11 +42,7 @@ _APART = ("mask", *POINT_KEYS)  # of the image, not of a box
 class State:
     """Boxes as corners, everything else as it was given, and which boxes are kept."""
 
-    def __init__(self, index: int, target: Any, options: TargetOptions) -> None:
-        if not isinstance(target, dict):
-            raise TypeError(
-                f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}"
-            )
+    def __init__(self, index: int, target: dict[str, Any], options: TargetOptions) -> None:
         self.index, self.given, self.options = index, target, options
         self.values: dict[str, Any] = dict(target)
         self.corners = self._read_corners()
@@ -63,7 +60,7 @@ class State:
         boxes = self.given.get("boxes")
         if boxes is None:
             return np.zeros((0, 4, 2))
-        table = np.asarray(boxes.detach().cpu() if isinstance(boxes, Tensor) else boxes, np.float64)
+        table = numbers_of(boxes)
         width = {"cxcywha": 5, "xyxyxyxy": 8}.get(self.options.box_format, 4)
         table = table.reshape(0, width) if table.size == 0 else table
         if table.ndim != 2 or table.shape[1] != width:
@@ -141,7 +138,7 @@ class State:
 
     def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
         if "polygons" in self.values:
-            given = (np.asarray(polygon, np.float64).reshape(-1, 2) for polygon in self.values["polygons"])
+            given = (numbers_of(polygon).reshape(-1, 2) for polygon in self.values["polygons"])
             moved = (move_points(polygon, 0.5) for polygon in given)
             self.values["polygons"] = [
                 clip_polygon(p, size) if np.isfinite(p).all() else p[:0] for p in moved
@@ -236,7 +233,7 @@ def _displacement(step: OperatorPass, n: int, size: tuple[int, int], plan: Plan)
 
 
 def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> Array:
-    points = np.array(given.detach().cpu().numpy() if isinstance(given, Tensor) else given, np.float64)
+    points = numbers_of(given).copy()
     if points.size == 0:
         return points
     moved = move(points[..., :2])

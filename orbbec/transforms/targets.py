@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from orbbec.boxes import box_convert
 from orbbec.plan.passes import AugmentPass, BlendPass, MixPass
 from orbbec.plan.plan import Plan
+from orbbec.plan.points import numbers_of
 from orbbec.transforms.checks import choice, number
 from orbbec.transforms.mixed_targets import mixed
 from orbbec.transforms.target_state import State, move_all
@@ -89,6 +88,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         ValueError: the numbers of images differ, or boxes are malformed or not finite; names the image.
 
     Example:
+        >>> import numpy as np
         >>> from orbbec.transforms import Compose, RandomHorizontalFlip
         >>> plan = Compose([RandomHorizontalFlip(1.0)]).plan([(4, 6)])
         >>> transform_targets(plan, [{"boxes": np.array([[0.0, 0.0, 2.0, 3.0]])}])[0]["boxes"].tolist()
@@ -123,7 +123,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
 def readable(index: int, target: Any, options: TargetOptions) -> Any:
     """A target for transforms that read it: tensors or arrays, upright boxes as xyxy."""
     target, options = plain_target(index, target, options)
-    if not isinstance(target, dict) or options.box_format not in ("xywh", "cxcywh"):
+    if options.box_format not in ("xywh", "cxcywh"):
         return target
-    boxes = np.asarray(target.get("boxes", ()), np.float64)
+    boxes = numbers_of(target.get("boxes", ()))
     return {**target, "boxes": box_convert(boxes, options.box_format, "xyxy")} if boxes.size else target
