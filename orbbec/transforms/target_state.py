@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")
-_APART = ("mask", *POINT_KEYS)  # of the image, not of a box
+_OF_IMAGE = ("mask", "image_id", "orig_size", "size")  # however many boxes there are
 
 
 class State:
@@ -168,6 +168,9 @@ class State:
     def written(self) -> dict[str, Any]:
         """A new dict, without what was dropped."""
         result = dict(self.values)
+        if "polygons" in result:
+            pairs = zip(result["polygons"], self.given["polygons"], strict=True)
+            result["polygons"] = [_like(polygon, given) for polygon, given in pairs]
         if "boxes" in self.given:
             result["boxes"] = _like(self._boxes(), self.given["boxes"])
             for key, value in result.items():
@@ -247,8 +250,10 @@ def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> Array:
 
 
 def is_per_box(key: str, value: Any, count: int) -> bool:
-    if key in _APART:
-        return key in POINT_KEYS and value.ndim == 3 and len(value) == count
+    if key in _OF_IMAGE:
+        return False
+    if key in POINT_KEYS:
+        return bool(value.ndim == 3 and len(value) == count)
     if isinstance(value, (Tensor, np.ndarray)):
         return value.ndim > 0 and len(value) == count
     return isinstance(value, (list, tuple)) and len(value) == count

@@ -30,8 +30,9 @@ class TargetOptions:
     - `masks` `[K, H, W]` and `mask` `[H, W]`: as the nearest pixel.
     - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside of the image.
-    - `polygons`: a list of K arrays `[P, 2]`, clipped.
-    - anything else is kept. What has a row a box loses the rows of dropped boxes.
+    - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped.
+    - anything else is kept. What has a row a box loses the rows of dropped boxes, but for `image_id`,
+      `orig_size` and `size`, which are of the image.
 
     `torchvision.tv_tensors` under these names stay what they are, boxes in their own format.
 

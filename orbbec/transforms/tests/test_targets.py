@@ -171,6 +171,35 @@ def test_what_belongs_to_a_dropped_box_goes_with_it():
     assert torch.is_tensor(result["boxes"])
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_is_of_the_image_is_kept_whole(count):
+    of_image = {
+        "image_id": torch.tensor([7]),
+        "orig_size": torch.tensor([HEIGHT, WIDTH]),
+        "size": [HEIGHT, WIDTH],
+    }
+    boxes = torch.tensor([[0.0, 0.0, 0.5, 0.5], [20.0, 20.0, 40.0, 40.0]])[:count]
+    target = {"boxes": boxes, "area": torch.ones(count), **of_image}
+    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), target)
+    assert len(moved["boxes"]) == len(moved["area"]) == count - 1
+    for key, value in of_image.items():
+        assert list(moved[key]) == list(value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int64])
+def test_polygons_stay_what_they_are(dtype):
+    corners = [[2.0, 3.0], [40.0, 3.0], [40.0, 30.0]]
+    given = torch.tensor(corners, dtype=dtype)
+    target = {"boxes": BOX.repeat(2, 0) * [[0], [1]], "polygons": [given + 1, given]}
+    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), target)
+    (polygon,) = moved["polygons"]
+    assert polygon.dtype == dtype
+    assert polygon.tolist() == [[WIDTH - x, y] for x, y in corners]
+    as_arrays = {"polygons": [given.numpy(), corners]}
+    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), as_arrays)
+    assert [polygon.dtype for polygon in moved["polygons"]] == [given.numpy().dtype, np.float64]
+
+
 def test_rounding_never_raises():
     box = np.array([[0.0, 0.0, WIDTH + 1e-4, HEIGHT + 1e-4], [-1e-6, 3.0, 5.0, 9.0]])
     _, target = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), {"boxes": box})
