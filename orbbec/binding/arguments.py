@@ -1,6 +1,7 @@
 """Images as users have them, turned into what the operators take and back again."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -67,16 +68,22 @@ def _first(output: Tensor) -> Tensor:
     return output[0]
 
 
-def _as_hw(output: Tensor) -> Array:
-    return output[0, 0].numpy()
+def _as_hw(op: str, output: Tensor) -> Array:
+    return _as_array(op, output[0, 0])
 
 
-def _as_hwc(output: Tensor) -> Array:
-    return output[0].permute(1, 2, 0).numpy()
+def _as_hwc(op: str, output: Tensor) -> Array:
+    return _as_array(op, output[0].permute(1, 2, 0))
 
 
-def _as_nhwc(output: Tensor) -> Array:
-    return output.permute(0, 2, 3, 1).numpy()
+def _as_nhwc(op: str, output: Tensor) -> Array:
+    return _as_array(op, output.permute(0, 2, 3, 1))
+
+
+def _as_array(op: str, output: Tensor) -> Array:
+    if output.dtype == torch.bfloat16:
+        raise TypeError(f"{op}: expected a tensor for a result of bfloat16, but got an array, which has none")
+    return output.numpy()
 
 
 def operator_input(op: str, name: str, images: Any) -> OperatorInput:
@@ -150,10 +157,10 @@ def _array_input(op: str, name: str, array: Array) -> OperatorInput:
     images = as_tensor(op, name, array)
     _check_dtype(op, name, images)
     if array.ndim == 2:
-        return OperatorInput(images[None, None], None, 0, _as_hw)
+        return OperatorInput(images[None, None], None, 0, partial(_as_hw, op))
     if array.ndim == 3:
-        return OperatorInput(images.permute(2, 0, 1).unsqueeze(0), None, 0, _as_hwc)
-    return OperatorInput(images.permute(0, 3, 1, 2), None, 0, _as_nhwc)
+        return OperatorInput(images.permute(2, 0, 1).unsqueeze(0), None, 0, partial(_as_hwc, op))
+    return OperatorInput(images.permute(0, 3, 1, 2), None, 0, partial(_as_nhwc, op))
 
 
 def operator_output(op: str, out: Any) -> OperatorInput:

@@ -158,6 +158,7 @@ class Fusion:
                 colors=compact(joined(p.colors, count, COLOR_WIDTH, np.float32)),
                 erase=joined(p.erase, count, ERASE_WIDTH, np.float32),
                 regions=p.regions,
+                reads_beyond=p.border is not None,
                 contrast=bool(p.contrasts),
                 mean=p.mean,
                 std=p.std,

@@ -33,6 +33,7 @@ class AugmentPass:
         colors: float32 `[N, S, 16]`.
         erase: float32 `[N, E, 8]`, fills as fractions of white.
         regions: int64 `[N, 4]`: left, top, right, bottom of the part of each image that is seen; None: all.
+        reads_beyond: whether a map may read outside of what is seen.
         contrast: whether a step of colour may be one of contrast.
         mean: a number a channel, or none.
         std: a number a channel, or none.
@@ -51,6 +52,7 @@ class AugmentPass:
     colors: Array
     erase: Array
     regions: Array | None = None
+    reads_beyond: bool = False
     contrast: bool = False
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None

@@ -9,11 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from orbbec.binding.arguments import Array
 from orbbec.plan.steps import identities
 
 _CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])  # left top, right top, right bottom, left bottom of xyxy
+
+
+def numbers_of(values: Any) -> Array:
+    """A tensor of any dtype on any device, an array or a list as float64."""
+    if isinstance(values, Tensor):
+        return np.asarray(values.detach().cpu().double().numpy())
+    return np.asarray(values, np.float64)
 
 
 def shifts(x: Any, y: Any, count: int) -> Array:

@@ -26,12 +26,14 @@ class Frame:
         channels: of every image.
         white: the value of white, 255 or 1: the unit of fills and thresholds.
         exact: whether colours are asked for as operators too.
+        chosen: bool `[N]`: the images that steps are drawn for; None: all.
     """
 
     sizes: Array
     channels: int = 3
     white: float = 255.0
     exact: bool = False
+    chosen: Array | None = None
 
     @property
     def heights(self) -> Array:
@@ -51,7 +53,11 @@ class Frame:
 
     def of_sizes(self, sizes: Array) -> Frame:
         """The images resized."""
-        return Frame(sizes, self.channels, self.white, self.exact)
+        return Frame(sizes, self.channels, self.white, self.exact, self.chosen)
+
+    def only(self, chosen: Array) -> Frame:
+        """The images of which some alone are chosen."""
+        return replace(self, chosen=chosen if self.chosen is None else chosen & self.chosen)
 
     def after(self, step: Step) -> Frame:
         """The images as they are after a step."""

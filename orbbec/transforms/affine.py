@@ -10,7 +10,7 @@ import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
-from orbbec.plan.points import forward_of, shifts
+from orbbec.plan.points import forward_of, numbers_of, shifts
 from orbbec.plan.steps import Frame, Map, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import (
@@ -302,7 +302,7 @@ class AlignPoints(Transform):
         count = len(self.template)
         points = np.full((len(sizes), count, 2), np.nan)
         for index, target in enumerate(targets or ()):
-            given = np.asarray(target.get(self.key, np.zeros((0, 2))), np.float64)
+            given = numbers_of(target.get(self.key, np.zeros((0, 2))))
             given = given[0] if given.ndim == 3 and len(given) == 1 else given
             if given.size == 0:
                 continue

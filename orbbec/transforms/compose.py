@@ -89,6 +89,8 @@ class Compose:
         """
         table = _sizes(sizes)
         ids = _ids(sample_ids, len(table))
+        if targets is not None and len(targets) != len(table):
+            raise ValueError(f"Compose: expected {len(table)} targets, one an image, but got {len(targets)}")
         whole("Compose", "epoch", epoch, 0, _LARGEST_SEED)
         name = str(dtype).removeprefix("torch.")
         fusion = Fusion(table, channels, name, self.exact)
@@ -136,10 +138,6 @@ class Compose:
         single = isinstance(targets, dict)
         listed = [targets] if single else targets
         given = read_images(plain(batch))
-        if listed is not None and len(listed) != len(given.sizes):
-            raise ValueError(
-                f"Compose: expected {len(given.sizes)} targets, one an image, but got {len(listed)}"
-            )
         plan = self.plan(
             given.sizes, sample_ids, epoch, channels=given.channels, dtype=given.dtype, targets=listed
         )

@@ -46,7 +46,7 @@ class _Container(Transform):
 def only(transform: Transform, chosen: Array, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
     """The steps of a transform for the images that are chosen."""
     kept = []
-    for name, place, step in transform.draw(frame, streams):
+    for name, place, step in transform.draw(frame.only(chosen), streams):
         kept.append(Drawn(name, place, step.only(chosen, frame)))
         frame = frame.after(kept[-1].step)
     return kept

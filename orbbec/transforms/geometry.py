@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from orbbec.transforms.checks import (
     whole,
 )
 from orbbec.transforms.maps import box_maps
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.transform import Drawn, Transform
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +229,18 @@ def _check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
 
 
 @dataclass(frozen=True)
-class CenterCrop(Transform):
+class _Crop(Transform):
+    size: Size
+
+    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+        if frame.chosen is not None:  # an image that is not cut may be smaller
+            large = np.maximum(frame.sizes, size_pair(self.name, "size", self.size))
+            frame = frame.of_sizes(np.where(frame.chosen[:, None], frame.sizes, large))
+        return super().draw(frame, streams)
+
+
+@dataclass(frozen=True)
+class CenterCrop(_Crop):
     """Cut the middle out of each image.
 
     Args:
@@ -241,8 +253,6 @@ class CenterCrop(Transform):
     Source:
         `torchvision.transforms.v2.CenterCrop`.
     """
-
-    size: Size
 
     def __post_init__(self) -> None:
         self._set(size=size_pair(self.name, "size", self.size))
@@ -259,7 +269,7 @@ class CenterCrop(Transform):
 
 
 @dataclass(frozen=True)
-class RandomCrop(Transform):
+class RandomCrop(_Crop):
     """Cut a part of one size out of each image, at a random place.
 
     Args:
@@ -277,7 +287,6 @@ class RandomCrop(Transform):
         `torchvision.transforms.v2.RandomCrop`.
     """
 
-    size: Size
     padding: int | tuple[int, ...] | None = None
     pad_if_needed: bool = False
     fill: FillValue = 0.0

@@ -69,13 +69,21 @@ def _warped(
     step: AugmentPass | OperatorPass, masks: Sequence[Mask], size: Size, fills: list[float]
 ) -> list[Tensor]:
     """The bytes of all masks in one launch: of each image `[M, bytes of a value, height, width]`."""
-    tables = [_as_bytes(mask.values) for mask in masks]
+    tables = [_as_bytes(_seen(step, mask)) for mask in masks]
     counts = [len(table) for table in tables]
     rows = np.repeat([mask.image for mask in masks], counts)
-    border = step.border if isinstance(step, AugmentPass) else "replicate"
+    maps, border = (step.maps, step.border) if isinstance(step, AugmentPass) else (step.matrix, "replicate")
     how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": fills, "inverse": True}
-    moved = warp_perspective(_ragged(tables), torch.from_numpy(step.matrix[rows]), size, **how)
+    moved = warp_perspective(_ragged(tables), torch.from_numpy(maps[rows]), size, **how)
     return list(torch.split(moved, counts))
+
+
+def _seen(step: AugmentPass | OperatorPass, mask: Mask) -> Tensor:
+    """The part of the masks of one image that the pass reads."""
+    if not isinstance(step, AugmentPass) or step.regions is None:
+        return mask.values
+    left, top, right, bottom = step.regions[mask.image].tolist()
+    return mask.values[..., top:bottom, left:right]
 
 
 def _bent(step: AugmentPass | OperatorPass, mask: Mask, plan: Plan, fills: list[float]) -> Tensor:

@@ -13,9 +13,9 @@ from orbbec.binding.arguments import Array
 from orbbec.mix import mosaic_offsets
 from orbbec.plan.passes import AugmentPass, MixPass
 from orbbec.plan.plan import Plan
-from orbbec.plan.points import forward_of, shifts
+from orbbec.plan.points import shifts
 from orbbec.plan.steps import COLOR_WIDTH, ERASE_WIDTH
-from orbbec.transforms.target_state import MASK_KEYS, POINT_KEYS, State, is_per_box, move_masks
+from orbbec.transforms.target_state import MASK_KEYS, POINT_KEYS, State, is_per_box, move_all
 
 
 def mixed(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask_fill: float) -> list[State]:
@@ -29,7 +29,7 @@ def mixed(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask
         mask_fill: of masks, where no image lies.
 
     Raises:
-        ValueError: boxes follow mosaic alone, and all in one format; a label is out of range.
+        ValueError: boxes follow mosaic alone, and all in one format; a label is missing or out of range.
     """
     if step.name == "mosaic":
         return _laid(step, states, sizes, plan, mask_fill)
@@ -40,23 +40,27 @@ def mixed(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask
             raise ValueError(f"{step.name}: boxes do not follow; leave them out of the target of image {n}")
         result, share = dict(own), float(step.table["weights"][n])
         if "label" in own:
-            first, second = (_shares(targets[m]["label"], step.options["num_classes"], m) for m in (n, other))
+            first, second = (_shares(step, targets[m], m) for m in (n, other))
             result["label"] = share * first + (1 - share) * second
         results.append(State(n, result, states[n].options))
     return results
 
 
-def _shares(label: Any, num_classes: int | None, index: int) -> Tensor:
-    given = torch.as_tensor(label)
+def _shares(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
+    """The label of an image as shares of classes."""
+    num_classes = step.options["num_classes"]
+    if "label" not in target:
+        raise ValueError(f"{step.name}: expected label in the target of image {index}, but got none")
+    given = torch.as_tensor(target["label"])
     if given.dim() == 1 and given.is_floating_point():
         return given
     if num_classes is None or given.dim() != 0:
         raise ValueError(
-            f"MixUp: expected label as a number, and num_classes, or as a vector, for image {index}"
+            f"{step.name}: expected label as a number, and num_classes, or as a vector, for image {index}"
         )
     if not 0 <= int(given) < num_classes:
         raise ValueError(
-            f"MixUp: expected label from 0 to {num_classes - 1}, but image {index} has {int(given)}"
+            f"{step.name}: expected label from 0 to {num_classes - 1}, but image {index} has {int(given)}"
         )
     return torch.nn.functional.one_hot(given.long(), num_classes).float()
 
@@ -73,9 +77,7 @@ def _laid(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask
         tiles[-1].visible = source.visible[source.kept]
     quarters = _quarters(step)
     for each in _cut_and_padded(step, sizes, quarters):
-        for tile, matrix in zip(tiles, forward_of(each.matrix), strict=True):
-            tile.move(each, matrix, plan)
-        move_masks(each, tiles, plan, mask_fill)
+        move_all(each, tiles, plan, mask_fill)
     return [
         _together(states[n], tiles[4 * n : 4 * n + 4], quarters[4 * n : 4 * n + 4])
         for n in range(len(states))

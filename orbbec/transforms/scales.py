@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.points import areas, carried_edges, corners_of, forward_of, hulls
+from orbbec.plan.points import areas, carried_edges, corners_of, forward_of, hulls, numbers_of
 from orbbec.plan.steps import Frame, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import (
@@ -195,7 +195,7 @@ class RandomIoUCrop(Transform):
         per_round = 1 + 4 * self.trials
         draws, forward = stream.uniforms(per_round), forward_of(matrix)
         for n, target in enumerate(targets or ()):
-            given = np.asarray(target.get("boxes", ()), np.float64)
+            given = numbers_of(target.get("boxes", ()))
             if given.size == 0:
                 continue
             if given.ndim != 2 or given.shape[1] != 4:

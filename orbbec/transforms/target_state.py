@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -21,7 +21,9 @@ from orbbec.plan.points import (
     clip_polygon,
     clipped,
     corners_of,
+    forward_of,
     hulls,
+    numbers_of,
     polygon_area,
     through_displacement,
     turned_boxes,
@@ -34,17 +36,13 @@ if TYPE_CHECKING:
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")
-_APART = ("mask", *POINT_KEYS)  # of the image, not of a box
+_OF_IMAGE = ("mask", "image_id", "orig_size", "size")  # however many boxes there are
 
 
 class State:
     """Boxes as corners, everything else as it was given, and which boxes are kept."""
 
-    def __init__(self, index: int, target: Any, options: TargetOptions) -> None:
-        if not isinstance(target, dict):
-            raise TypeError(
-                f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}"
-            )
+    def __init__(self, index: int, target: dict[str, Any], options: TargetOptions) -> None:
         self.index, self.given, self.options = index, target, options
         self.values: dict[str, Any] = dict(target)
         self.corners = self._read_corners()
@@ -62,7 +60,7 @@ class State:
         boxes = self.given.get("boxes")
         if boxes is None:
             return np.zeros((0, 4, 2))
-        table = np.asarray(boxes.detach().cpu() if isinstance(boxes, Tensor) else boxes, np.float64)
+        table = numbers_of(boxes)
         width = {"cxcywha": 5, "xyxyxyxy": 8}.get(self.options.box_format, 4)
         table = table.reshape(0, width) if table.size == 0 else table
         if table.ndim != 2 or table.shape[1] != width:
@@ -111,10 +109,12 @@ class State:
         return bool((step.matrix[self.index] == np.eye(3)).all())
 
     def move(self, step: AugmentPass | OperatorPass, forward: Array, plan: Plan) -> None:
-        """Carry everything but masks through one pass."""
+        """Carry everything but masks through one pass, of which `forward` inverts the map."""
         n, bent = self.index, None
         if self.is_kept(step):
             return
+        if isinstance(step, AugmentPass) and step.reads_beyond and step.regions is not None:
+            self._cut(step.regions[n])
         size = (int(step.sizes[n, 0]), int(step.sizes[n, 1]))
         if _is_elastic(step):
             bent = _displacement(step, n, size, plan)
@@ -127,9 +127,18 @@ class State:
         corners = move_points(self.corners, 0.5)
         if self.options.box_format == "xyxyxyxy" and bent is None and np.linalg.det(forward) < 0:
             corners = corners[:, [1, 0, 3, 2]]  # so that they go round as they did
-        self._move_boxes(corners, size)
+        self._move_boxes(corners, size, self.options.min_size)
+        self._move_points(move_points, size)
+
+    def _cut(self, region: Array) -> None:
+        """Cut off what lies outside of left, top, right, bottom, and count from there."""
+        corner, size = region[:2], (int(region[3] - region[1]), int(region[2] - region[0]))
+        self._move_boxes(self.corners - corner, size, 0.0)
+        self._move_points(lambda points, edge: points - corner, size)
+
+    def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
         if "polygons" in self.values:
-            given = (np.asarray(polygon, np.float64).reshape(-1, 2) for polygon in self.values["polygons"])
+            given = (numbers_of(polygon).reshape(-1, 2) for polygon in self.values["polygons"])
             moved = (move_points(polygon, 0.5) for polygon in given)
             self.values["polygons"] = [
                 clip_polygon(p, size) if np.isfinite(p).all() else p[:0] for p in moved
@@ -138,7 +147,7 @@ class State:
             if key in self.values:
                 self.values[key] = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
 
-    def _move_boxes(self, corners: Array, size: tuple[int, int]) -> None:
+    def _move_boxes(self, corners: Array, size: tuple[int, int], min_size: float) -> None:
         seen = np.asarray(np.isfinite(corners).all((1, 2)))
         corners = np.where(seen[:, None, None], corners, 0.0)
         if self.is_upright:
@@ -153,12 +162,15 @@ class State:
             sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
         self.visible = self.visible * np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
         self.corners = corners
-        large = (sides >= self.options.min_size).all(1)
+        large = (sides >= min_size).all(1)
         self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
 
     def written(self) -> dict[str, Any]:
         """A new dict, without what was dropped."""
         result = dict(self.values)
+        if "polygons" in result:
+            pairs = zip(result["polygons"], self.given["polygons"], strict=True)
+            result["polygons"] = [_like(polygon, given) for polygon, given in pairs]
         if "boxes" in self.given:
             result["boxes"] = _like(self._boxes(), self.given["boxes"])
             for key, value in result.items():
@@ -178,8 +190,15 @@ class State:
         return _converted(hulls(corners), "xyxy", self.options.box_format)
 
 
-def move_masks(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:
-    """Carry the masks of all images through one pass."""
+def move_all(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:
+    """Carry the targets of all images through one pass."""
+    maps = step.maps if isinstance(step, AugmentPass) and step.reads_beyond else step.matrix
+    for state, forward in zip(states, forward_of(maps), strict=True):
+        state.move(step, forward, plan)
+    _move_masks(step, states, plan, fill)
+
+
+def _move_masks(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:
     moving = [
         (state, key)
         for state in states
@@ -217,7 +236,7 @@ def _displacement(step: OperatorPass, n: int, size: tuple[int, int], plan: Plan)
 
 
 def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> Array:
-    points = np.array(given.detach().cpu().numpy() if isinstance(given, Tensor) else given, np.float64)
+    points = numbers_of(given).copy()
     if points.size == 0:
         return points
     moved = move(points[..., :2])
@@ -231,8 +250,10 @@ def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> Array:
 
 
 def is_per_box(key: str, value: Any, count: int) -> bool:
-    if key in _APART:
-        return key in POINT_KEYS and value.ndim == 3 and len(value) == count
+    if key in _OF_IMAGE:
+        return False
+    if key in POINT_KEYS:
+        return bool(value.ndim == 3 and len(value) == count)
     if isinstance(value, (Tensor, np.ndarray)):
         return value.ndim > 0 and len(value) == count
     return isinstance(value, (list, tuple)) and len(value) == count

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from orbbec.boxes import box_convert
 from orbbec.plan.passes import AugmentPass, BlendPass, MixPass
 from orbbec.plan.plan import Plan
-from orbbec.plan.points import forward_of
+from orbbec.plan.points import numbers_of
 from orbbec.transforms.checks import choice, number
 from orbbec.transforms.mixed_targets import mixed
-from orbbec.transforms.target_state import State, move_masks
+from orbbec.transforms.target_state import State, move_all
 from orbbec.transforms.tv_tensors import plain_target, target_like
 
 BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy")
@@ -32,8 +30,9 @@ class TargetOptions:
     - `masks` `[K, H, W]` and `mask` `[H, W]`: as the nearest pixel.
     - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside of the image.
-    - `polygons`: a list of K arrays `[P, 2]`, clipped.
-    - anything else is kept. What has a row a box loses the rows of dropped boxes.
+    - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped.
+    - anything else is kept. What has a row a box loses the rows of dropped boxes, but for `image_id`,
+      `orig_size` and `size`, which are of the image.
 
     `torchvision.tv_tensors` under these names stay what they are, boxes in their own format.
 
@@ -90,6 +89,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         ValueError: the numbers of images differ, or boxes are malformed or not finite; names the image.
 
     Example:
+        >>> import numpy as np
         >>> from orbbec.transforms import Compose, RandomHorizontalFlip
         >>> plan = Compose([RandomHorizontalFlip(1.0)]).plan([(4, 6)])
         >>> transform_targets(plan, [{"boxes": np.array([[0.0, 0.0, 2.0, 3.0]])}])[0]["boxes"].tolist()
@@ -108,9 +108,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         if isinstance(step, MixPass):
             states = mixed(step, states, sizes, plan, chosen.mask_fill)
         else:
-            for state, matrix in zip(states, forward_of(step.matrix), strict=True):
-                state.move(step, matrix, plan)
-            move_masks(step, states, plan, chosen.mask_fill)
+            move_all(step, states, plan, chosen.mask_fill)
             if isinstance(step, AugmentPass) and step.mixes is not None:
                 states = mixed(step.mixes, states, step.sizes, plan, chosen.mask_fill)
         sizes = step.sizes
@@ -126,7 +124,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
 def readable(index: int, target: Any, options: TargetOptions) -> Any:
     """A target for transforms that read it: tensors or arrays, upright boxes as xyxy."""
     target, options = plain_target(index, target, options)
-    if not isinstance(target, dict) or options.box_format not in ("xywh", "cxcywh"):
+    if options.box_format not in ("xywh", "cxcywh"):
         return target
-    boxes = np.asarray(target.get("boxes", ()), np.float64)
+    boxes = numbers_of(target.get("boxes", ()))
     return {**target, "boxes": box_convert(boxes, options.box_format, "xyxy")} if boxes.size else target

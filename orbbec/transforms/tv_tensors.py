@@ -40,14 +40,15 @@ def images_like(images: Any, given: Any) -> Any:
     )
 
 
-def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[Any, TargetOptions]:
+def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[str, Any], TargetOptions]:
     """The target of image `index` as tensors, and options of which the format is that of its boxes.
 
     Raises:
+        TypeError: the target is no dict.
         ValueError: a tv_tensor does not go under this name, or boxes are of an unknown format.
     """
     if not isinstance(target, dict):
-        return target, options
+        raise TypeError(f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}")
     for key, value in target.items():
         kind = type(value).__name__
         if is_tv_tensor(value) and key not in _KEYS.get(kind, ()):

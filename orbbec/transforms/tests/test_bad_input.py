@@ -166,3 +166,58 @@ def test_wrong_targets_are_named_before_any_pixel(monkeypatch, transform, target
     images = [np.zeros((*SIZE, 3), np.uint8)] * 2
     with pytest.raises(ValueError, match=message):
         T.Compose([transform])(images, [{"boxes": BOX, "labels": [3]}, target])
+
+
+IMAGES_AS_BYTES = torch.zeros(2, 3, *SIZE, dtype=torch.uint8)
+
+
+@pytest.mark.parametrize(
+    ("mix", "label", "message"),
+    [
+        (T.MixUp(num_classes=3), None, "mixup: expected label in the target of image 1, but got none"),
+        (T.CutMix(num_classes=3), None, "cutmix: expected label in the target of image 1, but got none"),
+        (T.CutMix(num_classes=3), 5, "cutmix: expected label from 0 to 2, but image 1 has 5"),
+        (T.CutMix(), 1, "cutmix: expected label as a number, and num_classes, or as a vector, for image 1"),
+    ],
+)
+def test_labels_that_cannot_be_mixed_are_named(mix, label, message):
+    targets = [{"label": torch.ones(3)}, {} if label is None else {"label": label}]
+    with pytest.raises(ValueError, match=message):
+        T.Compose([mix])(IMAGES_AS_BYTES, targets)
+
+
+@pytest.mark.parametrize("transform", [T.RandomHorizontalFlip(), T.RandomIoUCrop()], ids=lambda t: t.name)
+def test_targets_are_dicts_one_an_image(transform):
+    chain = T.Compose([transform])
+    with pytest.raises(TypeError, match="expected dicts, but target 1 is a NoneType"):
+        chain(IMAGES_AS_BYTES, [{"boxes": BOX}, None])
+    for count in (1, 3):
+        targets, message = [{"boxes": BOX}] * count, f"expected 2 targets, one an image, but got {count}"
+        with pytest.raises(ValueError, match=message):
+            chain.plan([SIZE] * 2, targets=targets)
+        with pytest.raises(ValueError, match=message):
+            chain(IMAGES_AS_BYTES, targets)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_targets_may_be_of_any_float_and_ask_for_a_gradient(dtype):
+    chain = T.Compose(
+        [T.RandomIoUCrop(sampler_options=(0.0,)), T.AlignPoints(8, [(1, 1), (5, 5)]), T.Pad(2)], seed=3
+    )
+    given = {"boxes": BOX, "keypoints": np.array([[[3.0, 4.0], [8.0, 7.0]]]), "polygons": [BOX.reshape(2, 2)]}
+    _, expected = chain(IMAGES_AS_BYTES[0], given)
+    boxes, points = (
+        torch.tensor(given[key], dtype=dtype, requires_grad=True) for key in ("boxes", "keypoints")
+    )
+    polygons = [torch.tensor(BOX.reshape(2, 2), dtype=dtype, requires_grad=True)]
+    target = {"boxes": boxes, "keypoints": points, "polygons": polygons}
+    _, moved = chain(IMAGES_AS_BYTES[0], target)
+    for key in ("boxes", "keypoints"):
+        assert moved[key].dtype == dtype
+        assert torch.allclose(moved[key].double(), torch.from_numpy(expected[key]), rtol=0.01)
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (4, 5, 3), (2, 4, 5, 3)])
+def test_arrays_of_bfloat16_are_refused(shape):
+    with pytest.raises(TypeError, match="expected a tensor for a result of bfloat16, but got an array"):
+        T.Compose([T.ToDtype("bfloat16", scale=True)])(np.zeros(shape, np.uint8))

@@ -49,6 +49,12 @@ def within(points, size):
     return ((points >= 0) & (points <= size[::-1])).all(-1)
 
 
+def seen_part(step, size):
+    """Left and top, right and bottom of what a pass sees of an image."""
+    regions = getattr(step, "regions", None)
+    return np.array([[0, 0], size[::-1]]) if regions is None else regions[0].reshape(2, 2)
+
+
 def places(plan, fine=FINE, beyond=0, cut=True):
     """The edge positions of the places of the output, and those of the image that are seen there.
 
@@ -61,8 +67,9 @@ def places(plan, fine=FINE, beyond=0, cut=True):
     there = here
     for number, step in reversed(list(enumerate(plan.passes))):
         there = read(step, there)
-        if number and cut:
-            there = np.where(within(there, plan.passes[number - 1].sizes[0])[..., None], there, np.nan)
+        if cut:
+            low, high = seen_part(step, (plan.passes[number - 1] if number else plan).sizes[0])
+            there = np.where(((there >= low) & (there <= high)).all(-1, keepdims=True), there, np.nan)
     return here, there
 
 
@@ -178,10 +185,10 @@ def nearest(step, mask, sure):
     y, x = np.mgrid[: step.sizes[0, 0], : step.sizes[0, 1]]
     at = read(step, np.stack([x, y], -1) + 0.5) - 0.5
     clear = np.isfinite(at).all(-1) & (np.abs(at - np.floor(at) - 0.5) > 1e-3).all(-1)
-    height, width = mask.shape
+    (left, top), (right, bottom) = seen_part(step, mask.shape)
     x, y = np.rint(np.nan_to_num(at, nan=-9.0)).astype(int).transpose(2, 0, 1)
-    outside = (x < 0) | (y < 0) | (x >= width) | (y >= height)
-    near = y.clip(0, height - 1), x.clip(0, width - 1)
+    outside = (x < left) | (y < top) | (x >= right) | (y >= bottom)
+    near = y.clip(top, bottom - 1), x.clip(left, right - 1)
     is_filled = outside & (getattr(step, "border", "replicate") == "constant")
     return np.where(is_filled, 0, mask[near]), clear & np.where(is_filled, True, sure[near])
 
@@ -200,6 +207,8 @@ def test_points_are_read_where_they_came_from(name, seed):
     for step in reversed(plan.passes):
         visible &= within(at, step.sizes[0])
         at = read(step, at)
+    low, high = seen_part(plan.passes[0], (HEIGHT, WIDTH))
+    visible &= ((at >= low) & (at <= high)).all(1)
     assert (there[:, 2] == np.where(visible, 2, 0)).all()
 
 
@@ -214,7 +223,7 @@ def test_visibility_is_the_share_that_is_left(name, seed):
         min_visibility=0.5,
         min_size=0.0,
     )
-    here, there = places(plan, beyond=24)
+    here, there = places(plan, beyond=24, cut=False)
     on_canvas = within(here, plan.output_sizes[0])
     for row, box in enumerate(boxes):
         whole = inside(there, box)

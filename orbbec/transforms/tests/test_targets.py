@@ -66,7 +66,8 @@ def test_mask_is_where_its_pixels_are(name, seed):
     assert set(np.unique(moved)) == {0, 7}
     differ = (moved == 7) != (result[..., 0] > 127)
     rim = np.abs(np.diff(np.pad(moved == 7, 1).astype(int), axis=0)).sum() * 4
-    assert differ.sum() <= (0.2 if name != "antialias" else 0.5) * rim
+    # A mask of a resized crop takes one side where the image is half of both: seen, 0.22.
+    assert differ.sum() <= {"antialias": 0.5, "resized crop": 0.25}.get(name, 0.2) * rim
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -168,6 +169,35 @@ def test_what_belongs_to_a_dropped_box_goes_with_it():
     assert str(results.report) == "1 of 3 boxes dropped, in 1 of 2 images"
     assert target["boxes"] is boxes  # the given one is as it was
     assert torch.is_tensor(result["boxes"])
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_is_of_the_image_is_kept_whole(count):
+    of_image = {
+        "image_id": torch.tensor([7]),
+        "orig_size": torch.tensor([HEIGHT, WIDTH]),
+        "size": [HEIGHT, WIDTH],
+    }
+    boxes = torch.tensor([[0.0, 0.0, 0.5, 0.5], [20.0, 20.0, 40.0, 40.0]])[:count]
+    target = {"boxes": boxes, "area": torch.ones(count), **of_image}
+    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), target)
+    assert len(moved["boxes"]) == len(moved["area"]) == count - 1
+    for key, value in of_image.items():
+        assert list(moved[key]) == list(value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int64])
+def test_polygons_stay_what_they_are(dtype):
+    corners = [[2.0, 3.0], [40.0, 3.0], [40.0, 30.0]]
+    given = torch.tensor(corners, dtype=dtype)
+    target = {"boxes": BOX.repeat(2, 0) * [[0], [1]], "polygons": [given + 1, given]}
+    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), target)
+    (polygon,) = moved["polygons"]
+    assert polygon.dtype == dtype
+    assert polygon.tolist() == [[WIDTH - x, y] for x, y in corners]
+    as_arrays = {"polygons": [given.numpy(), corners]}
+    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), as_arrays)
+    assert [polygon.dtype for polygon in moved["polygons"]] == [given.numpy().dtype, np.float64]
 
 
 def test_rounding_never_raises():
