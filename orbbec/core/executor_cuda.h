@@ -52,11 +52,8 @@ struct ItemsAsPixels {
 // op(n, i) for every i below `items` of each of `count` images, on `stream`. Returns a cudaError_t.
 template <class Op>
 int for_each_item_cuda(const Op& op, int64_t count, int items, void* stream) {
-  AnyImages shape{};
-  shape.count = count;
-  shape.height = 1;
-  shape.width = items;
-  return for_each_pixel_cuda(ItemsAsPixels<Op>{op}, shape, stream);
+  return launch(for_each_pixel_kernel<ItemsAsPixels<Op>>, tile_grid(items, 1, count),
+                dim3(kTileWidth, 1), 0, stream, ItemsAsPixels<Op>{op}, count, 1, items);
 }
 
 }  // namespace orbbec
