@@ -14,13 +14,13 @@ import torch
 from orbbec.binding.arguments import Array
 from orbbec.plan import Fusion, Plan, Stream, read_images, run_passes
 from orbbec.plan import apply as apply_plan
-from orbbec.transforms.checks import whole
+from orbbec.transforms.checks import flag, whole
 from orbbec.transforms.containers import check_transforms
 from orbbec.transforms.convert_albumentations import from_albumentations
 from orbbec.transforms.convert_torchvision import from_torchvision
-from orbbec.transforms.registry import transform_of
+from orbbec.transforms.registry import check_arguments, transform_of
 from orbbec.transforms.targets import TargetOptions, readable, transform_targets
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.transform import Transform, plain_value
 from orbbec.transforms.tv_tensors import images_like, plain
 
 _LARGEST_SEED = 2**63 - 1
@@ -58,6 +58,11 @@ class Compose:
     def __post_init__(self) -> None:
         object.__setattr__(self, "transforms", check_transforms("Compose", self.transforms))
         whole("Compose", "seed", self.seed, 0, _LARGEST_SEED)
+        flag("Compose", "exact", self.exact)
+        if not isinstance(self.target_options, TargetOptions):
+            raise TypeError(
+                f"Compose: expected target_options as TargetOptions, but got {self.target_options!r}"
+            )
         if sum(transform.places for transform in self.transforms) > _MOST_PLACES:
             raise ValueError(f"Compose: expected at most {_MOST_PLACES} transforms")
 
@@ -151,7 +156,7 @@ class Compose:
         """The chain as names and arguments."""
         content: dict[str, Any] = {"transforms": [transform.to_dict() for transform in self.transforms]}
         options = {
-            name: value
+            name: plain_value(value)
             for name, value in vars(self.target_options).items()
             if value != getattr(TargetOptions, name)
         }
@@ -166,13 +171,18 @@ class Compose:
         """The chain that `to_dict` gave.
 
         Raises:
-            ValueError: the content names no known transform, or a wrong argument.
+            TypeError: an argument is of another type.
+            ValueError: the content names no known transform or argument, lacks one, or has a wrong one.
         """
         if not isinstance(content, dict) or not isinstance(content.get("transforms"), list):
             raise ValueError("Compose: expected a table with a list of transforms")
-        options = TargetOptions(**content.get("target_options", {}))
+        check_arguments(cls, content)
+        options = content.get("target_options", {})
+        if not isinstance(options, dict):
+            raise ValueError(f"Compose: expected target_options as a table, but got {options!r}")
+        check_arguments(TargetOptions, options)
         transforms = [transform_of(entry) for entry in content["transforms"]]
-        return cls(transforms, content.get("seed", 0), content.get("exact", False), options)
+        return cls(**content | {"transforms": transforms, "target_options": TargetOptions(**options)})
 
     def to_json(self) -> str:
         """The chain as JSON."""

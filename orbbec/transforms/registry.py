@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 import torch
@@ -21,11 +22,26 @@ def _subclasses(kind: type[Transform]) -> Iterator[type[Transform]]:
         yield from _subclasses(child)
 
 
+def check_arguments(kind: type[Any], arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that a dataclass does not have, and too few of them."""
+    unknown = arguments.keys() - kind.__dataclass_fields__.keys()
+    if unknown:
+        raise ValueError(f"{kind.__name__}: there is no argument {', '.join(sorted(unknown))}")
+    missing = [f.name for f in fields(kind) if _is_required(f) and f.name not in arguments]
+    if missing:
+        raise ValueError(f"{kind.__name__}: expected argument {', '.join(missing)}")
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.init and field.default is MISSING and field.default_factory is MISSING
+
+
 def transform_of(content: Any) -> Transform:
     """The transform that `Transform.to_dict` describes.
 
     Raises:
-        ValueError: there is none of that name, or it has no such argument.
+        TypeError: an argument is of another type.
+        ValueError: there is none of that name, or it has no such argument or needs another.
 
     Example:
         >>> from orbbec.transforms import RandomHorizontalFlip
@@ -38,9 +54,7 @@ def transform_of(content: Any) -> Transform:
     kind = known_transforms().get(content["name"])
     if kind is None:
         raise ValueError(f"Compose: there is no transform {content['name']!r}")
-    unknown = arguments.keys() - kind.__dataclass_fields__.keys()
-    if unknown:
-        raise ValueError(f"{kind.__name__}: there is no argument {', '.join(sorted(unknown))}")
+    check_arguments(kind, arguments)
     for name, value in arguments.items():
         arguments[name] = _value(name, value)
     return kind(**arguments)

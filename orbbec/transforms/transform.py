@@ -71,7 +71,7 @@ class Transform:
         """Name and arguments, of which JSON and YAML can be made."""
         return {
             "name": self.name,
-            **{field.name: _plain(getattr(self, field.name)) for field in fields(self)},
+            **{field.name: plain_value(getattr(self, field.name)) for field in fields(self)},
         }
 
     def _set(self, **values: Any) -> None:
@@ -80,14 +80,15 @@ class Transform:
             object.__setattr__(self, name, value)
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """A value as JSON and YAML have it; NumPy's floats are floats."""
     if isinstance(value, Transform):
         return value.to_dict()
     if isinstance(value, (tuple, list)):
-        return [_plain(entry) for entry in value]
+        return [plain_value(entry) for entry in value]
     if isinstance(value, torch.dtype):
         return str(value).removeprefix("torch.")
-    return value
+    return float(value) if isinstance(value, float) else value
 
 
 def frame_after(frame: Frame, drawn: list[Drawn]) -> Frame:

@@ -1,5 +1,6 @@
 """Compose: kinds of images, reproducibility, saving, wrong arguments."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -294,11 +295,28 @@ def test_mixing_reads_the_image_before():
         (lambda: T.TargetOptions("xyz"), "box_format"),
         (lambda: T.Compose([]), "transforms"),
         (lambda: T.Compose([T.Pad(1)], seed=-1), "seed"),
+        (lambda: T.Compose([T.Pad(1)], exact="no"), "exact"),
+        (lambda: T.Compose([T.Pad(1)], target_options={"min_size": 2.0}), "target_options"),
     ],
 )
 def test_wrong_arguments_are_named_at_construction(make, name):
     with pytest.raises((ValueError, TypeError), match=f"expected .*{name}|{name} of"):
         make()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"sead": 7}, "Compose: there is no argument sead"),
+        ({"transforms": [{"name": "RandomCrop"}]}, "RandomCrop: expected argument size"),
+        ({"target_options": {"minsize": 7}}, "TargetOptions: there is no argument minsize"),
+        ({"target_options": 7}, "Compose: expected target_options as a table, but got 7"),
+    ],
+)
+def test_what_a_chain_does_not_have_is_named_in_its_text(content, message):
+    text = json.dumps({"transforms": [{"name": "RandomHorizontalFlip"}]} | content)
+    with pytest.raises(ValueError, match=message):
+        T.Compose.from_json(text)
 
 
 @pytest.mark.parametrize(
