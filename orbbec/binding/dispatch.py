@@ -1,4 +1,4 @@
-"""Calls of operators that have a gradient."""
+"""Calls of operators that have a gradient, and of those that refuse one."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -28,6 +28,20 @@ def call_operator(operator: Any, *arguments: Any) -> Any:
         return operator(*arguments)
     with _below_autograd():
         return operator(*arguments)
+
+
+def refuse_gradient(op: str, name: str) -> None:
+    """Let `backward` say that there is none, which torch would take to be 0.
+
+    Args:
+        op: the operator; called by `call_operator`.
+        name: of the function, for the message.
+    """
+
+    def backward(ctx: Any, *gradients: Tensor) -> None:
+        raise NotImplementedError(f"{name}: there is no gradient; detach the images")
+
+    torch.library.register_autograd(f"orbbec::{op}", backward)
 
 
 def _has_tangent(tensor: Tensor) -> bool:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix
+from orbbec.binding.dispatch import call_operator, refuse_gradient
 from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes
 
 
@@ -13,7 +14,7 @@ def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> 
     """Give each pixel the median of the window about it.
 
     Outside of an image stands its nearest pixel, as in OpenCV, which has no other border here. Of floats, NaN
-    counts as greater than infinity.
+    counts as greater than infinity. There is no gradient.
 
     Args:
         images: as `gaussian_blur` takes them.
@@ -38,10 +39,11 @@ def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> 
     sizes = kernel_sizes("median_blur", kernel_size, count_of(images))
 
     def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
-        result: Tensor = torch.ops.orbbec.median_blur(pixels, layout, channels, sizes)
+        result: Tensor = call_operator(torch.ops.orbbec.median_blur.default, pixels, layout, channels, sizes)
         return result
 
     return filter_images("median_blur", images, run)
 
 
 torch.library.register_fake("orbbec::median_blur")(fake_filtered)
+refuse_gradient("median_blur", "median_blur")

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, name_value
+from orbbec.binding.dispatch import call_operator
 from orbbec.binding.maps import fake_like, images_input
 from orbbec.color.lab_tables import lab_tables
 
@@ -28,7 +29,7 @@ def cvt_color(images: Images, source: str, target: str) -> Any:
 
     Returns:
         Images of the kind, size and dtype of `images`, on their device; channels last if `images` are. One
-        array of "GRAY" is `[H, W]`.
+        array of "GRAY" is `[H, W]`. Differentiable, but for "HSV" and "HLS".
 
     Raises:
         TypeError: an argument is of a type or dtype that is not one of those above.
@@ -46,7 +47,9 @@ def cvt_color(images: Images, source: str, target: str) -> Any:
     given = images_input(OP, images, 1 if target == "GRAY" else None)
     names = name_value(OP, "source", source), name_value(OP, "target", target)
     tables = lab_tables(given.images.device) if "LAB" in names else None
-    output = torch.ops.orbbec.cvt_color(given.images, given.layout, given.channels, *names, tables)
+    output = call_operator(
+        torch.ops.orbbec.cvt_color.default, given.images, given.layout, given.channels, *names, tables
+    )
     if isinstance(images, np.ndarray) and images.ndim < 4:
         return output[0, 0].numpy() if target == "GRAY" else output[0].permute(1, 2, 0).numpy()
     return given.restore(output)
@@ -57,3 +60,29 @@ def _(
     images: Tensor, layout: Tensor | None, channels: int, source: str, target: str, tables: Tensor | None
 ) -> Tensor:
     return fake_like(images, layout, 1 if target == "GRAY" else 3)
+
+
+def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.source, ctx.target = inputs[3], inputs[4]
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    if {"HSV", "HLS"} & {ctx.source, ctx.target}:
+        raise NotImplementedError(
+            f"{OP}: there is no gradient from {ctx.source} to {ctx.target}; detach the images"
+        )
+    matrix = _matrix(ctx.source, ctx.target, gradient.device)
+    planes = gradient.to(matrix.dtype).unsqueeze(2).unbind(1)
+    sums: Any = sum(row.view(-1, 1, 1) * plane for row, plane in zip(matrix, planes, strict=True))
+    return sums.to(gradient.dtype), *[None] * 5
+
+
+def _matrix(source: str, target: str, device: torch.device) -> Tensor:
+    """The linear part of a conversion, `[target, source]`: what it makes of a channel alone, less black."""
+    channels = 1 if source == "GRAY" else 3
+    colors = torch.eye(channels + 1, channels, dtype=torch.float32, device=device)  # the last is black
+    made: Tensor = torch.ops.orbbec.cvt_color(colors[..., None, None], None, 0, source, target, None)
+    return (made[:-1] - made[-1:])[..., 0, 0].T
+
+
+torch.library.register_autograd("orbbec::cvt_color", _backward, setup_context=_setup)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, OperatorInput, as_tensor
+from orbbec.binding.dispatch import call_operator, refuse_gradient
 from orbbec.binding.maps import fake_like, images_input
 
 
@@ -75,7 +76,7 @@ def channel_statistics(images: Images) -> ChannelStatistics:
     """Mean and standard deviation of each channel of each image, and the histogram of bytes.
 
     The sums have one order on every device, those of bytes are whole numbers: all devices give the same bits.
-    The deviation is that of the whole population, as NumPy's `std`.
+    The deviation is that of the whole population, as NumPy's `std`. There is no gradient.
 
     Args:
         images: uint8, float16, bfloat16, float32 or float64 images of any kind; see `cvt_color`.
@@ -98,7 +99,8 @@ def channel_statistics(images: Images) -> ChannelStatistics:
     """
     given = images_input("channel_statistics", images)
     if given.images.dtype != torch.uint8:
-        sums = torch.ops.orbbec.channel_sums(given.images, given.layout, given.channels)
+        operator = torch.ops.orbbec.channel_sums.default
+        sums = call_operator(operator, given.images, given.layout, given.channels)
         pixels = _pixels(given).to(sums.device)
         mean, squares = sums[:, 0::2] / pixels, sums[:, 1::2] / pixels
         return ChannelStatistics(mean, (squares - mean * mean).clamp(min=0).sqrt(), None)
@@ -152,3 +154,6 @@ def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
 def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
     shape = images.shape[:2] if layout is None else (layout.size(0), channels)
     return images.new_empty((shape[0], 2 * shape[1]), dtype=torch.float64)
+
+
+refuse_gradient("channel_sums", "channel_statistics")

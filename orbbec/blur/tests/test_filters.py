@@ -257,6 +257,12 @@ def test_filters_name_the_bad_argument(run, message):
         run(torch.zeros(2, 3, 4, 5))
 
 
+def test_median_blur_refuses_a_gradient():
+    median = median_blur(torch.rand(1, 3, 4, 5).requires_grad_(), 3)
+    with pytest.raises(NotImplementedError, match="median_blur: there is no gradient; detach the images"):
+        median.sum().backward()
+
+
 def test_filters_pass_opcheck(device):
     ops = torch.ops.orbbec
     for dtype in (torch.uint8, torch.float32):

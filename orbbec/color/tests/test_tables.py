@@ -142,6 +142,12 @@ def test_tables_name_the_bad_argument(call, message):
         call(photographs(2, 3, 4, 5))
 
 
+def test_channel_statistics_refuse_a_gradient():
+    mean = orbbec.channel_statistics(torch.rand(2, 3, 4, 5).requires_grad_()).mean
+    with pytest.raises(NotImplementedError, match="channel_statistics: there is no gradient"):
+        mean.sum().backward()
+
+
 def test_tables_compile_and_pass_opcheck(device):
     images = device.put(photographs(2, 3, 9, 5))
     for call in (orbbec.equalize, orbbec.clahe, lambda x: orbbec.adjust_gamma(x, 2.0)):
