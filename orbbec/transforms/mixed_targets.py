@@ -74,7 +74,7 @@ def _laid(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask
     for partner in step.table["partners"].reshape(-1).tolist():
         source = states[partner]
         tiles.append(State(len(tiles), source.written(), source.options))
-        tiles[-1].visible = source.visible[source.kept]
+        tiles[-1].go_on_from(source)
     quarters = _quarters(step)
     for each in _cut_and_padded(step, sizes, quarters):
         move_all(each, tiles, plan, mask_fill)
@@ -120,7 +120,7 @@ def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
             target["mask"][..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
     result = State(own.index, target, own.options)
     if "boxes" in keys:
-        result.visible = np.concatenate([tile.visible[tile.kept] for tile, _, _ in laid])
+        result.go_on_from(*(tile for tile, _, _ in laid))
     result.dropped_before = own.dropped + sum(tile.dropped for tile in tiles)
     return result
 

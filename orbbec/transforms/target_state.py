@@ -49,7 +49,14 @@ class State:
         self.count = len(self.corners)
         self.kept = np.ones(self.count, bool)
         self.visible = np.ones(self.count)
+        self.parts = [] if self.is_upright else list(self.corners)  # what is left of turned boxes, polygons
         self.dropped_before = 0
+
+    def go_on_from(self, *before: State) -> None:
+        """Make the boxes that earlier states kept these, one after the other."""
+        self.visible = np.concatenate([state.visible[state.kept] for state in before])
+        pairs = (pair for state in before for pair in zip(state.parts, state.kept, strict=False))
+        self.parts = [part for part, is_kept in pairs if is_kept]
 
     @property
     def dropped(self) -> int:
@@ -127,12 +134,14 @@ class State:
         corners = move_points(self.corners, 0.5)
         if self.options.box_format == "xyxyxyxy" and bent is None and np.linalg.det(forward) < 0:
             corners = corners[:, [1, 0, 3, 2]]  # so that they go round as they did
+        self.parts = [move_points(part, 0.5) for part in self.parts]
         self._move_boxes(corners, size, self.options.min_size)
         self._move_points(move_points, size)
 
     def _cut(self, region: Array) -> None:
         """Cut off what lies outside of left, top, right, bottom, and count from there."""
         corner, size = region[:2], (int(region[3] - region[1]), int(region[2] - region[0]))
+        self.parts = [part - corner for part in self.parts]
         self._move_boxes(self.corners - corner, size, 0.0)
         self._move_points(lambda points, edge: points - corner, size)
 
@@ -140,9 +149,7 @@ class State:
         if "polygons" in self.values:
             given = (numbers_of(polygon).reshape(-1, 2) for polygon in self.values["polygons"])
             moved = (move_points(polygon, 0.5) for polygon in given)
-            self.values["polygons"] = [
-                clip_polygon(p, size) if np.isfinite(p).all() else p[:0] for p in moved
-            ]
+            self.values["polygons"] = [_clipped(polygon, size) for polygon in moved]
         for key in POINT_KEYS:
             if key in self.values:
                 self.values[key] = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
@@ -156,9 +163,9 @@ class State:
             full, left = areas(whole), areas(boxes)
             corners, sides = corners_of(boxes), boxes[:, 2:] - boxes[:, :2]
         else:
-            full = np.array([polygon_area(box) for box in corners])
-            left = np.array([polygon_area(clip_polygon(box, size)) for box in corners])
-            left = left.reshape(len(corners))
+            full = np.array([polygon_area(part) for part in self.parts])
+            self.parts = [_clipped(part, size) for part in self.parts]
+            left = np.array([polygon_area(part) for part in self.parts])
             sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
         self.visible = self.visible * np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
         self.corners = corners
@@ -188,6 +195,10 @@ class State:
         if self.options.box_format == "xyxyxyxy":
             return corners.reshape(-1, 8)
         return _converted(hulls(corners), "xyxy", self.options.box_format)
+
+
+def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
+    return clip_polygon(polygon, size) if np.isfinite(polygon).all() else polygon[:0]
 
 
 def move_all(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:

@@ -30,7 +30,7 @@ FILLS = {
 }
 PAIRS = list(product(CROPS, FILLS))
 SEEDS = range(3)
-FORMATS = [("xyxy", 0.4), ("xyxy", 0.0), ("xywh", 0.4), ("cxcywha", 0.0), ("xyxyxyxy", 0.0)]
+FORMATS = [("xyxy", 0.4), ("xyxy", 0.0), ("xywh", 0.4), ("cxcywha", 0.4), ("xyxyxyxy", 0.4)]
 
 
 def random_image(seed):
@@ -121,3 +121,16 @@ def test_small_parts_are_those_of_the_result():
     for chain in ([grow], [grow, T.Pad(4)]):
         (moved,) = T.transform_targets(T.Compose(chain).plan([(32, 32)]), [target])
         assert np.ptp(moved["boxes"][0, ::2]) == 2.0
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("box_format", ["xyxy", "cxcywha", "xyxyxyxy"])
+def test_what_was_cut_off_is_counted_once(box_format, exact):
+    """Three quarters are left after the crop, and as many after the flips behind it."""
+    boxes = box_convert(np.array([[10.0, 20.0, 30.0, 40.0]]), "xyxy", box_format)
+    chain = [T.CenterCrop((40, 30)), T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)]
+    for least, count in ((0.74, 1), (0.76, 0)):
+        options = T.TargetOptions(box_format, min_visibility=least)
+        chained = T.Compose(chain, exact=exact, target_options=options)
+        (moved,) = T.transform_targets(chained.plan([(60, 60)]), [{"boxes": boxes}], options)
+        assert len(moved["boxes"]) == count
