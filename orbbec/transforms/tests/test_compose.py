@@ -209,8 +209,16 @@ def test_out_is_written():
     assert_same_bytes(out, chain(image))
 
 
-def test_empty_batches():
-    assert CHAIN(torch.zeros(0, 3, 8, 8, dtype=torch.uint8)).shape[:2] == (0, 3)
+@pytest.mark.parametrize("transform", [*ALL, *MIXING], ids=lambda t: t.name)
+def test_no_images_give_no_images(transform):
+    chain = T.Compose([transform])
+    for images in (torch.zeros(0, 3, 8, 9, dtype=torch.uint8), orbbec.ImageBatch.from_images([])):
+        assert len(chain(images)) == 0
+
+
+def test_no_images_keep_their_size_where_nothing_resizes():
+    chain = T.Compose([T.ColorJitter(0.4), T.RandomHorizontalFlip()])
+    assert chain(torch.zeros(0, 3, 8, 9, dtype=torch.uint8)).shape == (0, 3, 8, 9)
 
 
 @pytest.mark.parametrize("transform", [*ALL, *MIXING], ids=lambda t: t.name)
