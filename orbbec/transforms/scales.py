@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.points import areas, carried_edges, corners_of, forward_of, hulls, numbers_of
+from orbbec.plan.points import areas, carried_edges, clipped, corners_of, forward_of, hulls, numbers_of
 from orbbec.plan.steps import Frame, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import (
@@ -147,8 +147,8 @@ class RandomShortestSize(Transform):
 class RandomIoUCrop(Transform):
     """Cut out a random part that has an overlap of its own choice with a box; for single-shot detectors.
 
-    Boxes whose centre is not in the part are to be dropped: see `min_visibility` of `TargetOptions`. An image
-    without boxes is left as it is.
+    Boxes whose centre is not in the part are to be dropped: see `min_visibility` of `TargetOptions`. It
+    looks at what earlier steps left of boxes; an image without any is left as it is.
 
     Args:
         min_scale: of the sides of the part to those of the image, from 0 to 1.
@@ -202,7 +202,11 @@ class RandomIoUCrop(Transform):
                 raise ValueError(
                     f"{self.name}: expected boxes xyxy [K, 4], but image {n} has {list(given.shape)}"
                 )
-            boxes = hulls(carried_edges(forward[n], corners_of(given)))
+            height, width = frame.sizes[n].tolist()
+            boxes = clipped(hulls(carried_edges(forward[n], corners_of(given))), (height, width))
+            boxes = boxes[areas(boxes) > 0]
+            if len(boxes) == 0:
+                continue
             crops[n] = self._crop(
                 frame.sizes[n], boxes, draws[n], Stream(stream.sample_ids[n : n + 1], *stream.key)
             )

@@ -222,6 +222,16 @@ def test_wrong_targets_are_named(targets, message):
         T.Compose([T.RandomHorizontalFlip()])(images, targets)
 
 
+def test_an_iou_crop_looks_at_what_is_left_of_boxes():
+    gone, cut = np.array([[0.0, 0, 19, 60]]), np.array([[0.0, 0, 50, 60]])
+    left = np.array([[20.0, 10, 50, 50]])  # of the second, after the crop
+    for seed in range(20):
+        chain = T.Compose([T.CenterCrop(40), T.RandomIoUCrop(sampler_options=(0.5,))], seed=seed)
+        plans = [chain.plan([(60, 80)], targets=[{"boxes": boxes}]) for boxes in (gone, cut, left)]
+        assert plans[0].output_sizes.tolist() == [[40, 40]]
+        assert plans[1].to_json() == plans[2].to_json()
+
+
 def test_iou_crop_keeps_enough_of_a_box():
     chain = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))])
     cropped = 0
