@@ -224,3 +224,18 @@ def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
 
 
 torch.library.register_autograd("orbbec::resize", _gradient, setup_context=_keep_for_gradient)
+
+
+def _keep_for_second_gradient(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    gradient, ctx.boxes, _, *ctx.options = inputs
+    ctx.size = list(gradient.shape[-2:])
+
+
+def _second_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    resized = torch.ops.orbbec.resize(gradient, None, 0, ctx.boxes, ctx.size, *ctx.options, [0, 0])
+    return resized, *(None,) * 5
+
+
+torch.library.register_autograd(
+    "orbbec::resize_backward", _second_gradient, setup_context=_keep_for_second_gradient
+)

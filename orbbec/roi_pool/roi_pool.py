@@ -124,3 +124,23 @@ def _gradient_of_input(ctx: Any, gradient: Tensor, _: Any) -> tuple[Tensor | Non
 
 
 torch.library.register_autograd("orbbec::roi_pool", _gradient_of_input, setup_context=_keep)
+
+
+def _keep_for_second_gradient(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(inputs[1], inputs[2])
+
+
+def _second_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    """Each bin reads where its largest value lay."""
+    argmax, rois = ctx.saved_tensors
+    if gradient.numel() == 0:
+        return gradient.new_zeros(argmax.shape), *(None,) * 5
+    image = rois[:, 0].long().clamp(0, len(gradient) - 1)[:, None, None]
+    channel = torch.arange(gradient.shape[1], device=gradient.device)[:, None]
+    read = gradient.flatten(2)[image, channel, argmax.flatten(2).clamp(min=0).long()]
+    return read.view(argmax.shape).masked_fill(argmax < 0, 0), *(None,) * 5
+
+
+torch.library.register_autograd(
+    "orbbec::roi_pool_backward", _second_gradient, setup_context=_keep_for_second_gradient
+)

@@ -222,6 +222,7 @@ def test_gradients_are_those_of_differences(interpolation, antialias):
     for size in ((4, 5), (7, 9), (11, 13), (3, 18)):
         torch.autograd.gradcheck(lambda t, s=size: orbbec.resize(t, s, **options), images)
         torch.autograd.gradcheck(lambda t, s=size: orbbec.resized_crop(t, boxes, s, **options), images)
+        torch.autograd.gradgradcheck(lambda t, s=size: orbbec.resized_crop(t, boxes, s, **options), images)
 
 
 @pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
