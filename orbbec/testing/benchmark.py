@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
+from orbbec.binding.arguments import Array, is_ragged
 
 try:
     import cv2 as cv2
@@ -83,7 +82,8 @@ def as_array(result: Any) -> Array:
     """
     if isinstance(result, Tensor):
         return (result.permute(0, 2, 3, 1) if result.dim() == 4 else result).detach().cpu().numpy()
-    if not isinstance(result, (list, ImageBatch)):
+    has_images = is_ragged(result) or isinstance(result, list)
+    if not has_images:
         return np.asarray(result)
     images = [as_array(image) for image in result]
     alike = len({image.shape for image in images}) == 1
