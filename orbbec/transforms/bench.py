@@ -212,7 +212,10 @@ def prepare_simclr(device: str) -> Work:
 def prepare_detection(device: str) -> Work:
     """Images that stay unlike: the shorter side of 640 to 800 pixels, and a flip."""
     images = unlike_photographs()[: IMAGES // 4]
-    chain = Compose([RandomShortestSize(range(640, 801, 32), 1333, antialias=False), FLIP])
+    sides = list(range(640, 801, 32))
+    chain, plain = (
+        Compose([RandomShortestSize(sides, 1333, antialias=antialias), FLIP]) for antialias in (True, False)
+    )
     host = ImageBatch.from_images(images)
     plan, expected, batch = chain.plan(host.sizes), as_array(chain(host)), host.to(device)
     sizes, flipped = plan.output_sizes.tolist(), plan.matrix[:, 0, 0] < 0
@@ -224,12 +227,14 @@ def prepare_detection(device: str) -> Work:
 
     def by_torchvision(image: Tensor, size: list[int], turns: bool) -> Any:
         functional = torchvision.transforms.v2.functional
-        result = functional.resize(image, size, antialias=False)
+        result = functional.resize(image, size, antialias=True)
         return (functional.horizontal_flip(result) if turns else result).permute(1, 2, 0)
 
     contenders = []
     if device == "cpu" and cv2 is not None:
-        contenders.append(Contender("cv2 by hand", lambda: list(map(by_cv2, images, sizes, flipped))))
+        contenders.append(
+            Contender("cv2 by hand", lambda: list(map(by_cv2, images, sizes, flipped)), False, least_psnr=45)
+        )
     if device == "cpu" and torchvision is not None:
         contenders.append(
             Contender(
@@ -239,7 +244,10 @@ def prepare_detection(device: str) -> Work:
                 least_psnr=45,
             )
         )
-    contenders.append(Contender("orbbec", lambda: chain(batch)))
+    contenders += [
+        Contender("orbbec", lambda: chain(batch)),
+        Contender("orbbec, antialias=False", lambda: plain(batch), False, least_psnr=45),
+    ]
     return Work(
         contenders, expected, len(images), 3 * int((plan.sizes.prod(1) + plan.output_sizes.prod(1)).sum())
     )
