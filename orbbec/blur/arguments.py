@@ -37,9 +37,9 @@ def count_of(images: Any) -> int:
 
 def device_of(images: Any) -> torch.device:
     """Where images are that `operator_input` takes; the CPU for what it refuses."""
-    if is_ragged(images):
-        images = images.buffer
-    return images.device if isinstance(images, Tensor) else torch.device("cpu")
+    if isinstance(images, Tensor):
+        return images.device
+    return images.buffer.device if is_ragged(images) else torch.device("cpu")
 
 
 def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:

@@ -278,3 +278,10 @@ def test_the_gradient_is_the_same_on_every_device(accelerator, dtype):
 def test_gaussian_blur_has_second_gradients():
     images = photographs(1, 1, 5, 6, torch.float64).requires_grad_()
     assert torch.autograd.gradgradcheck(lambda images: gaussian_blur(images, 3, 1.0) ** 2, images)
+
+
+def test_the_first_call_may_be_a_compiled_one(monkeypatch):
+    monkeypatch.setattr("orbbec.binding.arguments._is_ragged_type", {})  # as before any call
+    image = photographs(1, 3, 9, 11, torch.float32)
+    compiled = torch.compile(lambda x: gaussian_blur(x, 3, 1.0), fullgraph=True, backend="eager")
+    assert_same_bytes(compiled(image), gaussian_blur(image, 3, 1.0))
