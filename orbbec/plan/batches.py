@@ -16,6 +16,8 @@ from orbbec.plan.passes import AugmentPass, OperatorPass
 from orbbec.plan.steps import same_rows
 
 Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of unlike sizes
+# Of images, their rows (None: all) and the one size of their results, which go to the last argument if given.
+Run: TypeAlias = Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor]
 
 
 class Given(NamedTuple):
@@ -163,13 +165,8 @@ def in_one_call(work: Work, step: AugmentPass | OperatorPass) -> bool:
     return step.size is not None and not isinstance(work, list)
 
 
-def by_size(
-    work: Work,
-    step: AugmentPass | OperatorPass,
-    sizes: Array,
-    run: Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor],
-) -> Work:
-    """What `run` makes of the images, which gives results of one size for the rows that it is given.
+def by_size(work: Work, step: AugmentPass | OperatorPass, sizes: Array, run: Run) -> Work:
+    """What `run` makes of the images.
 
     One call where that can be; else one for each image into an ImageBatch of bytes, or of other results one
     for each size.
@@ -179,7 +176,7 @@ def by_size(
     if len(sizes) == 0:
         return work if isinstance(work, list) else run(work, None, _no_size(work), None)
     if step.size is None and step.dtype == "uint8":
-        return _written(work, step.sizes, run)
+        return _written_in_place(work, step.sizes, run)
     keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
     unlike, group = np.unique(keys, axis=0, return_inverse=True)
     results: list[Tensor] = [torch.empty(0)] * len(sizes)
@@ -196,14 +193,15 @@ def _no_size(work: Work) -> tuple[int, int]:
     return (int(work.shape[2]), int(work.shape[3])) if isinstance(work, Tensor) else (1, 1)
 
 
-def _written(
-    work: Work,
-    sizes: Array,
-    run: Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor],
-) -> ImageBatch:
+def device_of(work: Work) -> torch.device:
+    """Where images are."""
     first = work[0] if isinstance(work, list) else work
-    channels = first.shape[-3] if isinstance(first, Tensor) else first.channels
-    device = first.device if isinstance(first, Tensor) else first.buffer.device
+    return first.device if isinstance(first, Tensor) else first.buffer.device
+
+
+def _written_in_place(work: Work, sizes: Array, run: Run) -> ImageBatch:
+    first = work[0] if isinstance(work, list) else work
+    channels, device = first.shape[-3] if isinstance(first, Tensor) else first.channels, device_of(work)
     empty = None if device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=device)
     results = ImageBatch.of_sizes(sizes.tolist(), channels, empty=empty)
     for row, (height, width) in enumerate(sizes.tolist()):

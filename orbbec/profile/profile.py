@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import torch
 
 from orbbec.plan import Plan, read_images, run_passes
-from orbbec.plan.batches import Given, Work
+from orbbec.plan.batches import Given, Work, device_of
 from orbbec.plan.passes import Pass
 from orbbec.profile.traffic import floor_bytes, pixel_bytes, traffic
 from orbbec.transforms.compose import Compose
@@ -164,7 +164,7 @@ def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> 
     images = read_images(plain(batch))
     if len(images.sizes) == 0:
         raise ValueError("profile: expected at least 1 image")
-    device = _device_of(images.work)
+    device = device_of(images.work)
     _, plan, given, works = _call(chain, batch, epoch, device)
     kinds = [pixel_bytes(work) for work in (given.work, *works)]
     least = floor_bytes(plan, kinds[0], kinds[-1])
@@ -212,12 +212,6 @@ def _costs(plan: Plan, kinds: Sequence[int], seconds: Sequence[tuple[float, ...]
         costs.append(Cost(f"{number + 1}. {step.name}", step.holds, step.why, read, written, own))
         sizes = step.sizes
     return [*costs, Cost(RETURN, (), "", 0, 0, seconds[-1])]
-
-
-def _device_of(work: Work) -> torch.device:
-    if isinstance(work, list):
-        work = work[0]
-    return work.device if isinstance(work, torch.Tensor) else work.buffer.device
 
 
 def _copier(count: int, device: torch.device) -> Callable[[], list[Mark]]:
