@@ -28,6 +28,10 @@ struct GreedyArguments {
   uint32_t* within;
 };
 
+// Bytes between what one thread writes and others read all the time: two lines of a cache, which
+// are fetched together.
+constexpr int kApart = 128;
+
 // Items that the CUDA executor decides together.
 constexpr int kGreedyTile = 1024;
 

@@ -1,7 +1,9 @@
 // Greedy suppression on CPU threads. Included by *_cpu.cpp.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "executor_cpu.h"
@@ -9,24 +11,27 @@
 
 namespace orbbec {
 
-constexpr int64_t kItemsPerRound = 512;
-constexpr int64_t kItemsPerShare = 4;
+constexpr int64_t kItemsPerBlock = 256;
+constexpr int64_t kKeptPerPass = 512;  // in the nearest cache while a block is compared with them
 constexpr int64_t kComparisonsPerTask = 50000;  // about 12 us on vectors
 
-// The kept items of a rule that has no faster way to search them.
+// The kept items of a rule that has no faster way to search them. One thread appends while others
+// search what was there before.
 template <class Rule>
 class KeptItems {
  public:
-  explicit KeptItems(const Rule& rule) : rule_(rule) {}
+  static constexpr int64_t kTogether = 1;  // searched at once
+
+  KeptItems(const Rule& rule, int64_t capacity) : rule_(rule) { items_.reserve(capacity); }
 
   int64_t size() const { return static_cast<int64_t>(items_.size()); }
   void clear() { items_.clear(); }
   void append(const typename Rule::Item& item) { items_.push_back(item); }
 
-  // The first from `begin` on that suppresses the item; size() if none does.
-  int64_t find(int64_t begin, const typename Rule::Item& item) const {
+  // The first of [begin, end) that suppresses the item; `end` if none does.
+  int64_t find(int64_t begin, int64_t end, const typename Rule::Item& item) const {
     int64_t i = begin;
-    while (i < size() && !rule_.suppresses(items_[i], item)) ++i;
+    while (i < end && !rule_.suppresses(items_[i], item)) ++i;
     return i;
   }
 
@@ -35,90 +40,73 @@ class KeptItems {
   std::vector<typename Rule::Item> items_;
 };
 
-// One group: the places [begin, end), in rounds. While one thread decides a round, the others
-// compare the items of the next with all those that were kept before it; shares of that are taken
-// as threads come free, for one core may be slower than another.
+// One group: the places [begin, end), in blocks that threads take in their order. A block is
+// compared with what is kept of those before it while these are decided by other threads, and is
+// decided after them. The first that is not decided waits for nobody, so that all go on with
+// however many threads there are.
 template <class Rule, class Kept>
 class GreedyGroup {
  public:
-  GreedyGroup(const Rule& rule, int64_t* keepers)
-      : rule_(rule), keepers_(keepers), kept_(rule), fresh_(rule) {}
+  GreedyGroup(const Rule& rule, int64_t* keepers, int64_t capacity)
+      : rule_(rule), keepers_(keepers), kept_(rule, capacity), places_(capacity) {}
 
   void run(int64_t begin, int64_t end, const ParallelFor& parallel) {
     kept_.clear();
-    places_.clear();
-    compared_ = 0;
-    for (int64_t i = begin; i < round_end(begin, end); ++i) keepers_[i] = kNone;
-    for (int64_t first = begin; first < end; first += kItemsPerRound) {
-      const int64_t last = round_end(first, end);
-      decide_and_compare(first, last, round_end(last, end), parallel);
-      if (last == end) break;
-      compared_ = kept_.size();
-      keep_fresh();
-    }
+    searchable_ = decided_ = 0;
+    const int64_t blocks = (end - begin + kItemsPerBlock - 1) / kItemsPerBlock;
+    const int64_t grain = 2 * kComparisonsPerTask / (kItemsPerBlock * (end - begin)) + 1;
+    std::atomic<int64_t> taken{0};
+    parallel(blocks, grain, [&](int64_t, int64_t) {
+      for (int64_t block; (block = taken++) < blocks;) {
+        const int64_t first = begin + block * kItemsPerBlock;
+        run_block(block, first, std::min(first + kItemsPerBlock, end));
+      }
+    });
   }
 
  private:
   static constexpr int64_t kNone = -1;
 
-  static int64_t round_end(int64_t first, int64_t end) {
-    return first + kItemsPerRound < end ? first + kItemsPerRound : end;
+  void run_block(int64_t block, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) keepers_[i] = kNone;
+    int64_t searched = 0;
+    while (decided_ < block || searched < searchable_) {
+      const int64_t to = std::min(searchable_.load(), searched + kKeptPerPass);
+      if (to == searched) std::this_thread::yield();
+      compare(begin, end, searched, to);
+      searched = to;
+    }
+    decide(begin, end, searched);
+    searchable_ = kept_.size() / Kept::kTogether * Kept::kTogether;
+    decided_ = block + 1;
   }
 
-  // The round [first, last) and the next one, [last, next).
-  void decide_and_compare(int64_t first, int64_t last, int64_t next, const ParallelFor& parallel) {
-    const int64_t shares = (next - last + kItemsPerShare - 1) / kItemsPerShare;
-    const int64_t grain = kComparisonsPerTask / (kItemsPerShare * kept_.size() + 1) + 1;
-    std::atomic<int64_t> taken{0};
-    parallel(1 + shares, grain, [&](int64_t, int64_t) {
-      for (int64_t share; (share = taken++) <= shares;) {
-        if (share == 0) {
-          decide(first, last);
-        } else {
-          const int64_t from = last + (share - 1) * kItemsPerShare;
-          compare(from, from + kItemsPerShare < next ? from + kItemsPerShare : next);
-        }
-      }
-    });
-  }
-
-  void compare(int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) keepers_[i] = search(0, rule_.item(i));
-  }
-
-  void decide(int64_t begin, int64_t end) {
-    fresh_.clear();
-    fresh_places_.clear();
+  // With the kept items [from, to).
+  void compare(int64_t begin, int64_t end, int64_t from, int64_t to) {
     for (int64_t i = begin; i < end; ++i) {
-      const auto item = rule_.item(i);
-      if (keepers_[i] == kNone) keepers_[i] = search(compared_, item);
       if (keepers_[i] != kNone) continue;
-      const int64_t found = fresh_.find(0, item);
-      keepers_[i] = found < fresh_.size() ? fresh_places_[found] : i;
-      if (keepers_[i] != i) continue;
-      fresh_.append(item);
-      fresh_places_.push_back(i);
+      const int64_t found = kept_.find(from, to, rule_.item(i));
+      if (found < to) keepers_[i] = places_[found];
     }
   }
 
-  int64_t search(int64_t begin, const typename Rule::Item& item) const {
-    const int64_t found = kept_.find(begin, item);
-    return found < kept_.size() ? places_[found] : kNone;
-  }
-
-  void keep_fresh() {
-    for (const int64_t place : fresh_places_) {
-      kept_.append(rule_.item(place));
-      places_.push_back(place);
+  // Compares with the kept items from `from` on, to which those of the block itself are added.
+  void decide(int64_t begin, int64_t end, int64_t from) {
+    for (int64_t i = begin; i < end; ++i) {
+      compare(i, i + 1, from, kept_.size());
+      if (keepers_[i] != kNone) continue;
+      keepers_[i] = places_[kept_.size()] = i;
+      kept_.append(rule_.item(i));
     }
   }
 
   Rule rule_;
   int64_t* keepers_;
-  Kept kept_;             // in the rounds before this one
-  Kept fresh_;            // in this round
-  int64_t compared_ = 0;  // of `kept_`, that this round's items were compared with
-  std::vector<int64_t> places_, fresh_places_;
+  Kept kept_;
+  std::vector<int64_t> places_;  // of what is kept
+  // Of what is kept, how much threads that do not decide may search.
+  alignas(kApart) std::atomic<int64_t> searchable_{0};
+  std::atomic<int64_t> decided_{0};  // blocks
 };
 
 // Where each group begins, and the end.
@@ -141,7 +129,7 @@ void greedy_cpu(const Rule& rule, const GreedyArguments& a, const ParallelFor& p
     largest = bounds[g + 1] - bounds[g] > largest ? bounds[g + 1] - bounds[g] : largest;
   }
   const auto run_groups = [&](int64_t begin, int64_t end, const ParallelFor& within) {
-    GreedyGroup<Rule, Kept> greedy(rule, a.keepers);
+    GreedyGroup<Rule, Kept> greedy(rule, a.keepers, largest);
     for (int64_t g = begin; g < end; ++g) greedy.run(bounds[g], bounds[g + 1], within);
   };
   // Threads share the groups, or the comparisons of a group that is most of the work.

@@ -2,6 +2,7 @@
 // Included by nms_cpu.cpp, and by nms_avx2.cpp and nms_avx512.cpp, which define the searches.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -29,29 +30,34 @@ int64_t search_boxes_avx512(const OverlapRule<float>& rule, const BoxColumns& ke
 
 class KeptBoxes {
  public:
-  KeptBoxes(const OverlapRule<float>& rule, BoxSearch search) : rule_(rule), search_(search) {}
+  static constexpr int64_t kTogether = BoxColumns::kPadding;
+
+  KeptBoxes(const OverlapRule<float>& rule, int64_t capacity, BoxSearch search)
+      : rule_(rule), search_(search) {
+    for (std::vector<float>& column : columns_) {
+      column.assign(capacity + BoxColumns::kPadding, kNothing);
+    }
+  }
 
   int64_t size() const { return size_; }
 
   void clear() {
+    for (std::vector<float>& column : columns_) std::fill_n(column.begin(), size_, kNothing);
     size_ = 0;
-    for (std::vector<float>& column : columns_) column.assign(BoxColumns::kPadding, kNothing);
   }
 
   void append(const BoxItem& item) {
     const float values[] = {item.box.x1, item.box.y1, item.box.x2, item.box.y2, item.area};
-    for (int c = 0; c < 5; ++c) {
-      columns_[c][size_] = values[c];
-      columns_[c].push_back(kNothing);
-    }
+    for (int c = 0; c < 5; ++c) columns_[c][size_] = values[c];
     ++size_;
   }
 
-  int64_t find(int64_t begin, const BoxItem& item) const {
+  // `begin` is a multiple of kTogether; so is `end`, or it is the size.
+  int64_t find(int64_t begin, int64_t end, const BoxItem& item) const {
     const BoxColumns columns{columns_[0].data(), columns_[1].data(), columns_[2].data(),
-                             columns_[3].data(), columns_[4].data(), size_};
+                             columns_[3].data(), columns_[4].data(), end};
     const int64_t found = search_(rule_, columns, begin, item);
-    return found < size_ ? found : size_;
+    return found < end ? found : end;
   }
 
  private:
@@ -59,8 +65,8 @@ class KeptBoxes {
 
   OverlapRule<float> rule_;
   BoxSearch search_;
-  int64_t size_ = 0;
   std::vector<float> columns_[5];
+  alignas(kApart) int64_t size_ = 0;
 };
 
 }  // namespace orbbec

@@ -6,10 +6,12 @@ namespace orbbec {
 namespace {
 
 struct KeptBoxesAvx2 : KeptBoxes {
-  explicit KeptBoxesAvx2(const OverlapRule<float>& rule) : KeptBoxes(rule, search_boxes_avx2) {}
+  KeptBoxesAvx2(const OverlapRule<float>& rule, int64_t capacity)
+      : KeptBoxes(rule, capacity, search_boxes_avx2) {}
 };
 struct KeptBoxesAvx512 : KeptBoxes {
-  explicit KeptBoxesAvx512(const OverlapRule<float>& rule) : KeptBoxes(rule, search_boxes_avx512) {}
+  KeptBoxesAvx512(const OverlapRule<float>& rule, int64_t capacity)
+      : KeptBoxes(rule, capacity, search_boxes_avx512) {}
 };
 
 }  // namespace
