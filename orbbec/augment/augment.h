@@ -31,9 +31,9 @@ struct Finish {
   float scale, mean, std;
   bool normalizes;
 
+  ORBBEC_HD float scaled(float value) const { return value * scale; }
   ORBBEC_HD float operator()(float value) const {
-    const float scaled = value * scale;
-    return normalizes ? (scaled - mean) / std : scaled;
+    return normalizes ? (scaled(value) - mean) / std : scaled(value);
   }
 };
 

@@ -372,7 +372,7 @@ class AugmentRow {
     const Finish finish = op_.finish(c);
     const float* const from = planes_[c] + begin;
     if (!finish.normalizes) {  // or each would be divided in vain
-      for (int i = 0; i < kStored; ++i) values[i] = from[i] * finish.scale;
+      for (int i = 0; i < kStored; ++i) values[i] = finish.scaled(from[i]);
       return;
     }
     for (int i = 0; i < kStored; ++i) values[i] = finish(from[i]);

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy.typing as npt
@@ -119,8 +118,8 @@ def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:
         Traceback (most recent call last):
         orbbec.data.sample.BadSample: sample 7 (no/such.jpg): No such file or directory
     """
-    with faults_named(sample_id, path):
-        data = Path(path).read_bytes()
+    with faults_named(sample_id, path), open(path, "rb") as file:
+        data = file.read()
     if not data:
         raise BadSample(sample_id, path, "the file is empty")
     return data
