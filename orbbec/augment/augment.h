@@ -1,7 +1,7 @@
 // augment: a chain of augmentations in one pass. Every output pixel is read through the map of its
 // image, goes through its image's colour program, is erased where a rectangle covers it, is
 // normalised, mixed with that of another image, cast and stored. Included by augment_cpu.cpp,
-// augment_rows.h, augment_cuda.cu and binding.cpp.
+// augment_rows.h, kernels_cuda.h, planes.h and binding.cpp.
 #pragma once
 
 #include "../core/perspective_map.h"
@@ -77,16 +77,23 @@ struct WholeShift {
   }
 };
 
-template <class T, class Sampler>
+// What an output pixel reads; channels that there are not are 0.
+template <class T, class Map, class Sampler>
+ORBBEC_HD void read_pixel(const Warp<T, Map, Sampler>& reader, int64_t n, int y, int x,
+                          float (&values)[kMaxFills]) {
+  const Image<const T> image = reader.source[n];
+  const auto tap = reader.locate(image, n, y, x);
+  for (int c = 0; c < kMaxFills; ++c)
+    values[c] = c < reader.output.channels ? reader.value(image, tap, c) : 0.0f;
+}
+
+template <class PixelReader>
 struct Augment {
-  using Value = T;
-  using Reader = Warp<T, PerspectiveMap<float>, Sampler>;
+  using Reader = PixelReader;
+  using Value = typename Reader::Value;
 
   Reader reader;
   AugmentArguments arguments;
-
-  explicit Augment(const AugmentArguments& a)
-      : reader(make_warp<T, PerspectiveMap<float>, Sampler>(a.warp)), arguments(a) {}
 
   ORBBEC_HD int channels() const { return static_cast<int>(arguments.warp.output.channels); }
 
@@ -95,13 +102,6 @@ struct Augment {
     const int64_t pixels = int64_t{output.height} * output.width;
     const bool knows_mean = arguments.gray_sums != nullptr;
     return {arguments.program, n, knows_mean ? arguments.gray_sums[n] : 0, pixels};
-  }
-
-  ORBBEC_HD void read(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
-    const Image<const T> image = reader.source[n];
-    const auto tap = reader.locate(image, n, y, x);
-    for (int c = 0; c < kMaxFills; ++c)
-      values[c] = c < channels() ? reader.value(image, tap, c) : 0.0f;
   }
 
   // As far as the step `end` of the program. One channel stands for three equal ones.
@@ -131,7 +131,7 @@ struct Augment {
 
   // What is read of pixel (y, x), coloured and erased.
   ORBBEC_HD void augment(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
-    read(n, y, x, values);
+    read_pixel(reader, n, y, x, values);
     const Program own = program(n);
     if (own.count > 0) color(own, own.count, values);
     erase(n, y, x, values);
@@ -158,21 +158,27 @@ struct Augment {
   // The gray that a mean is asked for, in whole units; nothing where none is asked for.
   ORBBEC_HD int gray_units(const Program& program, int end, int64_t n, int y, int x) const {
     float values[kMaxFills];
-    read(n, y, x, values);
+    read_pixel(reader, n, y, x, values);
     color(program, end, values);
     return program.gray_units(values);
   }
 };
 
+template <class T, class Sampler>
+auto augment_of(const AugmentArguments& a) {
+  const auto reader = make_warp<T, PerspectiveMap<float>, Sampler>(a.warp);
+  return Augment<std::decay_t<decltype(reader)>>{reader, a};
+}
+
 template <class T, class Launch>
 int dispatch_augment_sampler(const AugmentArguments& a, const Launch& launch) {
   switch (a.warp.interpolation) {
     case Interpolation::kNearest:
-      return launch(Augment<T, NearestSampler>(a));
+      return launch(augment_of<T, NearestSampler>(a));
     case Interpolation::kCubic:
-      return launch(Augment<T, CubicSampler>(a));
+      return launch(augment_of<T, CubicSampler>(a));
     default:
-      return launch(Augment<T, LinearSampler>(a));
+      return launch(augment_of<T, LinearSampler>(a));
   }
 }
 
@@ -204,5 +210,24 @@ ORBBEC_HD void with_output_type(DType dtype, const Launch& launch) {
       return launch(float{});
   }
 }
+
+// Writes the channels of a pixel as the output has them.
+template <class Op>
+struct AugmentPixel {
+  Op op;
+
+  ORBBEC_HD void operator()(int64_t n, int y, int x) const {
+    float values[kMaxFills];
+    op.output(n, y, x, values);
+    with_output_type(op.arguments.output_dtype, [&](auto typed) {
+      using Out = decltype(typed);
+      const Image<Out> target = Images<Out>(op.arguments.warp.output)[n];
+#pragma unroll
+      for (int c = 0; c < kMaxFills; ++c) {
+        if (c < op.channels()) target.at(y, x, c) = store<Out>(values[c]);
+      }
+    });
+  }
+};
 
 }  // namespace orbbec

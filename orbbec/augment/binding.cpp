@@ -1,10 +1,15 @@
 #include "../binding/matrices.h"
-#include "augment.h"
+#include "../binding/stored.h"
+#include "planes.h"
 
 namespace orbbec {
 
 void augment_cpu(const AugmentArguments& arguments, const ParallelFor& parallel);
 [[gnu::weak]] int augment_cuda(const AugmentArguments& arguments, void* stream);
+void augment_planes_cpu(const AugmentArguments& arguments, const StoredImages& stored,
+                        const ParallelFor& parallel);
+[[gnu::weak]] int augment_planes_cuda(const AugmentArguments& arguments, const StoredImages& stored,
+                                      void* stream);
 
 namespace {
 
@@ -62,6 +67,24 @@ struct Options {
   const std::optional<Tensor>& mix;
 };
 
+// How images are stored that lie as JPEGs hold them.
+struct Planes {
+  const std::optional<Tensor>&layout, &forms;
+};
+
+std::optional<StoredImages> check_planes(const Planes& planes, const Tensor& images,
+                                         AnyImages& source) {
+  if (!planes.layout.has_value() && !planes.forms.has_value()) return std::nullopt;
+  check(planes.layout.has_value() && planes.forms.has_value(), kOp,
+        "expected stored and forms together");
+  check(images.dim() == 1 && source.channels == 3, kOp,
+        "expected unlike images of 3 channels for stored");
+  check(planes.layout->size(0) == source.count, kOp, "expected stored of shape [", source.count,
+        ", 3], but got ", shape_text(*planes.layout));
+  source.numel = int64_t{1} << 59;  // RGB is in no memory
+  return stored_images(kOp, images, *planes.layout, *planes.forms);
+}
+
 AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& images,
                                    const std::optional<Tensor>& colors,
                                    const std::optional<Tensor>& boxes, const Options& options) {
@@ -97,8 +120,10 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
            const std::optional<Tensor>& regions, const Tensor& matrix,
            const std::vector<int64_t>& size, const std::optional<Tensor>& colors,
            const std::optional<Tensor>& boxes, const Options& options, ScalarType dtype,
-           bool channels_last, const WarpOptions& reading, const Tensor* out) {
+           bool channels_last, const WarpOptions& reading, const Planes& planes,
+           const Tensor* out) {
   AnyImages source = source_images(kOp, images, layout, channels);
+  const std::optional<StoredImages> stored = check_planes(planes, images, source);
   source.regions = check_regions(kOp, regions, images, source.count);
   const std::array<int64_t, 2> extent = output_size(kOp, source, size);
   const WarpArguments warp = warp_arguments(kOp, images, source, reading, extent, false);
@@ -120,8 +145,13 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
     a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
   }
   run_where(
-      kOp, images, [&](const ParallelFor& threads) { augment_cpu(a, threads); },
-      [&](void* stream) { return augment_cuda(a, stream); });
+      kOp, images,
+      [&](const ParallelFor& threads) {
+        stored ? augment_planes_cpu(a, *stored, threads) : augment_cpu(a, threads);
+      },
+      [&](void* stream) {
+        return stored ? augment_planes_cuda(a, *stored, stream) : augment_cuda(a, stream);
+      });
   return target;
 }
 
@@ -130,10 +160,11 @@ Tensor augment(Tensor images, std::optional<Tensor> layout, int64_t channels,
                std::optional<Tensor> colors, std::optional<Tensor> boxes, std::vector<double> mean,
                std::vector<double> std, double scale, double white, bool contrast, ScalarType dtype,
                bool channels_last, std::string interpolation, std::string border,
-               std::vector<double> fill, std::optional<Tensor> mix) {
+               std::vector<double> fill, std::optional<Tensor> mix, std::optional<Tensor> stored,
+               std::optional<Tensor> forms) {
   return run(images, layout, channels, regions, matrix, size, colors, boxes,
              {mean, std, scale, white, contrast, mix}, dtype, channels_last,
-             {interpolation, border, fill, kArithmetic}, nullptr);
+             {interpolation, border, fill, kArithmetic}, {stored, forms}, nullptr);
 }
 
 void augment_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
@@ -141,10 +172,11 @@ void augment_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
                  std::optional<Tensor> colors, std::optional<Tensor> boxes,
                  std::vector<double> mean, std::vector<double> std, double scale, double white,
                  bool contrast, std::string interpolation, std::string border,
-                 std::vector<double> fill, Tensor out, std::optional<Tensor> mix) {
+                 std::vector<double> fill, Tensor out, std::optional<Tensor> mix,
+                 std::optional<Tensor> stored, std::optional<Tensor> forms) {
   run(images, layout, channels, regions, matrix, size, colors, boxes,
       {mean, std, scale, white, contrast, mix}, out.scalar_type(), false,
-      {interpolation, border, fill, kArithmetic}, &out);
+      {interpolation, border, fill, kArithmetic}, {stored, forms}, &out);
 }
 
 }  // namespace
@@ -156,13 +188,13 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "SymInt[] size, Tensor? "
       "colors, Tensor? boxes, float[] mean, float[] std, float scale, float white, bool contrast, "
       "ScalarType dtype, bool channels_last, str interpolation, str border, float[] fill, Tensor? "
-      "mix=None) -> Tensor");
+      "mix=None, Tensor? stored=None, Tensor? forms=None) -> Tensor");
   m.def(
       "augment_out(Tensor images, Tensor? layout, int channels, Tensor? regions, Tensor matrix, "
       "SymInt[] size, "
       "Tensor? colors, Tensor? boxes, float[] mean, float[] std, float scale, float white, bool "
-      "contrast, str interpolation, str border, float[] fill, Tensor(a!) out, Tensor? mix=None) -> "
-      "()");
+      "contrast, str interpolation, str border, float[] fill, Tensor(a!) out, Tensor? mix=None, "
+      "Tensor? stored=None, Tensor? forms=None) -> ()");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {

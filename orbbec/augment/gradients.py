@@ -125,11 +125,11 @@ def _through_mix(gradient: Tensor, mix: Tensor) -> Tensor:
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    images, layout, _, regions, matrix, size, colors, boxes, _, std, scale, white, *_, mix = inputs
+    images, layout, _, regions, matrix, size, colors, boxes, _, std, scale, white, *_, mix, _, _ = inputs
     if layout is not None and matrix.requires_grad:
         raise NotImplementedError("augment: no gradient for maps of unlike images")
     ctx.save_for_backward(images, regions, matrix, colors, boxes, mix)
-    ctx.size, ctx.std, ctx.scale, ctx.white, ctx.reading = size, std, scale, white, inputs[-4:-1]
+    ctx.size, ctx.std, ctx.scale, ctx.white, ctx.reading = size, std, scale, white, inputs[-6:-3]
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -151,7 +151,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     context = Context(images, matrix, options, regions)
     of_images, of_maps = backward_of("warp_perspective", context, of_values.contiguous())
     of_matrix = (sum_first(of_maps) if matrix.dim() == 2 else of_maps).to(matrix.device, matrix.dtype)
-    return of_images, None, None, None, of_matrix, *(None,) * 14
+    return of_images, None, None, None, of_matrix, *(None,) * 16
 
 
 torch.library.register_autograd("orbbec::augment", _backward, setup_context=_setup)

@@ -38,6 +38,25 @@ class RaggedImages(Protocol):
     def channels(self) -> int: ...
 
 
+class StoredPlanes(Protocol):
+    """Images of unlike sizes as their files hold them; `orbbec.PlaneBatch` is one."""
+
+    @property
+    def buffer(self) -> Tensor: ...
+    @property
+    def layout(self) -> Tensor: ...
+    @property
+    def forms(self) -> Tensor: ...
+    @property
+    def rgb_layout(self) -> Tensor: ...
+    @property
+    def rgb_bytes(self) -> int: ...
+    @property
+    def sizes(self) -> Tensor: ...
+    def images(self, storage: Tensor) -> Any:
+        """The batch of RGB images whose pixels lie in `storage`."""
+
+
 Images: TypeAlias = Tensor | Array | RaggedImages
 
 _is_ragged_type: dict[type, bool] = {}
@@ -49,6 +68,11 @@ def is_ragged(images: object) -> TypeGuard[RaggedImages]:
     if kind not in _is_ragged_type:
         _is_ragged_type[kind] = isinstance(images, RaggedImages)
     return _is_ragged_type[kind]
+
+
+def holds_planes(images: object) -> TypeGuard[StoredPlanes]:
+    """Whether these are `StoredPlanes`."""
+    return not isinstance(images, (Tensor, np.ndarray)) and hasattr(images, "rgb_layout")
 
 
 class OperatorInput(NamedTuple):

@@ -319,20 +319,20 @@ class Loader:
             batch = to_device(batch, self.device)
         return Batch(*self._augmented(batch)[:3])
 
+    def _augmented(self, batch: Assembled) -> Assembled:
+        compose = self._assembler.transforms
+        if batch.plan is None or compose is None:
+            return self._in_colors(batch)
+        out = self._recycled(batch.plan) if self.device.type == "cpu" else None
+        with self._assembler.watch.timing("augment"):
+            return batch._replace(images=compose.apply(batch.plan, batch.images, out=out), plan=None)
+
     def _in_colors(self, batch: Assembled) -> Assembled:
         """Planes become RGB where they are."""
         if not isinstance(batch.images, PlaneBatch):
             return batch
         with self._assembler.watch.timing("augment"):
             return batch._replace(images=ycbcr_to_rgb(batch.images))
-
-    def _augmented(self, batch: Assembled) -> Assembled:
-        batch, compose = self._in_colors(batch), self._assembler.transforms
-        if batch.plan is None or compose is None:
-            return batch
-        out = self._recycled(batch.plan) if self.device.type == "cpu" else None
-        with self._assembler.watch.timing("augment"):
-            return batch._replace(images=compose.apply(batch.plan, batch.images, out=out), plan=None)
 
     def _recycled(self, plan: Plan) -> Tensor | None:
         """Where results can be written: as `apply` would allocate them."""

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from orbbec.augment import augment
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, RaggedImages
+from orbbec.binding.arguments import Array, RaggedImages, StoredPlanes, holds_planes
 from orbbec.blur import gaussian_blur, median_blur, motion_blur
 from orbbec.color import (
     adjust_brightness,
@@ -50,6 +50,7 @@ from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, P
 from orbbec.plan.plan import Plan
 from orbbec.plan.tables import tables_of
 from orbbec.resize import resized_crop
+from orbbec.ycbcr import ycbcr_to_rgb
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     call.__name__: call
@@ -71,8 +72,9 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
         out: where the last pass writes, if that is an augment pass.
 
     Returns:
-        The results, in the kind of `images`: of an `ImageBatch` or a list, a tensor `[N, C, H, W]` where all
-        have one size, else an `ImageBatch` of bytes or a list of tensors `[C, H, W]`.
+        The results, in the kind of `images`: of an `ImageBatch`, a `PlaneBatch` or a list, a tensor
+        `[N, C, H, W]` where all have one size, else an `ImageBatch` of bytes or a list of tensors
+        `[C, H, W]`.
 
     Raises:
         TypeError: the images are of another dtype than those that the plan was made for.
@@ -94,8 +96,16 @@ def run_passes(
         out: as that of `apply`.
         after: called after each pass, with it and its result; for a stopwatch.
     """
-    run = _Run(plan, iter(tables_of(plan)))
-    return given.restore(_run_all(run, given.work, given.sizes, out, after))
+    run, work = _Run(plan, iter(tables_of(plan))), given.work
+    if holds_planes(work) and not reads_planes(plan, work):
+        work = ycbcr_to_rgb(work)
+    return given.restore(_run_all(run, work, given.sizes, out, after))
+
+
+def reads_planes(plan: Plan, planes: StoredPlanes) -> bool:
+    """Whether the first pass makes RGB of planes as it reads them: where bytes to move are what counts."""
+    first = plan.passes[0] if plan.passes else None
+    return planes.buffer.is_cuda and isinstance(first, AugmentPass) and in_one_call(planes, first)
 
 
 def apply_fixed(plan: Plan, images: RaggedImages, tables: Iterable[Mapping[str, Tensor]]) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, is_ragged, operator_input
+from orbbec.binding.arguments import Array, holds_planes, is_ragged, operator_input
 from orbbec.plan.passes import AugmentPass, OperatorPass
 from orbbec.plan.steps import same_rows
 
@@ -44,7 +44,8 @@ def read_images(images: Any) -> Given:
 
     Args:
         images: uint8 or float: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
-            array; ImageBatch; or a list of tensors `[C, H, W]` or of arrays `[H, W, C]` or `[H, W]`.
+            array; ImageBatch or PlaneBatch; or a list of tensors `[C, H, W]` or of arrays `[H, W, C]` or
+            `[H, W]`.
 
     Raises:
         TypeError: another type or dtype.
@@ -52,6 +53,8 @@ def read_images(images: Any) -> Given:
     """
     if isinstance(images, (list, tuple)):
         return _read_list(images)
+    if holds_planes(images):
+        return Given(images, images.sizes.numpy(), 3, "uint8", lambda work: work)
     given = operator_input("Compose", "images", images)
     if given.layout is not None:
         return Given(images, images.sizes.numpy(), given.channels, "uint8", lambda work: work)

@@ -131,8 +131,8 @@ class Compose:
 
         Args:
             batch: uint8 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
-                `[N, H, W, C]` array, `ImageBatch`, or a list of unlike tensors `[C, H, W]` or arrays
-                `[H, W, C]`; tensors also as `torchvision.tv_tensors.Image`.
+                `[N, H, W, C]` array, `ImageBatch`, `PlaneBatch`, or a list of unlike tensors `[C, H, W]` or
+                arrays `[H, W, C]`; tensors also as `torchvision.tv_tensors.Image`.
             targets: a dict an image (or one dict for a single image): see `TargetOptions`.
             sample_ids: whole numbers `[N]`; None: 0 to N - 1.
             epoch: from 0 to 2^63 - 1.

@@ -1,26 +1,11 @@
 """RGB of the planes that JPEGs hold."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
-
-class StoredPlanes(Protocol):
-    """Images of unlike sizes as their files hold them; `orbbec.PlaneBatch` is one."""
-
-    @property
-    def buffer(self) -> Tensor: ...
-    @property
-    def layout(self) -> Tensor: ...
-    @property
-    def forms(self) -> Tensor: ...
-    @property
-    def rgb_layout(self) -> Tensor: ...
-    @property
-    def rgb_bytes(self) -> int: ...
-    def images(self, storage: Tensor) -> Any:
-        """The batch of RGB images whose pixels lie in `storage`."""
+from orbbec.binding.arguments import StoredPlanes, holds_planes
 
 
 def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
@@ -49,7 +34,7 @@ def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
         >>> ycbcr_to_rgb(planes)[0][0, 0].tolist()
         [240, 29, 100]
     """
-    if not hasattr(planes, "rgb_layout"):
+    if not holds_planes(planes):
         raise TypeError(f"ycbcr_to_rgb: expected planes as a PlaneBatch, but got {type(planes).__name__}")
     tables = planes.layout, planes.forms, planes.rgb_layout
     return planes.images(torch.ops.orbbec.ycbcr_to_rgb(planes.buffer, *tables, planes.rgb_bytes))

@@ -129,8 +129,8 @@ Row row_of(Simd level) {
 
 void ycbcr_to_rgb_cpu(const YcbcrToRgb& op, const ParallelFor& parallel) {
   const Row row = row_of(simd_level());
-  for_each_strip_cpu(op.planes, kRows, parallel, [&](int64_t n, int first) {
-    const StoredImage image = op.stored(n);
+  for_each_strip_cpu(op.stored.planes, kRows, parallel, [&](int64_t n, int first) {
+    const StoredImage image = op.stored[n];
     const Image<uint8_t> to = op.place(n, image);
     const int last = static_cast<int>(std::min<int64_t>(int64_t{first} + kRows, to.height));
     for (int y = first; y < last; ++y) row(image, to, y);

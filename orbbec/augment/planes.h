@@ -1,0 +1,125 @@
+// augment of images that lie as JPEGs hold them, which RGB is made of as they are read. Included by
+// planes_cpu.cpp, planes_cuda.cu and binding.cpp.
+#pragma once
+
+#include "../core/stored_image.h"
+#include "augment.h"
+
+namespace orbbec {
+
+// How many pixels a sampler reads along each side.
+template <class Sampler>
+constexpr int kTapsOf = std::is_same_v<Sampler, NearestSampler>  ? 1
+                        : std::is_same_v<Sampler, LinearSampler> ? 2
+                                                                 : 4;
+
+template <class Sampler>
+struct PlanesReader {
+  using Value = uint8_t;
+
+  StoredImages stored;
+  // The RGB images that they stand for, upright: their places are in no memory.
+  Warp<uint8_t, PerspectiveMap<float>, Sampler> rgb;
+};
+
+// An upright image, of which `part` is seen.
+struct UprightImage {
+  StoredImage stored;
+  Image<const uint8_t> part;
+  int left, top;  // of the part
+  bool turned, upside_down, mirrored;
+
+  template <class Sampler>
+  ORBBEC_HD UprightImage(const PlanesReader<Sampler>& reader, int64_t n)
+      : stored(reader.stored[n]), part(reader.rgb.source[n]), left(0), top(0) {
+    Images<const uint8_t> all = reader.rgb.source;
+    all.regions = nullptr;
+    const Image<const uint8_t> whole = all[n];
+    const int64_t orientation = reader.stored.orientation(n);
+    turned = is_turned(orientation);
+    upside_down = is_upside_down(orientation);
+    mirrored = is_mirrored(orientation);
+    if (!reader.stored.has_size(n, stored, whole.height, whole.width)) {
+      part.height = part.width = 0;
+    } else if (part.data != whole.data) {
+      const int64_t first = part.data - whole.data;
+      top = static_cast<int>(first / whole.stride_y);
+      left = static_cast<int>(first % whole.stride_y / whole.stride_x);
+    }
+  }
+
+  ORBBEC_HD Color<int> color(int y, int x) const {
+    const int row = turned ? left + x : top + y, column = turned ? top + y : left + x;
+    return stored.color(upside_down ? stored.height - 1 - row : row,
+                        mirrored ? stored.width - 1 - column : column);
+  }
+};
+
+// What a sampler reads around a tap: colours, each made once for its three channels.
+template <class Sampler>
+struct Patch {
+  static constexpr int kSide = kTapsOf<Sampler>;
+  uint8_t pixels[kSide][kSide][3];
+
+  template <class Tap>
+  ORBBEC_HD Patch(const PlanesReader<Sampler>& reader, const UprightImage& image, const Tap& tap) {
+    for (int r = 0; r < kSide; ++r) {
+      for (int q = 0; q < kSide; ++q)
+        set(pixels[r][q], reader, image, wrapping_add(tap.y, r), wrapping_add(tap.x, q));
+    }
+  }
+
+  ORBBEC_HD Image<const uint8_t> image() const {
+    return {&pixels[0][0][0], kSide, kSide, 3 * kSide, 3, 1};
+  }
+
+ private:
+  ORBBEC_HD static void set(uint8_t (&pixel)[3], const PlanesReader<Sampler>& reader,
+                            const UprightImage& image, int y, int x) {
+    const Border border = reader.rgb.border;
+    if (!image.part.contains(y, x)) {
+      if (outside_is_value(border)) {
+        for (int c = 0; c < 3; ++c) pixel[c] = reader.rgb.fill_of(c);
+        return;
+      }
+      y = border_index(y, image.part.height, border);
+      x = border_index(x, image.part.width, border);
+    }
+    const Color<int> color = image.color(y, x);
+    pixel[0] = static_cast<uint8_t>(color.red);
+    pixel[1] = static_cast<uint8_t>(color.green);
+    pixel[2] = static_cast<uint8_t>(color.blue);
+  }
+};
+
+template <class Sampler>
+ORBBEC_HD void read_pixel(const PlanesReader<Sampler>& reader, int64_t n, int y, int x,
+                          float (&values)[kMaxFills]) {
+  const UprightImage image(reader, n);
+  auto tap = reader.rgb.locate(image.part, n, y, x);
+  for (int c = 0; c < kMaxFills; ++c) values[c] = c < 3 ? load(reader.rgb.fill_of(c)) : 0.0f;
+  if (!tap.valid) return;
+  const Patch<Sampler> patch(reader, image, tap);
+  tap.x = tap.y = 0;
+  for (int c = 0; c < 3; ++c) values[c] = reader.rgb.value(patch.image(), tap, c);
+}
+
+template <class Sampler>
+Augment<PlanesReader<Sampler>> augment_planes_of(const AugmentArguments& a,
+                                                 const StoredImages& stored) {
+  return {{stored, make_warp<uint8_t, PerspectiveMap<float>, Sampler>(a.warp)}, a};
+}
+
+template <class Launch>
+int dispatch_planes(const AugmentArguments& a, const StoredImages& stored, const Launch& launch) {
+  switch (a.warp.interpolation) {
+    case Interpolation::kNearest:
+      return launch(augment_planes_of<NearestSampler>(a, stored));
+    case Interpolation::kCubic:
+      return launch(augment_planes_of<CubicSampler>(a, stored));
+    default:
+      return launch(augment_planes_of<LinearSampler>(a, stored));
+  }
+}
+
+}  // namespace orbbec
