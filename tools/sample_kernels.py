@@ -88,7 +88,10 @@ def mixes_and_noise(images: torch.Tensor) -> None:
     planes = orbbec.PlaneBatch.of_sizes([(33, 47)] * 2, ["420", "444"])
     for plane in itertools.chain(planes.planes(0), planes.planes(1)):
         plane.fill_(100)
-    orbbec.ycbcr_to_rgb(planes.to(images.device))
+    there = planes.to(images.device)
+    orbbec.ycbcr_to_rgb(there)
+    for how in ("nearest", "linear", "cubic"):
+        orbbec.augment(there, torch.eye(3), (29, 131), interpolation=how)
 
 
 def warps(device: torch.device) -> None:
