@@ -41,10 +41,10 @@ struct UprightImage {
     mirrored = is_mirrored(orientation);
     if (!reader.stored.has_size(n, stored, whole.height, whole.width)) {
       part.height = part.width = 0;
-    } else if (part.data != whole.data) {
-      const int64_t first = part.data - whole.data;
-      top = static_cast<int>(first / whole.stride_y);
-      left = static_cast<int>(first % whole.stride_y / whole.stride_x);
+    } else if (reader.rgb.source.regions != nullptr) {
+      const int64_t* const region = reader.rgb.source.regions + 4 * n;
+      left = cut_off(region[0], whole.width);
+      top = cut_off(region[1], whole.height);
     }
   }
 
@@ -52,6 +52,12 @@ struct UprightImage {
     const int row = turned ? left + x : top + y, column = turned ? top + y : left + x;
     return stored.color(upside_down ? stored.height - 1 - row : row,
                         mirrored ? stored.width - 1 - column : column);
+  }
+
+ private:
+  // As Images does it.
+  ORBBEC_HD static int cut_off(int64_t place, int size) {
+    return static_cast<int>(smaller(larger(place, int64_t{0}), int64_t{size}));
   }
 };
 
