@@ -122,26 +122,35 @@ struct ClaheBlend {
             at - static_cast<float>(before)};
   }
 
-  ORBBEC_HD void operator()(int64_t n, int y, int x) const {
+  ORBBEC_HD void operator()(int64_t n, int y, int x) const { write(n, y, x, x + 1); }
+
+  // Columns [first, end) of row y.
+  ORBBEC_HD void write(int64_t n, int y, int first, int end) const {
     const Image<const uint8_t> from = source[n];
     const Image<uint8_t> to = output[n];
     const Tiles size(from, tiles_y, tiles_x);
     const Between rows = between(y, size.height, tiles_y);
-    const Between columns = between(x, size.width, tiles_x);
-    const float left = 1.0f - columns.share, top = 1.0f - rows.share;
+    const float top = 1.0f - rows.share;
+    const int64_t of_image = n * output.channels * tiles_y;
     for (int64_t c = 0; c < output.channels; ++c) {
-      const uint8_t* const of_channel =
-          tables + (n * output.channels + c) * tiles_y * tiles_x * kLevels;
-      const int level = from.at(y, x, c);
-      const auto value = [&](int row, int column) {
-        return static_cast<float>(of_channel[(row * tiles_x + column) * kLevels + level]);
-      };
-      const float above = value(rows.before, columns.before) * left +
-                          value(rows.before, columns.after) * columns.share;
-      const float below = value(rows.after, columns.before) * left +
-                          value(rows.after, columns.after) * columns.share;
-      to.at(y, x, c) = store<uint8_t>(above * top + below * rows.share);
+      const uint8_t* const of_channel = tables + (of_image + c * tiles_y) * tiles_x * kLevels;
+      const uint8_t* const upper = of_channel + rows.before * tiles_x * kLevels;
+      const uint8_t* const lower = of_channel + rows.after * tiles_x * kLevels;
+      for (int x = first; x < end; ++x) {
+        const Between columns = between(x, size.width, tiles_x);
+        const int level = from.at(y, x, c);
+        const int before = columns.before * kLevels + level,
+                  after = columns.after * kLevels + level;
+        const float above = blend(upper[before], upper[after], columns.share);
+        const float below = blend(lower[before], lower[after], columns.share);
+        to.at(y, x, c) = store<uint8_t>(above * top + below * rows.share);
+      }
     }
+  }
+
+ private:
+  ORBBEC_HD static float blend(uint8_t before, uint8_t after, float share) {
+    return static_cast<float>(before) * (1.0f - share) + static_cast<float>(after) * share;
   }
 };
 

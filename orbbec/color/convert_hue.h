@@ -21,13 +21,16 @@ struct RgbToHsv {
   static constexpr bool kKnowsVectors = false;
   ORBBEC_HD RgbToHsv of(int64_t) const { return {}; }
 
-  // Hue in half degrees. OpenCV's tables of 4096ths are rounded quotients; the divisions here give
-  // each of their entries.
+  // Hue in half degrees. OpenCV's tables of 4096ths are rounded quotients; one division, by the
+  // product of both divisors, gives each of their entries.
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], InVector<true>) const {
     const int r = rgb[0], g = rgb[1], b = rgb[2];
     const int v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
-    const int per_value = static_cast<int>(rintf(1044480.0f / static_cast<float>(larger(v, 1))));
-    const int per_range = static_cast<int>(rintf(122880.0f / static_cast<float>(larger(range, 1))));
+    const float by_value = static_cast<float>(larger(v, 1));
+    const float by_range = static_cast<float>(larger(range, 1));
+    const float share = 1.0f / (by_value * by_range);
+    const int per_value = static_cast<int>(rintf(share * (by_range * 1044480.0f)));
+    const int per_range = static_cast<int>(rintf(share * (by_value * 122880.0f)));
     const int turned = choose(v == r, g - b, choose(v == g, b - r + 2 * range, r - g + 4 * range));
     const int hue = (turned * per_range + 2048) >> 12;
     hsv[0] = hue < 0 ? hue + 180 : hue;

@@ -44,9 +44,67 @@ bool can_shuffle() {
   static const bool can = __builtin_cpu_supports("ssse3") != 0;
   return can;
 }
+bool can_permute() {
+  static const bool can =
+      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
+  return can;
+}
 
 constexpr SplitOrders kSplit;
 constexpr JoinOrders kJoin;
+
+constexpr int kLong = 64;  // pixels
+#define ORBBEC_PERMUTE __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+
+// Which byte of three registers goes to each of the 64 of a fourth: one permutation takes those of
+// the first two, another, where `of_third` says so, those of the third.
+struct LongOrders {
+  alignas(kLong) uint8_t bytes[3][kLong];
+  uint64_t of_third[3];
+
+  // A register of channels, split, takes byte 3 i + channel of the three; one of pixels, joined,
+  // the channel at % 3 of pixel at / 3.
+  constexpr explicit LongOrders(bool splits) : bytes{}, of_third{} {
+    for (int part = 0; part < 3; ++part) {
+      for (int i = 0; i < kLong; ++i) {
+        const int at = kLong * part + i;
+        const int from = splits ? 3 * i + part : kLong * (at % 3) + at / 3;
+        bytes[part][i] = static_cast<uint8_t>(from % (2 * kLong));
+        of_third[part] |= uint64_t{from >= 2 * kLong} << i;
+      }
+    }
+  }
+};
+constexpr LongOrders kLongSplit(true), kLongJoin(false);
+
+ORBBEC_PERMUTE inline __m512i load_64(const uint8_t* from) { return _mm512_loadu_si512(from); }
+ORBBEC_PERMUTE inline __m512i permuted(const __m512i* from, const LongOrders& orders, int part) {
+  const __m512i order = load_64(orders.bytes[part]);
+  const __m512i of_two = _mm512_permutex2var_epi8(from[0], order, from[1]);
+  return _mm512_mask_permutexvar_epi8(of_two, orders.of_third[part], order, from[2]);
+}
+
+ORBBEC_PERMUTE int split_long(const uint8_t* packed, uint8_t* const* planes, int count) {
+  int i = 0;
+  for (; i + kLong <= count; i += kLong) {
+    const uint8_t* const at = packed + 3 * i;
+    const __m512i parts[3] = {load_64(at), load_64(at + kLong), load_64(at + 2 * kLong)};
+    for (int c = 0; c < 3; ++c) _mm512_storeu_si512(planes[c] + i, permuted(parts, kLongSplit, c));
+  }
+  return i;
+}
+
+ORBBEC_PERMUTE int join_long(const uint8_t* const* planes, uint8_t* packed, int count) {
+  int i = 0;
+  for (; i + kLong <= count; i += kLong) {
+    const __m512i channels[3] = {load_64(planes[0] + i), load_64(planes[1] + i),
+                                 load_64(planes[2] + i)};
+    for (int part = 0; part < 3; ++part) {
+      _mm512_storeu_si512(packed + 3 * i + kLong * part, permuted(channels, kLongJoin, part));
+    }
+  }
+  return i;
+}
 
 ORBBEC_SHUFFLE inline __m128i load_16(const uint8_t* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
@@ -58,8 +116,7 @@ ORBBEC_SHUFFLE inline __m128i gather_3(const __m128i* parts, const uint8_t (*ord
   return _mm_or_si128(_mm_or_si128(a, b), c);
 }
 
-ORBBEC_SHUFFLE int split_vectors(const uint8_t* packed, uint8_t* const* planes, int count) {
-  int i = 0;
+ORBBEC_SHUFFLE int split_vectors(const uint8_t* packed, uint8_t* const* planes, int i, int count) {
   for (; i + kStep <= count; i += kStep) {
     const uint8_t* const at = packed + 3 * i;
     const __m128i parts[3] = {load_16(at), load_16(at + kStep), load_16(at + 2 * kStep)};
@@ -70,8 +127,7 @@ ORBBEC_SHUFFLE int split_vectors(const uint8_t* packed, uint8_t* const* planes, 
   return i;
 }
 
-ORBBEC_SHUFFLE int join_vectors(const uint8_t* const* planes, uint8_t* packed, int count) {
-  int i = 0;
+ORBBEC_SHUFFLE int join_vectors(const uint8_t* const* planes, uint8_t* packed, int i, int count) {
   for (; i + kStep <= count; i += kStep) {
     const __m128i channels[3] = {load_16(planes[0] + i), load_16(planes[1] + i),
                                  load_16(planes[2] + i)};
@@ -94,7 +150,8 @@ void split_bytes(const uint8_t* packed, uint8_t* first, uint8_t* second, uint8_t
   uint8_t* const planes[3] = {first, second, third};
   int i = 0;
 #if defined(__x86_64__)
-  if (can_shuffle()) i = split_vectors(packed, planes, count);
+  if (can_permute()) i = split_long(packed, planes, count);
+  if (can_shuffle()) i = split_vectors(packed, planes, i, count);
 #endif
   for (; i < count; ++i) {
     for (int c = 0; c < 3; ++c) planes[c][i] = packed[3 * i + c];
@@ -106,7 +163,8 @@ void join_bytes(const uint8_t* first, const uint8_t* second, const uint8_t* thir
   const uint8_t* const planes[3] = {first, second, third};
   int i = 0;
 #if defined(__x86_64__)
-  if (can_shuffle()) i = join_vectors(planes, packed, count);
+  if (can_permute()) i = join_long(planes, packed, count);
+  if (can_shuffle()) i = join_vectors(planes, packed, i, count);
 #endif
   for (; i < count; ++i) {
     for (int c = 0; c < 3; ++c) packed[3 * i + c] = planes[c][i];
