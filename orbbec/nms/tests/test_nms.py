@@ -88,6 +88,24 @@ def test_nms_keeps_the_same_on_every_vector_unit(monkeypatch):
         assert kept["plain"] == kept["avx2"] == kept["avx512"]
 
 
+@pytest.mark.sanitized
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("count", [255, 256, 257, 3001])
+def test_nms_keeps_the_same_on_any_number_of_threads(count, dtype):
+    """Also of who falls to whom, and more threads than cores, so that some wait."""
+    boxes, scores = random_boxes(count, seed=count, dtype=dtype)
+    dets = torch.cat((boxes, scores[:, None]), dim=1)
+    threads, found = torch.get_num_threads(), []
+    try:
+        for number in (1, 2, 3, 9, 9, 9):
+            torch.set_num_threads(number)
+            found.append([group.tolist() for group in nms_match(dets, 0.1)])
+    finally:
+        torch.set_num_threads(threads)
+    assert count / 20 < len(found[0]) < count * 0.9
+    assert all(groups == found[0] for groups in found)
+
+
 def test_nms_by_hand(device):
     # Of the first, the second overlaps 50 of 100 and the third 50 of 150; the last is far off.
     boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 5], [5, 0, 15, 10], [50, 50, 60, 60]])
