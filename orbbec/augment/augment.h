@@ -221,7 +221,13 @@ struct AugmentPixel {
     op.output(n, y, x, values);
     with_output_type(op.arguments.output_dtype, [&](auto typed) {
       using Out = decltype(typed);
-      const Image<Out> target = Images<Out>(op.arguments.warp.output)[n];
+      const AnyImages& o = op.arguments.warp.output;
+      const Image<Out> target{static_cast<Out*>(o.data) + n * o.stride_n,
+                              o.height,
+                              o.width,
+                              o.stride_y,
+                              o.stride_x,
+                              o.stride_c};
 #pragma unroll
       for (int c = 0; c < kMaxFills; ++c) {
         if (c < op.channels()) target.at(y, x, c) = store<Out>(values[c]);
