@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import torch
 
+from orbbec.binding.arguments import holds_planes
 from orbbec.plan import Plan, read_images, run_passes
 from orbbec.plan.batches import Given, Work, device_of
 from orbbec.plan.passes import Pass
@@ -142,7 +143,7 @@ def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> 
 
     Args:
         chain: the transforms; targets are left out.
-        batch: at least one image, as `chain` takes them.
+        batch: at least one image, as `chain` takes them, but no `PlaneBatch`.
         epoch: of the draws, the same in every round.
         rounds: at least 7, after one that warms up.
 
@@ -150,6 +151,7 @@ def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> 
         Times and bytes, by parts.
 
     Raises:
+        TypeError: the batch is a `PlaneBatch`.
         ValueError: there is no image, or a number is too small.
 
     Example:
@@ -161,6 +163,8 @@ def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> 
     """
     if rounds < FEWEST_ROUNDS:
         raise ValueError(f"profile: expected rounds of at least {FEWEST_ROUNDS}, but got {rounds}")
+    if holds_planes(batch):
+        raise TypeError("profile: expected images, but got planes; ycbcr_to_rgb makes images of them")
     images = read_images(plain(batch))
     if len(images.sizes) == 0:
         raise ValueError("profile: expected at least 1 image")

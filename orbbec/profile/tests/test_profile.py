@@ -163,6 +163,11 @@ def test_profile_names_the_bad_argument(count, rounds, message):
         orbbec.profile(T.Compose([CENTER]), photographs(count, 3, 30, 40), rounds=rounds)
 
 
+def test_profile_refuses_planes():
+    with pytest.raises(TypeError, match="profile: expected images, but got planes"):
+        orbbec.profile(T.Compose([CENTER]), orbbec.PlaneBatch.of_sizes([(30, 40)], ["420"]))
+
+
 def test_passes_are_told_to_whoever_asks_and_stay_the_same():
     images, chain = photographs(2, 3, 30, 40), T.Compose([CENTER, T.GaussianBlur(3)])
     plan, seen = chain.plan([(30, 40)] * 2), []
