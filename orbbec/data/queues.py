@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
 from threading import Event, local
-from time import perf_counter
+from threading import enumerate as enumerate_threads
+from time import perf_counter, sleep
 from typing import Generic, TypeVar
 
 import torch
@@ -22,6 +24,8 @@ from orbbec.data.threads import begin_worker
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+_numbers = count()  # of crews
 
 
 class Stopped(Exception):  # said to a thread, as StopIteration is to a loop
@@ -62,6 +66,7 @@ class Crew(Generic[Task, Result]):
         self._pending: deque[Future[Result]] = deque()
         self._stopped, self._of_thread = Event(), local()
         self._pools: list[ThreadPoolExecutor] = []  # the last one takes tasks
+        self._name = f"orbbec-data-{next(_numbers)}-"  # which threads of this crew begin with
         self.resize(threads, ahead)
 
     def resize(self, threads: int, ahead: int) -> None:
@@ -69,7 +74,7 @@ class Crew(Generic[Task, Result]):
         for pool in self._pools:
             pool.shutdown(wait=False)
         given = torch.get_num_threads(), self._cores
-        self._pools.append(ThreadPoolExecutor(threads, "orbbec-data", begin_worker, given))
+        self._pools.append(ThreadPoolExecutor(threads, self._name, begin_worker, given))
         self._limit = threads + ahead  # of tasks begun or done
 
     def __iter__(self) -> Iterator[Result]:
@@ -97,6 +102,8 @@ class Crew(Generic[Task, Result]):
         self._stopped.set()
         for pool in self._pools:
             pool.shutdown(wait=True, cancel_futures=True)
+        while any(thread.name.startswith(self._name) for thread in enumerate_threads()):
+            sleep(0.001)  # a thread whose start Ctrl-C interrupted, which no pool knows
         self._pending.clear()
         self._tasks = iter(())
 

@@ -63,6 +63,25 @@ def test_close_tells_running_tasks_to_stop():
     assert not own_threads()
 
 
+def test_a_thread_is_waited_for_whose_start_was_interrupted(monkeypatch):
+    """Its pool does not know it: the pool adds threads once they have started."""
+    start = threading.Thread.start
+
+    def interrupted(thread):
+        start(thread)
+        if thread.name.startswith("orbbec-data"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    for _ in range(20):
+        with (
+            pytest.raises(KeyboardInterrupt),
+            Crew(lambda _, stopped: time.sleep(0.01), range(4), 2, 1) as crew,
+        ):
+            next(crew)
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("orbbec-data")]
+
+
 def test_a_resized_crew_loses_nothing_and_ends_all_threads():
     threads, three = [], threading.Barrier(3)
 
