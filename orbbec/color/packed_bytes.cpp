@@ -12,33 +12,30 @@ namespace {
 constexpr int kStep = 16;  // pixels
 #define ORBBEC_SHUFFLE __attribute__((target("ssse3")))
 
-// Which byte of register `part` (of three) holds channel `channel` of each of 16 pixels, or none.
-struct SplitOrders {
-  alignas(16) uint8_t bytes[3][3][kStep];
-  constexpr SplitOrders() : bytes{} {
-    for (int channel = 0; channel < 3; ++channel) {
-      for (int part = 0; part < 3; ++part) {
-        for (int i = 0; i < kStep; ++i) {
-          const int at = 3 * i + channel - kStep * part;
-          bytes[channel][part][i] = static_cast<uint8_t>(at >= 0 && at < kStep ? at : 0x80);
+// Which byte of three registers of `step` goes to byte i of register `to`: of pixels side by side,
+// split, the channel `to` of pixel i; of channels, joined, the next of three.
+constexpr int byte_from(int step, bool splits, int to, int i) {
+  const int at = step * to + i;
+  return splits ? 3 * i + to : step * (at % 3) + at / 3;
+}
+
+// For each register that is written and each that is read: its bytes, or none.
+struct ShortOrders {
+  alignas(kStep) uint8_t bytes[3][3][kStep];
+
+  constexpr explicit ShortOrders(bool splits) : bytes{} {
+    for (int to = 0; to < 3; ++to) {
+      for (int i = 0; i < kStep; ++i) {
+        const int from = byte_from(kStep, splits, to, i);
+        for (int part = 0; part < 3; ++part) {
+          bytes[to][part][i] = static_cast<uint8_t>(from / kStep == part ? from % kStep : 0x80);
         }
       }
     }
   }
 };
-struct JoinOrders {
-  alignas(16) uint8_t bytes[3][3][kStep];
-  constexpr JoinOrders() : bytes{} {
-    for (int channel = 0; channel < 3; ++channel) {
-      for (int part = 0; part < 3; ++part) {
-        for (int i = 0; i < kStep; ++i) {
-          const int at = kStep * part + i;
-          bytes[channel][part][i] = static_cast<uint8_t>(at % 3 == channel ? at / 3 : 0x80);
-        }
-      }
-    }
-  }
-};
+constexpr ShortOrders kShortSplit(true), kShortJoin(false);
+
 // Moving bytes has one result, so that the level that the user asks for does not matter.
 bool can_shuffle() {
   static const bool can = __builtin_cpu_supports("ssse3") != 0;
@@ -50,9 +47,6 @@ bool can_permute() {
   return can;
 }
 
-constexpr SplitOrders kSplit;
-constexpr JoinOrders kJoin;
-
 constexpr int kLong = 64;  // pixels
 #define ORBBEC_PERMUTE __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 
@@ -62,13 +56,10 @@ struct LongOrders {
   alignas(kLong) uint8_t bytes[3][kLong];
   uint64_t of_third[3];
 
-  // A register of channels, split, takes byte 3 i + channel of the three; one of pixels, joined,
-  // the channel at % 3 of pixel at / 3.
   constexpr explicit LongOrders(bool splits) : bytes{}, of_third{} {
     for (int part = 0; part < 3; ++part) {
       for (int i = 0; i < kLong; ++i) {
-        const int at = kLong * part + i;
-        const int from = splits ? 3 * i + part : kLong * (at % 3) + at / 3;
+        const int from = byte_from(kLong, splits, part, i);
         bytes[part][i] = static_cast<uint8_t>(from % (2 * kLong));
         of_third[part] |= uint64_t{from >= 2 * kLong} << i;
       }
@@ -121,7 +112,8 @@ ORBBEC_SHUFFLE int split_vectors(const uint8_t* packed, uint8_t* const* planes, 
     const uint8_t* const at = packed + 3 * i;
     const __m128i parts[3] = {load_16(at), load_16(at + kStep), load_16(at + 2 * kStep)};
     for (int c = 0; c < 3; ++c) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[c] + i), gather_3(parts, kSplit.bytes[c]));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[c] + i),
+                       gather_3(parts, kShortSplit.bytes[c]));
     }
   }
   return i;
@@ -132,11 +124,8 @@ ORBBEC_SHUFFLE int join_vectors(const uint8_t* const* planes, uint8_t* packed, i
     const __m128i channels[3] = {load_16(planes[0] + i), load_16(planes[1] + i),
                                  load_16(planes[2] + i)};
     for (int part = 0; part < 3; ++part) {
-      const __m128i a = _mm_shuffle_epi8(channels[0], load_16(kJoin.bytes[0][part]));
-      const __m128i b = _mm_shuffle_epi8(channels[1], load_16(kJoin.bytes[1][part]));
-      const __m128i c = _mm_shuffle_epi8(channels[2], load_16(kJoin.bytes[2][part]));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(packed + 3 * i + kStep * part),
-                       _mm_or_si128(_mm_or_si128(a, b), c));
+                       gather_3(channels, kShortJoin.bytes[part]));
     }
   }
   return i;
