@@ -21,21 +21,41 @@ struct RgbToHsv {
   static constexpr bool kKnowsVectors = false;
   ORBBEC_HD RgbToHsv of(int64_t) const { return {}; }
 
-  // Hue in half degrees. OpenCV's tables of 4096ths are rounded quotients; one division, by the
-  // product of both divisors, gives each of their entries.
+  // Hue in half degrees. OpenCV's tables of 4096ths are rounded quotients; one reciprocal, of the
+  // product of both divisors, gives each of their entries. What is summed stays below 2^22, which
+  // floats hold exactly.
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], InVector<true>) const {
-    const int r = rgb[0], g = rgb[1], b = rgb[2];
-    const int v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
-    const float by_value = static_cast<float>(larger(v, 1));
-    const float by_range = static_cast<float>(larger(range, 1));
-    const float share = 1.0f / (by_value * by_range);
-    const int per_value = static_cast<int>(rintf(share * (by_range * 1044480.0f)));
-    const int per_range = static_cast<int>(rintf(share * (by_value * 122880.0f)));
-    const int turned = choose(v == r, g - b, choose(v == g, b - r + 2 * range, r - g + 4 * range));
-    const int hue = (turned * per_range + 2048) >> 12;
+    const int16_t r = rgb[0], g = rgb[1], b = rgb[2];
+    const int16_t v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
+    const int16_t of_red = g - b, of_green = b - r + 2 * range, of_blue = r - g + 4 * range;
+    const int16_t turned = choose(v == r, of_red, choose(v == g, of_green, of_blue));
+    constexpr float kTiny = 0x1p-30f;  // changes nothing but 0, whose quotients meet factors of 0
+    const float by_value = v + kTiny, by_range = range + kTiny;
+    const float share = reciprocal(by_value * by_range);
+    const float per_value = rounded_quotient(share * by_range, 1044480.0f);
+    const float per_range = rounded_quotient(share * by_value, 122880.0f);
+    const int16_t hue = rounded_4096ths(turned, per_range);
     hsv[0] = hue < 0 ? hue + 180 : hue;
-    hsv[1] = (range * per_value + 2048) >> 12;
+    hsv[1] = rounded_4096ths(range, per_value);
     hsv[2] = v;
+  }
+
+  // 1 / x within 2^-22 of it: three steps of Newton's from a guess that turns the exponent around.
+  ORBBEC_HD static float reciprocal(float x) {
+    const float guess = float_of(0x7ef311c7u - bits_of(x));
+    return nearer(x, nearer(x, nearer(x, guess)));
+  }
+  ORBBEC_HD static float nearer(float x, float guess) {
+    return fmaf(guess, fmaf(-x, guess, 1.0f), guess);
+  }
+
+  // A sum of 2^23 and a number below it is rounded to a whole one.
+  ORBBEC_HD static float rounded_quotient(float share, float dividend) {
+    return fmaf(share, dividend, 8388608.0f) - 8388608.0f;
+  }
+
+  ORBBEC_HD static int rounded_4096ths(float count, float per_count) {
+    return static_cast<int>(fmaf(count, per_count, 2048.0f)) >> 12;
   }
 
   template <class V>
