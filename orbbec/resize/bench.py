@@ -1,5 +1,6 @@
 """`resize` beside loops of `cv2.resize` and of Pillow's, and torch's `interpolate`."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from orbbec.testing import photographs
 from orbbec.testing.benchmark import Case, Contender, Image, Work, as_array, cv2
 
 IMAGES = 16
-CV2 = {"linear": 1, "area": 3, "cubic": 2}
+CV2 = {"nearest": 0, "linear": 1, "cubic": 2, "area": 3, "lanczos4": 4, "linear_exact": 5, "nearest_exact": 6}
 PILLOW = {"linear": 2, "bicubic": 3, "lanczos": 1}
 TORCH = {"linear": "bilinear", "bicubic": "bicubic"}
 
@@ -25,9 +26,14 @@ def pixels(source: tuple[int, int]) -> Tensor:
 
 
 def prepare(
-    device: str, source: tuple[int, int], target: tuple[int, int], interpolation: str, antialias: bool
+    device: str,
+    source: tuple[int, int],
+    target: tuple[int, int],
+    interpolation: str,
+    antialias: bool,
+    dtype: torch.dtype,
 ) -> Work:
-    images = pixels(source)
+    images = pixels(source).to(dtype)
     options: dict[str, Any] = {"interpolation": interpolation, "antialias": antialias}
     expected = as_array(orbbec.resize(images, target, **options))
     arrays = [np.ascontiguousarray(array) for array in images.permute(0, 2, 3, 1).numpy()]
@@ -36,9 +42,11 @@ def prepare(
     if antialias:
         contenders = antialiased(moved, arrays, target, interpolation, own)
     else:
-        contenders = [Contender("cv2 loop", partial(by_cv2, arrays, target, interpolation)), own]
-    moved_bytes = images.numel() + IMAGES * 3 * target[0] * target[1]
-    return Work(contenders, expected, images=IMAGES, moved_bytes=moved_bytes)
+        planes = images.to(device).contiguous()
+        of_planes = Contender("orbbec, planes", lambda: orbbec.resize(planes, target, **options))
+        contenders = [*by_opencv(arrays, target, interpolation, dtype), own, of_planes]
+    moved_values = images.numel() + IMAGES * 3 * target[0] * target[1]
+    return Work(contenders, expected, images=IMAGES, moved_bytes=moved_values * images.element_size())
 
 
 def antialiased(
@@ -58,6 +66,26 @@ def antialiased(
     return contenders
 
 
+def by_opencv(
+    arrays: list[Array], target: tuple[int, int], interpolation: str, dtype: torch.dtype
+) -> list[Contender]:
+    """As installed; and without IPP, where that gives other bytes."""
+    has_ipp = interpolation == "cubic" or (dtype.is_floating_point and interpolation.startswith("linear"))
+    loop = partial(by_cv2, arrays, target, interpolation)
+    contenders = [Contender("cv2 loop", loop, exact=not has_ipp)]
+    if has_ipp:
+        contenders.append(Contender("cv2 loop without IPP", partial(without_ipp, loop)))
+    return contenders
+
+
+def without_ipp(work: Callable[[], Array]) -> Array:
+    cv2.ipp.setUseIPP(False)
+    try:
+        return work()
+    finally:
+        cv2.ipp.setUseIPP(True)
+
+
 def by_cv2(arrays: list[Array], target: tuple[int, int], interpolation: str) -> Array:
     flag = CV2[interpolation]
     return np.stack([cv2.resize(array, target[::-1], interpolation=flag) for array in arrays])
@@ -68,13 +96,13 @@ def by_pillow(images: list[Any], target: tuple[int, int], interpolation: str) ->
     return np.stack([np.asarray(image.resize(target[::-1], flag)) for image in images])
 
 
-def case(source: tuple[int, int], interpolation: str, antialias: bool = False) -> Case:
+def case(
+    source: tuple[int, int], interpolation: str, antialias: bool = False, dtype: torch.dtype = torch.uint8
+) -> Case:
     kind = f"antialiased {interpolation}" if antialias else interpolation
-    name = f"uint8 {source[0]}x{source[1]} to 224x224, {kind}"
-    return Case(
-        name,
-        partial(prepare, source=source, target=(224, 224), interpolation=interpolation, antialias=antialias),
-    )
+    name = f"{str(dtype).removeprefix('torch.')} {source[0]}x{source[1]} to 224x224, {kind}"
+    options: dict[str, Any] = {"interpolation": interpolation, "antialias": antialias, "dtype": dtype}
+    return Case(name, partial(prepare, source=source, target=(224, 224), **options))
 
 
 CASES = [
@@ -82,5 +110,8 @@ CASES = [
     case((512, 512), "area"),
     case((1080, 1920), "linear"),
     case((1080, 1920), "area"),
+    case((448, 448), "area"),
+    *(case((375, 500), name) for name in ("nearest", "nearest_exact", "linear_exact", "cubic", "lanczos4")),
+    *(case((375, 500), name, dtype=torch.float32) for name in ("nearest", "linear", "cubic", "area")),
     *(case((375, 500), name, antialias=True) for name in PILLOW),
 ]

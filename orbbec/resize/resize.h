@@ -14,26 +14,30 @@ struct ResizeArguments {
   ResizeTables tables;
 };
 
-// Each form has the Weight of its tables, the Row that a source row is summed to, and the sums:
-// `read(k)` is the pixel, or the row, of tap k. `body`: OpenCV's vectors round here, not its tail.
+// Each form has the Weight of its tables, the Term that a pixel is summed as, the Row that a source
+// row is summed to, and the sums: `read(k)` is the term, or the row, of tap k. Sums that name no
+// type are of numbers, or of vectors lane by lane. `body`: OpenCV's vectors round here, not its
+// tail.
 
-// The sum of products with 11-bit weights.
+// The sum of products in the order of the taps.
 template <class W, class Read>
-ORBBEC_HD int fixed_sum(const Taps<W>& taps, const Read& read) {
-  int sum = 0;
-  for (int k = 0; k < taps.count; ++k)
-    sum += static_cast<int>(read(k)) * static_cast<int>(taps.weights[k]);
+ORBBEC_HD auto sum_of_taps(const Taps<W>& taps, const Read& read) {
+  auto sum = read(0) * taps.weights[0];
+  for (int k = 1; k < taps.count; ++k) sum = sum + read(k) * taps.weights[k];
   return sum;
 }
 
 // 11-bit weights; a row's sums lose 4 bits.
 struct FixedLinear {
   using Weight = int32_t;
+  using Term = int32_t;
   using Row = int16_t;
 
   template <class W, class Read>
   ORBBEC_HD static Row across(const Taps<W>& taps, bool, const Read& read) {
-    return static_cast<Row>(fixed_sum(taps, read) >> 4);
+    int sum = 0;
+    for (int k = 0; k < taps.count; ++k) sum += read(k) * static_cast<int>(taps.weights[k]);
+    return static_cast<Row>(sum >> 4);
   }
   template <class W, class Read>
   ORBBEC_HD static uint8_t down(const Taps<W>& taps, bool, const Read& read) {
@@ -49,14 +53,14 @@ template <class T>
 struct ExactLinear {
   static constexpr int kBits = 8 * sizeof(T);
   using Weight = int32_t;
+  using Term = uint32_t;
   using Row = uint32_t;
   using Sum = std::conditional_t<sizeof(T) == 1, uint32_t, uint64_t>;
 
   template <class Read>
-  ORBBEC_HD static Row across(const Taps<Weight>& taps, bool, const Read& read) {
-    Row sum = 0;
-    for (int k = 0; k < taps.count; ++k)
-      sum += static_cast<Row>(read(k)) * static_cast<Row>(taps.weights[k]);
+  ORBBEC_HD static auto across(const Taps<Weight>& taps, bool, const Read& read) {
+    auto sum = read(0) * static_cast<Row>(taps.weights[0]);
+    for (int k = 1; k < taps.count; ++k) sum = sum + read(k) * static_cast<Row>(taps.weights[k]);
     return sum;
   }
   template <class Read>
@@ -72,17 +76,18 @@ struct ExactLinear {
 template <bool kBodyIsFloat>
 struct FixedTaps {
   using Weight = int32_t;
+  using Term = int32_t;
   using Row = int32_t;
+  static constexpr float kUnit = 1.0f / (2048 * 2048);
 
   template <class Read>
-  ORBBEC_HD static Row across(const Taps<Weight>& taps, bool, const Read& read) {
-    return fixed_sum(taps, read);
+  ORBBEC_HD static auto across(const Taps<Weight>& taps, bool, const Read& read) {
+    return sum_of_taps(taps, read);
   }
   template <class Read>
   ORBBEC_HD static uint8_t down(const Taps<Weight>& taps, bool body, const Read& read) {
     if constexpr (kBodyIsFloat) {
       if (body && taps.count > 1) {
-        constexpr float kUnit = 1.0f / (2048 * 2048);
         float sum = static_cast<float>(read(taps.count - 1)) *
                     (static_cast<float>(taps.weights[taps.count - 1]) * kUnit);
         for (int k = taps.count - 2; k >= 0; --k)
@@ -100,14 +105,13 @@ struct FixedTaps {
 template <class T>
 struct FloatTaps {
   using Weight = float;
-  using Row = Compute<T>;
+  using Term = Compute<T>;
+  using Row = Term;
 
   template <class Read>
-  ORBBEC_HD static Row across(const Taps<float>& taps, bool inside, const Read& read) {
-    const Row first = read(0) * taps.weights[0];
-    Row sum = inside || taps.count <= 2 ? first : Row(0) + first;
-    for (int k = 1; k < taps.count; ++k) sum = sum + read(k) * taps.weights[k];
-    return sum;
+  ORBBEC_HD static auto across(const Taps<float>& taps, bool inside, const Read& read) {
+    const auto sum = sum_of_taps(taps, read);
+    return inside || taps.count <= 2 ? sum : Row(0) + sum;  // -0 becomes 0
   }
   template <class Read>
   ORBBEC_HD static T down(const Taps<float>& taps, bool body, const Read& read) {
@@ -126,25 +130,24 @@ struct FloatTaps {
 template <class T>
 struct AreaTaps {
   using Weight = float;
-  using Row = Compute<T>;
+  using Term = Compute<T>;
+  using Row = Term;
 
   template <class Read>
-  ORBBEC_HD static Row across(const Taps<float>& taps, bool, const Read& read) {
-    Row sum = 0;
-    for (int k = 0; k < taps.count; ++k) sum = sum + static_cast<Row>(read(k)) * taps.weights[k];
-    return sum;
+  ORBBEC_HD static auto across(const Taps<float>& taps, bool, const Read& read) {
+    return Row(0) + sum_of_taps(taps, read);  // -0 becomes 0
   }
   template <class Read>
   ORBBEC_HD static T down(const Taps<float>& taps, bool, const Read& read) {
-    Row sum = taps.weights[0] * read(0);
-    for (int k = 1; k < taps.count; ++k) sum = sum + taps.weights[k] * read(k);
-    return store<T>(sum);
+    return value(sum_of_taps(taps, read));
   }
+  ORBBEC_HD static T value(Row sum) { return store<T>(sum); }
 };
 
 // Pillow's: both passes round to the pixel type and are alike, so that they may change places.
 struct PillowFixed {
   using Weight = int32_t;
+  using Term = int32_t;
   using Row = uint8_t;
 
   template <class Read>
@@ -162,12 +165,14 @@ struct PillowFixed {
 template <class T>
 struct PillowFloat {
   using Weight = double;
+  using Term = double;
   using Row = std::conditional_t<std::is_same_v<T, uint16_t>, uint16_t, Compute<T>>;
 
   template <class Read>
   ORBBEC_HD static Row across(const Taps<Weight>& taps, bool, const Read& read) {
-    double sum = 0;
-    for (int k = 0; k < taps.count; ++k) sum += static_cast<double>(read(k)) * taps.weights[k];
+    return rounded(0 + sum_of_taps(taps, [&](int k) { return static_cast<double>(read(k)); }));
+  }
+  ORBBEC_HD static Row rounded(double sum) {
     if constexpr (std::is_same_v<T, uint16_t>) {
       const double rounded = floor(sum + 0.5);  // halves away from 0, as Pillow's 16-bit images
       return static_cast<uint16_t>(rounded < 0 ? 0 : rounded > 65535 ? 65535 : rounded);
@@ -177,8 +182,11 @@ struct PillowFloat {
   }
   template <class Read>
   ORBBEC_HD static T down(const Taps<Weight>& taps, bool, const Read& read) {
-    if constexpr (std::is_same_v<T, Row>) return across(taps, false, read);
-    if constexpr (!std::is_same_v<T, Row>) return store<T>(across(taps, false, read));
+    return value(0 + sum_of_taps(taps, [&](int k) { return static_cast<double>(read(k)); }));
+  }
+  ORBBEC_HD static T value(double sum) {
+    if constexpr (std::is_same_v<T, Row>) return rounded(sum);
+    if constexpr (!std::is_same_v<T, Row>) return store<T>(rounded(sum));
   }
 };
 
@@ -217,11 +225,14 @@ struct Resize {
   explicit Resize(const ResizeArguments& a)
       : source(a.source), output(a.output), tables(a.tables) {}
 
-  // Whether OpenCV computes a value of an output row on vectors: 8 integers, 4 floats at a time.
-  ORBBEC_HD bool in_body(int64_t x, int64_t c) const {
-    if constexpr (std::is_same_v<T, double>) return false;
+  // How many values of an output row OpenCV computes on vectors: 8 integers, 4 floats at a time.
+  ORBBEC_HD int64_t in_bodies() const {
+    if constexpr (std::is_same_v<T, double>) return 0;
     constexpr int kGroup = std::is_integral_v<T> ? 8 : 4;
-    return x * output.channels + c < output.width * output.channels / kGroup * kGroup;
+    return output.width * output.channels / kGroup * kGroup;
+  }
+  ORBBEC_HD bool in_body(int64_t x, int64_t c) const {
+    return x * output.channels + c < in_bodies();
   }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
@@ -249,7 +260,7 @@ struct Resize {
     const auto pixel = [&](int ky, int kx) {
       const int row = clamp_int(taps_y.first + ky, plan.top, plan.bottom - 1);
       const int column = clamp_int(taps_x.first + kx, plan.left, plan.right - 1);
-      return load<T>(from.at(row, column, c));
+      return static_cast<typename F::Term>(load<T>(from.at(row, column, c)));
     };
     if constexpr (kIsPillow<F>) {
       if (plan.rows_last) {
@@ -267,40 +278,79 @@ struct Resize {
   // The mean of a block of source pixels.
   ORBBEC_HD T block(const ResizePlan& plan, const Image<const T>& from, int y, int x,
                     int64_t c) const {
+    using Sum = std::conditional_t<std::is_same_v<T, uint8_t>, int64_t, Compute<T>>;
+    const auto read = [&](int row, int column) {
+      return static_cast<Sum>(load<T>(
+          from.at(plan.top + y * plan.block_y + row, plan.left + x * plan.block_x + column, c)));
+    };
+    const bool pairs = sums_pairs(plan) && in_body(x, c);
+    return mean_of(plan)(block_sum<Sum>(plan.block_y, plan.block_x, pairs, read));
+  }
+
+  // By halves, whether OpenCV sums the rows of a block in pairs where it is in the body; double has
+  // no body, and of whole numbers every order gives the same sum.
+  ORBBEC_HD bool sums_pairs(const ResizePlan& plan) const {
+    const int64_t channels = output.channels;
+    return !std::is_integral_v<T> && !std::is_same_v<T, double> && is_half(plan) &&
+           (channels == 1 || channels == 4);
+  }
+
+  // Of numbers, or of vectors lane by lane; `read(row, column)`.
+  template <class Sum, class Read>
+  ORBBEC_HD static Sum block_sum(int rows, int columns, bool pairs, const Read& read) {
+    if (pairs) return (read(0, 0) + read(0, 1)) + (read(1, 0) + read(1, 1));
+    if (rows == 2 && columns == 2)
+      return Sum{} + (((read(0, 0) + read(0, 1)) + read(1, 0)) + read(1, 1));
+    Sum sum{}, four{};
+    if (columns % 4 == 0) {
+      for (int row = 0; row < rows; ++row) {
+        for (int x = 0; x < columns; x += 4)
+          sum = sum + (((read(row, x) + read(row, x + 1)) + read(row, x + 2)) + read(row, x + 3));
+      }
+      return sum;
+    }
+    const int64_t count = static_cast<int64_t>(rows) * columns;
+    const int64_t in_fours = count / 4 * 4;  // OpenCV sums so many pixels by four
+    int row = 0, column = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const Sum pixel = read(row, column);
+      if (++column == columns) column = 0, ++row;
+      four = i % 4 == 0 || i >= in_fours ? pixel : four + pixel;
+      if (i % 4 == 3 || i >= in_fours) sum = sum + four;
+    }
+    return sum;
+  }
+
+  // From a block's sum to its mean.
+  struct Mean {
+    float scale;
+    bool rounds_quarters;  // in whole numbers
+
+    template <class Sum>
+    ORBBEC_HD T operator()(Sum sum) const {
+      return rounds_quarters ? quarter(sum) : share(sum);
+    }
+    template <class Sum>
+    ORBBEC_HD T quarter(Sum sum) const {
+      if constexpr (!std::is_integral_v<T>) return share(sum);
+      if constexpr (std::is_integral_v<T>) return static_cast<T>((static_cast<int>(sum) + 2) >> 2);
+    }
+    template <class Sum>
+    ORBBEC_HD T share(Sum sum) const {
+      if constexpr (std::is_integral_v<Sum>) return store<T>(static_cast<float>(sum) * scale);
+      if constexpr (!std::is_integral_v<Sum>) return store<T>(sum * scale);
+    }
+  };
+  ORBBEC_HD Mean mean_of(const ResizePlan& plan) const {
     const int64_t count = static_cast<int64_t>(plan.block_x) * plan.block_y;
     const int64_t channels = output.channels;
-    const bool halves = plan.block_x == 2 && plan.block_y == 2;
-    const float scale = 1.0f / static_cast<float>(count);
-    int row = 0, column = 0;
-    const auto next = [&] {  // the block's pixels, row by row
-      const auto pixel = load<T>(
-          from.at(plan.top + y * plan.block_y + row, plan.left + x * plan.block_x + column, c));
-      if (++column == plan.block_x) column = 0, ++row;
-      return pixel;
-    };
-    if constexpr (std::is_integral_v<T>) {
-      if (halves && (channels == 1 || channels == 3 || channels == 4)) {
-        int sum = 2;
-        for (int k = 0; k < 4; ++k) sum += static_cast<int>(next());
-        return static_cast<T>(sum >> 2);
-      }
-    }
-    if constexpr (std::is_same_v<T, uint8_t>) {
-      int64_t sum = 0;
-      for (int64_t k = 0; k < count; ++k) sum += static_cast<int>(next());
-      return store<T>(static_cast<float>(sum) * scale);
-    } else {
-      const bool pairs = halves && (channels == 1 || channels == 4) && in_body(x, c);
-      Compute<T> sum = 0;
-      int64_t left = count;
-      for (; left >= 4; left -= 4) {
-        const Compute<T> p0 = next(), p1 = next(), p2 = next(), p3 = next();
-        if (pairs) return store<T>(((p0 + p1) + (p2 + p3)) * 0.25f);
-        sum = sum + (((p0 + p1) + p2) + p3);
-      }
-      for (; left > 0; --left) sum = sum + next();
-      return store<T>(sum * scale);
-    }
+    return {1.0f / static_cast<float>(count),
+            std::is_integral_v<T> && is_half(plan) &&
+                (channels == 1 || channels == 3 || channels == 4)};
+  }
+
+  ORBBEC_HD static bool is_half(const ResizePlan& plan) {
+    return plan.block_x == 2 && plan.block_y == 2;
   }
 };
 

@@ -6,16 +6,41 @@
 #pragma GCC target("avx2,fma")
 #include "pillow_strips.h"
 #include "rows_avx2.h"
+#include "rows_bytes.h"
 
 namespace orbbec {
 
 template <class Op>
 void resize_strips_avx2(const Op& op, int64_t begin, int64_t end) {
-  resize_strips<Avx2Rows, Op>(op, begin, end);
+  constexpr bool kIsByte = std::is_same_v<typename Op::Value, uint8_t>;
+  if constexpr (kIsByte && (std::is_same_v<typename Op::Form, FixedLinear> ||
+                            std::is_same_v<typename Op::Form, AreaTaps<uint8_t>>)) {
+    resize_strips<Avx2Rows, Op>(op, begin, end);
+  } else if constexpr (kIsByte) {
+    resize_strips<ByteRows, Op>(op, begin, end);
+  } else {
+    resize_strips<VectorRows, Op>(op, begin, end);
+  }
 }
 
-template void resize_strips_avx2(const Resize<uint8_t, FixedLinear>& op, int64_t, int64_t);
-template void resize_strips_avx2(const Resize<uint8_t, AreaTaps<uint8_t>>& op, int64_t, int64_t);
+#define ORBBEC_INSTANTIATE(T, ...) \
+  template void resize_strips_avx2(const Resize<T, __VA_ARGS__>& op, int64_t, int64_t)
+#define ORBBEC_INSTANTIATE_FLOATS(T)   \
+  ORBBEC_INSTANTIATE(T, FloatTaps<T>); \
+  ORBBEC_INSTANTIATE(T, AreaTaps<T>);  \
+  ORBBEC_INSTANTIATE(T, PillowFloat<T>)
+
+ORBBEC_INSTANTIATE(uint8_t, FixedLinear);
+ORBBEC_INSTANTIATE(uint8_t, ExactLinear<uint8_t>);
+ORBBEC_INSTANTIATE(uint8_t, FixedTaps<true>);
+ORBBEC_INSTANTIATE(uint8_t, FixedTaps<false>);
+ORBBEC_INSTANTIATE(uint8_t, AreaTaps<uint8_t>);
+ORBBEC_INSTANTIATE(uint16_t, ExactLinear<uint16_t>);
+ORBBEC_INSTANTIATE_FLOATS(uint16_t);
+ORBBEC_INSTANTIATE_FLOATS(Half);
+ORBBEC_INSTANTIATE_FLOATS(BFloat16);
+ORBBEC_INSTANTIATE_FLOATS(float);
+ORBBEC_INSTANTIATE_FLOATS(double);
 
 void resize_pillow_strips_avx2(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end) {
   resize_pillow_strips(op, begin, end);

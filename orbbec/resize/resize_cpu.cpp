@@ -1,3 +1,4 @@
+#include "nearest_rows.h"
 #include "resize_backward.h"
 #include "strips.h"
 
@@ -15,15 +16,12 @@ template <class Op>
 ResizeStrips<Op> fastest_strips(Simd level) {
 #if defined(__x86_64__)
   constexpr bool kIsPillowBytes = std::is_same_v<typename Op::Form, PillowFixed>;
-  constexpr bool kIsLinear = std::is_same_v<typename Op::Form, FixedLinear>;
-  constexpr bool kIsArea = std::is_same_v<typename Op::Form, AreaTaps<uint8_t>>;
   if constexpr (kIsPillowBytes) {
     if (level == Simd::kAvx512 && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni"))
       return resize_pillow_strips_vbmi;
     if (level != Simd::kPlain) return resize_pillow_strips_avx2;
-  }
-  if constexpr (kIsLinear || kIsArea) {
+  } else {
     if (level != Simd::kPlain) return resize_strips_avx2<Op>;
   }
 #endif
@@ -32,7 +30,10 @@ ResizeStrips<Op> fastest_strips(Simd level) {
 
 template <class T>
 void run_resize(const ResizeNearest<T>& op, const ParallelFor& parallel) {
-  for_each_pixel_cpu(op, op.output, parallel);
+  run_strips<ResizeNearest<T>>(op, parallel, [](const auto& all, int64_t begin, int64_t end) {
+    for_each_strip(all, begin, end,
+                   [&](int64_t n, int first, int last) { nearest_strip(all, n, first, last); });
+  });
 }
 
 template <class T, class Form>

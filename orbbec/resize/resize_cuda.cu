@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kTileColumns* kTileThreads, 1)
         for (int r = threadIdx.y; r < rows; r += kTileThreads) {
           sums[r * kTileColumns] = Form::across(taps_x, inside, [&](int k) {
             const int at = clamp_int(taps_x.first + k, plan.left, plan.right - 1);
-            return load(from.at(first + r, at, c));
+            return static_cast<typename Form::Term>(load(from.at(first + r, at, c)));
           });
         }
         __syncthreads();

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "strips.h"
+#include "rows_vectors.h"
 
 namespace orbbec {
 namespace {
@@ -225,14 +225,14 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
 // Area: the row as floats first, so that a tap is one load of all channels. Every column gets the
 // same number of taps: more of weight 0 change no sum of finite numbers that are not negative.
 template <class Op>
-class Avx2Rows<AreaTaps<uint8_t>, Op> : public PlainRows<AreaTaps<uint8_t>, Op> {
-  using Base = PlainRows<AreaTaps<uint8_t>, Op>;
+class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op> {
+  using Base = VectorRows<AreaTaps<uint8_t>, Op>;
+  using Base::taps_;
   using Base::v;
 
  public:
   explicit Avx2Rows(const StripView<Op>& view) : Base(view) {
     if (!is_packed(v)) return;
-    for (int x = 0; x < v.to.width; ++x) taps_ = std::max(taps_, v.taps_x(x).count);
     weights_.assign(static_cast<size_t>(v.to.width) * taps_, 0.0f);
     offsets_.resize(v.to.width);
     for (int x = 0; x < v.to.width; ++x) {
@@ -316,7 +316,6 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public PlainRows<AreaTaps<uint8_t>, Op> 
     return _mm256_cvtps_epi32(sum);
   }
 
-  int taps_ = 1;  // of every column
   std::vector<float> weights_;
   std::vector<int> offsets_;
   std::unique_ptr<float[]> floats_;

@@ -60,6 +60,13 @@ class PlainRows {
 
   explicit PlainRows(const StripView<Op>& view) : v(view) {}
 
+  // Output rows [begin, end) of an image without taps, a pixel at a time.
+  static void blocks(const StripView<Op>& view, int begin, int end) {
+    for (int y = begin; y < end; ++y) {
+      for (int x = 0; x < view.to.width; ++x) view.op(view.n, y, x);
+    }
+  }
+
   // How many pixels and their neighbours must be readable from the beginning of a row on.
   int64_t reach() const { return 0; }
 
@@ -72,13 +79,12 @@ class PlainRows {
         const T* const pixel = row + lane * v.from.stride_c;
         if (inside) {
           const T* const first = pixel + taps.first * v.from.stride_x;
-          *sums++ =
-              F::across(taps, true, [&](int k) { return load<T>(first[k * v.from.stride_x]); });
+          *sums++ = F::across(taps, true, [&](int k) { return term(first[k * v.from.stride_x]); });
           continue;
         }
         *sums++ = F::across(taps, false, [&](int k) {
           const int column = clamp_int(taps.first + k, v.plan.left, v.plan.right - 1);
-          return load<T>(pixel[column * v.from.stride_x]);
+          return term(pixel[column * v.from.stride_x]);
         });
       }
     }
@@ -103,6 +109,8 @@ class PlainRows {
   }
 
  protected:
+  static auto term(T value) { return static_cast<typename F::Term>(load<T>(value)); }
+
   const StripView<Op>& v;
 };
 
@@ -195,6 +203,7 @@ template <class F, class Op>
 void run_columns_first(StripView<Op> v, int begin, int end) {
   using T = typename Op::Value;
   using Row = typename F::Row;
+  using Term = typename F::Term;
   const int64_t width = v.from.width;
   std::unique_ptr<Row[]> sums(new Row[width * v.lanes]);
   const auto run_row = [&](int y) {
@@ -202,8 +211,9 @@ void run_columns_first(StripView<Op> v, int begin, int end) {
     for (int64_t i = 0; i < width * v.lanes; ++i) {
       const T* const column = v.source_row(taps_y.first) + i / v.lanes * v.from.stride_x +
                               i % v.lanes * v.from.stride_c;
-      sums[i] =
-          F::across(taps_y, false, [&](int k) { return load<T>(column[k * v.from.stride_y]); });
+      sums[i] = F::across(taps_y, false, [&](int k) {
+        return static_cast<Term>(load<T>(column[k * v.from.stride_y]));
+      });
     }
     for (int x = 0; x < v.to.width; ++x) {
       const auto taps_x = v.taps_x(x);
@@ -227,19 +237,14 @@ void resize_strip(const Op& op, int64_t n, int begin, int end) {
   using Form = typename Op::Form;
   const ResizeForm form = op.tables.plans[op.tables.table(n)].form;
   const int64_t channels = op.output.channels;
+  const bool packed = op.source[n].stride_c == 1 && channels <= 16;
+  const StripView<Op> view(op, n, packed ? static_cast<int>(channels) : 1);
   // Linear by halves has the same bits by its two passes, but for numbers of channels that OpenCV
   // rounds apart.
   const bool has_passes = std::is_same_v<Form, FixedLinear> && channels <= 4 && channels != 2;
   if (form == ResizeForm::kEmpty || (form == ResizeForm::kBlocks && !has_passes)) {
-    for (int y = begin; y < end; ++y) {
-      for (int x = 0; x < op.output.width; ++x) op(n, y, x);
-    }
-    return;
+    return Rows<Form, Op>::blocks(view, begin, end);
   }
-  const Image<const T> from = op.source[n];
-  const bool packed = from.stride_c == 1 && op.output.channels <= 16;
-  const int lanes = packed ? static_cast<int>(op.output.channels) : 1;
-  const StripView<Op> view(op, n, lanes);
   if constexpr (kIsPillow<Form>) {
     if (view.plan.rows_last) return run_columns_first<Form>(view, begin, end);
   }

@@ -19,6 +19,8 @@ SIZES = [
     ((1, 9), (7, 4)),
     ((9, 1), (4, 7)),
     ((20, 32), (10, 16)),
+    ((28, 36), (7, 9)),
+    ((27, 35), (9, 7)),
     ((41, 23), (9, 37)),
     ((70, 61), (13, 40)),
 ]
@@ -153,6 +155,24 @@ def test_vectors_give_the_bits_of_plain_code(monkeypatch, interpolation, antiali
             assert_same_bytes(orbbec.resize(last, target, **options), expected)
             unlike = ImageBatch.from_tensor(planes)
             assert_same_bytes(orbbec.resize(unlike, target, **options), expected)
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != torch.uint8], ids=name_of)
+def test_vectors_of_every_dtype_give_the_bits_of_plain_code(monkeypatch, interpolation, antialias, dtype):
+    options = {"interpolation": interpolation, "antialias": antialias}
+    for channels in (1, 2, 3, 4, 5):
+        for source, target in SIZES:
+            planes = photographs(1, channels, *source).to(dtype)
+            if dtype.is_floating_point:
+                planes = planes / 7 - 20
+                planes.view(-1)[len(planes.view(-1)) // 2] = torch.inf
+            for images in (planes, planes.contiguous(memory_format=torch.channels_last)):
+                monkeypatch.setenv("ORBBEC_SIMD", "plain")
+                expected = orbbec.resize(images, target, **options)
+                monkeypatch.setenv("ORBBEC_SIMD", "avx2")
+                assert_same_bytes(orbbec.resize(images, target, **options), expected)
 
 
 @pytest.mark.parametrize(("interpolation", "antialias"), METHODS)

@@ -1,0 +1,163 @@
+// Means of blocks of pixels, a row of them at a time, on vectors. Included by rows_vectors.h.
+#pragma once
+
+#include "fours.h"
+#include "strips.h"
+
+namespace orbbec {
+namespace {
+
+template <class Op>
+class BlockRows {
+  using T = typename Op::Value;
+  static constexpr bool kIsByte = std::is_same_v<T, uint8_t>;
+  using Sum = std::conditional_t<kIsByte, int32_t, Compute<T>>;
+
+ public:
+  explicit BlockRows(const StripView<Op>& view) : v_(view) {
+    if (!has_rows()) return;
+    sums_.reset(new Sum[int64_t{v_.to.width} * v_.lanes + kBeyond]);
+    values_.reset(new T[int64_t{v_.to.width} * v_.lanes]);
+    if (kIsByte) columns_.reset(new Sum[int64_t{v_.from.width} * v_.lanes + kBeyond]);
+  }
+
+  void run(int y) {
+    if (!has_rows()) {
+      for (int x = 0; x < v_.to.width; ++x) v_.op(v_.n, y, x);
+      return;
+    }
+    for (v_.channel = 0; v_.channel < v_.op.output.channels; v_.channel += v_.lanes) {
+      const T* const first =
+          v_.source_row(v_.plan.top + y * v_.plan.block_y) + int64_t{v_.plan.left} * v_.lanes;
+      if (v_.lanes == 1) sum_plane(first);
+      if (v_.lanes == 3) sum_pixels<3>(first);
+      if (v_.lanes == 4) sum_pixels<4>(first);
+      write(y);
+    }
+  }
+
+ private:
+  static constexpr int kBeyond = 4;                // that a vector takes or leaves
+  static constexpr int64_t kMostPixels = 1 << 23;  // whose bytes' sum fits in 31 bits
+
+  bool has_rows() const {
+    return int64_t{v_.plan.block_x} * v_.plan.block_y <= kMostPixels &&
+           v_.from.stride_x == v_.lanes && (v_.lanes == 1 || v_.lanes == 3 || v_.lanes == 4);
+  }
+
+  // Bytes: the rows of all blocks first, for whole numbers may be summed in any order.
+  const Sum* sum_columns(const uint8_t* first) {
+    const int64_t count = int64_t{v_.to.width} * v_.plan.block_x * v_.lanes;
+    Sum* const columns = columns_.get();
+    for (int64_t i = 0; i < count; ++i) columns[i] = first[i];
+    for (int row = 1; row < v_.plan.block_y; ++row) {
+      const uint8_t* const pixels = first + row * v_.from.stride_y;
+      for (int64_t i = 0; i < count; ++i) columns[i] += pixels[i];
+    }
+    return columns;
+  }
+
+  template <int kLanes>
+  void sum_pixels(const T* first) {
+    const int columns = v_.plan.block_x;
+    if constexpr (kIsByte) {
+      const Sum* const sums = sum_columns(first);
+      if (columns == 2) return sum_fours<kLanes>(sums, 1, 2, false);
+      return sum_fours<kLanes>(sums, 1, columns, false);
+    } else {
+      if (v_.op.sums_pairs(v_.plan)) return sum_fours<kLanes>(first, 2, 2, true);
+      if (v_.op.is_half(v_.plan)) return sum_fours<kLanes>(first, 2, 2, false);
+      sum_fours<kLanes>(first, v_.plan.block_y, columns, false);
+    }
+  }
+
+  // Of three channels the last pixel is summed a value at a time: it has none behind it.
+  template <int kLanes, class Value>
+  ORBBEC_HD void sum_fours(const Value* first, int rows, int columns, bool pairs) {
+    const int64_t stride_y = v_.from.stride_y;
+    Sum* sums = sums_.get();
+    const int whole = v_.to.width - 1;
+    for (int x = 0; x < whole; ++x, sums += kLanes) {
+      const Value* const block = first + int64_t{x} * columns * kLanes;
+      const auto sum = Op::template block_sum<Four<Sum>>(rows, columns, pairs, [&](int r, int c) {
+        return load_four<Sum>(block + r * stride_y + c * kLanes);
+      });
+      memcpy(sums, &sum, sizeof(sum));
+    }
+    const Value* const block = first + int64_t{whole} * columns * kLanes;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      sums[lane] = Op::template block_sum<Sum>(rows, columns, pairs, [&](int r, int c) {
+        return term(block[r * stride_y + c * kLanes + lane]);
+      });
+    }
+  }
+
+  void sum_plane(const T* first) {
+    const int columns = v_.plan.block_x;
+    if constexpr (kIsByte) {
+      const Sum* const sums = sum_columns(first);
+      if (columns == 2) return sum_neighbours<2>(sums);
+      return sum_neighbours<0>(sums);
+    }
+    int body = 0;
+    while (v_.op.sums_pairs(v_.plan) && body < v_.to.width && v_.op.in_body(body, v_.channel))
+      ++body;
+    if (v_.op.is_half(v_.plan)) {
+      sum_blocks(first, 0, body, 2, 2, true);
+      sum_blocks(first, body, v_.to.width, 2, 2, false);
+    } else {
+      sum_blocks(first, 0, v_.to.width, v_.plan.block_y, columns, false);
+    }
+  }
+
+  template <int kColumns>
+  void sum_neighbours(const Sum* first) {
+    const int columns = kColumns > 0 ? kColumns : v_.plan.block_x;
+    Sum* const sums = sums_.get();
+    for (int x = 0; x < v_.to.width; ++x) {
+      Sum sum = 0;
+      for (int k = 0; k < columns; ++k) sum += first[int64_t{x} * columns + k];
+      sums[x] = sum;
+    }
+  }
+
+  ORBBEC_HD void sum_blocks(const T* first, int begin, int end, int rows, int columns, bool pairs) {
+    const int64_t stride_y = v_.from.stride_y;
+    Sum* const sums = sums_.get();
+    for (int x = begin; x < end; ++x) {
+      const T* const block = first + int64_t{x} * columns;
+      sums[x] = Op::template block_sum<Sum>(
+          rows, columns, pairs, [&](int r, int c) { return term(block[r * stride_y + c]); });
+    }
+  }
+
+  template <class Value>
+  static Sum term(Value value) {
+    if constexpr (std::is_same_v<Value, Sum>) return value;
+    if constexpr (!std::is_same_v<Value, Sum>) return static_cast<Sum>(load<Value>(value));
+  }
+
+  void write(int y) {
+    const int64_t count = int64_t{v_.to.width} * v_.lanes;
+    const bool packed = has_packed_rows(v_.to, v_.lanes);
+    T* const values = packed ? &v_.to.at(y, 0, v_.channel) : values_.get();
+    const auto mean = v_.op.mean_of(v_.plan);
+    const Sum* const sums = sums_.get();
+    if (mean.rounds_quarters) {
+      for (int64_t i = 0; i < count; ++i) values[i] = mean.quarter(sums[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) values[i] = mean.share(sums[i]);
+    }
+    for (int lane = 0; lane < v_.lanes && !packed; ++lane) {
+      T* const to = &v_.to.at(y, 0, v_.channel + lane);
+      for (int x = 0; x < v_.to.width; ++x) to[x * v_.to.stride_x] = values[x * v_.lanes + lane];
+    }
+  }
+
+  StripView<Op> v_;
+  std::unique_ptr<Sum[]> sums_, columns_;  // of blocks; of the columns of a row of blocks
+  std::unique_ptr<T[]> values_;
+};
+
+}  // namespace
+}  // namespace orbbec
