@@ -7,6 +7,7 @@
 #include "../core/simd_avx2.h"
 #include "../core/vector_row.h"
 #include "augment_rows.h"
+#include "scaled_rows.h"
 
 namespace orbbec {
 
@@ -16,6 +17,9 @@ struct Avx2Machine : VectorStore<Avx2> {
   template <class Reader>
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Avx2, Reader, float>,
                                          SamplerRow<Avx2Machine, Reader>>;
+  template <class Reader>
+  using KeptRows = std::conditional_t<kHasVectorRow<Reader> && Reader::kIsLinear,
+                                      ScaledRows<Avx2, Reader>, NoRows>;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "../core/simd_avx512.h"
 #include "../core/vector_row.h"
 #include "augment_rows.h"
+#include "scaled_rows.h"
 
 namespace orbbec {
 
@@ -31,6 +32,9 @@ struct Avx512Machine : VectorStore<Avx512> {
   template <class Reader>
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Avx512, Reader, float>,
                                          SamplerRow<Avx512Machine, Reader>>;
+  template <class Reader>
+  using KeptRows = std::conditional_t<kHasVectorRow<Reader> && Reader::kIsLinear,
+                                      ScaledRows<Avx512, Reader>, NoRows>;
 };
 
 }  // namespace

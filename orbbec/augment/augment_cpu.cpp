@@ -10,6 +10,8 @@ namespace {
 struct PlainMachine : PlainStore {
   template <class Reader>
   using BlockReader = SamplerRow<PlainMachine, Reader>;
+  template <class Reader>
+  using KeptRows = NoRows;
 };
 
 }  // namespace

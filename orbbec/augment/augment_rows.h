@@ -37,15 +37,23 @@ struct VectorStore : PlainStore {
   }
 };
 
+// Where nothing is kept from row to row.
+struct NoRows {
+  template <class Reader>
+  explicit NoRows(const Reader&) {}
+};
+
 template <class Machine, class Op>
 class AugmentRow {
  public:
-  static void augment(const Op& op, int64_t n, int y, int width) {
+  using KeptRows = typename Machine::template KeptRows<typename Op::Reader>;
+
+  static void augment(const Op& op, KeptRows& kept, int64_t n, int y, int width) {
     const Mix mix(op.arguments, n);
     const bool mixed = mix.covers_row(static_cast<float>(y));
     const int first = mixed ? column_of(mix.left, 0, width) : width;
     const int last = mixed ? larger(column_of(mix.right, 0, width), first) : width;
-    if (first > 0) AugmentRow(op, n).write(n, y, 0, first);
+    if (first > 0) AugmentRow(op, n, &kept).write(n, y, 0, first);
     if (first < last && mix.replaces()) {
       AugmentRow(op, mix.partner).write(n, y, first, last);
     } else if (first < last) {
@@ -53,12 +61,12 @@ class AugmentRow {
       own.partner_ = &partner;
       own.write(n, y, first, last);
     }
-    if (last < width) AugmentRow(op, n).write(n, y, last, width);
+    if (last < width) AugmentRow(op, n, &kept).write(n, y, last, width);
   }
 
   // Adds the gray of a row, where the image's program asks for its mean.
-  static void add_gray(const Op& op, int64_t n, int y, int width) {
-    AugmentRow row(op, n);
+  static void add_gray(const Op& op, KeptRows& kept, int64_t n, int y, int width) {
+    AugmentRow row(op, n, &kept);
     const int end = row.program_.contrast_step();
     if (end < 0) return;
     int64_t sum = 0;
@@ -76,9 +84,10 @@ class AugmentRow {
   using Pixels = PixelsOfThree<Machine>;
   static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the first cache
 
-  AugmentRow(const Op& op, int64_t n)
+  AugmentRow(const Op& op, int64_t n, KeptRows* kept = nullptr)
       : op_(op),
         n_(n),
+        kept_(kept),
         channels_(op.channels()),
         program_(op.program(n)),
         image_(op.reader.source[n]),
@@ -121,7 +130,7 @@ class AugmentRow {
   }
 
   void read(int y) {
-    if (!read_whole_pixels(y)) reader_.run(y, begin_, begin_ + count_);
+    if (!read_whole_pixels(y) && !read_kept_rows(y)) reader_.run(y, begin_, begin_ + count_);
     const int lanes = (count_ + kStored - 1) / kStored * kStored;
     for (int c = 0; c < channels_; ++c) {
       for (int i = count_; i < lanes; ++i) planes_[c][i] = 0;
@@ -170,6 +179,21 @@ class AugmentRow {
       for (int c = 0; c < channels_; ++c) take(c, from + c * image_.stride_c, stride);
     }
     return true;
+  }
+
+  bool read_kept_rows(int y) {
+    if constexpr (!std::is_same_v<KeptRows, NoRows>) {
+      if (kept_ == nullptr) return false;
+      const auto inside = kept_->read(n_, y, begin_, count_, planes_);
+      if (inside.begin == inside.end) return false;
+      const Image<float> target{planes_[0], 1, kBlock, 0, 1, kBlock};
+      for (int i = 0; i < count_; ++i) {
+        if (i == inside.begin) i = inside.end;
+        if (i < count_) op_.reader.write(target, n_, y, begin_ + i, i);
+      }
+      return true;
+    }
+    return false;
   }
 
   // A block of which no byte changes: moved, and filled where it lies outside. False if it is none,
@@ -387,6 +411,7 @@ class AugmentRow {
 
   const Op& op_;
   int64_t n_;
+  KeptRows* kept_;                        // null: none
   int channels_, begin_ = 0, count_ = 0;  // of the block: its first column, how many it has
   int skipped_ = 0;                       // of its columns, that are not stored
   AugmentRow* partner_ = nullptr;         // the row that it is mixed with
@@ -419,8 +444,18 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
   dispatch_augment(arguments, [&](const auto& op) {
     using Row = AugmentRow<Machine, std::decay_t<decltype(op)>>;
     const AnyImages& output = arguments.warp.output;
-    if (arguments.gray_sums != nullptr) for_each_pixel_cpu(op, output, parallel, Row::add_gray);
-    for_each_pixel_cpu(op, output, parallel, Row::augment);
+    const auto run = [&](const auto& work) {
+      parallel(output.count * output.height, kPixelsPerTask / larger(output.width, 1) + 1,
+               [&](int64_t begin, int64_t end) {
+                 typename Row::KeptRows kept(op.reader);
+                 for (int64_t i = begin; i < end; ++i) {
+                   work(op, kept, i / output.height, static_cast<int>(i % output.height),
+                        output.width);
+                 }
+               });
+    };
+    if (arguments.gray_sums != nullptr) run(Row::add_gray);
+    run(Row::augment);
     return 0;
   });
 }

@@ -139,6 +139,45 @@ def test_vectors_change_nothing(monkeypatch, seed, level):
     assert_same_bytes(augment(images, matrix, size, **options), expected)
 
 
+SCALES = [
+    (0.4, 0.5),
+    (-0.7, 1),
+    (0.3, -0.9),
+    (1.1, 1.2),
+    (2, 0.05),
+    (0.01, 0.01),
+    (0, 1),
+    (1, 0),
+    (np.nan, 1),
+    (1, np.nan),
+]
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["avx2", "avx512"])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("border", BORDERS)
+def test_scaled_images_have_the_bits_of_any_other(monkeypatch, level, channels, border):
+    """Maps that neither turn nor shear, from within and beyond the image, of rows that are kept and not."""
+    rng = np.random.default_rng(channels)
+    maps = np.zeros((len(SCALES), 2, 3))
+    maps[:, [0, 1], [0, 1]] = SCALES
+    options = {"border": border, "channels_last": channels % 2 == 1}
+    for dtype, (height, width) in ((torch.uint8, (21, 34)), (torch.float32, (13, 50)), (torch.uint8, (2, 3))):
+        maps[:, :, 2] = rng.uniform(-4, 20, (len(SCALES), 2))
+        images = images_of(dtype, len(SCALES), channels, height, width)
+        if channels in (1, 3):
+            options["colors"] = torch.from_numpy(draw_program(rng, len(SCALES), [CONTRAST, MATRIX]))
+        for memory_format in (torch.contiguous_format, torch.channels_last):
+            given = images.contiguous(memory_format=memory_format)
+            for size in ((17, 85), (9, 530), (33, 15)):
+                results = []
+                for simd in ("plain", level):
+                    monkeypatch.setenv("ORBBEC_SIMD", simd)
+                    results.append(augment(given, torch.from_numpy(maps), size, dtype=dtype, **options))
+                assert_same_bytes(results[1], results[0])
+
+
 @pytest.mark.sanitized
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 @pytest.mark.parametrize("channels_last", [False, True])
