@@ -13,16 +13,6 @@ namespace {
 constexpr int kColumnsBeyond =
     16;  // that the tables are filled up with: columns are summed together
 
-template <class Op>
-bool is_packed(const StripView<Op>& v) {
-  return (v.lanes == 3 || v.lanes == 4) && v.from.stride_c == 1 && v.from.stride_x == v.lanes;
-}
-
-template <class Op>
-bool is_plane(const StripView<Op>& v) {
-  return v.lanes == 1 && v.from.stride_x == 1;
-}
-
 // Where each byte of a channel stands among three vectors of 16 bytes of RGB; -1: in another one.
 struct ChannelPlaces {
   alignas(16) int8_t of[3][3][16];  // channel, vector, byte

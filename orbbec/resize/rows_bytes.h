@@ -72,7 +72,7 @@ class ByteRows : public VectorRows<F, Op> {
   static constexpr int kBytes = 16;    // of a load
   static constexpr int kTogether = 8;  // columns of a plane
 
-  bool has_pairs() const { return Base::has_fours() || Base::is_plane(); }
+  bool has_pairs() const { return is_packed(v) || is_plane(v); }
 
   static __m128i load(const void* from) {
     return _mm_loadu_si128(static_cast<const __m128i*>(from));

@@ -15,6 +15,17 @@ constexpr bool kHasManyTaps<AreaTaps<T>> = true;
 template <class T>
 constexpr bool kHasManyTaps<PillowFloat<T>> = true;
 
+// Three or four channels that lie together.
+template <class Op>
+bool is_packed(const StripView<Op>& v) {
+  return (v.lanes == 3 || v.lanes == 4) && v.from.stride_c == 1 && v.from.stride_x == v.lanes;
+}
+
+template <class Op>
+bool is_plane(const StripView<Op>& v) {
+  return v.lanes == 1 && v.from.stride_x == 1;
+}
+
 // The taps of the columns of one image, where the tables have them.
 template <class Weight>
 struct AxisTaps {
@@ -65,7 +76,7 @@ class VectorRows : public PlainRows<F, Op> {
   }
 
   int64_t reach() const {
-    if (!has_fours() || begin_ == end_) return 0;
+    if (!is_packed(v) || begin_ == end_) return 0;
     const auto last = v.taps_x(end_ - 1);
     return (int64_t{last.first} + last.count) * v.lanes + 4;
   }
@@ -82,12 +93,6 @@ class VectorRows : public PlainRows<F, Op> {
 
  protected:
   using Base::v;
-
-  // Three or four channels that lie together.
-  bool has_fours() const {
-    return (v.lanes == 3 || v.lanes == 4) && v.from.stride_c == 1 && v.from.stride_x == v.lanes;
-  }
-  bool is_plane() const { return v.lanes == 1 && v.from.stride_x == 1; }
 
   // whole(begin, end, sums) of the columns that read within the image; the others one by one.
   template <class Whole>
@@ -129,9 +134,9 @@ class VectorRows : public PlainRows<F, Op> {
   // kTaps: the number of taps, 0 if known at run time only.
   template <int kTaps>
   void sum_columns(const T* row, int begin, int end, Row* sums) const {
-    if (has_fours() && v.lanes == 3) return sum_pixels<kTaps, 3>(row, begin, end, sums);
-    if (has_fours()) return sum_pixels<kTaps, 4>(row, begin, end, sums);
-    if (is_plane()) return sum_plane<kTaps>(row, begin, end, sums);
+    if (is_packed(v) && v.lanes == 3) return sum_pixels<kTaps, 3>(row, begin, end, sums);
+    if (is_packed(v)) return sum_pixels<kTaps, 4>(row, begin, end, sums);
+    if (is_plane(v)) return sum_plane<kTaps>(row, begin, end, sums);
     Base::across(row, begin, end, sums);
   }
 
