@@ -7,6 +7,7 @@ load_library()
 from orbbec import transforms
 from orbbec.augment import augment
 from orbbec.batch import ImageBatch, PlaneBatch
+from orbbec.binding.recycle import keep_free_memory
 from orbbec.blur import box_blur, filter2d, gaussian_blur, median_blur, motion_blur, sharpen
 from orbbec.boxes import (
     box_area,
@@ -119,6 +120,7 @@ __all__ = [
     "invert_affine",
     "invert_perspective",
     "jpeg_compression",
+    "keep_free_memory",
     "lut",
     "masks_to_boxes",
     "matrix_nms",

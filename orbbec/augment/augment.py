@@ -16,12 +16,14 @@ from orbbec.binding.arguments import (
     check_no_gradient,
     fill_values,
     holds_planes,
+    is_channels_last,
     name_value,
     operator_input,
     operator_output,
     size_values,
 )
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.recycle import room_for
 
 OP = "augment"
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
@@ -155,7 +157,12 @@ def augment(
         check_no_gradient(OP, pixels)
         torch.ops.orbbec.augment_out(*arguments, *reading, fills, target.images, partners, *planes)
         return out
-    last = _is_channels_last(pixels, given.layout) if channels_last is None else channels_last
+    last = is_channels_last(pixels, given.layout) if channels_last is None else channels_last
+    count = pixels.shape[:2] if given.layout is None else (given.layout.shape[0], given.channels)
+    room = room_for((*count, *arguments[5]), result_dtype, last, pixels, arguments[4])
+    if room is not None:
+        torch.ops.orbbec.augment_out(*arguments, *reading, fills, room, partners, *planes)
+        return given.restore(room)
     ending = (result_dtype, last, *reading, fills, partners, *planes)
     return given.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, *ending))
 
@@ -198,12 +205,6 @@ def _square(given: Any) -> Tensor:
     last = torch.zeros_like(matrix[..., :1, :])
     last[..., 0, -1] = 1
     return torch.cat((matrix, last), dim=-2)
-
-
-def _is_channels_last(images: Tensor, layout: Tensor | None) -> bool:
-    if layout is not None or images.shape[1] == 1:
-        return False
-    return images.stride(1) == 1 and images.stride(3) != 1
 
 
 @torch.library.register_fake("orbbec::augment")

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "../core/executor_cpu.h"
+#include "../core/streamed_store.h"
 #include "augment.h"
 #include "pixels_of_three.h"
 
@@ -82,6 +83,7 @@ class AugmentRow {
  private:
   using T = typename Op::Value;
   using Pixels = PixelsOfThree<Machine>;
+  using Streamed = StreamedStore<Machine>;
   static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the first cache
 
   AugmentRow(const Op& op, int64_t n, KeptRows* kept = nullptr)
@@ -89,6 +91,7 @@ class AugmentRow {
         n_(n),
         kept_(kept),
         channels_(op.channels()),
+        streams_(output_bytes(op.arguments) >= kStreamedBytes),
         program_(op.program(n)),
         image_(op.reader.source[n]),
         shift_(op.reader.map.matrices + n * op.reader.map.stride),
@@ -97,6 +100,13 @@ class AugmentRow {
     while (program_.count > 0 && program_.code(program_.count - 1) == StepCode::kNone) {
       --program_.count;
     }
+  }
+
+  static int64_t output_bytes(const AugmentArguments& a) {
+    const AnyImages& o = a.warp.output;
+    int64_t size = 0;
+    with_output_type(a.output_dtype, [&](auto typed) { size = sizeof(typed); });
+    return o.count * o.channels * o.height * o.width * size;
   }
 
   // Columns [first, end) of row y, to those of output n. Vectors begin at whole blocks alone.
@@ -246,13 +256,15 @@ class AugmentRow {
 
   // Pixels of one byte or of three, in the order of the map.
   void move_row(const uint8_t* from, uint8_t* to, int count) const {
-    if (shift_.step_x > 0) {
-      memcpy(to, from, static_cast<size_t>(count * image_.stride_x));
-    } else if (image_.stride_x == 1) {
-      for (int i = 0; i < count; ++i) to[i] = from[-i];
+    const size_t nbytes = static_cast<size_t>(count * image_.stride_x);
+    if (shift_.step_x > 0) return put(to, from, nbytes);
+    alignas(64) uint8_t turned[3 * kBlock];
+    if (image_.stride_x == 1) {
+      for (int i = 0; i < count; ++i) turned[i] = from[-i];
     } else {
-      Pixels::turn(from, to, count);
+      Pixels::turn(from, turned, count);
     }
+    put(to, turned, nbytes);
   }
 
   void take(int c, const T* from, int64_t stride) {
@@ -356,10 +368,11 @@ class AugmentRow {
       for (int begin = 0; begin < count_; begin += kStored) finish(c, begin, finished[c] + begin);
     }
     if (channels_ == 3 && target.stride_x == 3 && target.stride_c == 1) {
-      int i = skipped_ > 0 ? skipped_ : Pixels::put_together(finished, count_, to);
-      for (; i < count_; ++i) {
-        for (int c = 0; c < 3; ++c) to[3 * i + c] = finished[c][i];
+      alignas(64) Out pixels[3 * kBlock];
+      for (int i = Pixels::put_together(finished, count_, pixels); i < count_; ++i) {
+        for (int c = 0; c < 3; ++c) pixels[3 * i + c] = finished[c][i];
       }
+      put(to + 3 * skipped_, pixels + 3 * skipped_, 3 * (count_ - skipped_) * sizeof(Out));
       return;
     }
     for (int c = 0; c < channels_; ++c) {
@@ -373,14 +386,18 @@ class AugmentRow {
     for (int begin = 0; begin < count_; begin += kStored) {
       const int first = larger(skipped_ - begin, 0);
       const int end = count_ - begin < kStored ? count_ - begin : kStored;
-      if (first == 0 && end == kStored) {
+      if (first == 0 && end == kStored && !streams_) {
         finish(c, begin, plane + begin);
       } else if (first < end) {
-        Out part[kStored];
+        alignas(64) Out part[kStored];
         finish(c, begin, part);
-        memcpy(plane + begin + first, part + first, (end - first) * sizeof(Out));
+        put(plane + begin + first, part + first, (end - first) * sizeof(Out));
       }
     }
+  }
+
+  void put(void* to, const void* from, size_t nbytes) const {
+    streams_ ? Streamed::copy(to, from, nbytes) : static_cast<void>(memcpy(to, from, nbytes));
   }
 
   // kStored values from column `begin` of the block on.
@@ -415,6 +432,7 @@ class AugmentRow {
   int channels_, begin_ = 0, count_ = 0;  // of the block: its first column, how many it has
   int skipped_ = 0;                       // of its columns, that are not stored
   AugmentRow* partner_ = nullptr;         // the row that it is mixed with
+  bool streams_;                          // whether what is stored goes past the caches
   Program program_;
   alignas(64) float planes_[kMaxFills][kBlock];
   Image<const T> image_;
@@ -452,6 +470,7 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
                    work(op, kept, i / output.height, static_cast<int>(i % output.height),
                         output.width);
                  }
+                 StreamedStore<Machine>::finish();
                });
     };
     if (arguments.gray_sums != nullptr) run(Row::add_gray);

@@ -22,6 +22,7 @@ from torch.utils.data import get_worker_info
 
 from orbbec.batch.stored_batch import StoredBatch
 from orbbec.binding.forked import check_not_forked
+from orbbec.binding.recycle import RECYCLER
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
 _ROW_BYTES = 24  # of the layout table: three int64
@@ -341,10 +342,7 @@ def empty_on_host(nbytes: int, pin_memory: bool = False) -> torch.Tensor:
     if nbytes and get_worker_info() is not None:
         shared = torch.UntypedStorage._new_shared(nbytes)  # type: ignore[no-untyped-call]
         return torch.empty(0, dtype=torch.uint8).set_(shared)
-    # NumPy asks the system for huge pages, torch does not: half the time, which goes into page faults.
-    raw = np.empty(nbytes + _ALIGNMENT, np.uint8)
-    begin = -raw.ctypes.data % _ALIGNMENT
-    return torch.from_numpy(raw[begin : begin + nbytes])
+    return RECYCLER.empty([nbytes])
 
 
 _Bytes = TypeVar("_Bytes", int, npt.NDArray[np.int64])

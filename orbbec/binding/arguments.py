@@ -202,6 +202,13 @@ def operator_output(op: str, out: Any) -> OperatorInput:
     return described
 
 
+def is_channels_last(images: Tensor, layout: Tensor | None) -> bool:
+    """How the results of an operator lie that keeps the layout of its images."""
+    if layout is not None or images.shape[1] == 1:
+        return False
+    return images.stride(1) == 1 and images.stride(3) != 1
+
+
 def fill_values(op: str, fill: Any) -> list[float]:
     """`fill` as one number for all channels or one a channel."""
     if isinstance(fill, (int, float)):

@@ -9,6 +9,7 @@ from torch.autograd import forward_ad
 
 # Not public, so a torch without it goes the longer way.
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
+_is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)  # by vmap or grad
 
 
 def call_operator(operator: Any, *arguments: Any) -> Any:
@@ -28,6 +29,12 @@ def call_operator(operator: Any, *arguments: Any) -> Any:
         return operator(*arguments)
     with _below_autograd():
         return operator(*arguments)
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether nobody but the operator sees it: no gradient, no subclass, no transform of functions."""
+    wrapped = _is_wrapped is not None and _is_wrapped(tensor)
+    return type(tensor) is Tensor and not (tensor.requires_grad or wrapped or _has_tangent(tensor))
 
 
 def refuse_gradient(op: str, name: str) -> None:

@@ -1,5 +1,6 @@
 """What the wrappers of warp_affine, warp_perspective and remap share."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,11 +11,13 @@ from orbbec.binding.arguments import (
     OperatorInput,
     check_no_gradient,
     fill_values,
+    is_channels_last,
     name_value,
     operator_input,
     operator_output,
 )
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.recycle import room_for
 
 
 def call_warp(
@@ -44,11 +47,23 @@ def call_warp(
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:
-        return given.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
+        room = room_like(given, size, map_tensor)
+        if room is None:
+            return given.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
+        getattr(torch.ops.orbbec, f"{op}_out")(*arguments, room)
+        return given.restore(room)
     target = operator_output(op, out)
     check_no_gradient(op, given.images, map_tensor, target.images)
     getattr(torch.ops.orbbec, f"{op}_out")(*arguments, target.images)
     return out
+
+
+def room_like(given: OperatorInput, size: Sequence[int], *others: Tensor | None) -> Tensor | None:
+    """Where an operator can write results of `size`, as its images lie; see `room_for`."""
+    images, layout = given.images, given.layout
+    count, channels = images.shape[:2] if layout is None else (layout.shape[0], given.channels)
+    shape = count, channels, *size
+    return room_for(shape, images.dtype, is_channels_last(images, layout), images, *others)
 
 
 def check_devices(op: str, images: Tensor, layout: Tensor | None, map_tensor: Tensor) -> None:
@@ -63,12 +78,9 @@ def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list
     """An output without memory, laid out as the operator lays it out: channels last where the images are."""
     if layout is not None:
         return images.new_empty((layout.size(0), channels, *size))
-    count, channels = images.shape[:2]
-    last = channels > 1 and images.stride(1) == 1 and images.stride(3) != 1
-    memory_format = torch.channels_last if last else torch.contiguous_format
-    return torch.empty(
-        (count, channels, *size), dtype=images.dtype, device=images.device, memory_format=memory_format
-    )
+    memory_format = torch.channels_last if is_channels_last(images, None) else torch.contiguous_format
+    shape = *images.shape[:2], *size
+    return torch.empty(shape, dtype=images.dtype, device=images.device, memory_format=memory_format)
 
 
 def register_fakes(op: str) -> None:

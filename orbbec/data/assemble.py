@@ -8,23 +8,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from orbbec.batch import ImageBatch, PlaneBatch
+from orbbec.batch.image_batch import empty_on_host
 from orbbec.data.decode import CHANNELS, MAX_PIXELS, Pixels, decode_image, decode_region, region_header
 from orbbec.data.jpeg_header import JpegHeader
 from orbbec.data.nvimgcodec import MODES, BatchDecoder
 from orbbec.data.orientation import Rectangle, upright_size
 from orbbec.data.planes import Encoded, empty_planes, write_planes
 from orbbec.data.queues import Stopped
-from orbbec.data.recycle import Recycler
 from orbbec.data.region import Regions, plan_for, regions_of
 from orbbec.data.sample import BadSample, Sample
 from orbbec.data.stopwatch import Stopwatch
@@ -138,7 +140,6 @@ class Assembler:
     decoder: BatchDecoder | None = None
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[BadSample] = field(default_factory=list)
-    recycler: Recycler = field(default_factory=Recycler)
 
     def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Event) -> Assembled:
         """Make a batch; smaller, or empty, where samples are skipped.
@@ -213,7 +214,7 @@ class Assembler:
             return _with_channels(pixels, CHANNELS[wanted.mode])
 
     def _empty_batch(self, opened: Sequence[_Opened], regions: Regions | None) -> ImageBatch | PlaneBatch:
-        empty = _pinned if self.pin_memory else self.recycler.empty_bytes
+        empty: Callable[[int], Tensor] = partial(empty_on_host, pin_memory=self.pin_memory)
         if self.decoding.planes:
             return empty_planes([entry.stored for entry in opened], empty)
         sizes = [entry.size for entry in opened] if regions is None else regions.sizes
@@ -345,10 +346,6 @@ class Assembler:
             return None
         can_shrink = np.array([self.decoding.shrink and entry.header is not None for entry in opened])
         return regions_of(plan, can_shrink)
-
-
-def _pinned(nbytes: int) -> torch.Tensor:
-    return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
 
 
 def _ids(sample_ids: Sequence[int]) -> torch.Tensor:

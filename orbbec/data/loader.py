@@ -27,7 +27,6 @@ from orbbec.data.sample import BadSample
 from orbbec.data.staging import Staging, pinned, to_device
 from orbbec.data.threads import node_cores, thread_budget
 from orbbec.data.tune import Settings, Tuner
-from orbbec.plan import AugmentPass, Plan
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.checks import choice, flag, whole
 from orbbec.ycbcr import ycbcr_to_rgb
@@ -323,9 +322,8 @@ class Loader:
         compose = self._assembler.transforms
         if batch.plan is None or compose is None:
             return self._in_colors(batch)
-        out = self._recycled(batch.plan) if self.device.type == "cpu" else None
         with self._assembler.watch.timing("augment"):
-            return batch._replace(images=compose.apply(batch.plan, batch.images, out=out), plan=None)
+            return batch._replace(images=compose.apply(batch.plan, batch.images), plan=None)
 
     def _in_colors(self, batch: Assembled) -> Assembled:
         """Planes become RGB where they are."""
@@ -333,15 +331,6 @@ class Loader:
             return batch
         with self._assembler.watch.timing("augment"):
             return batch._replace(images=ycbcr_to_rgb(batch.images))
-
-    def _recycled(self, plan: Plan) -> Tensor | None:
-        """Where results can be written: as `apply` would allocate them."""
-        *others, last = plan.passes
-        is_plain = all(isinstance(step, AugmentPass) or step.name == "resized_crop" for step in others)
-        if not (is_plain and isinstance(last, AugmentPass)) or last.size is None or last.channels_last:
-            return None
-        shape = (len(plan), plan.channels, *last.size)
-        return self._assembler.recycler.empty(shape, getattr(torch, last.dtype))
 
     def _taken(self, taken: int, batch: Any, event: Any) -> Iterator[Any]:
         """The batch for the model; none where all of it was skipped."""

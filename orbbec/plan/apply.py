@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from orbbec.augment import augment
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, RaggedImages, StoredPlanes, holds_planes
+from orbbec.binding.arguments import Array, RaggedImages, StoredPlanes, holds_planes, operator_output
 from orbbec.blur import gaussian_blur, median_blur, motion_blur
 from orbbec.color import (
     adjust_brightness,
@@ -46,11 +46,14 @@ from orbbec.plan.batches import (
     read_images,
     repeated,
 )
+from orbbec.plan.parts import Results, part_of, parts_of
 from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, Pass
 from orbbec.plan.plan import Plan
 from orbbec.plan.tables import tables_of
 from orbbec.resize import resized_crop
 from orbbec.ycbcr import ycbcr_to_rgb
+
+After: TypeAlias = Callable[[int, Work], None]
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     call.__name__: call
@@ -69,12 +72,13 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
     Args:
         plan: for images of these sizes, in this order.
         images: as `Compose` takes them.
-        out: where the last pass writes, if that is an augment pass.
+        out: where to write results of one size: a tensor or an array of their shape and dtype, sharing no
+            memory with `images`.
 
     Returns:
-        The results, in the kind of `images`: of an `ImageBatch`, a `PlaneBatch` or a list, a tensor
-        `[N, C, H, W]` where all have one size, else an `ImageBatch` of bytes or a list of tensors
-        `[C, H, W]`.
+        `out` if it was given, else the results, in the kind of `images`: of an `ImageBatch`, a `PlaneBatch`
+        or a list, a tensor `[N, C, H, W]` where all have one size, else an `ImageBatch` of bytes or a list
+        of tensors `[C, H, W]`.
 
     Raises:
         TypeError: the images are of another dtype than those that the plan was made for.
@@ -85,21 +89,29 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
     return run_passes(plan, given, out)
 
 
-def run_passes(
-    plan: Plan, given: Given, out: Any = None, after: Callable[[Pass, Work], None] | None = None
-) -> Any:
+def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = None) -> Any:
     """What `apply` does to images that were read and fit the plan.
 
     Args:
         plan: for these images.
         given: the images.
         out: as that of `apply`.
-        after: called after each pass, with it and its result; for a stopwatch.
+        after: called after each pass, with its number and result; for a stopwatch. A pass may be run for a
+            few images, and again for others.
     """
-    run, work = _Run(plan, iter(tables_of(plan))), given.work
+    work = given.work
     if holds_planes(work) and not reads_planes(plan, work):
         work = ycbcr_to_rgb(work)
-    return given.restore(_run_all(run, work, given.sizes, out, after))
+    parts = parts_of(plan, work)
+    results = Results(plan, None if out is None else operator_output("apply", out).images)
+    for where in parts:
+        some = (plan, work) if len(parts) == 1 else (part_of(plan, where), work[where])
+        results.add(where, _run_part(*some, results.room(where), after))
+    return given.restore(results.together()) if out is None else out
+
+
+def _run_part(plan: Plan, work: Work, room: Any, after: After | None) -> Work:
+    return _run_all(_Run(plan, iter(tables_of(plan))), work, room, after)
 
 
 def reads_planes(plan: Plan, planes: StoredPlanes) -> bool:
@@ -119,7 +131,7 @@ def apply_fixed(plan: Plan, images: RaggedImages, tables: Iterable[Mapping[str, 
         images: of any sizes.
         tables: as `tables_of` gives them.
     """
-    result: Tensor = _run_all(_Run(plan, iter(tables), is_fixed=True), images, plan.sizes)
+    result: Tensor = _run_all(_Run(plan, iter(tables), is_fixed=True), images)
     return result
 
 
@@ -129,24 +141,22 @@ class _Run(NamedTuple):
     is_fixed: bool = False
 
 
-def _run_all(
-    run: _Run, work: Work, sizes: Array, out: Any = None, after: Callable[[Pass, Work], None] | None = None
-) -> Work:
+def _run_all(run: _Run, work: Work, room: Any = None, after: After | None = None) -> Work:
+    sizes, last = run.plan.sizes, len(run.plan.passes) - 1
     for number, step in enumerate(run.plan.passes):
-        last = out if number == len(run.plan.passes) - 1 else None
-        work = _run_one(step, work, sizes, run, last)
+        work = _run_one(step, work, sizes, run, room if number == last else None)
         sizes = step.sizes
         if after is not None:
-            after(step, work)
+            after(number, work)
     return work
 
 
-def _run_one(step: Pass, work: Work, sizes: Array, run: _Run, out: Any = None) -> Work:
+def _run_one(step: Pass, work: Work, sizes: Array, run: _Run, room: Any = None) -> Work:
     tables = next(run.tables)
     if isinstance(step, AugmentPass):
-        return _augment(step, work, sizes, tables, out)
+        return _augment(step, work, sizes, tables, room)
     if isinstance(step, OperatorPass):
-        return _operate(step, work, sizes, tables, run)
+        return _operate(step, work, sizes, tables, run, room)
     if isinstance(step, MixPass):
         return _mix(step, work, tables)
     copies = repeated(work, step.copies)
@@ -180,7 +190,7 @@ def _rows(table: Array | Tensor, rows: Array | None = None) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(table if rows is None else table[rows]))
 
 
-def _augment(step: AugmentPass, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
+def _augment(step: AugmentPass, work: Work, sizes: Array, tables: Mapping[str, Any], room: Any) -> Work:
     mixes_later = step.mixes is not None and not in_one_call(work, step)
     taken = {name: table for name, table in tables.items() if not (name == "mix" and mixes_later)}
 
@@ -197,15 +207,17 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, tables: Mapping[str, A
             interpolation=step.interpolation,
             border=step.border,
             fill=list(step.fill) if len(step.fill) > 1 else step.fill[0],
-            out=out if target is None else target,
+            out=target,
         )
         return result
 
-    result = by_size(work, step, sizes, run)
+    result = by_size(work, step, sizes, run, None if mixes_later else room)
     return _mix(step.mixes, result, step.mixes.table) if step.mixes is not None and mixes_later else result
 
 
-def _operate(step: OperatorPass, work: Work, sizes: Array, tables: Mapping[str, Any], run: _Run) -> Work:
+def _operate(
+    step: OperatorPass, work: Work, sizes: Array, tables: Mapping[str, Any], run: _Run, room: Any
+) -> Work:
     if step.draws == "none" and not step.resizes and not run.is_fixed:
         return work
     call, options = OPERATORS[step.name], dict(step.options)
@@ -223,7 +235,7 @@ def _operate(step: OperatorPass, work: Work, sizes: Array, tables: Mapping[str, 
         return result
 
     if step.resizes:
-        return by_size(work, step, sizes, resize)
+        return by_size(work, step, sizes, resize, room)
     changes_all = step.draws == "all" or step.name in IDENTITIES
     if not run.is_fixed and not changes_all:
         return _changed(work, np.flatnonzero(step.drawn), operate)

@@ -168,18 +168,20 @@ def in_one_call(work: Work, step: AugmentPass | OperatorPass) -> bool:
     return step.size is not None and not isinstance(work, list)
 
 
-def by_size(work: Work, step: AugmentPass | OperatorPass, sizes: Array, run: Run) -> Work:
-    """What `run` makes of the images.
+def by_size(
+    work: Work, step: AugmentPass | OperatorPass, sizes: Array, run: Run, room: Work | None = None
+) -> Work:
+    """What `run` makes of the images, in `room` where that is given and fits.
 
     One call where that can be; else one for each image into an ImageBatch of bytes, or of other results one
     for each size.
     """
     if step.size is not None and in_one_call(work, step):
-        return run(work, None, step.size, None)
+        return run(work, None, step.size, room)
     if len(sizes) == 0:
         return work if isinstance(work, list) else run(work, None, _no_size(work), None)
     if step.size is None and step.dtype == "uint8":
-        return _written_in_place(work, step.sizes, run)
+        return _written_in_place(work, step.sizes, run, room)
     keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
     unlike, group = np.unique(keys, axis=0, return_inverse=True)
     results: list[Tensor] = [torch.empty(0)] * len(sizes)
@@ -202,11 +204,11 @@ def device_of(work: Work) -> torch.device:
     return first.device if isinstance(first, Tensor) else first.buffer.device
 
 
-def _written_in_place(work: Work, sizes: Array, run: Run) -> ImageBatch:
+def _written_in_place(work: Work, sizes: Array, run: Run, room: ImageBatch | None) -> ImageBatch:
     first = work[0] if isinstance(work, list) else work
     channels, device = first.shape[-3] if isinstance(first, Tensor) else first.channels, device_of(work)
     empty = None if device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=device)
-    results = ImageBatch.of_sizes(sizes.tolist(), channels, empty=empty)
+    results = ImageBatch.of_sizes(sizes.tolist(), channels, empty=empty) if room is None else room
     for row, (height, width) in enumerate(sizes.tolist()):
         rows = np.array([row])
         run(rows_of(work, rows), rows, (height, width), results[row].permute(2, 0, 1)[None])

@@ -9,12 +9,12 @@ from statistics import median
 from time import perf_counter
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 
 from orbbec.binding.arguments import holds_planes
 from orbbec.plan import Plan, read_images, run_passes
 from orbbec.plan.batches import Given, Work, device_of
-from orbbec.plan.passes import Pass
 from orbbec.profile.traffic import floor_bytes, pixel_bytes, traffic
 from orbbec.transforms.compose import Compose
 from orbbec.transforms.tv_tensors import plain
@@ -175,7 +175,7 @@ def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> 
     copy = _copier(least // 2, device)
     times, copies = [], []
     for _ in range(rounds):
-        times.append(_seconds(_call(chain, batch, epoch, device)[0]))
+        times.append(_call(chain, batch, epoch, device)[0])
         copies.append(_seconds(copy())[0])
     return Profile(
         images=len(plan),
@@ -190,14 +190,16 @@ def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> 
 
 def _call(
     chain: Compose, batch: Any, epoch: int, device: torch.device
-) -> tuple[list[Mark], Plan, Given, list[Work]]:
-    """What `chain(batch)` does, with a mark before and after each part."""
-    works: list[Work] = []
+) -> tuple[list[float], Plan, Given, list[Work]]:
+    """What `chain(batch)` does: the seconds of each part, the plan, the images, and results of each pass."""
+    works: dict[int, Work] = {}
+    passes: list[int] = []
     marks = [_mark(device)]
 
-    def after(step: Pass, work: Work) -> None:
+    def after(number: int, work: Work) -> None:
         marks.append(_mark(device))
-        works.append(work)
+        passes.append(number)
+        works[number] = work
 
     given = read_images(plain(batch))
     marks.append(_mark(device))
@@ -205,7 +207,9 @@ def _call(
     marks.append(_mark(device))
     run_passes(plan, given, after=after)
     marks.append(_mark(device))
-    return marks, plan, given, works
+    read, drawn, *each, returned = _seconds(marks)
+    of_passes = np.bincount(passes, each, len(plan.passes)).tolist()
+    return [read, drawn, *of_passes, returned], plan, given, [works[n] for n in range(len(plan.passes))]
 
 
 def _costs(plan: Plan, kinds: Sequence[int], seconds: Sequence[tuple[float, ...]]) -> list[Cost]:

@@ -17,7 +17,7 @@ from orbbec.binding.arguments import (
     size_values,
 )
 from orbbec.binding.dispatch import call_operator
-from orbbec.binding.warp import fake_output
+from orbbec.binding.warp import fake_output, room_like
 
 
 def resize(
@@ -141,7 +141,11 @@ def _call(
         _longest_sides(images, given.layout),
     )
     if out is None:
-        return given.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
+        room = room_like(given, arguments[4], boxes)
+        if room is None:
+            return given.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
+        torch.ops.orbbec.resize_out(*arguments, room)
+        return given.restore(room)
     target = operator_output("resize", out)
     check_no_gradient("resize", given.images, target.images)
     torch.ops.orbbec.resize_out(*arguments, target.images)

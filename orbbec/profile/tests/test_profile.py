@@ -172,7 +172,9 @@ def test_passes_are_told_to_whoever_asks_and_stay_the_same():
     images, chain = photographs(2, 3, 30, 40), T.Compose([CENTER, T.GaussianBlur(3)])
     plan, seen = chain.plan([(30, 40)] * 2), []
     result = orbbec.plan.run_passes(
-        plan, orbbec.plan.read_images(images), after=lambda step, work: seen.append((step.name, work))
+        plan,
+        orbbec.plan.read_images(images),
+        after=lambda number, work: seen.append((plan.passes[number].name, work)),
     )
     assert torch.equal(result, chain(images))
     assert [name for name, _ in seen] == ["augment", "gaussian_blur"]

@@ -1,0 +1,150 @@
+"""Memory is used again once nobody holds it, and not before."""
+
+import gc
+import multiprocessing
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import orbbec
+from orbbec.binding.recycle import RECYCLER, Recycler, room_for
+
+MIB = 2**20
+
+
+def test_memory_that_is_held_is_not_used_again():
+    recycler = Recycler()
+    held = recycler.empty((4, MIB), torch.float32).fill_(1)
+    part, array = held[1:2], held.numpy()
+    places = {held.data_ptr()}
+    del held
+    for _ in range(3):
+        other = recycler.empty((4, MIB), torch.float32).fill_(2)
+        assert other.data_ptr() not in places
+    assert part.sum() == MIB
+    assert array.sum() == 4 * MIB
+
+
+@pytest.mark.parametrize("nbytes", [MIB, MIB + 1, 5 * MIB - 3])
+def test_memory_that_was_let_go_is_used_again(nbytes):
+    recycler = Recycler()
+    places = set()
+    for _ in range(10):
+        one, two = recycler.empty((nbytes,)), recycler.empty((nbytes,))
+        assert one.data_ptr() % 64 == 0
+        assert one.untyped_storage().nbytes() == nbytes
+        places |= {one.data_ptr(), two.data_ptr()}
+        del one, two
+        gc.collect()
+    assert len(places) == 2
+    assert recycler.empty((0, 3)).shape == (0, 3)
+
+
+def test_a_block_serves_batches_of_about_its_size():
+    recycler = Recycler()
+    places = {recycler.empty((nbytes,)).data_ptr() for nbytes in range(9 * MIB + 1, 10 * MIB, MIB // 8)}
+    assert len(places) == 1
+
+
+def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
+    recycler = Recycler(limit=6 * MIB)
+    first, second, third = (recycler.empty((size * MIB,)) for size in (2, 3, 4))
+    del first, second
+    assert recycler.free_bytes == 5 * MIB
+    place = third.data_ptr()
+    del third
+    held = recycler.empty((MIB,))
+    assert recycler.free_bytes == 4 * MIB
+    assert recycler.empty((4 * MIB,)).data_ptr() == place
+    del held
+    assert recycler.empty((8 * MIB,)).shape == (8 * MIB,)  # alone more than is kept
+    assert recycler.free_bytes == 5 * MIB
+    recycler.release()
+    assert recycler.free_bytes == 0
+
+
+def test_no_code_of_python_runs_when_memory_is_let_go():
+    """In a callback of Python's a KeyboardInterrupt is lost."""
+    recycler, called = Recycler(), []
+    held = recycler.empty((MIB,))
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+    del held
+    sys.setprofile(None)
+    assert called == []
+    assert recycler.free_bytes == MIB
+
+
+def test_results_of_operators_are_used_again_and_not_while_held():
+    images = torch.zeros(8, 3, 256, 256, dtype=torch.uint8)
+    one = orbbec.resize(images, (300, 300))
+    two = orbbec.resize(images + 1, (300, 300))
+    assert one.data_ptr() != two.data_ptr()
+    assert (one == 0).all()
+    assert (two == 1).all()
+    place = one.data_ptr()
+    del one
+    assert orbbec.resize(images, (300, 300)).data_ptr() == place
+
+
+def test_channels_last_results_lie_so():
+    images = torch.zeros(8, 3, 256, 256, dtype=torch.uint8).contiguous(memory_format=torch.channels_last)
+    assert orbbec.resize(images, (300, 300)).is_contiguous(memory_format=torch.channels_last)
+    room = room_for((8, 3, 300, 300), torch.uint8, True, images)
+    assert room is not None
+    assert room.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize(
+    ("shape", "images"),
+    [
+        ((1, 3, 100, 100), torch.zeros(1)),  # small
+        ((0, 3, 1000, 1000), torch.zeros(1)),
+        ((2, 3, -1000, -1000), torch.zeros(1)),
+        ((2, 3, 1000, 1000), torch.zeros(1, requires_grad=True)),
+        ((2, 3, 1000, 1000), torch.nn.Parameter(torch.zeros(1), requires_grad=False)),
+        ((2**20, 3, 1000, 1000), torch.zeros(1)),  # more than is kept
+        ((2, 3, 1000, 1000), torch.zeros(1, device="meta")),
+    ],
+)
+def test_operators_make_other_results_themselves(shape, images):
+    assert room_for(shape, torch.uint8, False, images) is None
+
+
+def test_nothing_is_kept_where_none_is_asked_for():
+    kept = RECYCLER.limit
+    try:
+        orbbec.keep_free_memory(0)
+        assert RECYCLER.free_bytes == 0
+        assert room_for((2, 3, 1000, 1000), torch.uint8, False, torch.zeros(1)) is None
+        del [orbbec.ImageBatch.of_sizes([(1000, 1000)], 3)][0]
+        assert RECYCLER.free_bytes == 0
+    finally:
+        orbbec.keep_free_memory(kept)
+    with pytest.raises(ValueError, match="keep_free_memory: expected nbytes of at least 0, but got -1"):
+        orbbec.keep_free_memory(-1)
+
+
+def _free_in_child(found):
+    found.put(RECYCLER.free_bytes)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_forked_process_leaves_what_is_free_to_its_parent():
+    RECYCLER.empty((MIB,))
+    assert RECYCLER.free_bytes >= MIB
+    context = multiprocessing.get_context("fork")
+    found = context.SimpleQueue()
+    child = context.Process(target=_free_in_child, args=(found,))
+    child.start()
+    assert found.get() == 0
+    child.join()
+
+
+def test_arrays_share_the_memory_of_their_result():
+    array = np.zeros((4, 300, 300, 3), np.uint8)
+    result = orbbec.resize(array, (400, 400))
+    place = result.ctypes.data
+    assert orbbec.resize(array, (400, 400)).ctypes.data != place
+    assert (result == 0).all()

@@ -1,0 +1,173 @@
+"""Memory on the CPU that is used again once nobody holds it.
+
+New memory comes in pages that the system clears as they are first written: for a large batch that takes
+longer than to augment it. So results of operators, batches of images and what lies between two passes come
+from here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from threading import Lock
+from weakref import ref
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import get_worker_info
+
+from orbbec.binding.arguments import Array
+from orbbec.binding.dispatch import is_plain
+
+_ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
+_LEAST = 2**20  # bytes: below, the allocator itself uses memory again
+_LIMIT = 2**29  # bytes
+
+
+class _Lent(ref):  # type: ignore[type-arg]
+    """What is lent, and the memory behind it."""
+
+    __slots__ = ("memory",)
+    memory: Array
+
+
+class Recycler:
+    """Hands out tensors on the CPU; what was let go of serves the next request of about the same size.
+
+    As many blocks of a size exist as were held at once. What is free beyond the limit goes back to the
+    system at the next request, the longest unused first.
+
+    Args:
+        limit: bytes that are kept free; 0: nothing is kept.
+
+    Example:
+        >>> recycler = Recycler()
+        >>> first = recycler.empty((1024, 1024))
+        >>> place = first.data_ptr()
+        >>> del first
+        >>> recycler.empty((1024, 1024)).data_ptr() == place
+        True
+    """
+
+    def __init__(self, limit: int = _LIMIT) -> None:
+        self.limit = limit
+        self._free: list[_Lent] = []  # in the order in which they were let go of
+        self._kept: dict[int, _Lent] = {}  # by id; a reference that is gone calls nobody
+        self._lock = Lock()  # of what takes blocks; what is let go of is put behind the others
+
+    def empty(self, shape: Sequence[int], dtype: torch.dtype = torch.uint8) -> Tensor:
+        """A tensor whose values are not set, at a multiple of 64 bytes."""
+        nbytes = int(np.prod(shape)) * dtype.itemsize
+        if nbytes == 0:
+            return torch.empty(tuple(shape), dtype=dtype)
+        memory = self._lend(nbytes) if _LEAST <= nbytes <= self.limit else _new(nbytes)
+        return torch.from_numpy(memory).view(dtype).view(*shape)
+
+    @property
+    def free_bytes(self) -> int:
+        """Of the blocks that nobody holds."""
+        return sum(kept.memory.nbytes for kept in list(self._free))
+
+    def release(self, limit: int = 0) -> None:
+        """Give what is free beyond `limit` bytes back to the system."""
+        with self._lock:
+            while self.free_bytes > limit:
+                self._take(0)
+
+    def _lend(self, nbytes: int) -> Array:
+        size = _block_size(nbytes)
+        memory = self._found(size)
+        self.release(self.limit)
+        memory = _new(size) if memory is None else memory
+        lent = memory[:nbytes]  # the tensor, and all that share its memory, hold this one
+        # No function of Python's is called when it goes: Python would drop an interrupt that comes meanwhile.
+        kept = _Lent(lent, self._free.append)
+        kept.memory = memory
+        self._kept[id(kept)] = kept
+        return lent
+
+    def _found(self, size: int) -> Array | None:
+        """The block of this size that was let go of last."""
+        with self._lock:
+            for place in reversed(range(len(self._free))):
+                if self._free[place].memory.nbytes == size:
+                    return self._take(place)
+        return None
+
+    def _take(self, place: int) -> Array:
+        kept = self._free.pop(place)
+        del self._kept[id(kept)]
+        return kept.memory
+
+
+def _block_size(nbytes: int) -> int:
+    """At most an eighth more, so that batches of unlike sizes share blocks."""
+    grain = 1 << (nbytes.bit_length() - 4)
+    return -(-nbytes // grain) * grain
+
+
+def _new(nbytes: int) -> Array:
+    # NumPy asks the system for huge pages, torch does not: half the time, which goes into page faults.
+    raw = np.empty(nbytes + _ALIGNMENT, np.uint8)
+    return raw[-raw.ctypes.data % _ALIGNMENT :][:nbytes]
+
+
+RECYCLER = Recycler()
+
+
+def room_for(
+    shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *given: Tensor | None
+) -> Tensor | None:
+    """Where an operator can write its result `[N, C, H, W]`.
+
+    Args:
+        shape: of the result.
+        dtype: of the result.
+        channels_last: how it lies in memory.
+        given: what the operator takes, the images first.
+
+    Returns:
+        A tensor whose values are not set; None where the operator is to make its result itself: on CUDA, for
+        a gradient, where a compiler looks on, in a worker of a DataLoader, or of a size that is not kept.
+    """
+    count, channels, height, width = shape
+    if torch.compiler.is_compiling() or min(channels, height, width) < 1 or get_worker_info() is not None:
+        return None
+    if not _LEAST <= count * channels * height * width * dtype.itemsize <= RECYCLER.limit:
+        return None
+    if not all(tensor is None or (tensor.device.type == "cpu" and is_plain(tensor)) for tensor in given):
+        return None
+    if channels_last:
+        return RECYCLER.empty((count, height, width, channels), dtype).permute(0, 3, 1, 2)
+    return RECYCLER.empty(shape, dtype)
+
+
+def keep_free_memory(nbytes: int) -> None:
+    """Say how much memory on the CPU is kept for the next results, where nobody holds it.
+
+    Large results of operators and batches of images lie in memory that is used again, since new pages cost
+    more than to augment an image. What is free beyond this goes back to the system.
+
+    Args:
+        nbytes: at least 0, which keeps nothing; at first 512 MiB.
+
+    Raises:
+        ValueError: a negative number.
+
+    Example:
+        >>> keep_free_memory(2**28)
+        >>> keep_free_memory(2**29)
+    """
+    if nbytes < 0:
+        raise ValueError(f"keep_free_memory: expected nbytes of at least 0, but got {nbytes}")
+    RECYCLER.limit = int(nbytes)
+    RECYCLER.release(RECYCLER.limit)
+
+
+def _begin_in_fork() -> None:
+    """What was free belongs to the parent: writing there would copy it first."""
+    RECYCLER.__init__(RECYCLER.limit)  # type: ignore[misc]
+
+
+os.register_at_fork(after_in_child=_begin_in_fork)

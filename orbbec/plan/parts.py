@@ -1,0 +1,130 @@
+"""A few images at a time through all passes, so that what lies between two passes stays in a core's cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array, is_channels_last, is_ragged
+from orbbec.binding.recycle import room_for
+from orbbec.plan.batches import Work, device_of, merged
+from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass, Pass
+from orbbec.plan.plan import Plan
+
+PART_BYTES = 2**24  # of what lies between two passes
+
+
+def parts_of(plan: Plan, work: Work) -> list[slice]:
+    """Which images go through the passes together; all where nothing is won by less, or images are mixed."""
+    count = len(plan)
+    if len(plan.passes) < 2 or count == 0 or not _can_part(plan, work):
+        return [slice(0, count)]
+    kept = max(_bytes_after(step, plan.channels) for step in plan.passes[:-1]) / count
+    length = max(int(PART_BYTES / kept), 1)
+    if length >= count:
+        return [slice(0, count)]
+    # The first is copied, for it shows what all are like, and so it is alone.
+    return [slice(0, 1), *(slice(n, min(n + length, count)) for n in range(1, count, length))]
+
+
+def _can_part(plan: Plan, work: Work) -> bool:
+    if torch.compiler.is_compiling() or device_of(work).type != "cpu":
+        return False
+    if any(isinstance(step, MixPass) or getattr(step, "mixes", None) for step in plan.passes):
+        return False
+    if is_ragged(work):  # filters keep what there is behind the pixels of a whole batch
+        return isinstance(plan.passes[0], AugmentPass) or getattr(plan.passes[0], "resizes", False)
+    return isinstance(work, list) or not work.requires_grad
+
+
+def _bytes_after(step: Pass, channels: int) -> int:
+    size = {"uint8": 1, "float32": 4}.get(step.dtype, 2)
+    return int(step.sizes.prod(1).sum()) * channels * size
+
+
+def part_of(plan: Plan, where: slice) -> Plan:
+    """The plan of some of the images. Their results lie as they do among all."""
+    rows = np.arange(len(plan))[where]
+    passes = tuple(_part(step, rows, len(plan)) for step in plan.passes)
+    return replace(plan, sizes=plan.sizes[rows], sample_ids=plan.sample_ids[rows], passes=passes)
+
+
+def _part(step: Any, rows: Array, count: int) -> Any:
+    if isinstance(step, BlendPass):
+        copies = (rows + count * np.arange(step.copies)[:, None]).ravel()
+        inner = tuple(_part(each, copies, count * step.copies) for each in step.passes)
+        return replace(step, passes=inner, weights=step.weights[rows], sizes=step.sizes[rows])
+    own = {f.name: getattr(step, f.name) for f in fields(step) if f.init}
+    changed: dict[str, Any] = {n: value[rows] for n, value in own.items() if isinstance(value, np.ndarray)}
+    if isinstance(step, OperatorPass):
+        changed["table"] = {name: values[rows] for name, values in step.table.items()}
+    part = replace(step, **changed)
+    object.__setattr__(part, "size", step.size)  # unlike images stay apart where a few have one size
+    return part
+
+
+class Results:
+    """What the parts of a batch become, together.
+
+    Args:
+        plan: of all images.
+        out: `[N, C, H, W]`, where results are to be; None: anywhere.
+    """
+
+    def __init__(self, plan: Plan, out: Tensor | None) -> None:
+        self._plan, self._out = plan, out
+        self._whole: Work = out
+        self._listed: list[Tensor] = []
+
+    def room(self, where: slice) -> Any:
+        """Where the last pass can write those images; None: it is not known yet, or not in one piece."""
+        return None if self._whole is None else self._whole[where]
+
+    def add(self, where: slice, part: Work) -> None:
+        """Take the results of some images; copied, unless they lie where they belong."""
+        if self._out is not None:
+            self._check(where, part)
+        elif where == slice(0, len(self._plan)):
+            self._whole = part
+            return
+        if isinstance(part, list):
+            self._listed += part
+            return
+        if self._whole is None:
+            self._whole = self._like(part)
+        for to, image in _pairs(self._whole[where], part):
+            if to.data_ptr() != image.data_ptr():
+                to.copy_(image)
+
+    def together(self) -> Work:
+        """The results of all images."""
+        return self._whole if self._whole is not None else merged(self._listed)
+
+    def _check(self, where: slice, part: Work) -> None:
+        assert self._out is not None
+        if not isinstance(part, Tensor):
+            raise ValueError("apply: out= takes results of one size; put a resize or a crop into the chain")
+        expected, given = [len(self._plan), *part.shape[1:]], list(self._out.shape)
+        if expected != given or part.dtype != self._out.dtype:
+            kinds = (str(dtype).removeprefix("torch.") for dtype in (part.dtype, self._out.dtype))
+            wanted, got = (f"{kind} {shape}" for kind, shape in zip(kinds, (expected, given), strict=True))
+            raise ValueError(f"apply: expected out of {wanted}, but got {got}")
+
+    def _like(self, part: Any) -> Work:
+        """Room for all results, of which some lie as these."""
+        if not isinstance(part, Tensor):
+            return ImageBatch.of_sizes(self._plan.output_sizes.tolist(), part.channels)
+        shape = len(self._plan), *part.shape[1:]
+        room = room_for(shape, part.dtype, is_channels_last(part, None), part)
+        return part.new_empty(shape) if room is None else room
+
+
+def _pairs(rooms: Work, part: Work) -> Iterator[tuple[Tensor, Tensor]]:
+    """All at once where they are tensors, else one by one."""
+    return iter([(rooms, part)]) if isinstance(part, Tensor) else zip(rooms, part, strict=True)
