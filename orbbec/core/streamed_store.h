@@ -1,6 +1,6 @@
-// Stores of outputs that are too large to stay in the caches until they are read: past them, so that
-// no line is fetched first only to be overwritten. Included under a target; `Machine` keeps its
-// functions apart.
+// Stores of outputs that are too large to stay in the caches until they are read: past them, so
+// that no line is fetched first only to be overwritten. Included under a target; `Machine` keeps
+// its functions apart.
 #pragma once
 
 #include <cstdint>
