@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,10 @@ Item = tuple[str, list[int], bool]  # path; left, top, right, bottom; flipped
 
 
 @cache
-def photographs(count: int = FILES) -> tuple[tempfile.TemporaryDirectory[str], list[str]]:
+def photographs(files: int = FILES) -> tuple[tempfile.TemporaryDirectory[str], list[str]]:
     """JPEGs of about 500x375 and 110 KB, in a folder that ends with the program."""
     folder = tempfile.TemporaryDirectory(prefix="orbbec-peers-")
-    script = [sys.executable, str(ROOT / "scripts" / "make_photos.py"), folder.name, str(count)]
+    script = [sys.executable, str(ROOT / "scripts" / "make_photos.py"), folder.name, str(files)]
     subprocess.run(script, check=True, stdout=subprocess.DEVNULL)
     return folder, jpegs_below(folder.name)
 
@@ -96,9 +96,7 @@ def by_orbbec(
 
         def run() -> Tensor:
             loader.set_epoch(0)
-            return first_of(
-                batch.images.clone() if n == 0 else batch.images for n, batch in enumerate(loader)
-            )
+            return first_of(batch.images for batch in loader)
 
         return run
 
@@ -225,9 +223,10 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
 
         def batches() -> Iterator[Tensor]:
             with suppress(StopIteration):
-                while True:
+                for number in count():
                     (batch,) = built.run()
-                    yield torch.from_dlpack(batch.as_tensor()).clone()
+                    images = torch.from_dlpack(batch.as_tensor())
+                    yield images.clone() if number == 0 else images  # the next run writes there
             built.reset()
 
         return lambda: first_of(batches())

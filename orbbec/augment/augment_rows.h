@@ -49,33 +49,37 @@ class AugmentRow {
  public:
   using KeptRows = typename Machine::template KeptRows<typename Op::Reader>;
 
-  static void augment(const Op& op, KeptRows& kept, int64_t n, int y, int width) {
+  // Rows [top, bottom) of image n.
+  static void augment(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
     const Mix mix(op.arguments, n);
-    const bool mixed = mix.covers_row(static_cast<float>(y));
-    const int first = mixed ? column_of(mix.left, 0, width) : width;
-    const int last = mixed ? larger(column_of(mix.right, 0, width), first) : width;
-    if (first > 0) AugmentRow(op, n, &kept).write(n, y, 0, first);
-    if (first < last && mix.replaces()) {
-      AugmentRow(op, mix.partner).write(n, y, first, last);
-    } else if (first < last) {
-      AugmentRow partner(op, mix.partner), own(op, n);
-      own.partner_ = &partner;
-      own.write(n, y, first, last);
+    AugmentRow own(op, n, &kept), partner(op, mix.partner);
+    for (int y = top; y < bottom; ++y) {
+      const bool mixed = mix.covers_row(static_cast<float>(y));
+      const int first = mixed ? column_of(mix.left, 0, width) : width;
+      const int last = mixed ? larger(column_of(mix.right, 0, width), first) : width;
+      if (first > 0) own.write(n, y, 0, first);
+      if (first < last) {
+        own.partner_ = &partner;
+        (mix.replaces() ? partner : own).write(n, y, first, last);
+        own.partner_ = nullptr;
+      }
+      if (last < width) own.write(n, y, last, width);
     }
-    if (last < width) AugmentRow(op, n, &kept).write(n, y, last, width);
   }
 
-  // Adds the gray of a row, where the image's program asks for its mean.
-  static void add_gray(const Op& op, KeptRows& kept, int64_t n, int y, int width) {
+  // Adds the gray of rows, where the image's program asks for its mean.
+  static void add_gray(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
     AugmentRow row(op, n, &kept);
     const int end = row.program_.contrast_step();
     if (end < 0) return;
     int64_t sum = 0;
-    for (int x = 0; x < width; x += kBlock) {
-      row.set_block(x, width);
-      row.read(y);
-      row.run_program(end);
-      sum += row.gray_units();
+    for (int y = top; y < bottom; ++y) {
+      for (int x = 0; x < width; x += kBlock) {
+        row.set_block(x, width);
+        row.read(y);
+        row.run_program(end);
+        sum += row.gray_units();
+      }
     }
     atomic_add(op.arguments.gray_sums + n, sum);
   }
@@ -466,9 +470,12 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
       parallel(output.count * output.height, kPixelsPerTask / larger(output.width, 1) + 1,
                [&](int64_t begin, int64_t end) {
                  typename Row::KeptRows kept(op.reader);
-                 for (int64_t i = begin; i < end; ++i) {
-                   work(op, kept, i / output.height, static_cast<int>(i % output.height),
+                 for (int64_t i = begin; i < end;) {
+                   const int64_t n = i / output.height, first = n * output.height;
+                   const int64_t last = end - first < output.height ? end - first : output.height;
+                   work(op, kept, n, static_cast<int>(i - first), static_cast<int>(last),
                         output.width);
+                   i = first + last;
                  }
                  StreamedStore<Machine>::finish();
                });

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace orbbec {
@@ -48,10 +48,14 @@ class StreamedStore {
 
 #if defined(__x86_64__)
   static void copy_line(char* to, const char* from) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(from));
+#else
     for (size_t i = 0; i < kLine; i += sizeof(__m128i)) {
       const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
       _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), part);
     }
+#endif
   }
 #endif
 };

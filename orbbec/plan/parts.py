@@ -14,7 +14,7 @@ from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array, is_channels_last, is_ragged
 from orbbec.binding.recycle import room_for
 from orbbec.plan.batches import Work, device_of, merged
-from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass, Pass
+from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass, Pass, common_size
 from orbbec.plan.plan import Plan
 
 PART_BYTES = 2**24  # of what lies between two passes
@@ -79,6 +79,9 @@ class Results:
 
     def __init__(self, plan: Plan, out: Tensor | None) -> None:
         self._plan, self._out = plan, out
+        self._are_unlike = len(plan) > 0 and common_size(plan.output_sizes) is None
+        if out is not None and self._are_unlike:
+            raise ValueError("apply: out= takes results of one size; put a resize or a crop into the chain")
         self._whole: Work = out
         self._listed: list[Tensor] = []
 
@@ -89,11 +92,11 @@ class Results:
     def add(self, where: slice, part: Work) -> None:
         """Take the results of some images; copied, unless they lie where they belong."""
         if self._out is not None:
-            self._check(where, part)
+            self._check(part, self._out)
         elif where == slice(0, len(self._plan)):
             self._whole = part
             return
-        if isinstance(part, list):
+        if isinstance(part, list) or (isinstance(part, Tensor) and self._are_unlike):
             self._listed += part
             return
         if self._whole is None:
@@ -106,23 +109,21 @@ class Results:
         """The results of all images."""
         return self._whole if self._whole is not None else merged(self._listed)
 
-    def _check(self, where: slice, part: Work) -> None:
-        assert self._out is not None
-        if not isinstance(part, Tensor):
-            raise ValueError("apply: out= takes results of one size; put a resize or a crop into the chain")
-        expected, given = [len(self._plan), *part.shape[1:]], list(self._out.shape)
-        if expected != given or part.dtype != self._out.dtype:
-            kinds = (str(dtype).removeprefix("torch.") for dtype in (part.dtype, self._out.dtype))
-            wanted, got = (f"{kind} {shape}" for kind, shape in zip(kinds, (expected, given), strict=True))
-            raise ValueError(f"apply: expected out of {wanted}, but got {got}")
+    def _check(self, part: Tensor, out: Tensor) -> None:
+        kinds = (str(tensor.dtype).removeprefix("torch.") for tensor in (part, out))
+        shapes = [len(self._plan), *part.shape[1:]], list(out.shape)
+        expected, given = (f"{kind} {shape}" for kind, shape in zip(kinds, shapes, strict=True))
+        if expected != given:
+            raise ValueError(f"apply: expected out of {expected}, but got {given}")
 
     def _like(self, part: Any) -> Work:
         """Room for all results, of which some lie as these."""
         if not isinstance(part, Tensor):
             return ImageBatch.of_sizes(self._plan.output_sizes.tolist(), part.channels)
-        shape = len(self._plan), *part.shape[1:]
-        room = room_for(shape, part.dtype, is_channels_last(part, None), part)
-        return part.new_empty(shape) if room is None else room
+        shape, is_last = (len(self._plan), *part.shape[1:]), is_channels_last(part, None)
+        room = room_for(shape, part.dtype, is_last, part)
+        memory_format = torch.channels_last if is_last else torch.contiguous_format
+        return torch.empty(shape, dtype=part.dtype, memory_format=memory_format) if room is None else room
 
 
 def _pairs(rooms: Work, part: Work) -> Iterator[tuple[Tensor, Tensor]]:

@@ -1,0 +1,144 @@
+"""A few images at a time through all passes: the bytes and the kind of all at once, and less in between."""
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+from orbbec.plan import parts, read_images, run_passes
+from orbbec.testing import assert_same_bytes, photograph
+
+SIZES = [(14, 17), (20, 13), (16, 16), (9, 30), (14, 17)]
+PART = 4000  # bytes: of two or three images of 20x20
+FLOAT = T.ToDtype(torch.float32, scale=True)
+CHAINS = {
+    "resized": [T.Resize((20, 20)), T.RandomHorizontalFlip(), FLOAT, T.Normalize()],
+    "half": [T.Resize((20, 20)), T.GaussianBlur(3), T.ToDtype(torch.float16, scale=True)],
+    "blurred last": [T.RandomResizedCrop(20, antialias=False), T.RandomApply([T.GaussianBlur(5)])],
+    "noisy": [T.Resize((20, 20)), T.GaussianNoise(0.0, 0.1), T.MedianBlur(3), T.RandomRotation(20)],
+    "elastic": [T.Resize((20, 20)), T.ElasticTransform(20.0), T.JPEG((20, 80)), T.RandomGrayscale()],
+    "policies": [T.Resize((20, 20)), T.RandAugment(), T.RandomErasing(1.0, value="random")],
+    "blended": [T.Resize((20, 20)), T.AugMix(mixture_width=2), FLOAT],
+    "gray": [T.Resize((20, 20)), T.Grayscale(), T.GaussianBlur(3), FLOAT],
+    "unlike": [T.RandomShortestSize([20, 24]), T.RandomHorizontalFlip()],
+    "unlike blurred": [T.ScaleJitter((20, 24)), T.GaussianBlur(3)],
+    "unlike floats": [T.RandomShortestSize([20, 24]), T.RandomHorizontalFlip(), FLOAT],
+    "undrawn last": [T.Resize((20, 20)), T.RandomApply([T.GaussianBlur(3)], p=0.0)],
+}
+
+
+def batches():
+    arrays = [photograph(*size, seed=n) for n, size in enumerate(SIZES)]
+    alike = torch.from_numpy(np.stack([photograph(20, 31, seed=n) for n in range(5)])).permute(0, 3, 1, 2)
+    return {
+        "ImageBatch": ImageBatch.from_images(arrays),
+        "slice": ImageBatch.from_images([arrays[0], *arrays])[1:],
+        "list": [torch.from_numpy(array).permute(2, 0, 1) for array in arrays],
+        "planes": alike.contiguous(),
+        "channels_last": alike,
+        "array": alike.permute(0, 2, 3, 1).numpy(),
+        "floats": alike.contiguous().float() / 255,
+    }
+
+
+def assert_same(actual, expected):
+    assert type(actual) is type(expected)
+    if isinstance(actual, (torch.Tensor, np.ndarray)):
+        assert_same_bytes(actual, expected)
+        return
+    for one, other in zip(actual, expected, strict=True):
+        assert_same_bytes(one, other)
+
+
+@pytest.mark.parametrize("kind", batches())
+@pytest.mark.parametrize("name", CHAINS)
+def test_parts_give_what_all_give(name, kind, monkeypatch):
+    if kind == "floats" and name in ("elastic", "policies", "blended"):
+        pytest.skip("JPEG and the policies take bytes")
+    images, chain = batches()[kind], T.Compose(CHAINS[name], seed=3)
+    whole = chain(images)
+    monkeypatch.setattr(parts, "PART_BYTES", PART)
+    given = read_images(images)
+    assert len(parts.parts_of(chain.plan(given.sizes, dtype=given.dtype), given.work)) > 2
+    assert_same(chain(images), whole)
+
+
+def test_what_lies_between_passes_is_bounded(monkeypatch):
+    monkeypatch.setattr(parts, "PART_BYTES", PART)
+    images, seen = batches()["ImageBatch"], []
+    plan = T.Compose(CHAINS["noisy"]).plan(images.sizes)
+
+    def after(number, work):
+        if number < len(plan.passes) - 1:
+            seen.append(work.nbytes)
+
+    run_passes(plan, read_images(images), after=after)
+    assert max(seen) <= PART
+    assert len(seen) == 3 * (len(plan.passes) - 1)  # 1 image, then 3 and 1
+
+
+def test_images_that_are_mixed_stay_together(monkeypatch):
+    images, chain = batches()["ImageBatch"], T.Compose([*CHAINS["half"][:2], T.MixUp(num_classes=2)])
+    whole = chain(images)
+    monkeypatch.setattr(parts, "PART_BYTES", PART)
+    assert_same(chain(images), whole)
+
+
+def test_gradients_pass_where_parts_would_be_taken(monkeypatch):
+    monkeypatch.setattr(parts, "PART_BYTES", PART)
+    images = batches()["floats"].requires_grad_()
+    T.Compose([T.Resize((20, 20)), T.GaussianBlur(3)])(images).sum().backward()
+    assert images.grad is not None
+    assert images.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("part", [PART, 2**24])
+@pytest.mark.parametrize("name", ["resized", "half", "blurred last", "gray", "undrawn last"])
+def test_out_takes_the_results_of_any_chain(name, part, monkeypatch):
+    monkeypatch.setattr(parts, "PART_BYTES", part)
+    images, chain = batches()["ImageBatch"], T.Compose(CHAINS[name], seed=3)
+    plan, expected = chain.plan(images.sizes), chain(images)
+    out = torch.zeros_like(expected)
+    assert chain.apply(plan, images, out=out) is out
+    assert_same_bytes(out, expected)
+    array = np.zeros((5, 20, 20, expected.shape[1]), expected.numpy().dtype)
+    assert chain.apply(plan, images, out=array) is array
+    assert_same_bytes(array, expected.permute(0, 2, 3, 1).numpy())
+
+
+def test_out_takes_one_image():
+    image, chain = batches()["planes"][0], T.Compose(CHAINS["resized"])
+    out = torch.zeros(3, 20, 20)
+    assert chain.apply(chain.plan([image.shape[1:]]), image, out=out) is out
+    assert_same_bytes(out, chain(image))
+
+
+@pytest.mark.parametrize(
+    ("name", "out", "message"),
+    [
+        ("blurred last", torch.zeros(5, 3, 20, 20), r"expected out of uint8 \[5, 3, 20, 20\], but got float32"),
+        ("blurred last", torch.zeros(1, 3, 20, 20, dtype=torch.uint8), r"but got uint8 \[1, 3, 20, 20\]"),
+        ("resized", torch.zeros(4, 3, 20, 20), r"\[4, 3, 20, 20\]"),
+        ("unlike", torch.zeros(5, 3, 20, 20, dtype=torch.uint8), "out= takes results of one size"),
+        ("unlike floats", torch.zeros(5, 3, 20, 20), "out= takes results of one size"),
+    ],
+)
+@pytest.mark.parametrize("part", [PART, 2**24])
+def test_out_that_does_not_fit_is_refused(name, out, message, part, monkeypatch):
+    monkeypatch.setattr(parts, "PART_BYTES", part)
+    images, chain = batches()["ImageBatch"], T.Compose(CHAINS[name])
+    with pytest.raises(ValueError, match=message):
+        chain.apply(chain.plan(images.sizes), images, out=out)
+
+
+def test_results_that_are_held_stay_as_they_are():
+    images = torch.zeros(8, 3, 250, 250, dtype=torch.uint8)
+    chain = T.Compose([T.CenterCrop(220), FLOAT])
+    held = chain(images)
+    other = chain(images + 255)
+    assert (held == 0).all()
+    assert (other == 1).all()
+    place = held.data_ptr()
+    del held
+    assert chain(images).data_ptr() == place
