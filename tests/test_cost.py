@@ -106,7 +106,7 @@ def test_bytes_of_unlike_sizes_are_written_where_they_stay():
 
     with CallsInto() as calls:
         results = apply(plan, batch)
-    assert calls.names == 5 * ["resize"] + 5 * ["augment"]
+    assert calls.names == 5 * ["resize"]  # which turns its results
     assert results.sizes.tolist() == plan.output_sizes.tolist()
     for row in range(5):
         alone = chain(batch[row].numpy(), sample_ids=[row])

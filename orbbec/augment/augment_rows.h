@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "../core/executor_cpu.h"
+#include "../core/pixels_of_three.h"
 #include "../core/streamed_store.h"
 #include "augment.h"
-#include "pixels_of_three.h"
 
 namespace orbbec {
 

@@ -103,10 +103,12 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
     if holds_planes(work) and not reads_planes(plan, work):
         work = ycbcr_to_rgb(work)
     parts = parts_of(plan, work)
+    if len(parts) == 1 and out is None:
+        return given.restore(_run_part(plan, work, None, after))
     results = Results(plan, None if out is None else operator_output("apply", out).images)
     for where in parts:
-        some = (plan, work) if len(parts) == 1 else (part_of(plan, where), work[where])
-        results.add(where, _run_part(*some, results.room(where), after))
+        part = plan if len(parts) == 1 else part_of(plan, where)
+        results.add(where, _run_part(part, work[where], results.room(where), after))
     return given.restore(results.together()) if out is None else out
 
 
@@ -139,12 +141,14 @@ class _Run(NamedTuple):
     plan: Plan
     tables: Iterator[Mapping[str, Any]]  # of the passes, each taken as its pass runs
     is_fixed: bool = False
+    is_own: bool = False  # what the pass reads was made by one before it
 
 
 def _run_all(run: _Run, work: Work, room: Any = None, after: After | None = None) -> Work:
-    sizes, last = run.plan.sizes, len(run.plan.passes) - 1
+    given, sizes, last = work, run.plan.sizes, len(run.plan.passes) - 1
     for number, step in enumerate(run.plan.passes):
-        work = _run_one(step, work, sizes, run, room if number == last else None)
+        own = run._replace(is_own=work is not given and not torch.compiler.is_compiling())
+        work = _run_one(step, work, sizes, own, room if number == last else None)
         sizes = step.sizes
         if after is not None:
             after(number, work)
@@ -231,32 +235,38 @@ def _operate(
         return call(images, **{name: _rows(values, rows) for name, values in columns.items()}, **options)
 
     def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
-        result: Tensor = call(images, _rows(columns["boxes"], rows), size, **options, out=target)
+        own = {name: _rows(values, rows) for name, values in columns.items()}
+        result: Tensor = call(images, size=size, **own, **options, out=target)
         return result
 
     if step.resizes:
         return by_size(work, step, sizes, resize, room)
     changes_all = step.draws == "all" or step.name in IDENTITIES
     if not run.is_fixed and not changes_all:
-        return _changed(work, np.flatnonzero(step.drawn), operate)
+        return _changed(work, np.flatnonzero(step.drawn), operate, run.is_own)
     if isinstance(work, list):
         return [operate(image[None], np.array([n]))[0] for n, image in enumerate(work)]
     results = operate(work, None)
     return _where(tables["drawn"], results, work) if run.is_fixed and step.conditional else results
 
 
-def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any]) -> Work:
-    """The images at `drawn` as the operator makes them, the others as they were, to the last bit."""
+def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is_own: bool) -> Work:
+    """The images at `drawn` as the operator makes them, the others as they were, to the last bit.
+
+    What is the passes' own is changed where it lies.
+    """
     if isinstance(work, Tensor):
         places = torch.from_numpy(drawn).to(work.device, non_blocking=True)
-        return work.index_copy(0, places, operate(work.index_select(0, places), drawn))
+        changed = operate(work.index_select(0, places), drawn)
+        in_place = is_own and not work.requires_grad
+        return work.index_copy_(0, places, changed) if in_place else work.index_copy(0, places, changed)
     if isinstance(work, list):
         one = {row: operate(work[row][None], np.array([row]))[0] for row in drawn.tolist()}
         return [one.get(row, image) for row, image in enumerate(work)]
     if not isinstance(work, ImageBatch):
         mask = np.isin(np.arange(len(work.layout)), drawn)
         return _where(mask, operate(work, np.arange(len(mask))), work)
-    result = replace(work, storage=work.storage.clone())
+    result = work if is_own else replace(work, storage=work.storage.clone())
     for changed, row in zip(operate(_copied(work, drawn), drawn), drawn.tolist(), strict=True):
         result[row].copy_(changed)
     return result

@@ -61,6 +61,7 @@ class _Open:
     std: tuple[float, ...] | None = None
     channels_last: bool | None = None
     regions: Array | None = None
+    flips: list[Array | None] = field(default_factory=list)  # of each map
     maps: int = 0
     mixes: MixPass | None = None
     cuts: bool = False  # a later map left a part out, which is not cut off
@@ -70,6 +71,13 @@ class _Open:
         """Whether the pass gives, in `dtype`, what it is given: its transforms became operators before it."""
         changes = self.maps or self.colors or self.erase or self.mean or self.mixes
         return not changes and self.channels_last is None and dtype == self.dtype
+
+    def flips_alone(self, dtype: str) -> Array | None:
+        """The images that the pass turns left to right, if that is all it does."""
+        turns = [flips for flips in self.flips if flips is not None]
+        if not turns or len(turns) < self.maps or not replace(self, maps=0).is_idle(dtype):
+            return None
+        return reduce(np.logical_xor, turns)
 
 
 class Fusion:
@@ -151,6 +159,8 @@ class Fusion:
         if not 1 <= self.frame.channels <= 4:
             name = next(iter(p.holds))
             raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.frame.channels}")
+        if self._flipped_before(p):
+            return
         self.passes.append(
             AugmentPass(
                 matrix=p.matrix,
@@ -174,6 +184,15 @@ class Fusion:
         )
         if p.is_idle(self.dtype):
             self._idle.append(self.passes[-1])
+
+    def _flipped_before(self, p: _Open) -> bool:
+        """Let the resize that stands before a pass turn its results, if the pass would do no more."""
+        last, flips = self.passes[-1] if self.passes else None, p.flips_alone(self.dtype)
+        if self.exact or flips is None or not isinstance(last, OperatorPass) or not last.resizes:
+            return False
+        table, holds = {**last.table, "flips": flips}, (*last.holds, *p.holds)
+        self.passes[-1] = replace(last, table=table, matrix=last.matrix @ p.matrix, holds=holds)
+        return True
 
     def _add_map(self, step: Map, name: str) -> None:
         p = self._open
@@ -209,6 +228,7 @@ class Fusion:
         else:
             p.cuts = p.cuts or not (step.onto or step.border is not None)
         p.matrix = p.matrix @ step.matrix if p.maps else step.matrix
+        p.flips.append(step.flips)
         p.maps += 1
         p.sizes = step.sizes
         self._moved(step.matrix, step.sizes)

@@ -93,9 +93,6 @@ class Results:
         """Take the results of some images; copied, unless they lie where they belong."""
         if self._out is not None:
             self._check(part, self._out)
-        elif where == slice(0, len(self._plan)):
-            self._whole = part
-            return
         if isinstance(part, list) or (isinstance(part, Tensor) and self._are_unlike):
             self._listed += part
             return

@@ -87,6 +87,7 @@ class Map:
         lossless: every pixel is a pixel of the source, moved.
         onto: and every pixel of the source is kept, as by a flip.
         region: int64 `[N, 4]`: left, top, right, bottom of the part of the source that is cut out first.
+        flips: bool `[N]`: the map does no more than turn these left to right; None: it may do something else.
     """
 
     matrix: Array
@@ -97,6 +98,7 @@ class Map:
     lossless: bool = False
     onto: bool = False
     region: Array | None = None
+    flips: Array | None = None
 
     def only(self, chosen: Array, frame: Frame) -> Map:
         """The map for the images that are chosen, and the identity for the others."""
@@ -105,6 +107,7 @@ class Map:
             matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
             sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
             region=None if self.region is None else np.where(chosen[:, None], self.region, frame.regions),
+            flips=None if self.flips is None else self.flips & chosen,
         )
 
 

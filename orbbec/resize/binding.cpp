@@ -154,9 +154,20 @@ std::vector<int64_t> longest_sides(const AnyImages& source, const std::vector<in
   return longest;
 }
 
+const bool* check_flips(const std::optional<Tensor>& flips, const Tensor& images, int64_t count) {
+  if (!flips.has_value()) return nullptr;
+  check(flips->scalar_type() == ScalarType::Bool && flips->is_contiguous(), kOp,
+        "expected flips as contiguous bools");
+  check(flips->dim() == 1 && flips->size(0) == count, kOp, "expected flips of shape [", count,
+        "], but got ", shape_text(*flips));
+  check(same_device(*flips, images), kOp, "expected flips on the device of images");
+  return static_cast<const bool*>(flips->const_data_ptr());
+}
+
 Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
            const std::optional<Tensor>& boxes, const std::vector<int64_t>& size,
-           const ResizeOptions& options, const std::vector<int64_t>& longest, const Tensor* out) {
+           const ResizeOptions& options, const std::vector<int64_t>& longest,
+           const std::optional<Tensor>& flips, const Tensor* out) {
   ResizeArguments a{};
   a.source = source_images(kOp, images, layout, channels);
   a.dtype = dtype_of(kOp, images);
@@ -168,6 +179,8 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
   const std::vector<int64_t> sides = longest_sides(a.source, longest);
   const std::optional<Tensor> held_boxes = prepare_boxes(images, boxes, a.source.count);
   if (held_boxes.has_value() && out != nullptr) check_apart(kOp, *out, *held_boxes, "boxes");
+  a.flips = check_flips(flips, images, a.source.count);
+  if (flips.has_value() && out != nullptr) check_apart(kOp, *out, *flips, "flips");
   const Tensor target = out != nullptr ? *out : new_output(images, a.source, extent);
   if (target.numel() == 0) return target;
   a.output = dense_images(kOp, "out", target, target.mutable_data_ptr());
@@ -182,15 +195,18 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
 
 Tensor resize(Tensor images, std::optional<Tensor> layout, int64_t channels,
               std::optional<Tensor> boxes, std::vector<int64_t> size, std::string interpolation,
-              bool antialias, std::string arithmetic, std::vector<int64_t> longest) {
+              bool antialias, std::string arithmetic, std::vector<int64_t> longest,
+              std::optional<Tensor> flips) {
   return run(images, layout, channels, boxes, size, {interpolation, antialias, arithmetic}, longest,
-             nullptr);
+             flips, nullptr);
 }
 
 void resize_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
                 std::optional<Tensor> boxes, std::vector<int64_t> size, std::string interpolation,
-                bool antialias, std::string arithmetic, std::vector<int64_t> longest, Tensor out) {
-  run(images, layout, channels, boxes, size, {interpolation, antialias, arithmetic}, longest, &out);
+                bool antialias, std::string arithmetic, std::vector<int64_t> longest,
+                std::optional<Tensor> flips, Tensor out) {
+  run(images, layout, channels, boxes, size, {interpolation, antialias, arithmetic}, longest, flips,
+      &out);
 }
 
 Tensor new_float_images(const Tensor& like, int64_t height, int64_t width) {
@@ -246,10 +262,12 @@ Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "resize(Tensor images, Tensor? layout, int channels, Tensor? boxes, SymInt[] size, "
-      "str interpolation, bool antialias, str arithmetic, SymInt[] longest) -> Tensor");
+      "str interpolation, bool antialias, str arithmetic, SymInt[] longest, Tensor? flips=None) -> "
+      "Tensor");
   m.def(
       "resize_out(Tensor images, Tensor? layout, int channels, Tensor? boxes, SymInt[] size, "
-      "str interpolation, bool antialias, str arithmetic, SymInt[] longest, Tensor(a!) out) -> ()");
+      "str interpolation, bool antialias, str arithmetic, SymInt[] longest, Tensor? flips, "
+      "Tensor(a!) out) -> ()");
   m.def(
       "resize_backward(Tensor gradient, Tensor? boxes, SymInt[] image_size, str interpolation, "
       "bool antialias, str arithmetic) -> Tensor");

@@ -12,6 +12,7 @@ struct ResizeArguments {
   DType dtype;
   ResizeRequest request;
   ResizeTables tables;
+  const bool* flips;  // [N]: results that are turned left to right; null: none
 };
 
 // Each form has the Weight of its tables, the Term that a pixel is summed as, the Row that a source
@@ -211,6 +212,11 @@ ORBBEC_HD auto load_term(Value value) {
   }
 }
 
+// Where column x of image n is written.
+ORBBEC_HD int column_of(const bool* flips, int64_t n, int x, int width) {
+  return flips != nullptr && flips[n] ? width - 1 - x : x;
+}
+
 // A pixel whole, for every executor.
 template <class T, class Form_>
 struct Resize {
@@ -221,9 +227,10 @@ struct Resize {
   Images<const T> source;
   Images<T> output;
   ResizeTables tables;
+  const bool* flips;
 
   explicit Resize(const ResizeArguments& a)
-      : source(a.source), output(a.output), tables(a.tables) {}
+      : source(a.source), output(a.output), tables(a.tables), flips(a.flips) {}
 
   // How many values of an output row OpenCV computes on vectors: 8 integers, 4 floats at a time.
   ORBBEC_HD int64_t in_bodies() const {
@@ -239,7 +246,9 @@ struct Resize {
     const ResizePlan plan = tables.plans[tables.table(n)];
     const Image<const T> from = source[n];
     const Image<T> to = output[n];
-    for (int64_t c = 0; c < output.channels; ++c) to.at(y, x, c) = value(plan, from, n, y, x, c);
+    const int column = column_of(flips, n, x, output.width);
+    for (int64_t c = 0; c < output.channels; ++c)
+      to.at(y, column, c) = value(plan, from, n, y, x, c);
   }
 
   ORBBEC_HD T value(const ResizePlan& plan, const Image<const T>& from, int64_t n, int y, int x,
@@ -362,9 +371,10 @@ struct ResizeNearest {
   Images<const T> source;
   Images<T> output;
   ResizeTables tables;
+  const bool* flips;
 
   explicit ResizeNearest(const ResizeArguments& a)
-      : source(a.source), output(a.output), tables(a.tables) {}
+      : source(a.source), output(a.output), tables(a.tables), flips(a.flips) {}
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     const bool empty = tables.plans[tables.table(n)].form == ResizeForm::kEmpty;
@@ -372,8 +382,9 @@ struct ResizeNearest {
     const Image<T> to = output[n];
     const int row = tables.first[tables.entry(n, tables.width + y)];
     const int column = tables.first[tables.entry(n, x)];
+    const int target = column_of(flips, n, x, output.width);
     for (int64_t c = 0; c < output.channels; ++c)
-      to.at(y, x, c) = empty ? T(0) : from.at(row, column, c);
+      to.at(y, target, c) = empty ? T(0) : from.at(row, column, c);
   }
 };
 

@@ -79,6 +79,7 @@ def resized_crop(
     interpolation: str = "linear",
     antialias: bool = False,
     arithmetic: str | None = None,
+    flips: Matrix | None = None,
     out: Images | None = None,
 ) -> Any:
     """Resize a box of each image to one size.
@@ -95,6 +96,7 @@ def resized_crop(
         interpolation: as that of `resize`.
         antialias: as that of `resize`.
         arithmetic: as that of `resize`.
+        flips: bool `[N]`: the results that are turned left to right at the end; None: none.
         out: as that of `resize`.
 
     Returns:
@@ -113,7 +115,7 @@ def resized_crop(
         [3, 5]
     """
     given = as_tensor("resize", "boxes", boxes)
-    return _call(images, given, size, interpolation, antialias, arithmetic, out)
+    return _call(images, given, size, interpolation, antialias, arithmetic, out, flips)
 
 
 def _call(
@@ -124,6 +126,7 @@ def _call(
     antialias: bool,
     arithmetic: str | None,
     out: Any,
+    flips: Any = None,
 ) -> Any:
     given = operator_input("resize", "images", images)
     count = given.images.shape[0] if given.layout is None else given.layout.shape[0]
@@ -139,6 +142,7 @@ def _call(
         bool(antialias),
         name_value("resize", "arithmetic", arithmetic),
         _longest_sides(images, given.layout),
+        None if flips is None else _flips(flips, given.images.device),
     )
     if out is None:
         room = room_like(given, arguments[4], boxes)
@@ -159,6 +163,13 @@ def _box_rows(boxes: Tensor, count: int) -> Tensor:
     if boxes.dtype in (torch.bool, torch.complex64, torch.complex128):
         raise ValueError(f"resize: expected boxes of numbers, but got {boxes.dtype}")
     return boxes.detach().to(torch.float64)
+
+
+def _flips(given: Any, device: torch.device) -> Tensor:
+    flips = as_tensor("resize", "flips", given)
+    if flips.dtype != torch.bool:
+        raise TypeError(f"resize: expected flips of bool, but got {str(flips.dtype).removeprefix('torch.')}")
+    return flips.to(device, non_blocking=True).contiguous()
 
 
 def _longest_sides(images: Any, layout: Tensor | None) -> list[int]:
@@ -212,19 +223,21 @@ def _(gradient: Tensor, boxes: Tensor | None, image_size: list[int], *options: o
 
 
 def _keep_for_gradient(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    images, layout, _, boxes, _, interpolation, antialias, arithmetic, _ = inputs
+    images, layout, _, boxes, _, interpolation, antialias, arithmetic, _, flips = inputs
     ctx.dtype = images.dtype
     ctx.image_size = list(images.shape[-2:]) if layout is None else []
     ctx.options = (interpolation, antialias, arithmetic)
-    ctx.boxes = boxes
+    ctx.boxes, ctx.flips = boxes, flips
 
 
 def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     working = torch.float64 if ctx.dtype == torch.float64 else torch.float32
+    if ctx.flips is not None:
+        gradient = torch.where(ctx.flips[:, None, None, None], gradient.flip(3), gradient)
     of_images = torch.ops.orbbec.resize_backward(
         gradient.to(working), ctx.boxes, ctx.image_size, *ctx.options
     ).to(ctx.dtype)
-    return of_images, *(None,) * 8
+    return of_images, *(None,) * 9
 
 
 torch.library.register_autograd("orbbec::resize", _gradient, setup_context=_keep_for_gradient)
@@ -236,7 +249,7 @@ def _keep_for_second_gradient(ctx: Any, inputs: tuple[Any, ...], output: Tensor)
 
 
 def _second_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    resized = torch.ops.orbbec.resize(gradient, None, 0, ctx.boxes, ctx.size, *ctx.options, [0, 0])
+    resized = torch.ops.orbbec.resize(gradient, None, 0, ctx.boxes, ctx.size, *ctx.options, [0, 0], None)
     return resized, *(None,) * 5
 
 

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 // What stands above is compiled for every machine; what stands below, for those that have this.
 #pragma GCC target("avx2,fma")
+#include "flip_rows.h"
 #include "pillow_strips.h"
 #include "rows_avx2.h"
 #include "rows_bytes.h"
@@ -44,6 +45,14 @@ ORBBEC_INSTANTIATE_FLOATS(double);
 
 void resize_pillow_strips_avx2(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end) {
   resize_pillow_strips(op, begin, end);
+}
+
+namespace {
+struct Avx2Machine {};
+}  // namespace
+
+void flip_rows_avx2(const AnyImages& images, int value_bytes, int64_t n, int begin, int end) {
+  FlipRows<Avx2Machine>::run(images, value_bytes, n, begin, end);
 }
 
 }  // namespace orbbec

@@ -1,15 +1,54 @@
+#include "flip_rows.h"
 #include "nearest_rows.h"
 #include "resize_backward.h"
 #include "strips.h"
 
 namespace orbbec {
+
+void flip_rows_avx2(const AnyImages& images, int value_bytes, int64_t n, int begin, int end);
+
 namespace {
 
+constexpr int64_t kTurnedBytes = 512 * 1024;  // of a second-level cache
+
+struct PlainMachine {};
+
+void flip_rows(const AnyImages& images, int value_bytes, int64_t n, int begin, int end) {
+#if defined(__x86_64__)
+  if (simd_level() != Simd::kPlain) return flip_rows_avx2(images, value_bytes, n, begin, end);
+#endif
+  FlipRows<PlainMachine>::run(images, value_bytes, n, begin, end);
+}
+
+// Strips [begin, end) of all images. Results that are turned are made a few strips at a time, to be
+// turned while a cache holds them.
 template <class Op>
-void run_strips(const Op& op, const ParallelFor& parallel, ResizeStrips<Op> strips) {
+void run_flipped(const Op& op, const bool* flips, int64_t begin, int64_t end,
+                 ResizeStrips<Op> strips) {
+  const int64_t row_bytes = op.output.width * op.output.channels * sizeof(typename Op::Value);
+  const int64_t together = std::max<int64_t>(kTurnedBytes / (row_bytes * kRowsPerStrip), 1);
+  const int64_t per_image = strips_of(op.output.height);
+  while (begin < end) {
+    const int64_t n = begin / per_image, first = n * per_image;
+    const int64_t last = std::min({end, first + per_image, flips[n] ? begin + together : end});
+    strips(op, begin, last);
+    if (flips[n]) {
+      const int64_t end_row = std::min<int64_t>((last - first) * kRowsPerStrip, op.output.height);
+      flip_rows(op.output, sizeof(typename Op::Value), n,
+                static_cast<int>((begin - first) * kRowsPerStrip), static_cast<int>(end_row));
+    }
+    begin = last;
+  }
+}
+
+template <class Op>
+void run_strips(const Op& op, const bool* flips, const ParallelFor& parallel,
+                ResizeStrips<Op> strips) {
   const int64_t pixels = static_cast<int64_t>(op.output.width) * kRowsPerStrip;
   parallel(op.output.count * strips_of(op.output.height), kPixelsPerTask / pixels + 1,
-           [&](int64_t begin, int64_t end) { strips(op, begin, end); });
+           [&](int64_t begin, int64_t end) {
+             flips == nullptr ? strips(op, begin, end) : run_flipped(op, flips, begin, end, strips);
+           });
 }
 
 template <class Op>
@@ -29,16 +68,17 @@ ResizeStrips<Op> fastest_strips(Simd level) {
 }
 
 template <class T>
-void run_resize(const ResizeNearest<T>& op, const ParallelFor& parallel) {
-  run_strips<ResizeNearest<T>>(op, parallel, [](const auto& all, int64_t begin, int64_t end) {
-    for_each_strip(all, begin, end,
-                   [&](int64_t n, int first, int last) { nearest_strip(all, n, first, last); });
-  });
+void run_resize(const ResizeNearest<T>& op, const bool* flips, const ParallelFor& parallel) {
+  run_strips<ResizeNearest<T>>(
+      op, flips, parallel, [](const auto& all, int64_t begin, int64_t end) {
+        for_each_strip(all, begin, end,
+                       [&](int64_t n, int first, int last) { nearest_strip(all, n, first, last); });
+      });
 }
 
 template <class T, class Form>
-void run_resize(const Resize<T, Form>& op, const ParallelFor& parallel) {
-  run_strips(op, parallel, fastest_strips<Resize<T, Form>>(simd_level()));
+void run_resize(const Resize<T, Form>& op, const bool* flips, const ParallelFor& parallel) {
+  run_strips(op, flips, parallel, fastest_strips<Resize<T, Form>>(simd_level()));
 }
 
 }  // namespace
@@ -59,8 +99,10 @@ void fill_resize_tables_cpu(const ResizeArguments& a, const ParallelFor& paralle
 }
 
 void resize_cpu(const ResizeArguments& a, const ParallelFor& parallel) {
-  dispatch_resize(a, [&](const auto& op) {
-    run_resize(op, parallel);
+  ResizeArguments unturned = a;
+  unturned.flips = nullptr;
+  dispatch_resize(unturned, [&](const auto& op) {
+    run_resize(op, a.flips, parallel);
     return 0;
   });
 }

@@ -53,9 +53,10 @@ __global__ void __launch_bounds__(kTileColumns* kTileThreads, 1)
         __syncthreads();
         for (int y = begin + threadIdx.y; y < end && column < width; y += kTileThreads) {
           const Taps<Weight> taps = taps_y(y);
-          to.at(y, x, c) = Form::down(taps, op.in_body(x, c), [&](int k) {
-            return load_term(sums[(source_row(taps.first + k) - first) * kTileColumns]);
-          });
+          to.at(y, column_of(op.flips, n, x, width), c) =
+              Form::down(taps, op.in_body(x, c), [&](int k) {
+                return load_term(sums[(source_row(taps.first + k) - first) * kTileColumns]);
+              });
         }
         __syncthreads();
       }

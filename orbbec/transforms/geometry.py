@@ -375,7 +375,8 @@ class _Flip(Transform):
         matrix = identities(len(frame))
         matrix[params.chosen, axis, axis] = -1.0
         matrix[:, axis, 2] = params.chosen * (frame.sizes[:, 1 - axis] - 1.0)
-        return [Map(matrix, frame.sizes, lossless=True, onto=True)]
+        flips = params.chosen if axis == 0 else None
+        return [Map(matrix, frame.sizes, lossless=True, onto=True, flips=flips)]
 
 
 class RandomHorizontalFlip(_Flip):

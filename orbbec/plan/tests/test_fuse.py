@@ -7,9 +7,10 @@ import pytest
 import torch
 
 import orbbec
+from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, Stream, apply
-from orbbec.testing import assert_same_bytes, photographs
+from orbbec.testing import assert_same_bytes, photograph, photographs
 from orbbec.testing.augments import augment as oracle
 
 SIZES = np.array([[20, 30], [33, 17], [21, 21]])
@@ -100,7 +101,26 @@ def test_operators_split():
     plan = T.Compose([CROP, JITTER, T.GaussianBlur(3), FLIP, FLOAT]).plan(SIZES)
     assert [step.name for step in plan.passes] == ["augment", "gaussian_blur", "augment"]
     assert "GaussianBlur: gaussian_blur reads the neighbours of a pixel" in str(plan)
-    assert names(T.Resize((8, 9)), FLIP) == ["resized_crop", "augment"]
+    assert names(T.Resize((8, 9)), T.RandomVerticalFlip()) == ["resized_crop", "augment"]
+
+
+def test_a_resize_turns_its_results():
+    resize = T.Resize((8, 9))
+    assert names(resize, FLIP) == ["resized_crop"]
+    assert names(resize, T.RandomApply([FLIP]), FLIP) == ["resized_crop"]
+    assert names(resize, FLIP, FLOAT) == ["resized_crop", "augment"]
+    assert names(resize, FLIP, T.RandomErasing()) == ["resized_crop", "augment"]
+    assert names(resize, FLIP, exact=True) == ["resized_crop", "augment"]
+    chain = T.Compose([resize, T.RandomApply([FLIP], p=0.8), FLIP], seed=2)
+    images = [photograph(*size, seed=n) for n, size in enumerate(SIZES.tolist())]
+    plan = chain.plan(SIZES)
+    turned = plan.matrix[:, 0, 0] < 0
+    assert turned.any()
+    assert not turned.all()
+    resized = T.Compose([resize])(ImageBatch.from_images(images))
+    expected = torch.where(torch.from_numpy(turned)[:, None, None, None], resized.flip(3), resized)
+    assert_same_bytes(chain.apply(Plan.from_json(plan.to_json()), ImageBatch.from_images(images)), expected)
+    assert "holds Resize, RandomHorizontalFlip" in str(plan)
 
 
 def test_passes_do_not_depend_on_what_is_drawn():

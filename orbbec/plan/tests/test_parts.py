@@ -21,7 +21,7 @@ CHAINS = {
     "policies": [T.Resize((20, 20)), T.RandAugment(), T.RandomErasing(1.0, value="random")],
     "blended": [T.Resize((20, 20)), T.AugMix(mixture_width=2), FLOAT],
     "gray": [T.Resize((20, 20)), T.Grayscale(), T.GaussianBlur(3), FLOAT],
-    "unlike": [T.RandomShortestSize([20, 24]), T.RandomHorizontalFlip()],
+    "unlike": [T.RandomShortestSize([20, 24]), T.RandomVerticalFlip()],
     "unlike blurred": [T.ScaleJitter((20, 24)), T.GaussianBlur(3)],
     "unlike floats": [T.RandomShortestSize([20, 24]), T.RandomHorizontalFlip(), FLOAT],
     "undrawn last": [T.Resize((20, 20)), T.RandomApply([T.GaussianBlur(3)], p=0.0)],
@@ -60,7 +60,8 @@ def test_parts_give_what_all_give(name, kind, monkeypatch):
     whole = chain(images)
     monkeypatch.setattr(parts, "PART_BYTES", PART)
     given = read_images(images)
-    assert len(parts.parts_of(chain.plan(given.sizes, dtype=given.dtype), given.work)) > 2
+    plan = chain.plan(given.sizes, dtype=given.dtype)
+    assert len(parts.parts_of(plan, given.work)) > 2 or len(plan.passes) < 2
     assert_same(chain(images), whole)
 
 

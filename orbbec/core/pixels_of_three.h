@@ -1,5 +1,5 @@
 // Pixels of three channels side by side: taken apart, put together, turned; 16 bytes at a time.
-// Included by augment_rows.h; `Machine` keeps the functions of unlike targets apart.
+// `Machine` keeps the functions of unlike targets apart.
 #pragma once
 
 #include <cstdint>
