@@ -33,10 +33,9 @@ class _Lent(ref):  # type: ignore[type-arg]
 
 
 class Recycler:
-    """Hands out tensors on the CPU; what was let go of serves the next request of about the same size.
+    """Hands out tensors on the CPU; what was let go of serves the next request that fills half of it.
 
-    As many blocks of a size exist as were held at once. What is free beyond the limit goes back to the
-    system at the next request, the longest unused first.
+    What is free beyond the limit goes back to the system at the next request, the longest unused first.
 
     Args:
         limit: bytes that are kept free; 0: nothing is kept.
@@ -88,12 +87,11 @@ class Recycler:
         return lent
 
     def _found(self, size: int) -> Array | None:
-        """The block of this size that was let go of last."""
+        """The smallest block that holds so much; of several the one let go of last."""
         with self._lock:
-            for place in reversed(range(len(self._free))):
-                if self._free[place].memory.nbytes == size:
-                    return self._take(place)
-        return None
+            sizes = [kept.memory.nbytes for kept in self._free]
+            fitting = [(own, -place) for place, own in enumerate(sizes) if size <= own <= 2 * size]
+            return self._take(-min(fitting)[1]) if fitting else None
 
     def _take(self, place: int) -> Array:
         kept = self._free.pop(place)
@@ -102,7 +100,7 @@ class Recycler:
 
 
 def _block_size(nbytes: int) -> int:
-    """At most an eighth more, so that batches of unlike sizes share blocks."""
+    """At most an eighth more, for batches of unlike sizes."""
     grain = 1 << (nbytes.bit_length() - 4)
     return -(-nbytes // grain) * grain
 

@@ -42,10 +42,19 @@ def test_memory_that_was_let_go_is_used_again(nbytes):
     assert recycler.empty((0, 3)).shape == (0, 3)
 
 
-def test_a_block_serves_batches_of_about_its_size():
+def test_a_block_serves_what_fills_half_of_it():
     recycler = Recycler()
-    places = {recycler.empty((nbytes,)).data_ptr() for nbytes in range(9 * MIB + 1, 10 * MIB, MIB // 8)}
+    places = {recycler.empty((nbytes,)).data_ptr() for nbytes in range(10 * MIB, 5 * MIB - 1, -MIB // 4)}
     assert len(places) == 1
+    assert recycler.empty((5 * MIB - MIB // 2,)).data_ptr() not in places
+
+
+def test_the_smallest_block_that_fits_is_taken():
+    recycler = Recycler()
+    small, large = recycler.empty((6 * MIB,)), recycler.empty((10 * MIB,))
+    place = small.data_ptr()
+    del small, large
+    assert recycler.empty((5 * MIB,)).data_ptr() == place
 
 
 def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
@@ -55,12 +64,13 @@ def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
     assert recycler.free_bytes == 5 * MIB
     place = third.data_ptr()
     del third
-    held = recycler.empty((MIB,))
+    held = recycler.empty((5 * MIB,))  # of which no block is free
     assert recycler.free_bytes == 4 * MIB
     assert recycler.empty((4 * MIB,)).data_ptr() == place
-    del held
     assert recycler.empty((8 * MIB,)).shape == (8 * MIB,)  # alone more than is kept
-    assert recycler.free_bytes == 5 * MIB
+    assert recycler.free_bytes == 4 * MIB
+    del held
+    assert recycler.free_bytes == 9 * MIB
     recycler.release()
     assert recycler.free_bytes == 0
 
