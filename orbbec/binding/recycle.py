@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import prod
 from threading import Lock
 from weakref import ref
 
@@ -55,13 +56,26 @@ class Recycler:
         self._kept: dict[int, _Lent] = {}  # by id; a reference that is gone calls nobody
         self._lock = Lock()  # of what takes blocks; what is let go of is put behind the others
 
-    def empty(self, shape: Sequence[int], dtype: torch.dtype = torch.uint8) -> Tensor:
-        """A tensor whose values are not set, at a multiple of 64 bytes."""
-        nbytes = int(np.prod(shape)) * dtype.itemsize
+    def empty(
+        self, shape: Sequence[int], dtype: torch.dtype = torch.uint8, channels_last: bool = False
+    ) -> Tensor:
+        """A tensor whose values are not set, at a multiple of 64 bytes.
+
+        Args:
+            shape: of the tensor.
+            dtype: of the tensor.
+            channels_last: whether channels of `[N, C, H, W]` lie together.
+        """
+        nbytes = prod(shape) * dtype.itemsize
         if nbytes == 0:
             return torch.empty(tuple(shape), dtype=dtype)
-        memory = self._lend(nbytes) if _LEAST <= nbytes <= self.limit else _new(nbytes)
-        return torch.from_numpy(memory).view(dtype).view(*shape)
+        memory = torch.from_numpy(self._lend(nbytes) if _LEAST <= nbytes <= self.limit else _new(nbytes))
+        strides: tuple[int, ...] = ()
+        if channels_last:
+            _, channels, height, width = shape
+            strides = height * width * channels, 1, width * channels, channels
+        # No view, which refuses to be detached in place.
+        return torch.empty(0, dtype=dtype).set_(memory.untyped_storage(), 0, tuple(shape), strides)
 
     @property
     def free_bytes(self) -> int:
@@ -136,9 +150,7 @@ def room_for(
         return None
     if not all(tensor is None or (tensor.device.type == "cpu" and is_plain(tensor)) for tensor in given):
         return None
-    if channels_last:
-        return RECYCLER.empty((count, height, width, channels), dtype).permute(0, 3, 1, 2)
-    return RECYCLER.empty(shape, dtype)
+    return RECYCLER.empty(shape, dtype, channels_last)
 
 
 def keep_free_memory(nbytes: int) -> None:

@@ -37,6 +37,7 @@ class Rows(NamedTuple):
     buffer: Tensor
     layout: Tensor
     channels: int
+    sizes: Tensor  # on the host, so that nobody asks the device
 
 
 def read_images(images: Any) -> Given:
@@ -124,8 +125,9 @@ def rows_of(work: Work, rows: Array) -> Work:
     """Some of the images, in the form of `work`; of unlike tensors one a list."""
     if is_ragged(work):
         layout = torch.as_tensor(work.host_layout) if isinstance(work, ImageBatch) else work.layout.cpu()
-        chosen = layout[torch.from_numpy(rows)].to(work.buffer.device, non_blocking=True)
-        return Rows(work.buffer, chosen, work.channels)
+        chosen = layout[torch.from_numpy(rows)]
+        on_device = chosen.to(work.buffer.device, non_blocking=True)
+        return Rows(work.buffer, on_device, work.channels, chosen[:, 1:])
     if isinstance(work, Tensor):
         return work[torch.from_numpy(rows).to(work.device)]
     return torch.stack([work[row] for row in rows.tolist()])

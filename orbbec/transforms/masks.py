@@ -105,10 +105,11 @@ def _bent(step: AugmentPass | OperatorPass, mask: Mask, plan: Plan, fills: list[
 
 def _ragged(tables: Sequence[Tensor]) -> Rows:
     """Images of unlike sizes in one buffer."""
-    layout, offset = [], 0
+    rows, offset = [], 0
     for table in tables:
         count, height, width, channels = table.shape
-        layout += [(offset + n * height * width * channels, height, width) for n in range(count)]
+        rows += [(offset + n * height * width * channels, height, width) for n in range(count)]
         offset += table.numel()
-    buffer = torch.cat([table.reshape(-1) for table in tables])
-    return Rows(buffer, torch.tensor(layout).to(buffer.device, non_blocking=True), tables[0].shape[3])
+    buffer, layout = torch.cat([table.reshape(-1) for table in tables]), torch.tensor(rows)
+    on_device = layout.to(buffer.device, non_blocking=True)
+    return Rows(buffer, on_device, tables[0].shape[3], layout[:, 1:])

@@ -27,6 +27,21 @@ def test_memory_that_is_held_is_not_used_again():
     assert array.sum() == 4 * MIB
 
 
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.bfloat16, torch.float64])
+def test_tensors_are_like_any_other(dtype, channels_last):
+    room = Recycler().empty((4, 3, 300, 301), dtype, channels_last)
+    memory_format = torch.channels_last if channels_last else torch.contiguous_format
+    other = torch.empty(4, 3, 300, 301, dtype=dtype, memory_format=memory_format)
+    assert room.shape == other.shape
+    assert room.dtype == dtype
+    assert room.stride() == other.stride()
+    assert not room._is_view()
+    assert room.untyped_storage().nbytes() == other.untyped_storage().nbytes()
+    room.detach_().fill_(1)
+    assert room.share_memory_().is_shared()
+
+
 @pytest.mark.parametrize("nbytes", [MIB, MIB + 1, 5 * MIB - 3])
 def test_memory_that_was_let_go_is_used_again(nbytes):
     recycler = Recycler()
