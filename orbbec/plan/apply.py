@@ -105,10 +105,10 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
     parts = parts_of(plan, work)
     if len(parts) == 1 and out is None:
         return given.restore(_run_part(plan, work, None, after))
-    results = Results(plan, None if out is None else operator_output("apply", out).images)
+    results = Results(plan, work, None if out is None else operator_output("apply", out).images)
     for where in parts:
-        part = plan if len(parts) == 1 else part_of(plan, where)
-        results.add(where, _run_part(part, work[where], results.room(where), after))
+        part, images = (plan, work) if len(parts) == 1 else (part_of(plan, where), work[where])
+        results.add(where, _run_part(part, images, results.room(where), after))
     return given.restore(results.together()) if out is None else out
 
 

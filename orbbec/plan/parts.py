@@ -1,4 +1,4 @@
-"""A few images at a time through all passes, so that what lies between two passes stays in a core's cache."""
+"""A few images at a time through all passes, so that what lies between two passes is bounded."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def _can_part(plan: Plan, work: Work) -> bool:
     if any(isinstance(step, MixPass) or getattr(step, "mixes", None) for step in plan.passes):
         return False
     if is_ragged(work):  # filters keep what there is behind the pixels of a whole batch
-        return isinstance(plan.passes[0], AugmentPass) or getattr(plan.passes[0], "resizes", False)
+        reads_alone = isinstance(plan.passes[0], AugmentPass) or getattr(plan.passes[0], "resizes", False)
+        return reads_alone and isinstance(work, ImageBatch)
     return isinstance(work, list) or not work.requires_grad
 
 
@@ -74,14 +75,18 @@ class Results:
 
     Args:
         plan: of all images.
+        work: the images.
         out: `[N, C, H, W]`, where results are to be; None: anywhere.
     """
 
-    def __init__(self, plan: Plan, out: Tensor | None) -> None:
+    def __init__(self, plan: Plan, work: Work, out: Tensor | None) -> None:
         self._plan, self._out = plan, out
         self._are_unlike = len(plan) > 0 and common_size(plan.output_sizes) is None
         if out is not None and self._are_unlike:
             raise ValueError("apply: out= takes results of one size; put a resize or a crop into the chain")
+        images = work if isinstance(work, list) else [work.buffer if is_ragged(work) else work]
+        if out is not None and any(_overlap(out, image) for image in images):
+            raise ValueError("apply: expected out that shares no memory with the images")
         self._whole: Work = out
         self._listed: list[Tensor] = []
 
@@ -121,6 +126,20 @@ class Results:
         room = room_for(shape, part.dtype, is_last, part)
         memory_format = torch.channels_last if is_last else torch.contiguous_format
         return torch.empty(shape, dtype=part.dtype, memory_format=memory_format) if room is None else room
+
+
+def _overlap(one: Tensor, other: Tensor) -> bool:
+    (begin, end), (first, last) = _extent(one), _extent(other)
+    return begin < last and first < end
+
+
+def _extent(tensor: Tensor) -> tuple[int, int]:
+    """The addresses from the first byte of a tensor to behind its last."""
+    begin = tensor.data_ptr()
+    if tensor.numel() == 0 or tensor.device.type == "meta":
+        return begin, begin
+    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return begin, begin + (reach + 1) * tensor.element_size()
 
 
 def _pairs(rooms: Work, part: Work) -> Iterator[tuple[Tensor, Tensor]]:

@@ -133,6 +133,23 @@ def test_out_that_does_not_fit_is_refused(name, out, message, part, monkeypatch)
         chain.apply(chain.plan(images.sizes), images, out=out)
 
 
+@pytest.mark.parametrize("part", [PART, 2**24])
+def test_out_that_shares_memory_with_the_images_is_refused(part, monkeypatch):
+    monkeypatch.setattr(parts, "PART_BYTES", part)
+    room, chain = (
+        torch.zeros(9, 3, 20, 20, dtype=torch.uint8),
+        T.Compose([T.GaussianBlur(3), T.MedianBlur(3)]),
+    )
+    plan, images = chain.plan([(20, 20)] * 5), room[:5]
+    for out in (images, room[4:]):
+        with pytest.raises(ValueError, match="apply: expected out that shares no memory with the images"):
+            chain.apply(plan, images, out=out)
+    other = torch.zeros(4, 3, 20, 20, dtype=torch.uint8)
+    plan = chain.plan([(20, 20)] * 4)
+    assert chain.apply(plan, room[:4], out=room[5:]) is not None
+    assert_same_bytes(room[5:], other)
+
+
 def test_results_that_are_held_stay_as_they_are():
     images = torch.zeros(8, 3, 250, 250, dtype=torch.uint8)
     chain = T.Compose([T.CenterCrop(220), FLOAT])
