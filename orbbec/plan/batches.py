@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -133,6 +133,18 @@ def rows_of(work: Work, rows: Array) -> Work:
     return torch.stack([work[row] for row in rows.tolist()])
 
 
+def one_by_one(work: Work) -> Iterator[Work]:
+    """Each image as a batch of its own, without a copy."""
+    if not is_ragged(work):
+        yield from (image[None] for image in work)
+        return
+    count = len(work.layout)
+    whole = rows_of(work, np.arange(count))
+    for n in range(count):
+        own = slice(n, n + 1)
+        yield Rows(whole.buffer, whole.layout[own], whole.channels, whole.sizes[own])
+
+
 def repeated(work: Work, times: int) -> Work:
     """The images several times, one batch after the other; of an ImageBatch without a copy."""
     if isinstance(work, Tensor):
@@ -211,9 +223,10 @@ def _written_in_place(work: Work, sizes: Array, run: Run, room: ImageBatch | Non
     channels, device = first.shape[-3] if isinstance(first, Tensor) else first.channels, device_of(work)
     empty = None if device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=device)
     results = ImageBatch.of_sizes(sizes.tolist(), channels, empty=empty) if room is None else room
-    for row, (height, width) in enumerate(sizes.tolist()):
-        rows = np.array([row])
-        run(rows_of(work, rows), rows, (height, width), results[row].permute(2, 0, 1)[None])
+    targets = [image.permute(2, 0, 1)[None] for image in results.images()]
+    for row, (image, target) in enumerate(zip(one_by_one(work), targets, strict=True)):
+        height, width = target.shape[2:]
+        run(image, np.array([row]), (height, width), target)
     return results
 
 
