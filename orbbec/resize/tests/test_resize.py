@@ -264,8 +264,8 @@ def test_opcheck(device, antialias):
         arguments = (device.put(images), None, 0, None, [4, 5], "linear", antialias, arithmetic, [0, 0])
         torch.library.opcheck(torch.ops.orbbec.resize, arguments)
     images, out = device.put(photographs(2, 3, 9, 8)), device.put(torch.zeros(2, 3, 4, 5, dtype=torch.uint8))
-    arguments = (images, None, 0, boxes_of(2, (9, 8)), [4, 5], "linear", antialias, arithmetic, [0, 0], out)
-    torch.library.opcheck(torch.ops.orbbec.resize_out, arguments)
+    options = ([4, 5], "linear", antialias, arithmetic, [0, 0], None)
+    torch.library.opcheck(torch.ops.orbbec.resize_out, (images, None, 0, boxes_of(2, (9, 8)), *options, out))
 
 
 def test_compiles_whole(device):
