@@ -105,7 +105,13 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
     parts = parts_of(plan, work)
     if len(parts) == 1 and out is None:
         return given.restore(_run_part(plan, work, None, after))
-    results = Results(plan, work, None if out is None else operator_output("apply", out).images)
+    room = None if out is None else operator_output("apply", out).images
+    if room is not None and torch.compiler.is_compiling():  # which cannot follow what Results asks
+        result = _run_part(plan, work, room, after)
+        if result is not room:
+            room.copy_(result)
+        return out
+    results = Results(plan, work, room)
     for where in parts:
         part, images = (plan, work) if len(parts) == 1 else (part_of(plan, where), work[where])
         results.add(where, _run_part(part, images, results.room(where), after))

@@ -66,3 +66,17 @@ def test_plans_are_compiled_whole(name):
 
     compiled = torch.compile(work, fullgraph=True, backend="aot_eager")
     assert_same_bytes(compiled(images), work(images))
+
+
+@pytest.mark.parametrize("transform", [T.ToDtype(torch.float32, scale=True), T.GaussianBlur(3)])
+def test_plans_that_write_into_out_are_compiled_whole(transform):
+    images, chain = photographs(3, 3, 14, 17), T.Compose([T.CenterCrop(10), transform])
+    plan, expected = chain.plan([(14, 17)] * 3), chain(images)
+
+    def work(batch, out):
+        return apply(plan, batch, out=out) * 2
+
+    out = torch.empty_like(expected)
+    compiled = torch.compile(work, fullgraph=True, backend="aot_eager")
+    assert_same_bytes(compiled(images, out), expected * 2)
+    assert_same_bytes(out, expected)
