@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import pickle
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from orbbec.binding.arguments import Array
+from orbbec.data.pickles import read_pickle
 from orbbec.data.sample import Sample
 from orbbec.transforms.checks import choice
 
@@ -24,8 +24,8 @@ _FILES = {
 # Targets in the order of the bytes that stand before the pixels of a binary row: name, key in a Python file,
 # number of classes.
 _LABELS = {
-    "CIFAR-10": [("label", b"labels", 10)],
-    "CIFAR-100": [("coarse_label", b"coarse_labels", 20), ("label", b"fine_labels", 100)],
+    "CIFAR-10": [("label", "labels", 10)],
+    "CIFAR-100": [("coarse_label", "coarse_labels", 20), ("label", "fine_labels", 100)],
 }
 
 
@@ -33,8 +33,8 @@ class Cifar:
     """CIFAR-10 or CIFAR-100, whichever lies in a folder; held in memory, 3 KB an image.
 
     The folder is what the published archives unpack to: `data_batch_1.bin` or `data_batch_1`, `test_batch`,
-    `train`, `test`. Python files are pickles; of these only arrays, lists, numbers and text are read, so that
-    a file cannot run code. The sample id of an image is its place.
+    `train`, `test`. Python files are pickles; of these only arrays of whole numbers, lists, numbers and text
+    are read, and nothing that a file names is called. The sample id of an image is its place.
 
     Args:
         root: the folder.
@@ -106,18 +106,26 @@ def _read_binary(path: Path, name: str) -> tuple[Array, Array]:
 
 def _read_pickle(path: Path, name: str) -> tuple[Array, Array]:
     try:
-        with open(path, "rb") as file:
-            table = _Unpickler(file).load()
-        pixels = np.asarray(table[b"data"])
-        labels = np.asarray([table[key] for _, key, _ in _LABELS[name]])
-    except (pickle.UnpicklingError, EOFError, KeyError, TypeError, ValueError, IndexError) as error:
+        table = read_pickle(path.read_bytes())
+        pixels = table["data"]
+        labels = np.stack([_whole_numbers(table[key]) for _, key, _ in _LABELS[name]], 1)
+    except (KeyError, ValueError, OverflowError) as error:
         raise ValueError(f"Cifar: {path} is no Python file of {name}: {error!r}") from error
-    if pixels.dtype != np.uint8 or pixels.shape != (labels.shape[-1], _PIXELS):
+    kind = f"{pixels.dtype} {list(pixels.shape)}" if isinstance(pixels, np.ndarray) else type(pixels).__name__
+    if kind != f"uint8 {[len(labels), _PIXELS]}":
         raise ValueError(
-            f"Cifar: expected uint8 data of shape [{labels.shape[-1]}, {_PIXELS}] in {path}, but got "
-            f"{pixels.dtype} {list(pixels.shape)}"
+            f"Cifar: expected uint8 data of shape [{len(labels)}, {_PIXELS}] in {path}, but got {kind}"
         )
-    return pixels, _checked(labels.T, path, name)
+    return pixels, _checked(labels, path, name)
+
+
+def _whole_numbers(values: Any) -> Array:
+    """The labels of a file, a list or an array."""
+    if isinstance(values, list) and all(type(value) is int for value in values):
+        values = np.array(values, np.int64)
+    if not isinstance(values, np.ndarray) or values.ndim != 1:
+        raise ValueError("its labels are no list of whole numbers")
+    return values
 
 
 def _checked(labels: Array, path: Path, name: str) -> Array:
@@ -129,24 +137,3 @@ def _checked(labels: Array, path: Path, name: str) -> Array:
                 f"Cifar: expected labels below {classes} in {path}, but image {row} has {labels[row, place]}"
             )
     return labels
-
-
-_NAMED: dict[tuple[str, str], Any] = {
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): np.dtype,
-    # An array names a function that makes an empty one; NumPy 2 moved it.
-    ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
-    ("numpy._core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
-}
-
-
-class _Unpickler(pickle.Unpickler):
-    """Reads arrays and what pickles hold without naming anything; whatever else is named is refused."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        super().__init__(file, encoding="bytes")
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _NAMED:
-            raise pickle.UnpicklingError(f"it names {module}.{name}")
-        return _NAMED[module, name]

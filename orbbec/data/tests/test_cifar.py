@@ -2,7 +2,11 @@
 
 import os
 import pickle
+import re
 import struct
+import subprocess
+import sys
+import time
 from typing import ClassVar
 
 import numpy as np
@@ -82,6 +86,96 @@ def test_a_pickle_that_runs_code_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"no Python file of CIFAR-10.*names posix\.mkdir"):
         Cifar(tmp_path, "test")
     assert not (tmp_path / "made").exists()
+
+
+# An array of objects made of raw bytes: the state of its dtype denies that it holds objects.
+POINTERS = (
+    b"\x80\x02}(U\x04datacnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R"
+    b"(K\x01K\x02\x85cnumpy\ndtype\n%sK\x00K\x01\x87R(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xff%stb"
+    b"\x89U\x10%stbq\x00U\x06labelsh\x00u."
+)
+
+
+READ = """
+import sys
+from pathlib import Path
+from orbbec.data import Cifar
+for folder in Path(sys.argv[1]).iterdir():
+    try:
+        Cifar(folder, "test")
+        print("read")
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_raw_bytes_never_become_pointers(tmp_path):
+    for code in (b"U\x02O8", b"U\x02u1", b"U\x02u8", b"U\x02V8"):
+        for number, flags in enumerate((b"K\x00", b"K\x3f")):
+            folder = tmp_path / f"{code[2:].decode()}-{number}"
+            folder.mkdir()
+            raw = struct.pack("<QQ", 0x4141414141, 0x10)
+            (folder / "test_batch").write_bytes(POINTERS % (code, flags, raw))
+    command = [sys.executable, "-c", READ, str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended
+    lines = ended.stdout.splitlines()
+    assert len(lines) == 8
+    assert all(re.match(r"Cifar: .*test_batch", line) for line in lines), lines
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("as_text", [True, False])
+def test_pickles_of_python_3_are_read(tmp_path, protocol, as_text):
+    pixels = planes(3, 5)
+    table = {b"data": pixels, b"labels": [1, 2, 3], b"batch_label": b"one", b"filenames": [b"a.png"] * 3}
+    if as_text:
+        table = {key.decode(): value for key, value in table.items()}
+        table["labels"] = np.array([1, 2, 3])
+    (tmp_path / "test_batch").write_bytes(pickle.dumps(table, protocol))
+    cifar = Cifar(tmp_path, "test")
+    assert cifar.images.transpose(0, 3, 1, 2).reshape(3, -1).tolist() == pixels.tolist()
+    assert [sample.targets["label"] for sample in cifar] == [1, 2, 3]
+
+
+def test_pixels_in_fortran_order_are_read(tmp_path):
+    pixels = planes(3, 5)
+    for protocol in (2, 5):
+        table = {"data": np.asfortranarray(pixels), "labels": [1, 2, 3]}
+        (tmp_path / "test_batch").write_bytes(pickle.dumps(table, protocol))
+        images = Cifar(tmp_path, "test").images
+        assert images.transpose(0, 3, 1, 2).reshape(3, -1).tolist() == pixels.tolist()
+
+
+def shared(depth: int) -> bytes:
+    """Opcodes of a tuple of two equal tuples of two equal tuples ...: 2^depth leaves in `depth` objects."""
+    return b")" + b"".join(b"q%ch%c\x86" % (place, place) for place in range(depth))
+
+
+@pytest.mark.parametrize(
+    ("opcodes", "reason"),
+    [
+        (b"}" + shared(60) + b"K\x01s.", "has a tuple where text belongs"),
+        (b"}U\x06labels" + shared(60) + b"s.", "KeyError"),
+        (b"}(U\x04datacnumpy\ndtype\n" + shared(60) + b"Ru.", "it calls a function with 2 arguments|text"),
+        (b"cnumpy\ndtype\nN}U\x08__code__K\x01s\x86b.", "sets the state of a function"),
+        (b"cnumpy\nndarray\n)R.", "it calls a object"),
+        (b"\x80\x02]K\x01r\xff\xff\xff\x7f.", "holds a int"),
+        (b"\x80\x05\x8e\xff\xff\xff\xff\xff\xff\xff\x7f.", "bytes8|expected"),
+        (b"cos\nsystem\n(S'true'\ntR.", "names os.system"),
+        (b"(S'true'\nios\nsystem\n.", "opcode INST"),
+        (b"\x80\x02cnumpy\nndarray\n)\x81.", "opcode NEWOBJ"),
+        (b"\x80\x04\x8c\x02os\x8c\x06system\x93.", "names os.system"),
+        (b"t.", "malformed"),
+        (b"", "pickle exhausted"),
+    ],
+)
+def test_pickles_of_other_things_are_refused_at_once(tmp_path, opcodes, reason):
+    (tmp_path / "test_batch").write_bytes(opcodes)
+    began = time.process_time()
+    with pytest.raises(ValueError, match=rf"test_batch is no Python file of CIFAR-10: .*({reason})"):
+        Cifar(tmp_path, "test")
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
