@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
+import tokenize
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.data.handles import check_size, open_file
 from orbbec.data.needed import needed
-from orbbec.data.sample import Sample, faults_named
+from orbbec.data.sample import Sample, faults_named, read_range
+
+# The header of an .npy file is a Python literal; what is none raises these.
+_NO_HEADER = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError)
+_MOST_PIXELS = 1 << 60  # so that no place in a file exceeds 63 bits
 
 
 class Arrays:
@@ -81,17 +87,16 @@ class NpyFile:
     def __init__(self, path: str | os.PathLike[str], targets: Mapping[str, Any] | None = None) -> None:
         self.path = Path(path)
         with open(path, "rb") as file:
-            version = np.lib.format.read_magic(file)
-            read = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            self.shape, fortran, self.dtype = read(file)
+            try:
+                self.shape, fortran, self.dtype = _header_of(file)
+            except _NO_HEADER as error:
+                raise ValueError(f"NpyFile: {path} is no .npy file: {error}") from error
             self._begin = file.tell()
-        if len(self.shape) < 3 or fortran or self.dtype.hasobject:
+        is_plain = self.dtype.kind in "biufc" and min(self.shape, default=0) >= 0
+        if len(self.shape) < 3 or fortran or not is_plain or math.prod(self.shape) > _MOST_PIXELS:
             raise ValueError(
-                f"NpyFile: expected images [N, H, W, C] in C order in {path}, but got {self.shape}"
+                f"NpyFile: expected images [N, H, W, C] of numbers in C order in {path}, but got "
+                f"{self.dtype} {list(self.shape)}"
             )
         self.targets = _checked("NpyFile", targets, len(self))
 
@@ -101,12 +106,9 @@ class NpyFile:
     def __getitem__(self, index: int) -> Sample:
         if not 0 <= index < len(self):
             raise IndexError(f"NpyFile: expected an index below {len(self)}, but got {index}")
-        size = int(np.prod(self.shape[1:])) * self.dtype.itemsize
+        size = math.prod(self.shape[1:]) * self.dtype.itemsize
         with faults_named(index, self.path, ValueError):
-            with open(self.path, "rb", buffering=0) as file:
-                data = os.pread(file.fileno(), size, self._begin + index * size)
-            if len(data) < size:
-                raise ValueError("the file is cut off before the end of the image")
+            data = read_range(self.path, self._begin + index * size, size, "the image")
         image = np.frombuffer(bytearray(data), self.dtype).reshape(self.shape[1:])
         return Sample(image, _row(self.targets, index), index)
 
@@ -176,6 +178,13 @@ class Hdf5:
     def close(self) -> None:
         """Close the file in this process."""
         self._file.close()
+
+
+def _header_of(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, Fortran's order, dtype."""
+    if np.lib.format.read_magic(file) == (1, 0):
+        return np.lib.format.read_array_header_1_0(file)
+    return np.lib.format.read_array_header_2_0(file)
 
 
 def _checked(op: str, targets: Mapping[str, Any] | None, length: int) -> dict[str, Any]:

@@ -70,6 +70,17 @@ def read_manifest(folder: Path) -> Manifest | None:
         table: dict[str, Any] = json.loads(path.read_bytes())
         if table["version"] != _VERSION:
             raise ValueError(f"it is of version {table['version']}, but this reads {_VERSION}")
-        return Manifest(**{entry.name: table[entry.name] for entry in fields(Manifest)})
-    except (ValueError, KeyError, TypeError) as error:
+        manifest = Manifest(**{entry.name: table[entry.name] for entry in fields(Manifest)})
+        _check(manifest)
+        return manifest
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"Shards: {path} is no manifest: {error!r}") from error
+
+
+def _check(manifest: Manifest) -> None:
+    """See that archives are files of the folder itself, and names are text."""
+    for name in dict(manifest.archives):
+        if not isinstance(name, str) or name != Path(name).name or name in ("", ".."):
+            raise ValueError(f"expected archives of this folder, but got {name!r:.100}")
+    if not isinstance(manifest.classes, list) or not all(isinstance(name, str) for name in manifest.classes):
+        raise ValueError("expected a list of names as classes")

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from orbbec.binding.arguments import Array
+
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # how a field is written
 _SIDES = tuple(f"object/bbox/{side}" for side in ("xmin", "ymin", "xmax", "ymax"))
+_MOST = (1 << 64) - 1
 _FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
 
 Value = int | bytes
@@ -54,7 +57,7 @@ def _varint(message: bytes, place: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         place, shift = place + 1, shift + 7
         if byte < 0x80:
-            return value, place
+            return value & _MOST, place
 
 
 def example_features(message: bytes) -> dict[str, Any]:
@@ -84,7 +87,7 @@ def _feature(message: bytes) -> Any:
         elif kind == 2:
             values = np.frombuffer(b"".join(map(_bytes, items)), "<f4").astype(np.float32)
         elif kind == 3:
-            values = np.array([number for item in items for number in _whole_numbers(item)], np.int64)
+            values = np.fromiter((number for item in items for number in _whole_numbers(item)), np.int64)
     if len(values) != 1:
         return values
     return values[0].item() if isinstance(values, np.ndarray) else values[0]
@@ -106,6 +109,12 @@ def _bytes(value: Value) -> bytes:
     return value
 
 
+def _number(value: Value) -> int:
+    if isinstance(value, bytes):
+        raise ValueError("the message has bytes where a number belongs")
+    return value
+
+
 def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
     """Image and targets of features named as TensorFlow's own image sets name them.
 
@@ -124,18 +133,21 @@ def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
         targets["label"] = label
     if "image/object/bbox/xmin" in features:
         xmin, ymin, xmax, ymax, width, height, labels = (
-            np.atleast_1d(_known(features, f"image/{name}"))
-            for name in (*_SIDES, "width", "height", "object/class/label")
+            _known(features, f"image/{name}") for name in (*_SIDES, "width", "height", "object/class/label")
         )
         boxes = np.stack([xmin * width, ymin * height, xmax * width, ymax * height], 1)
         targets["boxes"], targets["labels"] = boxes.astype(np.float32), labels.astype(np.int64)
     return data, targets
 
 
-def _known(features: Mapping[str, Any], name: str) -> Any:
+def _known(features: Mapping[str, Any], name: str) -> Array:
+    """A feature of numbers."""
     if name not in features:
         raise ValueError(f"expected a feature '{name}', but got {', '.join(features)}")
-    return features[name]
+    values = np.atleast_1d(features[name])
+    if values.dtype.kind not in "if" and values.size:
+        raise ValueError(f"expected numbers as feature '{name}', but got {values.dtype.name}")
+    return values
 
 
 def datum_sample(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
@@ -149,9 +161,12 @@ def datum_sample(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
         ValueError: the message is malformed.
     """
     table = dict(fields_of(value))
-    channels, height, width, label, encoded = (int(table.get(field, 0)) for field in (1, 2, 3, 5, 7))
+    channels, height, width, label, encoded = (_number(table.get(field, 0)) for field in (1, 2, 3, 5, 7))
+    label -= (1 << 64) if label >> 63 else 0  # negative numbers are written as 64 bits
     data = _bytes(table.get(4, b""))
     if encoded:
         return data, {"label": label}
+    if channels * height * width != len(data):
+        raise ValueError(f"expected {channels} planes of {height}x{width}, but got {len(data)} bytes")
     planes = np.frombuffer(data, np.uint8).reshape(channels, height, width)
     return np.ascontiguousarray(planes[::-1].transpose(1, 2, 0)), {"label": label}

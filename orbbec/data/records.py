@@ -13,7 +13,7 @@ import numpy as np
 from orbbec.data.handles import check_size, open_file
 from orbbec.data.needed import needed
 from orbbec.data.protobuf import example_features, example_sample
-from orbbec.data.sample import BadSample, Sample, faults_named
+from orbbec.data.sample import BadSample, Sample, faults_named, read_range
 
 _LENGTH = struct.Struct("<QI")  # of a record, and the checksum of the length
 _CHECKSUM = struct.Struct("<I")
@@ -133,7 +133,7 @@ class TfRecords:
             while offset < size:
                 file.seek(offset)
                 header = file.read(_LENGTH.size)
-                length = self._length(header)
+                length = min(self._length(header), size)  # a record that is longer is cut off
                 rows.append((offset, length))
                 if length < 0:
                     break
@@ -163,10 +163,9 @@ class TfRecords:
                 index, path, "the length of the record is damaged; what follows in the file is lost"
             )
         with faults_named(index, path, ValueError, KeyError):
-            with open(self.paths[number], "rb", buffering=0) as file:
-                data = os.pread(file.fileno(), length + _CHECKSUM.size, offset + _LENGTH.size)
-            if len(data) < length + _CHECKSUM.size:
-                raise ValueError("the file is cut off within the record")
+            data = read_range(
+                self.paths[number], offset + _LENGTH.size, length + _CHECKSUM.size, "the record"
+            )
             if _CHECKSUM.unpack_from(data, length)[0] != self._masked(data[:length]):
                 raise ValueError("the record does not have its checksum")
             return Sample(*self.parse(example_features(data[:length])), index)

@@ -118,8 +118,37 @@ def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:
         Traceback (most recent call last):
         orbbec.data.sample.BadSample: sample 7 (no/such.jpg): No such file or directory
     """
-    with faults_named(sample_id, path), open(path, "rb") as file:
+    with faults_named(sample_id, path, ValueError), open(path, "rb") as file:
         data = file.read()
     if not data:
         raise BadSample(sample_id, path, "the file is empty")
+    return data
+
+
+def read_range(path: str | os.PathLike[str], offset: int, size: int, part: str) -> bytes:
+    """Some bytes of a file.
+
+    Args:
+        path: of the file.
+        offset: of the first byte.
+        size: how many.
+        part: what they are, for the error.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file ends before; nothing was read, and no memory was taken.
+
+    Example:
+        >>> read_range("/dev/null", 1, 2**62, "the image")
+        Traceback (most recent call last):
+        ValueError: the file ends 4611686018427387905 bytes before the end of the image
+    """
+    with open(path, "rb") as file:
+        missing = offset + size - os.fstat(file.fileno()).st_size
+        if missing <= 0:
+            file.seek(offset)
+            data = file.read(size)
+            missing = size - len(data)
+    if missing > 0:
+        raise ValueError(f"the file ends {missing} bytes before the end of {part}")
     return data

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -18,14 +17,25 @@ from torch.utils.data import get_worker_info
 
 from orbbec.data.fields import unpack_fields
 from orbbec.data.manifest import read_manifest
+from orbbec.data.members import Member, members_of
 from orbbec.data.needed import needed
 from orbbec.data.order import Order
-from orbbec.data.sample import BadSample, Sample, faults_named, reason_of
-from orbbec.data.tar import from_entries, index_path, make_index, read_index, to_rows, write_index
+from orbbec.data.sample import BadSample, Sample, faults_named, read_range, reason_of
+from orbbec.data.tar import (
+    from_entries,
+    index_path,
+    key_and_field,
+    make_index,
+    read_index,
+    to_rows,
+    write_index,
+)
 
 _PLACE_BITS = 32  # of a sample id: the place in a shard; above them the number of the shard
 _END = 1024  # bytes: the zeros at the end of an archive, at least
-_FAULTS = (OSError, EOFError, ValueError, tarfile.TarError, zlib.error)
+_PIECE = 1 << 20  # bytes: what is read of a stream at once
+_MOST_BYTES = 1 << 31  # of a file in a stream, whose length nothing tells: compressed, it may unpack for ever
+_FAULTS = (OSError, EOFError, ValueError, zlib.error)
 
 
 class Shards:
@@ -77,19 +87,11 @@ class Shards:
     def __getitem__(self, index: int) -> Sample:
         sample_id, offset, size, crc = self._rows[index].tolist()
         path = self.paths[self._shard[index]]
-        with faults_named(sample_id, path, ValueError, tarfile.TarError):
-            data = _read_range(path, offset, size)
+        with faults_named(sample_id, path, ValueError):
+            data = read_range(path, offset, size, "the sample")
             if zlib.crc32(data) != crc:
                 raise ValueError(f"the {size} bytes from {offset} on do not have the checksum of the index")
             return unpack_fields(from_entries(data), sample_id)
-
-
-def _read_range(path: Path, offset: int, size: int) -> bytes:
-    with open(path, "rb", buffering=0) as file:
-        data = os.pread(file.fileno(), size, offset)
-    if len(data) < size:
-        raise ValueError(f"the archive ends {size - len(data)} bytes before the end of the sample")
-    return data
 
 
 def archives_of(folder: str | os.PathLike[str]) -> list[Path]:
@@ -201,56 +203,73 @@ class ShardStream:
                 return
             if group is None:
                 return
-            yield self._sample(group, sample_id, url)
+            yield self._sample(*group, sample_id, url)
 
-    def _sample(self, group: dict[str, Any], place_id: int, url: str) -> Sample | BadSample:
-        key = group.pop("__key__")
-        path = f"{url}/{key}"
+    def _sample(self, key: str, fields: dict[str, bytes], place_id: int, url: str) -> Sample | BadSample:
         try:
             sample_id = int(key.rpartition("/")[2]) if self.ids_from_keys else place_id
-            return unpack_fields({name: data for name, data in group.items() if name != "__url__"}, sample_id)
+            return unpack_fields(fields, sample_id)
         except ValueError as error:
-            return BadSample(place_id, path, str(error))
+            return BadSample(place_id, f"{url}/{key}", str(error))
 
 
-def _groups_of(url: str) -> Iterator[dict[str, Any]]:
-    """The samples of an archive as webdataset groups them: a dict of fields with "__key__" and "__url__".
+def _groups_of(url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
+    """The samples of an archive: runs of files of one key, each with its fields.
 
     The last one waits until the archive is known to end there: it could be cut off between two of its fields.
     """
-    webdataset = needed("webdataset")
-    with closing(webdataset.gopen(url)) as stream:
-        watched = _Watched(url, stream)
-        files = webdataset.tariterators.tar_file_iterator(watched)
-        named = ({**file, "__url__": url} for file in files)
-        last: dict[str, Any] | None = None
-        for group in webdataset.tariterators.group_by_keys(named, lcase=False):
-            if last is not None:
-                yield last
-            last = group
-        watched.check_end()
-        if last is not None:
-            yield last
+    with closing(needed("webdataset").gopen(url)) as source:
+        stream = _Stream(gzip.GzipFile(fileobj=source) if url.endswith((".gz", ".tgz")) else source)
+        key, fields = "", dict[str, bytes]()
+        for member in members_of(stream.read, None):
+            own, kind = key_and_field(member.name)
+            if not member.is_file or not kind or not own.rpartition("/")[2]:
+                continue
+            if own != key and fields:
+                yield key, fields
+                fields = {}
+            if kind in fields:
+                raise ValueError(f"the archive has {member.name} twice")
+            key, fields[kind] = own, stream.read_file(member)
+        stream.check_end()
+        if fields:
+            yield key, fields
 
 
-class _Watched:
-    """A stream that knows how it ended: an archive ends with zeros, but tarfile takes any end for one."""
+class _Stream:
+    """A stream that is read in order, and knows how it ended: an archive ends with zeros."""
 
-    def __init__(self, url: str, stream: Any) -> None:
-        self.url = url
-        self._stream = gzip.GzipFile(fileobj=stream) if url.endswith((".gz", ".tgz")) else stream
-        self._last = b""
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._offset, self._last = stream, 0, b""
 
-    def read(self, size: int) -> bytes:
-        data: bytes = self._stream.read(size)
-        self._last = (self._last + data)[-_END:]
+    def read(self, offset: int, size: int) -> bytes:
+        while self._offset < offset and self._read(offset - self._offset):
+            pass
+        pieces, left = [], size
+        while left and (data := self._read(left)):
+            pieces.append(data)
+            left -= len(data)
+        return b"".join(pieces)
+
+    def read_file(self, member: Member) -> bytes:
+        if member.size > _MOST_BYTES:
+            raise ValueError(
+                f"expected files of at most {_MOST_BYTES} bytes, but {member.name} has {member.size}"
+            )
+        data = self.read(member.begin, member.size)
+        if len(data) < member.size:
+            raise ValueError("the archive is cut off")
         return data
 
     def check_end(self) -> None:
-        while self.read(1 << 16):
+        while self._read(_PIECE):
             pass
         if self._last != bytes(_END):
             raise ValueError("the archive is cut off")
 
-    def __str__(self) -> str:  # webdataset puts it into its errors
-        return self.url
+    def _read(self, size: int) -> bytes:
+        """So many bytes at most; a little at a time, as memory is taken for all that is asked for."""
+        data: bytes = self._stream.read(min(size, _PIECE))
+        self._offset += len(data)
+        self._last = (self._last + data[-_END:])[-_END:]
+        return data

@@ -12,23 +12,21 @@ A sample is a run of files with one key, headers and padding included::
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import tarfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from orbbec.binding.arguments import Array
+from orbbec.data.members import BLOCK, members_of
 
-_BLOCK = 512  # bytes: what headers take and files are padded to
 _RECORD = 10240  # bytes: what an archive is padded to
-_PLAIN = (b"0", b"\0")  # the types of ordinary files
+_PIECE = 1 << 20  # bytes: what is read at once
 
 
 @dataclass
@@ -69,8 +67,11 @@ def read_index(archive: Path) -> Index:
     path = index_path(archive)
     try:
         table = json.loads(path.read_bytes())
-        return Index(to_rows(table["samples"]), [tuple(row) for row in table["skipped"]])
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        rows = np.array(table["samples"] or np.zeros((0, 4), np.int64))
+        if rows.dtype != np.int64 or rows.ndim != 2 or rows.shape[1] != 4 or (rows < 0).any():
+            raise ValueError("expected rows of four whole numbers from 0")
+        return Index(rows, [(int(place), str(file), str(reason)) for place, file, reason in table["skipped"]])
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"Shards: {path} is no index: {error!r}") from error
 
 
@@ -106,42 +107,31 @@ def to_entries(key: str, fields: dict[str, bytes]) -> bytes:
     for name, data in fields.items():
         info = tarfile.TarInfo(f"{key}.{name}")
         info.size = len(data)
-        parts += [info.tobuf(tarfile.PAX_FORMAT), data, bytes(-len(data) % _BLOCK)]
+        parts += [info.tobuf(tarfile.PAX_FORMAT), data, bytes(-len(data) % BLOCK)]
     return b"".join(parts)
 
 
 def end_of_archive(size: int) -> bytes:
     """What stands behind `size` bytes of entries: two empty blocks, and more to fill the record."""
-    return bytes(2 * _BLOCK + -(size + 2 * _BLOCK) % _RECORD)
+    return bytes(2 * BLOCK + -(size + 2 * BLOCK) % _RECORD)
 
 
 def from_entries(data: bytes) -> dict[str, bytes]:
     """The fields of a sample.
 
     Raises:
-        ValueError: these are no entries of an archive.
+        ValueError: these are no whole entries of an archive.
 
     Example:
         >>> from_entries(to_entries("000000007", {"jpg": b"...", "cls": b"3"}))
         {'jpg': b'...', 'cls': b'3'}
     """
-    fields, offset = {}, 0
-    while offset < len(data):
-        header = data[offset : offset + _BLOCK]
-        if header[156:157] not in _PLAIN or header[124] & 0x80:
-            return _from_any_entries(data)
-        name = header[:100].rstrip(b"\0").decode("utf-8", "surrogateescape")
-        begin, size = offset + _BLOCK, int(header[124:136].strip(b" \0"), 8)
-        fields[key_and_field(name)[1]] = data[begin : begin + size]
-        offset = begin + size + -size % _BLOCK
-    return fields
-
-
-def _from_any_entries(data: bytes) -> dict[str, bytes]:
-    """Long names, folders, large sizes: as Python reads them, which takes longer."""
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        files = {member.name: archive.extractfile(member) for member in archive if member.isreg()}
-        return {key_and_field(name)[1]: file.read() for name, file in files.items() if file}
+    members = members_of(lambda offset, size: data[offset : offset + size], len(data))
+    return {
+        key_and_field(member.name)[1]: data[member.begin : member.begin + member.size]
+        for member in members
+        if member.is_file
+    }
 
 
 def key_and_field(name: str) -> tuple[str, str]:
@@ -164,30 +154,39 @@ def make_index(archive: Path, first_id: int) -> Index:
         ValueError: it is no archive, is cut off, or is compressed.
     """
     rows: list[tuple[int, int, int, int]] = []
-    with open(archive, "rb") as file:
-        for begin, end in _sample_ranges(archive, file):
-            file.seek(begin)
-            data = file.read(end - begin)
-            rows.append((first_id + len(rows), begin, len(data), zlib.crc32(data)))
+    with open(archive, "rb", buffering=0) as file:
+
+        def read(offset: int, size: int) -> bytes:
+            return os.pread(file.fileno(), size, offset)
+
+        length = os.fstat(file.fileno()).st_size
+        try:
+            for begin, end in _sample_ranges(read, length):
+                rows.append((first_id + len(rows), begin, end - begin, _crc_of(read, begin, end)))
+        except ValueError as error:
+            raise ValueError(f"Shards: {archive} is no whole, uncompressed archive: {error}") from error
     return Index(to_rows(rows))
 
 
-def _sample_ranges(archive: Path, file: Any) -> Iterator[tuple[int, int]]:
-    try:
-        with tarfile.open(fileobj=file, mode="r:") as members:
-            begin, key = 0, ""
-            for member in members:
-                own, kind = key_and_field(member.name)
-                ignored = not member.isreg() or not kind
-                if key and (ignored or own != key):
-                    yield begin, member.offset
-                    key = ""
-                if not ignored and not key:
-                    begin, key = member.offset, own
-            file.seek(members.offset)
-            if file.read(2 * _BLOCK) != bytes(2 * _BLOCK):
-                raise ValueError(f"Shards: {archive} breaks off at byte {members.offset}")
-            if key:
-                yield begin, members.offset
-    except tarfile.TarError as error:
-        raise ValueError(f"Shards: {archive} is no whole, uncompressed archive: {error}") from error
+def _crc_of(read: Callable[[int, int], bytes], begin: int, end: int) -> int:
+    crc = 0
+    for offset in range(begin, end, _PIECE):
+        crc = zlib.crc32(read(offset, min(_PIECE, end - offset)), crc)
+    return crc
+
+
+def _sample_ranges(read: Callable[[int, int], bytes], length: int) -> Iterator[tuple[int, int]]:
+    begin, key, end = 0, "", 0
+    for member in members_of(read, length):
+        own, kind = key_and_field(member.name)
+        ignored = not member.is_file or not kind
+        if key and (ignored or own != key):
+            yield begin, member.offset
+            key = ""
+        if not ignored and not key:
+            begin, key = member.offset, own
+        end = member.end
+    if read(end, 2 * BLOCK) != bytes(2 * BLOCK):
+        raise ValueError(f"it breaks off at byte {end}")
+    if key:
+        yield begin, end

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import pickle
 import tarfile
@@ -13,6 +14,9 @@ import pytest
 from torch.utils.data import DataLoader, IterableDataset
 
 from orbbec.data import BadSample, Order, Sample, Shards, ShardStream, ShuffleBuffer, index_archives, pack
+from orbbec.data.tar import end_of_archive, index_path
+from orbbec.testing.examine import Guard
+from orbbec.testing.hostile import HOSTILE_ENTRIES
 
 webdataset = pytest.importorskip("webdataset")
 
@@ -81,9 +85,7 @@ def test_archives_that_shrink_or_go_are_bad_samples(packed):
     path = packed / "shard-000001.tar"
     path.write_bytes(path.read_bytes()[:3000])
     assert shards[4].sample_id == 28
-    with pytest.raises(
-        BadSample, match=r"sample 35 \(.*shard-000001\.tar\): the archive ends \d+ bytes before"
-    ):
+    with pytest.raises(BadSample, match=r"sample 35 \(.*shard-000001\.tar\): the file ends \d+ bytes before"):
         shards[5]
     path.unlink()
     with pytest.raises(BadSample, match=r"sample 28 .*No such file"):
@@ -220,3 +222,34 @@ def test_targets_of_arrays_stream(tmp_path):
     assert sample.data.shape == (2, 2, 3)
     assert np.array_equal(sample.targets["Boxes"], boxes)
     assert sample.targets["text"] == "dot"
+
+
+@pytest.mark.parametrize("name", ["../outside.tar", "/etc/passwd", "a/b.tar", "..", ""])
+def test_archives_outside_of_the_folder_are_refused(packed, name):
+    (packed.parent / "outside.tar").write_bytes(b"")
+    table = json.loads((packed / "pack.json").read_text())
+    table["archives"] = {name: 3, **table["archives"]}
+    (packed / "pack.json").write_text(json.dumps(table))
+    with pytest.raises(ValueError, match=r"pack\.json is no manifest: .*archives of this folder"):
+        Shards(packed)
+
+
+def test_a_row_of_a_size_that_no_memory_holds_is_a_bad_sample(packed):
+    path = index_path(packed / "shard-000000.tar")
+    table = json.loads(path.read_text())
+    table["samples"][0][2] = 2**62
+    path.write_text(json.dumps(table))
+    with pytest.raises(BadSample, match=r"the file ends \d+ bytes before the end of the sample"):
+        Shards(packed)[0]
+
+
+def streamed(path) -> list[str]:
+    return [str(sample) for sample in ShardStream(path)]
+
+
+def test_a_stream_of_hostile_headers_ends(tmp_path):
+    with Guard() as guard:
+        guard(60, streamed, [])
+        for name, entries in HOSTILE_ENTRIES.items():
+            (tmp_path / "a.tar").write_bytes(entries + end_of_archive(len(entries)))
+            assert len(guard(5, streamed, tmp_path / "a.tar")) <= 2, name

@@ -1,6 +1,7 @@
 """Entries of tar archives, and the index of archives by other hands."""
 
 import io
+import json
 import tarfile
 import zlib
 
@@ -17,6 +18,8 @@ from orbbec.data.tar import (
     to_rows,
     write_index,
 )
+from orbbec.testing.examine import Guard
+from orbbec.testing.hostile import ENTRIES, HOSTILE_ENTRIES, with_size
 
 FIELDS = {"jpg": bytes(range(256)) * 5, "cls": b"", "boxes.npy": b"x" * 512}
 
@@ -108,4 +111,61 @@ def test_an_index_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
 def test_malformed_indexes_are_named(tmp_path, text):
     index_path(tmp_path / "a.tar").write_text(text)
     with pytest.raises(ValueError, match=r"a\.index\.json is no index"):
+        read_index(tmp_path / "a.tar")
+
+
+def reason_of_refusal(data: bytes) -> str:
+    try:
+        return f"read: {from_entries(data)}"
+    except ValueError as error:
+        return str(error)
+
+
+def reason_of_no_index(path) -> str:
+    try:
+        return f"read: {make_index(path, 0)}"
+    except ValueError as error:
+        return str(error)
+
+
+def test_hostile_headers_are_refused_at_once(tmp_path):
+    with Guard() as guard:
+        assert guard(60, reason_of_refusal, ENTRIES).startswith("read: ")
+        for name, entries in HOSTILE_ENTRIES.items():
+            reason = guard(5, reason_of_refusal, entries)
+            assert "header at byte" in reason or "member at byte" in reason or "extended header" in reason, (
+                name
+            )
+            (tmp_path / "a.tar").write_bytes(entries + end_of_archive(len(entries)))
+            if name not in ("cut off",):  # the zeros of the end then are the data
+                reason = guard(5, reason_of_no_index, tmp_path / "a.tar")
+                assert "a.tar is no whole, uncompressed archive: " in reason, name
+
+
+def test_sizes_of_256_values_a_byte_are_read():
+    entries = with_size(ENTRIES, b"\x80" + (700).to_bytes(11, "big"))
+    assert from_entries(entries) == from_entries(ENTRIES) == {"jpg": b"1" * 700, "cls": b"3"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        [0, 0, -1, 0],
+        [0, -512, 512, 0],
+        [-1, 0, 512, 0],
+        [0, 0, 2**63, 0],
+        [0, 0, "512", 0],
+        [0, 0, 1.5, 0],
+        [0],
+    ],
+)
+def test_rows_of_an_index_that_cannot_be_are_named(tmp_path, row):
+    index_path(tmp_path / "a.tar").write_text(json.dumps({"samples": [row], "skipped": []}))
+    with pytest.raises(ValueError, match=r"a\.index\.json is no index"):
+        read_index(tmp_path / "a.tar")
+
+
+def test_an_index_of_nothing_but_brackets_is_named(tmp_path):
+    index_path(tmp_path / "a.tar").write_text("[" * 200_000)
+    with pytest.raises(ValueError, match=r"a\.index\.json is no index: RecursionError"):
         read_index(tmp_path / "a.tar")
