@@ -18,6 +18,7 @@ from orbbec.data.sample import Sample, faults_named, read_range
 
 # The header of an .npy file is a Python literal; what is none raises these.
 _NO_HEADER = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError)
+_MOST_BYTES = 1 << 30  # of a row
 _MOST_PIXELS = 1 << 60  # so that no place in a file exceeds 63 bits
 
 
@@ -50,10 +51,17 @@ class Arrays:
             OSError: the file cannot be read.
             ValueError: it is no `.npz` file, or has no such array.
         """
-        with np.load(path, allow_pickle=False) as file:
-            if images not in getattr(file, "files", ()):
-                raise ValueError(f"Arrays: expected an .npz file with an array '{images}', but got {path}")
-            return cls(file[images], {_target_name(n, file[n]): file[n] for n in file.files if n != images})
+        with open(path, "rb") as opened:
+            try:
+                file = np.load(opened, allow_pickle=False)
+                if images not in getattr(file, "files", ()):
+                    raise ValueError(f"expected an .npz file with an array '{images}'")
+                tables = {name: file[name] for name in file.files}
+            except Exception as error:  # what is malformed makes NumPy and zipfile raise what they like
+                raise ValueError(f"Arrays: {path} cannot be read: {error}") from error
+        return cls(
+            tables[images], {_target_name(n, table): table for n, table in tables.items() if n != images}
+        )
 
     def __len__(self) -> int:
         return len(self.images)
@@ -148,7 +156,10 @@ class Hdf5:
     ) -> None:
         self.path, self.images = Path(path), images
         self._file = open_file(_open_hdf5, self.path)
-        sets = _data_sets(self._file())
+        try:
+            sets = _data_sets(self._file())
+        except (RuntimeError, KeyError) as error:
+            raise ValueError(f"Hdf5: {path} is damaged: {error}") from error
         self._bytes = self.path.stat().st_size  # all of it, or HDF5 had refused to open it
         if images not in sets:
             raise ValueError(f"Hdf5: expected a data set '{images}' in {path}, but got {', '.join(sets)}")
@@ -162,6 +173,8 @@ class Hdf5:
         for name in self.targets.values():
             if name not in sets or len(sets[name]) != self._length:
                 raise ValueError(f"Hdf5: expected a data set '{name}' of {self._length} rows in {path}")
+        for name in (images, *self.targets.values()):
+            _check_data_set(f"'{name}' in {path}", sets[name])
 
     def __len__(self) -> int:
         return self._length
@@ -173,7 +186,7 @@ class Hdf5:
             file = self._file()
             image = file[self.images][index]
             targets = {name: _plain(file[source][index]) for name, source in self.targets.items()}
-        return Sample(image if np.ndim(image) > 1 else bytes(image), targets, index)
+            return Sample(image if np.ndim(image) > 1 else _encoded(image), targets, index)
 
     def close(self) -> None:
         """Close the file in this process."""
@@ -200,6 +213,23 @@ def _row(targets: Mapping[str, Any], index: int) -> dict[str, Any]:
 
 def _open_hdf5(path: Path) -> Any:
     return needed("h5py").File(path, "r")
+
+
+def _encoded(value: Any) -> bytes:
+    """The bytes of an encoded image; of a number they would be so many zeros."""
+    if isinstance(value, bytes) or (isinstance(value, np.ndarray) and value.dtype == np.uint8):
+        return bytes(value)
+    raise ValueError(f"expected an image or its encoded bytes, but got {type(value).__name__}")
+
+
+def _check_data_set(name: str, table: Any) -> None:
+    """See that a row is in this file, and in memory: what was never written is not in the file, but zeros."""
+    if table.external or table.is_virtual:
+        raise ValueError(f"Hdf5: expected rows in the file itself, but {name} has them in other files")
+    for shape in (table.shape[1:], table.chunks or ()):
+        size = math.prod(shape) * table.dtype.itemsize
+        if size > _MOST_BYTES:
+            raise ValueError(f"Hdf5: expected rows of at most {_MOST_BYTES} bytes, but {name} has {size}")
 
 
 def _data_sets(file: Any) -> dict[str, Any]:

@@ -11,7 +11,12 @@ import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.data.masks import mask_of
+from orbbec.data.paths import check_path
 from orbbec.data.sample import Sample, faults_named, read_bytes
+
+_FARTHEST = 1e9  # of coordinates, in pixels, and of areas
+_LONGEST = 1 << 20  # pixels of a side
+_MOST_MASK_BYTES = 2 << 30  # of an image: a hostile file is refused before memory is gone
 
 
 class Coco:
@@ -35,6 +40,8 @@ class Coco:
         keypoints: give `keypoints`.
         keep_crowd: keep crowds, and give `iscrowd`; evaluation needs them.
             False: leave them out, as they are no objects to learn.
+        trust_paths: take any `file_name`, also absolute ones and those that leave `images` by `..`, which
+            torchvision follows. False: refuse them, as a file by other hands could name any file.
 
     Raises:
         OSError: the file cannot be read.
@@ -60,16 +67,21 @@ class Coco:
         masks: bool = False,
         keypoints: bool = False,
         keep_crowd: bool = False,
+        trust_paths: bool = False,
     ) -> None:
         self.root, self.keep_crowd = Path(images), keep_crowd
         with open(annotations, encoding="utf-8") as file:
             try:
                 table = json.load(file)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"Coco: {annotations} is no JSON file: {error}") from error
         entries = _of(table, "images", {"id": int, "file_name": str, "height": int, "width": int})
         categories = _of(table, "categories", {"id": int, "name": str})
         objects = _of(table, "annotations", {"image_id": int, "category_id": int, "bbox": list})
+        for entry in entries:
+            _check_image(entry)
+            if not trust_paths:
+                check_path("Coco", self.root, entry["file_name"], f"image {entry['id']} of {annotations}")
         entries.sort(key=lambda entry: entry["id"])
         categories.sort(key=lambda entry: entry["id"])
 
@@ -78,7 +90,10 @@ class Coco:
         self.sizes = [(entry["height"], entry["width"]) for entry in entries]
         self.classes = [entry["name"] for entry in categories]
         self.category_ids = [entry["id"] for entry in categories]
-        self.points = max((len(entry.get("keypoints", ())) for entry in categories), default=0)
+        names = [entry.get("keypoints", []) for entry in categories]
+        if not all(isinstance(entry, list) for entry in names):
+            raise ValueError("Coco: expected lists of names as keypoints of categories")
+        self.points = max(map(len, names), default=0)
 
         objects = [entry for entry in objects if keep_crowd or not entry.get("iscrowd")]
         places = _places(self.sample_ids, "images")
@@ -92,11 +107,14 @@ class Coco:
     ) -> None:
         """Objects as columns: a few bytes each, where dicts take a kilobyte."""
         for entry in objects:
-            numbers = [value for value in entry["bbox"] if isinstance(value, (int, float))]
-            if entry["category_id"] not in classes or not len(numbers) == len(entry["bbox"]) == 4:
+            if entry["category_id"] not in classes or not _is_box(entry["bbox"]):
                 raise ValueError(
                     f"Coco: expected a known category and a box of 4 numbers, but got {entry!r:.200}"
                 )
+            if min(entry["bbox"][2:]) < 0:
+                raise ValueError(f"Coco: expected boxes of width and height from 0, but got {entry!r:.200}")
+            if not _is_number(entry.get("area", 0)):
+                raise ValueError(f"Coco: expected a number as area, but got {entry!r:.200}")
         corners = np.array([entry["bbox"] for entry in objects], np.float64).reshape(-1, 4)
         corners[:, 2:] += corners[:, :2]
         self._columns: dict[str, Array] = {
@@ -127,6 +145,7 @@ class Coco:
         if self._segmentations is not None:
             size = self.sizes[index]
             with faults_named(self.sample_ids[index], self.root / self.paths[index], ValueError, TypeError):
+                _check_masks(rows.stop - rows.start, size)
                 masks = [mask_of(segmentation, size) for segmentation in self._segmentations[rows]]
             targets["masks"] = np.stack(masks) if masks else np.zeros((0, *size), np.uint8)
         return targets
@@ -143,16 +162,38 @@ def _of(table: Any, name: str, kinds: dict[str, type]) -> list[dict[str, Any]]:
         raise ValueError(f"Coco: expected a list of {name} in the JSON file, but there is none")
     for entry in entries:
         for field, kind in kinds.items():
-            if not isinstance(entry, dict) or not isinstance(entry.get(field), kind):
+            value = entry.get(field) if isinstance(entry, dict) else None
+            if not isinstance(value, kind) or isinstance(value, bool):
                 raise ValueError(
                     f"Coco: expected {name} with '{field}' ({kind.__name__}), but got {entry!r:.200}"
                 )
     return entries
 
 
+def _is_number(value: Any) -> bool:
+    """Whether a value is finite; JSON in Python has NaN, infinity and whole numbers of any length."""
+    return type(value) in (int, float) and abs(value) < _FARTHEST  # false for NaN
+
+
+def _is_box(box: list[Any]) -> bool:
+    return len(box) == 4 and all(map(_is_number, box))
+
+
+def _check_image(entry: dict[str, Any]) -> None:
+    if not (0 < entry["height"] < _LONGEST and 0 < entry["width"] < _LONGEST):
+        raise ValueError(f"Coco: expected images with height and width from 1, but got {entry!r:.200}")
+
+
+def _check_masks(count: int, size: tuple[int, int]) -> None:
+    if count * size[0] * size[1] > _MOST_MASK_BYTES:
+        raise ValueError(
+            f"expected masks of at most {_MOST_MASK_BYTES} bytes together, but got {count} of {list(size)}"
+        )
+
+
 def _places(ids: list[int], name: str) -> dict[int, int]:
     places = {number: place for place, number in enumerate(ids)}
-    if len(places) != len(ids) or (ids and ids[0] < 0):
+    if len(places) != len(ids) or (ids and (ids[0] < 0 or ids[-1] >= 1 << 63)):
         raise ValueError(f"Coco: expected {name} of unlike ids from 0, but got {len(places)} of {len(ids)}")
     return places
 
@@ -167,8 +208,10 @@ def _sorted_by_image(objects: list[dict[str, Any]], places: dict[int, int]) -> l
 def _keypoints(objects: list[dict[str, Any]], points: int) -> Array:
     table = np.zeros((len(objects), points, 3), np.float32)
     for row, entry in zip(table, objects, strict=True):
-        given = np.asarray(entry.get("keypoints", ()), np.float32).reshape(-1, 3)
-        if len(given) > points:
+        given = entry.get("keypoints", [])
+        if not isinstance(given, list) or len(given) % 3 or not all(map(_is_number, given)):
+            raise ValueError(f"Coco: expected keypoints as x, y, visibility in turn, but got {entry!r:.200}")
+        if len(given) > 3 * points:
             raise ValueError(f"Coco: expected at most {points} keypoints, but got {entry!r:.200}")
-        row[: len(given)] = given
+        row[: len(given) // 3] = np.array(given, np.float32).reshape(-1, 3)
     return table

@@ -24,6 +24,9 @@ def pack_command(
     dst: Annotated[Path, typer.Argument(help="The folder for the archives.")],
     images: Annotated[Path | None, typer.Option(help="The folder of the images of a .csv or .json.")] = None,
     split: Annotated[str, typer.Option(help="Of CIFAR: train or test.")] = "train",
+    trust_paths: Annotated[
+        bool, typer.Option("--trust-paths", help="Take paths of a .csv or .json that leave that folder.")
+    ] = False,
     shard_mib: Annotated[int, typer.Option(help="What an archive grows to, in MiB.", min=1)] = SHARD_BYTES
     // _MIB,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Pack in a shuffled order.")] = False,
@@ -34,7 +37,7 @@ def pack_command(
 ) -> None:
     """Write samples to tar archives with an index and checksums; killed, the same command goes on."""
     with _said():
-        source = open_source(src, images=images, split=split)
+        source = open_source(src, images=images, split=split, trust_paths=trust_paths)
         with _bar(len(source) if isinstance(source, Source) else None) as progress:
             packed = pack(
                 source,

@@ -17,7 +17,11 @@ from orbbec.data.tar import index_path
 
 
 def open_source(
-    path: str | os.PathLike[str], *, images: str | os.PathLike[str] | None = None, split: str = "train"
+    path: str | os.PathLike[str],
+    *,
+    images: str | os.PathLike[str] | None = None,
+    split: str = "train",
+    trust_paths: bool = False,
 ) -> Any:
     r"""Open a folder or file by the reader that it is for.
 
@@ -39,6 +43,7 @@ def open_source(
         path: of the folder or file.
         images: the folder of the images, for `FileList` and `Coco`; None: that of the file.
         split: of `Cifar`: "train" or "test".
+        trust_paths: of `FileList` and `Coco`: take paths that leave the folder of the images.
 
     Raises:
         OSError: there is no such path, or it cannot be read.
@@ -57,8 +62,8 @@ def open_source(
     if not path.exists():
         raise FileNotFoundError(f"open_source: expected a folder or file, but there is no {path}")
     readers: dict[str, Callable[[], Any]] = {
-        ".csv": lambda: FileList(path, images),
-        ".json": lambda: Coco(path.parent if images is None else images, path),
+        ".csv": lambda: FileList(path, images, trust_paths=trust_paths),
+        ".json": lambda: Coco(path.parent if images is None else images, path, trust_paths=trust_paths),
         ".tar": lambda: ShardStream(path),
         ".tfrecord": lambda: TfRecords(path),
         ".mdb": lambda: Lmdb(path),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from orbbec.data.paths import check_path
 from orbbec.data.sample import Sample, read_bytes
 
 Value = TypeVar("Value")
@@ -90,10 +91,13 @@ class FileList:
         root: the folder that paths are relative to; None: that of `file`.
         columns: the names of the columns; None: they stand in the first row.
         delimiter: between columns.
+        trust_paths: take any path, as a list of one's own may have: absolute ones elsewhere, and those that
+            leave `root` by `..`. False: refuse these, since a list by other hands could name any file.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: there is no column `path`, or a row is of another length; names the row.
+        ValueError: there is no column `path`, a row is of another length, or a path leaves `root`; names the
+            row.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -111,10 +115,13 @@ class FileList:
         *,
         columns: Sequence[str] | None = None,
         delimiter: str = ",",
+        trust_paths: bool = False,
     ) -> None:
         self.root = Path(file).parent if root is None else Path(root)
         table = _read_table(Path(file), columns, delimiter)
         self.paths = table.pop("path")
+        for row, path in enumerate([] if trust_paths else self.paths):
+            check_path("FileList", self.root, path, f"row {row} of {file}")
         self.columns = {name: _typed(values) for name, values in table.items()}
         self.classes: list[str] = []
         labels = self.columns.get("label")
@@ -138,7 +145,10 @@ class FileList:
 
 def _read_table(file: Path, columns: Sequence[str] | None, delimiter: str) -> dict[str, list[str]]:
     with open(file, encoding="utf-8-sig", newline="") as lines:
-        rows = list(_rows(csv.reader(lines, delimiter=delimiter)))
+        try:
+            rows = list(_rows(csv.reader(lines, delimiter=delimiter)))
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"FileList: {file} is no CSV file: {error}") from error
     names = list(columns) if columns is not None else rows.pop(0)[1] if rows else []
     if "path" not in names or len(set(names)) != len(names):
         raise ValueError(f"FileList: expected unlike columns with 'path' in {file}, but got {names}")

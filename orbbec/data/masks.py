@@ -57,7 +57,12 @@ def _runs_mask(runs: dict[str, Any], size: tuple[int, int]) -> Mask:
     counts = runs.get("counts", [])
     lengths = np.asarray(_decompressed(counts) if isinstance(counts, (str, bytes)) else counts)
     pixels = size[0] * size[1]
-    if lengths.dtype.kind not in "iu" or (lengths < 0).any() or lengths.sum() != pixels:
+    # Each by itself, too: the sum of large ones wraps around.
+    if (
+        lengths.dtype.kind not in "iu"
+        or not ((lengths >= 0) & (lengths <= pixels)).all()
+        or lengths.sum() != pixels
+    ):
         raise ValueError(f"expected run lengths that add up to {pixels} pixels, but got {counts!r:.60}")
     values = np.arange(len(lengths), dtype=np.uint8) & 1
     return _by_columns(np.repeat(values, lengths), size)

@@ -71,11 +71,74 @@ def test_other_npy_files_are_refused(tmp_path):
         with pytest.raises(ValueError, match="NpyFile: expected images"):
             NpyFile(tmp_path / "a.npy")
     (tmp_path / "a.npy").write_bytes(b"no array")
-    with pytest.raises(ValueError, match="magic string"):
+    with pytest.raises(ValueError, match=r"NpyFile: .*a\.npy is no \.npy file: .*magic string"):
         NpyFile(tmp_path / "a.npy")
     np.save(tmp_path / "a.npy", IMAGES)
     with pytest.raises(ValueError, match="NpyFile: expected 5 rows of 'label', but got 4"):
         NpyFile(tmp_path / "a.npy", {"label": [1, 2, 3, 4]})
+
+
+def npy(shape: str, descr: str = "'|u1'") -> bytes:
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(100)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        npy("(2, 4611686018427387904, 1)"),
+        npy("(18446744073709551616, 2, 2)"),
+        npy("(-2, 4, 6)"),
+        npy("(2, -4, -6)"),
+        npy("(2, 4, 6)", "'|O'"),
+        npy("(2, 4, 6)", "'|V0'"),
+        npy("(2, 4, 6)", "[('a', '|O')]"),
+        npy("(" * 5000),
+        npy("(2, 4, 6)", "__import__('os')"),
+        npy("(2, 4, 6")[:40],
+        npy("(2, True, 6.5)"),
+    ],
+)
+def test_headers_of_npy_files_that_lie_are_named(tmp_path, data):
+    (tmp_path / "a.npy").write_bytes(data)
+    with pytest.raises(ValueError, match=r"NpyFile: .*a\.npy"):
+        NpyFile(tmp_path / "a.npy")
+
+
+def test_images_that_the_file_does_not_hold_are_bad_samples(tmp_path):
+    (tmp_path / "a.npy").write_bytes(npy("(3, 536870912, 536870912)"))
+    rows = NpyFile(tmp_path / "a.npy")
+    with pytest.raises(BadSample, match=r"the file ends \d+ bytes before the end of the image"):
+        rows[2]
+
+
+def test_npz_files_that_are_damaged_are_named(tmp_path):
+    np.savez(tmp_path / "a.npz", images=IMAGES, labels=LABELS)
+    whole = (tmp_path / "a.npz").read_bytes()
+    for place in range(0, len(whole), 7):
+        (tmp_path / "a.npz").write_bytes(whole[:place])
+        with pytest.raises(ValueError, match=r"Arrays: .*a\.npz"):
+            Arrays.load(tmp_path / "a.npz")
+
+
+def test_hdf5_rows_in_other_files_and_beyond_memory_are_refused(tmp_path):
+    (tmp_path / "secret").write_bytes(bytes(48))
+    with h5py.File(tmp_path / "source.h5", "w") as file:
+        file["images"] = IMAGES
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("external", (2, 4, 6), np.uint8, external=[(str(tmp_path / "secret"), 0, 48)])
+        layout = h5py.VirtualLayout((5, 4, 6, 3), np.uint8)
+        layout[:] = h5py.VirtualSource(tmp_path / "source.h5", "images", (5, 4, 6, 3))
+        file.create_virtual_dataset("virtual", layout)
+        file.create_dataset("huge", (2, 1 << 20, 1 << 20), np.uint8, chunks=(1, 64, 64))
+        file["numbers"] = np.array([2**40, 5])
+    for name in ("external", "virtual"):
+        with pytest.raises(ValueError, match=rf"Hdf5: expected rows in the file itself, but '{name}' in"):
+            Hdf5(tmp_path / "a.h5", name, {})
+    with pytest.raises(ValueError, match="expected rows of at most 1073741824 bytes, but 'huge'"):
+        Hdf5(tmp_path / "a.h5", "huge", {})
+    with pytest.raises(BadSample, match="expected an image or its encoded bytes, but got int64"):
+        Hdf5(tmp_path / "a.h5", "numbers", {})[0]
 
 
 def write_hdf5(path):

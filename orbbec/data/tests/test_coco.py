@@ -133,6 +133,26 @@ def test_missing_images_and_malformed_masks_are_bad_samples(tmp_path):
         ("annotations", 1, {"category_id": 11}, "a known category and a box of 4 numbers, but got .*'id': 2"),
         ("annotations", 1, {"bbox": [1, 2, 3]}, "a known category and a box of 4 numbers"),
         ("annotations", 1, {"bbox": [1, 2, 3, "4"]}, "a known category and a box of 4 numbers"),
+        ("annotations", 1, {"bbox": [1, 2, -3, 4]}, "boxes of width and height from 0, but got .*'id': 2"),
+        ("annotations", 1, {"bbox": [1, 2, 3, -0.5]}, "boxes of width and height from 0, but got .*'id': 2"),
+        ("annotations", 1, {"bbox": [1, 2, float("nan"), 4]}, "a known category and a box of 4 numbers"),
+        ("annotations", 1, {"bbox": [float("inf"), 2, 3, 4]}, "a known category and a box of 4 numbers"),
+        ("annotations", 1, {"bbox": [10**400, 2, 3, 4]}, "a known category and a box of 4 numbers"),
+        ("annotations", 1, {"bbox": [True, 2, 3, 4]}, "a known category and a box of 4 numbers"),
+        ("annotations", 1, {"area": None}, "a number as area, but got .*'id': 2"),
+        ("annotations", 1, {"area": 10**400}, "a number as area"),
+        ("annotations", 1, {"keypoints": 5}, "keypoints as x, y, visibility in turn, but got .*'id': 2"),
+        ("annotations", 1, {"keypoints": [1, 2]}, "keypoints as x, y, visibility in turn"),
+        ("annotations", 1, {"keypoints": ["1", 2, 3]}, "keypoints as x, y, visibility in turn"),
+        ("categories", 0, {"keypoints": 7}, "lists of names as keypoints"),
+        ("images", 0, {"height": 0}, "images with height and width from 1, but got .*'id': 30"),
+        ("images", 0, {"width": 2**40}, "images with height and width from 1"),
+        ("images", 0, {"id": 2**63}, "images of unlike ids"),
+        ("images", 0, {"id": True}, r"images with 'id' \(int\)"),
+        ("images", 0, {"file_name": "../a.jpg"}, "paths in .*, but image 30 of .*train.json has '../a.jpg'"),
+        ("images", 0, {"file_name": "/etc/passwd"}, "paths in .* has '/etc/passwd'.*trust_paths=True"),
+        ("images", 0, {"file_name": "a\0.jpg"}, "a path, but image 30"),
+        ("images", 0, {"file_name": ""}, "a path, but image 30"),
         ("annotations", 1, {"keypoints": [1, 2, 2] * 3}, "at most 2 keypoints, but got .*'id': 2"),
     ],
 )
@@ -148,7 +168,32 @@ def test_other_files_are_refused(tmp_path):
         ("{", "is no JSON file"),
         ("[]", "a list of images"),
         ('{"images": []}', "categories"),
+        ("[" * 200_000, "is no JSON file"),
     ):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(ValueError, match=f"Coco: .*{message}"):
             Coco(tmp_path, tmp_path / "x.json")
+
+
+def test_paths_that_leave_the_folder_are_taken_from_who_is_trusted(tmp_path):
+    entries = table()
+    entries["images"][0]["file_name"] = "../c.jpg"
+    (tmp_path / "images").mkdir()
+    entries["images"][1]["file_name"] = str(tmp_path / "images" / "a.jpg")
+    write(tmp_path, entries)
+    (tmp_path / "images" / "a.jpg").write_bytes(b"inside")
+    coco = Coco(tmp_path / "images", tmp_path / "train.json", trust_paths=True)
+    assert (coco[0].data, coco[2].data) == (b"inside", b"c")
+    entries["images"][0]["file_name"] = "sub/../a.jpg"
+    write(tmp_path, entries)
+    assert (
+        Coco(tmp_path / "images", tmp_path / "train.json")[0].data == b"inside"
+    )  # absolute, but in the folder
+
+
+def test_masks_that_no_memory_holds_are_a_bad_sample(tmp_path):
+    entries = table()
+    entries["images"][0].update(height=2**19, width=2**19)
+    coco = Coco(*write(tmp_path, entries), masks=True)
+    with pytest.raises(BadSample, match=r"sample 30 .*masks of at most \d+ bytes together, but got 1 of"):
+        coco.targets(2)

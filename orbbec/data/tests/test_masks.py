@@ -48,6 +48,7 @@ def test_a_polygon_of_two_points_covers_nothing():
     ("segmentation", "message"),
     [
         ([], "expected polygons or run lengths"),
+        ({"size": [5, 5], "counts": [2**62, 2**62, 2**62, 2**62, 25]}, "add up to 25 pixels"),
         (None, "but got None"),
         ([[1, 2, 3, 4, 5]], "finite x and y in turn"),
         ([[1, 2, 3, 4, 5, float("nan")]], "finite x and y in turn"),

@@ -1,0 +1,35 @@
+"""Paths that a file names: below the folder of the images, unless the user trusts the file."""
+
+from __future__ import annotations
+
+import os
+
+
+def check_path(op: str, root: str | os.PathLike[str], path: str, source: str) -> None:
+    """See that a path that a file names stays in its folder; links in that folder are followed.
+
+    Args:
+        op: the reader, for the error.
+        root: the folder.
+        path: relative to it, or absolute.
+        source: what names the path, for the error.
+
+    Raises:
+        ValueError: the path leaves the folder, or is none.
+
+    Example:
+        >>> check_path("FileList", "/data", "cats/../cats/1.jpg", "line 7 of train.csv")
+        >>> check_path("FileList", "/data", "../etc/passwd", "line 8 of train.csv")
+        Traceback (most recent call last):
+        ValueError: FileList: expected paths in /data, but line 8 of train.csv has '../etc/passwd';
+        trust_paths=True takes any
+    """
+    if "\0" in path or not path:
+        raise ValueError(f"{op}: expected a path, but {source} has {path!r:.200}")
+    if not (path.startswith("/") or ".." in path):
+        return
+    folder = os.path.abspath(root)
+    if not os.path.abspath(os.path.join(folder, path)).startswith(os.path.join(folder, "")):
+        raise ValueError(
+            f"{op}: expected paths in {root}, but {source} has {path!r:.200}; trust_paths=True takes any"
+        )
