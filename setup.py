@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 import torch
-from setuptools import setup
+from setuptools import Extension, setup
 from torch.utils import cpp_extension
 
 ROOT = Path(__file__).parent
@@ -109,8 +109,20 @@ def vendored() -> list[object]:
     return [extension for extension in found.values() if extension]
 
 
+def jpeg_check() -> object:
+    """The library ``orbbec/data/_jpeg_check.abi3.so``, no module."""
+    return Extension(
+        "orbbec.data._jpeg_check",
+        sources=["orbbec/data/jpeg_check.cpp"],
+        extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden"],
+        extra_link_args=["-Wl,-s"],
+        language="c++",
+        py_limited_api=True,
+    )
+
+
 setup(
-    ext_modules=[operators(), *vendored()],
+    ext_modules=[operators(), jpeg_check(), *vendored()],
     cmdclass={"build_ext": cpp_extension.BuildExtension},
     options={"bdist_wheel": {"py_limited_api": "cp310"}},
 )

@@ -1,11 +1,11 @@
-"""Encoded images to arrays, by the fastest decoder that is installed; where it refuses, Pillow decides."""
+"""Encoded images to arrays, by the fastest decoder that is installed; what is damaged is refused by all."""
 
 from __future__ import annotations
 
 import importlib
 import io
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbbec.data.jpeg_header import JpegHeader, ends_whole, is_jpeg, jpeg_header
-from orbbec.data.native import decode_rectangle, has_native
+from orbbec.data.native import check_jpeg, decode_rectangle, has_native
 from orbbec.data.orientation import Rectangle, as_stored, stored_rectangle, upright, upright_size
 from orbbec.transforms.checks import choice
 
@@ -21,10 +21,16 @@ Pixels: TypeAlias = npt.NDArray[np.uint8]
 
 CHANNELS = {"L": 1, "RGB": 3, "RGBA": 4}
 MAX_PIXELS = 100_000_000
+_END_OF_IMAGE = b"\xff\xd9"
+# Deflate makes at most 1,032 bytes of one, LZW of 12 bits 2,731, run lengths 127.5. Of other formats there is
+# no bound: WebP, AVIF and JPEG 2000 hold a single colour of any size in some bytes.
+_MOST_PIXELS_OF_BYTE = {"PNG": 8 * 1032, "GIF": 2731, "BMP": 128, "DIB": 128, "PPM": 8}
 _DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")  # Pillow's names of gray of more than 8 bits
 
 
-def decode_image(data: bytes, *, mode: str = "RGB", max_pixels: int = MAX_PIXELS) -> Pixels:
+def decode_image(
+    data: bytes, *, mode: str = "RGB", max_pixels: int = MAX_PIXELS, on_damage: str = "raise"
+) -> Pixels:
     """Decode an image, turned as EXIF says.
 
     JPEG is decoded by libjpeg-turbo through simplejpeg, cv2 or Pillow, whichever of these is there, with the
@@ -34,24 +40,33 @@ def decode_image(data: bytes, *, mode: str = "RGB", max_pixels: int = MAX_PIXELS
         data: a file: JPEG, PNG, WebP, BMP, TIFF, PNM or what else Pillow reads; of several images the first.
         mode: "RGB", "L" (of a JPEG the luma) or "RGBA". Alpha that is not asked for is dropped, not blended.
         max_pixels: larger images are refused before they are decoded.
+        on_damage: what becomes of a JPEG whose data break off, or lack a scan or a restart marker, and of one
+            of arithmetic or lossless coding, whose damage cannot be told: "raise", or "keep" what Pillow
+            makes of it. Damage that leaves valid codes is noticed by nobody.
 
     Returns:
         uint8 `[H, W, C]`.
 
     Raises:
-        ValueError: the file is damaged, of no known format, or too large.
+        ValueError: the file is damaged, of no known format, too large, or too short for so many pixels.
 
     Example:
         >>> decode_image(b"P5 2 1 255 " + bytes([7, 9]))[..., 0].tolist()
         [[7, 9]]
     """
-    header = usable_header(data, mode, max_pixels)
-    if header is not None:
+    header = usable_header(data, mode, max_pixels, on_damage)
+    if header is not None and has_native():
+        with suppress(ValueError):
+            whole = Rectangle(0, 0, *reversed(upright_size(header.height, header.width, header.orientation)))
+            return decode_region(data, header, whole, mode=mode)
+    is_whole = not is_jpeg(data) or _is_whole(data, on_damage)
+    if header is not None and is_whole:
         for decode in _jpeg_decoders():
-            stored = decode(data, header, mode)
+            stored = decode(data, mode)
             if stored is not None:
                 return np.ascontiguousarray(upright(stored, header.orientation))
-    return _decode_by_pillow(data, mode, max_pixels)
+    closed = data if is_whole or ends_whole(data) else data + _END_OF_IMAGE
+    return _decode_by_pillow(closed, mode, max_pixels)
 
 
 def image_size(data: bytes) -> tuple[int, int]:
@@ -79,12 +94,13 @@ def image_size(data: bytes) -> tuple[int, int]:
         return (width, height) if turned else (height, width)
 
 
-def region_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:
+def region_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
     """The header of a JPEG of which `decode_region` takes parts; None of other files, which take all.
 
     One that is cut off is none: whether it is bad must not depend on the part that is looked at.
     """
-    return usable_header(data, mode, max_pixels) if has_native() and ends_whole(data) else None
+    header = usable_header(data, mode, max_pixels, on_damage)
+    return header if has_native() and ends_whole(data) else None
 
 
 def decode_region(
@@ -126,14 +142,49 @@ def decode_region(
     return pixels
 
 
-def usable_header(data: bytes, mode: str, max_pixels: int) -> JpegHeader | None:
-    """The header of a JPEG that every decoder here reads alike."""
+def usable_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
+    """The header of a JPEG that every decoder here reads alike.
+
+    Raises:
+        ValueError: an argument does not fit, the image is too large, or the file was made to burn time or
+            memory.
+    """
     choice("decode_image", "mode", mode, tuple(CHANNELS))
-    header = jpeg_header(data) if is_jpeg(data) else None
+    choice("decode_image", "on_damage", on_damage, ("raise", "keep"))
+    if not is_jpeg(data):
+        return None
+    header = jpeg_header(data)
+    if header is not None:
+        _check_pixels(header.height, header.width, max_pixels)
+    kind, reason = check_jpeg(data, walks=False)
+    if kind == "bomb" or (kind == "unknown" and on_damage == "raise"):
+        raise _refusal(data, kind, reason)
     if header is None or header.channels not in (1, 3) or header.bits != 8 or mode == "RGBA":
         return None
-    _check_pixels(header.height, header.width, max_pixels)
     return header
+
+
+def check_whole(data: bytes) -> None:
+    """See that a JPEG is not damaged.
+
+    Raises:
+        ValueError: it is, or it cannot be told.
+    """
+    kind, reason = check_jpeg(data, walks=True)
+    if kind:
+        raise _refusal(data, kind, reason)
+
+
+def _is_whole(data: bytes, on_damage: str) -> bool:
+    if on_damage == "raise":
+        check_whole(data)
+    return on_damage == "raise" or not check_jpeg(data, walks=True).kind
+
+
+def _refusal(data: bytes, kind: str, reason: str) -> ValueError:
+    said = {"bomb": reason, "damaged": f"the JPEG is damaged: {reason}"}
+    unknown = f"damage of a JPEG {reason} cannot be told; on_damage='keep' decodes it"
+    return ValueError(f"decode_image: {said.get(kind, unknown)} ({len(data)} bytes)")
 
 
 def _check_pixels(height: int, width: int, max_pixels: int) -> None:
@@ -143,29 +194,18 @@ def _check_pixels(height: int, width: int, max_pixels: int) -> None:
         )
 
 
-JpegDecoder: TypeAlias = Callable[[bytes, JpegHeader, str], "Pixels | None"]
+JpegDecoder: TypeAlias = Callable[[bytes, str], "Pixels | None"]
 
 
 @cache
 def _jpeg_decoders() -> tuple[JpegDecoder, ...]:
-    """The fastest that is there; none where only Pillow is."""
-    if has_native():
-        return (_by_native,)
+    """What decodes whole JPEGs where libjpeg-turbo was not built in; none where only Pillow is."""
     if _installed("simplejpeg"):
         return (_by_simplejpeg,)
     return (_by_cv2,) if _installed("cv2") else ()
 
 
-def _by_native(data: bytes, header: JpegHeader, mode: str) -> Pixels | None:
-    height, width = upright_size(header.height, header.width, header.orientation)
-    try:
-        pixels = decode_region(data, header, Rectangle(0, 0, width, height), mode=mode)
-    except ValueError:
-        return None
-    return as_stored(pixels, header.orientation)
-
-
-def _by_simplejpeg(data: bytes, header: JpegHeader, mode: str) -> Pixels | None:
+def _by_simplejpeg(data: bytes, mode: str) -> Pixels | None:
     colorspace = "GRAY" if mode == "L" else mode
     try:
         pixels: Pixels = _installed("simplejpeg").decode_jpeg(data, colorspace)
@@ -174,10 +214,8 @@ def _by_simplejpeg(data: bytes, header: JpegHeader, mode: str) -> Pixels | None:
     return pixels
 
 
-def _by_cv2(data: bytes, header: JpegHeader, mode: str) -> Pixels | None:
+def _by_cv2(data: bytes, mode: str) -> Pixels | None:
     cv2 = _installed("cv2")
-    if not ends_whole(data):  # which cv2 does not tell
-        return None
     flag = cv2.IMREAD_GRAYSCALE if mode == "L" else cv2.IMREAD_COLOR_RGB
     pixels: Pixels | None = cv2.imdecode(np.frombuffer(data, np.uint8), flag | cv2.IMREAD_IGNORE_ORIENTATION)
     return None if pixels is None else pixels.reshape(*pixels.shape[:2], CHANNELS[mode])
@@ -186,10 +224,14 @@ def _by_cv2(data: bytes, header: JpegHeader, mode: str) -> Pixels | None:
 def _decode_by_pillow(data: bytes, mode: str, max_pixels: int) -> Pixels:
     with _pillow_image("decode_image", data) as image:
         _check_pixels(image.height, image.width, max_pixels)
+        most = _MOST_PIXELS_OF_BYTE.get(image.format, max_pixels) * len(data)
+        if image.height * image.width > most:
+            raise ValueError(f"too few bytes for {image.height}x{image.width} pixels")
         if mode == "L" and image.format == "JPEG":
             image.draft("L", image.size)
-        turned = importlib.import_module("PIL.ImageOps").exif_transpose(image)
-        pixels = np.asarray(with_8_bits(turned).convert(mode))
+        importlib.import_module("PIL.ImageOps").exif_transpose(image, in_place=True)
+        shallow = with_8_bits(image)
+        pixels = np.asarray(shallow if shallow.mode == mode else shallow.convert(mode))
     return pixels.reshape(*pixels.shape[:2], CHANNELS[mode])
 
 
@@ -210,13 +252,21 @@ def _pillow_image(name: str, data: bytes) -> Iterator[Any]:
     if pillow is None:
         raise ImportError(f"{name}: this image needs Pillow: pip install pillow")
     try:
-        with pillow.open(io.BytesIO(data)) as image:
+        with pillow.open(io.BytesIO(data), formats=_formats()) as image:
             yield image
     except Exception as error:  # decoders raise what they like
         if str(error).startswith(name):
             raise
         reason = "not an image that Pillow knows" if "cannot identify" in str(error) else str(error)
         raise ValueError(f"{name}: {reason} ({len(data)} bytes)") from error
+
+
+@cache
+def _formats() -> list[str]:
+    """What Pillow reads by itself: for EPS it would run Ghostscript on the file."""
+    pillow = importlib.import_module("PIL.Image")
+    pillow.init()
+    return [name for name in pillow.ID if name != "EPS"]
 
 
 @cache

@@ -65,6 +65,20 @@ inline void read_header(jpeg_decompress_struct& info, jpeg_progress_mgr& progres
   jpeg_read_header(&info, TRUE);
 }
 
+// Begins to decode; of a file of several scans all are read by then. libjpeg takes those that are
+// missing for zeros.
+inline void start(jpeg_decompress_struct& info) {
+  jpeg_start_decompress(&info);
+  if (!jpeg_has_multiple_scans(&info)) return;
+  for (int c = 0; c < info.num_components; ++c) {
+    bool is_whole = info.comp_info[c].quant_table != nullptr;
+    for (int k = 0; info.progressive_mode && k < DCTSIZE2; ++k) {
+      is_whole = is_whole && info.coef_bits[c][k] == 0;
+    }
+    if (!is_whole) ERREXIT(&info, JERR_NO_IMAGE);
+  }
+}
+
 inline int at_least_0(int value) { return value < 0 ? 0 : value; }
 
 inline int at_most(int value, int limit) { return value < limit ? value : limit; }

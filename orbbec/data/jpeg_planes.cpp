@@ -120,11 +120,12 @@ __attribute__((visibility("default"))) int orbbec_jpeg_planes(const uint8_t* dat
     return 1;
   }
   info.raw_data_out = TRUE;
-  jpeg_start_decompress(&info);
+  start(info);
   Component planes[kMostComponents];
   rows = static_cast<uint8_t*>(std::malloc(describe(info, out, planes)));
   if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
   read_planes(info, planes, rows);
+  jpeg_finish_decompress(&info);
   jpeg_destroy_decompress(&info);
   std::free(rows);
   return 0;

@@ -77,7 +77,7 @@ __attribute__((visibility("default"))) int orbbec_jpeg_region(const uint8_t* dat
   info.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   info.scale_num = 1;
   info.scale_denom = static_cast<unsigned>(shrink);
-  jpeg_start_decompress(&info);
+  start(info);
   const int64_t columns = info.output_width, lines = info.output_height;
   if (left < 0 || top < 0 || width < 1 || height < 1 || left + int64_t{width} > columns ||
       top + int64_t{height} > lines || info.out_color_components != channels) {
@@ -89,6 +89,7 @@ __attribute__((visibility("default"))) int orbbec_jpeg_region(const uint8_t* dat
   rows = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(columns) * channels * kRows));
   if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
   read_rectangle(info, Rectangle{left, top, width, height}, Output{out, down, across}, rows);
+  if (info.output_scanline == info.output_height) jpeg_finish_decompress(&info);
   jpeg_destroy_decompress(&info);  // also what was not read
   std::free(rows);
   return 0;

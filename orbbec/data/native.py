@@ -1,11 +1,15 @@
-"""Parts and planes of JPEGs, by `_jpeg.abi3.so`: there where `3rdparty/vendor.py` fetched libjpeg-turbo."""
+"""What shared libraries say of JPEGs.
+
+`_jpeg.abi3.so` decodes parts and planes: there where `3rdparty/vendor.py` fetched libjpeg-turbo.
+`_jpeg_check.abi3.so`, always there, tells damage.
+"""
 
 from __future__ import annotations
 
 import ctypes
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +17,7 @@ import numpy.typing as npt
 from orbbec.batch.plane_batch import SAMPLINGS
 
 _MESSAGE_BYTES = 200  # what libjpeg-turbo writes at most
+_VERDICTS = ("", "damaged", "unknown", "bomb")  # the numbers of jpeg_check.cpp
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
 
 
@@ -28,6 +33,45 @@ def _library() -> Any:
     library.orbbec_jpeg_sampling.argtypes = [text, size]
     library.orbbec_jpeg_planes.argtypes = [text, size, *[_INT] * 3, _POINTER, text]
     return library
+
+
+@cache
+def _checker() -> Any:
+    path = Path(__file__).with_name("_jpeg_check.abi3.so")
+    if not path.exists():
+        raise ImportError(f"orbbec.data: no library at {path}; build it with `python setup.py develop`")
+    library = ctypes.CDLL(str(path))
+    library.orbbec_jpeg_check.argtypes = [ctypes.c_char_p, ctypes.c_size_t, _INT, ctypes.c_char_p]
+    return library
+
+
+class Verdict(NamedTuple):
+    """What is wrong with a JPEG: "" for nothing, "damaged", "unknown" or "bomb"; and the reason."""
+
+    kind: str
+    reason: str
+
+
+def check_jpeg(data: bytes, *, walks: bool) -> Verdict:
+    """Check a JPEG without decoding it.
+
+    Args:
+        data: the file.
+        walks: read the entropy-coded data to their end, which takes about as long as a quarter of decoding.
+            False: the headers alone.
+
+    Returns:
+        "damaged": the data break off, a restart marker or a scan is missing, a table or, in a progressive
+        file, a code is bad. "unknown": it is of arithmetic or lossless coding. "bomb": it is shorter than so
+        many pixels can be, or has scans without end.
+
+    Example:
+        >>> check_jpeg(b"text", walks=True)
+        Verdict(kind='damaged', reason='no JPEG')
+    """
+    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+    kind = _VERDICTS[_checker().orbbec_jpeg_check(data, len(data), walks, message)]
+    return Verdict(kind, message.value.decode())
 
 
 def has_native() -> bool:

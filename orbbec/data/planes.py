@@ -21,7 +21,9 @@ class Encoded(NamedTuple):
     header: JpegHeader
 
 
-def decode_planes(files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS) -> PlaneBatch:
+def decode_planes(
+    files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS, on_damage: str = "raise"
+) -> PlaneBatch:
     """Decode images as far as planes: what `orbbec.ycbcr_to_rgb`, on any device, makes RGB of.
 
     JPEGs of luma and chroma whose chroma is whole or halved, and gray ones, are kept as planes, where
@@ -30,6 +32,7 @@ def decode_planes(files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS) -> Pl
     Args:
         files: as those of `decode_image`.
         max_pixels: larger images are refused before they are decoded.
+        on_damage: as that of `decode_image`.
 
     Returns:
         A batch on the CPU.
@@ -44,9 +47,11 @@ def decode_planes(files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS) -> Pl
         >>> batch.planes(0)[0].tolist()
         [[[7, 7, 7], [9, 9, 9]]]
     """
-    headers = [region_header(data, "RGB", max_pixels) for data in files]
+    headers = [region_header(data, "RGB", max_pixels, on_damage) for data in files]
     images: list[Encoded | Pixels] = [
-        decode_image(data, max_pixels=max_pixels) if header is None else Encoded(data, header)
+        decode_image(data, max_pixels=max_pixels, on_damage=on_damage)
+        if header is None
+        else Encoded(data, header)
         for data, header in zip(files, headers, strict=True)
     ]
     while True:
@@ -56,7 +61,7 @@ def decode_planes(files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS) -> Pl
         if all(is_whole):
             return batch
         images = [
-            image if good else decode_image(data, max_pixels=max_pixels)
+            image if good else decode_image(data, max_pixels=max_pixels, on_damage=on_damage)
             for image, good, data in zip(images, is_whole, files, strict=True)
         ]
 

@@ -43,7 +43,8 @@ def damaged_files(size: Size, flips: int, seed: int = 0) -> Iterator[File]:
 
     Returns:
         Names `format/damage.suffix` and files: whole; cut off at every kilobyte; with flipped bits; with a
-        stretch of zeros; empty; under the suffix of another format; and of a size that no memory holds.
+        stretch of zeros; empty; under the suffix of another format; of a size that no memory holds; and JPEGs
+        that were cut off and given the marker of their end again.
     """
     chance = random.Random(seed)
     for kind in FORMATS:
@@ -57,6 +58,8 @@ def damaged_files(size: Size, flips: int, seed: int = 0) -> Iterator[File]:
         yield f"{kind}/gap.{suffix}", data[:middle] + bytes(100) + data[middle + 100 :]
         for length in range(KILOBYTE, len(data), KILOBYTE):
             yield f"{kind}/cut-{length}.{suffix}", data[:length]
+            if suffix == "jpeg":
+                yield f"{kind}/closed-{length}.{suffix}", closed(data[:length])
         for number in range(flips):
             yield f"{kind}/flip-{number}.{suffix}", flipped(data, chance)
     yield from odd_jpegs(size)
@@ -86,42 +89,53 @@ def flipped(data: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
-def huge(suffix: str, data: bytes) -> bytes:
-    """The file with a header that promises 3.6e9 pixels; of WebP, whose sizes have 14 bits, 2.7e8."""
-    return _HUGE[suffix](data)
+def closed(data: bytes) -> bytes:
+    """A JPEG that was cut off, with the marker of its end."""
+    return data + b"\xff\xd9"
 
 
-def _huge_jpeg(data: bytes) -> bytes:
+def with_many_scans(data: bytes, count: int) -> bytes:
+    """A progressive JPEG whose last scan comes so many times more."""
+    last = data.rindex(b"\xff\xda")
+    return data[:-2] + data[last:-2] * count + data[-2:]
+
+
+def huge(suffix: str, data: bytes, side: int = _BOMB) -> bytes:
+    """The file with a header that promises `side` x `side` pixels: WebP as many as its 14 bits hold."""
+    return _HUGE[suffix](data, side)
+
+
+def _huge_jpeg(data: bytes, side: int) -> bytes:
     frame = max(data.find(b"\xff\xc0"), data.find(b"\xff\xc2"))
-    return _written(data, frame + 5, struct.pack(">HH", _BOMB, _BOMB))
+    return _written(data, frame + 5, struct.pack(">HH", side, side))
 
 
-def _huge_png(data: bytes) -> bytes:
-    header = b"IHDR" + struct.pack(">II", _BOMB, _BOMB) + data[24:29]
+def _huge_png(data: bytes, side: int) -> bytes:
+    header = b"IHDR" + struct.pack(">II", side, side) + data[24:29]
     return _written(data, 12, header + struct.pack(">I", zlib.crc32(header)))
 
 
-def _huge_webp(data: bytes) -> bytes:
+def _huge_webp(data: bytes, _: int) -> bytes:
     return _written(data, 21, b"\xff\xff\xff" + bytes([data[24] | 0x0F]))
 
 
-def _huge_tiff(data: bytes) -> bytes:
+def _huge_tiff(data: bytes, side: int) -> bytes:
     (first,) = struct.unpack_from("<I", data, 4)
     (count,) = struct.unpack_from("<H", data, first)
     for entry in range(first + 2, first + 2 + 12 * count, 12):
         if struct.unpack_from("<H", data, entry)[0] in (0x100, 0x101):  # width, height
-            data = _written(data, entry + 2, struct.pack("<HII", 4, 1, _BOMB))
+            data = _written(data, entry + 2, struct.pack("<HII", 4, 1, side))
     return data
 
 
-_HUGE: dict[str, Callable[[bytes], bytes]] = {
+_HUGE: dict[str, Callable[[bytes, int], bytes]] = {
     "jpeg": _huge_jpeg,
     "png": _huge_png,
     "webp": _huge_webp,
-    "bmp": lambda data: _written(data, 18, struct.pack("<ii", _BOMB, _BOMB)),
+    "bmp": lambda data, side: _written(data, 18, struct.pack("<ii", side, side)),
     "tiff": _huge_tiff,
-    "ppm": lambda data: b"P6 %d %d 255 " % (_BOMB, _BOMB) + data[15:],
-    "gif": lambda data: _written(data, 6, struct.pack("<HH", _BOMB, _BOMB)),
+    "ppm": lambda data, side: b"P6 %d %d 255 " % (side, side) + data[15:],
+    "gif": lambda data, side: _written(data, 6, struct.pack("<HH", side, side)),
 }
 
 

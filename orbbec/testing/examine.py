@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from PIL import Image, ImageOps
 
-from orbbec.data import BadSample, Decoding, Loader, Sample, decode_image, image_size
+from orbbec.data import BadSample, Decoding, Loader, Sample, decode, decode_image, image_size, native
 from orbbec.testing.damage import File
 from orbbec.transforms import RandomResizedCrop
 
@@ -32,6 +33,18 @@ SUFFIXES = {
 }
 MAX_PIXELS = 20_000_000
 FILE_SECONDS, LOADER_SECONDS = 20, 300  # that a file may take, and a Loader for all of them
+
+
+def machines() -> list[str]:
+    """What tests of decoding run on: "pillow" stands for a machine where libjpeg-turbo was not built in."""
+    return ["pillow", "native"] if native.has_native() else ["pillow"]
+
+
+def be(machine: str) -> None:
+    """Make this process one of `machines()`; for good."""
+    if machine == "pillow":
+        patch.object(native, "_library", lambda: None).start()
+        patch.object(decode, "_jpeg_decoders", lambda: ()).start()
 
 
 class Guard:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from orbbec.data import decode
+from orbbec.data import decode, native
 from orbbec.data.decode import decode_image, decode_region, image_size, region_header
 from orbbec.data.jpeg_header import jpeg_header
 from orbbec.data.native import decode_rectangle, has_native
@@ -40,18 +40,21 @@ def by_cv2(data):
 
 
 def decoders():
-    """Each decoder of JPEG that is installed, Pillow as none."""
-    found = [()]
+    """Each decoder of JPEG that is installed; that which is built in, and Pillow alone, are none of these."""
+    found = {"pillow": (), "cv2": (decode._by_cv2,)}
     if has_native():
-        found.append((decode._by_native,))
+        found["native"] = ()
     if decode._installed("simplejpeg"):
-        found.append((decode._by_simplejpeg,))
-    return [*found, (decode._by_cv2,)]
+        found["simplejpeg"] = (decode._by_simplejpeg,)
+    return found
 
 
-@pytest.fixture(params=decoders(), ids=lambda chosen: chosen[0].__name__ if chosen else "pillow")
+@pytest.fixture(params=decoders())
 def decoder(request, monkeypatch):
-    monkeypatch.setattr(decode, "_jpeg_decoders", lambda: request.param)
+    monkeypatch.setattr(decode, "_jpeg_decoders", lambda: decoders()[request.param])
+    if request.param != "native":
+        monkeypatch.setattr(native, "_library", lambda: None)
+    return request.param
 
 
 JPEGS = {
