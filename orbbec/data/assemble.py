@@ -50,6 +50,7 @@ class Decoding:
         shrink: with `roi`, decode JPEGs smaller where the plan shrinks them to half or less: another and
             smoother picture than that of the whole image.
         max_pixels: larger images are bad samples.
+        on_damage: as that of `decode_image`: "raise" makes bad samples of damaged JPEGs, "keep" keeps them.
         on_device: decode whole JPEGs on the device, a batch at a time, by nvImageCodec
             (`nvidia-nvimgcodec-cu13`), and on the host what that cannot take. On a GPU its pixels are not
             those of the host to the last bit. For "RGB" and "L"; `roi` and `shrink` then mean nothing.
@@ -58,7 +59,7 @@ class Decoding:
             built in; `roi` and `shrink` then mean nothing.
 
     Raises:
-        ValueError: another mode, or both `on_device` and `planes`.
+        ValueError: another mode or `on_damage`, or both `on_device` and `planes`.
     """
 
     mode: str = "RGB"
@@ -67,12 +68,14 @@ class Decoding:
     max_pixels: int = MAX_PIXELS
     on_device: bool = False
     planes: bool = False
+    on_damage: str = "raise"
 
     def __post_init__(self) -> None:
         if self.on_device and self.planes:
             raise ValueError("Decoding: expected one of on_device and planes, but got both")
         modes = MODES if self.on_device else ("RGB",) if self.planes else tuple(CHANNELS)
         choice("Decoding", "mode", self.mode, modes)
+        choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
 
 
 class Assembled(NamedTuple):
@@ -199,17 +202,19 @@ class Assembler:
             return None
         with _named(sample):
             if self.decoder is not None:
-                return self.decoder.header(sample.data, wanted.max_pixels)
+                return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
             if not (wanted.planes or (wanted.roi and self.transforms)):
                 return None
-            return region_header(sample.data, wanted.mode, wanted.max_pixels)
+            return region_header(sample.data, wanted.mode, wanted.max_pixels, wanted.on_damage)
 
     def _whole(self, sample: Sample) -> Pixels:
         data, wanted = sample.data, self.decoding
         with _named(sample):
             if isinstance(data, bytes):
                 with self.watch.timing("decode"):
-                    return decode_image(data, mode=wanted.mode, max_pixels=wanted.max_pixels)
+                    return decode_image(
+                        data, mode=wanted.mode, max_pixels=wanted.max_pixels, on_damage=wanted.on_damage
+                    )
             pixels = data.numpy() if isinstance(data, torch.Tensor) else data
             return _with_channels(pixels, CHANNELS[wanted.mode])
 

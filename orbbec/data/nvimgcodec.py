@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.data.decode import usable_header
+from orbbec.data.decode import check_whole, usable_header
 from orbbec.data.jpeg_header import JpegHeader, ends_whole
 from orbbec.data.needed import needed
 from orbbec.transforms.checks import choice
@@ -51,13 +51,18 @@ class BatchDecoder:
         }[mode]
         self._params = codec.DecodeParams(color_spec=color, sample_format=samples)
 
-    def header(self, data: bytes, max_pixels: int) -> JpegHeader | None:
-        """The header of a JPEG that `decode_into` takes; None of all else, damaged files too.
+    def header(self, data: bytes, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
+        """The header of a JPEG that `decode_into` takes; None of all else.
+
+        nvImageCodec tells no damage: by "raise" the host looks for it, in a quarter of the time of decoding.
 
         Raises:
-            ValueError: the image is too large.
+            ValueError: the image is too large or damaged.
         """
-        return usable_header(data, self.mode, max_pixels) if ends_whole(data) else None
+        header = usable_header(data, self.mode, max_pixels, on_damage) if ends_whole(data) else None
+        if header is not None and on_damage == "raise":
+            check_whole(data)
+        return header
 
     def empty_bytes(self, nbytes: int) -> Tensor:
         """Memory of the device for an ImageBatch."""
