@@ -17,7 +17,7 @@ from orbbec.data.planes import decode_planes
 from orbbec.data.prefetch import DevicePrefetcher
 from orbbec.data.records import Lmdb, TfRecords
 from orbbec.data.report import Report
-from orbbec.data.sample import BadSample, Sample, Source
+from orbbec.data.sample import BadSample, Fault, Sample, Source, SourceError
 from orbbec.data.shards import Shards, ShardStream, index_archives
 from orbbec.data.sink import sink
 from orbbec.data.wrap import as_source
@@ -30,6 +30,7 @@ __all__ = [
     "Coco",
     "Decoding",
     "DevicePrefetcher",
+    "Fault",
     "FileList",
     "Hdf5",
     "ImageFolder",
@@ -45,6 +46,7 @@ __all__ = [
     "Shards",
     "ShuffleBuffer",
     "Source",
+    "SourceError",
     "TfRecords",
     "as_source",
     "collate",

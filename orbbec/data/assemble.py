@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Event
+from traceback import extract_tb
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,9 +26,9 @@ from orbbec.data.jpeg_header import JpegHeader
 from orbbec.data.nvimgcodec import MODES, BatchDecoder
 from orbbec.data.orientation import Rectangle, upright_size
 from orbbec.data.planes import Encoded, empty_planes, write_planes
-from orbbec.data.queues import Stopped
+from orbbec.data.queues import Stop, Stopped
 from orbbec.data.region import Regions, plan_for, regions_of
-from orbbec.data.sample import BadSample, Sample
+from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.data.stopwatch import Stopwatch
 from orbbec.plan import Plan
 from orbbec.transforms import Compose, transform_targets
@@ -90,11 +90,11 @@ class Assembled(NamedTuple):
 _Item = TypeVar("_Item")
 
 
-class _Fault(NamedTuple):
+class _Bad(NamedTuple):
     """A sample that is bad, and its place in the source; -1: in none."""
 
     place: int
-    error: BadSample
+    fault: Fault
 
 
 class _Opened(NamedTuple):
@@ -142,16 +142,16 @@ class Assembler:
     pin_memory: bool
     decoder: BatchDecoder | None = None
     watch: Stopwatch = field(default_factory=Stopwatch)
-    faults: list[BadSample] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
 
-    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Event) -> Assembled:
+    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Stop) -> Assembled:
         """Make a batch; smaller, or empty, where samples are skipped.
 
         Raises:
             BadSample: a sample is bad, or its image or targets do not fit the transforms, and `on_error` is
                 "raise" or there is no substitute.
             ValueError: samples do not fit the transforms together; names them.
-            RuntimeError: the source raised something else; says what, and at which sample.
+            SourceError: the source raised something else; says what, and at which sample.
             Stopped: the event was set.
         """
         opened = self._settled([self._open(item) for item in _until(stopped, wanted)], epoch)
@@ -171,10 +171,10 @@ class Assembler:
             opened = self._settled([new or old for old, new in pairs], epoch)
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], _ids([]), None)
 
-    def _open(self, item: int | Sample | BadSample) -> _Opened | _Fault:
+    def _open(self, item: int | Sample | BadSample) -> _Opened | _Bad:
         """Read a sample: the header where a part of it can be decoded later, else its pixels."""
         if isinstance(item, BadSample):  # streams give it, since they go on after it
-            return _Fault(-1, item)
+            return self._bad(-1, item)
         place = item if isinstance(item, int) else -1
         try:
             with self.watch.timing("read"):
@@ -182,7 +182,7 @@ class Assembler:
                 header = self._header(sample)
             return _Opened(place, sample, header, None if header else self._whole(sample))
         except BadSample as error:
-            return _Fault(place, error)
+            return self._bad(place, error)
 
     def _read(self, place: int) -> Sample:
         try:
@@ -190,7 +190,9 @@ class Assembler:
         except BadSample:
             raise
         except Exception as error:
-            raise RuntimeError(f"Loader: sample {place} raised {type(error).__name__}: {error}") from error
+            where = _raised_in(error)
+            text = f"Loader: sample {place} raised {type(error).__name__}: {error}{where}"
+            raise SourceError(text) from error
         if not isinstance(sample, Sample):
             kind = type(sample).__name__
             raise TypeError(f"Loader: expected a Sample, but sample {place} is a {kind}; see as_source")
@@ -232,8 +234,8 @@ class Assembler:
         opened: Sequence[_Opened],
         batch: ImageBatch | PlaneBatch,
         regions: Regions | None,
-        stopped: Event,
-    ) -> list[_Opened | _Fault | None]:
+        stopped: Stop,
+    ) -> list[_Opened | _Bad | None]:
         """Write the pixels of a batch; gives what replaces each entry that was not as it seemed."""
         if isinstance(batch, PlaneBatch):
             places = zip(_until(stopped, opened), batch.samplings, batch.places(), strict=True)
@@ -245,7 +247,7 @@ class Assembler:
 
     def _decode_on_device(
         self, decoder: BatchDecoder, opened: Sequence[_Opened], batch: ImageBatch
-    ) -> list[_Opened | _Fault | None]:
+    ) -> list[_Opened | _Bad | None]:
         pairs = list(zip(opened, batch.images(), strict=True))
         for entry, place in pairs:
             if entry.pixels is not None:
@@ -256,14 +258,14 @@ class Assembler:
         is_whole = [entry.pixels is not None or next(done) for entry in opened]
         return [None if good else self._on_host(entry) for entry, good in zip(opened, is_whole, strict=True)]
 
-    def _write_planes(self, entry: _Opened, sampling: str, place: Pixels) -> _Opened | _Fault | None:
+    def _write_planes(self, entry: _Opened, sampling: str, place: Pixels) -> _Opened | _Bad | None:
         with self.watch.timing("decode"):
             is_whole = write_planes(entry.stored, sampling, place)
         return None if is_whole else self._on_host(entry)
 
     def _write(
         self, entry: _Opened, pixels: Pixels, row: int, regions: Regions | None
-    ) -> _Opened | _Fault | None:
+    ) -> _Opened | _Bad | None:
         """Write what the plan reads of an image; gives what replaces an entry that was not as it seemed."""
         part, shrink = (None, 1) if regions is None else regions[row]
         if entry.pixels is not None:
@@ -280,47 +282,51 @@ class Assembler:
         except ValueError:
             return self._on_host(entry)
 
-    def _on_host(self, entry: _Opened) -> _Opened | _Fault:
+    def _on_host(self, entry: _Opened) -> _Opened | _Bad:
         """An entry that was not decoded as others are: Pillow decides whether it is bad."""
         try:
             return entry._replace(header=None, pixels=self._whole(entry.sample))
         except BadSample as error:
-            return _Fault(entry.place, error)
+            return self._bad(entry.place, error)
 
-    def _settled(self, found: Sequence[_Opened | _Fault], epoch: int) -> list[_Opened]:
+    def _bad(self, place: int, error: BadSample) -> _Bad:
+        """The record of a bad sample, for the policies that go on after it."""
+        if self.on_error == "raise":
+            raise error
+        return _Bad(place, Fault.of(error))
+
+    def _settled(self, found: Sequence[_Opened | _Bad], epoch: int) -> list[_Opened]:
         """The policy applied to faults."""
         result = []
         for entry in found:
             if isinstance(entry, _Opened):
                 result.append(entry)
                 continue
-            if self.on_error == "raise":
-                raise entry.error
-            self.faults.append(entry.error)
+            self.faults.append(entry.fault)
             if self.on_error == "substitute":
                 result.append(self._substitute(entry, epoch))
         return result
 
-    def _substitute(self, fault: _Fault, epoch: int) -> _Opened:
+    def _substitute(self, bad: _Bad, epoch: int) -> _Opened:
         """The next good sample of the source, whole."""
         for step in range(1, min(_TRIES, len(self.source))):
-            place = (fault.place + step) % len(self.source)
+            place = (bad.place + step) % len(self.source)
             with suppress(BadSample):
                 sample = self._read(place)
                 return self._alone(_Opened(place, sample, None, self._whole(sample)), epoch)
-        raise fault.error
+        raise BadSample(*bad.fault)
 
-    def _unplanned(self, opened: Sequence[_Opened], epoch: int, error: ValueError) -> list[_Opened | _Fault]:
+    def _unplanned(self, opened: Sequence[_Opened], epoch: int, error: ValueError) -> list[_Opened | _Bad]:
         """Faults in place of the samples of a batch that cannot be augmented alone either."""
-        found: list[_Opened | _Fault] = []
+        found: list[_Opened | _Bad] = []
         for entry in opened:
             try:
                 found.append(self._alone(entry, epoch))
-            except BadSample as fault:
-                found.append(_Fault(entry.place, fault))
-        if not any(isinstance(entry, _Fault) for entry in found):
+            except BadSample as bad:
+                found.append(self._bad(entry.place, bad))
+        if not any(isinstance(entry, _Bad) for entry in found):
             ids = ", ".join(str(entry.sample.sample_id) for entry in opened)
-            raise ValueError(f"Loader: samples {ids}: {error}") from error
+            raise ValueError(f"Loader: samples {ids}: {error}") from None
         return found
 
     def _alone(self, entry: _Opened, epoch: int) -> _Opened:
@@ -353,6 +359,12 @@ class Assembler:
         return regions_of(plan, can_shrink)
 
 
+def _raised_in(error: Exception) -> str:
+    """Where the code of a source raised an error; nothing where it has no code."""
+    place = extract_tb(error.__traceback__)[-1]
+    return "" if place.filename == __file__ else f" (in {place.name}, {place.filename}:{place.lineno})"
+
+
 def _ids(sample_ids: Sequence[int]) -> torch.Tensor:
     return torch.tensor(sample_ids, dtype=torch.int64)
 
@@ -362,7 +374,7 @@ def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
     return bool(plan.mixes) or any(_PLACED & target.keys() for target in targets)
 
 
-def _until(stopped: Event, items: Sequence[_Item]) -> Iterator[_Item]:
+def _until(stopped: Stop, items: Sequence[_Item]) -> Iterator[_Item]:
     for item in items:
         if stopped.is_set():
             raise Stopped

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
+from orbbec.data.order import place_of
 from orbbec.philox import philox_draws
 from orbbec.transforms.checks import whole
 
@@ -79,14 +80,16 @@ class ShuffleBuffer(Generic[Item]):
         """Go on where a saved state stands; what comes before is read again and passed over.
 
         Raises:
-            ValueError: the state is of another size or seed.
+            TypeError: the state is no dict, or a number in it is None.
+            ValueError: it is of another size or seed, or says no place.
         """
+        epoch, start = place_of("ShuffleBuffer", state)
         for name, value in self._identity().items():
             if state.get(name) != value:
                 raise ValueError(
                     f"ShuffleBuffer: expected a state of {name} {value}, but got {state.get(name)}"
                 )
-        self._begin(state["epoch"], state["start"])
+        self._begin(epoch, start)
 
     def _begin(self, epoch: int, start: int) -> None:
         self.epoch, self.start = epoch, start

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
+
+from orbbec.data.locks import Lock
 
 _Open = Callable[[Path], Any]
 
@@ -21,37 +22,37 @@ class OpenFile:
     def __init__(self, open: _Open, path: Path) -> None:
         self.path = path
         self._open = open
-        self._handle: Any = None
-        self._process = 0  # whose the handle is
+        self._opened: tuple[int, Any] | None = None  # the process that opened it, and the handle
         self._lock = Lock()
 
     def __call__(self) -> Any:
         """What `open` gave in this process."""
-        handle = self._handle
-        if handle is not None and self._process == os.getpid():
-            return handle
+        opened = self._opened
+        if opened is not None and opened[0] == os.getpid():
+            return opened[1]
         with self._lock:
-            if self._handle is not None and self._process != os.getpid():  # of the parent that was forked
+            if self._opened is not None and self._opened[0] != os.getpid():  # of the parent that was forked
                 self._close()
-            if self._handle is None:
-                self._handle, self._process = self._open(self.path), os.getpid()
-            return self._handle
+            opened = self._opened or (os.getpid(), self._open(self.path))
+            self._opened = opened
+            return opened[1]
 
     def close(self) -> None:
         """Close it in this process; the next use opens it again."""
         with self._lock:
-            if self._handle is not None:
-                self._close()
+            self._close()
 
     def _close(self) -> None:
-        self._handle.close()
-        self._handle = None
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[1].close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return open_file, (self._open, self.path)
 
 
 _FILES: WeakValueDictionary[tuple[_Open, Path], OpenFile] = WeakValueDictionary()
+_LOCK = Lock()  # of it, whose `setdefault` gives two threads two files
 
 
 def open_file(open: _Open, path: Path) -> OpenFile:
@@ -68,10 +69,8 @@ def open_file(open: _Open, path: Path) -> OpenFile:
         >>> file.close()
     """
     key = open, path.resolve()
-    file = _FILES.get(key)
-    if file is None:
-        file = _FILES.setdefault(key, OpenFile(*key))
-    return file
+    with _LOCK:
+        return _FILES.setdefault(key, OpenFile(*key))
 
 
 def check_size(path: Path, size: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from orbbec.data.decode import check_whole, usable_header
 from orbbec.data.jpeg_header import JpegHeader, ends_whole
+from orbbec.data.locks import Lock
 from orbbec.data.needed import needed
 from orbbec.transforms.checks import choice
 

@@ -11,7 +11,9 @@ of ranks::
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +25,7 @@ from orbbec.philox import philox_draws
 from orbbec.transforms.checks import choice, flag, whole
 
 _WORDS = 2**32 - 1  # draws lie below this
+_LAST_EPOCH = 2**63 - 1
 _PLACE = 65535  # the last of a chain, beyond any transform: an order says nothing of what they draw
 
 
@@ -142,26 +145,77 @@ class Order:
             (3, 4, 2)
         """
         whole("Order", "delivered", delivered, 0)
-        return {**self._identity(), "epoch": epoch, "start": start + delivered * self.world_size}
+        taken = min(start + delivered * self.world_size, self.length)  # a padded end is beyond the order's
+        return {**self._identity(), "epoch": epoch, "start": taken}
 
     def resume(self, state: dict[str, Any]) -> tuple[int, int]:
         """The epoch and the start of a saved state, for `indices`; of another number of ranks, too.
 
         Raises:
-            ValueError: the state is of another order.
+            TypeError: the state is no dict, or a number in it is None.
+            ValueError: it is of another order, or says no place of this one.
         """
+        _check_names("Order", state)
         for name, value in self._identity().items():
             if state.get(name) != value:
                 raise ValueError(f"Order: expected a state of {name} {value}, but got {state.get(name)}")
-        return state["epoch"], state["start"]
+        return place_of("Order", state, self.length)
 
     def _identity(self) -> dict[str, Any]:
         return {"length": self.length, "seed": self.seed, "shuffle": self.shuffle}
 
 
+def place_of(op: str, state: Mapping[str, Any], length: float = math.inf) -> tuple[int, int]:
+    """The epoch and the start of a saved state.
+
+    Args:
+        op: whose state it is, for the message.
+        state: with "epoch" and "start".
+        length: of the epoch.
+
+    Raises:
+        TypeError: the state is no dict, or a number in it is None.
+        ValueError: one of them is missing or out of range.
+    """
+    _check_names(op, state)
+    epoch = whole(op, "epoch of a state", state["epoch"], 0, _LAST_EPOCH)
+    return epoch, whole(op, "start of a state", state["start"], 0, length)
+
+
+def _check_names(op: str, state: Any) -> None:
+    if not isinstance(state, Mapping):
+        raise TypeError(f"{op}: expected a state as a dict, but got {type(state).__name__}")
+    for name in ("epoch", "start"):
+        if name not in state:
+            raise ValueError(f"{op}: expected a state with '{name}', but got {', '.join(map(str, state))}")
+
+
 def _dealt(count: int, turn: int, players: int) -> int:
     """How many of `count` cards the player gets whose turn it is after `turn` others."""
     return (count - turn + players - 1) // players
+
+
+def order_of_rank(length: int, seed: int, shuffle: bool, drop_last: bool) -> Order:
+    """The order of this rank for a `Loader`; all have equally many samples, and so none waits for another.
+
+    The ranks are those of the process group, or, before there is one, those that torchrun names.
+    """
+    rank, world_size = _rank_and_world_size()
+    return Order(length, seed, shuffle, rank, world_size, tail="drop" if drop_last else "pad")
+
+
+def _rank_and_world_size() -> tuple[int, int]:
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    named = {name: os.environ.get(name) for name in ("RANK", "WORLD_SIZE")}  # by torchrun
+    if not all(named.values()):
+        return 0, 1
+    for name, value in named.items():
+        if not (value or "").strip().isdecimal():
+            raise ValueError(
+                f"Loader: expected {name} of the environment as a whole number, but got '{value}'"
+            )
+    return int(named["RANK"] or 0), int(named["WORLD_SIZE"] or 1)
 
 
 class OrderSampler(Sampler[int]):

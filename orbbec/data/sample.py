@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy.typing as npt
 from torch import Tensor
@@ -53,6 +53,9 @@ class BadSample(Exception):  # said of data, as StopIteration is of a loop
         path: of the file, with the name inside where there is one: `train-000003.tar/000000042.jpg`.
         reason: what is wrong with it.
 
+    Attributes:
+        details: where a `Loader` raised it: the traceback in the thread that read the sample, as text.
+
     Example:
         >>> str(BadSample(7, "cats/3.jpg", "the file is empty"))
         'sample 7 (cats/3.jpg): the file is empty'
@@ -60,7 +63,43 @@ class BadSample(Exception):  # said of data, as StopIteration is of a loop
 
     def __init__(self, sample_id: int, path: str | os.PathLike[str], reason: str) -> None:
         super().__init__(sample_id, str(path), reason)  # as given, so that it pickles
-        self.sample_id, self.path, self.reason = sample_id, str(path), reason
+        self.sample_id, self.path, self.reason, self.details = sample_id, str(path), reason, ""
+
+    def __str__(self) -> str:
+        return str(Fault.of(self))
+
+
+class SourceError(RuntimeError):
+    """A source raised something else than a `BadSample`.
+
+    Attributes:
+        details: the traceback of what it raised, as text.
+    """
+
+    details = ""
+
+
+class Fault(NamedTuple):
+    """A bad sample as it is kept: its error would keep frames alive, and with them the pixels of its batch.
+
+    Args:
+        sample_id: of the sample.
+        path: as that of a `BadSample`.
+        reason: as that of a `BadSample`.
+
+    Example:
+        >>> str(Fault(7, "cats/3.jpg", "the file is empty"))
+        'sample 7 (cats/3.jpg): the file is empty'
+    """
+
+    sample_id: int
+    path: str
+    reason: str
+
+    @classmethod
+    def of(cls, error: BadSample) -> Fault:
+        """What an error says."""
+        return cls(error.sample_id, error.path, error.reason)
 
     def __str__(self) -> str:
         return f"sample {self.sample_id} ({self.path}): {self.reason}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 from time import perf_counter
+
+from orbbec.data.locks import Lock
 
 
 class Stopwatch:

@@ -10,6 +10,8 @@ from threading import Thread
 
 import torch
 
+from orbbec._library import set_default_arithmetic
+
 _GROUPS = Path("/sys/fs/cgroup")
 _NODES = Path("/sys/devices/system/node")
 
@@ -97,14 +99,16 @@ def _read(path: Path) -> str:
         return ""
 
 
-def begin_worker(others: int, cores: Sequence[int]) -> None:
+def begin_worker(others: int, cores: Sequence[int], arithmetic: str) -> None:
     """What a thread does first: it computes alone, on `cores` where there are any.
 
     Args:
         others: see `compute_alone`.
         cores: that it may run on; none: those of the process.
+        arithmetic: the default of this thread.
     """
     compute_alone(others)
+    set_default_arithmetic(arithmetic)
     if cores:
         os.sched_setaffinity(0, cores)  # of this thread
 

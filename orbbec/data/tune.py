@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from orbbec.transforms.checks import whole
+
+_PREFETCH = 2  # to begin with
 _STEPS = 16  # of the model, after which a choice is made
 _CHOICES = 4  # at most; an even number, since one that took too much is followed by one that gives it back
 KEEPS_UP = 0.05  # of its time may the model wait
@@ -99,3 +102,19 @@ class Tuner:
         self._choices = self._choices - 1 if changed else 0
         self.settings, self._steps = chosen, 0
         return changed
+
+
+def tuner_for(threads: int | str, prefetch: int | str, budget: int) -> Tuner:
+    """The tuner of a `Loader`.
+
+    Args:
+        threads: how many, or "auto".
+        prefetch: how many batches ahead, or "auto".
+        budget: of threads.
+    """
+    given = {"threads": threads, "prefetch": prefetch}
+    settings = Settings(
+        budget if threads == "auto" else whole("Loader", "threads", threads, 1),
+        _PREFETCH if prefetch == "auto" else whole("Loader", "prefetch", prefetch, 0),
+    )
+    return Tuner(settings, budget, frozenset(name for name, value in given.items() if value == "auto"))

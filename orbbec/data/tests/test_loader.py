@@ -2,6 +2,7 @@
 
 import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 import torch
 
 from orbbec import ImageBatch
-from orbbec.data import BadSample, Decoding, Loader, Sample
+from orbbec.data import BadSample, Decoding, Fault, Loader, Sample, SourceError
 from orbbec.data.order import Order
 from orbbec.transforms import (
     Compose,
@@ -219,7 +220,7 @@ def test_a_stream_may_give_bad_samples():
     loader = Loader(Stream(files), 2, CHAIN, on_error="skip")
     with pytest.warns(UserWarning, match="1 bad samples were skipped"):
         assert [batch.sample_ids.tolist() for batch in loader] == [[0], [2]]
-    assert loader.faults == [files[1]]
+    assert loader.faults == [Fault(1, "1.jpg", "the archive ends here")]
     with pytest.raises(BadSample, match="the archive ends here"):
         list(Loader(Stream(files), 2, CHAIN))
 
@@ -309,16 +310,37 @@ def test_samples_that_do_not_fit_together_are_named():
         list(Loader(source, 2, [Mosaic(16)], shuffle=False, collate=list))
 
 
-def test_an_error_of_the_source_keeps_its_traceback_and_names_the_sample():
-    class Broken(Files):
-        def __getitem__(self, index):
-            return Sample({}[f"key {index}"])
+class Broken(Files):
+    def __getitem__(self, index):
+        return Sample({}[f"key {index}"])
 
-    with pytest.raises(RuntimeError, match="Loader: sample 2 raised KeyError: 'key 2'") as caught:
+
+def test_an_error_of_the_source_names_the_sample_and_the_line_and_keeps_its_traceback_as_text():
+    expected = r"^Loader: sample 2 raised KeyError: 'key 2' \(in __getitem__, .*test_loader.py:\d+\)$"
+    with pytest.raises(RuntimeError, match=expected) as caught:
         list(Loader(Broken(3), 1, CHAIN, order=Order(3, shuffle=False).part(2, 3)))
-    assert isinstance(caught.value.__cause__, KeyError)
-    assert traceback.extract_tb(caught.value.__cause__.__traceback__)[-1].name == "__getitem__"
+    assert isinstance(caught.value, SourceError)
+    assert 'in __getitem__\n    return Sample({}[f"key {index}"])' in caught.value.details
+    assert "\nKeyError: 'key 2'\n" in caught.value.details
     assert not own_threads()
+
+
+@pytest.mark.parametrize(
+    ("source", "inner"),
+    [(Files(3, bad=[1]), "truncated"), (Files(3, missing=[1]), "BadSample"), (Broken(3), "KeyError: 'key")],
+)
+def test_what_is_printed_of_an_error_is_short_and_keeps_no_frames(source, inner):
+    with pytest.raises((BadSample, SourceError)) as caught:
+        list(Loader(source, 2, CHAIN, shuffle=False))
+    error = caught.value
+    assert error.__cause__ is error.__context__ is None
+    assert len(traceback.format_exception(error)) < 8  # the loop's own frames among them
+    files = [Path(frame.filename).name for frame in traceback.extract_tb(error.__traceback__)]
+    assert files == ["test_loader.py", "loader.py"]
+    assert inner in error.details
+    assert "assemble.py" in error.details
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.details) == (str(error), error.details)
 
 
 def test_leaving_early_leaves_nothing_behind():

@@ -51,8 +51,8 @@ def test_an_error_is_raised_where_its_result_is_taken():
 
 def test_close_tells_running_tasks_to_stop():
     def work(number, stopped):
-        while not stopped.wait(0.001):
-            pass
+        while not stopped.is_set():
+            time.sleep(0.001)
         raise Stopped
 
     crew = Crew(work, range(10), threads=3, ahead=0)
@@ -64,7 +64,6 @@ def test_close_tells_running_tasks_to_stop():
 
 
 def test_a_thread_is_waited_for_whose_start_was_interrupted(monkeypatch):
-    """Its pool does not know it: the pool adds threads once they have started."""
     start = threading.Thread.start
 
     def interrupted(thread):

@@ -229,15 +229,20 @@ def test_channels_last_stays_in_a_slot():
     assert_same_bytes(read, given)
 
 
-def test_a_sink_that_is_left_stops_the_threads_and_begins_again():
+def test_a_sink_that_is_left_stops_the_threads_and_goes_on_with_the_next_epoch():
     batches = unlike(CHAINS["fused"])
     history = History(next(iter(batches)).images, 100)
+    batches.set_epoch(0)
     sunk = Sink(history.step, batches, 2, Recorder)
     for _ in sunk:
         break
+    batches.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("orbbec-data")]
     assert [len(losses) for losses in sunk] == [2, 2, 2]
-    assert_same_bytes(history.images[:8], history.images[8:16])
+    for epoch, begin in ((0, 0), (1, 8)):
+        batches.set_epoch(epoch)
+        expected = torch.cat([batch.images for batch, _ in zip(batches, range(2), strict=False)])
+        assert_same_bytes(history.images[begin : begin + 8], expected)
 
 
 def test_targets_of_all_kinds_come_from_the_slots():
