@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from math import prod
-from threading import Lock
 from weakref import ref
 
 import numpy as np
@@ -54,7 +53,6 @@ class Recycler:
         self.limit = limit
         self._free: list[_Lent] = []  # in the order in which they were let go of
         self._kept: dict[int, _Lent] = {}  # by id; a reference that is gone calls nobody
-        self._lock = Lock()  # of what takes blocks; what is let go of is put behind the others
 
     def empty(
         self, shape: Sequence[int], dtype: torch.dtype = torch.uint8, channels_last: bool = False
@@ -84,9 +82,12 @@ class Recycler:
 
     def release(self, limit: int = 0) -> None:
         """Give what is free beyond `limit` bytes back to the system."""
-        with self._lock:
-            while self.free_bytes > limit:
-                self._take(0)
+        excess = self.free_bytes - limit
+        for kept in list(self._free):
+            if excess <= 0:
+                return
+            if self._claim(kept):
+                excess -= kept.memory.nbytes
 
     def _lend(self, nbytes: int) -> Array:
         size = _block_size(nbytes)
@@ -102,15 +103,26 @@ class Recycler:
 
     def _found(self, size: int) -> Array | None:
         """The smallest block that holds so much; of several the one let go of last."""
-        with self._lock:
-            sizes = [kept.memory.nbytes for kept in self._free]
-            fitting = [(own, -place) for place, own in enumerate(sizes) if size <= own <= 2 * size]
-            return self._take(-min(fitting)[1]) if fitting else None
+        while True:
+            fitting = [kept for kept in reversed(list(self._free)) if size <= kept.memory.nbytes <= 2 * size]
+            if not fitting:
+                return None
+            best = min(fitting, key=lambda kept: kept.memory.nbytes)
+            if self._claim(best):
+                return best.memory
 
-    def _take(self, place: int) -> Array:
-        kept = self._free.pop(place)
+    def _claim(self, kept: _Lent) -> bool:
+        """Take a free block; False where another thread took it first.
+
+        Python removes an entry of a list in one step. A lock instead could be held by the very code that the
+        garbage collector interrupts to run a finaliser, which may ask for memory.
+        """
+        try:
+            self._free.remove(kept)
+        except ValueError:
+            return False
         del self._kept[id(kept)]
-        return kept.memory
+        return True
 
 
 def _block_size(nbytes: int) -> int:

@@ -1,8 +1,12 @@
 """Memory is used again once nobody holds it, and not before."""
 
 import gc
+import inspect
 import multiprocessing
+import random
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -173,3 +177,68 @@ def test_arrays_share_the_memory_of_their_result():
     place = result.ctypes.data
     assert orbbec.resize(array, (400, 400)).ctypes.data != place
     assert (result == 0).all()
+
+
+@pytest.fixture
+def many_switches():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_threads_never_share_memory(many_switches):
+    recycler, wrong = Recycler(), []
+    begin = threading.Barrier(4)
+
+    def work(number):
+        begin.wait()
+        chance = random.Random(number)
+        try:
+            for turn in range(300):
+                mine = 1000 * number + turn
+                held = recycler.empty((chance.randint(1, 6) * MIB // 4,), torch.int32)
+                held[0] = held[-1] = mine
+                time.sleep(0)
+                if held[0] != mine or held[-1] != mine:
+                    wrong.append((number, turn))
+                del held
+        except Exception as error:
+            wrong.append(repr(error))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert len(recycler._kept) == len(recycler._free)
+
+
+def test_a_finaliser_may_ask_for_memory_wherever_it_interrupts():
+    """Called once from each line of the pool, as by the garbage collector; with a lock it waited for ever."""
+    recycler = Recycler(limit=3 * MIB)
+    interrupted = set()
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename != Recycler.empty.__code__.co_filename:
+            return None
+        if event == "line" and frame.f_lineno not in interrupted:
+            interrupted.add(frame.f_lineno)
+            recycler.empty((MIB,))
+        return trace
+
+    def run():
+        for count in (1, 2, 1, 2, 2):
+            held = [recycler.empty((count * MIB,)) for _ in range(2)]
+            del held
+            sys.settrace(trace)
+            recycler.empty((count * MIB,))
+            sys.settrace(None)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    source, first = inspect.getsourcelines(Recycler._found)
+    assert len(interrupted & set(range(first, first + len(source)))) > 3
