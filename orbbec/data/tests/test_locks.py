@@ -1,0 +1,202 @@
+"""What threads share, under contention, in forked processes, and where a finaliser interrupts."""
+
+import contextlib
+import os
+import pickle
+import sys
+import threading
+import time
+
+import pytest
+
+from orbbec.data.handles import open_file
+from orbbec.data.locks import Lock
+from orbbec.data.stopwatch import Stopwatch
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+
+
+@pytest.fixture
+def many_switches():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def in_threads(work, count=4):
+    """What all of them gave; they begin together."""
+    begin, found = threading.Barrier(count), []
+
+    def run():
+        begin.wait()
+        found.append(work())
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def in_a_child(work):
+    """Whether `work` gives True in a forked process within 20 seconds."""
+    child = os.fork()
+    if child == 0:
+        good = False
+        with contextlib.suppress(BaseException):
+            good = work()
+        os._exit(0 if good else 1)
+    latest = time.monotonic() + 20
+    while time.monotonic() < latest:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.01)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    return False
+
+
+class held_by_another_thread:
+    """While it lasts, a thread is in the midst of `inside`, which calls the function that it is given."""
+
+    def __init__(self, inside):
+        self._is_in, self._go_on = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=lambda: inside(self._wait))
+
+    def _wait(self):
+        self._is_in.set()
+        self._go_on.wait()
+
+    def __enter__(self):
+        self._thread.start()
+        self._is_in.wait()
+
+    def __exit__(self, *_):
+        self._go_on.set()
+        self._thread.join()
+
+
+def test_a_stopwatch_loses_nothing_of_many_threads(many_switches):
+    watch = Stopwatch()
+
+    def add():
+        for _ in range(5000):
+            watch.add("read", 1.0)
+
+    in_threads(add)
+    assert watch.seconds == {"read": 20000.0}
+
+
+@needs_fork
+def test_a_lock_is_free_in_a_forked_process_and_its_thread_may_take_it_again():
+    lock, watch = Lock(), Stopwatch()
+
+    def inside(wait):
+        with lock, lock, watch._lock:
+            wait()
+
+    def work():
+        with lock:
+            watch.add("read", 1.0)
+        return watch.seconds == {"read": 1.0}
+
+    with held_by_another_thread(inside):
+        assert in_a_child(work)
+
+
+class Handle:
+    """Notes in which process, and how often, it was opened."""
+
+    opened: list["Handle"] = []  # noqa: RUF012
+
+    def __init__(self, path):
+        time.sleep(0.01)
+        self.process, self.is_closed = os.getpid(), False
+        self.opened.append(self)
+
+    def close(self):
+        self.is_closed = True
+
+
+@pytest.fixture
+def handles():
+    Handle.opened.clear()
+    return Handle.opened
+
+
+def test_threads_open_a_file_once(handles, tmp_path, many_switches):
+    for turn in range(20):
+        path = tmp_path / str(turn)
+        files = in_threads(lambda path=path: open_file(Handle, path))
+        assert len({id(file) for file in files}) == 1
+        found = in_threads(files[0])
+        assert len({id(handle) for handle in found}) == 1
+        assert len(handles) == turn + 1
+        assert not found[0].is_closed
+
+
+def test_threads_that_ask_for_a_path_get_one_file(tmp_path, many_switches):
+    paths = [tmp_path / str(number) for number in range(2000)]
+    files = in_threads(lambda: [open_file(Handle, path) for path in paths])
+    different = [path for path, *found in zip(paths, *files, strict=True) if len(set(map(id, found))) > 1]
+    assert different == []
+
+
+@needs_fork
+def test_a_forked_process_opens_a_file_for_itself(handles, tmp_path):
+    file = open_file(Handle, tmp_path)
+    ours = file()
+
+    def work():
+        theirs = file()
+        same = file() is theirs and pickle.loads(pickle.dumps(file)) is file
+        return same and theirs is not ours and theirs.process == os.getpid() and not theirs.is_closed
+
+    assert in_a_child(work)
+    assert file() is ours
+    assert not ours.is_closed
+    assert len(handles) == 1
+
+
+@needs_fork
+def test_a_file_is_opened_though_a_thread_was_opening_it_at_the_fork(tmp_path):
+    class Slow:
+        wait = staticmethod(lambda: None)
+
+        def __init__(self, path):
+            if path.name == "slow":
+                Slow.wait()
+
+        def close(self):
+            pass
+
+    file = open_file(Slow, tmp_path / "slow")
+
+    def inside(wait):
+        Slow.wait = staticmethod(wait)
+        file()
+
+    def work():
+        Slow.wait = staticmethod(lambda: None)
+        return isinstance(file(), Slow)
+
+    with held_by_another_thread(inside):
+        assert in_a_child(work)
+
+
+def test_a_finaliser_may_close_a_file_that_is_being_opened(tmp_path):
+    class Interrupted:
+        def __init__(self, path):
+            files[0].close()
+
+        def close(self):
+            pass
+
+    files = [open_file(Interrupted, tmp_path)]
+    thread = threading.Thread(target=files[0], daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
