@@ -56,11 +56,25 @@ class _Place:
     delivered: int = 0
 
 
+class _Tasks(Iterator[_Task]):
+    """What each batch of an epoch is made of."""
+
+    def __init__(self, items: Iterator[Any], epoch: int, batch_size: int, drop_last: bool) -> None:
+        self._items, self._epoch = items, epoch
+        self._batch_size, self._fewest = batch_size, batch_size if drop_last else 1
+
+    def __next__(self) -> _Task:
+        wanted = list(islice(self._items, self._batch_size))
+        if len(wanted) < self._fewest:
+            raise StopIteration
+        return wanted, self._epoch
+
+
 class _Epoch(Iterator[Any]):
     """The batches of one epoch, which begins when the first is asked for.
 
-    Where it is dropped, so is its crew, which stops the threads. It is no generator, which Python would close
-    wherever the garbage collector runs.
+    Where it is dropped, so is its crew, which stops the threads. Neither this nor what it holds is a
+    generator, which Python would close wherever the garbage collector runs.
     """
 
     def __init__(
@@ -392,7 +406,7 @@ class Loader:
         for worker in tuple(self._workers):
             worker.wait()
 
-    def _tasks(self, place: _Place) -> Iterator[_Task]:
+    def _tasks(self, place: _Place) -> _Tasks:
         source: Any = self._assembler.source
         if hasattr(source, "set_epoch"):
             source.set_epoch(place.epoch)
@@ -405,9 +419,7 @@ class Loader:
                 )
         else:
             items = iter(self.order.indices(place.epoch, place.start).tolist())
-        while wanted := list(islice(items, self.batch_size)):
-            if len(wanted) == self.batch_size or not self.drop_last:
-                yield wanted, place.epoch
+        return _Tasks(items, place.epoch, self.batch_size, self.drop_last)
 
     def _prepared(self, task: _Task, stopped: Stop) -> tuple[int, Assembled]:
         """What a thread does of a batch: everything on the CPU, all up to the copy on CUDA."""
