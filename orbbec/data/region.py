@@ -80,8 +80,9 @@ def plan_for(plan: Plan, regions: Regions) -> Plan:
     parts, shrinks = regions.parts, regions.shrinks
     to_decoded = _to_decoded(parts[:, :2], shrinks)
     if isinstance(first, AugmentPass):
+        offset = None if first.offset is None else first.offset / shrinks[:, None]
         changed: AugmentPass | OperatorPass = replace(
-            first, matrix=_from_corner(first, regions, to_decoded), regions=None
+            first, matrix=_from_corner(first, regions, to_decoded), regions=None, offset=offset
         )
     else:
         boxes = first.table["boxes"] / shrinks[:, None] - np.tile(parts[:, :2], 2)

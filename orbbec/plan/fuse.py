@@ -54,6 +54,7 @@ class _Open:
     interpolation: str | None = None  # None: no pixel lies between others
     border: str | None = None
     fill: tuple[float, ...] = (0.0,)
+    offset: Array | None = None  # of the positions that nearest maps read
     colors: list[Array] = field(default_factory=list)
     contrasts: set[int] = field(default_factory=set)  # the places of the transforms that have one
     erase: list[Array] = field(default_factory=list)
@@ -180,6 +181,7 @@ class Fusion:
                 mixes=p.mixes,
                 why=p.why if self.passes else "",
                 holds=tuple(p.holds),
+                offset=p.offset if p.interpolation == "nearest" else None,
             )
         )
         if p.is_idle(self.dtype):
@@ -227,6 +229,9 @@ class Fusion:
             p.regions = step.region
         else:
             p.cuts = p.cuts or not (step.onto or step.border is not None)
+        if step.offset is not None:
+            own = np.einsum("nij,nj->ni", p.matrix[:, :2, :2], step.offset)
+            p.offset = own if p.offset is None else p.offset + own
         p.matrix = p.matrix @ step.matrix if p.maps else step.matrix
         p.flips.append(step.flips)
         p.maps += 1

@@ -45,6 +45,7 @@ class AugmentPass:
         mixes: what is mixed at its end, if anything is.
         why: the chain was split before it; empty where it was not.
         holds: the transforms that it runs.
+        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest pass reads; None: nothing.
     """
 
     matrix: Array
@@ -64,14 +65,20 @@ class AugmentPass:
     mixes: MixPass | None = None
     why: str = ""
     holds: tuple[str, ...] = ()
+    offset: Array | None = None
     size: tuple[int, int] | None = field(init=False, repr=False)  # of all outputs, where they have one
-    maps: Array = field(init=False, repr=False)  # what the operator takes: from the corner of what is seen
+    maps: Array = field(init=False, repr=False)  # `matrix` from the corner of what is seen
+    reads: Array = field(init=False, repr=False)  # what the operator takes: `maps` and the offset
 
     def __post_init__(self) -> None:
         maps = self.matrix
         if self.regions is not None:
             maps = shifts(-self.regions[:, 0], -self.regions[:, 1], len(maps)) @ maps
+        reads = maps
+        if self.offset is not None:
+            reads = shifts(self.offset[:, 0], self.offset[:, 1], len(maps)) @ maps
         object.__setattr__(self, "maps", np.ascontiguousarray(maps))
+        object.__setattr__(self, "reads", np.ascontiguousarray(reads))
         object.__setattr__(self, "size", common_size(self.sizes))
 
     @property
@@ -80,7 +87,7 @@ class AugmentPass:
 
     def tables(self) -> Columns:
         """What the operator reads, by the names of its arguments; a row an image."""
-        tables = {"matrix": self.maps}
+        tables = {"matrix": self.reads}
         if self.regions is not None:
             tables["regions"] = self.regions
         if self.colors.shape[1]:

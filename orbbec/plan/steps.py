@@ -88,6 +88,8 @@ class Map:
         onto: and every pixel of the source is kept, as by a flip.
         region: int64 `[N, 4]`: left, top, right, bottom of the part of the source that is cut out first.
         flips: bool `[N]`: the map does no more than turn these left to right; None: it may do something else.
+        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest map reads, not to those of
+            targets; None: nothing.
     """
 
     matrix: Array
@@ -99,6 +101,7 @@ class Map:
     onto: bool = False
     region: Array | None = None
     flips: Array | None = None
+    offset: Array | None = None
 
     def only(self, chosen: Array, frame: Frame) -> Map:
         """The map for the images that are chosen, and the identity for the others."""
@@ -108,6 +111,7 @@ class Map:
             sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
             region=None if self.region is None else np.where(chosen[:, None], self.region, frame.regions),
             flips=None if self.flips is None else self.flips & chosen,
+            offset=None if self.offset is None else np.where(chosen[:, None], self.offset, 0.0),
         )
 
 

@@ -10,7 +10,10 @@ Range: TypeAlias = tuple[float, float]
 Size: TypeAlias = int | Sequence[int]
 FillValue: TypeAlias = float | Sequence[float]
 
-_INTERPOLATIONS = {"nearest": "nearest", "linear": "linear", "bilinear": "linear"}
+_RESIZINGS = {
+    **{"nearest": "nearest", "nearest_exact": "nearest_exact", "nearest-exact": "nearest_exact"},
+    **{"linear": "linear", "bilinear": "linear"},
+}
 _BORDERS = {"constant": "constant", "edge": "replicate", "reflect": "reflect101", "symmetric": "reflect"}
 
 
@@ -126,9 +129,17 @@ def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
 def interpolation_of(op: str, value: Any) -> str:
     """Either "nearest" or "linear"; torchvision's enumeration and "bilinear" are understood."""
     name = getattr(value, "value", value)
-    if not isinstance(name, str) or name not in _INTERPOLATIONS:
+    if not isinstance(name, str) or name not in _RESIZINGS:
         raise _error(op, "interpolation", '"nearest" or "linear"', value)
-    return _INTERPOLATIONS[name]
+    return _RESIZINGS[name].removesuffix("_exact")  # a warp has no other nearest
+
+
+def resizing_of(op: str, value: Any) -> str:
+    """One of "nearest", "nearest_exact" and "linear"; torchvision's enumeration is understood."""
+    name = getattr(value, "value", value)
+    if not isinstance(name, str) or name not in _RESIZINGS:
+        raise _error(op, "interpolation", '"nearest", "nearest_exact" or "linear"', value)
+    return _RESIZINGS[name]
 
 
 def border_of(op: str, value: Any) -> str:

@@ -208,8 +208,9 @@ class Compose:
 
         Steps that tell kinds of images (`ToImage`, `PILToTensor`) fall away; `ToTensor` is
         `ToDtype(torch.float32, scale=True)`; `SanitizeBoundingBoxes` sets `min_size` of `target_options`.
-        "nearest" takes the pixel whose centre is nearest, as torchvision's `NEAREST_EXACT`; with `exact` a
-        resize takes that of OpenCV, as `NEAREST`. Masks are filled with `mask_fill` of `target_options`.
+        A resize by `NEAREST` or `NEAREST_EXACT` reads torchvision's pixels, but where torch, which computes
+        positions in float32, rounds a whole number down (2 of 10,000 positions, none where a side is halved);
+        masks take the pixels of a nearest image. Masks are filled with `mask_fill` of `target_options`.
 
         Args:
             compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, or a

@@ -18,8 +18,8 @@ from orbbec.transforms.transform import Transform
 _OP = "from_torchvision"
 # Steps that say what images are, which orbbec sees, or clip boxes, which it always does.
 _NOTHING = ("ToImage", "PILToTensor", "ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
+_BY_NUMBER = {0: "nearest", 2: "bilinear"}  # Pillow's, which torchvision takes too
 _RENAMED = {"sampler_options": "options"}  # our argument: torchvision's attribute
-_INTERPOLATIONS = {"nearest-exact": "nearest"}
 
 
 def from_torchvision(compose: Any) -> tuple[list[Transform], TargetOptions]:
@@ -51,7 +51,7 @@ def _value(name: str, value: Any) -> Any:
         return 0.0 if value is None else value
     if name == "interpolation":
         text = getattr(value, "value", value)
-        return _INTERPOLATIONS.get(text, text)
+        return _BY_NUMBER.get(text, text)
     if name == "value" and value is None:
         return "random"
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,15 +18,15 @@ from orbbec.transforms.checks import (
     Size,
     border_of,
     flag,
-    interpolation_of,
     interval,
     numbers,
     padding_of,
     probability,
+    resizing_of,
     size_pair,
     whole,
 )
-from orbbec.transforms.maps import box_maps
+from orbbec.transforms.maps import box_maps, nearest_offsets
 from orbbec.transforms.transform import Drawn, Transform
 
 
@@ -68,15 +68,16 @@ class Boxes:
         """The boxes resized.
 
         Args:
-            interpolation: "linear" or "nearest".
+            interpolation: "linear", "nearest" or "nearest_exact".
             antialias: by Pillow's filter, if linear.
             cuts: whether they may be parts of the images.
-            exact: without antialias too by an operator, which has OpenCV's bytes.
+            exact: linear and nearest without antialias too by an operator, which has OpenCV's bytes.
         """
-        smooth = antialias and interpolation != "nearest"
+        smooth = antialias and interpolation == "linear"
         matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
-        if not smooth and not exact:
-            return Map(matrix, self.sizes, interpolation, region=self.regions() if cuts else None)
+        if interpolation == "nearest_exact" or not (smooth or exact):
+            region = self.regions() if cuts else None
+            return replace(self._map(matrix, interpolation), region=region)
         reads = "reads as many pixels as an image shrinks by (antialias)"
         return Operator(
             "resized_crop",
@@ -86,6 +87,13 @@ class Boxes:
             sizes=self.sizes,
             why=reads if smooth else "is rounded by itself",
         )
+
+    def _map(self, matrix: Array, interpolation: str) -> Map:
+        if interpolation == "linear":
+            return Map(matrix, self.sizes)
+        sources = side_by_side(self.height, self.width)
+        offset = nearest_offsets(sources, self.sizes, interpolation)
+        return Map(matrix, self.sizes, "nearest", offset=offset)
 
 
 def resized_sizes(sizes: Array, size: tuple[int, ...], max_size: int | None) -> Array:
@@ -120,7 +128,10 @@ class Resize(Transform):
 
     Args:
         size: (height, width), or one number for the shorter side; (side, side) makes squares.
-        interpolation: "linear" or "nearest".
+        interpolation: "linear"; "nearest", by which pixel `x` reads `floor(x * width / output width)`, as
+            cv2's INTER_NEAREST and torchvision's NEAREST; or "nearest_exact", which reads
+            `floor((x + 0.5) * width / output width)`, as torchvision's NEAREST_EXACT. Masks take the pixels
+            that a nearest image takes.
         max_size: the longer side is at most this; only where `size` is one number.
         antialias: Pillow's filter, which shrinks without aliasing, as torchvision's default has it: a pass of
             its own. False: fused with the maps beside it.
@@ -145,7 +156,7 @@ class Resize(Transform):
         single = not isinstance(self.size, (tuple, list)) or len(self.size) == 1
         size = size_pair(self.name, "size", self.size)
         self._set(size=size[:1] if single else size)
-        self._set(interpolation=interpolation_of(self.name, self.interpolation))
+        self._set(interpolation=resizing_of(self.name, self.interpolation))
         flag(self.name, "antialias", self.antialias)
         if self.max_size is not None:
             low = size[0] + 1
@@ -171,7 +182,7 @@ class RandomResizedCrop(Transform):
         size: (height, width) of the output in pixels, or one side of a square.
         scale: of the area of the part, as shares of the image's.
         ratio: of the width of the part to its height; the logarithm is drawn.
-        interpolation: "linear" or "nearest".
+        interpolation: as that of `Resize`.
         antialias: as that of `Resize`.
 
     Source:
@@ -194,7 +205,7 @@ class RandomResizedCrop(Transform):
             size=size_pair(self.name, "size", self.size),
             scale=interval(self.name, "scale", self.scale, 0.0),
             ratio=interval(self.name, "ratio", self.ratio, 1e-6),
-            interpolation=interpolation_of(self.name, self.interpolation),
+            interpolation=resizing_of(self.name, self.interpolation),
         )
         flag(self.name, "antialias", self.antialias)
 
@@ -416,7 +427,7 @@ class Letterbox(Transform):
     Args:
         size: (height, width) of the output in pixels, or one side of a square.
         fill: in units of the pixels: a number or one a channel.
-        interpolation: "linear" or "nearest".
+        interpolation: as that of `Resize`.
         enlarge: whether small images grow.
     """
 
@@ -429,7 +440,7 @@ class Letterbox(Transform):
         self._set(
             size=size_pair(self.name, "size", self.size),
             fill=numbers(self.name, "fill", self.fill),
-            interpolation=interpolation_of(self.name, self.interpolation),
+            interpolation=resizing_of(self.name, self.interpolation),
         )
         flag(self.name, "enlarge", self.enlarge)
 
@@ -461,4 +472,7 @@ class Letterbox(Transform):
                 laid.cut("constant", fill),
             ]
         matrix = box_maps(params.left, params.top, params.width, params.height, params.sizes)
-        return [Map(matrix, params.sizes, self.interpolation, "constant", fill)]
+        if self.interpolation == "linear":
+            return [Map(matrix, params.sizes, border="constant", fill=fill)]
+        offset = nearest_offsets(frame.sizes, self._inner(frame.sizes)[0], self.interpolation)
+        return [Map(matrix, params.sizes, "nearest", "constant", fill, offset=offset)]

@@ -28,6 +28,33 @@ def box_maps(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Arra
     return maps
 
 
+def nearest_offsets(sources: Any, sizes: Array, interpolation: str) -> Array:
+    """What a nearest resize adds to the positions (x, y) of `box_maps`: float64 `[N, 2]`.
+
+    A map reads the pixel whose centre is nearest, and of two as near the even one. With the offset pixel `x`
+    reads `floor(x * width / output width)` for "nearest" and `floor((x + 0.5) * width / output width)` for
+    "nearest_exact". It moves what is a whole number here half way to the next position, so that the float32
+    of a map cannot change the pixel.
+
+    Args:
+        sources: int `[N, 2]`: heights and widths that are resized, in pixels.
+        sizes: int `[N, 2]`: of the results.
+        interpolation: "nearest" or "nearest_exact".
+
+    Example:
+        >>> nearest_offsets([[2, 8]], np.array([[2, 4]]), "nearest_exact").tolist()
+        [[0.5, 0.0]]
+    """
+    given = np.rint(sources).astype(np.int64)[:, ::-1]
+    outputs = np.maximum(np.asarray(sizes)[:, ::-1], 1).astype(np.int64)
+    common = np.gcd(given, outputs)
+    steps, ways = given // common, outputs // common  # positions are multiples of 1 / ways
+    if interpolation == "nearest":
+        return np.asarray(0.5 / ways - 0.5 * given / outputs)
+    has_ties = (steps % 2 == 0) & (ways % 2 == 1)
+    return np.where(has_ties, 0.5 / ways, 0.0)
+
+
 def cosines_sines(degrees: Array) -> tuple[Array, Array]:
     """Of angles in degrees, by the C library, whose bits no vector unit changes; exact at quarter turns."""
     radians = np.radians(degrees).tolist()

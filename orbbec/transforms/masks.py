@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from orbbec.elastic import elastic_transform
 from orbbec.plan.batches import Rows
 from orbbec.plan.passes import AugmentPass, OperatorPass
 from orbbec.plan.plan import Plan
+from orbbec.resize import resized_crop
 from orbbec.warpperspective import warp_perspective
 
 Size = tuple[int, int]
@@ -28,7 +29,7 @@ class Mask(NamedTuple):
 def moved_masks(
     step: AugmentPass | OperatorPass, masks: Sequence[Mask], plan: Plan, fill: float
 ) -> list[Tensor]:
-    """Each mask as the pass leaves it, every pixel a copy of the nearest.
+    """Each mask as the pass leaves it: the pixels that a nearest image takes, else the nearest.
 
     One launch for all masks of a dtype whose results have one size. They are read as bytes, so that values of
     any dtype are kept to the last bit.
@@ -72,10 +73,18 @@ def _warped(
     tables = [_as_bytes(_seen(step, mask)) for mask in masks]
     counts = [len(table) for table in tables]
     rows = np.repeat([mask.image for mask in masks], counts)
-    maps, border = (step.maps, step.border) if isinstance(step, AugmentPass) else (step.matrix, "replicate")
+    if _takes_pixels(step):
+        columns: dict[str, Any] = {name: torch.from_numpy(v[rows]) for name, v in step.table.items()}
+        return list(torch.split(resized_crop(_ragged(tables), size=size, **columns, **step.options), counts))
+    maps, border = (step.reads, step.border) if isinstance(step, AugmentPass) else (step.matrix, "replicate")
     how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": fills, "inverse": True}
     moved = warp_perspective(_ragged(tables), torch.from_numpy(maps[rows]), size, **how)
     return list(torch.split(moved, counts))
+
+
+def _takes_pixels(step: AugmentPass | OperatorPass) -> TypeGuard[OperatorPass]:
+    """Whether an operator resizes images by nearest, so that masks take the same pixels."""
+    return isinstance(step, OperatorPass) and step.resizes and step.options["interpolation"] == "nearest"
 
 
 def _seen(step: AugmentPass | OperatorPass, mask: Mask) -> Tensor:

@@ -17,11 +17,11 @@ from orbbec.transforms.checks import (
     Range,
     entries,
     flag,
-    interpolation_of,
     interval,
     number,
     numbers,
     probability,
+    resizing_of,
     size_pair,
     whole,
 )
@@ -72,7 +72,7 @@ class ScaleJitter(Transform):
     Args:
         target_size: (height, width) in pixels.
         scale_range: of the factor, above 0.
-        interpolation: "linear" or "nearest".
+        interpolation: as that of `Resize`.
         antialias: as that of `Resize`.
 
     Source:
@@ -88,7 +88,7 @@ class ScaleJitter(Transform):
         self._set(
             target_size=size_pair(self.name, "target_size", self.target_size),
             scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
-            interpolation=interpolation_of(self.name, self.interpolation),
+            interpolation=resizing_of(self.name, self.interpolation),
         )
         flag(self.name, "antialias", self.antialias)
 
@@ -109,7 +109,7 @@ class RandomShortestSize(Transform):
     Args:
         min_size: lengths of the shorter side in pixels, one or several.
         max_size: the longer side is at most this.
-        interpolation: "linear" or "nearest".
+        interpolation: as that of `Resize`.
         antialias: as that of `Resize`.
 
     Source:
@@ -126,7 +126,7 @@ class RandomShortestSize(Transform):
         given = (self.min_size,) if one else entries(self.name, "min_size", self.min_size)
         self._set(
             min_size=tuple(whole(self.name, "min_size", side, 1) for side in given),
-            interpolation=interpolation_of(self.name, self.interpolation),
+            interpolation=resizing_of(self.name, self.interpolation),
         )
         flag(self.name, "antialias", self.antialias)
         if self.max_size is not None:

@@ -28,6 +28,12 @@ STEPS = [
     ),
     ("CenterCrop", {"size": 9}, {"size": (9, 9)}, [T.CenterCrop(9)]),
     (
+        "Resize",
+        {"size": 9, "interpolation": 0, "antialias": False},
+        {"size": [9], "max_size": None, "interpolation": 0, "antialias": False},
+        [T.Resize(9, "nearest", antialias=False)],
+    ),
+    (
         "RandomCrop",
         {"size": 9, "padding": 4, "padding_mode": "reflect"},
         {"size": (9, 9), "padding": [4, 4, 4, 4], "pad_if_needed": False, **FILL, "padding_mode": "reflect"},
@@ -262,9 +268,11 @@ def test_bytes_are_torchvisions(kind, arguments, tolerance):
     assert (difference > 0).float().mean() <= 0.26 * tolerance  # 0.253 of Resize without antialias
 
 
-@pytest.mark.parametrize(("mode", "exact"), [("NEAREST_EXACT", False), ("NEAREST", True)])
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("mode", ["NEAREST_EXACT", "NEAREST"])
 def test_nearest_pixels_are_torchvisions(mode, exact):
     v2 = pytest.importorskip("torchvision.transforms.v2")
     images = photographs(2, 3, 24, 30)
-    compose = v2.Compose([v2.Resize((15, 30), v2.InterpolationMode[mode])])
-    assert torch.equal(T.Compose.from_torchvision(compose, exact=exact)(images), compose(images))
+    for size in ((15, 30), (12, 15), (8, 10), (48, 45)):
+        compose = v2.Compose([v2.Resize(size, v2.InterpolationMode[mode])])
+        assert torch.equal(T.Compose.from_torchvision(compose, exact=exact)(images), compose(images))
