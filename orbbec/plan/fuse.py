@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from orbbec.binding.arguments import Array
 from orbbec.plan.passes import IDENTITIES, AugmentPass, BlendPass, MixPass, OperatorPass, Pass, common_size
@@ -211,6 +213,8 @@ class Fusion:
             self._split(f"{name} has border {step.border}, the map before it {p.border}")
         elif step.border == "constant" == p.border and self._fill_of(step) != p.fill:
             self._split(f"{name} has another fill than the map before it")
+        elif step.border == "constant" and not self._holds_fill(step):
+            self._split(f"{name} fills with what {p.dtype} does not hold")
         p = self._open
         if step.border == "constant" and p.border is None and p.interpolation == "linear":
             self.notes.append(f"{name} mixes its fill with the rim over a pixel of what the pass reads")
@@ -228,7 +232,7 @@ class Fusion:
         if p.maps == 0:
             p.regions = step.region
         else:
-            p.cuts = p.cuts or not (step.onto or step.border is not None)
+            p.cuts = p.cuts or not (step.onto or (step.border is not None and step.region is None))
         if step.offset is not None:
             own = np.einsum("nij,nj->ni", p.matrix[:, :2, :2], step.offset)
             p.offset = own if p.offset is None else p.offset + own
@@ -236,16 +240,24 @@ class Fusion:
         p.flips.append(step.flips)
         p.maps += 1
         p.sizes = step.sizes
-        self._moved(step.matrix, step.sizes)
+        self._moved(step.matrix, step.sizes, self.frame.least_after(step))
 
     def _fill_of(self, step: Map) -> tuple[float, ...]:
         """In units of what the open pass reads."""
         return tuple(value * self._open.unit / self.frame.white for value in step.fill)
 
-    def _moved(self, matrix: Array, sizes: Array) -> None:
+    def _holds_fill(self, step: Map) -> bool:
+        """Whether the input of the open pass has a value that becomes the fill."""
+        unit = self._open.unit / self.frame.white
+        read = torch.tensor(self._fill_of(step), dtype=torch.float64)
+        expected = torch.tensor(step.fill, dtype=torch.float64)
+        held = _as_dtype(_as_dtype(read, self._open.dtype) / unit, self.dtype)
+        return bool((held == _as_dtype(expected, self.dtype)).all())
+
+    def _moved(self, matrix: Array, sizes: Array, least: tuple[int, int]) -> None:
         if self._maps is not None:
             self._maps.append(matrix)
-        self.frame = self.frame.of_sizes(sizes)
+        self.frame = self.frame.of_sizes(sizes, least)
 
     def _add_colors(self, step: Colors, name: str, place: int) -> None:
         if self.frame.channels not in (1, 3):
@@ -332,7 +344,7 @@ class Fusion:
             )
         )
         if step.matrix is not None:
-            self._moved(matrix, sizes)
+            self._moved(matrix, sizes, self.frame.least_after(step))
         self.frame = self.frame.after(step)
         self._open = self._new(f"{step.name} stands before it")
 
@@ -387,6 +399,12 @@ def with_identities(name: str, table: Mapping[str, Array], drawn: Array) -> Mapp
     numbers = table[column]
     mask = drawn.reshape(-1, *(1,) * (numbers.ndim - 1))
     return {**table, column: np.where(mask, numbers, np.array(value, numbers.dtype))}
+
+
+def _as_dtype(values: Tensor, name: str) -> Tensor:
+    """Values as a dtype has them, in float64; bytes rounded and cut off."""
+    bounded = values.round().clamp(0, 255) if name == "uint8" else values
+    return bounded.to(getattr(torch, name)).double()
 
 
 def compact(rows: Array) -> Array:

@@ -27,6 +27,7 @@ class Frame:
         white: the value of white, 255 or 1: the unit of fills and thresholds.
         exact: whether colours are asked for as operators too.
         chosen: bool `[N]`: the images that steps are drawn for; None: all.
+        least: height and width that no image is below, as the chain alone tells.
     """
 
     sizes: Array
@@ -34,6 +35,7 @@ class Frame:
     white: float = 255.0
     exact: bool = False
     chosen: Array | None = None
+    least: tuple[int, int] = (1, 1)
 
     @property
     def heights(self) -> Array:
@@ -51,9 +53,13 @@ class Frame:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def of_sizes(self, sizes: Array) -> Frame:
+    def of_sizes(self, sizes: Array, least: tuple[int, int] = (1, 1)) -> Frame:
         """The images resized."""
-        return Frame(sizes, self.channels, self.white, self.exact, self.chosen)
+        return replace(self, sizes=sizes, least=least)
+
+    def least_after(self, step: Map | Operator | Mix) -> tuple[int, int]:
+        """Height and width that no image is below after a step."""
+        return self.least if step.sizes is None or step.sizes is self.sizes else step.least
 
     def only(self, chosen: Array) -> Frame:
         """The images of which some alone are chosen."""
@@ -62,11 +68,11 @@ class Frame:
     def after(self, step: Step) -> Frame:
         """The images as they are after a step."""
         if isinstance(step, Map):
-            return self if step.sizes is self.sizes else self.of_sizes(step.sizes)
+            return self if step.sizes is self.sizes else self.of_sizes(step.sizes, step.least)
         if isinstance(step, Operator) and step.channels is not None:
             return replace(self, channels=step.channels)
         if isinstance(step, (Operator, Mix)) and step.sizes is not None:
-            return self.of_sizes(step.sizes)
+            return self.of_sizes(step.sizes, step.least)
         if isinstance(step, Cast) and step.dtype is not None and step.scale:
             return replace(self, white=255.0 if step.dtype == "uint8" else 1.0)
         return self
@@ -90,6 +96,7 @@ class Map:
         flips: bool `[N]`: the map does no more than turn these left to right; None: it may do something else.
         offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest map reads, not to those of
             targets; None: nothing.
+        least: height and width that no output is below, where it has other sizes.
     """
 
     matrix: Array
@@ -102,6 +109,7 @@ class Map:
     region: Array | None = None
     flips: Array | None = None
     offset: Array | None = None
+    least: tuple[int, int] = (1, 1)
 
     def only(self, chosen: Array, frame: Frame) -> Map:
         """The map for the images that are chosen, and the identity for the others."""
@@ -112,6 +120,7 @@ class Map:
             region=None if self.region is None else np.where(chosen[:, None], self.region, frame.regions),
             flips=None if self.flips is None else self.flips & chosen,
             offset=None if self.offset is None else np.where(chosen[:, None], self.offset, 0.0),
+            least=_lower(frame.least_after(self), frame.least),
         )
 
 
@@ -185,6 +194,7 @@ class Operator:
         sizes: int64 `[N, 2]`: of its output, where it gives other sizes.
         why: it cannot be fused.
         channels: of its output, where it gives others.
+        least: as that of `Map`.
     """
 
     name: str
@@ -195,6 +205,7 @@ class Operator:
     sizes: Array | None = None
     why: str = "reads the neighbours of a pixel"
     channels: int | None = None
+    least: tuple[int, int] = (1, 1)
 
     def only(self, chosen: Array, frame: Frame) -> Operator:
         if self.channels is not None:
@@ -213,6 +224,7 @@ class Operator:
             table={**self.table, "boxes": np.where(chosen[:, None], self.table["boxes"], whole)},
             matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
             sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
+            least=_lower(self.least, frame.least),
         )
 
 
@@ -224,12 +236,14 @@ class Mix:
         name: "mixup", "cutmix" or "mosaic".
         table: arrays `[N]` or `[N, ...]`, by the names of the operator's arguments.
         sizes: int64 `[N, 2]`: of the output, where it has other sizes.
+        least: as that of `Map`.
     """
 
     name: str
     table: Mapping[str, Array]
     sizes: Array | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    least: tuple[int, int] = (1, 1)
 
     def only(self, chosen: Array, frame: Frame) -> Mix:
         raise ValueError(f"{self.name}: stands in a Compose itself, not in a RandomApply")
@@ -254,6 +268,10 @@ class Blend:
 
 
 Step: TypeAlias = Map | Colors | Erase | Normalize | Cast | Operator | Mix | Blend
+
+
+def _lower(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return min(one[0], other[0]), min(one[1], other[1])
 
 
 def color_row(code: int, *numbers: Any, count: int) -> Array:

@@ -37,6 +37,7 @@ class Boxes:
     Args:
         left: float64 `[N]`, in pixels, as the three others; may lie outside of the image.
         sizes: int64 `[N, 2]`: of the output.
+        least: height and width that no output is below, whatever the images.
     """
 
     left: Array
@@ -44,17 +45,26 @@ class Boxes:
     width: Array
     height: Array
     sizes: Array
+    least: tuple[int, int] = (1, 1)
 
     @classmethod
-    def of_size(cls, left: Array, top: Array, outputs: Array) -> Boxes:
+    def of_size(cls, left: Array, top: Array, outputs: Array, least: tuple[int, int] = (1, 1)) -> Boxes:
         """Boxes as large as the output."""
-        return cls(left, top, outputs[:, 1].astype(np.float64), outputs[:, 0].astype(np.float64), outputs)
+        height, width = outputs.T.astype(np.float64)
+        return cls(left, top, width, height, outputs, least)
 
     def cut(self, border: str | None = None, fill: tuple[float, ...] = (0.0,)) -> Map:
         """The boxes as they are, not resized."""
         matrix = shifts(self.left, self.top, len(self.sizes))
         region = None if border is not None else self.regions()
-        return Map(matrix, self.sizes, border=border, fill=fill, lossless=True, region=region)
+        return Map(
+            matrix, self.sizes, border=border, fill=fill, lossless=True, region=region, least=self.least
+        )
+
+    def padded(self, frame: Frame) -> Map:
+        """The boxes as they are, of zeros where they lie outside of the images."""
+        inside = np.clip(self.corners(), 0, np.tile(frame.sizes[:, ::-1], 2)).astype(np.int64)
+        return replace(self.cut("constant"), region=inside)
 
     def regions(self) -> Array:
         """Boxes of whole pixels as left, top, right, bottom: int64 `[N, 4]`."""
@@ -86,14 +96,15 @@ class Boxes:
             matrix=matrix,
             sizes=self.sizes,
             why=reads if smooth else "is rounded by itself",
+            least=self.least,
         )
 
     def _map(self, matrix: Array, interpolation: str) -> Map:
         if interpolation == "linear":
-            return Map(matrix, self.sizes)
+            return Map(matrix, self.sizes, least=self.least)
         sources = side_by_side(self.height, self.width)
         offset = nearest_offsets(sources, self.sizes, interpolation)
-        return Map(matrix, self.sizes, "nearest", offset=offset)
+        return Map(matrix, self.sizes, "nearest", offset=offset, least=self.least)
 
 
 def resized_sizes(sizes: Array, size: tuple[int, ...], max_size: int | None) -> Array:
@@ -116,10 +127,10 @@ def resized_sizes(sizes: Array, size: tuple[int, ...], max_size: int | None) -> 
     return np.maximum(result, 1)
 
 
-def whole_images(sizes: Array, outputs: Array) -> Boxes:
+def whole_images(sizes: Array, outputs: Array, least: tuple[int, int] = (1, 1)) -> Boxes:
     """Boxes that are the images themselves."""
     zero = np.zeros(len(sizes))
-    return Boxes(zero, zero, sizes[:, 1].astype(float), sizes[:, 0].astype(float), outputs)
+    return Boxes(zero, zero, sizes[:, 1].astype(float), sizes[:, 0].astype(float), outputs, least)
 
 
 @dataclass(frozen=True)
@@ -166,7 +177,8 @@ class Resize(Transform):
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         assert not isinstance(self.size, int)
-        return whole_images(sizes, resized_sizes(sizes, tuple(self.size), self.max_size))
+        least = (1, 1) if self.max_size is not None else (self.size[0], self.size[-1])
+        return whole_images(sizes, resized_sizes(sizes, tuple(self.size), self.max_size), least)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
         return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
@@ -215,7 +227,9 @@ class RandomResizedCrop(Transform):
             middle = self._middles(sizes)
             sides = np.where(found[:, None], sides, middle)
             begin = np.where(found[:, None], begin, (sizes - middle) // 2)
-        return Boxes(begin[:, 1], begin[:, 0], sides[:, 1], sides[:, 0], same_rows(self.size, len(sizes)))
+        size = size_pair(self.name, "size", self.size)
+        outputs = same_rows(size, len(sizes))
+        return Boxes(begin[:, 1], begin[:, 0], sides[:, 1], sides[:, 0], outputs, size)
 
     def _middles(self, sizes: Array) -> Array:
         """Heights and widths of the largest parts whose ratio is in range: `[N, 2]`."""
@@ -240,47 +254,39 @@ def _check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
 
 
 @dataclass(frozen=True)
-class _Crop(Transform):
-    size: Size
-
-    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
-        if frame.chosen is not None:  # an image that is not cut may be smaller
-            large = np.maximum(frame.sizes, size_pair(self.name, "size", self.size))
-            frame = frame.of_sizes(np.where(frame.chosen[:, None], frame.sizes, large))
-        return super().draw(frame, streams)
-
-
-@dataclass(frozen=True)
-class CenterCrop(_Crop):
+class CenterCrop(Transform):
     """Cut the middle out of each image.
+
+    Where an image is smaller than `size`, zeros stand about it: of an odd number of them the one more to the
+    right or below. Where an odd number of pixels is cut off, the one more is that which leaves an even number
+    to the left or above.
 
     Args:
         size: (height, width) in pixels, or one side of a square.
 
-    Raises:
-        ValueError: an image is smaller than `size`, when a plan is made. (torchvision pads it with zeros: put
-            `Pad` or `Resize` before.)
-
     Source:
         `torchvision.transforms.v2.CenterCrop`.
     """
+
+    size: Size
 
     def __post_init__(self) -> None:
         self._set(size=size_pair(self.name, "size", self.size))
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         size = size_pair(self.name, "size", self.size)
-        _check_fit(self.name, sizes, size)
-        top, left = np.rint((sizes - np.array(size)) / 2.0).T
-        outputs = same_rows(size, len(sizes))
-        return Boxes.of_size(left, top, outputs)
+        over = sizes - np.array(size)
+        top, left = np.where(over < 0, -(-over // 2), np.rint(over / 2.0)).T
+        return Boxes.of_size(left, top, same_rows(size, len(sizes)), size)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.cut()]
+        # Told by the chain, not by the images at hand, so that a sample has the same bytes in every batch.
+        may_pad = (np.array(frame.least) < np.array(self.size)).any()
+        return [params.padded(frame) if may_pad else params.cut()]
 
 
 @dataclass(frozen=True)
-class RandomCrop(_Crop):
+class RandomCrop(Transform):
     """Cut a part of one size out of each image, at a random place.
 
     Args:
@@ -298,6 +304,7 @@ class RandomCrop(_Crop):
         `torchvision.transforms.v2.RandomCrop`.
     """
 
+    size: Size
     padding: int | tuple[int, ...] | None = None
     pad_if_needed: bool = False
     fill: FillValue = 0.0
@@ -309,6 +316,12 @@ class RandomCrop(_Crop):
             self._set(padding=padding_of(self.name, self.padding))
         flag(self.name, "pad_if_needed", self.pad_if_needed)
         border_of(self.name, self.padding_mode)
+
+    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+        if frame.chosen is not None:  # an image that is not cut may be smaller
+            large = np.maximum(frame.sizes, size_pair(self.name, "size", self.size))
+            frame = frame.of_sizes(np.where(frame.chosen[:, None], frame.sizes, large))
+        return super().draw(frame, streams)
 
     @property
     def _pads(self) -> bool:
@@ -327,8 +340,8 @@ class RandomCrop(_Crop):
         _check_fit(self.name, np.stack([rows, columns], 1), size)
         at_y, at_x = stream.below(rows - size[0] + 1), stream.below(columns - size[1] + 1)
         outputs = same_rows(size, len(sizes))
-        left_of_box = (at_x - left - lacks[:, 1]).astype(np.float64)
-        return Boxes.of_size(left_of_box, (at_y - top - lacks[:, 0]).astype(np.float64), outputs)
+        corner_x, corner_y = at_x - left - lacks[:, 1], at_y - top - lacks[:, 0]
+        return Boxes.of_size(corner_x.astype(np.float64), corner_y.astype(np.float64), outputs, size)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
         fill = numbers(self.name, "fill", self.fill)
@@ -458,21 +471,20 @@ class Letterbox(Transform):
         per_pixel = sizes / inner  # source pixels in one of the output
         top, left = (-before * per_pixel).T
         height, width = (np.array(size) * per_pixel).T
-        outputs = same_rows(size, len(sizes))
-        return Boxes(left, top, width, height, outputs)
+        return Boxes(left, top, width, height, same_rows(size, len(sizes)), size)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
         fill = numbers(self.name, "fill", self.fill)
         if frame.exact:
             inner, before = self._inner(frame.sizes)
             resized = whole_images(frame.sizes, inner.astype(np.int64))
-            laid = Boxes.of_size(-before[:, 1], -before[:, 0], params.sizes)
+            laid = Boxes.of_size(-before[:, 1], -before[:, 0], params.sizes, params.least)
             return [
                 resized.resized(self.interpolation, False, cuts=False, exact=True),
                 laid.cut("constant", fill),
             ]
         matrix = box_maps(params.left, params.top, params.width, params.height, params.sizes)
         if self.interpolation == "linear":
-            return [Map(matrix, params.sizes, border="constant", fill=fill)]
+            return [Map(matrix, params.sizes, border="constant", fill=fill, least=params.least)]
         offset = nearest_offsets(frame.sizes, self._inner(frame.sizes)[0], self.interpolation)
-        return [Map(matrix, params.sizes, "nearest", "constant", fill, offset=offset)]
+        return [Map(matrix, params.sizes, "nearest", "constant", fill, offset=offset, least=params.least)]

@@ -261,3 +261,26 @@ def test_images_of_unlike_sizes_are_not_mixed():
     images = [photographs(1, 3, *size)[0] for size in SIZES.tolist()]
     with pytest.raises(ValueError, match="mixup: expected images of one size; put a resize or a crop"):
         chain(images)
+
+
+FLOAT = T.ToDtype(torch.float32, scale=True)
+
+
+@pytest.mark.parametrize(("fill", "passes"), [(0.2, 1), (1.0, 1), (0.5, 2), ((0.2, 0.3, 0.4), 2)])
+def test_a_fill_after_a_cast_is_that_of_floats(fill, passes):
+    image = torch.full((3, 2, 2), 51, dtype=torch.uint8)
+    steps = [FLOAT, T.Pad(1, fill=fill)]
+    fused = T.Compose(steps)
+    expected = torch.tensor(fill).expand(3)[:, None, None].expand(3, 4, 4).clone()
+    expected[:, 1:3, 1:3] = 0.2
+    # 51 bytes become the float above 0.2, 1.5e-8 away.
+    torch.testing.assert_close(fused(image), expected, atol=2e-8, rtol=0)
+    torch.testing.assert_close(T.Compose(steps, exact=True)(image), expected, atol=2e-8, rtol=0)
+    assert len(fused.plan([(2, 2)]).passes) == passes
+
+
+def test_a_fill_of_bytes_after_a_cast_from_floats():
+    image = torch.full((1, 2, 2), 0.2)
+    padded = T.Compose([T.ToDtype(torch.uint8, scale=True), T.Pad(1, fill=114)])
+    assert len(padded.plan([(2, 2)], dtype="float32", channels=1).passes) == 1
+    assert padded(image)[0].tolist() == [[114] * 4, *[[114, 51, 51, 114]] * 2, [114] * 4]

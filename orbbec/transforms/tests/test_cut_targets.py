@@ -58,7 +58,9 @@ def test_masks_show_what_the_image_shows(crop, fill, seed):
     target = {"boxes": np.array([[9.0, 9, 30, 30]]), "mask": image[..., 0], "masks": image[None, ..., 1]}
     chain = T.Compose([CROPS[crop], T.RandomHorizontalFlip(), FILLS[fill]], seed=seed)
     plan = chain.plan([(HEIGHT, WIDTH)], targets=[target])
-    assert len(plan.passes) == 1
+    # A center crop pads smaller images with zeros, which is another border than those.
+    borders_differ = crop in ("center", "applied") and fill in ("edge", "reflect", "symmetric")
+    assert len(plan.passes) == 1 + borders_differ
     result = chain.apply(plan, image)
     (moved,) = T.transform_targets(plan, [{"mask": target["mask"], "masks": target["masks"]}])
     assert (moved["mask"] == result[..., 0]).all()

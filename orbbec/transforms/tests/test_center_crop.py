@@ -1,0 +1,77 @@
+"""CenterCrop against torchvision's rule, smaller images with it."""
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+from orbbec.testing import photograph
+
+SIZES = [(1, 1), (5, 9), (6, 10), (9, 5), (7, 7), (8, 8), (12, 3), (30, 41)]
+
+
+def center_crop(image, size):
+    """By torchvision's documented rule.
+
+    Zeros about a smaller image, the one more right and below; then a cut
+    from `round((side - size) / 2)`, halves to even.
+    """
+    lacks = [max(want - have, 0) for want, have in zip(size, image.shape[:2], strict=True)]
+    before, after = [lack // 2 for lack in lacks], [(lack + 1) // 2 for lack in lacks]
+    image = np.pad(image, [*zip(before, after, strict=True), (0, 0)])
+    top, left = (round((have - want) / 2.0) for want, have in zip(size, image.shape[:2], strict=True))
+    return image[top : top + size[0], left : left + size[1]]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_center_crop_is_torchvisions(size, exact):
+    crop = T.Compose([T.CenterCrop(size)], exact=exact)
+    images = [photograph(*other, seed=n) for n, other in enumerate(SIZES)]
+    expected = np.stack([center_crop(image, size) for image in images])
+    assert np.array_equal(crop(ImageBatch.from_images(images)).permute(0, 2, 3, 1).numpy(), expected)
+    for image, own in zip(images, expected, strict=True):
+        assert np.array_equal(crop(image), own)
+        floats = torch.from_numpy(image).permute(2, 0, 1) / 255
+        assert torch.equal(crop(floats), torch.from_numpy(own).permute(2, 0, 1) / 255)
+
+
+def test_center_crop_of_torchvision():
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    for n, size in enumerate(SIZES):
+        for other in SIZES:
+            image = torch.from_numpy(photograph(*other, seed=n)).permute(2, 0, 1)
+            assert torch.equal(T.Compose([T.CenterCrop(size)])(image), v2.CenterCrop(size)(image))
+
+
+@pytest.mark.parametrize("other", SIZES)
+def test_targets_follow_a_center_crop(other):
+    height, width = other
+    mask = np.random.default_rng(1).integers(1, 9, other)
+    target = {"mask": mask, "keypoints": np.array([[0.0, 0.0]]), "boxes": np.array([[0.0, 0, width, height]])}
+    _, moved = T.Compose([T.CenterCrop(8)])(photograph(*other), target)
+    assert np.array_equal(moved["mask"], center_crop(mask[..., None], (8, 8))[..., 0])
+    corner = [round((side - 8) / -2.0) if side > 8 else (8 - side) // 2 for side in other]
+    assert moved["keypoints"].tolist() == [corner[::-1]]
+    top, left = corner
+    inside = [max(left, 0), max(top, 0), min(left + width, 8), min(top + height, 8)]
+    assert moved["boxes"].tolist() == [inside]
+
+
+def test_what_pads_is_told_by_the_chain_alone():
+    large = T.Compose([T.ColorJitter(0.5), T.Resize(256), T.CenterCrop(224)])
+    either = T.Compose([T.ColorJitter(0.5), T.CenterCrop(224)])
+    last = large.plan([(300, 400)]).passes[-1]
+    assert (last.border, last.reads_beyond) == ("replicate", False)
+    assert len(either.plan([(300, 400)]).passes) == len(either.plan([(100, 400)]).passes) == 2
+    together = [photograph(100, 400), photograph(300, 400)]
+    batch = either(ImageBatch.from_images(together), sample_ids=[3, 4])
+    assert np.array_equal(batch[1].permute(1, 2, 0), either(together[1], sample_ids=[4]))
+
+
+def test_what_is_cut_off_after_a_random_resize_may_be_padded():
+    some = T.Compose([T.RandomApply([T.Resize((30, 30))], 0.5), T.CenterCrop(20)], seed=3)
+    images = [photograph(10, 12, seed=n) for n in range(12)]
+    padded = [not some(image, sample_ids=[n])[0].any() for n, image in enumerate(images)]
+    assert 0 < sum(padded) < 12
