@@ -293,10 +293,7 @@ def _mix(step: MixPass, work: Work, tables: Mapping[str, Any]) -> Work:
         raise ValueError(f"{step.name}: expected images of one size; put a resize or a crop before it")
     columns: dict[str, Any] = {name: _rows(values) for name, values in tables.items()}
     if step.name == "mosaic":
-        if len(step.sizes) == 0:
-            return work
-        height, width = step.sizes[0].tolist()
-        return mosaic(work, **columns, size=(height, width), **step.options)
+        return work if step.size is None else mosaic(work, **columns, size=step.size, **step.options)
     if step.name == "cutmix":
         return cutmix(work, columns["partners"], columns["boxes"])
     return mixup(work, **columns)

@@ -192,7 +192,7 @@ def by_size(
     """
     if step.size is not None and in_one_call(work, step):
         return run(work, None, step.size, room)
-    if len(sizes) == 0:
+    if len(sizes) == 0 and not (is_ragged(work) and step.dtype == "uint8"):
         return work if isinstance(work, list) else run(work, None, _no_size(work), None)
     if step.size is None and step.dtype == "uint8":
         return _written_in_place(work, step.sizes, run, room)

@@ -56,6 +56,13 @@ def part_of(plan: Plan, where: slice) -> Plan:
     return replace(plan, sizes=plan.sizes[rows], sample_ids=plan.sample_ids[rows], passes=passes)
 
 
+def without_images(plan: Plan) -> Plan:
+    """The plan of no images. Their results have the size that those of the images have, if it is one."""
+    none = np.zeros(0, np.int64)
+    passes = tuple(_part(step, none, len(plan)) for step in plan.passes)
+    return replace(plan, sizes=plan.sizes[:0], sample_ids=plan.sample_ids[:0], passes=passes)
+
+
 def _part(step: Any, rows: Array, count: int) -> Any:
     if isinstance(step, BlendPass):
         copies = (rows + count * np.arange(step.copies)[:, None]).ravel()
@@ -63,7 +70,9 @@ def _part(step: Any, rows: Array, count: int) -> Any:
         return replace(step, passes=inner, weights=step.weights[rows], sizes=step.sizes[rows])
     own = {f.name: getattr(step, f.name) for f in fields(step) if f.init}
     changed: dict[str, Any] = {n: value[rows] for n, value in own.items() if isinstance(value, np.ndarray)}
-    if isinstance(step, OperatorPass):
+    if getattr(step, "mixes", None):
+        changed["mixes"] = _part(step.mixes, rows, count)
+    if isinstance(step, (OperatorPass, MixPass)):
         changed["table"] = {name: values[rows] for name, values in step.table.items()}
     part = replace(step, **changed)
     object.__setattr__(part, "size", step.size)  # unlike images stay apart where a few have one size

@@ -169,6 +169,10 @@ class MixPass:
     options: Mapping[str, Any] = field(default_factory=dict)
     why: str = ""
     holds: tuple[str, ...] = ()
+    size: tuple[int, int] | None = field(init=False, repr=False)  # of all outputs, where they have one
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", common_size(self.sizes))
 
     def rows(self) -> Array:
         """Of mixup and cutmix what `orbbec.augment` takes as `mix`: float32 `[N, 7]`."""

@@ -14,6 +14,8 @@ import torch
 from orbbec.binding.arguments import Array
 from orbbec.plan import Fusion, Plan, Stream, read_images, run_passes
 from orbbec.plan import apply as apply_plan
+from orbbec.plan.parts import without_images
+from orbbec.plan.steps import same_rows
 from orbbec.transforms.checks import flag, whole
 from orbbec.transforms.containers import check_transforms
 from orbbec.transforms.convert_albumentations import from_albumentations
@@ -25,6 +27,7 @@ from orbbec.transforms.tv_tensors import images_like, plain
 
 _LARGEST_SEED = 2**63 - 1
 _MOST_PLACES = 65536
+_ANY_SIZES = np.array([[30000, 40000], [50001, 60002]])  # results of one size have it whatever the images
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,23 @@ class Compose:
             raise ValueError(f"Compose: expected {len(table)} targets, one an image, but got {len(targets)}")
         whole("Compose", "epoch", epoch, 0, _LARGEST_SEED)
         name = str(dtype).removeprefix("torch.")
+        if len(table) == 0:
+            return self._plan_of_none(_ANY_SIZES, epoch, channels, name)
+        return self._plan(table, ids, epoch, channels, name, targets)
+
+    def _plan_of_none(self, sizes: Array, epoch: int, channels: int, dtype: str) -> Plan:
+        """The plan of no images, whose results have the size that those of two such images share."""
+        return without_images(self._plan(sizes, np.arange(2), epoch, channels, dtype, None))
+
+    def _plan(
+        self,
+        table: Array,
+        ids: Array,
+        epoch: int,
+        channels: int,
+        name: str,
+        targets: Sequence[Any] | None,
+    ) -> Plan:
         fusion = Fusion(table, channels, name, self.exact)
         streams = iter(Stream(ids, self.seed, epoch).at_places(sum(t.places for t in self.transforms)))
         for transform in self.transforms:
@@ -146,6 +166,9 @@ class Compose:
         plan = self.plan(
             given.sizes, sample_ids, epoch, channels=given.channels, dtype=given.dtype, targets=listed
         )
+        if given.size is not None and len(plan) == 0:
+            sizes = np.maximum(same_rows(given.size, 2), 1)
+            plan = self._plan_of_none(sizes, epoch, given.channels, given.dtype)
         changed = None if listed is None else transform_targets(plan, listed, self.target_options)
         images = images_like(run_passes(plan, given), batch)
         if changed is None:
