@@ -153,7 +153,7 @@ def repeated(work: Work, times: int) -> Work:
 
 
 def blended(work: Work, copies: Work, weights: Tensor) -> Work:
-    """The weighted sums of images and their copies, added in order in float32; bytes are rounded.
+    """The weighted sums of images and their copies, added in order in float32; bytes lose the fraction.
 
     Args:
         work: N images.
@@ -174,7 +174,7 @@ def _weighted_sum(parts: Sequence[Tensor], weights: Tensor) -> Tensor:
     total = first * table[:, 0, None, None, None]
     for k, part in enumerate(parts[1:], 1):
         total += part * table[:, k, None, None, None]
-    return (total.round_().clamp_(0, 255) if first.dtype == torch.uint8 else total).to(first.dtype)
+    return (total.clamp_(0, 255) if first.dtype == torch.uint8 else total).to(first.dtype)
 
 
 def in_one_call(work: Work, step: AugmentPass | OperatorPass) -> bool:

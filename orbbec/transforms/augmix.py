@@ -51,8 +51,8 @@ class AugMix(Transform):
         fill: outside, in units of the pixels: a number or one a channel.
 
     Source:
-        `torchvision.transforms.v2.AugMix`, which cuts the fraction of the sum off; here it is rounded.
-        Hendrycks and others: AugMix (2020).
+        `torchvision.transforms.v2.AugMix`, whose sum it is to the last bit, the fraction cut off. Hendrycks
+        and others: AugMix (2020).
 
     Example:
         >>> from orbbec.transforms import Compose

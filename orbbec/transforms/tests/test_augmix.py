@@ -34,10 +34,10 @@ def test_image_is_torchvisions():
     for step in T.AugMix().steps(Mixture(np.array([AUGMIX_WEIGHTS]), recorded_choices()), Frame(sizes)):
         fusion.add(step, "AugMix")
     result = apply(Plan(sizes, np.array([0]), fusion.finish()), image[None])[0].numpy()
-    # Levels. The recorded sum is not rounded; pixels between others are. Seen: 1.625 in one value,
-    # else 0.75, and 0.274 on average.
-    assert np.abs(result - EXPECTED).max() < 1.7
-    assert np.abs(result - EXPECTED).mean() < 0.28
+    difference = np.abs(result - np.floor(EXPECTED))
+    # Levels: pixels between others are rounded, in a copy. Seen: 1 in 7.08 %.
+    assert difference.max() <= 1
+    assert (difference > 0).mean() < 0.071
 
 
 def test_kinds_of_images_give_the_same():
@@ -60,9 +60,11 @@ def test_weights_are_those_of_the_plan():
     inner = Plan(np.tile(plan.sizes, (2, 1)), np.tile(plan.sample_ids, 2), step.passes)
     parts = [images, *apply(inner, copies).split(4)]
     weights = torch.from_numpy(step.weights)[..., None, None, None]
-    expected = sum(part * weights[:, k] for k, part in enumerate(parts))
+    expected = weights[:, 0].float() * parts[0]  # as torchvision adds them up
+    for k, part in enumerate(parts[1:], 1):
+        expected.add_(weights[:, k].float() * part)
     result = chain.apply(Plan.from_json(plan.to_json()), images)
-    assert (result - expected).abs().max() <= 0.5 + 1e-4  # the rounding, and that of float32
+    assert_same_bytes(result, expected.to(torch.uint8))
     assert plan.table(0)["weight1"].tolist() == step.weights[:, 1].tolist()
     assert plan.table(0)["copy1.0.m00"].tolist() == step.passes[0].matrix[4:, 0, 0].tolist()
 
