@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from orbbec.transforms.checks import flag, whole
 from orbbec.transforms.containers import check_transforms
 from orbbec.transforms.convert_albumentations import from_albumentations
 from orbbec.transforms.convert_torchvision import from_torchvision
+from orbbec.transforms.optional import optional
 from orbbec.transforms.registry import check_arguments, transform_of
 from orbbec.transforms.targets import TargetOptions, readable, transform_targets
 from orbbec.transforms.transform import Transform, plain_value
@@ -218,12 +218,12 @@ class Compose:
 
     def to_yaml(self) -> str:
         """The chain as YAML; needs the package pyyaml."""
-        return str(importlib.import_module("yaml").safe_dump(self.to_dict(), sort_keys=False))
+        return str(optional("Compose.to_yaml", "yaml", "pyyaml").safe_dump(self.to_dict(), sort_keys=False))
 
     @classmethod
     def from_yaml(cls, text: str) -> Compose:
         """The chain that `to_yaml` wrote; needs the package pyyaml."""
-        return cls.from_dict(importlib.import_module("yaml").safe_load(text))
+        return cls.from_dict(optional("Compose.from_yaml", "yaml", "pyyaml").safe_load(text))
 
     @classmethod
     def from_torchvision(cls, compose: Any, *, seed: int = 0, exact: bool = False) -> Compose:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Any
 
@@ -12,6 +11,7 @@ from orbbec.backends.torchvision.patches import REFUSALS, is_recorded, is_stand_
 from orbbec.nms import batched_nms, nms
 from orbbec.roi_align import roi_align
 from orbbec.roi_pool import roi_pool
+from orbbec.transforms.optional import optional
 
 
 class OpsInUse:
@@ -46,7 +46,7 @@ def use_ops() -> OpsInUse:
     Raises:
         ImportError: torchvision is not installed.
     """
-    ops = importlib.import_module("torchvision.ops")
+    ops = optional("use_ops", "torchvision.ops")
     found = {name: getattr(ops, name) for name in OURS}
     pairs = [(each, _taken_over(each, OURS[name])) for name, each in found.items() if not is_stand_in(each)]
     for original, ours in pairs:

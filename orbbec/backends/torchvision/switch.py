@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.patches import Patches
 from orbbec.backends.torchvision.places import replacements
 from orbbec.transforms.checks import choice
+from orbbec.transforms.optional import optional
 
 BACKENDS = ("pil", "orbbec")
 TESTED = ("0.25", "0.26", "0.29")  # versions of torchvision
@@ -99,7 +99,7 @@ def _set(setting: _Setting) -> None:
 
 
 def _replace(setting: _Setting) -> None:
-    version = importlib.import_module("torchvision").__version__
+    version = optional("set_image_backend", "torchvision").__version__
     if not version.startswith(TESTED):
         warnings.warn(
             f"set_image_backend: torchvision {', '.join(TESTED)} are tested, but this is {version}",

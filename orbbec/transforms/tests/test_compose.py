@@ -1,6 +1,7 @@
 """Compose: kinds of images, reproducibility, saving, wrong arguments."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -347,3 +348,13 @@ def test_what_a_chain_does_not_have_is_named_in_its_text(content, message):
 def test_wrong_images_are_named(transform, images, message):
     with pytest.raises((ValueError, TypeError), match=message):
         T.Compose([transform])(images)
+
+
+def test_yaml_without_its_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    chain = T.Compose([T.RandomHorizontalFlip()])
+    for call in (chain.to_yaml, lambda: T.Compose.from_yaml("transforms: []")):
+        with pytest.raises(
+            ImportError, match=r"Compose\.\w+_yaml: expected yaml to be installed: pip install pyyaml"
+        ):
+            call()

@@ -1,0 +1,31 @@
+"""Packages that only some calls need."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def optional(op: str, module: str, package: str = "") -> Any:
+    """Import a package that is not there in every installation.
+
+    Args:
+        op: what needs it, for messages.
+        module: its name in Python.
+        package: its name for pip, where that is another.
+
+    Raises:
+        ImportError: it is not installed; says how to.
+
+    Example:
+        >>> optional("to_yaml", "no_such_package", "no-such-package")
+        Traceback (most recent call last):
+        ImportError: to_yaml: expected no_such_package to be installed: pip install no-such-package
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name not in (module, module.partition(".")[0]):
+            raise
+        name = module.partition(".")[0]
+        raise ImportError(f"{op}: expected {name} to be installed: pip install {package or name}") from error
