@@ -57,6 +57,23 @@ def carried(forward: Array, points: Array) -> Array:
     return np.asarray(moved / weight[..., None])
 
 
+def grown(forward: Array, points: Array) -> Array:
+    """By what a map `[3, 3]` multiplies the area about points `[K, 2]` of corners: float64 `[K]`.
+
+    Example:
+        >>> grown(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
+        [6.0]
+    """
+    weight = (points - 0.5) @ forward[2, :2] + forward[2, 2]
+    area = np.divide(abs(_determinant(forward)), np.abs(weight) ** 3, where=weight != 0, out=0 * weight)
+    return np.asarray(np.nan_to_num(area))
+
+
+def _determinant(matrix: Array) -> float:
+    (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
+    return float(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
+
+
 def carried_edges(forward: Array, points: Array) -> Array:
     """Corners `[..., 2]` of boxes and polygons by a map `[3, 3]` of pixels."""
     return carried(forward, points - 0.5) + 0.5
@@ -82,16 +99,24 @@ def turned_corners(boxes: Array) -> Array:
 def turned_boxes(corners: Array) -> Array:
     """Corners `[K, 4, 2]` to cxcywha `[K, 5]`; exact where they are those of a rectangle.
 
-    Of a mirrored rectangle left and right change places. Of another shape the first side, the middle and the
-    area are kept.
+    Of a mirrored rectangle left and right change places. Of another shape it is the rectangle whose sides are
+    nearest to the means of opposite sides, by least squares, scaled to the area of the shape.
     """
-    along, down = corners[:, 1] - corners[:, 0], corners[:, 3] - corners[:, 0]
-    area = along[:, 0] * down[:, 1] - along[:, 1] * down[:, 0]
+    along = (corners[:, 1] - corners[:, 0] + corners[:, 2] - corners[:, 3]) / 2
+    down = (corners[:, 3] - corners[:, 0] + corners[:, 2] - corners[:, 1]) / 2
+    area = along[:, 0] * down[:, 1] - along[:, 1] * down[:, 0]  # of any quadrilateral with these corners
     along = np.where(area[:, None] < 0, -along, along)
-    width = np.hypot(*along.T)
-    height = np.abs(area) / np.where(width == 0, 1, width)
-    angle = np.degrees(np.arctan2(-along[:, 1], along[:, 0]))
-    return np.concatenate([corners.mean(1), np.stack([width, height, angle], 1)], 1)
+    (ax, ay), (dx, dy) = along.T, down.T
+    turn = np.arctan2(2 * (ax * ay - dx * dy), ax**2 - ay**2 + dy**2 - dx**2) / 2
+    cosine, sine = np.cos(turn), np.sin(turn)
+    backwards = ax * cosine + ay * sine < 0
+    turn = np.where(backwards, turn + np.pi, turn)
+    cosine, sine = np.where(backwards, -cosine, cosine), np.where(backwards, -sine, sine)
+    width, height = np.abs(ax * cosine + ay * sine), np.abs(dy * cosine - dx * sine)
+    product = width * height
+    scale = np.sqrt(np.divide(np.abs(area), product, out=np.ones_like(product), where=product > 0))
+    angle = -np.degrees(np.where(turn > np.pi, turn - 2 * np.pi, turn))
+    return np.concatenate([corners.mean(1), np.stack([width * scale, height * scale, angle], 1)], 1)
 
 
 def hulls(corners: Array) -> Array:

@@ -22,6 +22,7 @@ from orbbec.plan.points import (
     clipped,
     corners_of,
     forward_of,
+    grown,
     hulls,
     numbers_of,
     polygon_area,
@@ -49,6 +50,7 @@ class State:
         self.count = len(self.corners)
         self.kept = np.ones(self.count, bool)
         self.visible = np.ones(self.count)
+        self.scale = np.ones(self.count)  # of the areas of boxes that are seen
         self.parts = [] if self.is_upright else list(self.corners)  # what is left of turned boxes, polygons
         self.dropped_before = 0
 
@@ -78,11 +80,26 @@ class State:
         if not np.isfinite(table).all():
             row = int((~np.isfinite(table)).any(1).argmax())
             raise ValueError(f"transform_targets: box {row} of image {self.index} is not finite")
+        self._check_sides(table)
         if width == 5:
             return turned_corners(table)
         if width == 8:
             return np.asarray(table.reshape(-1, 4, 2))
         return corners_of(_converted(table, self.options.box_format, "xyxy"))
+
+    def _check_sides(self, table: Array) -> None:
+        """Refuse boxes whose ends are in the wrong order."""
+        name = self.options.box_format
+        if name == "xyxyxyxy":
+            return
+        sides = table[:, 2:4] - table[:, :2] if name == "xyxy" else table[:, 2:4]
+        inverted = (sides < 0).any(1)
+        if inverted.any():
+            row = int(inverted.argmax())
+            raise ValueError(
+                f"transform_targets: expected boxes {name} with sides of at least 0, but box {row} of image "
+                f"{self.index} is {table[row].tolist()}"
+            )
 
     def check(self, height: int, width: int) -> None:
         """Refuse what has another length than the boxes, or another size than the image."""
@@ -132,6 +149,8 @@ class State:
             return carried_edges(forward, points) if edge else carried(forward, points)
 
         corners = move_points(self.corners, 0.5)
+        if bent is None:
+            self.scale = self.scale * grown(forward, self.corners.mean(1))
         if self.options.box_format == "xyxyxyxy" and bent is None and np.linalg.det(forward) < 0:
             corners = corners[:, [1, 0, 3, 2]]  # so that they go round as they did
         self.parts = [move_points(part, 0.5) for part in self.parts]
@@ -167,7 +186,8 @@ class State:
             self.parts = [_clipped(part, size) for part in self.parts]
             left = np.array([polygon_area(part) for part in self.parts])
             sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
-        self.visible = self.visible * np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
+        share = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
+        self.visible, self.scale = self.visible * share, self.scale * share
         self.corners = corners
         large = (sides >= min_size).all(1)
         self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
@@ -177,16 +197,27 @@ class State:
         result = dict(self.values)
         if "polygons" in result:
             pairs = zip(result["polygons"], self.given["polygons"], strict=True)
-            result["polygons"] = [_like(polygon, given) for polygon, given in pairs]
+            what = f"polygons of image {self.index}"
+            result["polygons"] = [_like(polygon, given, what) for polygon, given in pairs]
         if "boxes" in self.given:
-            result["boxes"] = _like(self._boxes(), self.given["boxes"])
+            result["boxes"] = _like(self._boxes(), self.given["boxes"], f"boxes of image {self.index}")
+            if is_per_box("area", result.get("area"), self.count):
+                own = numbers_of(result["area"]) * self._area_scale()
+                result["area"] = _like(own, result["area"], f"area of image {self.index}")
             for key, value in result.items():
                 if key != "boxes" and is_per_box(key, value, self.count):
                     result[key] = _rows(value, self.kept)
         for key, value in result.items():
             if key in (*POINT_KEYS, *MASK_KEYS):
-                result[key] = _like(value, self.given[key])
+                result[key] = _like(value, self.given[key], f"{key} of image {self.index}")
         return result
+
+    def _area_scale(self) -> Array:
+        """By what the areas change: as those of masks, where boxes have any, else as those of boxes."""
+        if not is_per_box("masks", self.given.get("masks"), self.count):
+            return self.scale
+        before, after = (_covered(values["masks"]) for values in (self.given, self.values))
+        return np.where(before > 0, after / np.maximum(before, 1), self.scale)
 
     def _boxes(self) -> Array:
         corners = self.corners[self.kept]
@@ -278,14 +309,39 @@ def _rows(value: Any, kept: Array) -> Any:
     return type(value)(entry for entry, is_kept in zip(value, kept.tolist(), strict=True) if is_kept)
 
 
-def _like(values: Any, given: Any) -> Any:
-    """In the kind, dtype and place of what was given; whole numbers are rounded."""
+def _covered(masks: Any) -> Array:
+    """The pixels of each mask `[K, H, W]` that are not 0."""
+    values = as_tensor("transform_targets", "masks", masks)
+    return values.flatten(1).count_nonzero(1).cpu().double().numpy()
+
+
+def with_size(target: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
+    """A target whose `size`, where it has one of two numbers, is that of its image."""
+    given = target.get("size")
+    if given is None or np.shape(given) != (2,):
+        return target
+    sides = list(size) if isinstance(given, list) else _like(np.array(size), given, "size")
+    return {**target, "size": sides}
+
+
+def _like(values: Any, given: Any, what: str) -> Any:
+    """In the kind, dtype and place of what was given; where that is of whole numbers, rounded."""
     if isinstance(given, Tensor):
         tensor = torch.as_tensor(values)
-        tensor = tensor if given.is_floating_point() or not tensor.is_floating_point() else tensor.round()
+        if tensor.is_floating_point() and not given.is_floating_point():
+            tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(given.dtype), what))
         return tensor.to(given.device, given.dtype)
     array = values.numpy() if isinstance(values, Tensor) else np.asarray(values)
     if isinstance(given, np.ndarray):
-        rounds = given.dtype.kind in "iu" and array.dtype.kind == "f"
-        return (np.rint(array) if rounds else array).astype(given.dtype)
+        if given.dtype.kind in "iu" and array.dtype.kind == "f":
+            array = _rounded(array, np.iinfo(given.dtype), what)
+        return array.astype(given.dtype)
     return array
+
+
+def _rounded(values: Array, limits: Any, what: str) -> Array:
+    """Whole numbers, halves to even, 0 for what is not finite; refused where the dtype has none of them."""
+    rounded = np.rint(np.where(np.isfinite(values), values, 0.0))
+    if ((rounded < limits.min) | (rounded > limits.max)).any():
+        raise ValueError(f"transform_targets: {what} do not fit {limits.dtype}; give them as floats")
+    return rounded

@@ -12,7 +12,7 @@ from orbbec.plan.plan import Plan
 from orbbec.plan.points import numbers_of
 from orbbec.transforms.checks import choice, number
 from orbbec.transforms.mixed_targets import mixed
-from orbbec.transforms.target_state import State, move_all
+from orbbec.transforms.target_state import State, move_all, with_size
 from orbbec.transforms.tv_tensors import plain_target, target_like
 
 BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy")
@@ -25,14 +25,22 @@ class TargetOptions:
     The targets of an image are a dict of arrays or tensors:
 
     - `boxes` `[K, 4]`, `[K, 5]` or `[K, 8]` in `box_format`: upright ones by their four corners, and clipped;
-      "cxcywha" stays exact under shifts, turns, scales and flips, and "xyxyxyxy" under every affine map; a
-      mirror swaps its corners, so that they go round as before.
-    - `masks` `[K, H, W]` and `mask` `[H, W]`: as the nearest pixel.
+      "xyxyxyxy" stays exact under every affine map; a mirror swaps its corners, so that they go round as
+      before. "cxcywha" stays exact under shifts, rotations, flips and scales that are the same along x and y;
+      a parallelogram becomes the rectangle of its area whose sides are nearest to its own, by least squares.
+      Sides below 0 are refused.
+    - `masks` `[K, H, W]` and `mask` `[H, W]`: the pixels that a nearest image takes, else the nearest.
     - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside of the image.
     - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped.
+    - `area` `[K]`: multiplied by what the pixels of its mask become, or, without `masks`, by the scale at the
+      middle of its box and the share of the box that is left.
+    - `size`: the new (height, width).
     - anything else is kept. What has a row a box loses the rows of dropped boxes, but for `image_id`,
       `orig_size` and `size`, which are of the image.
+
+    Numbers keep their dtype: those of whole numbers are rounded, halves to even (torchvision cuts fractions
+    off), once, at the end; give boxes as floats to keep what lies between.
 
     `torchvision.tv_tensors` under these names stay what they are, boxes in their own format.
 
@@ -113,7 +121,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
                 states = mixed(step.mixes, states, step.sizes, plan, chosen.mask_fill)
         sizes = step.sizes
     results = Targets(
-        target_like(state.written(), target, (height, width))
+        target_like(with_size(state.written(), (height, width)), target, (height, width))
         for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=True)
     )
     dropped = tuple(state.dropped for state in states)

@@ -110,7 +110,7 @@ def test_one_channel_keeps_its_colour():
         assert not torch.equal(T.Compose([T.ColorJitter(0.8, 0.8)], exact=exact)(gray), gray)
 
 
-@pytest.mark.parametrize("transform", [T.CenterCrop((21, 5)), T.RandomCrop((5, 31))], ids=lambda t: t.name)
+@pytest.mark.parametrize("transform", [T.RandomCrop((21, 5)), T.RandomCrop((5, 31))], ids=str)
 def test_small_image_is_named_and_the_batch_unharmed(transform):
     images = [np.full((40, 40, 3), 7, np.uint8), np.full((20, 30, 3), 8, np.uint8)]
     kept = [image.copy() for image in images]

@@ -1,0 +1,174 @@
+"""What becomes of the numbers of targets: areas, sizes, whole numbers, rotated boxes; what is refused."""
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from orbbec import transforms as T
+from orbbec.plan.points import polygon_area, turned_boxes, turned_corners
+
+
+def moved(transforms, target, size=(40, 60), **options):
+    compose = T.Compose(transforms, target_options=T.TargetOptions(**options))
+    return compose(torch.zeros(3, *size, dtype=torch.uint8), target)[1]
+
+
+@pytest.mark.parametrize(
+    ("box_format", "box"),
+    [
+        ("xyxy", [5.0, 5, 2, 2]),
+        ("xyxy", [1.0, 5, 2, 4.5]),
+        ("xywh", [5.0, 5, -3, 2]),
+        ("cxcywh", [5.0, 5, 3, -2]),
+        ("cxcywha", [5.0, 5, -3, 2, 30]),
+    ],
+)
+def test_inverted_boxes_are_refused_by_name(box_format, box):
+    good = [1.0, 1, 2, 2, 0][: len(box)]
+    message = rf"expected boxes {box_format} with sides of at least 0, but box 1 of image 0 is \["
+    for boxes in (torch.tensor([good, box]), np.array([good, box])):
+        with pytest.raises(ValueError, match=message):
+            moved([T.RandomHorizontalFlip(1.0)], {"boxes": boxes}, box_format=box_format)
+
+
+def test_boxes_without_a_side_are_no_error():
+    boxes = torch.tensor([[5.0, 5, 5, 9], [1, 2, 3, 4]])
+    assert moved([T.RandomHorizontalFlip(1.0)], {"boxes": boxes})["boxes"].tolist() == [[57, 2, 59, 4]]
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, np.int64, np.int32])
+def test_whole_numbers_are_rounded_once_halves_to_even(dtype):
+    make = torch.tensor if isinstance(dtype, torch.dtype) else np.array
+    target = {"boxes": make([[1, 2, 13, 20]], dtype=dtype), "keypoints": make([[[1, 2, 2]]], dtype=dtype)}
+    steps = [T.Resize((20, 30)), T.Resize((10, 15))]
+    result = moved(steps, target)
+    floats = moved(steps, {"boxes": torch.tensor([[1.0, 2, 13, 20]])})["boxes"]
+    assert floats.tolist() == [[0.25, 0.5, 3.25, 5.0]]
+    assert result["boxes"].tolist() == [[0, 0, 3, 5]]
+    assert result["keypoints"].tolist() == [[[0, 0, 2]]]
+    assert result["boxes"].dtype == dtype
+
+
+def test_whole_numbers_that_a_dtype_lacks_are_refused():
+    target = {"boxes": torch.tensor([[10, 10, 50, 30]], dtype=torch.uint8)}
+    assert moved([T.Resize((80, 120))], target)["boxes"].tolist() == [[20, 20, 100, 60]]
+    with pytest.raises(ValueError, match="boxes of image 0 do not fit uint8; give them as floats"):
+        moved([T.Resize((400, 600))], target)
+    points = {"keypoints": np.array([[0, 0]], np.uint16)}
+    with pytest.raises(ValueError, match="keypoints of image 0 do not fit uint16"):
+        moved([T.CenterCrop(20)], points)
+
+
+def test_areas_are_scaled_with_boxes():
+    boxes = torch.tensor([[10.0, 10, 30, 30], [0, 0, 20, 10], [50, 30, 60, 40]])
+    target = {"boxes": boxes, "area": torch.tensor([300.0, 200, 60]), "labels": torch.tensor([1, 2, 3])}
+    assert moved([T.Resize((20, 30))], target)["area"].tolist() == [75.0, 50.0, 15.0]
+    # A crop of 20 x 20 from (20, 10): a half of the first box is left, nothing of the second.
+    cropped = moved([T.CenterCrop(20)], target)
+    assert (cropped["labels"].tolist(), cropped["area"].tolist()) == ([1], [150.0])
+    resized = moved([T.CenterCrop(20), T.Resize((40, 40), antialias=False)], target)
+    assert resized["area"].tolist() == [600.0]
+    turned = moved([T.RandomRotation((90, 90), expand=True), T.Resize((120, 80))], target)
+    assert turned["area"].tolist() == pytest.approx([1200.0, 800.0, 240.0])
+    whole = {**target, "area": np.array([300, 201, 60])}
+    assert moved([T.Resize((20, 30))], whole)["area"].tolist() == [75, 50, 15]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_areas_of_a_perspective_are_those_of_small_boxes(seed):
+    rng = np.random.default_rng(seed)
+    low = rng.uniform((20, 20), (40, 20.5), (6, 2))
+    boxes = np.concatenate([low, low + 0.01], 1)
+    target = {"boxes": boxes.astype(np.float64), "area": np.full(6, 1e-4)}
+    compose = T.Compose(
+        [T.RandomPerspective(0.4, 1.0)], seed=seed, target_options=T.TargetOptions(min_size=0)
+    )
+    plan = compose.plan([(40, 60)])
+    (result,) = T.transform_targets(plan, [target], compose.target_options)
+    forward = np.linalg.inv(plan.matrix[0])
+    corners = turned_corners(np.concatenate([low + 0.005, np.full((6, 2), 0.01), np.zeros((6, 1))], 1)) - 0.5
+    there = cv2.perspectiveTransform(corners, forward)
+    expected = [polygon_area(part) for part in there]
+    assert len(result["area"]) == 6
+    assert np.allclose(result["area"], expected, rtol=1e-4, atol=0)
+
+
+def test_areas_are_scaled_with_masks_where_there_are_any():
+    masks = torch.zeros(2, 40, 60, dtype=torch.uint8)
+    masks[0, 10:20, 10:20], masks[1, 0:10, 0:20] = 1, 1
+    boxes = torch.tensor([[10.0, 10, 30, 30], [0, 0, 20, 10]])
+    target = {"boxes": boxes, "area": torch.tensor([90.0, 200.0]), "masks": masks}
+    assert moved([T.Resize((20, 30))], target)["area"].tolist() == [22.5, 50.0]
+    assert moved([T.RandomCrop(40, padding=(0, 0, 0, 0), pad_if_needed=True)], {**target})["area"].shape == (
+        2,
+    )
+    # The box keeps a half and its mask nothing.
+    assert moved([T.CenterCrop((40, 20))], target)["area"].tolist() == [0.0]
+
+
+def test_areas_of_a_mosaic_are_those_of_what_is_left():
+    boxes, area = torch.tensor([[0.0, 0, 60, 40]]), torch.tensor([2400.0])
+    compose = T.Compose([T.Mosaic((40, 60))], seed=2)
+    targets = [{"boxes": boxes, "area": area} for _ in range(4)]
+    _, results = compose(torch.zeros(4, 3, 40, 60, dtype=torch.uint8), targets)
+    for target in results:
+        sides = target["boxes"][:, 2:] - target["boxes"][:, :2]
+        assert torch.allclose(target["area"], sides.prod(1))
+
+
+@pytest.mark.parametrize("make", [torch.tensor, np.array, list])
+def test_size_becomes_that_of_the_image(make):
+    given = make([40, 60])
+    target = {"size": given, "orig_size": make([400, 600]), "boxes": torch.zeros(2, 4)}
+    result = moved([T.Resize((20, 33)), T.Pad(1)], target)
+    assert type(result["size"]) is type(given)
+    assert list(map(int, result["size"])) == [22, 35]
+    assert list(map(int, result["orig_size"])) == [400, 600]
+    assert moved([T.Resize((20, 33))], {"size": 7})["size"] == 7
+
+
+def overlap(one, other):
+    """Intersection over union of two convex polygons `[4, 2]`."""
+    one, other = (np.float32(cv2.convexHull(np.float32(each)).squeeze(1)) for each in (one, other))
+    both = cv2.intersectConvexConvex(one, other)[0]
+    return both / (polygon_area(one) + polygon_area(other) - both)
+
+
+def sheared(rng, degrees):
+    x, y = np.tan(np.radians(rng.uniform(-degrees, degrees, 2)))
+    return np.array([[1, x], [y, 1]])
+
+
+# The least overlap of 4,000 boxes with what they become; it was 0 where the first side gave the angle.
+SHAPES = {
+    "shear of 15 degrees": (lambda rng: sheared(rng, 15), 0.78),
+    "shear of 30 degrees": (lambda rng: sheared(rng, 30), 0.57),
+    "half along x": (lambda rng: np.diag([rng.uniform(0.5, 1), 1]), 0.72),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_rotated_boxes_stay_near_what_they_become(name):
+    draw, least = SHAPES[name]
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        width, height = np.exp(rng.uniform(np.log(8), np.log(120), 2))
+        corners = turned_corners(np.array([[100.0, 100, width, height, rng.uniform(-180, 180)]]))
+        there = corners @ draw(rng).T
+        box = turned_boxes(there)
+        assert overlap(turned_corners(box)[0], there[0]) > least
+        assert box[0, 2] * box[0, 3] == pytest.approx(polygon_area(there[0]))
+
+
+def test_rotated_boxes_of_rectangles_are_exact():
+    rng = np.random.default_rng(1)
+    for _ in range(500):
+        turn, flip = np.radians(rng.uniform(-180, 180)), rng.choice([-1, 1])
+        linear = rng.uniform(0.2, 4) * np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+        width, height = rng.uniform(1, 90, 2)
+        corners = turned_corners(np.array([[9.0, 8, width, height, rng.uniform(-180, 180)]]))
+        there = corners @ (linear @ np.diag([flip, 1])).T
+        back = turned_corners(turned_boxes(there))
+        expected = there if flip > 0 else there[:, [1, 0, 3, 2]]
+        assert np.abs(back - expected).max() < 1e-9
