@@ -1,6 +1,7 @@
-"""Times the operators beside their rivals: every case of every `orbbec/*/bench.py`.
+"""Times the operators compared with their rivals: every case of every `orbbec/*/bench.py`.
 
-Usage: python tools/bench.py [--device cpu|cuda] [--threads 1 2] [--rounds 11] [--filter TEXT] [--output DIR]
+    python tools/bench.py [OPERATOR ...] [--device cpu|cuda] [--threads 1 2] [--rounds 11] [--filter TEXT]
+        [--output DIR]
 
 Before anything is timed, every output is compared: byte for byte where a contender promises that, else by its
 PSNR, which may have a least. Then contenders take turns, round by round, in one process; figures are medians
@@ -30,6 +31,8 @@ from orbbec.doctor import Facts, collect  # noqa: E402
 from orbbec.testing.benchmark import Case  # noqa: E402
 from orbbec.testing.measure import (  # noqa: E402
     Result,
+    heading,
+    losses,
     machine_name,
     progress,
     provenance,
@@ -66,18 +69,18 @@ def copy_rate(device: str) -> float | None:
 
 
 def table(results: list[Result], rate: float | None) -> str:
-    """A Markdown table a case."""
-    lines = []
+    """Where a rival wins, and a Markdown table a case. Speeds are compared with the fastest rival's."""
+    lines = ["## Where a rival wins", "", *losses(results), ""]
     for result in results:
-        threads = "" if rate else f", {result.threads} thread{'s' if result.threads > 1 else ''}"
-        lines += [f"### {result.operator}: {result.case}{threads} ({result.clock} time)", ""]
-        head = ["contender", f"ms {result.unit}", "spread", "times the first", "output"]
+        lines += [f"### {result.operator}: {heading(result)}", ""]
+        reference = result.best_rival or result.timings[0]
+        head = ["contender", f"ms {result.unit}", "spread", "speed, best rival = 1", "output"]
         head += ["GB/s", "of the copy rate"] if rate else []
         lines += [row(head), row(["---", *["---:"] * (len(head) - 1)])]
         for timing in result.timings:
             each = result.median(timing) / result.images
             cells = [timing.name, f"{1000 * each:.4f}", f"{result.spread(timing):.0%}"]
-            cells += [f"{result.ratio(timing):.2f}", timing.output]
+            cells += [f"{result.ratio(timing, reference):.2f}", timing.output]
             if rate:
                 speed = result.moved_bytes / result.median(timing)
                 cells += [f"{speed / 1e9:.0f}", f"{speed / rate:.0%}"]
@@ -100,10 +103,11 @@ def scaling_table(results: list[Result]) -> str:
 
 
 def main() -> None:
-    given = timing_arguments("Times the operators beside their rivals.", 11)
-    cases = list(find_cases(given.filter))
+    given = timing_arguments("Times the operators compared with their rivals.", 11, names="operators")
+    wanted = f"^({'|'.join(given.names)}) .*{given.filter}" if given.names else given.filter
+    cases = list(find_cases(wanted))
     if not cases:
-        raise SystemExit(f"no case is like '{given.filter}'")
+        raise SystemExit(f"no case is like '{wanted}'")
     facts = collect()
     rate = copy_rate(given.device)
     folder = given.output / machine_name(facts, given.device)

@@ -1,15 +1,20 @@
-"""Times orbbec beside its rivals: `make peers`, or python -m benchmarks.peers where they are installed.
+"""Times orbbec and its rivals: `make peers`, or python -m benchmarks.peers where they are installed.
 
-    python -m benchmarks.peers [--device cpu|cuda] [--threads 1 2] [--rounds 9] [--filter TEXT] [--output DIR]
+    python -m benchmarks.peers [W2 W3 ...] [--device cpu|cuda] [--threads 1 2] [--rounds 9] [--output DIR]
 
-Writes DIR/<machine>/peers.json, .md and .png.
+Each number of threads has a process of its own, for some libraries read it once. Writes
+DIR/<machine>/peers.json, .md and .png; a run of some workloads keeps that page's results of the others.
 """
 
 from __future__ import annotations
 
+import json
+import multiprocessing
 import os
 import re
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import (
@@ -21,7 +26,7 @@ from benchmarks.peers import (
     w5_nms,
     w6_roi_align,
 )
-from benchmarks.peers.contest import Absent, Workload, assemble, versions
+from benchmarks.peers.contest import Absent, assemble, versions
 from orbbec.data.bench_data import on_cores
 from orbbec.doctor import collect
 from orbbec.testing.measure import (
@@ -29,6 +34,7 @@ from orbbec.testing.measure import (
     machine_name,
     progress,
     provenance,
+    result_of,
     set_threads,
     time_case,
     timing_arguments,
@@ -41,20 +47,29 @@ WORKLOADS = [
 ]
 
 
-def run(
-    workloads: Sequence[Workload], device: str, threads: list[int], rounds: int
-) -> tuple[list[Result], list[Absent]]:
-    """Time the workloads, one after the other, their contenders in turns."""
+Outcome = tuple[list[Result], list[Absent]]
+
+
+def run(titles: Sequence[str], device: str, threads: int, rounds: int) -> Outcome:
+    """Time the workloads of these titles, one after the other, their contenders in turns."""
     results: list[Result] = []
     absent: list[Absent] = []
-    with on_cores(max(threads)), progress(len(workloads)) as say:
-        for workload in workloads:
-            say(workload.title)
-            set_threads(max(threads))
+    chosen = [workload for workload in WORKLOADS if workload.title in titles]
+    with on_cores(threads), progress(len(chosen)) as say:
+        for workload in chosen:
+            say(f"{workload.title}, {threads} thread{'s' * (threads > 1)}")
+            set_threads(threads)
             work, missing = assemble(workload, device)
             absent += missing
-            results += time_case("peers", workload.title, work, device, threads, rounds)
+            results += time_case("peers", workload.title, work, device, [threads], rounds)
     return results, absent
+
+
+def run_apart(titles: Sequence[str], device: str, threads: int, rounds: int) -> Outcome:
+    """`run` in a process of its own, whose environment says how many threads."""
+    settle(threads)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+        return process.submit(run, titles, device, threads, rounds).result()
 
 
 def settle(threads: int) -> None:
@@ -64,17 +79,39 @@ def settle(threads: int) -> None:
     os.environ["NO_ALBUMENTATIONS_UPDATE"] = "1"
 
 
+def all_of(titles: Sequence[str], device: str, threads: Sequence[int], rounds: int) -> Outcome:
+    """With each number of threads; by workload."""
+    outcomes = [run_apart(titles, device, count, rounds) for count in threads]
+    results = [result for found, _ in outcomes for result in found]
+    absent = dict.fromkeys(one for _, missing in outcomes for one in missing)
+    return sorted(results, key=lambda result: (titles.index(result.case), result.threads)), list(absent)
+
+
+def kept_of(path: Path, titles: Sequence[str]) -> Outcome:
+    """What a page has of other workloads."""
+    if not path.exists():
+        return [], []
+    content = json.loads(path.read_text())
+    results = [result for result in map(result_of, content["results"]) if result.case not in titles]
+    absent = [Absent(**one) for one in content["not_timed"] if one["workload"] not in titles]
+    return results, absent
+
+
 def main() -> None:
-    given = timing_arguments("Times orbbec beside its rivals.", 9)
-    chosen = [one for one in WORKLOADS if re.search(given.filter, one.title, re.IGNORECASE)]
-    if not chosen:
-        raise SystemExit(f"no workload is like '{given.filter}'")
-    settle(max(given.threads))
-    results, absent = run(chosen, given.device, given.threads, given.rounds)
+    given = timing_arguments("Times orbbec compared with its rivals.", 9, names="workloads, such as W2")
+    wanted = "|".join(given.names) if given.names else given.filter
+    titles = [one.title for one in WORKLOADS if re.search(wanted, one.title, re.IGNORECASE)]
+    if not titles:
+        raise SystemExit(f"no workload is like '{wanted}'")
+    results, absent = all_of(titles, given.device, given.threads, given.rounds)
     facts = collect()
     about: dict[str, Any] = {**provenance(facts, given.device, given.rounds), "versions": versions()}
     path = given.output / machine_name(facts, given.device) / "peers"
-    report.write(path, about, results, absent)
+    kept, missing = kept_of(path.with_suffix(".json"), titles)
+    about["kept"] = list(dict.fromkeys(result.case for result in kept))
+    order = [workload.title for workload in WORKLOADS]
+    results = sorted([*results, *kept], key=lambda result: order.index(result.case))
+    report.write(path, about, results, [*absent, *missing])
     print(path.with_suffix(".md").read_text())
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from orbbec.binding.arguments import Array
-from orbbec.testing.benchmark import Contender, Work, cv2
+from orbbec.testing.benchmark import Contender, Work
 from orbbec.testing.measure import Refused, check
 
 T = TypeVar("T")
@@ -140,19 +139,6 @@ def _examined(rival: Rival, scene: Scene) -> Contender:
     contender = Contender(rival.name, rival.make(scene), exact, rival.least_psnr or 0.0)
     check(contender, scene.expected)
     return contender
-
-
-def each(work: Callable[..., T], *items: Iterable[Any]) -> list[T]:
-    """`map`, by as many Python threads as torch is set to; OpenCV is left one in each."""
-    threads = torch.get_num_threads()
-    if cv2 is not None:
-        cv2.setNumThreads(1)
-    return list(map(work, *items)) if threads == 1 else list(_pool(threads).map(work, *items))
-
-
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads)
 
 
 def by_threads(build: Callable[[int], Callable[[], T]]) -> Callable[[], T]:

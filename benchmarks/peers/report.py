@@ -1,45 +1,41 @@
-"""What a run leaves behind: every sample as JSON, a page of tables, and bars."""
+"""What a run leaves behind: every sample as JSON, a page of tables, and a chart."""
 
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.contest import Absent
-from orbbec.testing.measure import Result, Timing, row
+from orbbec.testing.measure import Result, heading, losses, row, wins
 
 WINS = "**wins**"
 NEVER_RUN = "Never run on a GPU: what `--device cuda` does with torchvision, Kornia, DALI and CV-CUDA."
 NOTE = """Every contender gets the same input and the same draws. Its output is compared first: the last
 column. *times orbbec*: how often it is done while the first row is done once; below 1 it is slower. Others
 that are faster than the first row are marked. One thread is CPU time of all that a contender runs; two
-threads are wall time. Only ratios of one run mean anything."""
-
-
-def is_ours(timing: Timing) -> bool:
-    return timing.name.startswith("orbbec")
-
-
-def wins(result: Result) -> list[Timing]:
-    """The rivals that are faster than the first of ours."""
-    return [timing for timing in result.timings if not is_ours(timing) and result.ratio(timing) > 1]
+threads are wall time. Rivals share two threads as suits them best, most of them by a pool of Python threads.
+Only ratios of one run mean anything."""
+HEADLINE = """How many times faster than the best of all rivals the first row of orbbec is."""
 
 
 def page(about: Mapping[str, Any], results: Sequence[Result], absent: Sequence[Absent]) -> str:
     """The Markdown of a run."""
     where = about["gpu"] or f"{about['cpu']}, {about['cores']} cores"
     listed = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    lines = [f"# orbbec beside its rivals: {where}, {about['date']}", ""]
+    lines = [f"# orbbec and its rivals: {where}, {about['date']}", ""]
     lines += [
         f"orbbec {about['orbbec']} at {about['commit'] or 'an unknown commit'}, torch {about['torch']},"
     ]
     lines += [f"{listed}.", f"Medians of {about['rounds']} interleaved rounds.", "", NOTE, ""]
+    lines += [f"Of earlier runs: {', '.join(about['kept'])}.", ""] if about["kept"] else []
     lines += [] if about["gpu"] else [NEVER_RUN, ""]
-    lines += ["![Time beside orbbec's](peers.png)", "", "## Where a rival wins", ""]
-    lines += losses(results)
+    lines += ["## Compared with the best rival", "", HEADLINE, "", *summary(results), ""]
+    lines += ["![Speed compared with the best rival's](peers.png)", "", "## Where a rival wins", ""]
+    lines += losses(list(results))
     for result in results:
         lines += ["", *table(result)]
     if absent:
@@ -48,24 +44,17 @@ def page(about: Mapping[str, Any], results: Sequence[Result], absent: Sequence[A
     return "\n".join(lines) + "\n"
 
 
-def heading(result: Result) -> str:
-    """Of a table.
-
-    Example:
-        >>> heading(Result("peers", "W5 nms", 2, 1, 0, "wall", []))
-        'W5 nms, 2 threads (wall time)'
-    """
-    threads = "" if result.clock == "cuda" else f", {result.threads} thread{'s' * (result.threads > 1)}"
-    return f"{result.case}{threads} ({result.clock} time)"
-
-
-def losses(results: Sequence[Result]) -> list[str]:
-    """A line for each case that a rival wins."""
-    lines = []
+def summary(results: Sequence[Result]) -> list[str]:
+    """A row a case: orbbec, and the best rival with this number of threads."""
+    lines = [row(["workload", "orbbec, ms", "best rival", "its ms", "orbbec is faster by"])]
+    lines += [row(["---", "---:", "---", "---:", "---:"])]
     for result in results:
-        for timing in wins(result):
-            lines.append(f"- {heading(result)}: {timing.name}, {result.ratio(timing):.2f} times orbbec")
-    return lines or ["Nowhere in this run."]
+        rival, ratio = result.best_rival, result.headline
+        if rival is not None and ratio is not None:
+            each = [f"{1000 * result.median(one) / result.images:.4f}" for one in (result.ours[0], rival)]
+            shown = f"{ratio:.2f}" + (f", **{rival.name} wins**" if ratio < 1 else "")
+            lines.append(row([heading(result), each[0], rival.name, each[1], shown]))
+    return lines
 
 
 def table(result: Result) -> list[str]:
@@ -82,43 +71,39 @@ def table(result: Result) -> list[str]:
 
 
 def draw(path: Path, results: Sequence[Result]) -> None:
-    """Bars of the times beside orbbec's, of the fewest threads, a panel a case."""
-    from matplotlib import pyplot
+    """A row a workload: how many times faster than the best rival, with the quartiles of the rounds."""
+    from matplotlib.figure import Figure
 
-    fewest = min(result.threads for result in results)
-    shown = [result for result in results if result.threads == fewest]
-    heights = [len(result.timings) + 2 for result in shown]
-    figure, panels = pyplot.subplots(
-        len(shown),
-        1,
-        figsize=(10, 0.27 * sum(heights)),
-        height_ratios=heights,
-        squeeze=False,
-        layout="constrained",
-    )
-    for panel, result in zip(panels[:, 0], shown, strict=True):
-        _draw_case(panel, result)
+    counts = sorted({result.threads for result in results})
+    titles = list(dict.fromkeys(result.case for result in results))
+    figure = Figure(figsize=(9, 1 + 0.4 * len(titles)), layout="constrained")
+    axes = figure.add_subplot()
+    for place, count in enumerate(counts):
+        shown = [result for result in results if result.threads == count and result.best_rival]
+        quartiles = [statistics.quantiles(_speeds(result), n=4) for result in shown]
+        middles = [middle for _, middle, _ in quartiles]
+        spans = [
+            [middle - low for low, middle, _ in quartiles],
+            [high - middle for _, middle, high in quartiles],
+        ]
+        rows = [titles.index(result.case) + 0.2 * place for result in shown]
+        axes.errorbar(middles, rows, xerr=spans, fmt="o", label=f"{count} thread{'s' * (count > 1)}")
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(titles)), titles)
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.set_xlabel("times faster than the best rival; left of the line the rival wins")
+    axes.grid(alpha=0.3, axis="x")
+    axes.legend()
     figure.savefig(path, dpi=100)
-    pyplot.close(figure)
 
 
-def _draw_case(panel: Any, result: Result) -> None:
-    won = wins(result)
-    times = [1 / result.ratio(timing) for timing in result.timings]
-    colours = [
-        "tab:blue" if is_ours(timing) else "tab:red" if timing in won else "tab:gray"
-        for timing in result.timings
-    ]
-    bars = panel.barh([timing.name for timing in result.timings], times, color=colours)
-    panel.bar_label(bars, [f"{time:.2f}" for time in times], padding=3, fontsize=8)
-    panel.set_xscale("log")
-    panel.set_xlim(min(0.5, *times) / 1.3, max(2.0, *times) * 1.6)
-    panel.axvline(1, color="black", linewidth=0.8, zorder=0)
-    panel.xaxis.set_major_formatter("{x:g}")
-    panel.xaxis.set_minor_formatter("")
-    panel.invert_yaxis()
-    panel.tick_params(labelsize=8)
-    panel.set_title(f"{heading(result)}: time beside orbbec's, shorter is faster", fontsize=9, loc="left")
+def _speeds(result: Result) -> list[float]:
+    """Of the first of ours, compared with the best rival, round by round."""
+    rival = result.best_rival
+    assert rival is not None
+    pairs = zip(result.samples(rival), result.samples(result.ours[0]), strict=True)
+    return [theirs / own for theirs, own in pairs]
 
 
 def write(path: Path, about: Mapping[str, Any], results: Sequence[Result], absent: Sequence[Absent]) -> None:

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 import orbbec
-from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload, each
+from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload
 from benchmarks.peers.dali import dali_runner
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array
-from orbbec.testing.benchmark import cv2
+from orbbec.testing.benchmark import cv2, share
 from orbbec.testing.warp_work import WarpShape
 from orbbec.warpaffine.bench import by_grid_sample, random_similarities
 
@@ -67,11 +67,21 @@ def by_orbbec(scene: Scene, given: Any, out: bool = False) -> Callable[[], Any]:
 
 
 def by_cv2(scene: Scene, threaded: bool) -> Callable[[], Any]:
-    def warp(image: Array, matrix: Array) -> Array:
-        return cv2.warpAffine(image, matrix, scene.size[::-1])
+    """Into a batch that is used again; by a pool of threads, or by OpenCV's own in each call."""
+    batch = np.empty((scene.images, *scene.size, 3), scene.arrays.dtype)
 
-    loop = each if threaded else lambda *work: list(map(*work))
-    return lambda: loop(warp, scene.arrays, scene.matrices)
+    def warp(image: Array, matrix: Array, out: Array) -> None:
+        cv2.warpAffine(image, matrix, scene.size[::-1], dst=out)
+
+    def run() -> Array:
+        if threaded:
+            share(warp, scene.arrays, scene.matrices, batch)
+        else:
+            for work in zip(scene.arrays, scene.matrices, batch, strict=True):
+                warp(*work)
+        return batch
+
+    return run
 
 
 def by_pillow(scene: Scene) -> Callable[[], Any]:
@@ -80,7 +90,7 @@ def by_pillow(scene: Scene) -> Callable[[], Any]:
     kind, linear = Image.Transform.AFFINE, Image.Resampling.BILINEAR
     images = [Image.fromarray(array) for array in scene.arrays]
     maps = [corner_map(m).ravel().tolist() for m in orbbec.invert_affine(scene.matrices)]
-    return lambda: each(
+    return lambda: share(
         lambda image, own: np.asarray(image.transform(scene.size[::-1], kind, own, linear)), images, maps
     )
 
@@ -134,7 +144,7 @@ def by_kornia_rs(scene: Scene) -> Callable[[], Any]:
 
     maps = [tuple(matrix.ravel().tolist()) for matrix in scene.matrices]
     images = list(scene.arrays)
-    return lambda: each(lambda image, own: warp_affine(image, own, scene.size, "bilinear"), images, maps)
+    return lambda: share(lambda image, own: warp_affine(image, own, scene.size, "bilinear"), images, maps)
 
 
 def by_dali(scene: Scene) -> Callable[[], Any]:
@@ -198,7 +208,7 @@ HALF = Rival(
     BOTH,
 )
 CV2 = [
-    Rival("cv2, a loop", "cv2", partial(by_cv2, threaded=False)),
+    Rival("cv2, OpenCV's threads", "cv2", partial(by_cv2, threaded=False)),
     Rival("cv2, a pool of threads", "cv2", partial(by_cv2, threaded=True)),
 ]
 KORNIA = [

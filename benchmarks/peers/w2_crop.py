@@ -1,4 +1,4 @@
-"""W2: decoded photographs of unlike sizes: a random part to 224x224, perhaps flipped, normalised, planes."""
+"""W2: decoded photographs of variable size: a random crop to 224x224, perhaps flipped, normalised, planes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.peers.contest import BOTH, Rival, Workload, each
+from benchmarks.peers.contest import BOTH, Rival, Workload
 from benchmarks.peers.dali import dali_runner
-from orbbec.augment.bench import by_cv2 as cv2_loop
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array
-from orbbec.testing.benchmark import as_array, cv2
+from orbbec.testing.benchmark import as_array, cv2, share
+from orbbec.testing.by_hand import MEAN, STD, Finish, buffer, crops, in_place
 from orbbec.transforms import Compose
 from orbbec.transforms.bench import (
+    BY_HAND,
     FLIP,
     IMAGES,
-    MEAN,
     SIDE,
-    STD,
     classification,
     crop_of,
     crops_of,
     unlike_photographs,
 )
 from orbbec.transforms.output import Normalize, ToDtype
-
-FACTOR = (1 / 255 / np.array(STD)).astype(np.float32)
-OFFSET = (-np.array(MEAN) / np.array(STD)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -91,42 +87,25 @@ def by_orbbec_channels_last(scene: Scene) -> Callable[[], Any]:
     return lambda: chain(scene.batch)
 
 
-def normalized(pixels: Array, flips: bool) -> Array:
-    """`[H, W, 3]` bytes to `[3, H, W]` floats, as one writes it with NumPy."""
-    pixels = pixels[:, ::-1] if flips else pixels
-    return np.asarray((pixels.astype(np.float32) * FACTOR + OFFSET).transpose(2, 0, 1))
-
-
-def planes(shape: int) -> Array:
-    return np.empty((shape, 3, SIDE, SIDE), np.float32)
-
-
-def by_cv2(scene: Scene, interpolation: str = "INTER_LINEAR") -> Callable[[], Tensor]:
+def by_cv2(
+    scene: Scene, finish: Finish = in_place, interpolation: str = "INTER_LINEAR"
+) -> Callable[[], Tensor]:
     kind = getattr(cv2, interpolation)
-
-    def fill(out: Array, part: Array, flips: bool) -> None:
-        out[:] = normalized(cv2.resize(part, (SIDE, SIDE), interpolation=kind), flips)
-
-    def run() -> Tensor:
-        batch = planes(scene.images)
-        each(fill, batch, scene.parts, scene.flipped)
-        return torch.from_numpy(batch)
-
-    return run
+    return crops(scene.arrays, scene.crops, scene.flipped, SIDE, finish, interpolation=kind)
 
 
 def by_pillow(scene: Scene) -> Callable[[], Tensor]:
     from PIL import Image
 
     pictures = [Image.fromarray(array) for array in scene.arrays]
+    batch = np.empty((scene.images, 3, SIDE, SIDE), np.float32)
 
     def fill(out: Array, picture: Any, crop: tuple[int, ...], flips: bool) -> None:
-        resized = picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=crop)
-        out[:] = normalized(np.asarray(resized), flips)
+        pixels = np.asarray(picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=crop))
+        in_place(cv2.flip(pixels, 1, dst=buffer("flipped", pixels.shape)) if flips else pixels, out)
 
     def run() -> Tensor:
-        batch = planes(scene.images)
-        each(fill, batch, pictures, scene.crops.tolist(), scene.flipped)
+        share(fill, batch, pictures, scene.crops.tolist(), scene.flipped)
         return torch.from_numpy(batch)
 
     return run
@@ -137,7 +116,7 @@ def by_torchvision_v1(scene: Scene) -> Callable[[], Tensor]:
 
     pictures = [Image.fromarray(array) for array in scene.arrays]
 
-    return lambda: torch.stack(each(torchvision_v1, pictures, scene.crops.tolist(), scene.flipped))
+    return lambda: torch.stack(share(torchvision_v1, pictures, scene.crops.tolist(), scene.flipped))
 
 
 def torchvision_v1(picture: Any, crop: list[int], flips: bool) -> Tensor:
@@ -212,7 +191,7 @@ def albumentations_chain(crop: list[int], flips: bool) -> Any:
 
 def by_albumentations(scene: Scene) -> Callable[[], Tensor]:
     chains = [albumentations_chain(*own) for own in zip(scene.crops.tolist(), scene.flipped, strict=True)]
-    return lambda: torch.stack(each(lambda chain, image: chain(image=image)["image"], chains, scene.arrays))
+    return lambda: torch.stack(share(lambda chain, image: chain(image=image)["image"], chains, scene.arrays))
 
 
 def dali_tail(pixels: Any, mirror: Any, antialias: bool) -> Any:
@@ -257,13 +236,7 @@ TORCHVISION = [
 DALI = Rival("DALI", "nvidia.dali", by_dali, 40, BOTH)
 LINEAR = [
     *OURS,
-    Rival(
-        "cv2 and NumPy, a loop",
-        "cv2",
-        lambda scene: cv2_loop(scene.arrays, scene.crops, scene.flipped),
-        45,
-    ),
-    Rival("cv2 and NumPy, a pool of threads", "cv2", by_cv2, 45),
+    *(Rival(name, "cv2", partial(by_cv2, finish=finish), 45) for name, finish in BY_HAND.items()),
     Rival("AlbumentationsX, a pool of threads", "albumentations", by_albumentations, 45),
     *TORCHVISION,
     Rival("Kornia", "kornia", by_kornia, 60, BOTH),
@@ -272,12 +245,10 @@ LINEAR = [
 ]
 ANTIALIASED = [
     *OURS,
-    Rival("Pillow and NumPy, a pool of threads", "PIL", by_pillow, 60),
+    Rival("Pillow and NumPy in place", "PIL", by_pillow, 60),
     Rival("torchvision v1, PIL, a pool of threads", "torchvision", by_torchvision_v1, 40),
     *TORCHVISION,
-    Rival(
-        "cv2 INTER_AREA and NumPy, a pool of threads", "cv2", partial(by_cv2, interpolation="INTER_AREA"), 25
-    ),
+    Rival("cv2 INTER_AREA and NumPy in place", "cv2", partial(by_cv2, interpolation="INTER_AREA"), 25),
     DALI,
 ]
 WORKLOADS = [

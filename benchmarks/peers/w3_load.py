@@ -1,4 +1,4 @@
-"""W3: an epoch of JPEG files to batches of 64: W2's work and all that comes before it. Threads start anew."""
+"""W3: an epoch of JPEG files to batches of 64: W2's work and all that comes before it. Workers stay."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload, by_threads, each
+from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload, by_threads
 from benchmarks.peers.w2_crop import (
     albumentations_chain,
     dali_tail,
-    normalized,
-    planes,
     torchvision_v1,
 )
-from orbbec.augment.bench import MEAN, SIDE, STD
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array
 from orbbec.data import Decoding, Loader, decode_image, image_size
 from orbbec.data.bench_data import Files, jpegs_below
-from orbbec.testing.benchmark import as_array, cv2
+from orbbec.testing.benchmark import as_array, cv2, share
+from orbbec.testing.by_hand import MEAN, STD, buffer, in_place, resized
 from orbbec.testing.measure import ROOT
-from orbbec.transforms.bench import classification, crops_of
+from orbbec.transforms.bench import SIDE, classification, crops_of
 
 FILES, BATCH = 128, 64
+MOST_BYTES = 2**22  # of a decoded photograph
 Item = tuple[str, list[int], bool]  # path; left, top, right, bottom; flipped
 
 
@@ -108,25 +107,29 @@ def by_cv2(path: str) -> Array:
 
 
 def by_simplejpeg(path: str) -> Array:
+    """Into a buffer of this thread."""
     from simplejpeg import decode_jpeg
 
-    return np.asarray(decode_jpeg(Path(path).read_bytes()))
+    return np.asarray(decode_jpeg(Path(path).read_bytes(), buffer=buffer("decoded", (MOST_BYTES,))))
 
 
-def prepared(decode: Callable[[str], Array], item: Item) -> Array:
+def prepare(decode: Callable[[str], Array], item: Item, out: Array) -> None:
     path, (left, top, right, bottom), flips = item
-    return normalized(cv2.resize(decode(path)[top:bottom, left:right], (SIDE, SIDE)), flips)
+    in_place(resized(decode(path)[top:bottom, left:right], flips, SIDE), out)
 
 
 def in_pool(scene: Scene, decode: Callable[[str], Array]) -> Callable[[], Tensor]:
-    def fill(out: Array, item: Item) -> None:
-        out[:] = prepared(decode, item)
+    """Batches take turns in two buffers, as where one is trained on while the next is made."""
+    kept = [np.empty((BATCH, 3, SIDE, SIDE), np.float32) for _ in range(2)]
 
     def batches() -> Iterator[Tensor]:
         items = iter(scene.items)
-        while own := list(islice(items, BATCH)):
-            batch = planes(len(own))
-            each(fill, batch, own)
+        for number in count():
+            own = list(islice(items, BATCH))
+            if not own:
+                return
+            batch = kept[number % 2][: len(own)]
+            share(partial(prepare, decode), own, batch)
             yield torch.from_numpy(batch)
 
     return lambda: first_of(batches())
@@ -146,15 +149,21 @@ class Prepared(torch.utils.data.Dataset[Tensor]):
 
 
 def in_processes(scene: Scene, prepare: Callable[[Item], Tensor]) -> Callable[[], Tensor]:
+    """One process with one thread; else as many workers as there are threads, which stay."""
     dataset = Prepared(scene.items, prepare)
 
-    def run() -> Tensor:
-        workers = torch.get_num_threads()
-        return first_of(
-            torch.utils.data.DataLoader(dataset, BATCH, num_workers=workers, worker_init_fn=alone)
+    def build(threads: int) -> Callable[[], Tensor]:
+        workers = threads if threads > 1 else 0
+        loader = torch.utils.data.DataLoader(
+            dataset,
+            BATCH,
+            num_workers=workers,
+            worker_init_fn=alone,
+            persistent_workers=workers > 0,
         )
+        return lambda: first_of(loader)
 
-    return run
+    return by_threads(build)
 
 
 def alone(worker: int) -> None:
@@ -164,7 +173,9 @@ def alone(worker: int) -> None:
 
 
 def item_by_cv2(item: Item) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(prepared(by_cv2, item)))
+    out = np.empty((3, SIDE, SIDE), np.float32)
+    prepare(by_cv2, item, out)
+    return torch.from_numpy(out)
 
 
 def item_by_torchvision_v1(item: Item) -> Tensor:
@@ -220,13 +231,14 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
 
         built = pipeline()
         built.build()
+        first = torch.empty(BATCH, 3, SIDE, SIDE, device=scene.device)
 
         def batches() -> Iterator[Tensor]:
             with suppress(StopIteration):
                 for number in count():
                     (batch,) = built.run()
                     images = torch.from_dlpack(batch.as_tensor())
-                    yield images.clone() if number == 0 else images  # the next run writes there
+                    yield first.copy_(images) if number == 0 else images  # the next run writes there
             built.reset()
 
         return lambda: first_of(batches())
@@ -239,19 +251,21 @@ def by_spdl(scene: Scene) -> Callable[[], Tensor]:
     from spdl import io
     from spdl.pipeline import PipelineBuilder
 
-    def prepare(item: Item) -> Array:
+    def decoded(item: Item) -> Array:
         path, (left, top, right, bottom), flips = item
         parts = f"crop={right - left}:{bottom - top}:{left}:{top}:exact=1"
-        scaled = f"{parts},scale={SIDE}:{SIDE}:flags=bilinear,format=pix_fmts=rgb24"
+        scaled = f"{parts},scale={SIDE}:{SIDE}:flags=bilinear{',hflip' * flips},format=pix_fmts=rgb24"
         frames = io.decode_packets(io.demux_image(path), filter_desc=scaled)
-        return normalized(io.to_numpy(io.convert_frames(frames)), flips)
+        out = np.empty((3, SIDE, SIDE), np.float32)
+        in_place(io.to_numpy(io.convert_frames(frames)), out)
+        return out
 
     io.demux_image(scene.paths[0])  # says so where FFmpeg's libraries are missing
 
     def run() -> Tensor:
         threads = torch.get_num_threads()
         builder = PipelineBuilder().add_source(scene.items)
-        builder = builder.pipe(prepare, concurrency=threads, output_order="input").aggregate(BATCH)
+        builder = builder.pipe(decoded, concurrency=threads, output_order="input").aggregate(BATCH)
         pipeline = builder.add_sink(2).build(num_threads=threads)
         with pipeline.auto_stop():
             return first_of(torch.from_numpy(np.stack(batch)) for batch in pipeline)

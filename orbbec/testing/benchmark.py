@@ -1,10 +1,13 @@
 """What a `bench.py` lists for `tools/bench.py`: cases, and in each the contenders that do the same work."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Array, is_ragged
@@ -23,6 +26,8 @@ try:
 except ImportError:  # it has no build for the CPU alone
     torchvision = None
 
+T = TypeVar("T")
+OURS = "orbbec"  # so the names of our contenders begin
 # Taps of an interpolation about the floor of a position, in pixels.
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
 
@@ -69,6 +74,35 @@ class Case:
 
     name: str
     prepare: Callable[[str], Work]
+
+
+def share(work: Callable[..., T], *items: Iterable[Any]) -> list[T]:
+    """`map`, shared out to as many Python threads as torch is set to, which stay; OpenCV has one in each.
+
+    Where there are fewer items than threads OpenCV has all of them.
+
+    Example:
+        >>> share(lambda a, b: a - b, [5, 7, 9], [1, 2, 3])
+        [4, 5, 6]
+    """
+    rows, threads = list(zip(*items, strict=True)), torch.get_num_threads()
+    alone = threads == 1 or len(rows) < threads
+    if cv2 is not None:
+        cv2.setNumThreads(threads if alone else 1)
+    if alone:
+        return [work(*row) for row in rows]
+    done: list[Any] = [None] * len(rows)
+
+    def run(first: int) -> None:
+        done[first::threads] = [work(*row) for row in rows[first::threads]]
+
+    list(_pool(threads).map(run, range(threads)))
+    return done
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads)
 
 
 def as_array(result: Any) -> Array:

@@ -1,12 +1,13 @@
 """Contenders in turns: equal output first, then the time of each, round by round, in one process.
 
-One thread is timed in CPU time of the process and of its ended children, that other programs on the machine
+One thread is timed in CPU time of the process and of its children, that other programs on the machine
 disturb little; several threads are timed in wall time, CUDA by its own events.
 """
 
 import argparse
 import itertools
 import math
+import multiprocessing
 import re
 import resource
 import statistics
@@ -25,7 +26,7 @@ import torch
 
 from orbbec.binding.arguments import Array
 from orbbec.doctor import Facts
-from orbbec.testing.benchmark import Contender, Work, as_array, cv2, psnr
+from orbbec.testing.benchmark import OURS, Contender, Work, as_array, cv2, psnr
 
 ROOT = Path(__file__).parents[2]
 SAMPLE_SECONDS = 0.02  # a sample is of so many runs that it lasts this long at least
@@ -42,6 +43,10 @@ class Timing:
     psnr: float | None
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+
+    @property
+    def is_ours(self) -> bool:
+        return self.name.startswith(OURS)
 
     @property
     def output(self) -> str:
@@ -74,10 +79,30 @@ class Result:
         low, _, high = statistics.quantiles(self.samples(timing), n=4)
         return (high - low) / self.median(timing)
 
-    def ratio(self, timing: Timing) -> float:
-        """How many times faster than the reference: the median of the rounds' own ratios."""
-        pairs = zip(self.samples(self.timings[0]), self.samples(timing), strict=True)
+    def ratio(self, timing: Timing, reference: Timing | None = None) -> float:
+        """How many times faster than the reference, or the first: the median of the rounds' own ratios."""
+        pairs = zip(self.samples(reference or self.timings[0]), self.samples(timing), strict=True)
         return statistics.median(reference / own for reference, own in pairs)
+
+    @property
+    def ours(self) -> list[Timing]:
+        return [timing for timing in self.timings if timing.is_ours]
+
+    @property
+    def best_rival(self) -> Timing | None:
+        """The fastest of the others with this number of threads; None where there are none."""
+        return min((timing for timing in self.timings if not timing.is_ours), key=self.median, default=None)
+
+    @property
+    def headline(self) -> float | None:
+        """How many times faster the first of ours is than the fastest of the others."""
+        rival = self.best_rival
+        return self.ratio(self.ours[0], rival) if rival and self.ours else None
+
+
+def result_of(written: dict[str, Any]) -> Result:
+    """From what `asdict` made of one."""
+    return Result(**{**written, "timings": [Timing(**timing) for timing in written["timings"]]})
 
 
 class Refused(SystemExit):
@@ -148,9 +173,18 @@ def seconds_a_run(run: Callable[[], Any], measure: Callable[..., tuple[float, fl
 
 
 def cpu_seconds() -> float:
-    """Of this process, all its threads, and of its children that have ended."""
+    """Of this process, all its threads, and its children: those that have ended, and workers that run."""
+    alive = sum(_cpu_seconds_of(child.pid) for child in multiprocessing.active_children() if child.pid)
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
+    return alive + sum(usage.ru_utime + usage.ru_stime for usage in spent)
+
+
+def _cpu_seconds_of(process: int) -> float:
+    """By the clock that Linux has for each process, clock_getcpuclockid(3)."""
+    try:
+        return time.clock_gettime(~process << 3 | 2)
+    except OSError:  # it has ended in the meantime
+        return 0.0
 
 
 def sample_on_cpu(run: Callable[[], Any], runs: int) -> tuple[float, float]:
@@ -176,9 +210,10 @@ def sample_on_cuda(run: Callable[[], Any], runs: int) -> tuple[float, float]:
     return begin.elapsed_time(end) / 1000 / runs, cpu / runs
 
 
-def timing_arguments(description: str, rounds: int) -> argparse.Namespace:
+def timing_arguments(description: str, rounds: int, names: str) -> argparse.Namespace:
     """The arguments of a program that times contenders, in so many rounds unless told otherwise."""
     parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("names", nargs="*", help=f"{names} (default: all)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="on the CPU (default: 1 2)")
     parser.add_argument(
@@ -247,6 +282,35 @@ def git(*arguments: str) -> str:
 
 def row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def heading(result: Result) -> str:
+    """Of a table.
+
+    Example:
+        >>> heading(Result("peers", "W5 nms", 2, 1, 0, "wall", []))
+        'W5 nms, 2 threads (wall time)'
+    """
+    threads = "" if result.clock == "cuda" else f", {result.threads} thread{'s' * (result.threads > 1)}"
+    return f"{result.case}{threads} ({result.clock} time)"
+
+
+def wins(result: Result) -> list[Timing]:
+    """The rivals that are faster than the first of ours."""
+    if not result.ours:
+        return []
+    first = result.ours[0]
+    return [each for each in result.timings if not each.is_ours and result.ratio(each, first) > 1]
+
+
+def losses(results: list[Result]) -> list[str]:
+    """A line for each rival that wins a case."""
+    lines = [
+        f"- {heading(result)}: {timing.name}, {result.ratio(timing, result.ours[0]):.2f} times orbbec"
+        for result in results
+        for timing in wins(result)
+    ]
+    return lines or ["Nowhere in this run."]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Chains, planned and applied, beside OpenCV and NumPy by hand and torchvision with the same draws."""
+"""Pipelines, planned and applied, compared with code by hand and torchvision of the same draws."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,12 +8,27 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.augment.bench import by_cv2
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array
 from orbbec.plan import Stream
 from orbbec.testing import photograph
-from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2, torchvision
+from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
+from orbbec.testing.by_hand import (
+    MEAN,
+    STD,
+    as_usual,
+    brightened,
+    buffer,
+    by_table,
+    by_torch,
+    by_weights,
+    contrasted,
+    crops,
+    gray,
+    hue_shifted,
+    in_place,
+    saturated,
+)
 from orbbec.transforms.color import (
     BRIGHTNESS_OF,
     CONTRAST_OF,
@@ -36,7 +51,13 @@ FLIP, JITTER, GRAY, BLUR = (
     GaussianBlur(23),
 )
 JITTERED, BLURRED = 0.8, 0.5  # how likely
-MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+BY_HAND = {
+    "cv2 and NumPy in place": in_place,
+    "cv2 and its table": by_table,
+    "cv2 and its weights": by_weights,
+    "cv2 and torch in place": by_torch,
+    "cv2 and NumPy, as usual": as_usual,
+}
 Draw = dict[str, Any]
 
 
@@ -64,14 +85,14 @@ def crops_of(sizes: Array) -> tuple[Array, Array]:
 
 
 def crops_by_torchvision(
-    images: list[Array], crops: Array, flipped: Array, antialias: bool
+    images: list[Array], boxes: Array, flipped: Array, antialias: bool
 ) -> Callable[[], Tensor]:
     functional = torchvision.transforms.v2.functional
-    tensors = [torch.from_numpy(image).permute(2, 0, 1).contiguous() for image in images]
+    tensors = [torch.from_numpy(image).permute(2, 0, 1) for image in images]  # its faster layout
 
     def run() -> Tensor:
         results = []
-        for image, (left, top, right, bottom), turns in zip(tensors, crops.tolist(), flipped, strict=True):
+        for image, (left, top, right, bottom), turns in zip(tensors, boxes.tolist(), flipped, strict=True):
             box = top, left, bottom - top, right - left
             result = functional.resized_crop(image, *box, [SIDE, SIDE], antialias=antialias)
             result = functional.horizontal_flip(result) if turns else result
@@ -86,7 +107,7 @@ def prepare_classification(device: str, antialias: bool) -> Work:
     images = unlike_photographs()
     sizes = np.array([image.shape[:2] for image in images])
     chain, half = (classification(dtype, antialias) for dtype in ("float32", "float16"))
-    (crops, flipped), host = crops_of(sizes), ImageBatch.from_images(images)
+    (boxes, flipped), host = crops_of(sizes), ImageBatch.from_images(images)
     expected, batch = as_array(chain(host)), host.to(device)
     room, half_room = (
         torch.empty(IMAGES, 3, SIDE, SIDE, dtype=d, device=device) for d in (torch.float32, torch.half)
@@ -97,11 +118,12 @@ def prepare_classification(device: str, antialias: bool) -> Work:
 
     contenders = []
     if device == "cpu" and cv2 is not None and not antialias:
-        by_hand = by_cv2(images, crops, flipped)
-        contenders.append(Contender("cv2 and NumPy by hand", by_hand, False, least_psnr=45))
+        for way, finish in BY_HAND.items():
+            by_hand = crops(images, boxes, flipped, SIDE, finish)
+            contenders.append(Contender(way, by_hand, False, least_psnr=45))
     if device == "cpu" and torchvision is not None:
         name = "torchvision v2, antialiased" if antialias else "torchvision v2, not antialiased"
-        one_by_one = crops_by_torchvision(images, crops, flipped, antialias)
+        one_by_one = crops_by_torchvision(images, boxes, flipped, antialias)
         contenders.append(Contender(name, one_by_one, False, least_psnr=45))
     contenders += [
         Contender("orbbec", lambda: chain(batch)),
@@ -109,7 +131,7 @@ def prepare_classification(device: str, antialias: bool) -> Work:
         Contender("orbbec, float16", lambda: half(batch), False, least_psnr=60),
         Contender("orbbec, float16, out=", into(half, half_room), False, least_psnr=60),
     ]
-    pixels = int((crops[:, 2:] - crops[:, :2]).prod(1).sum())
+    pixels = int((boxes[:, 2:] - boxes[:, :2]).prod(1).sum())
     return Work(contenders, expected, IMAGES, 3 * (pixels + IMAGES * SIDE * SIDE * 4))
 
 
@@ -137,30 +159,27 @@ def simclr_draws(count: int) -> list[Draw]:
 
 
 def recolored_by_cv2(image: Array, which: int, factor: float) -> Array:
-    """Brightness, contrast, saturation or hue of bytes as one writes it with OpenCV."""
-    if which == BRIGHTNESS_OF:
-        return np.asarray(cv2.convertScaleAbs(image, alpha=factor))
-    if which == CONTRAST_OF:
-        mean = float(cv2.mean(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))[0])
-        levels = np.clip(np.rint(np.arange(256) * factor + mean * (1 - factor)), 0, 255)
-        return np.asarray(cv2.LUT(image, levels.astype(np.uint8)))
-    if which == SATURATION_OF:
-        gray = cv2.cvtColor(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
-        return np.asarray(cv2.addWeighted(image, factor, gray, 1 - factor, 0))
-    hue, saturation, value = cv2.split(cv2.cvtColor(image, cv2.COLOR_RGB2HSV))
-    turned = ((np.arange(256) + 180 * factor) % 180).astype(np.uint8)
-    return np.asarray(cv2.cvtColor(cv2.merge((cv2.LUT(hue, turned), saturation, value)), cv2.COLOR_HSV2RGB))
+    """Brightness, contrast, saturation or hue of bytes."""
+    changes = {BRIGHTNESS_OF: brightened, CONTRAST_OF: contrasted, SATURATION_OF: saturated}
+    return changes.get(which, hue_shifted)(image, factor)
 
 
-def simclr_by_cv2(images: list[Array], draws: list[Draw]) -> Callable[[], Array]:
+def simclr_by_cv2(images: list[Array], draws: list[Draw], by_sigma: bool = False) -> Callable[[], Array]:
+    """With `by_sigma` a blur has the taps that cv2 gives its sigma, else 23."""
+    size = (0, 0) if by_sigma else (23, 23)
+    batch = np.empty((len(images), SIDE, SIDE, 3), np.uint8)
+
+    def change(image: Array, draw: Draw, out: Array) -> None:
+        for which, factor in draw["steps"]:
+            image = recolored_by_cv2(image, which, factor)
+        image = gray(image) if draw["gray"] else image
+        if draw["sigma"] is None:
+            out[:] = image
+        else:
+            cv2.GaussianBlur(image, size, draw["sigma"], dst=out)
+
     def run() -> Array:
-        batch = np.empty((len(images), SIDE, SIDE, 3), np.uint8)
-        for n, (image, draw) in enumerate(zip(images, draws, strict=True)):
-            for which, factor in draw["steps"]:
-                image = recolored_by_cv2(image, which, factor)
-            if draw["gray"]:
-                image = cv2.cvtColor(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
-            batch[n] = image if draw["sigma"] is None else cv2.GaussianBlur(image, (23, 23), draw["sigma"])
+        share(change, images, draws, batch)
         return batch
 
     return run
@@ -197,6 +216,8 @@ def prepare_simclr(device: str) -> Work:
     # Bytes are rounded after each of their steps, and cv2's hue has 180 levels.
     if device == "cpu" and cv2 is not None:
         contenders.append(Contender("cv2 by hand", simclr_by_cv2(arrays, draws), False, least_psnr=35))
+        by_sigma = simclr_by_cv2(arrays, draws, by_sigma=True)
+        contenders.append(Contender("cv2 by hand, taps by sigma", by_sigma, False, least_psnr=35))
     if device == "cpu" and torchvision is not None:
         contenders.append(
             Contender("torchvision v2", simclr_by_torchvision(planes, draws), False, least_psnr=35)
@@ -210,7 +231,7 @@ def prepare_simclr(device: str) -> Work:
 
 
 def prepare_detection(device: str) -> Work:
-    """Images that stay unlike: the shorter side of 640 to 800 pixels, and a flip."""
+    """Images that stay variable-size: the shorter side of 640 to 800 pixels, and a flip."""
     images = unlike_photographs()[: IMAGES // 4]
     sides = list(range(640, 801, 32))
     chain, plain = (
@@ -221,9 +242,12 @@ def prepare_detection(device: str) -> Work:
     sizes, flipped = plan.output_sizes.tolist(), plan.matrix[:, 0, 0] < 0
     tensors = [torch.from_numpy(image).permute(2, 0, 1).contiguous() for image in images]
 
-    def by_cv2(image: Array, size: list[int], turns: bool) -> Array:
-        result = np.asarray(cv2.resize(image, size[::-1]))
-        return np.asarray(cv2.flip(result, 1)) if turns else result
+    outputs = [np.empty((*size, 3), np.uint8) for size in sizes]
+
+    def by_cv2(image: Array, size: list[int], flips: bool, out: Array) -> Array:
+        """Flips what is smaller, the source."""
+        image = cv2.flip(image, 1, dst=buffer("source", image.shape)) if flips else image
+        return np.asarray(cv2.resize(image, size[::-1], dst=out))
 
     def by_torchvision(image: Tensor, size: list[int], turns: bool) -> Any:
         functional = torchvision.transforms.v2.functional
@@ -233,7 +257,9 @@ def prepare_detection(device: str) -> Work:
     contenders = []
     if device == "cpu" and cv2 is not None:
         contenders.append(
-            Contender("cv2 by hand", lambda: list(map(by_cv2, images, sizes, flipped)), False, least_psnr=45)
+            Contender(
+                "cv2 by hand", lambda: share(by_cv2, images, sizes, flipped, outputs), False, least_psnr=45
+            )
         )
     if device == "cpu" and torchvision is not None:
         contenders.append(

@@ -2,6 +2,8 @@
 
 import doctest
 import json
+import os
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -31,7 +33,7 @@ def tiny(*contenders):
     return Workload("tiny", partial(w1_warp.Scene, TINY), contenders)
 
 
-@pytest.mark.parametrize("module", [contest, report, w1_warp], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [contest, measure, w1_warp], ids=lambda module: module.__name__)
 def test_examples_of_docstrings_run(module):
     tried = doctest.testmod(module)
     assert tried.attempted > 0
@@ -42,8 +44,8 @@ def test_a_run_writes_a_page_and_every_sample(tmp_path, monkeypatch):
     nowhere = Rival("nobody", "no_such_package", w1_warp.by_kornia, 60)
     workload = tiny(OURS, *w1_warp.CV2, nowhere)
     monkeypatch.setattr(report, "draw", lambda path, results: path.write_text(f"{len(results)} results"))
-    monkeypatch.setattr(peers, "settle", lambda threads: None)
     monkeypatch.setattr(peers, "WORKLOADS", [workload])
+    monkeypatch.setattr(peers, "run_apart", peers.run)
     monkeypatch.setattr("sys.argv", ["peers", "--rounds", "7", "--output", str(tmp_path)])
     peers.main()
     (path,) = tmp_path.glob("*/peers.json")
@@ -51,12 +53,13 @@ def test_a_run_writes_a_page_and_every_sample(tmp_path, monkeypatch):
     timed = [(result["threads"], result["clock"]) for result in written["results"]]
     assert timed == [(1, "cpu"), (2, "wall")]
     names = [timing["name"] for timing in written["results"][0]["timings"]]
-    assert names == [OURS.name, "cv2, a loop", "cv2, a pool of threads"]
+    assert names == [OURS.name, "cv2, OpenCV's threads", "cv2, a pool of threads"]
     assert all(len(timing["cpu"]) == 7 for result in written["results"] for timing in result["timings"])
     assert written["not_timed"] == [{"workload": "tiny", "name": "nobody", "why": "not installed"}]
     assert written["versions"]["opencv-python-headless"]
     page = path.with_suffix(".md").read_text()
     assert page.count(f"| {OURS.name} |") == 2
+    assert page.count("| tiny, 1 thread (cpu time) | ") == 1
     assert "| tiny | nobody | not installed |" in page
     assert path.with_suffix(".png").read_text() == "2 results"
 
@@ -66,7 +69,7 @@ def test_a_rival_below_its_least_is_refused_and_the_others_are_timed():
         return lambda: np.zeros_like(scene.expected)
 
     work, absent = assemble(tiny(OURS, Rival("poor", "numpy", wrong, 60), w1_warp.CV2[0]), "cpu")
-    assert [contender.name for contender in work.contenders] == [OURS.name, "cv2, a loop"]
+    assert [contender.name for contender in work.contenders] == [OURS.name, "cv2, OpenCV's threads"]
     assert [one.name for one in absent] == ["poor"]
     assert "dB, less than 60" in absent[0].why
 
@@ -91,7 +94,7 @@ def test_a_rival_that_wins_is_marked_and_our_variants_are_not():
         for name, seconds in (("orbbec", 2.0), ("orbbec, out=", 1.0), ("fast", 1.0), ("slow", 4.0))
     ]
     result = Result("peers", "W", 1, 1, 0, "cpu", timings)
-    assert report.losses([result]) == ["- W, 1 thread (cpu time): fast, 2.00 times orbbec"]
+    assert measure.losses([result]) == ["- W, 1 thread (cpu time): fast, 2.00 times orbbec"]
     rows = {line.split(" | ")[0][2:]: line for line in report.table(result)[4:]}
     assert "| 2.00 **wins** |" in rows["fast"]
     assert all("wins" not in rows[name] for name in ("orbbec", "orbbec, out=", "slow"))
@@ -105,10 +108,61 @@ def test_every_workload_begins_with_orbbec_and_knows_the_versions_of_its_rivals(
         assert {contender.package for contender in workload.contenders} <= known
 
 
-def test_as_many_threads_as_torch_has_share_the_work():
-    measure.set_threads(2)
-    assert contest.each(lambda a, b: a - b, [5, 7, 9], [1, 2, 3]) == [4, 5, 6]
+def test_a_container_of_threads_is_made_once_for_each_number():
     built = contest.by_threads(lambda threads: lambda: threads)
+    measure.set_threads(2)
     assert built() == 2
     measure.set_threads(1)
     assert built() == 1
+
+
+def test_the_headline_is_the_ratio_to_the_best_rival():
+    timings = [
+        Timing(name, True, None, cpu=[seconds] * 7)
+        for name, seconds in (("slow", 4.0), ("fast", 1.0), ("orbbec", 2.0), ("orbbec, out=", 0.5))
+    ]
+    result = Result("peers", "W", 1, 1, 0, "cpu", timings)
+    assert result.headline == 0.5
+    (line,) = report.summary([result])[2:]
+    assert line == "| W, 1 thread (cpu time) | 2000.0000 | fast | 1000.0000 | 0.50, **fast wins** |"
+
+
+def test_a_run_of_one_workload_keeps_the_others_of_the_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "draw", lambda path, results: None)
+    monkeypatch.setattr(peers, "run_apart", peers.run)
+    first, second = (replace(tiny(OURS), title=title) for title in ("W1 tiny", "W2 tiny"))
+    monkeypatch.setattr(peers, "WORKLOADS", [first, second])
+    for names in ([], ["w2"]):
+        monkeypatch.setattr("sys.argv", ["peers", *names, "--rounds", "7", "--output", str(tmp_path)])
+        peers.main()
+        (path,) = tmp_path.glob("*/peers.json")
+        results = json.loads(path.read_text())["results"]
+        assert ("Of earlier runs: W1 tiny." in path.with_suffix(".md").read_text()) == bool(names)
+        assert [(result["case"], result["threads"]) for result in results] == [
+            ("W1 tiny", 1),
+            ("W1 tiny", 2),
+            ("W2 tiny", 1),
+            ("W2 tiny", 2),
+        ]
+
+
+def test_each_number_of_threads_has_a_process_whose_environment_says_so(monkeypatch):
+    monkeypatch.setattr(peers, "run", environment_of_rayon)
+    for name in (
+        "RAYON_NUM_THREADS",
+        "NO_ALBUMENTATIONS_TELEMETRY",
+        "ALBUMENTATIONS_NO_TELEMETRY",
+        "NO_ALBUMENTATIONS_UPDATE",
+    ):
+        monkeypatch.setenv(name, "0")
+    assert [peers.run_apart([], "cpu", count, 7) for count in (1, 2)] == ["1", "2"]
+
+
+def environment_of_rayon(titles, device, threads, rounds):
+    return os.environ["RAYON_NUM_THREADS"]
+
+
+def test_the_chart_shows_every_workload(tmp_path):
+    timings = [Timing(name, True, None, cpu=[1.0, 2.0, 3.0]) for name in ("orbbec", "other")]
+    report.draw(tmp_path / "a.png", [Result("peers", "W", 1, 1, 0, "cpu", timings)])
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
