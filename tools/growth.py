@@ -1,10 +1,11 @@
-"""How cost grows: with the images of a batch, with their side, with the length of a chain, with threads.
+"""How cost grows: with the images of a batch, with their side, with the length of a pipeline, with threads.
 
-Usage: python tools/growth.py [--rounds 7] [--only batch side length threads] [--output DIR]
+    python tools/growth.py [batch side length threads] [--rounds 7] [--output DIR]
 
 Everything is timed as by tools/bench.py: outputs are compared, contenders take turns in one process, figures
 are medians over the rounds, in CPU time of one thread or wall time of several. Writes growth.json, growth.md
-and growth.png to DIR/<machine>/. Takes some minutes and up to 2 GiB of memory; needs cv2 and matplotlib.
+and growth.png to DIR/<machine>/; a run of some panels keeps that page's others. Takes some minutes and up to
+2 GiB of memory; needs cv2 and matplotlib.
 """
 
 import argparse
@@ -12,7 +13,6 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -24,30 +24,34 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.augment.bench import by_cv2
 from orbbec.binding.arguments import Array
 from orbbec.doctor import collect
 from orbbec.plan import Plan
 from orbbec.testing import photograph
-from orbbec.testing.benchmark import Case, Contender, Work, as_array
+from orbbec.testing.benchmark import Case, Contender, Work, as_array, share
+from orbbec.testing.by_hand import MEAN, STD, as_usual, buffer, crops
 from orbbec.testing.measure import (
     FEWEST_ROUNDS,
     ROOT,
     Result,
+    Timing,
     machine_name,
     progress,
     provenance,
+    result_of,
     row,
     set_threads,
     time_case,
 )
-from orbbec.transforms.bench import BRIGHTNESS_OF, MEAN, SATURATION_OF, STD, recolored_by_cv2
+from orbbec.transforms.bench import BRIGHTNESS_OF, SATURATION_OF, recolored_by_cv2
 
-BY_HAND, FUSED, INTO, EXACT = "cv2 and NumPy by hand", "orbbec", "orbbec, out=", "orbbec, step by step"
+BY_HAND, USUAL = "cv2 and NumPy by hand", "cv2 and NumPy, as usual"
+FUSED, INTO, EXACT = "orbbec", "orbbec, out=", "orbbec, step by step"
 SIDE, IMAGES = 224, 64
+TWO_WARPS = 3  # so many transforms hold two that interpolate
 PIXELS = 2**24  # of the outputs of a batch of large images
 BRIGHTER, PALER, GAMMA, THRESHOLD, BITS = 1.3, 0.7, 1.5, 128, 4
-CHAIN = (
+PIPELINE = (
     T.RandomResizedCrop(SIDE, antialias=False),
     T.RandomHorizontalFlip(1.0),
     T.RandomRotation(15, "linear"),
@@ -106,25 +110,17 @@ def batch_of(count: int, height: int, width: int) -> ImageBatch:
     return ImageBatch.from_images([unlike[n % len(unlike)] for n in range(count)])
 
 
-def classify(count: int, source: tuple[int, int], side: int, threads: int, device: str) -> Work:
-    """Crop, flip, normalise to float32. By hand the images are shared out to as many threads."""
+def classify(count: int, source: tuple[int, int], side: int, device: str) -> Work:
+    """Crop, flip, normalise to float32."""
     crop = T.RandomResizedCrop(side, antialias=False)
     end = T.ToDtype(torch.float32, scale=True), T.Normalize(MEAN, STD)
     chain, batch = T.Compose([crop, T.RandomHorizontalFlip(), *end]), batch_of(count, *source)
     (only,) = chain.plan(batch.sizes).passes
     images, flipped = [image.numpy() for image in batch.images()], only.matrix[:, 0, 0] < 0
     room = torch.empty(count, 3, side, side)
-    parts = [slice(n * count // threads, (n + 1) * count // threads) for n in range(threads)]
-    loops = [by_cv2(images[part], only.regions[part], flipped[part], side) for part in parts]
-    pool = ThreadPoolExecutor(threads)
-
-    def by_hand() -> Array:
-        if threads == 1:
-            return loops[0]()
-        return np.concatenate(list(pool.map(lambda loop: loop(), loops)))
-
     contenders = (
-        Contender(BY_HAND, by_hand, False, least_psnr=40),
+        Contender(BY_HAND, crops(images, only.regions, flipped, side), False, least_psnr=40),
+        Contender(USUAL, crops(images, only.regions, flipped, side, as_usual), False, least_psnr=40),
         Contender(FUSED, lambda: chain(batch)),
         Contender(INTO, lambda: chain.apply(chain.plan(batch.sizes), batch, out=room)),
     )
@@ -132,44 +128,48 @@ def classify(count: int, source: tuple[int, int], side: int, threads: int, devic
 
 
 def augment_at_length(length: int, device: str) -> Work:
-    """The first `length` transforms of `CHAIN`, of bytes."""
+    """The first `length` transforms of `PIPELINE`, of bytes."""
     batch = batch_of(IMAGES, 375, 500)
-    fused, exact = T.Compose(CHAIN[:length]), T.Compose(CHAIN[:length], exact=True)
-    changes = by_hand_of(T.Compose(CHAIN, exact=True).plan(batch.sizes))[:length]
+    fused, exact = T.Compose(PIPELINE[:length]), T.Compose(PIPELINE[:length], exact=True)
+    changes = by_hand_of(T.Compose(PIPELINE, exact=True).plan(batch.sizes))[:length]
     images = [image.numpy() for image in batch.images()]
 
+    results = np.empty((IMAGES, SIDE, SIDE, 3), np.uint8)
+
+    def change_all(n: int, image: Array, out: Array) -> None:
+        for change in changes:
+            image = change(image, n)
+        np.copyto(out, image)
+
     def by_hand() -> Array:
-        results = np.empty((IMAGES, SIDE, SIDE, 3), np.uint8)
-        for n, image in enumerate(images):
-            for change in changes:
-                image = change(image, n)
-            results[n] = image
+        share(change_all, range(IMAGES), images, results)
         return results
 
     contenders = (
         Contender(BY_HAND, by_hand, False),
-        Contender(EXACT, lambda: exact(batch)),
         Contender(FUSED, lambda: fused(batch), False),
+        Contender(EXACT, lambda: exact(batch)),
     )
     return Work(contenders, as_array(exact(batch)), IMAGES, 0)
 
 
 def by_hand_of(plan: Plan) -> tuple[Change, ...]:
-    """`CHAIN` as one writes it with cv2 and NumPy, with the draws of an exact plan."""
+    """`PIPELINE` with cv2 and NumPy in buffers that are used again, with the draws of an exact plan."""
     first, _, turn, shift, *_, last = plan.passes
     boxes, holes = first.table["boxes"].astype(int), last.erase[:, 0, :4].astype(int)
     levels = np.arange(256)
+    room = partial(buffer, shape=(SIDE, SIDE, 3))
 
     def cut(image: Array, n: int) -> Array:
         left, top, right, bottom = boxes[n]
-        return cv2.resize(image[top:bottom, left:right], (SIDE, SIDE))
+        return cv2.resize(image[top:bottom, left:right], (SIDE, SIDE), dst=room("cut"))
 
     def warped(image: Array, n: int, maps: Array) -> Array:
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        return cv2.warpAffine(image, maps[n, :2], (SIDE, SIDE), flags=flags)
+        return cv2.warpAffine(image, maps[n, :2], (SIDE, SIDE), flags=flags, dst=room(f"warped {id(maps)}"))
 
     def looked_up(image: Array, n: int, table: Array) -> Array:
-        return cv2.LUT(image, table)
+        return cv2.LUT(image, table, dst=image)
 
     def erased(image: Array, n: int) -> Array:
         left, top, right, bottom = holes[n]
@@ -181,16 +181,16 @@ def by_hand_of(plan: Plan) -> tuple[Change, ...]:
     posterized = (levels & (256 - (1 << (8 - BITS)))).astype(np.uint8)
     return (
         cut,
-        lambda image, n: cv2.flip(image, 1),
+        lambda image, n: cv2.flip(image, 1, dst=room("mirrored")),
         partial(warped, maps=turn.matrix),
         partial(warped, maps=shift.matrix),
-        lambda image, n: cv2.flip(image, 0),
+        lambda image, n: cv2.flip(image, 0, dst=room("upside down")),
         lambda image, n: recolored_by_cv2(image, BRIGHTNESS_OF, BRIGHTER),
         lambda image, n: recolored_by_cv2(image, SATURATION_OF, PALER),
         partial(looked_up, table=raised),
         partial(looked_up, table=solarized),
         partial(looked_up, table=posterized),
-        lambda image, n: cv2.bitwise_not(image),
+        lambda image, n: cv2.bitwise_not(image, dst=image),
         erased,
     )
 
@@ -201,8 +201,7 @@ def point(at: int, prepare: Callable[[str], Work], divisor: float, threads: int 
 
 def batch_panel() -> Panel:
     points = [
-        point(count, partial(classify, count, (240, 320), SIDE // 2, 1), count)
-        for count in powers_of_2(1, 1024)
+        point(count, partial(classify, count, (240, 320), SIDE // 2), count) for count in powers_of_2(1, 1024)
     ]
     title = f"Images of 240x320 cropped to {SIDE // 2}, flipped, normalised"
     return Panel(title, "images of a batch", "s an image", points, True)
@@ -212,21 +211,21 @@ def side_panel() -> Panel:
     points = []
     for side in powers_of_2(64, 4096):
         count = min(IMAGES, PIXELS // side**2)
-        points.append(point(side, partial(classify, count, (side, side), side, 1), count * side**2))
+        points.append(point(side, partial(classify, count, (side, side), side), count * side**2))
     title = "Cropped, resized to as large as they were, flipped, normalised"
     return Panel(title, "side of the images in pixels", "s a pixel", points, True)
 
 
 def length_panel() -> Panel:
-    points = [point(n, partial(augment_at_length, n), IMAGES) for n in range(1, len(CHAIN) + 1)]
+    points = [point(n, partial(augment_at_length, n), IMAGES) for n in range(1, len(PIPELINE) + 1)]
     return Panel(
-        f"{IMAGES} images of 375x500 to {SIDE}", "transforms of the chain", "s an image", points, False
+        f"{IMAGES} images of 375x500 to {SIDE}", "transforms of the pipeline", "s an image", points, False
     )
 
 
 def threads_panel() -> Panel:
     points = [
-        point(count, partial(classify, IMAGES, (375, 500), SIDE, count), IMAGES, count)
+        point(count, partial(classify, IMAGES, (375, 500), SIDE), IMAGES, count)
         for count in range(1, (os.cpu_count() or 1) + 1)
     ]
     title = f"{IMAGES} images of 375x500 cropped to {SIDE}, flipped, normalised"
@@ -274,13 +273,62 @@ def table(panel: Panel, results: Sequence[Result]) -> str:
     """A Markdown table: microseconds, or nanoseconds a pixel."""
     scale, unit = (1e9, "ns") if panel.unit == "s a pixel" else (1e6, "µs")
     curves = curves_of(panel, results)
-    head = [panel.axis, *(f"{name}, {unit}{panel.unit[1:]}" for name in curves), "least PSNR, dB"]
+    head = [panel.axis, *(f"{name}, {unit}{panel.unit[1:]}" for name in curves)]
+    head += ["orbbec's speed, by hand = 1", *(f"PSNR of {timing.name}, dB" for timing in inexact(results))]
     lines = [f"### {panel.title} ({results[0].clock} time)", "", row(head), row(["---:"] * len(head))]
     for n, (each, result) in enumerate(zip(panel.points, results, strict=True)):
         figures = (f"{scale * own[n]:.3g}" for own in curves.values())
-        unlike = [timing.psnr for timing in result.timings if timing.psnr is not None]
-        lines.append(row([f"{each.at:,}", *figures, f"{min(unlike):.1f}" if unlike else "same bytes"]))
-    return "\n".join([*lines, ""])
+        shown = f"{result.headline:.2f}" if result.headline else ""
+        off = {timing.name: timing.psnr for timing in result.timings}
+        near = ("same" if off[one.name] is None else f"{off[one.name]:.1f}" for one in inexact(results))
+        lines.append(row([f"{each.at:,}", *figures, shown, *near]))
+    return "\n".join([*lines, "", *notes(panel, results)])
+
+
+def inexact(results: Sequence[Result]) -> list[Timing]:
+    """The contenders some of whose outputs are not the expected one."""
+    return [
+        timing
+        for n, timing in enumerate(results[0].timings)
+        if any(result.timings[n].psnr is not None for result in results)
+    ]
+
+
+def notes(panel: Panel, results: Sequence[Result]) -> list[str]:
+    """Where orbbec loses, in sentences."""
+    at = dict(zip((each.at for each in panel.points), results, strict=True))
+    lost = [f"{n:,}" for n, result in at.items() if result.headline is not None and result.headline < 1]
+    lines = [f"By hand is faster at {listed(lost)}.", ""] if lost else ["orbbec is faster throughout.", ""]
+    names = {timing.name: n for n, timing in enumerate(results[0].timings)}
+    if EXACT not in names:
+        return lines
+    fused, exact = names[FUSED], names[EXACT]
+    slow = [
+        f"{n:,}" for n, result in at.items() if result.ratio(result.timings[fused], result.timings[exact]) < 1
+    ]
+    lines += (
+        [f"The fused pipeline is slower than the step-by-step one at {listed(slow)}.", ""] if slow else []
+    )
+    off = [result.timings[fused].psnr for n, result in at.items() if n >= TWO_WARPS]
+    near = [value for value in off if value is not None]
+    if near:
+        lines += [
+            f"PSNR is compared with the step-by-step output. From {TWO_WARPS} transforms on the "
+            f"fused pipeline has {min(near):.1f} to {max(near):.1f} dB: it interpolates once, where the "
+            "step-by-step one, like cv2, interpolates and rounds at each geometric transform, which blurs.",
+            "",
+        ]
+    return lines
+
+
+def listed(values: Sequence[str]) -> str:
+    """In words.
+
+    Example:
+        >>> listed(["1", "2", "4"]), listed(["8"])
+        ('1, 2 and 4', '8')
+    """
+    return " and ".join([", ".join(values[:-1]), values[-1]] if len(values) > 1 else values)
 
 
 def draw(found: Sequence[tuple[Panel, Sequence[Result]]], path: Path, title: str) -> None:
@@ -290,7 +338,7 @@ def draw(found: Sequence[tuple[Panel, Sequence[Result]]], path: Path, title: str
 
     figure = Figure(figsize=(13, 5 * -(-len(found) // 2)), layout="constrained")
     figure.suptitle(title)
-    colors = {BY_HAND: "tab:gray", FUSED: "tab:blue", INTO: "tab:cyan", EXACT: "tab:orange"}
+    colors = {BY_HAND: "black", USUAL: "tab:gray", FUSED: "tab:blue", INTO: "tab:cyan", EXACT: "tab:orange"}
     for number, (panel, results) in enumerate(found, 1):
         axes = figure.add_subplot(-(-len(found) // 2), min(2, len(found)), number)
         for name, curve in curves_of(panel, results).items():
@@ -314,25 +362,36 @@ def draw(found: Sequence[tuple[Panel, Sequence[Result]]], path: Path, title: str
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="How cost grows, in charts.")
     parser.add_argument("--rounds", type=int, default=7, help=f"at least {FEWEST_ROUNDS} (default: 7)")
-    parser.add_argument("--only", nargs="+", choices=PANELS, default=list(PANELS))
+    parser.add_argument("only", nargs="*", help=f"of {', '.join(PANELS)} (default: all)")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
     given = parser.parse_args()
     if given.rounds < FEWEST_ROUNDS:
         parser.error(f"expected --rounds of at least {FEWEST_ROUNDS}")
+    if not set(given.only) <= set(PANELS):
+        parser.error(f"expected some of {', '.join(PANELS)}, but got {' '.join(given.only)}")
+    given.only = given.only or list(PANELS)
     return given
 
 
 def main() -> None:
     given, facts = arguments(), collect()
-    before, panels = torch.get_num_threads(), [PANELS[name]() for name in given.only]
-    with progress(sum(len(panel.points) for panel in panels)) as say:
-        found = [(panel, measured(panel, given.rounds, say)) for panel in panels]
-    set_threads(before)
-    about = provenance(facts, "cpu", given.rounds)
     folder = given.output / machine_name(facts, "cpu")
     folder.mkdir(parents=True, exist_ok=True)
+    before, panels = torch.get_num_threads(), {name: make() for name, make in PANELS.items()}
+    results = kept_of(folder / "growth.json")
+    with progress(sum(len(panels[name].points) for name in given.only)) as say:
+        results |= {panels[name].title: measured(panels[name], given.rounds, say) for name in given.only}
+    set_threads(before)
+    found = [(panel, results[panel.title]) for panel in panels.values() if panel.title in results]
+    about = provenance(facts, "cpu", given.rounds)
     write(folder, found, about)
     print(folder / "growth.md")
+
+
+def kept_of(path: Path) -> dict[str, list[Result]]:
+    """The results of each panel that was written before, by its title."""
+    panels = json.loads(path.read_text())["panels"] if path.exists() else []
+    return {panel["title"]: list(map(result_of, panel["results"])) for panel in panels}
 
 
 def write(folder: Path, found: Sequence[tuple[Panel, Sequence[Result]]], about: dict[str, Any]) -> None:

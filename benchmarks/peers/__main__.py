@@ -8,108 +8,28 @@ DIR/<machine>/peers.json, .md and .png; a run of some workloads keeps that page'
 
 from __future__ import annotations
 
-import json
-import multiprocessing
-import os
 import re
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import (
-    report,
-    w1_warp,
-    w2_crop,
-    w3_load,
-    w4_colors,
-    w5_nms,
-    w6_roi_align,
-)
-from benchmarks.peers.contest import Absent, assemble, versions
-from orbbec.data.bench_data import on_cores
+from benchmarks.peers import report, runs
+from benchmarks.peers.contest import versions
 from orbbec.doctor import collect
-from orbbec.testing.measure import (
-    Result,
-    machine_name,
-    progress,
-    provenance,
-    result_of,
-    set_threads,
-    time_case,
-    timing_arguments,
-)
-
-WORKLOADS = [
-    workload
-    for module in (w1_warp, w2_crop, w3_load, w4_colors, w5_nms, w6_roi_align)
-    for workload in module.WORKLOADS
-]
-
-
-Outcome = tuple[list[Result], list[Absent]]
-
-
-def run(titles: Sequence[str], device: str, threads: int, rounds: int) -> Outcome:
-    """Time the workloads of these titles, one after the other, their contenders in turns."""
-    results: list[Result] = []
-    absent: list[Absent] = []
-    chosen = [workload for workload in WORKLOADS if workload.title in titles]
-    with on_cores(threads), progress(len(chosen)) as say:
-        for workload in chosen:
-            say(f"{workload.title}, {threads} thread{'s' * (threads > 1)}")
-            set_threads(threads)
-            work, missing = assemble(workload, device)
-            absent += missing
-            results += time_case("peers", workload.title, work, device, [threads], rounds)
-    return results, absent
-
-
-def run_apart(titles: Sequence[str], device: str, threads: int, rounds: int) -> Outcome:
-    """`run` in a process of its own, whose environment says how many threads."""
-    settle(threads)
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-        return process.submit(run, titles, device, threads, rounds).result()
-
-
-def settle(threads: int) -> None:
-    """What libraries read of the environment when they are imported."""
-    os.environ["RAYON_NUM_THREADS"] = str(threads)  # of kornia_rs
-    os.environ["NO_ALBUMENTATIONS_TELEMETRY"] = os.environ["ALBUMENTATIONS_NO_TELEMETRY"] = "1"
-    os.environ["NO_ALBUMENTATIONS_UPDATE"] = "1"
-
-
-def all_of(titles: Sequence[str], device: str, threads: Sequence[int], rounds: int) -> Outcome:
-    """With each number of threads; by workload."""
-    outcomes = [run_apart(titles, device, count, rounds) for count in threads]
-    results = [result for found, _ in outcomes for result in found]
-    absent = dict.fromkeys(one for _, missing in outcomes for one in missing)
-    return sorted(results, key=lambda result: (titles.index(result.case), result.threads)), list(absent)
-
-
-def kept_of(path: Path, titles: Sequence[str]) -> Outcome:
-    """What a page has of other workloads."""
-    if not path.exists():
-        return [], []
-    content = json.loads(path.read_text())
-    results = [result for result in map(result_of, content["results"]) if result.case not in titles]
-    absent = [Absent(**one) for one in content["not_timed"] if one["workload"] not in titles]
-    return results, absent
+from orbbec.testing.measure import machine_name, provenance, timing_arguments
 
 
 def main() -> None:
     given = timing_arguments("Times orbbec compared with its rivals.", 9, names="workloads, such as W2")
     wanted = "|".join(given.names) if given.names else given.filter
-    titles = [one.title for one in WORKLOADS if re.search(wanted, one.title, re.IGNORECASE)]
+    titles = [one.title for one in runs.WORKLOADS if re.search(wanted, one.title, re.IGNORECASE)]
     if not titles:
         raise SystemExit(f"no workload is like '{wanted}'")
-    results, absent = all_of(titles, given.device, given.threads, given.rounds)
+    results, absent = runs.all_of(titles, given.device, given.threads, given.rounds)
     facts = collect()
     about: dict[str, Any] = {**provenance(facts, given.device, given.rounds), "versions": versions()}
     path = given.output / machine_name(facts, given.device) / "peers"
-    kept, missing = kept_of(path.with_suffix(".json"), titles)
+    kept, missing = runs.kept_of(path.with_suffix(".json"), titles)
     about["kept"] = list(dict.fromkeys(result.case for result in kept))
-    order = [workload.title for workload in WORKLOADS]
+    order = [workload.title for workload in runs.WORKLOADS]
     results = sorted([*results, *kept], key=lambda result: order.index(result.case))
     report.write(path, about, results, [*absent, *missing])
     print(path.with_suffix(".md").read_text())

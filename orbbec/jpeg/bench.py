@@ -1,5 +1,6 @@
-"""`jpeg_compression` beside encoding and decoding by cv2 and by Pillow."""
+"""`jpeg_compression` compared with encoding and decoding by cv2, simplejpeg and Pillow."""
 
+import importlib
 import io
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +12,12 @@ import torch
 import orbbec
 from orbbec.binding.arguments import Array
 from orbbec.testing import photograph
-from orbbec.testing.benchmark import Case, Contender, Image, Work, as_array, cv2
+from orbbec.testing.benchmark import Case, Contender, Image, Work, as_array, cv2, share
+
+try:
+    simplejpeg: Any = importlib.import_module("simplejpeg")
+except ImportError:
+    simplejpeg = None
 
 IMAGES = 8
 # What cv2 calls a sampling, and Pillow.
@@ -21,8 +27,13 @@ SAMPLING = {"420": (0x221111, 2), "444": (0x111111, 0)}
 def by_cv2(quality: int, subsampling: str, image: Array) -> Array:
     options = [cv2.IMWRITE_JPEG_QUALITY, quality]
     options += [cv2.IMWRITE_JPEG_SAMPLING_FACTOR, SAMPLING[subsampling][0]]
-    code = cv2.imencode(".jpg", image[..., ::-1], options)[1]
-    return np.asarray(cv2.imdecode(code, cv2.IMREAD_COLOR))[..., ::-1]
+    code = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)[1]
+    return np.asarray(cv2.imdecode(code, cv2.IMREAD_COLOR_RGB))
+
+
+def by_simplejpeg(quality: int, subsampling: str, image: Array) -> Array:
+    code = simplejpeg.encode_jpeg(image, quality, "RGB", subsampling, fastdct=False)
+    return np.asarray(simplejpeg.decode_jpeg(code, fastdct=False))
 
 
 def by_pillow(quality: int, subsampling: str, image: Array) -> Array:
@@ -42,11 +53,15 @@ def prepare(size: tuple[int, int], quality: int, subsampling: str, device: str) 
         return orbbec.jpeg_compression(images, quality, subsampling=subsampling)
 
     def loop(one: Callable[[Array], Array]) -> list[Array]:
-        return [one(array) for array in arrays]
+        return share(one, arrays)
 
     contenders = []
     if cv2 is not None:
         contenders.append(Contender("cv2", partial(loop, partial(by_cv2, quality, subsampling))))
+    if simplejpeg is not None:
+        contenders.append(
+            Contender("simplejpeg", partial(loop, partial(by_simplejpeg, quality, subsampling)))
+        )
     if Image is not None:
         contenders.append(Contender("Pillow", partial(loop, partial(by_pillow, quality, subsampling))))
     contenders += [

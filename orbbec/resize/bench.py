@@ -1,4 +1,4 @@
-"""`resize` beside loops of `cv2.resize` and of Pillow's, and torch's `interpolate`."""
+"""`resize` compared with `cv2.resize`, Pillow's and torch's `interpolate`."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,7 @@ from torch.nn.functional import interpolate
 import orbbec
 from orbbec.binding.arguments import Array
 from orbbec.testing import photographs
-from orbbec.testing.benchmark import Case, Contender, Image, Work, as_array, cv2
+from orbbec.testing.benchmark import Case, Contender, Image, Work, as_array, cv2, share
 
 IMAGES = 16
 CV2 = {"nearest": 0, "linear": 1, "cubic": 2, "area": 3, "lanczos4": 4, "linear_exact": 5, "nearest_exact": 6}
@@ -62,9 +62,10 @@ def antialiased(
     contenders.append(Contender("orbbec, planes", ours))
     if Image is not None and images.device.type == "cpu":
         opened = [Image.fromarray(array) for array in arrays]
-        loop = partial(by_pillow, opened, target, interpolation)
+        out = np.empty((len(arrays), *target, 3), np.uint8)
+        loop = partial(by_pillow, opened, out, target, interpolation)
         is_simd = "post" in getattr(Image, "__version__", "")  # so pillow-simd's; its sums have fewer bits
-        name = "pillow-simd loop" if is_simd else "Pillow loop"
+        name = "pillow-simd" if is_simd else "Pillow"
         contenders.append(Contender(name, loop, exact=not is_simd))
     return contenders
 
@@ -74,10 +75,11 @@ def by_opencv(
 ) -> list[Contender]:
     """As installed; and without IPP, where that gives other bytes."""
     has_ipp = interpolation == "cubic" or (dtype.is_floating_point and interpolation.startswith("linear"))
-    loop = partial(by_cv2, arrays, target, interpolation)
-    contenders = [Contender("cv2 loop", loop, exact=not has_ipp)]
+    out = np.empty((len(arrays), *target, *arrays[0].shape[2:]), arrays[0].dtype)
+    loop = partial(by_cv2, arrays, out, target, interpolation)
+    contenders = [Contender("cv2", loop, exact=not has_ipp)]
     if has_ipp:
-        contenders.append(Contender("cv2 loop without IPP", partial(without_ipp, loop)))
+        contenders.append(Contender("cv2 without IPP", partial(without_ipp, loop)))
     return contenders
 
 
@@ -89,14 +91,16 @@ def without_ipp(work: Callable[[], Array]) -> Array:
         cv2.ipp.setUseIPP(True)
 
 
-def by_cv2(arrays: list[Array], target: tuple[int, int], interpolation: str) -> Array:
+def by_cv2(arrays: list[Array], out: Array, target: tuple[int, int], interpolation: str) -> Array:
     flag = CV2[interpolation]
-    return np.stack([cv2.resize(array, target[::-1], interpolation=flag) for array in arrays])
+    share(lambda array, own: cv2.resize(array, target[::-1], dst=own, interpolation=flag), arrays, out)
+    return out
 
 
-def by_pillow(images: list[Any], target: tuple[int, int], interpolation: str) -> Array:
+def by_pillow(images: list[Any], out: Array, target: tuple[int, int], interpolation: str) -> Array:
     flag = PILLOW[interpolation]
-    return np.stack([np.asarray(image.resize(target[::-1], flag)) for image in images])
+    share(lambda image, own: np.copyto(own, image.resize(target[::-1], flag)), images, out)
+    return out
 
 
 def case(

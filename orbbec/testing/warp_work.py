@@ -10,7 +10,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array
-from orbbec.testing.benchmark import Contender, Work, cv2, touched_pixels
+from orbbec.testing.benchmark import Contender, Work, cv2, share, touched_pixels
 from orbbec.testing.samples import photographs
 
 UNLIKE_IMAGES = 64  # more than these are these again
@@ -87,19 +87,27 @@ class Warp:
         maps = list(zip(*self.maps, strict=True))
         interleaved = np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
 
-        def loop() -> list[Array]:
-            return [self.by_cv2(image, *own) for image, own in zip(interleaved, maps, strict=True)]
+        warped = np.empty((len(images), *self.shape.target, images.shape[1]), interleaved.dtype)
+        planes = np.empty((*images.shape[:2], *self.shape.target), interleaved.dtype)
 
-        def loop_over_planes() -> Tensor:
-            warped = np.empty((*images.shape[:2], *self.shape.target), interleaved.dtype)
-            for image, own, target in zip(images.numpy(), maps, warped, strict=True):
-                for plane, out in zip(image, target, strict=True):
-                    self.by_cv2(plane, *own, dst=out)
-            return torch.from_numpy(warped)
+        def warp(image: Array, own: Any, out: Array) -> None:
+            self.by_cv2(image, *own, dst=out)
 
-        yield Contender("cv2, a loop over HWC arrays", loop)
+        def warp_planes(image: Array, own: Any, out: Array) -> None:
+            for plane, target in zip(image, out, strict=True):
+                self.by_cv2(plane, *own, dst=target)
+
+        def of_pixels() -> Array:
+            share(warp, interleaved, maps, warped)
+            return warped
+
+        def of_planes() -> Tensor:
+            share(warp_planes, images.numpy(), maps, planes)
+            return torch.from_numpy(planes)
+
+        yield Contender("cv2, HWC arrays", of_pixels)
         if images.dtype == torch.float32:
-            yield Contender("cv2, a loop over planes", loop_over_planes)
+            yield Contender("cv2, planes", of_planes)
 
     def orbbec_contenders(self, images: Tensor, device: str) -> Iterator[Contender]:
         planar = images.to(device)

@@ -1,15 +1,19 @@
-"""`ycbcr_to_rgb` beside the same work in torch; on CUDA also the copies that it makes smaller."""
+"""`ycbcr_to_rgb` compared with cv2 and torch by hand; on CUDA also the copies that it makes smaller."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
 from orbbec.batch import PlaneBatch
+from orbbec.binding.arguments import Array
 from orbbec.testing import photographs
-from orbbec.testing.benchmark import Case, Contender, Work, as_array
+from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2, share
+from orbbec.testing.by_hand import buffer
 from orbbec.ycbcr import ycbcr_to_rgb
 
 IMAGES, SIZE = 16, (384, 512)  # RGB of whole cache lines, so that a batch is one array, too
@@ -37,6 +41,26 @@ def by_torch(planes: list[Tensor], to_rgb: Tensor) -> Tensor:
     return colors.round_().clamp_(0, 255).to(torch.uint8)
 
 
+def by_cv2(planes: list[Tensor]) -> Callable[[], Array]:
+    """Bytes all along; cv2 has Cr before Cb."""
+    out = np.empty((IMAGES, *SIZE, 3), np.uint8)
+    luma, blueness, redness = (plane.numpy()[:, 0] for plane in planes)
+
+    def convert(y: Array, cb: Array, cr: Array, rgb: Array) -> None:
+        large = [
+            cv2.resize(chroma, SIZE[::-1], dst=buffer(name, SIZE))
+            for name, chroma in (("cr", cr), ("cb", cb))
+        ]
+        merged = cv2.merge((y, *large), dst=buffer("merged", (*SIZE, 3)))
+        cv2.cvtColor(merged, cv2.COLOR_YCrCb2RGB, dst=rgb)
+
+    def run() -> Array:
+        share(convert, luma, blueness, redness, out)
+        return out
+
+    return run
+
+
 def prepare(sampling: str, device: str) -> Work:
     host, planes = planes_of(sampling)
 
@@ -50,6 +74,8 @@ def prepare(sampling: str, device: str) -> Work:
         Contender("torch", lambda: by_torch(moved, to_rgb), exact=False, least_psnr=40),
         Contender("orbbec", lambda: whole(ycbcr_to_rgb(batch))),
     ]
+    if device == "cpu" and cv2 is not None:
+        contenders.insert(0, Contender("cv2 by hand", by_cv2(planes), exact=False, least_psnr=40))
     if device == "cuda":
         pinned, pinned_rgb = host.pin_memory(), rgb.pin_memory()
         contenders += [

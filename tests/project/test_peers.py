@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from benchmarks.peers import __main__ as peers
-from benchmarks.peers import contest, report, w1_warp
+from benchmarks.peers import contest, report, runs, w1_warp
 from benchmarks.peers.contest import Rival, Workload, assemble
 from orbbec.testing import measure
 from orbbec.testing.measure import Refused, Result, Timing
@@ -44,8 +44,8 @@ def test_a_run_writes_a_page_and_every_sample(tmp_path, monkeypatch):
     nowhere = Rival("nobody", "no_such_package", w1_warp.by_kornia, 60)
     workload = tiny(OURS, *w1_warp.CV2, nowhere)
     monkeypatch.setattr(report, "draw", lambda path, results: path.write_text(f"{len(results)} results"))
-    monkeypatch.setattr(peers, "WORKLOADS", [workload])
-    monkeypatch.setattr(peers, "run_apart", peers.run)
+    monkeypatch.setattr(runs, "WORKLOADS", [workload])
+    monkeypatch.setattr(runs, "run_apart", runs.run)
     monkeypatch.setattr("sys.argv", ["peers", "--rounds", "7", "--output", str(tmp_path)])
     peers.main()
     (path,) = tmp_path.glob("*/peers.json")
@@ -101,9 +101,9 @@ def test_a_rival_that_wins_is_marked_and_our_variants_are_not():
 
 
 def test_every_workload_begins_with_orbbec_and_knows_the_versions_of_its_rivals():
-    assert len({workload.title for workload in peers.WORKLOADS}) == len(peers.WORKLOADS)
+    assert len({workload.title for workload in runs.WORKLOADS}) == len(runs.WORKLOADS)
     known = {"orbbec", "numpy", "torch", *contest.PACKAGES}
-    for workload in peers.WORKLOADS:
+    for workload in runs.WORKLOADS:
         assert workload.contenders[0].package == "orbbec"
         assert {contender.package for contender in workload.contenders} <= known
 
@@ -129,9 +129,9 @@ def test_the_headline_is_the_ratio_to_the_best_rival():
 
 def test_a_run_of_one_workload_keeps_the_others_of_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "draw", lambda path, results: None)
-    monkeypatch.setattr(peers, "run_apart", peers.run)
+    monkeypatch.setattr(runs, "run_apart", runs.run)
     first, second = (replace(tiny(OURS), title=title) for title in ("W1 tiny", "W2 tiny"))
-    monkeypatch.setattr(peers, "WORKLOADS", [first, second])
+    monkeypatch.setattr(runs, "WORKLOADS", [first, second])
     for names in ([], ["w2"]):
         monkeypatch.setattr("sys.argv", ["peers", *names, "--rounds", "7", "--output", str(tmp_path)])
         peers.main()
@@ -147,7 +147,7 @@ def test_a_run_of_one_workload_keeps_the_others_of_the_page(tmp_path, monkeypatc
 
 
 def test_each_number_of_threads_has_a_process_whose_environment_says_so(monkeypatch):
-    monkeypatch.setattr(peers, "run", environment_of_rayon)
+    monkeypatch.setattr(runs, "run", environment_of_rayon)
     for name in (
         "RAYON_NUM_THREADS",
         "NO_ALBUMENTATIONS_TELEMETRY",
@@ -155,7 +155,7 @@ def test_each_number_of_threads_has_a_process_whose_environment_says_so(monkeypa
         "NO_ALBUMENTATIONS_UPDATE",
     ):
         monkeypatch.setenv(name, "0")
-    assert [peers.run_apart([], "cpu", count, 7) for count in (1, 2)] == ["1", "2"]
+    assert [runs.run_apart([], "cpu", count, 7) for count in (1, 2)] == ["1", "2"]
 
 
 def environment_of_rayon(titles, device, threads, rounds):
