@@ -98,11 +98,11 @@ test-torchvision: .venv-torchvision/tests build ## Run the tests that need torch
 	$(call phase,install $(TORCHVISION)) $(PYTHON) -m venv .venv-torchvision; \
 	$(py_torchvision) -m pip install --quiet $(TORCHVISION) -r requirements/torchvision.txt; touch $@
 
-bench: .venv/demo build ## Time the operators beside their rivals
-	$(call phase,bench) $(py) tools/bench.py
+bench: .venv-peers/ready build ## Time the operators compared with their rivals, in a venv of several GB
+	$(call phase,bench) $(py_peers) tools/bench.py; $(py_peers) tools/performance.py
 
-peers: .venv-peers/ready build ## Time whole workloads beside every rival, in a venv of several GB
-	$(call phase,peers) $(py_peers) -m benchmarks.peers
+peers: .venv-peers/ready build ## Time whole workloads compared with every rival, in a venv of several GB
+	$(call phase,peers) $(py_peers) -m benchmarks.peers; $(py_peers) tools/performance.py
 
 gpu: .venv-peers/ready ## On a machine with a GPU: test there, then time whatever a GPU changes
 	$(call phase,gpu) PYTHON=$(py_peers) tools/gpu_check.sh; \

@@ -1,0 +1,98 @@
+"""docs/performance.md: its tables are what docs/benchmarks says, and no other figure stands on it."""
+
+import importlib.util
+import json
+import re
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from orbbec.testing.measure import Result, Timing
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def performance():
+    spec = importlib.util.spec_from_file_location("performance", ROOT / "tools" / "performance.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["performance"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_what_the_runs_say(performance, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
+    assert performance.main() is None
+    assert [name for _, name, _ in performance.BLOCK.findall(performance.PAGE.read_text())] == [
+        "losses",
+        "workloads",
+        "pipelines",
+        "operators",
+        "growth",
+    ]
+
+
+def test_no_measured_figure_stands_outside_of_the_tables(performance):
+    outside = performance.BLOCK.sub("", performance.PAGE.read_text())
+    assert re.findall(r"\d+\.\d+", outside) == []
+
+
+def run_of(date, *cases):
+    """A page's JSON: of each case the seconds of orbbec and of each rival, with one thread."""
+    results = []
+    for case, seconds in cases:
+        timings = [Timing(name, True, None, cpu=[own] * 7) for name, own in seconds.items()]
+        results.append(asdict(Result("op", case, 1, 1, 0, "cpu", timings)))
+    about = {"gpu": "", "cpu": "A processor", "cores": 2, "date": date}
+    return json.dumps({**about, "results": results})
+
+
+@pytest.fixture
+def runs(performance, tmp_path, monkeypatch):
+    folder = tmp_path / "docs" / "benchmarks"
+    monkeypatch.setattr(performance, "RUNS", folder)
+    monkeypatch.setattr(performance, "PAGE", tmp_path / "docs" / "performance.md")
+    monkeypatch.setattr(performance, "operators", lambda: ["blur", "noise", "transforms"])
+    for machine, name, text in (
+        ("old", "blur", run_of("2026-01-01", ("5x5", {"cv2": 1, "orbbec": 9}))),
+        ("new", "blur", run_of("2026-01-02", ("5x5", {"slow": 9, "cv2": 4, "orbbec": 2}))),
+        (
+            "old",
+            "noise",
+            run_of("2026-01-01", ("bytes", {"orbbec": 4, "torch": 1}), ("alone", {"orbbec": 1})),
+        ),
+        ("old", "transforms", run_of("2026-01-01", ("crop", {"cv2": 3, "orbbec": 2}))),
+    ):
+        (folder / machine).mkdir(parents=True, exist_ok=True)
+        (folder / machine / f"{name}.json").write_text(text)
+
+
+def test_a_figure_is_the_ratio_to_the_best_rival_of_the_newest_run(performance, runs):
+    lines = performance.operator_table()[2:]
+    assert [line.split(" | ")[:5] for line in lines] == [
+        ["| `blur`", "1", "2.00", "2.00", "2.00"],
+        ["| `noise`", "1", "0.25", "0.25", "0.25"],
+    ]
+    assert "(benchmarks/new/blur.md) (A processor, 2 cores, 2026-01-02)" in lines[0]
+
+
+def test_every_loss_is_listed_with_its_rival(performance, runs):
+    assert performance.loss_list() == ["- `noise`: bytes. 1 thread: **0.25 (torch)**"]
+
+
+def test_a_case_names_its_best_rival(performance, runs):
+    assert performance.table_of(["transforms"])[-1] == "| crop | 1.50 (cv2) |  |"
+
+
+def test_a_page_that_differs_from_the_runs_is_refused(performance, runs, monkeypatch):
+    performance.PAGE.write_text("<!-- table: losses -->\n- none\n<!-- end -->\n")
+    monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
+    assert "is not what the runs say" in performance.main()
+    monkeypatch.setattr(sys, "argv", ["performance.py"])
+    assert performance.main() is None
+    assert "**0.25 (torch)**" in performance.PAGE.read_text()
+    monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
+    assert performance.main() is None
