@@ -121,8 +121,19 @@ def jpeg_check() -> object:
     )
 
 
+def jpeg_advice() -> str:
+    """What would make JPEGs decode faster; empty where nothing would."""
+    import vendor
+
+    if vendor.jpeg_extension() is None:
+        return "no JPEG decoder: run `python 3rdparty/vendor.py libjpeg_turbo`, then build again"
+    return "" if vendor.has_simd() else f"the JPEG decoder has no SIMD. {vendor.SIMD_ADVICE}; build again"
+
+
 setup(
     ext_modules=[operators(), jpeg_check(), *vendored()],
     cmdclass={"build_ext": cpp_extension.BuildExtension},
     options={"bdist_wheel": {"py_limited_api": "cp310"}},
 )
+if advice := jpeg_advice():
+    print(f"orbbec: {advice}")

@@ -20,7 +20,7 @@ macro(ocv_install_3rdparty_licenses)
 endmacro()
 
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(REQUIRE_SIMD ON) # without it the decoders of the Python packages are faster
+set(REQUIRE_SIMD ON) # unless ENABLE_LIBJPEG_TURBO_SIMD is off, which vendor.py says aloud
 set(JPEG_LIBRARY jpeg)
 set(3P_LIBRARY_OUTPUT_PATH ${CMAKE_BINARY_DIR})
 add_subdirectory(libjpeg-turbo)

@@ -5,8 +5,9 @@
 pip fetches each package, pinned by version and SHA-256, so its own configuration (mirrors, proxies) holds.
 Products live in the user's cache folder, under a name that holds the version and a hash of the build
 options, and this folder links to them: a second clone builds nothing. A run that was interrupted continues
-where it stopped; a run that finds everything there prints one line a package. OpenCV needs cmake, ninja and
-a C++ compiler, libjpeg-turbo nasm as well (`all` passes it over without); MAX_JOBS limits the jobs.
+where it stopped; a run that finds everything there prints one line a package. OpenCV and libjpeg-turbo need
+cmake, ninja and a C++ compiler. libjpeg-turbo needs nasm as well for its SIMD code; without nasm it is built
+without SIMD. MAX_JOBS limits the jobs.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 STAMP = "VENDORED"
+SIMD_ADVICE = (
+    "Install the system's package nasm and run 3rdparty/vendor.py again to decode JPEGs twice as fast"
+)
 
 # As the wheel that the tests compare with, but for the levels that don't change a bit here: AVX2 fuses
 # multiply-adds in warps, SSE4_1 sums in another order when it resizes uint16 by lanczos4. Each level takes
@@ -87,8 +91,8 @@ class Package:
     """One pinned package; ``root`` in ``archive`` is built by cmake or holds an ``include`` folder to take.
 
     Members of the archive that match ``left_out`` are not unpacked; ``edits`` name a file below ``root`` and
-    a pattern to delete from it; ``lists`` is a file of this folder that becomes its CMakeLists.txt; ``tools``
-    are programs that its build needs beside cmake and ninja.
+    a pattern to delete from it; ``lists`` is a file of this folder that becomes its CMakeLists.txt;
+    ``fallback`` is what is built instead where nasm is missing.
     """
 
     folder: str
@@ -101,7 +105,7 @@ class Package:
     left_out: str = r"^$"
     edits: tuple[tuple[str, str], ...] = ()
     lists: str = ""
-    tools: tuple[str, ...] = ()
+    fallback: Package | None = None
 
     @property
     def key(self) -> str:
@@ -123,6 +127,17 @@ OPENCV = Package(
     left_out=OPENCV_LEFT_OUT,
     edits=OPENCV_EDITS,
 )
+# OpenCV's source carries libjpeg-turbo 3.1, the one that cv2 decodes with.
+JPEG = replace(
+    OPENCV,
+    folder="libjpeg_turbo",
+    root=f"{OPENCV.root}/3rdparty",
+    cmake_options=("-DBUILD_SHARED_LIBS=OFF",),
+    left_out=r"^(?!.*/opencv/3rdparty/libjpeg-turbo/)",
+    edits=(),
+    lists="libjpeg_turbo.cmake",
+)
+JPEG_WITHOUT_SIMD = replace(JPEG, cmake_options=(*JPEG.cmake_options, "-DENABLE_LIBJPEG_TURBO_SIMD=OFF"))
 PACKAGES = {
     "opencv": OPENCV,
     "pybind11": Package(
@@ -133,17 +148,7 @@ PACKAGES = {
         sha256="b8488090f8acffbcb6b5d6a85571a6827a0a2981ffb75e5a0b27b87c4a6b7dd0",
         root="pybind11",
     ),
-    # OpenCV's source carries libjpeg-turbo 3.1, the one that cv2 decodes with.
-    "libjpeg_turbo": replace(
-        OPENCV,
-        folder="libjpeg_turbo",
-        root=f"{OPENCV.root}/3rdparty",
-        cmake_options=("-DBUILD_SHARED_LIBS=OFF",),
-        left_out=r"^(?!.*/opencv/3rdparty/libjpeg-turbo/)",
-        edits=(),
-        lists="libjpeg_turbo.cmake",
-        tools=("nasm",) if _IS_X86 else (),
-    ),
+    "libjpeg_turbo": replace(JPEG, fallback=JPEG_WITHOUT_SIMD) if _IS_X86 else JPEG,
 }
 
 
@@ -179,6 +184,15 @@ def is_present(package: Package, here: Path = HERE) -> bool:
     return stamp.is_file() and stamp.read_text().strip() == package.key
 
 
+def buildable(package: Package, here: Path, cache: Path) -> Package:
+    """The package, or its fallback where it is not built yet and nasm is missing."""
+    is_built = is_present(package, here) or (cache / package.key / STAMP).is_file()
+    if package.fallback is None or is_built or find_tool("nasm"):
+        return package
+    print(f"{package.folder}: no nasm, so without SIMD. {SIMD_ADVICE}")
+    return package.fallback
+
+
 def vendor(package: Package, here: Path = HERE, cache: Path | None = None) -> None:
     """Make ``here/<folder>`` hold the package; do nothing when it does.
 
@@ -186,10 +200,11 @@ def vendor(package: Package, here: Path = HERE, cache: Path | None = None) -> No
         VendorError: a fetch, a hash or a build failed, or a folder that is not ours is in the way.
     """
     title = f"{package.folder}: {package.project} {package.version}"
+    cache = cache or cache_folder()
+    package = buildable(package, here, cache)
     if is_present(package, here):
         print(f"{title} is there")
         return
-    cache = cache or cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     product = cache / package.key
     with locked(cache / f"{package.key}.lock", title):
@@ -219,8 +234,6 @@ def locked(path: Path, title: str) -> Iterator[None]:
 
 def make_product(package: Package, product: Path) -> None:
     """Fetch, unpack and build in ``<product>.work``, which outlives an interruption; rename what is whole."""
-    for name in package.tools:
-        tool(name)
     work = product.with_name(product.name + ".work")
     work.mkdir(exist_ok=True)
     source = unpack(package, fetch(package, work), work / "source") / package.root
@@ -352,13 +365,15 @@ def run_logged(package: Package, command: list[str], log: Path, progress: Progre
         raise VendorError(f"{tail}\n{package.folder}: {failure}; all of it is in {log}")
 
 
+def find_tool(name: str) -> str | None:
+    """The path of a program: in the folder of this Python (pip's packages cmake and ninja) or on PATH."""
+    return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+
+
 def tool(name: str) -> str:
-    """The path of a program: beside this Python (pip's packages cmake and ninja) or on PATH."""
-    path = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    path = find_tool(name)
     if path is None:
-        by_pip = f"run `{sys.executable} -m pip install cmake ninja`"
-        advice = f"install the system's package {name}" if name == "nasm" else by_pip
-        raise VendorError(f"{name} is missing; {advice}")
+        raise VendorError(f"{name} is missing; run `{sys.executable} -m pip install cmake ninja`")
     return path
 
 
@@ -409,15 +424,20 @@ def opencv_extension(here: Path = HERE) -> Extension | None:
     )
 
 
+def has_simd(here: Path = HERE) -> bool:
+    """Whether the libjpeg-turbo in ``here`` was built with SIMD."""
+    return is_present(PACKAGES["libjpeg_turbo"], here)
+
+
 def jpeg_extension(here: Path = HERE) -> Extension | None:
     """The library ``orbbec/data/_jpeg.abi3.so``, no module; None while libjpeg-turbo is not there."""
-    if not is_present(PACKAGES["libjpeg_turbo"], here):
+    if not (has_simd(here) or is_present(JPEG_WITHOUT_SIMD, here)):
         return None
     from setuptools import Extension
 
     return Extension(
         "orbbec.data._jpeg",
-        sources=["orbbec/data/jpeg_planes.cpp", "orbbec/data/jpeg_region.cpp"],
+        sources=[f"orbbec/data/jpeg_{name}.cpp" for name in ("build", "planes", "region")],
         include_dirs=[str(here / "libjpeg_turbo" / "include")],
         depends=["orbbec/data/jpeg_errors.h", str(here / "libjpeg_turbo" / STAMP)],
         extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden"],
@@ -430,25 +450,12 @@ def jpeg_extension(here: Path = HERE) -> Extension | None:
     )
 
 
-def wanted(name: str) -> list[Package]:
-    """The packages of a name; of all those whose tools are there, and a line for each that is passed over."""
-    if name != "all":
-        return [PACKAGES[name]]
-    missing = {
-        package.folder: [t for t in package.tools if not shutil.which(t)] for package in PACKAGES.values()
-    }
-    for folder, tools in missing.items():
-        if tools:
-            print(f"{folder}: passed over, {', '.join(tools)} is missing")
-    return [package for package in PACKAGES.values() if not missing[package.folder]]
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Fetch and build the packages of 3rdparty/.")
     parser.add_argument("package", nargs="?", default="all", choices=[*PACKAGES, "all"])
     name = parser.parse_args(arguments).package
     try:
-        for package in wanted(name):
+        for package in PACKAGES.values() if name == "all" else [PACKAGES[name]]:
             vendor(package)
     except VendorError as error:
         print(f"vendor.py: {error}", file=sys.stderr)

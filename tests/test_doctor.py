@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import orbbec
 from orbbec.__main__ import app
+from orbbec.data.native import has_native
 from orbbec.doctor import Facts, Gpu, advise, collect, facts, report
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +41,7 @@ HEALTHY = Facts(
     architectures=("8.0", "9.0"),
     opencv="5.0.0",
     opencv_failure="",
+    jpeg_decoder="libjpeg-turbo",
     gpus=(H200,),
     driver="580.1",
     nvcc="13.0",
@@ -78,6 +80,8 @@ def test_a_healthy_installation_gets_no_advice():
             {"opencv": "", "opencv_failure": "ImportError"},
             "orbbec.opencv (nothing else needs it) is not built",
         ),
+        ({"jpeg_decoder": ""}, "orbbec.data decodes whole JPEGs only"),
+        ({"jpeg_decoder": "libjpeg-turbo without SIMD"}, "built without SIMD: install nasm"),
         ({"cv2": "4.12.0"}, 'orbbec.set_default_arithmetic("cv2_4")'),
         ({"arithmetic": "cv2_4"}, 'orbbec.set_default_arithmetic("cv2_5")'),
     ],
@@ -124,6 +128,11 @@ def test_facts_of_this_installation_are_true():
     assert Path(found.binary).exists()
     assert found.binary_failure == ""
     assert len([gpu for gpu in found.gpus if gpu.seen_by_torch]) == torch.cuda.device_count()
+
+
+def test_the_jpeg_decoder_that_was_built_is_named(tmp_path):
+    assert bool(collect().jpeg_decoder) == has_native()
+    assert facts.jpeg_decoder(tmp_path / "missing.so") == ""
 
 
 def test_cuda_self_test_tells_why_there_is_no_cuda_or_passes():

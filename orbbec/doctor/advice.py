@@ -16,7 +16,7 @@ def advise(facts: Facts) -> list[str]:
         check(facts) for check in (torch_advice, binary_advice, library_advice, cuda_advice, opencv_advice)
     ]
     found += [gpu_advice(facts, gpu) for gpu in facts.gpus]
-    found.append(cv2_advice(facts))
+    found += [jpeg_advice(facts), cv2_advice(facts)]
     return [sentence for sentence in found if sentence]
 
 
@@ -84,6 +84,15 @@ def opencv_advice(facts: Facts) -> str:
         return (
             f"orbbec.opencv (nothing else needs it) is not built: `python 3rdparty/vendor.py`, then {BUILD}."
         )
+    return ""
+
+
+def jpeg_advice(facts: Facts) -> str:
+    vendor = "`python 3rdparty/vendor.py libjpeg_turbo`"
+    if facts.orbbec and not facts.jpeg_decoder:
+        return f"orbbec.data decodes whole JPEGs only, by cv2 or Pillow: run {vendor}, then {BUILD}."
+    if facts.jpeg_decoder.endswith("without SIMD"):
+        return f"The JPEG decoder was built without SIMD: install nasm, then {vendor} and {BUILD}."
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import platform
@@ -65,6 +66,7 @@ class Facts:
     architectures: tuple[str, ...]
     opencv: str  # the OpenCV inside of orbbec.opencv
     opencv_failure: str
+    jpeg_decoder: str  # the decoder of parts of JPEGs, of orbbec.data
     gpus: tuple[Gpu, ...]
     driver: str
     nvcc: str
@@ -99,6 +101,7 @@ def collect() -> Facts:
         architectures=tuple(utils.get_compiled_architectures()) if utils else (),
         opencv=opencv.version() if opencv else "",
         opencv_failure=opencv_failure,
+        jpeg_decoder=jpeg_decoder(PACKAGE / "data" / "_jpeg.abi3.so"),
         gpus=gpus(torch, orbbec),
         driver="".join(nvidia_smi("driver_version")[:1]),
         nvcc=nvcc(),
@@ -115,6 +118,15 @@ def try_import(name: str) -> tuple[Any, str]:
 
 def version_of(module: Any) -> str:
     return str(getattr(module, "__version__", ""))
+
+
+def jpeg_decoder(path: Path) -> str:
+    """What is inside of the library at a path."""
+    try:
+        has_simd = ctypes.CDLL(str(path)).orbbec_jpeg_has_simd()
+    except (OSError, AttributeError):
+        return ""
+    return "libjpeg-turbo" if has_simd else "libjpeg-turbo without SIMD"
 
 
 def system() -> str:

@@ -16,6 +16,7 @@ def report(facts: Facts, advice: list[str]) -> str:
         ),
         ("  architectures", ", ".join(facts.architectures) or "CPU only"),
         ("orbbec.opencv", (facts.opencv and f"OpenCV {facts.opencv}") or "not built"),
+        ("JPEG decoder", facts.jpeg_decoder or "not built"),
         (
             "torch",
             joined(

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from orbbec.data import decode, native
+
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
@@ -52,6 +54,20 @@ def run_python(page: Path) -> dict[str, Any]:
 @each_page
 def test_the_python_of_a_page_runs(page):
     run_python(page)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "orbbec.data" in page.read_text()], ids=lambda page: page.name
+)
+def test_the_python_of_a_page_runs_without_libjpeg_turbo(page, monkeypatch):
+    monkeypatch.setattr(native, "_library", lambda: None)
+    monkeypatch.setattr(decode, "_jpeg_decoders", lambda: (decode._by_cv2,))
+    run_python(page)
+
+
+def test_libjpeg_turbo_is_built_in_where_it_was_fetched():
+    """So that no test of it is skipped in `make test`, with nasm or without."""
+    assert native.has_native() or not (ROOT / "3rdparty" / "libjpeg_turbo").exists()
 
 
 @each_page

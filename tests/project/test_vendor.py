@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "3rdparty" / "vendor.py"
+SCRIPT = Path(__file__).parents[2] / "3rdparty" / "vendor.py"
 CMAKE_LISTS = """
 cmake_minimum_required(VERSION 3.10)
 project(fake NONE)
@@ -237,6 +237,40 @@ def test_a_run_waits_for_a_child_that_outlived_another(tmp_path: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         child.communicate(b"go\n")
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def with_nasm(monkeypatch: pytest.MonkeyPatch, is_there: bool) -> None:
+    find: Callable[[str], str | None] = vendor.find_tool
+    monkeypatch.setattr(vendor, "find_tool", lambda name: is_there if name == "nasm" else find(name))
+
+
+def test_without_nasm_the_fallback_is_built(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fallback = shelf.source(cmake_options=("-DGREETING=slow",))
+    package = shelf.source(fallback=fallback)
+    header = shelf.here / "fake/include/fake.h"
+    with_nasm(monkeypatch, False)
+    shelf.vendor(package)
+    assert header.read_text() == "// slow"
+    assert "fake: no nasm, so without SIMD. Install" in capsys.readouterr().out
+    with_nasm(monkeypatch, True)
+    shelf.vendor(package)
+    assert header.read_text() == "// hello"
+    with_nasm(monkeypatch, False)  # needed to build, not to keep
+    shelf.vendor(package)
+    assert header.read_text() == "// hello"
+    assert "no nasm" not in capsys.readouterr().out
+
+
+def test_libjpeg_turbo_is_linked_with_simd_and_without(tmp_path: Path) -> None:
+    assert vendor.jpeg_extension(tmp_path) is None
+    folder = tmp_path / "libjpeg_turbo"
+    folder.mkdir()
+    for package, has_simd in ((vendor.JPEG_WITHOUT_SIMD, False), (vendor.PACKAGES["libjpeg_turbo"], True)):
+        (folder / vendor.STAMP).write_text(package.key + "\n")
+        assert str(folder / "lib/libjpeg.a") in vendor.jpeg_extension(tmp_path).extra_link_args
+        assert vendor.has_simd(tmp_path) == has_simd
 
 
 @pytest.mark.parametrize("jobs", ["0", "many", "-1"])
