@@ -1,14 +1,13 @@
 # `make` lists what there is to do. Settings, as in `make test PYTHON=python3.12`:
 #   PYTHON                 the interpreter, 3.10 or newer (python3)
 #   TORCH                  what pip installs where that interpreter has no torch >= 2.10 (torch==2.13.0)
-#   TORCHVISION            what `make test-torchvision` tests with, beside the torch that it asks for
+#   TORCHVISION            what `make test-torchvision` tests with (the release that goes with that torch)
 #   TORCHVISION_TESTS      the folder `test` of its source, whose tests that runs too, without the switch and with it
 #   MAX_JOBS               compilers at a time (one a core)
 #   TORCH_CUDA_ARCH_LIST   what CUDA is compiled for (the GPUs present; without any, 9.0 alone, to save time)
 
 export PYTHON ?= python3
 export TORCH ?= torch==2.13.0
-TORCHVISION ?= torchvision==0.26.0
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 SHELL := bash
@@ -16,7 +15,6 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 py := .venv/bin/python
-py_torchvision := .venv-torchvision/bin/python
 py_peers := .venv-peers/bin/python
 
 # Names what the recipe does, and says how long it took.
@@ -25,11 +23,13 @@ phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 no_spill = -Xptxas -warn-spills,-Werror
 # Tests of what no device runs.
 host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/preview --ignore=tests/project --ignore=tests/test_scripts.py
-needs_torchvision = orbbec/backends orbbec/transforms/tests/test_convert_torchvision.py orbbec/transforms/tests/test_tv_tensors.py
+# The tests of $(2) that need the library $(1), and the pages that show it.
+with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
+  tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test checked test-torchvision opencv lint format cuda emulated gpu-dry-run pytest bench peers gpu parity corpus test-ray docs wheel clean
+.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus docs wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,7 @@ checked: .venv/tests
 	@$(MAKE) cuda CUDA_ARCHS=75
 	@$(MAKE) gpu-dry-run
 	@$(MAKE) pytest
+	@$(MAKE) test-peers
 
 venv: .venv/ready ## Make .venv: torch and what the build needs
 
@@ -90,13 +91,21 @@ gpu-dry-run: .venv/tests
 pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GPU
 	$(call phase,pytest) $(py) -m pytest -q
 
-test-torchvision: .venv-torchvision/tests build ## Run the tests that need torchvision, in a venv of several GB
-	$(call phase,test-torchvision) $(py_torchvision) -m pytest -q $(needs_torchvision); \
-	$(if $(TORCHVISION_TESTS),PYTHONPATH=. $(py_torchvision) tools/torchvision_tests.py $(TORCHVISION_TESTS))
+test-peers: test-torchvision test-albumentations test-ray ## Run the tests that need another library, each in a venv of its own
 
-.venv-torchvision/tests: requirements/torchvision.txt
-	$(call phase,install $(TORCHVISION)) $(PYTHON) -m venv .venv-torchvision; \
-	$(py_torchvision) -m pip install --quiet $(TORCHVISION) -r requirements/torchvision.txt; touch $@
+test-torchvision: .venv-torchvision/ready build ## Test the switch and what is converted from torchvision
+	$(call with_library,torchvision,orbbec/backends orbbec/transforms/tests/test_convert_torchvision.py orbbec/transforms/tests/test_tv_tensors.py); \
+	$(if $(TORCHVISION_TESTS),PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_tests.py $(TORCHVISION_TESTS))
+
+test-albumentations: .venv-albumentations/ready build ## Test what is converted from Albumentations
+	$(call with_library,albumentations,orbbec/transforms/tests/test_convert_albumentations.py)
+
+test-ray: .venv-ray/ready build ## Test orbbec.data.ray on a real Ray of this machine
+	$(call with_library,ray,orbbec/data/tests/test_ray.py)
+
+.PRECIOUS: .venv-%/ready
+.venv-%/ready: .venv/tests requirements/%.txt tools/make_peer_venv.sh
+	$(call phase,install $*) tools/make_peer_venv.sh $*; touch $@
 
 bench: .venv-peers/ready build ## Time the operators compared with their rivals, in a venv of several GB
 	$(call phase,bench) $(py_peers) tools/bench.py; $(py_peers) tools/performance.py
@@ -118,12 +127,6 @@ parity: .venv/tests build ## Compare with OpenCV at full length and write docs/p
 
 corpus: .venv/tests build ## Give broken images, and Pillow's test images, to the decoder and the Loader
 	$(call phase,corpus) $(py) scripts/check_images.py
-
-test-ray: .venv/ray build ## Test orbbec.data.ray on a real Ray of this machine
-	$(call phase,test-ray) $(py) -m pytest -q orbbec/data/tests/test_ray.py
-
-.venv/ray: .venv/tests requirements/ray.txt
-	$(call phase,install requirements/ray.txt) $(py) -m pip install --quiet -r requirements/ray.txt; touch $@
 
 docs: .venv/tests ## Build the site of docs/ in build/site
 	$(call phase,docs) $(py) -m mkdocs build

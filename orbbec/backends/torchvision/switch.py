@@ -14,7 +14,7 @@ from orbbec.transforms.checks import choice
 from orbbec.transforms.optional import optional
 
 BACKENDS = ("pil", "orbbec")
-TESTED = ("0.25", "0.26", "0.29")  # versions of torchvision
+TESTED = ("0.25", "0.26", "0.28", "0.29")  # versions of torchvision
 
 
 @dataclass(frozen=True)

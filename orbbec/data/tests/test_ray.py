@@ -1,6 +1,6 @@
 """Ray Data on a real Ray of this machine: rows have the bytes of the Loader, whatever the blocks and workers.
 
-Run by `make test-ray`, which installs Ray; where it is not there, only what needs no Ray is tested.
+Run by `make test-ray`, in a venv that has Ray; where it is not there, only what needs no Ray is tested.
 """
 
 import sys

@@ -1,9 +1,5 @@
 """Chains of Albumentations in ours: stand-ins of its objects, and itself where it is installed."""
 
-import doctest
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -331,15 +327,3 @@ def test_images_are_albumentations(kind, arguments, tolerance):
     result = np.asarray(T.Compose.from_albumentations(compose, exact=True)(image))
     difference = np.abs(result - expected)
     assert difference.max() <= tolerance
-
-
-def test_the_examples_of_the_page_run():
-    pytest.importorskip("albumentations")
-    page = Path(__file__).parents[3] / "docs" / "moving" / "albumentations.md"
-    text = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL))
-    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
-    told: list[str] = []
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-    runner.run(examples, out=told.append)
-    assert runner.tries > 5
-    assert runner.failures == 0, "".join(told)
