@@ -31,9 +31,15 @@ struct Finish {
   float scale, mean, std;
   bool normalizes;
 
-  ORBBEC_HD float scaled(float value) const { return value * scale; }
-  ORBBEC_HD float operator()(float value) const {
-    return normalizes ? (scaled(value) - mean) / std : scaled(value);
+  // Of a float, or of a vector of them.
+  template <class Value>
+  ORBBEC_HD Value scaled(Value value) const {
+    return value * scale;
+  }
+  template <class Value>
+  ORBBEC_HD Value operator()(Value value) const {
+    if (!normalizes) return scaled(value);
+    return (scaled(value) - mean) / std;
   }
 };
 

@@ -10,33 +10,9 @@
 #include "../core/pixels_of_three.h"
 #include "../core/streamed_store.h"
 #include "augment.h"
+#include "store_lanes.h"
 
 namespace orbbec {
-
-// Values of a block at a time: whole vectors, few beyond the end of a row; of bytes whole vectors.
-constexpr int kLanes = 32, kStored = 64;
-
-// How a machine stores values unless it has a way of its own.
-struct PlainStore {
-  template <class Out>
-  static void store_lanes(const float (&values)[kStored], Out* to) {
-    for (int i = 0; i < kStored; ++i) to[i] = store<Out>(values[i]);
-  }
-};
-
-// Bytes on vectors, whose rounding makes what no int holds the least one, as `round_to_int` does.
-template <class Simd>
-struct VectorStore : PlainStore {
-  using PlainStore::store_lanes;
-  static void store_lanes(const float (&values)[kStored], uint8_t* to) {
-    using Int = typename Simd::Int;
-    for (int i = 0; i < kStored; i += Simd::kLanes) {
-      const Int rounded = Simd::round(Simd::load(values + i));
-      const Int from_zero = rounded < 0 ? Int{} : rounded;
-      Simd::store_bytes_1(to + i, from_zero > 255 ? Int{} + 255 : from_zero);
-    }
-  }
-};
 
 // Where nothing is kept from row to row.
 struct NoRows {
@@ -48,6 +24,7 @@ template <class Machine, class Op>
 class AugmentRow {
  public:
   using KeptRows = typename Machine::template KeptRows<typename Op::Reader>;
+  static constexpr bool kHasKeptRows = !std::is_same_v<KeptRows, NoRows>;
 
   // Rows [top, bottom) of image n.
   static void augment(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
@@ -119,7 +96,7 @@ class AugmentRow {
     for (int x = aligned; x < end; x += kBlock) {
       set_block(x, end);
       skipped_ = x < first ? first - x : 0;
-      if (move_bytes(n, y)) continue;
+      if (move_bytes(n, y) || finish_kept_rows(n, y)) continue;
       run(y);
       if (partner_ != nullptr) {
         partner_->set_block(x, end);
@@ -196,14 +173,44 @@ class AugmentRow {
   }
 
   bool read_kept_rows(int y) {
-    if constexpr (!std::is_same_v<KeptRows, NoRows>) {
+    if constexpr (kHasKeptRows) {
       if (kept_ == nullptr) return false;
-      const auto inside = kept_->read(n_, y, begin_, count_, planes_);
+      const auto inside = kept_->columns(n_, y, begin_, count_);
       if (inside.begin == inside.end) return false;
+      kept_->read(begin_, inside, [&](int c, int i, const auto& values) {
+        memcpy(planes_[c] + i, &values, sizeof(values));
+      });
       const Image<float> target{planes_[0], 1, kBlock, 0, 1, kBlock};
       for (int i = 0; i < count_; ++i) {
         if (i == inside.begin) i = inside.end;
         if (i < count_) op_.reader.write(target, n_, y, begin_ + i, i);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  // A block of which the finish alone changes what is read, to planes of floats: finished in the
+  // registers. False if it is none.
+  bool finish_kept_rows(int64_t n, int y) {
+    if constexpr (kHasKeptRows) {
+      const AugmentArguments& a = op_.arguments;
+      const bool changes = program_.count > 0 || a.boxes_per_image > 0 || partner_ != nullptr;
+      if (kept_ == nullptr || changes || skipped_ > 0 || a.output_dtype != DType::kFloat32) {
+        return false;
+      }
+      const Image<float> target = Images<float>(a.warp.output)[n];
+      const auto inside = kept_->columns(n_, y, begin_, count_);
+      if (target.stride_x != 1 || inside.end - inside.begin < count_) return false;
+      Finish finishes[kMaxFills];
+      for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
+      float* const planes = planes_[0];
+      kept_->read(begin_, inside, [=](int c, int i, auto values) {
+        const auto finished = finishes[c](values);
+        memcpy(planes + c * kBlock + i, &finished, sizeof(finished));
+      });
+      for (int c = 0; c < channels_; ++c) {
+        put(&target.at(y, begin_, c), planes_[c], count_ * sizeof(float));
       }
       return true;
     }

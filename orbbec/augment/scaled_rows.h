@@ -1,7 +1,8 @@
-// Rows of images whose map scales, turns over and shifts, but neither turns nor shears: a column
-// reads the same two source columns in every row. So each source row is blended along x once and
-// kept, and a row of the output is the blend of two of them: the bits of the sampler, which blends
-// in this order. Included by augment_avx2.cpp and augment_avx512.cpp, under their targets.
+// Rows of images whose map scales, flips and shifts, but neither rotates nor shears: a column reads
+// the same two source columns in every row. So each source row is blended horizontally once and
+// kept, and a row of the output is the vertical blend of two of them: the bits of the sampler,
+// which blends in this order. Included by augment_avx2.cpp and augment_avx512.cpp, under their
+// targets.
 #pragma once
 
 #include <algorithm>
@@ -24,24 +25,20 @@ class ScaledRows {
     int begin, end;
   };
 
-  // Those of `count` columns from `begin` on that this class has read, into planes from 0 on; the
-  // others read beyond the image.
-  template <int kBlock>
-  Span read(int64_t n, int y, int begin, int count, float (*planes)[kBlock]) {
+  // Of `count` columns of row y of image n, from `begin` on, those that this class can read.
+  Span columns(int64_t n, int y, int begin, int count) {
     if (n != n_) set_image(n);
     const int first = std::clamp(first_ - begin, 0, count);
     const int last = std::clamp(last_ - begin, first, count);
-    if (first == last) return {0, 0};
-    const float at = reader_.map.fused(n, y, 0).y;
-    const int top = floor_to_int(at);
-    if (top < 0 || top >= image_.height - 1) return {0, 0};
-    const float share = at - static_cast<float>(top);
-    const float* const above = blended(top) + begin;
-    const float* const below = blended(top + 1) + begin;
-    for (int c = 0; c < channels_; ++c) {
-      blend_rows(above + c * stride(), below + c * stride(), share, first, last, planes[c]);
-    }
-    return {first, last};
+    return first < last && set_row(y) ? Span{first, last} : Span{0, 0};
+  }
+
+  // Calls sink(c, i, values) for each channel and each group of kLanes columns from begin + i on
+  // that holds one of `span`; values of columns outside of the span are arbitrary.
+  template <class Sink>
+  void read(int begin, Span span, const Sink& sink) {
+    span.begin = span.begin / Simd::kLanes * Simd::kLanes;
+    packed_rgb_ ? read_channels<3>(begin, span, sink) : read_channels<0>(begin, span, sink);
   }
 
  private:
@@ -50,10 +47,11 @@ class ScaledRows {
   using Int = typename Simd::Int;
   typedef unsigned Unsigned __attribute__((vector_size(4 * Simd::kLanes)));
   static constexpr bool kIsByte = sizeof(T) == 1;
-  static constexpr int kPairBytes = 8;  // of one load that holds a pixel and its right neighbour
-  static constexpr float kMostRows = 1.25f;  // from row to row: beyond, too few are read again
+  static constexpr int kPairBytes = 8;    // of one load that holds a pixel and its right neighbour
+  static constexpr float kFar = 1 << 23;  // where floats cease to tell neighbouring pixels apart
 
   int64_t stride() const { return width_ + Simd::kLanes; }
+  const T* source_row(int row) const { return image_.data + row * image_.stride_y; }
 
   void set_image(int64_t n) {
     n_ = n;
@@ -63,93 +61,159 @@ class ScaledRows {
     const float* const m = reader_.map.matrices + n * reader_.map.stride;
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     const bool scales = reader_.map.is_affine(m) && m[1] == 0 && m[3] == 0;
-    if (!scales || !(fabsf(m[4]) < kMostRows) || pixel < 1 || pixel > 4 || channels_ > kMaxFills ||
-        image_.height < 2)
+    if (!scales || pixel < 1 || pixel > 4 || channels_ > kMaxFills || image_.height < 1 ||
+        image_.width < 2)
       return;
-    const int64_t row = (image_.width - 1) * pixel + static_cast<int64_t>(sizeof(T));
-    if (row < kPairBytes) return;
-    set_columns(static_cast<int>((row - kPairBytes) / pixel), static_cast<int>(pixel));
+    // Weight 1 gives a byte of the last column exactly; p + 1 * (q - p) of floats may round.
+    clamps_ = kIsByte && reader_.border == Border::kReplicate;
+    packed_rgb_ = kIsByte && channels_ == 3 && pixel == 3 && image_.stride_c == 1;
+    pair_shift_ = static_cast<int>(8 * pixel);
+    end_ = source_row(image_.height - 1) + (image_.width - 1) * image_.stride_x +
+           (channels_ - 1) * image_.stride_c + 1;
+    set_columns(static_cast<int>(pixel));
   }
 
-  // Positions go up or down all along a row, so that the columns inside lie together.
-  void set_columns(int last_left, int pixel) {
+  // Positions go up or down all along a row, so that the columns inside are contiguous.
+  void set_columns(int pixel) {
     offsets_.assign(stride(), 0);
-    shares_.assign(stride(), 0.0f);
+    weights_.assign(stride(), 0.0f);
     rows_.resize(2 * channels_ * stride());
-    pair_shift_ = 8 * pixel;
-    rgb_ = kIsByte && channels_ == 3 && pixel == 3 && image_.stride_c == 1;
-    bool found = false;
+    const int last_left = image_.width - 2;
     for (int x = 0; x < width_; ++x) {
       const float at = reader_.map.fused(n_, 0, x).x;
-      const int left = floor_to_int(at);
-      if (left < 0 || left > last_left) continue;
-      if (!found) first_ = x;
-      found = true;
+      if (!(fabsf(at) < kFar)) continue;
+      const int left = floor_to_int(at), inside = std::clamp(left, 0, last_left);
+      if (left != inside && !clamps_) continue;
+      if (first_ == last_) first_ = x;
       last_ = x + 1;
-      offsets_[x] = left * pixel;
-      shares_[x] = at - static_cast<float>(left);
+      offsets_[x] = inside * pixel;
+      weights_[x] = left < 0 ? 0 : left > last_left ? 1 : at - static_cast<float>(left);
     }
+    if (first_ == last_) return;
+    std::fill_n(offsets_.begin(), first_, offsets_[first_]);
+    std::fill(offsets_.begin() + last_, offsets_.end(), offsets_[last_ - 1]);
   }
 
-  // The channels of source row `row`, each `stride()` behind the other.
-  const float* blended(int row) {
-    const int slot = row & 1;
-    float* const sums = rows_.data() + slot * channels_ * stride();
-    if (held_[slot] != row) {
-      for (int x = first_; x < last_; x += Simd::kLanes) blend_columns(row, x, sums + x);
-      held_[slot] = row;
-    }
-    return sums;
+  // False where the row reads outside of the image.
+  bool set_row(int y) {
+    const float at = reader_.map.fused(n_, y, 0).y;
+    if (!(fabsf(at) < kFar)) return false;
+    const int row = floor_to_int(at), last = static_cast<int>(image_.height) - 1;
+    top_ = std::clamp(row, 0, last);
+    bottom_ = std::clamp(row + 1, 0, last);
+    weight_ = at - static_cast<float>(row);
+    return clamps_ || (top_ == row && bottom_ == row + 1);
   }
 
-  void blend_columns(int row, int x, float* to) const {
-    const T* const pixels = image_.data + row * image_.stride_y;
-    Int offsets;
-    memcpy(&offsets, offsets_.data() + x, sizeof(offsets));
-    const Float share = Simd::load(shares_.data() + x);
-    Int low, high;
-    for (int c = 0; c < channels_; ++c) {
-      if (c == 0 || !rgb_) {
-        Simd::load_8_bytes(reinterpret_cast<const char*>(pixels + c * image_.stride_c), offsets,
-                           low, high);
+  // kChannels: 3 of packed bytes, or 0: any number and layout.
+  template <int kChannels, class Sink>
+  void read_channels(int begin, Span span, const Sink& sink) {
+    const float* const above = kept<kChannels>(top_) + begin;
+    const float* const below = kept<kChannels>(bottom_) + begin;
+    const Float weight = Simd::all_lanes(weight_);
+    const int channels = kChannels > 0 ? kChannels : channels_;
+    const int64_t channel = stride();
+    for (int i = span.begin; i < span.end; i += Simd::kLanes) {
+      for (int c = 0; c < channels; ++c) {
+        const Float first = Simd::load(above + c * channel + i);
+        const Float second = Simd::load(below + c * channel + i);
+        sink(c, i, Simd::fused_multiply_add(weight, second - first, first));
       }
-      const Float left = rgb_ ? byte_of(low, c) : value_of(low);
-      const Float right =
-          rgb_ ? byte_of(c == 0 ? low : high, (c + 3) % 4) : value_of(right_of(low, high));
-      Simd::store(to + c * stride(), Simd::fused_multiply_add(share, right - left, left));
+    }
+  }
+
+  // The channels of a source row, each `stride()` floats after the other.
+  template <int kChannels>
+  const float* kept(int row) {
+    const int slot = row & 1;
+    float* const floats = rows_.data() + slot * channels_ * stride();
+    if (held_[slot] == row) return floats;
+    held_[slot] = row;
+    const T* const pixels = source_row(row);
+    const int64_t last_pair = std::max(offsets_[first_], offsets_[last_ - 1]) + kPairBytes +
+                              (channels_ - 1) * image_.stride_c * int64_t{sizeof(T)};
+    if (last_pair <= bytes_from(pixels)) {
+      blend_row<kChannels, true>(pixels, floats);
+    } else {
+      blend_row<kChannels, false>(pixels, floats);
+    }
+    return floats;
+  }
+
+  // kInside: whether each load of a pair ends inside of the image.
+  template <int kChannels, bool kInside>
+  void blend_row(const T* pixels, float* to) const {
+    const int channels = kChannels > 0 ? kChannels : channels_, shift = pair_shift_, last = last_;
+    const int* const offsets = offsets_.data();
+    const float* const weights = weights_.data();
+    const int64_t channel = stride(), stride_c = image_.stride_c, bytes = bytes_from(pixels);
+    for (int x = first_; x < last; x += Simd::kLanes) {
+      const Float weight = Simd::load(weights + x);
+      const auto blend = [=](int c, Float left, Float right) {
+        Simd::store(to + c * channel + x, Simd::fused_multiply_add(weight, right - left, left));
+      };
+      Int low, high;
+      if constexpr (kChannels == 3) {
+        load_pairs<kInside>(pixels, offsets + x, bytes, low, high);
+        blend(0, byte_of(low, 0), byte_of(low, 3));
+        blend(1, byte_of(low, 1), byte_of(high, 0));
+        blend(2, byte_of(low, 2), byte_of(high, 1));
+      } else {
+        for (int c = 0; c < channels; ++c) {
+          const int64_t skipped = c * stride_c;
+          load_pairs<kInside>(pixels + skipped, offsets + x,
+                              bytes - skipped * static_cast<int64_t>(sizeof(T)), low, high);
+          blend(c, value_of(low), value_of(right_of(low, high, shift)));
+        }
+      }
+    }
+  }
+
+  // From a pixel to the end of the image.
+  int64_t bytes_from(const T* pixel) const {
+    return reinterpret_cast<const char*>(end_) - reinterpret_cast<const char*>(pixel);
+  }
+
+  // The 8 bytes at each offset, of `bytes` that there are.
+  template <bool kInside>
+  static void load_pairs(const T* pixels, const int* offsets, int64_t bytes, Int& low, Int& high) {
+    const char* const from = reinterpret_cast<const char*>(pixels);
+    if constexpr (kInside) return Simd::load_8_bytes(from, offsets, low, high);
+    for (int i = 0; i < Simd::kLanes; ++i) {
+      int pair[2] = {0, 0};
+      memcpy(pair, from + offsets[i], std::min<int64_t>(bytes - offsets[i], kPairBytes));
+      low[i] = pair[0], high[i] = pair[1];
     }
   }
 
   static Float byte_of(Int v, int place) {
-    return Simd::to_float((Int)((Unsigned)v >> (8 * place)) & 255);
+    const Int low = (Int)((Unsigned)v >> (8 * place));
+    return Simd::to_float(place == 3 ? low : low & 255);
   }
   static Float value_of(Int v) {
     if constexpr (kIsByte) return byte_of(v, 0);
     if constexpr (!kIsByte) return (Float)v;
   }
-  Int right_of(Int low, Int high) const {
-    if (pair_shift_ == 32) return high;
-    return (Int)((Unsigned)low >> pair_shift_) | high << (32 - pair_shift_);
-  }
-
-  static void blend_rows(const float* __restrict above, const float* __restrict below, float share,
-                         int begin, int end, float* __restrict to) {
-    for (int i = begin; i < end; ++i) {
-      to[i] = fused_multiply_add(share, below[i] - above[i], above[i]);
-    }
+  static Int right_of(Int low, Int high, int pair_shift) {
+    if (pair_shift == 32) return high;
+    return (Int)((Unsigned)low >> pair_shift) | high << (32 - pair_shift);
   }
 
   const Reader& reader_;
   int width_, channels_;
   int64_t n_ = -1;
   Image<const T> image_{};
-  int first_ = 0, last_ = 0;  // columns that read inside the image
-  int pair_shift_ = 0;        // bits from a pixel to its right neighbour
-  bool rgb_ = false;          // whether a load holds all channels of two pixels
-  std::vector<int> offsets_;  // bytes from a row's beginning to a column's left pixel
-  std::vector<float> shares_;
-  std::vector<float> rows_;  // two source rows
-  int held_[2] = {-1, -1};   // their numbers
+  const T* end_ = nullptr;      // of the image's last pixel
+  int first_ = 0, last_ = 0;    // columns that this class can read
+  bool clamps_ = false;         // whether positions outside read the nearest pixel
+  bool packed_rgb_ = false;     // whether a load holds all channels of two pixels
+  int pair_shift_ = 0;          // bits from a pixel to its right neighbour
+  std::vector<int> offsets_;    // bytes from the start of a row to a column's left pixel
+  std::vector<float> weights_;  // of a column's right pixel
+  std::vector<float> rows_;     // two source rows
+  int held_[2] = {-1, -1};      // their numbers
+  int top_ = 0, bottom_ = 0;    // the source rows of the row that is read
+  float weight_ = 0;            // of the lower one
 };
 
 }  // namespace orbbec

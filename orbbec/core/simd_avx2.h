@@ -31,7 +31,8 @@ struct Avx2 {
   }
   // The low and the high half of the 8 bytes at each offset. Single loads: many CPUs do them faster
   // than a gather.
-  static void load_8_bytes(const char* base, Int bytes, Int& low, Int& high) {
+  template <class Offsets>  // Int, or a pointer to ints
+  static void load_8_bytes(const char* base, const Offsets& bytes, Int& low, Int& high) {
     const __m256i a = join(two(base, bytes[0], bytes[1]), two(base, bytes[4], bytes[5]));
     const __m256i b = join(two(base, bytes[2], bytes[3]), two(base, bytes[6], bytes[7]));
     low = (Int)_mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
@@ -46,6 +47,13 @@ struct Avx2 {
 
   static Float load(const float* from) { return _mm256_loadu_ps(from); }
   static void store(float* to, Float v) { _mm256_storeu_ps(to, v); }
+  // 64 bytes past the caches.
+  static void stream_line(char* to, const char* from) {
+    auto* target = reinterpret_cast<__m256i*>(to);
+    const auto* source = reinterpret_cast<const __m256i*>(from);
+    _mm256_stream_si256(target, _mm256_loadu_si256(source));
+    _mm256_stream_si256(target + 1, _mm256_loadu_si256(source + 1));
+  }
   // The low 1, 3 or 4 bytes of each lane, one lane after the other.
   static void store_bytes_1(uint8_t* to, Int v) {
     const __m256i low = _mm256_shuffle_epi8(

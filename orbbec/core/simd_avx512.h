@@ -28,7 +28,8 @@ struct Avx512 {
   static Int gather(const void* base, Int bytes) {
     return (Int)_mm512_i32gather_epi32((__m512i)bytes, base, 1);
   }
-  static void load_8_bytes(const char* base, Int bytes, Int& low, Int& high) {
+  template <class Offsets>  // Int, or a pointer to ints
+  static void load_8_bytes(const char* base, const Offsets& bytes, Int& low, Int& high) {
     const __m512i a = join(two(base, bytes[0], bytes[1]), two(base, bytes[4], bytes[5]),
                            two(base, bytes[8], bytes[9]), two(base, bytes[12], bytes[13]));
     const __m512i b = join(two(base, bytes[2], bytes[3]), two(base, bytes[6], bytes[7]),
@@ -47,6 +48,9 @@ struct Avx512 {
 
   static Float load(const float* from) { return _mm512_loadu_ps(from); }
   static void store(float* to, Float v) { _mm512_storeu_ps(to, v); }
+  static void stream_line(char* to, const char* from) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(from));
+  }
   static void store_bytes_1(uint8_t* to, Int v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8((__m512i)v));
   }

@@ -145,6 +145,8 @@ SCALES = [
     (0.3, -0.9),
     (1.1, 1.2),
     (2, 0.05),
+    (1.7, 3.1),
+    (-0.9, 1.4),
     (0.01, 0.01),
     (0, 1),
     (1, 0),
@@ -175,6 +177,30 @@ def test_scaled_images_have_the_bits_of_any_other(monkeypatch, level, channels, 
                 for simd in ("plain", level):
                     monkeypatch.setenv("ORBBEC_SIMD", simd)
                     results.append(augment(given, torch.from_numpy(maps), size, dtype=dtype, **options))
+                assert_same_bytes(results[1], results[0])
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["avx2", "avx512"])
+@pytest.mark.parametrize("border", BORDERS)
+def test_scaled_bytes_are_normalized_with_the_bits_of_any_other(monkeypatch, level, border):
+    """No step between the map and the finish, also of images whose last pixels end their memory."""
+    rng = np.random.default_rng(3)
+    maps = np.zeros((len(SCALES), 2, 3))
+    maps[:, [0, 1], [0, 1]] = SCALES
+    options = {"border": border, "dtype": torch.float32, "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.25]}
+    for height, width in ((1, 2), (2, 3), (1, 9), (9, 1), (7, 5), (21, 34)):
+        maps[:, :, 2] = rng.uniform(-4, 20, (len(SCALES), 2))
+        part = torch.tensor([[0, 0, width, height], [width // 2, height // 2, width, height]])
+        for memory_format in (torch.contiguous_format, torch.channels_last):
+            images = images_of(torch.uint8, len(SCALES), 3, height, width)
+            images = images.contiguous(memory_format=memory_format)
+            for size, regions in (((17, 85), None), ((9, 530), part.repeat(6, 1)), ((33, 16), None)):
+                results = []
+                for simd in ("plain", level):
+                    monkeypatch.setenv("ORBBEC_SIMD", simd)
+                    call = images, torch.from_numpy(maps), size
+                    results.append(augment(*call, regions=regions, **options))
                 assert_same_bytes(results[1], results[0])
 
 
