@@ -71,6 +71,13 @@ class Stream:
         self._position = end
         return self._drawn[:, begin:end]
 
+    def uniforms_of(self, rows: Array, count: int) -> Array:
+        """The next numbers of some samples, which all samples leave behind: float64 `[len(rows), count]`."""
+        some = Stream(self.sample_ids[rows], *self.key)
+        some._position = self._position
+        self._position += count
+        return some.uniforms(count)
+
     def _first(self) -> Array:
         """The first numbers: those of the next places of the chain are drawn with them."""
         if self.place not in self._firsts:

@@ -11,7 +11,7 @@ from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import Range
 
 _TRIES, _DRAWS = 10, 4  # a try draws area, ratio, and a place down and along the image
-_FIRST = 2  # tries that are drawn at once for everybody; the others only where both fail
+_FIRST = 2  # tries that are drawn at once for all images; the others only for those where both fail
 
 
 def drawn_areas(
@@ -31,17 +31,22 @@ def drawn_areas(
         Whether there was one, bool `[N]`; and where there was, in whole pixels, float64 `[N, 2]`: its height
         and width, and where it begins, down and along.
     """
-    first = stream.uniforms(_FIRST * _DRAWS).reshape(len(sizes), _FIRST, _DRAWS)
-    fits, sides = _tried(sizes, scale, ratio, first, transposed)
-    draws, found = first, np.asarray(fits.any(1))
-    if not found.all():
-        rest = stream.uniforms((_TRIES - _FIRST) * _DRAWS).reshape(len(sizes), -1, _DRAWS)
-        draws = np.concatenate([first, rest], 1)
-        fits, sides = _tried(sizes, scale, ratio, draws, transposed)
-        found = np.asarray(fits.any(1))
+    found, side, place = _first_fit(sizes, scale, ratio, stream.uniforms(_FIRST * _DRAWS), transposed)
+    later = stream.uniforms_of(np.flatnonzero(~found), (_TRIES - _FIRST) * _DRAWS)
+    if len(later):
+        rows = ~found
+        found[rows], side[rows], place[rows] = _first_fit(sizes[rows], scale, ratio, later, transposed)
+    return found, side, np.floor(place * (sizes - side + 1))
+
+
+def _first_fit(
+    sizes: Array, scale: Range, ratio: Range, numbers: Array, transposed: bool
+) -> tuple[Array, Array, Array]:
+    """Whether a try fits, `[N]`; the size of the first that does and its place from 0 to 1, `[N, 2]`."""
+    draws = numbers.reshape(len(sizes), -1, _DRAWS)
+    fits, sides = _tried(sizes, scale, ratio, draws, transposed)
     chosen = np.arange(len(sizes)), fits.argmax(1)
-    side = sides[chosen]
-    return found, side, np.floor(draws[chosen][:, 2:] * (sizes - side + 1))
+    return np.asarray(fits.any(1)), sides[chosen], draws[chosen][:, 2:]
 
 
 def _tried(sizes: Array, scale: Range, ratio: Range, draws: Array, transposed: bool) -> tuple[Array, Array]:
