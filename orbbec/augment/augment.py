@@ -14,6 +14,7 @@ from orbbec.binding.arguments import (
     StoredPlanes,
     as_tensor,
     check_no_gradient,
+    dtype_numbered,
     fill_values,
     holds_planes,
     is_channels_last,
@@ -23,6 +24,7 @@ from orbbec.binding.arguments import (
     size_values,
 )
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.recycle import room_for
 
 OP = "augment"
@@ -207,7 +209,7 @@ def _square(given: Any) -> Tensor:
     return torch.cat((matrix, last), dim=-2)
 
 
-@torch.library.register_fake("orbbec::augment")
+@register_fake("augment", size=2)
 def _(
     images: Tensor,
     layout: Tensor | None,
@@ -222,15 +224,16 @@ def _(
     scale: float,
     white: float,
     contrast: bool,
-    dtype: torch.dtype,
+    dtype: int,
     channels_last: bool,
     *options: object,
 ) -> Tensor:
     count = images.shape[:2] if layout is None else (layout.shape[0], channels)
     memory_format = torch.channels_last if channels_last else torch.contiguous_format
-    return torch.empty((*count, *size), dtype=dtype, device=images.device, memory_format=memory_format)
+    kind = dtype_numbered(OP, dtype, DTYPES)
+    return torch.empty((*count, *size), dtype=kind, device=images.device, memory_format=memory_format)
 
 
-@torch.library.register_fake("orbbec::augment_out")
+@register_fake("augment_out")
 def _(*arguments: object) -> None:
     return None

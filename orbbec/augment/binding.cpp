@@ -43,8 +43,7 @@ Table check_table(const char* name, const std::optional<Tensor>& given, const Te
 void set_numbers(const char* name, const std::vector<double>& given, int64_t channels,
                  float (&to)[kMaxFills]) {
   const int64_t count = static_cast<int64_t>(given.size());
-  check(count == 1 || count == channels, kOp, "expected ", name, " of 1 or ", channels,
-        " numbers, but got ", count);
+  check_one_or_each(kOp, name, given, channels);
   for (int c = 0; c < kMaxFills; ++c)
     to[c] = static_cast<float>(given[std::min<int64_t>(c, count - 1)]);
 }
@@ -132,7 +131,8 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
     a.warp.fill[c] = reading.fill[std::min<size_t>(c, reading.fill.size() - 1)];
   const Tensor map = prepare_matrices(kOp, images, matrix, 3, true, a.warp);
   const std::vector<int64_t> shape{source.count, source.channels, extent[0], extent[1]};
-  const Tensor target = out != nullptr ? *out : new_images(images, shape, channels_last, dtype);
+  const Tensor target =
+      out != nullptr ? *out : new_images(kOp, images, shape, channels_last, dtype);
   if (out != nullptr) check_output_of(kOp, target, shape, dtype, images);
   if (target.numel() == 0) return target;
   a.warp.output = dense_images(kOp, "out", target, target.mutable_data_ptr());
@@ -141,7 +141,7 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
         "expected dtype of uint8, float16, bfloat16 or float32");
   std::optional<Tensor> sums;
   if (options.contrast && a.program.rows != nullptr) {
-    sums = torch::stable::new_zeros(images, {source.count}, ScalarType::Long);
+    sums = new_zeros(kOp, std::vector<int64_t>{source.count}, ScalarType::Long, images);
     a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
   }
   run_where(
@@ -158,13 +158,13 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
 Tensor augment(Tensor images, std::optional<Tensor> layout, int64_t channels,
                std::optional<Tensor> regions, Tensor matrix, std::vector<int64_t> size,
                std::optional<Tensor> colors, std::optional<Tensor> boxes, std::vector<double> mean,
-               std::vector<double> std, double scale, double white, bool contrast, ScalarType dtype,
+               std::vector<double> std, double scale, double white, bool contrast, int64_t dtype,
                bool channels_last, std::string interpolation, std::string border,
                std::vector<double> fill, std::optional<Tensor> mix, std::optional<Tensor> stored,
                std::optional<Tensor> forms) {
   return run(images, layout, channels, regions, matrix, size, colors, boxes,
-             {mean, std, scale, white, contrast, mix}, dtype, channels_last,
-             {interpolation, border, fill, kArithmetic}, {stored, forms}, nullptr);
+             {mean, std, scale, white, contrast, mix}, dtype_numbered(kOp, dtype, true, false),
+             channels_last, {interpolation, border, fill, kArithmetic}, {stored, forms}, nullptr);
 }
 
 void augment_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
@@ -187,7 +187,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "augment(Tensor images, Tensor? layout, int channels, Tensor? regions, Tensor matrix, "
       "SymInt[] size, Tensor? "
       "colors, Tensor? boxes, float[] mean, float[] std, float scale, float white, bool contrast, "
-      "ScalarType dtype, bool channels_last, str interpolation, str border, float[] fill, Tensor? "
+      "int dtype, bool channels_last, str interpolation, str border, float[] fill, Tensor? "
       "mix=None, Tensor? stored=None, Tensor? forms=None) -> Tensor");
   m.def(
       "augment_out(Tensor images, Tensor? layout, int channels, Tensor? regions, Tensor matrix, "

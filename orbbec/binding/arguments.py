@@ -25,6 +25,9 @@ IMAGE_DTYPES = (
     torch.float64,
 )
 
+# The dtypes that an operator may be asked for, by torch's number of them, which schemas have.
+_NUMBERED = {0: torch.uint8, 5: torch.float16, 6: torch.float32, 7: torch.float64, 15: torch.bfloat16}
+
 
 @runtime_checkable
 class RaggedImages(Protocol):
@@ -251,3 +254,16 @@ def check_no_gradient(op: str, *tensors: Tensor) -> None:
         raise ValueError(
             f"{op}: out= cannot be used where a gradient is needed; leave it out or use torch.no_grad()"
         )
+
+
+def dtype_numbered(op: str, number: int, known: Sequence[torch.dtype]) -> torch.dtype:
+    """The dtype that a fake kernel is asked for.
+
+    Raises:
+        ValueError: it is not one of those `known`.
+    """
+    dtype = _NUMBERED.get(number)
+    if dtype is None or dtype not in known:
+        names = ", ".join(str(one).removeprefix("torch.") for one in known)
+        raise ValueError(f"{op}: expected dtype of {names}, but got torch's dtype number {number}")
+    return dtype

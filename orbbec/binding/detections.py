@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Array, as_tensor, is_whole
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.forked import check_not_forked
 
 Boxes: TypeAlias = Tensor | Array
@@ -83,7 +84,7 @@ def stable_argsort(values: Tensor, descending: bool = False) -> Tensor:
     return places
 
 
-@torch.library.register_fake("orbbec::argsort")
+@register_fake("argsort")
 def _(values: Tensor, descending: bool) -> Tensor:
     return values.new_empty(values.shape, dtype=torch.int64)
 
@@ -96,7 +97,7 @@ def chosen_places(places: Tensor, chosen: Tensor) -> Tensor:
     return found
 
 
-@torch.library.register_fake("orbbec::chosen_places")
+@register_fake("chosen_places")
 def _(places: Tensor, chosen: Tensor) -> Tensor:
     return places.new_empty((torch.library.get_ctx().new_dynamic_size(),))
 

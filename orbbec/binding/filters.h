@@ -27,13 +27,12 @@ inline Tensor filter_output(const char* op, const Tensor& images,
                             const std::optional<Tensor>& layout, const AnyImages& source,
                             AnyImages& described) {
   if (layout.has_value()) {
-    const Tensor output =
-        torch::stable::empty(images.sizes(), images.scalar_type(), std::nullopt, images.device());
+    const Tensor output = new_tensor(op, images.sizes(), images.scalar_type(), images);
     described = source;
     described.data = output.mutable_data_ptr();
     return output;
   }
-  const Tensor output = new_output(images, source, {images.size(2), images.size(3)});
+  const Tensor output = new_output(op, images, source, {images.size(2), images.size(3)});
   described = dense_images(op, "out", output, output.mutable_data_ptr());
   return output;
 }
@@ -44,7 +43,7 @@ enum class Parity { kAny, kOdd };
 class FilterSizes {
  public:
   FilterSizes(const char* op, const std::vector<int64_t>& sizes, int64_t images, Parity parity)
-      : sizes_(sizes) {
+      : op_(op), sizes_(sizes) {
     const int64_t given = static_cast<int64_t>(sizes.size());
     check(given == 2 || given == 2 * images, op,
           "expected kernel_size as (height, width) for all or each of ", images,
@@ -75,12 +74,11 @@ class FilterSizes {
     Tensor table = torch::stable::empty({count() == 1 ? 0 : count(), 2}, ScalarType::Int);
     if (count() == 1) return table;
     std::copy(sizes_.begin(), sizes_.end(), static_cast<int32_t*>(table.mutable_data_ptr()));
-    return same_device(table, place)
-               ? table
-               : torch::stable::to(table, place.device(), /*non_blocking=*/true);
+    return same_device(table, place) ? table : moved_to(op_, table, place);
   }
 
  private:
+  const char* op_;
   const std::vector<int64_t>& sizes_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "../core/greedy.h"
 #include "device.h"
+#include "memory.h"
 
 namespace orbbec {
 
@@ -16,7 +17,7 @@ inline Tensor ranked_boxes(const char* op, const Tensor& boxes, int64_t columns)
         "], but got ", shape_text(boxes));
   check(boxes.scalar_type() == ScalarType::Float || boxes.scalar_type() == ScalarType::Double, op,
         "expected boxes of float32 or float64");
-  return torch::stable::contiguous(boxes);
+  return contiguous(op, boxes);
 }
 
 // Groups [N], int64, ascending. On a device their order is not looked at: groups out of order give
@@ -28,7 +29,7 @@ inline std::optional<Tensor> ranked_groups(const char* op, const std::optional<T
         boxes.size(0), "], but got ", shape_text(*groups));
   check(groups->scalar_type() == ScalarType::Long, op, "expected groups of int64");
   check(same_device(*groups, boxes), op, "expected groups on the device of boxes");
-  const Tensor result = torch::stable::contiguous(*groups);
+  const Tensor result = contiguous(op, *groups);
   if (result.is_cpu()) {
     const int64_t* const first = static_cast<const int64_t*>(result.const_data_ptr());
     check(std::is_sorted(first, first + result.size(0)), op, "expected groups in ascending order");
@@ -42,7 +43,7 @@ Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tenso
                   GreedyArguments& greedy, const OnCpu& on_cpu, const OnCuda& on_cuda) {
   const int64_t count = boxes.size(0);
   const auto empty = [&](int64_t size, ScalarType dtype) {
-    return torch::stable::new_empty(boxes, std::vector<int64_t>{size}, dtype);
+    return new_tensor(op, std::vector<int64_t>{size}, dtype, boxes);
   };
   Tensor keepers = empty(count, ScalarType::Long);
   if (count == 0) return keepers;

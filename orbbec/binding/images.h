@@ -9,13 +9,14 @@
 
 #include "../core/image.h"
 #include "device.h"
+#include "memory.h"
 
 namespace orbbec {
 
 constexpr int64_t kMaxSide = std::numeric_limits<int32_t>::max();
 
-inline DType dtype_of(const char* op, const Tensor& tensor) {
-  switch (tensor.scalar_type()) {
+inline DType dtype_of(const char* op, ScalarType type) {
+  switch (type) {
     case ScalarType::Byte:
       return DType::kUInt8;
     case ScalarType::UInt16:
@@ -31,6 +32,31 @@ inline DType dtype_of(const char* op, const Tensor& tensor) {
     default:
       fail(op, "expected images of uint8, uint16, float16, bfloat16, float32 or float64");
   }
+}
+
+inline DType dtype_of(const char* op, const Tensor& tensor) {
+  return dtype_of(op, tensor.scalar_type());
+}
+
+// torch's number of a dtype, as schemas have it: of a ScalarType torch would look up the name
+// before we are called, past the end of its table if there is no such dtype.
+inline ScalarType dtype_numbered(const char* op, int64_t number, bool bytes, bool doubles) {
+  for (const ScalarType type : {ScalarType::Half, ScalarType::BFloat16, ScalarType::Float,
+                                ScalarType::Double, ScalarType::Byte}) {
+    const bool allowed =
+        (type != ScalarType::Byte || bytes) && (type != ScalarType::Double || doubles);
+    if (allowed && number == static_cast<int64_t>(type)) return type;
+  }
+  fail(op, "expected dtype of ", bytes ? "uint8, " : "", "float16, bfloat16",
+       doubles ? ", float32 or float64" : " or float32", ", but got torch's dtype number ", number);
+}
+
+// One number for all channels, or one for each of at least one.
+inline void check_one_or_each(const char* op, const char* name, const std::vector<double>& numbers,
+                              int64_t channels) {
+  const int64_t given = static_cast<int64_t>(numbers.size()), most = std::max<int64_t>(channels, 1);
+  check(given == 1 || given == most, op, "expected ", name, " of 1 or ", most, " numbers, but got ",
+        given);
 }
 
 // [N, C, H, W], any strides.
@@ -126,20 +152,22 @@ inline void ask_for_huge_pages(const Tensor& fresh) {
 }
 
 // On the device of `like`, and of its dtype if none is given.
-inline Tensor new_images(const Tensor& like, const std::vector<int64_t>& shape, bool channels_last,
-                         std::optional<ScalarType> type = std::nullopt) {
-  const Tensor fresh = torch::stable::empty(
-      shape, type.value_or(like.scalar_type()), std::nullopt, like.device(), std::nullopt,
-      channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
-                    : torch::headeronly::MemoryFormat::Contiguous);
+inline Tensor new_images(const char* op, const Tensor& like, const std::vector<int64_t>& shape,
+                         bool channels_last, std::optional<ScalarType> type = std::nullopt) {
+  const Tensor fresh = allocated(op, shape, [&] {
+    return torch::stable::empty(shape, type.value_or(like.scalar_type()), std::nullopt,
+                                like.device(), std::nullopt,
+                                channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
+                                              : torch::headeronly::MemoryFormat::Contiguous);
+  });
   ask_for_huge_pages(fresh);
   return fresh;
 }
 
 // Channels last if the images are; what is read in place is written in place.
-inline Tensor new_output(const Tensor& images, const AnyImages& source,
+inline Tensor new_output(const char* op, const Tensor& images, const AnyImages& source,
                          std::array<int64_t, 2> size) {
-  return new_images(images, {source.count, source.channels, size[0], size[1]},
+  return new_images(op, images, {source.count, source.channels, size[0], size[1]},
                     reads_channels_last(source));
 }
 

@@ -8,12 +8,13 @@
 namespace orbbec {
 
 // An output with the sizes of the images: `[N, channels, H, W]`, or a flat buffer with their table.
-inline Tensor new_map_output(const Tensor& images, const std::optional<Tensor>& layout,
-                             const AnyImages& source, int64_t channels, ScalarType type) {
+inline Tensor new_map_output(const char* op, const Tensor& images,
+                             const std::optional<Tensor>& layout, const AnyImages& source,
+                             int64_t channels, ScalarType type) {
   if (layout.has_value()) {
-    return torch::stable::empty(images.sizes(), type, std::nullopt, images.device());
+    return new_tensor(op, images.sizes(), type, images);
   }
-  return new_images(images, {source.count, channels, source.height, source.width},
+  return new_images(op, images, {source.count, channels, source.height, source.width},
                     channels > 1 && reads_channels_last(source), type);
 }
 

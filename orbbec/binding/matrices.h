@@ -21,7 +21,7 @@ inline Tensor check_matrix(const char* op, const Tensor& images, const Tensor& m
         "expected matrix of float32 or float64");
   check(matrix.is_cpu() || same_device(matrix, images), op,
         "expected matrix on the CPU or on the device of images");
-  return torch::stable::contiguous(matrix);
+  return contiguous(op, matrix);
 }
 
 // From output to source, on the device of `images`; sets the map of `arguments` to the result,
@@ -32,7 +32,7 @@ inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tenso
   const ScalarType type = map_scalar_type(arguments);
   Tensor prepared = given;
   if (!inverse || given.scalar_type() != type) {
-    prepared = torch::stable::empty(given.sizes(), type, std::nullopt, given.device());
+    prepared = new_tensor(op, given.sizes(), type, given);
     const int64_t size = rows * 3;
     const MatrixArguments a{given.const_data_ptr(),
                             prepared.mutable_data_ptr(),
@@ -51,8 +51,7 @@ inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tenso
         },
         [&](void* stream) { return prepare_matrices_cuda(a, stream); });
   }
-  if (!same_device(prepared, images))
-    prepared = torch::stable::to(prepared, images.device(), /*non_blocking=*/true);
+  if (!same_device(prepared, images)) prepared = moved_to(op, prepared, images);
   arguments.map = prepared.const_data_ptr();
   arguments.map_stride = given.dim() == 3 ? rows * 3 : 0;
   return prepared;

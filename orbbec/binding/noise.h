@@ -28,10 +28,7 @@ inline Tensor whole_numbers_on(const char* op, const char* name, const Tensor& t
   check(table.scalar_type() == ScalarType::Long, op, "expected ", name, " of int64");
   check(table.is_cpu() || same_device(table, images), op, "expected ", name,
         " on the CPU or on the device of images");
-  const Tensor there = same_device(table, images)
-                           ? table
-                           : torch::stable::to(table, images.device(), /*non_blocking=*/true);
-  return torch::stable::contiguous(there);
+  return contiguous(op, same_device(table, images) ? table : moved_to(op, table, images));
 }
 
 inline Tensor sample_ids_on(const char* op, const Tensor& samples, const Tensor& images,

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import fake_like
 
 
@@ -32,7 +33,7 @@ def add_to_partners(own: Tensor, parts: Tensor, partners: Tensor) -> Tensor:
     return sums
 
 
-@torch.library.register_fake("orbbec::add_to_partners")
+@register_fake("add_to_partners", own=4)
 def _(own: Tensor, parts: Tensor, order: Tensor, starts: Tensor) -> Tensor:
     return fake_like(own, None)
 

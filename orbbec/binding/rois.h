@@ -39,8 +39,7 @@ inline Tensor prepare_rois(const char* op, const Tensor& rois, int64_t numbers,
   check(is_float(rois), op, "expected rois of float16, bfloat16, float32 or float64");
   check(same_device(rois, place), op, "expected rois on the device of input");
   const ScalarType type = computing_type(place);
-  return torch::stable::contiguous(rois.scalar_type() == type ? rois
-                                                              : torch::stable::to(rois, type));
+  return contiguous(op, rois.scalar_type() == type ? rois : converted(op, rois, type));
 }
 
 template <class F>
@@ -112,10 +111,10 @@ inline RoiArguments roi_arguments(const char* op, const Tensor& place, const Roi
 }
 
 // Room for a RoiFrame a region.
-inline Tensor new_frames(const Tensor& place, int64_t count) {
+inline Tensor new_frames(const char* op, const Tensor& place, int64_t count) {
   const int64_t bytes = place.scalar_type() == ScalarType::Double ? sizeof(RoiFrame<double>)
                                                                   : sizeof(RoiFrame<float>);
-  return torch::stable::new_empty(place, std::vector<int64_t>{count * bytes}, ScalarType::Byte);
+  return new_tensor(op, std::vector<int64_t>{count * bytes}, ScalarType::Byte, place);
 }
 
 // The pooled regions [K, C, *size]; channels last if the input is.
@@ -128,10 +127,10 @@ Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois
   const Tensor prepared = prepare_rois(op, rois, Roi::kNumbers, input);
   check_pooled_size(op, size, rois.size(0), a.features.channels);
   check_images_of(op, prepared, Roi::kNumbers, a.features.count);
-  const Tensor output = new_images(input, {rois.size(0), a.features.channels, size[0], size[1]},
+  const Tensor output = new_images(op, input, {rois.size(0), a.features.channels, size[0], size[1]},
                                    reads_channels_last(a.features));
   if (output.numel() == 0) return output;
-  const Tensor frames = new_frames(input, rois.size(0));
+  const Tensor frames = new_frames(op, input, rois.size(0));
   a.rois = prepared.const_data_ptr();
   a.frames = frames.mutable_data_ptr();
   a.pooled = dense_images(op, "output", output, output.mutable_data_ptr());
@@ -151,10 +150,10 @@ Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& 
   const Tensor prepared = prepare_rois(op, rois, Roi::kNumbers, gradient);
   check_gradient(op, gradient, rois, input_size);
   check_images_of(op, prepared, Roi::kNumbers, input_size[0]);
-  Tensor result = new_images(gradient, input_size, channels_last);
+  Tensor result = new_images(op, gradient, input_size, channels_last);
   if (result.numel() == 0) return result;
   if (rois.size(0) == 0) return torch::stable::zero_(result);
-  const Tensor frames = new_frames(gradient, rois.size(0));
+  const Tensor frames = new_frames(op, gradient, rois.size(0));
   a.rois = prepared.const_data_ptr();
   a.frames = frames.mutable_data_ptr();
   a.features = float_images(op, "input", result, result.mutable_data_ptr());

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import size_values
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.forked import check_not_forked
 
 Rois: TypeAlias = Tensor | Sequence[Tensor]
@@ -102,12 +103,12 @@ def register_roi_align(op: str) -> None:
     forward = getattr(torch.ops.orbbec, op)
     backward = getattr(torch.ops.orbbec, f"{op}_backward")
 
-    @torch.library.register_fake(f"orbbec::{op}")
+    @register_fake(op, input=4, rois=2, output_size=2)
     def _(input: Tensor, rois: Tensor, output_size: list[int], *options: object) -> Tensor:
         shape = (rois.shape[0], input.shape[1], *output_size)
         return new_images(input, shape, is_channels_last(input))
 
-    @torch.library.register_fake(f"orbbec::{op}_backward")
+    @register_fake(f"{op}_backward", gradient=4, rois=2, input_size=4)
     def _(
         gradient: Tensor, rois: Tensor, input_size: list[int], channels_last: bool, *options: object
     ) -> Tensor:

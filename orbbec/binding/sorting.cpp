@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "../core/radix_sort.h"
-#include "check.h"
+#include "memory.h"
 
 namespace orbbec {
 
@@ -11,9 +11,9 @@ namespace {
 Tensor argsort(Tensor values, bool descending) {
   const char* const op = "argsort";
   check(values.dim() == 1, op, "expected values of shape [N], but got ", shape_text(values));
-  const Tensor given = torch::stable::contiguous(values);
+  const Tensor given = contiguous(op, values);
   const int64_t count = given.size(0);
-  Tensor places = torch::stable::new_empty(given, std::vector<int64_t>{count}, ScalarType::Long);
+  Tensor places = new_tensor(op, given.sizes(), ScalarType::Long, given);
   const void* const data = given.const_data_ptr();
   int64_t* const to = static_cast<int64_t*>(places.mutable_data_ptr());
   switch (given.scalar_type()) {
@@ -41,7 +41,7 @@ Tensor chosen_places(Tensor places, Tensor chosen) {
             chosen.size(0) == places.size(0),
         op, "expected chosen of bool and shape [", places.size(0), "], but got ",
         shape_text(chosen));
-  const Tensor from = torch::stable::contiguous(places), mask = torch::stable::contiguous(chosen);
+  const Tensor from = contiguous(op, places), mask = contiguous(op, chosen);
   const int64_t* const place = static_cast<const int64_t*>(from.const_data_ptr());
   const uint8_t* const is_chosen = static_cast<const uint8_t*>(mask.const_data_ptr());
   const int64_t count = from.size(0);
@@ -51,7 +51,7 @@ Tensor chosen_places(Tensor places, Tensor chosen) {
     found[size] = place[i];
     size += is_chosen[i] != 0;
   }
-  Tensor result = torch::stable::new_empty(from, std::vector<int64_t>{size}, ScalarType::Long);
+  Tensor result = new_tensor(op, std::vector<int64_t>{size}, ScalarType::Long, from);
   std::copy_n(found.data(), size, static_cast<int64_t*>(result.mutable_data_ptr()));
   return result;
 }

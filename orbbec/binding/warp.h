@@ -80,8 +80,7 @@ inline WarpArguments warp_arguments(const char* op, const Tensor& images, const 
   a.output.width = static_cast<int>(size[1]);
   check(a.border != Border::kTransparent || has_out, op,
         "border 'transparent' needs out=, whose pixels it keeps");
-  check(options.fill.size() == 1 || static_cast<int64_t>(options.fill.size()) == source.channels,
-        op, "expected fill of 1 or ", source.channels, " numbers, but got ", options.fill.size());
+  check_one_or_each(op, "fill", options.fill, source.channels);
   check_fixed_point_range(op, a);
   return a;
 }
@@ -129,7 +128,7 @@ Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& l
   WarpArguments arguments = warp_arguments(op, images, source, options, extent, out != nullptr);
   const Tensor map = prepare_map(arguments);
   if (out != nullptr) check_apart(op, *out, map, "the map");
-  const Tensor target = out != nullptr ? *out : new_output(images, source, extent);
+  const Tensor target = out != nullptr ? *out : new_output(op, images, source, extent);
   if (target.numel() == 0) return target;
   arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());
   for_channel_groups(arguments, options.fill, target.element_size(), [&](const WarpArguments& a) {

@@ -17,6 +17,7 @@ from orbbec.binding.arguments import (
     operator_output,
 )
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.recycle import room_for
 
 
@@ -86,7 +87,7 @@ def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list
 def register_fakes(op: str) -> None:
     """Register what `op` and its out form give where tensors have no memory."""
 
-    @torch.library.register_fake(f"orbbec::{op}")
+    @register_fake(op, size=2)
     def _(
         images: Tensor,
         layout: Tensor | None,
@@ -98,7 +99,7 @@ def register_fakes(op: str) -> None:
         check_devices(op, images, layout, map_tensor)
         return fake_output(images, layout, channels, size)
 
-    @torch.library.register_fake(f"orbbec::{op}_out")
+    @register_fake(f"{op}_out")
     def _(
         images: Tensor,
         layout: Tensor | None,

@@ -51,10 +51,10 @@ std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
     arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
   }
   const Tensor map = prepare_map(arguments.warp);
-  Tensor sums = torch::stable::new_zeros(images, images.sizes(), ScalarType::Long);
-  Tensor map_gradient = torch::stable::new_zeros(images, map_shape, ScalarType::Double);
-  const Tensor row_sums = torch::stable::new_empty(
-      images, std::vector<int64_t>{source.count, extent[0], numbers}, ScalarType::Double);
+  Tensor sums = new_zeros(op, images.sizes(), ScalarType::Long, images);
+  Tensor map_gradient = new_zeros(op, map_shape, ScalarType::Double, images);
+  const Tensor row_sums = new_tensor(op, std::vector<int64_t>{source.count, extent[0], numbers},
+                                     ScalarType::Double, images);
   if (source.count == 0) return {sums, map_gradient};
   arguments.sums = static_cast<int64_t*>(sums.mutable_data_ptr());
   arguments.map_gradient = static_cast<double*>(map_gradient.mutable_data_ptr());

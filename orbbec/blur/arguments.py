@@ -69,11 +69,6 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
         ) from error
 
 
-def largest_window(kernel_size: list[int], *_: object) -> tuple[int, int]:
-    """(height, width) that holds every one of `kernel_sizes`."""
-    return max(kernel_size[::2], default=1), max(kernel_size[1::2], default=1)
-
-
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{value!r} is not a whole number")

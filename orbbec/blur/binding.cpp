@@ -52,11 +52,11 @@ void check_sigma(const Tensor& sigma, const Tensor& images, int64_t count) {
 // images do.
 Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, const Tensor& sigma,
                      const Tensor& images) {
-  const Tensor given = torch::stable::contiguous(sigma);
+  const Tensor given = contiguous(kGaussian, sigma);
   const Tensor table = sizes.table_on(given);
   const int64_t rows = sizes.count() == 1 && given.size(0) == 1 ? 1 : a.source.count;
   const Tensor taps =
-      torch::stable::empty({rows, 2, a.longest}, tap_type(a.dtype), std::nullopt, given.device());
+      new_tensor(kGaussian, std::vector<int64_t>{rows, 2, a.longest}, tap_type(a.dtype), given);
   const TapsArguments t{a.dtype,
                         sizes_in(sizes, table),
                         static_cast<const double*>(given.const_data_ptr()),
@@ -67,9 +67,7 @@ Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, cons
   run_where(
       kGaussian, given, [&](const ParallelFor& threads) { gaussian_taps_cpu(t, threads); },
       [&](void* stream) { return gaussian_taps_cuda(t, stream); });
-  return same_device(taps, images)
-             ? taps
-             : torch::stable::to(taps, images.device(), /*non_blocking=*/true);
+  return same_device(taps, images) ? taps : moved_to(kGaussian, taps, images);
 }
 
 Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
@@ -129,8 +127,8 @@ Tensor filter_kernel(const Tensor& kernel, const Tensor& images, FilterArguments
   const ScalarType type = a.dtype == DType::kFloat64 ? ScalarType::Double : ScalarType::Float;
   a.window = {static_cast<int>(kernel.size(1)), static_cast<int>(kernel.size(2))};
   a.kernel_stride = kernel.size(0) == 1 ? 0 : kernel.size(1) * kernel.size(2);
-  return torch::stable::contiguous(
-      torch::stable::to(kernel, type, std::nullopt, images.device(), /*non_blocking=*/true));
+  const Tensor typed = kernel.scalar_type() == type ? kernel : converted(kFilter, kernel, type);
+  return contiguous(kFilter, same_device(typed, images) ? typed : moved_to(kFilter, typed, images));
 }
 
 Tensor filter2d(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor kernel,

@@ -7,8 +7,9 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, name_value
 from orbbec.binding.dispatch import call_operator
-from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes, largest_window
-from orbbec.blur.gradients import Filter, register_gradient
+from orbbec.binding.fakes import register_fake
+from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes
+from orbbec.blur.gradients import Pass, axis_passes, register_gradient
 
 
 def box_blur(
@@ -53,9 +54,13 @@ def box_blur(
     return filter_images("box_blur", images, run)
 
 
-def _turned(kernel_size: list[int], border: str) -> Filter:
-    return lambda images: torch.ops.orbbec.box_blur(images, None, 0, kernel_size, "constant")
+def _passes(kernel_size: list[int], border: str) -> list[Pass]:
+    def blur(images: Tensor, sizes: list[int]) -> Tensor:
+        result: Tensor = torch.ops.orbbec.box_blur(images, None, 0, sizes, "constant")
+        return result
+
+    return axis_passes(kernel_size, blur)
 
 
-torch.library.register_fake("orbbec::box_blur")(fake_filtered)
-register_gradient("box_blur", largest_window, _turned)
+register_fake("box_blur")(fake_filtered)
+register_gradient("box_blur", _passes)

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, as_tensor, name_value
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.blur.arguments import count_of, device_of, fake_filtered, filter_images, kernel_sizes, numbers_of
-from orbbec.blur.gradients import Filter, register_gradient
+from orbbec.blur.gradients import Pass, register_gradient
 
 
 def filter2d(images: Images, kernel: Matrix, *, border: str = "reflect101") -> Any:
@@ -181,13 +182,13 @@ def _filter(op: str, images: Any, kernels: Tensor, border: str) -> Any:
     return filter_images(op, images, run)
 
 
-def _window(kernel: Tensor, border: str) -> tuple[int, int]:
-    return kernel.shape[1], kernel.shape[2]
+def _passes(kernel: Tensor, border: str) -> list[Pass]:
+    def flipped(images: Tensor) -> Tensor:
+        result: Tensor = torch.ops.orbbec.filter2d(images, None, 0, kernel.flip((1, 2)), "constant")
+        return result
+
+    return [Pass((kernel.shape[1], kernel.shape[2]), flipped)]
 
 
-def _turned(kernel: Tensor, border: str) -> Filter:
-    return lambda images: torch.ops.orbbec.filter2d(images, None, 0, kernel.flip((1, 2)), "constant")
-
-
-torch.library.register_fake("orbbec::filter2d")(fake_filtered)
-register_gradient("filter2d", _window, _turned)
+register_fake("filter2d")(fake_filtered)
+register_gradient("filter2d", _passes)

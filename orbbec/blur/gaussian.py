@@ -8,15 +8,15 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, name_value
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.blur.arguments import (
     count_of,
     device_of,
     fake_filtered,
     filter_images,
     kernel_sizes,
-    largest_window,
 )
-from orbbec.blur.gradients import Filter, register_gradient
+from orbbec.blur.gradients import Pass, axis_passes, register_gradient
 
 
 def gaussian_blur(
@@ -97,9 +97,13 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
     raise ValueError(f"{op}: expected sigma of shape [{count}] or [{count}, 2], but got {list(given.shape)}")
 
 
-def _turned(kernel_size: list[int], sigma: Tensor, border: str) -> Filter:
-    return lambda images: torch.ops.orbbec.gaussian_blur(images, None, 0, kernel_size, sigma, "constant")
+def _passes(kernel_size: list[int], sigma: Tensor, border: str) -> list[Pass]:
+    def blur(images: Tensor, sizes: list[int]) -> Tensor:
+        result: Tensor = torch.ops.orbbec.gaussian_blur(images, None, 0, sizes, sigma, "constant")
+        return result
+
+    return axis_passes(kernel_size, blur)
 
 
-torch.library.register_fake("orbbec::gaussian_blur")(fake_filtered)
-register_gradient("gaussian_blur", largest_window, _turned)
+register_fake("gaussian_blur")(fake_filtered)
+register_gradient("gaussian_blur", _passes)

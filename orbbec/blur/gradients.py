@@ -1,42 +1,55 @@
-"""Gradients of the filters: the window turned round, and what fell on the border folded back."""
+"""Gradients of the filters: the window flipped, and what fell on the border folded back."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-Filter = Callable[[Tensor], Tensor]
+
+class Pass(NamedTuple):
+    """A filter of images, or one of those that it is made of."""
+
+    window: tuple[int, int]  # (height, width) of the largest kernel
+    flipped: Callable[[Tensor], Tensor]  # the filter by the kernel rotated by half a circle, zeros outside
 
 
-def gradient_of(gradient: Tensor, window: tuple[int, int], border: str, turned: Filter) -> Tensor:
+def gradient_of(gradient: Tensor, border: str, passes: Sequence[Pass]) -> Tensor:
     """The gradient for the images of a filter.
 
-    Sums have a fixed order, the same on every device.
+    Sums have a fixed order, the same on every device. A filter of two passes, one per axis, is transposed
+    pass by pass: both margins of a large window at once would hold many times the pixels of the image.
 
     Args:
         gradient: of the output, float `[N, C, H, W]`.
-        window: (height, width) of the largest kernel.
         border: of the filter.
-        turned: the filter by the kernel turned half a circle, with zeros outside.
+        passes: what the filter is made of.
 
     Returns:
         `[N, C, H, W]`, of the dtype of `gradient`.
     """
-    working = gradient if gradient.dtype == torch.float64 else gradient.float()
-    height, width = gradient.shape[-2:]
     if gradient.numel() == 0:
         return torch.zeros_like(gradient)
+    working = gradient if gradient.dtype == torch.float64 else gradient.float()
+    for window, flipped in passes:
+        working = _transposed(working, window, border, flipped)
+    return working.to(gradient.dtype)
+
+
+def _transposed(
+    gradient: Tensor, window: tuple[int, int], border: str, flipped: Callable[[Tensor], Tensor]
+) -> Tensor:
+    height, width = gradient.shape[-2:]
     (above, below, down), (before, after, along) = map(_margins, window)
-    spread = turned(pad(working, (before, after + along, above, below + down)))
+    spread = flipped(pad(gradient, (before, after + along, above, below + down)))
     spread = spread[..., down : down + height + above + below, along : along + width + before + after]
     rows = _fold(spread, -2, above, below, border)
-    return _fold(rows, -1, before, after, border).to(gradient.dtype)
+    return _fold(rows, -1, before, after, border)
 
 
 def _margins(kernel: int) -> tuple[int, int, int]:
-    """Before and after a pixel, and how far a kernel that is turned round stands beside its place."""
+    """Before and after a pixel, and by how much a flipped kernel of even size is shifted."""
     return kernel // 2, kernel - 1 - kernel // 2, 1 - kernel % 2
 
 
@@ -88,9 +101,7 @@ def border_index(position: int, size: int, border: str) -> int:
     return phase if phase < size else 2 * size - 1 - seam - phase
 
 
-def register_gradient(
-    op: str, window_of: Callable[..., tuple[int, int]], turned_of: Callable[..., Filter]
-) -> None:
+def register_gradient(op: str, passes_of: Callable[..., Sequence[Pass]]) -> None:
     """Register the gradient of `op(images, layout, channels, *options)`, whose last option is the border.
 
     It is an operator of its own, `op_backward(gradient, *options)`, so that a compiler need not look into it;
@@ -98,8 +109,7 @@ def register_gradient(
 
     Args:
         op: the operator.
-        window_of: from its options, (height, width) of the largest kernel.
-        turned_of: from its options, the filter turned round, with zeros outside.
+        passes_of: from its options, what it is made of.
     """
     forward = getattr(torch.ops.orbbec, op).default
     after_channels = str(forward._schema).partition(" channels, ")[2]
@@ -108,11 +118,13 @@ def register_gradient(
 
     @torch.library.impl(backward_op, "default")
     def of_images(gradient: Tensor, *options: Any) -> Tensor:
-        turned = turned_of(*options)
-        return gradient_of(gradient, window_of(*options), options[-1], turned).contiguous()
+        _check_gradient(op, gradient)
+        filtered(gradient.new_empty((*gradient.shape[:3], 0)), *options)  # checks the options
+        return gradient_of(gradient, options[-1], passes_of(*options)).contiguous()
 
     @torch.library.register_fake(backward_op)
     def fake(gradient: Tensor, *options: Any) -> Tensor:
+        _check_gradient(op, gradient)
         return gradient.new_empty(gradient.shape)
 
     def filtered(gradient: Tensor, *options: Any) -> Tensor:
@@ -121,6 +133,30 @@ def register_gradient(
 
     _register_linear(f"orbbec::{op}", 3, getattr(torch.ops.orbbec, f"{op}_backward").default)
     _register_linear(backward_op, 1, filtered)
+
+
+def _check_gradient(op: str, gradient: Tensor) -> None:
+    if gradient.dim() != 4:
+        raise ValueError(f"{op}: expected gradient of shape [N, C, H, W], but got {list(gradient.shape)}")
+    if not gradient.is_floating_point():
+        got = str(gradient.dtype).removeprefix("torch.")
+        raise TypeError(f"{op}: expected gradient of a floating type, but got {got}")
+
+
+def axis_passes(kernel_size: list[int], blur: Callable[[Tensor, list[int]], Tensor]) -> list[Pass]:
+    """The passes of a symmetric filter down the columns and along the rows.
+
+    Args:
+        kernel_size: (height, width) for all images, or one after the other for each.
+        blur: the filter of images by such sizes, with zeros outside.
+    """
+
+    def along(axis: int) -> Pass:
+        sizes = [size if i % 2 == axis else 1 for i, size in enumerate(kernel_size)]
+        window = max(sizes[::2], default=1), max(sizes[1::2], default=1)
+        return Pass(window, lambda images: blur(images, sizes))
+
+    return [along(0), along(1)]
 
 
 def _register_linear(op: str, before: int, transposed: Callable[..., Tensor]) -> None:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix
 from orbbec.binding.dispatch import call_operator, refuse_gradient
+from orbbec.binding.fakes import register_fake
 from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes
 
 
@@ -45,5 +46,5 @@ def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> 
     return filter_images("median_blur", images, run)
 
 
-torch.library.register_fake("orbbec::median_blur")(fake_filtered)
+register_fake("median_blur")(fake_filtered)
 refuse_gradient("median_blur", "median_blur")

@@ -1,4 +1,5 @@
 #include "../binding/device.h"
+#include "../binding/memory.h"
 #include "boxes.h"
 
 namespace orbbec {
@@ -41,9 +42,9 @@ struct BoxPairsCall {
     int64_t left = kMaxElements;
     for (int64_t factor : {batch, rows, columns}) left = factor > 0 ? left / factor : left;
     check(left > 0, op, "a result of ", batch, " x ", rows, " x ", columns, " pairs is too large");
-    first = torch::stable::contiguous(boxes1);
-    second = torch::stable::contiguous(boxes2);
-    result = torch::stable::new_empty(first, std::vector<int64_t>{batch, rows, columns});
+    first = contiguous(op, boxes1);
+    second = contiguous(op, boxes2);
+    result = new_tensor(op, std::vector<int64_t>{batch, rows, columns}, first.scalar_type(), first);
     arguments.first = first.const_data_ptr();
     arguments.second = second.const_data_ptr();
     arguments.result = result.mutable_data_ptr();
@@ -78,8 +79,8 @@ Tensor box_iou_rotated(Tensor boxes1, Tensor boxes2) {
   BoxPairsCall call(kOp, boxes1, boxes2, 5);
   if (call.result.numel() == 0) return call.result;
   const int64_t boxes = (boxes1.size(1) + boxes2.size(1)) * boxes1.size(0);
-  Tensor work = torch::stable::new_empty(boxes1, std::vector<int64_t>{kRotatedBoxNumbers, boxes},
-                                         ScalarType::Double);
+  Tensor work =
+      new_tensor(kOp, std::vector<int64_t>{kRotatedBoxNumbers, boxes}, ScalarType::Double, boxes1);
   call.arguments.work = static_cast<double*>(work.mutable_data_ptr());
   run_where(
       kOp, boxes1,

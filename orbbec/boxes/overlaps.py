@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.detections import Boxes, like
+from orbbec.binding.fakes import register_fake
 from orbbec.boxes.arguments import batched_pairs, format_name, needs_gradient, pair_of
 from orbbec.boxes.boxes import area_of
 from orbbec.boxes.formats import converted
@@ -190,6 +191,6 @@ def _composed(measure: str, first: Tensor, second: Tensor, eps: float) -> Tensor
     return iou - distance / (hull_sides[..., 0] ** 2 + hull_sides[..., 1] ** 2 + eps)
 
 
-@torch.library.register_fake("orbbec::box_overlaps")
+@register_fake("box_overlaps", boxes1=3, boxes2=3)
 def _(boxes1: Tensor, boxes2: Tensor, measure: str, epsilon: float) -> Tensor:
     return boxes1.new_empty((boxes1.shape[0], boxes1.shape[1], boxes2.shape[1]))

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.detections import Boxes, like
+from orbbec.binding.fakes import register_fake
 from orbbec.boxes.arguments import batched_pairs, pair_of
 
 
@@ -44,6 +45,6 @@ def box_iou_rotated(boxes1: Boxes, boxes2: Boxes) -> Any:
     return like(boxes1, torch.ops.orbbec.box_iou_rotated(rows, columns).reshape(shape))
 
 
-@torch.library.register_fake("orbbec::box_iou_rotated")
+@register_fake("box_iou_rotated", boxes1=3, boxes2=3)
 def _(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     return boxes1.new_empty((boxes1.shape[0], boxes1.shape[1], boxes2.shape[1]))

@@ -9,6 +9,7 @@ from torch import Tensor
 import orbbec.color.adjust_gradients  # noqa: F401  (registers what they are differentiated by)
 from orbbec.binding.arguments import Images, OperatorInput
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import fake_like, images_input
 from orbbec.binding.per_image import Factor, per_image
 from orbbec.color.tables import by_histogram
@@ -359,7 +360,7 @@ def _adjust(
     return output
 
 
-@torch.library.register_fake("orbbec::adjust_color")
+@register_fake("adjust_color")
 def _(
     images: Tensor,
     layout: Tensor | None,

@@ -47,7 +47,7 @@ Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channel
   check(a.adjustment != Adjustment::kGamma || a.dtype != DType::kUInt8, op,
         "expected floats: bytes go by a table");
   const Tensor output =
-      new_map_output(images, layout, a.source, a.source.channels, images.scalar_type());
+      new_map_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
   a.output = map_output(op, output, layout, a.source.channels);
   run_where(

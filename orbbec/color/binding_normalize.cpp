@@ -10,20 +10,16 @@ namespace {
 
 constexpr const char* kOp = "normalize";
 
-void check_numbers(const char* name, const std::vector<double>& numbers, int64_t channels) {
-  const auto count = static_cast<int64_t>(numbers.size());
-  check(count == 1 || count == channels, kOp, "expected ", name, " of 1 or ", channels,
-        " numbers, but got ", count);
-}
-
 Tensor normalize(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                 std::vector<double> mean, std::vector<double> std, double scale, ScalarType dtype,
+                 std::vector<double> mean, std::vector<double> std, double scale, int64_t dtype,
                  std::vector<int64_t> size, bool channels_last) {
   NormalizeArguments a{};
   a.source = source_images(kOp, images, layout, channels);
   a.dtype = dtype_of(kOp, images);
-  check_numbers("mean", mean, a.source.channels);
-  check_numbers("std", std, a.source.channels);
+  const ScalarType type = dtype_numbered(kOp, dtype, /*bytes=*/false, /*doubles=*/true);
+  a.output_dtype = dtype_of(kOp, type);
+  check_one_or_each(kOp, "mean", mean, a.source.channels);
+  check_one_or_each(kOp, "std", std, a.source.channels);
   a.numbers = static_cast<int>(std::max(mean.size(), std.size()));
   check(a.numbers <= kMaxNormalized, kOp, "expected at most ", kMaxNormalized,
         " numbers of mean and of std, but got ", a.numbers);
@@ -39,11 +35,8 @@ Tensor normalize(Tensor images, std::optional<Tensor> layout, int64_t channels,
     a.source.width = static_cast<int>(extent[1]);
   }
   const Tensor output =
-      new_images(images, {a.source.count, a.source.channels, a.source.height, a.source.width},
-                 channels_last, dtype);
-  a.output_dtype = dtype_of(kOp, output);
-  check(a.output_dtype != DType::kUInt8 && a.output_dtype != DType::kUInt16, kOp,
-        "expected dtype to be float16, bfloat16, float32 or float64");
+      new_images(kOp, images, {a.source.count, a.source.channels, a.source.height, a.source.width},
+                 channels_last, type);
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   run_where(
@@ -58,7 +51,7 @@ Tensor normalize(Tensor images, std::optional<Tensor> layout, int64_t channels,
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "normalize(Tensor images, Tensor? layout, int channels, float[] mean, float[] std, "
-      "float scale, ScalarType dtype, SymInt[] size, bool channels_last) -> Tensor");
+      "float scale, int dtype, SymInt[] size, bool channels_last) -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("normalize", TORCH_BOX(&orbbec::normalize)); }

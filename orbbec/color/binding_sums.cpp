@@ -8,10 +8,6 @@ void sums_cpu(const SumArguments& arguments, const ParallelFor& parallel);
 
 namespace {
 
-Tensor doubles(std::vector<int64_t> shape, const Tensor& place) {
-  return torch::stable::empty(shape, ScalarType::Double, std::nullopt, place.device());
-}
-
 // [N, K], 0 for an image without pixels.
 Tensor sums(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
             int64_t channels, Summand summand) {
@@ -25,11 +21,14 @@ Tensor sums(const char* op, const Tensor& images, const std::optional<Tensor>& l
   check(a.source.channels <= kMaxSide / 2, op, "expected fewer channels, but got ",
         a.source.channels);
   a.kinds = summand == Summand::kGray ? 1 : static_cast<int>(2 * a.source.channels);
-  Tensor result = doubles({a.source.count, a.kinds}, images);
-  torch::stable::zero_(result);
+  Tensor result =
+      new_zeros(op, std::vector<int64_t>{a.source.count, a.kinds}, ScalarType::Double, images);
   if (result.numel() == 0 || images.numel() == 0) return result;
-  Tensor lanes = doubles({a.source.count, a.kinds, kLanes}, images);
-  Tensor groups = doubles({a.source.count, a.kinds, kGroups}, images);
+  const auto scratch = [&](int64_t numbers) {
+    const std::vector<int64_t> shape{a.source.count, a.kinds, numbers};
+    return new_tensor(op, shape, ScalarType::Double, images);
+  };
+  Tensor lanes = scratch(kLanes), groups = scratch(kGroups);
   a.lanes = static_cast<double*>(lanes.mutable_data_ptr());
   a.groups = static_cast<double*>(groups.mutable_data_ptr());
   a.sums = static_cast<double*>(result.mutable_data_ptr());

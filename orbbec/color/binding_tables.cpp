@@ -22,9 +22,8 @@ AnyImages byte_images(const char* op, const Tensor& images, const std::optional<
 Tensor histogram(Tensor images, std::optional<Tensor> layout, int64_t channels) {
   constexpr const char* kOp = "histogram";
   HistogramArguments a{Images<const uint8_t>(byte_images(kOp, images, layout, channels)), nullptr};
-  Tensor counts = torch::stable::empty({a.source.count, a.source.channels, kLevels},
-                                       ScalarType::Long, std::nullopt, images.device());
-  torch::stable::zero_(counts);
+  Tensor counts = new_zeros(kOp, std::vector<int64_t>{a.source.count, a.source.channels, kLevels},
+                            ScalarType::Long, images);
   if (counts.numel() == 0 || images.numel() == 0) return counts;
   a.counts = static_cast<int64_t*>(counts.mutable_data_ptr());
   run_where(
@@ -43,9 +42,9 @@ Tensor lut(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor
         source.channels, ", 256], but got ", shape_text(table));
   check(table.scalar_type() == ScalarType::Byte, kOp, "expected table of uint8");
   check(same_device(table, images), kOp, "expected table on the device of images");
-  const Tensor tables = torch::stable::contiguous(table);
+  const Tensor tables = contiguous(kOp, table);
   const Tensor output =
-      new_map_output(images, layout, source, source.channels, images.scalar_type());
+      new_map_output(kOp, images, layout, source, source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
   const LookUp op{Images<const uint8_t>(source),
                   Images<uint8_t>(map_output(kOp, output, layout, source.channels)),
@@ -71,8 +70,8 @@ TableKind kind_of(const std::string& name) {
 
 Tensor make_tables(const char* op, const MakeTable& arguments, const Tensor& place, int64_t count) {
   MakeTable make = arguments;
-  const Tensor tables = torch::stable::empty({count, make.channels, kLevels}, ScalarType::Byte,
-                                             std::nullopt, place.device());
+  const Tensor tables =
+      new_tensor(op, std::vector<int64_t>{count, make.channels, kLevels}, ScalarType::Byte, place);
   if (tables.numel() == 0) return tables;
   make.tables = static_cast<uint8_t*>(tables.mutable_data_ptr());
   run_where(

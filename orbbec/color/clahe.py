@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import fake_like, images_input
 from orbbec.binding.per_image import Factor, per_image
 
@@ -48,6 +49,6 @@ def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8
     return given.restore(torch.ops.orbbec.clahe(*arguments))
 
 
-@torch.library.register_fake("orbbec::clahe")
+@register_fake("clahe")
 def _(images: Tensor, layout: Tensor | None, channels: int, *options: object) -> Tensor:
     return fake_like(images, layout)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, name_value
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import fake_like, images_input
 from orbbec.color.lab_tables import lab_tables
 
@@ -55,7 +56,7 @@ def cvt_color(images: Images, source: str, target: str) -> Any:
     return given.restore(output)
 
 
-@torch.library.register_fake("orbbec::cvt_color")
+@register_fake("cvt_color")
 def _(
     images: Tensor, layout: Tensor | None, channels: int, source: str, target: str, tables: Tensor | None
 ) -> Tensor:

@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, OperatorInput, fill_values, operator_input
+from orbbec.binding.arguments import Images, OperatorInput, dtype_numbered, fill_values, operator_input
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _LARGEST = {torch.uint8: 255.0, torch.uint16: 65535.0}
@@ -121,7 +122,7 @@ def _common_size(op: str, images: Any, given: OperatorInput) -> list[int]:
     return list(sizes.pop()) if sizes else [1, 1]
 
 
-@torch.library.register_fake("orbbec::normalize")
+@register_fake("normalize")
 def _(
     images: Tensor,
     layout: Tensor | None,
@@ -129,13 +130,14 @@ def _(
     mean: list[float],
     std: list[float],
     scale: float,
-    dtype: torch.dtype,
+    dtype: int,
     size: list[int],
     channels_last: bool,
 ) -> Tensor:
     shape = (layout.size(0), channels, *size) if layout is not None else tuple(images.shape)
     memory_format = torch.channels_last if channels_last else torch.contiguous_format
-    return torch.empty(shape, dtype=dtype, device=images.device, memory_format=memory_format)
+    kind = dtype_numbered("normalize", dtype, _FLOATS)
+    return torch.empty(shape, dtype=kind, device=images.device, memory_format=memory_format)
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, OperatorInput, as_tensor
 from orbbec.binding.dispatch import call_operator, refuse_gradient
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import fake_like, images_input
 
 
@@ -123,34 +124,34 @@ def by_histogram(name: str, given: OperatorInput) -> Any:
     return given.restore(torch.ops.orbbec.by_histogram(given.images, given.layout, given.channels, name))
 
 
-@torch.library.register_fake("orbbec::lut")
+@register_fake("lut")
 def _(images: Tensor, layout: Tensor | None, channels: int, table: Tensor) -> Tensor:
     return fake_like(images, layout)
 
 
-@torch.library.register_fake("orbbec::histogram")
+@register_fake("histogram")
 def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
     shape = images.shape[:2] if layout is None else (layout.size(0), channels)
     return images.new_empty((*shape, 256), dtype=torch.int64)
 
 
-@torch.library.register_fake("orbbec::by_histogram")
+@register_fake("by_histogram")
 def _(images: Tensor, layout: Tensor | None, channels: int, name: str) -> Tensor:
     return fake_like(images, layout)
 
 
-@torch.library.register_fake("orbbec::tables_of_gamma")
+@register_fake("tables_of_gamma", gamma=1)
 def _(gamma: Tensor, gain: float) -> Tensor:
     return gamma.new_empty((gamma.size(0), 1, 256), dtype=torch.uint8)
 
 
-@torch.library.register_fake("orbbec::gray_sums")
+@register_fake("gray_sums")
 def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
     count = images.size(0) if layout is None else layout.size(0)
     return images.new_empty((count, 1), dtype=torch.float64)
 
 
-@torch.library.register_fake("orbbec::channel_sums")
+@register_fake("channel_sums")
 def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
     shape = images.shape[:2] if layout is None else (layout.size(0), channels)
     return images.new_empty((shape[0], 2 * shape[1]), dtype=torch.float64)

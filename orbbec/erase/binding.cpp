@@ -47,9 +47,8 @@ std::optional<Tensor> prepare_fills(const std::optional<Tensor>& fills, const Te
   check(fills->is_cpu() || same_device(*fills, images), kOp,
         "expected fill on the CPU or on the device of images");
   Tensor there = *fills;
-  if (!same_device(there, images))
-    there = torch::stable::to(there, images.device(), /*non_blocking=*/true);
-  there = torch::stable::contiguous(there);
+  if (!same_device(there, images)) there = moved_to(kOp, there, images);
+  there = contiguous(kOp, there);
   const int64_t channels = there.size(2);
   a.fills = static_cast<const double*>(there.const_data_ptr());
   a.fill_stride_c = channels == 1 ? 0 : 1;
@@ -101,8 +100,8 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
   const std::optional<Tensor> samples = prepare_noise(options, images, a);
   if (out != nullptr) check_target(images, layout, *out, a.source);
   const Tensor target = out != nullptr ? *out
-                                       : new_map_output(images, layout, a.source, a.source.channels,
-                                                        images.scalar_type());
+                                       : new_map_output(kOp, images, layout, a.source,
+                                                        a.source.channels, images.scalar_type());
   if (target.numel() == 0 || a.source.count == 0) return target;
   a.output = map_output(kOp, target, layout, channels);
   run_where(

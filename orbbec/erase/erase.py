@@ -19,6 +19,7 @@ from orbbec.binding.arguments import (
     operator_output,
 )
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.noise import key_value, sample_table, whole_table
 from orbbec.binding.warp import fake_output
 
@@ -138,14 +139,14 @@ def _fills(fill: Any, given: OperatorInput) -> tuple[float, Tensor | None]:
     return 0.0, table[None, None] if table.dim() == 1 else table[:, None] if table.dim() == 2 else table
 
 
-@torch.library.register_fake("orbbec::erase")
+@register_fake("erase")
 def _(images: Tensor, layout: Tensor | None, *options: Any) -> Tensor:
     if layout is not None:
         return torch.empty_like(images)
     return fake_output(images, None, 0, list(images.shape[-2:]))
 
 
-@torch.library.register_fake("orbbec::erase_out")
+@register_fake("erase_out")
 def _(images: Tensor, layout: Tensor | None, *options: Any) -> None:
     if options[-1].device != images.device:
         raise ValueError(f"{_OP}: expected out on the device of images")

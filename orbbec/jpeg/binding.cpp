@@ -33,7 +33,7 @@ Tensor new_chroma(const Tensor& images, const JpegArguments& a) {
     const int64_t width = (int64_t{a.source.width} + 1) / 2;
     bytes = a.source.layout != nullptr ? images.numel() : a.source.count * 2 * height * width;
   }
-  return torch::stable::empty({bytes}, ScalarType::Byte, std::nullopt, images.device());
+  return new_tensor(kOp, std::vector<int64_t>{bytes}, ScalarType::Byte, images);
 }
 
 Tensor jpeg_compression(Tensor images, std::optional<Tensor> layout, int64_t channels,
@@ -48,7 +48,7 @@ Tensor jpeg_compression(Tensor images, std::optional<Tensor> layout, int64_t cha
   const int64_t* const of_images =
       qualities.has_value() ? check_qualities(*qualities, images, source.count) : nullptr;
   const Tensor output =
-      new_map_output(images, layout, source, source.channels, images.scalar_type());
+      new_map_output(kOp, images, layout, source, source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
   JpegArguments a{Images<const uint8_t>(source),
                   Images<uint8_t>(map_output(kOp, output, layout, source.channels)),

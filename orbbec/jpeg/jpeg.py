@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, name_value
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import count_of, fake_like, images_input, whole_numbers
 
 OP = "jpeg_compression"
@@ -53,6 +54,6 @@ def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str 
     )
 
 
-@torch.library.register_fake("orbbec::jpeg_compression")
+@register_fake("jpeg_compression")
 def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
     return fake_like(images, layout)

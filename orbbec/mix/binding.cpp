@@ -74,7 +74,7 @@ Tensor cutmix(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   a.partners = check_whole(kOp, "partners", partners, {a.source.count}, images);
   a.numbers = check_whole(kOp, "boxes", boxes, {a.source.count, 4}, images);
   const Tensor output =
-      new_map_output(images, layout, a.source, a.source.channels, images.scalar_type());
+      new_map_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
   a.output = map_output(kOp, output, layout, a.source.channels);
   move_pixels(kOp, a, images);
@@ -98,7 +98,7 @@ Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels,
     a.masks = check_masks(kOp, masks, images);
   }
   const Tensor output =
-      new_map_output(images, layout, a.source, a.source.channels, images.scalar_type());
+      new_map_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
   a.output = map_output(kOp, output, layout, a.source.channels);
   move_pixels(kOp, a, images);
@@ -139,8 +139,7 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   a.partners = check_whole(kOp, "partners", partners, {count, 4}, images);
   a.numbers = check_whole(kOp, "centers", centers, {count, 2}, images);
   const int64_t given = static_cast<int64_t>(fill.size());
-  check(given == 1 || given == a.source.channels, kOp, "expected fill of 1 or ", a.source.channels,
-        " numbers, but got ", given);
+  check_one_or_each(kOp, "fill", fill, a.source.channels);
   check(given <= kMaxMoveFills, kOp, "expected fill of at most ", kMaxMoveFills,
         " numbers, but got ", given);
   for (int64_t c = 0; c < kMaxMoveFills; ++c) {
@@ -148,7 +147,7 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   }
   AnyImages canvas = a.source;
   canvas.count = count;
-  const Tensor output = new_output(images, canvas, output_size(kOp, canvas, size));
+  const Tensor output = new_output(kOp, images, canvas, output_size(kOp, canvas, size));
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   move_pixels(kOp, a, images);
@@ -159,7 +158,7 @@ Tensor blend(const char* op, BlendArguments& a, const Tensor& images,
              const std::optional<Tensor>& layout) {
   a.dtype = dtype_of(op, images);
   const Tensor output =
-      new_map_output(images, layout, a.source, a.source.channels, images.scalar_type());
+      new_map_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
   a.output = map_output(op, output, layout, a.source.channels);
   run_where(
@@ -210,7 +209,8 @@ Tensor add_to_partners(Tensor own, Tensor parts, Tensor order, Tensor starts) {
   a.dtype = dtype_of(kOp, own);
   a.order = check_whole(kOp, "order", order, {a.own.count}, own);
   a.starts = check_whole(kOp, "starts", starts, {a.own.count + 1}, own);
-  const Tensor output = new_map_output(own, std::nullopt, a.own, a.own.channels, own.scalar_type());
+  const Tensor output =
+      new_map_output(kOp, own, std::nullopt, a.own, a.own.channels, own.scalar_type());
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   run_where(

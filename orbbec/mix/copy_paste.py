@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, RaggedImages, as_tensor, is_ragged
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import count_of, fake_like
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
@@ -73,12 +74,12 @@ def _ragged_masks(masks: Any) -> RaggedImages:
     return masks
 
 
-@torch.library.register_fake("orbbec::copy_paste")
+@register_fake("copy_paste")
 def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
     return fake_like(images, layout)
 
 
-@torch.library.register_fake("orbbec::copy_paste_soft")
+@register_fake("copy_paste_soft")
 def _(images: Tensor, partners: Tensor, masks: Tensor) -> Tensor:
     return fake_like(images, None)
 

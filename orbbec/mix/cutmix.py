@@ -7,6 +7,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix, as_tensor
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import count_of, fake_like, whole_numbers
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
@@ -55,7 +56,7 @@ def cutmix(images: Images, partners: Matrix, boxes: Matrix) -> Any:
     return given.restore(output)
 
 
-@torch.library.register_fake("orbbec::cutmix")
+@register_fake("cutmix")
 def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
     return fake_like(images, layout)
 

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import fake_like
 from orbbec.mix.arguments import float_numbers, mixed_input
 from orbbec.mix.gradients import register_gradient
@@ -55,7 +56,7 @@ def mixup(images: Images, partners: Matrix, weights: float | Tensor) -> Any:
     return given.restore(output)
 
 
-@torch.library.register_fake("orbbec::mixup")
+@register_fake("mixup")
 def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
     return fake_like(images, layout)
 

@@ -9,6 +9,7 @@ from torch.nn.functional import pad
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, fill_values, operator_input, size_values
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import count_of, whole_numbers
 from orbbec.binding.partners import add_to_partners
 from orbbec.mix.arguments import every_image, to_device
@@ -111,7 +112,7 @@ def mosaic_offsets(sizes: Matrix, partners: Matrix, centers: Matrix) -> Tensor:
     return middle[:, None] - of_images.flip(-1) * before
 
 
-@torch.library.register_fake("orbbec::mosaic")
+@register_fake("mosaic", partners=2, size=2)
 def _(
     images: Tensor,
     layout: Tensor | None,

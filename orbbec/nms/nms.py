@@ -18,6 +18,7 @@ from orbbec.binding.detections import (
     like,
     vector,
 )
+from orbbec.binding.fakes import register_fake
 
 
 @overload
@@ -126,6 +127,6 @@ def nms_keepers(ranked: Tensor, groups: Tensor | None, iou_threshold: float, off
     return keepers
 
 
-@torch.library.register_fake("orbbec::nms_keepers")
+@register_fake("nms_keepers", boxes=2)
 def _(boxes: Tensor, groups: Tensor | None, iou_threshold: float, offset: float) -> Tensor:
     return boxes.new_empty((boxes.shape[0],), dtype=torch.int64)

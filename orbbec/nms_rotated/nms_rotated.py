@@ -16,6 +16,7 @@ from orbbec.binding.detections import (
     like,
     vector,
 )
+from orbbec.binding.fakes import register_fake
 
 
 def nms_rotated(
@@ -75,6 +76,6 @@ def nms_rotated(
     return like(boxes, chosen_places(order, kept))
 
 
-@torch.library.register_fake("orbbec::nms_rotated_keepers")
+@register_fake("nms_rotated_keepers", boxes=2)
 def _(boxes: Tensor, groups: Tensor | None, iou_threshold: float) -> Tensor:
     return boxes.new_empty((boxes.shape[0],), dtype=torch.int64)

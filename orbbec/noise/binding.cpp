@@ -31,7 +31,7 @@ Tensor gaussian_noise(Tensor images, std::optional<Tensor> layout, int64_t chann
     a.noise.samples = static_cast<const int64_t*>(samples->const_data_ptr());
   }
   const Tensor output =
-      new_map_output(images, layout, a.source, a.source.channels, images.scalar_type());
+      new_map_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0 || count == 0) return output;
   a.output = map_output(kOp, output, layout, a.source.channels);
   run_where(

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Images, Matrix
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import count_of, fake_like, images_input
 from orbbec.binding.noise import key_value, sample_table
 from orbbec.binding.per_image import Factor, per_image
@@ -87,7 +88,7 @@ def _is_sigma(value: float) -> bool:
     return 0 <= value < math.inf
 
 
-@torch.library.register_fake("orbbec::gaussian_noise")
+@register_fake("gaussian_noise")
 def _(images: Tensor, layout: Tensor | None, *_: object) -> Tensor:
     return fake_like(images, layout)
 

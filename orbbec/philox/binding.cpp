@@ -20,8 +20,8 @@ Tensor philox_blocks(Tensor counters, int64_t key_low, int64_t key_high) {
         shape_text(counters));
   check(key_low >= 0 && key_low < kWords && key_high >= 0 && key_high < kWords, kBlocks,
         "expected the words of key from 0 to 4294967295, but got ", key_low, " and ", key_high);
-  const Tensor given = torch::stable::contiguous(counters);
-  const Tensor output = torch::stable::empty(given.sizes(), ScalarType::Long);
+  const Tensor given = contiguous(kBlocks, counters);
+  const Tensor output = new_tensor(kBlocks, given.sizes(), ScalarType::Long, given);
   const auto* from = static_cast<const int64_t*>(given.const_data_ptr());
   auto* to = static_cast<int64_t*>(output.mutable_data_ptr());
   const PhiloxKey key{static_cast<uint32_t>(key_low), static_cast<uint32_t>(key_high)};
@@ -56,7 +56,8 @@ Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t 
   const uint32_t first = place_of(kDraws, place), last = place_of(kDraws, place + places - 1);
   const Tensor samples = whole_numbers_on(kDraws, "sample_ids", sample_ids, sample_ids);
   const int64_t rows = samples.size(0);
-  const Tensor output = torch::stable::empty({places * rows, count}, ScalarType::Double);
+  const Tensor output =
+      new_tensor(kDraws, std::vector<int64_t>{places * rows, count}, ScalarType::Double, samples);
   const auto* ids = static_cast<const int64_t*>(samples.const_data_ptr());
   auto* to = static_cast<double*>(output.mutable_data_ptr());
   for (uint32_t at = first; at <= last; ++at) {
@@ -79,8 +80,8 @@ Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t
   check(count == 0 || channels * height * width <= (int64_t{1} << 59) / count, kNoise,
         "a field of shape [", count, ", ", channels, ", ", height, ", ", width, "] is too large");
   const Tensor samples = whole_numbers_on(kNoise, "sample_ids", sample_ids, sample_ids);
-  const Tensor output = torch::stable::empty({count, channels, height, width}, ScalarType::Float,
-                                             std::nullopt, samples.device());
+  const Tensor output = new_tensor(kNoise, std::vector<int64_t>{count, channels, height, width},
+                                   ScalarType::Float, samples);
   const NoiseKey key{key_of(seed, epoch), static_cast<const int64_t*>(samples.const_data_ptr()),
                      place_of(kNoise, place), parse_noise(kNoise, kind)};
   if (output.numel() == 0) return output;

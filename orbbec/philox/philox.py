@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Matrix, name_value
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.noise import key_value, whole_table
 
 SampleIds = Matrix | list[int] | tuple[int, ...]
@@ -142,14 +143,14 @@ def philox_blocks(counters: Matrix, key: tuple[int, int]) -> Tensor:
     return result
 
 
-@torch.library.register_fake("orbbec::philox_noise")
+@register_fake("philox_noise", sample_ids=1)
 def _(sample_ids: Tensor, channels: int, height: int, width: int, *options: Any) -> Tensor:
     return torch.empty(
         (sample_ids.size(0), channels, height, width), dtype=torch.float32, device=sample_ids.device
     )
 
 
-@torch.library.register_fake("orbbec::philox_draws")
+@register_fake("philox_draws", sample_ids=1)
 def _(
     sample_ids: Tensor,
     count: int,
@@ -163,6 +164,6 @@ def _(
     return torch.empty((places * sample_ids.size(0), count), dtype=torch.float64)
 
 
-@torch.library.register_fake("orbbec::philox_blocks")
+@register_fake("philox_blocks", counters=2)
 def _(counters: Tensor, key_low: int, key_high: int) -> Tensor:
     return torch.empty_like(counters, memory_format=torch.contiguous_format)

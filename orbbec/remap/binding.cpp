@@ -27,10 +27,8 @@ Tensor prepare_positions(const Tensor& images, const Tensor& positions, WarpArgu
       kOp, "expected positions of float32 or float64");
   check(positions.is_cpu() || same_device(positions, images), kOp,
         "expected positions on the CPU or on the device of images");
-  Tensor prepared = positions;
-  if (!same_device(prepared, images))
-    prepared = torch::stable::to(prepared, images.device(), /*non_blocking=*/true);
-  prepared = torch::stable::contiguous(torch::stable::to(prepared, map_scalar_type(a)));
+  Tensor prepared = same_device(positions, images) ? positions : moved_to(kOp, positions, images);
+  prepared = contiguous(kOp, converted(kOp, prepared, map_scalar_type(a)));
   a.map = prepared.const_data_ptr();
   a.map_stride = shared ? 0 : 2 * height * width;
   return prepared;

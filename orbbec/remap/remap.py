@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_position_gradient
 
@@ -70,7 +71,7 @@ def remap(
 register_fakes("remap")
 
 
-@torch.library.register_fake("orbbec::remap_backward")
+@register_fake("remap_backward", gradient=4)
 def _(
     gradient: Tensor, images: Tensor, positions: Tensor, per_unit: Tensor, *options: object
 ) -> tuple[Tensor, Tensor]:

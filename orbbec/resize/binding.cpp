@@ -72,10 +72,7 @@ std::optional<Tensor> prepare_boxes(const Tensor& images, const std::optional<Te
   check(boxes->scalar_type() == ScalarType::Double, kOp, "expected boxes of float64");
   check(boxes->is_cpu() || same_device(*boxes, images), kOp,
         "expected boxes on the CPU or on the device of images");
-  const Tensor near = same_device(*boxes, images)
-                          ? *boxes
-                          : torch::stable::to(*boxes, images.device(), /*non_blocking=*/true);
-  return torch::stable::contiguous(near);
+  return contiguous(kOp, same_device(*boxes, images) ? *boxes : moved_to(kOp, *boxes, images));
 }
 
 // Room for the weights of an output pixel, where the largest image has `side` pixels along the
@@ -118,8 +115,9 @@ Tensor new_tables(const Tensor& images, const std::vector<int64_t>& longest, Res
   const int64_t plan_bytes = aligned(t.tables * static_cast<int64_t>(sizeof(ResizePlan)));
   const int64_t entry_bytes = aligned(entries * static_cast<int64_t>(sizeof(int)));
   const int64_t weight_bytes = t.tables * (t.width * t.taps_x + t.height * t.taps_y) * weight_size;
-  const Tensor memory = torch::stable::empty({plan_bytes + 2 * entry_bytes + weight_bytes},
-                                             ScalarType::Byte, std::nullopt, images.device());
+  const Tensor memory =
+      new_tensor(kOp, std::vector<int64_t>{plan_bytes + 2 * entry_bytes + weight_bytes},
+                 ScalarType::Byte, images);
   char* const first = static_cast<char*>(memory.mutable_data_ptr());
   t.plans = reinterpret_cast<ResizePlan*>(first);
   t.first = reinterpret_cast<int*>(first + plan_bytes);
@@ -181,7 +179,7 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
   if (held_boxes.has_value() && out != nullptr) check_apart(kOp, *out, *held_boxes, "boxes");
   a.flips = check_flips(flips, images, a.source.count);
   if (flips.has_value() && out != nullptr) check_apart(kOp, *out, *flips, "flips");
-  const Tensor target = out != nullptr ? *out : new_output(images, a.source, extent);
+  const Tensor target = out != nullptr ? *out : new_output(kOp, images, a.source, extent);
   if (target.numel() == 0) return target;
   a.output = dense_images(kOp, "out", target, target.mutable_data_ptr());
   set_geometry(held_boxes, a);
@@ -211,7 +209,7 @@ void resize_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
 
 Tensor new_float_images(const Tensor& like, int64_t height, int64_t width) {
   const std::vector<int64_t> shape{like.size(0), like.size(1), height, width};
-  return torch::stable::empty(shape, like.scalar_type(), std::nullopt, like.device());
+  return new_tensor(kOp, shape, like.scalar_type(), like);
 }
 
 // One axis; returns its output.

@@ -17,6 +17,7 @@ from orbbec.binding.arguments import (
     size_values,
 )
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.warp import fake_output, room_like
 
 
@@ -183,7 +184,7 @@ def _longest_sides(images: Any, layout: Tensor | None) -> list[int]:
     return [height, width]
 
 
-@torch.library.register_fake("orbbec::resize")
+@register_fake("resize", size=2)
 def _(
     images: Tensor,
     layout: Tensor | None,
@@ -196,7 +197,7 @@ def _(
     return fake_output(images, layout, channels, size)
 
 
-@torch.library.register_fake("orbbec::resize_out")
+@register_fake("resize_out")
 def _(
     images: Tensor,
     layout: Tensor | None,
@@ -217,7 +218,7 @@ def _check_devices(images: Tensor, layout: Tensor | None, boxes: Tensor | None) 
         raise ValueError("resize: expected layout on the device of images")
 
 
-@torch.library.register_fake("orbbec::resize_backward")
+@register_fake("resize_backward", gradient=4, image_size=2)
 def _(gradient: Tensor, boxes: Tensor | None, image_size: list[int], *options: object) -> Tensor:
     return gradient.new_empty((*gradient.shape[:2], *image_size))
 

@@ -22,7 +22,7 @@ void check_argmax_reach(const AnyImages& features) {
 Tensor new_pool_frames(const Tensor& place, int64_t count) {
   const int64_t bytes = place.scalar_type() == ScalarType::Double ? sizeof(RoiPoolFrame<double>)
                                                                   : sizeof(RoiPoolFrame<float>);
-  return torch::stable::new_empty(place, std::vector<int64_t>{count * bytes}, ScalarType::Byte);
+  return new_tensor(kOp, std::vector<int64_t>{count * bytes}, ScalarType::Byte, place);
 }
 
 std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64_t> output_size,
@@ -37,8 +37,8 @@ std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64
   const std::vector<int64_t> shape{rois.size(0), a.roi.features.channels, output_size[0],
                                    output_size[1]};
   const bool channels_last = reads_channels_last(a.roi.features);
-  const Tensor output = new_images(input, shape, channels_last);
-  const Tensor argmax = new_images(input, shape, channels_last, ScalarType::Int);
+  const Tensor output = new_images(kOp, input, shape, channels_last);
+  const Tensor argmax = new_images(kOp, input, shape, channels_last, ScalarType::Int);
   if (output.numel() == 0) return {output, argmax};
   const Tensor frames = new_pool_frames(input, rois.size(0));
   a.roi.rois = prepared.const_data_ptr();
@@ -66,7 +66,7 @@ Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
         kOp, "expected argmax as int32 of the shape and on the device of gradient, but got ",
         shape_text(argmax));
   check_images_of(kOp, prepared, kNumbers, input_size[0]);
-  Tensor result = new_images(gradient, input_size, channels_last);
+  Tensor result = new_images(kOp, gradient, input_size, channels_last);
   if (result.numel() == 0) return result;
   if (rois.size(0) == 0) return torch::stable::zero_(result);
   const Tensor frames = new_pool_frames(gradient, rois.size(0));

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.dispatch import call_operator
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.rois import (
     OutputSize,
     Rois,
@@ -88,14 +89,14 @@ class RoIPool(torch.nn.Module):
         return f"output_size={self.output_size}, spatial_scale={self.spatial_scale}"
 
 
-@torch.library.register_fake("orbbec::roi_pool")
+@register_fake("roi_pool", input=4, rois=2, output_size=2)
 def _(input: Tensor, rois: Tensor, output_size: list[int], spatial_scale: float) -> tuple[Tensor, Tensor]:
     shape = (rois.shape[0], input.shape[1], *output_size)
     output = new_images(input, shape, is_channels_last(input))
     return output, torch.empty_like(output, dtype=torch.int32)
 
 
-@torch.library.register_fake("orbbec::roi_pool_backward")
+@register_fake("roi_pool_backward", gradient=4, input_size=4)
 def _(
     gradient: Tensor,
     argmax: Tensor,

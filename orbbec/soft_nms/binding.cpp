@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "../binding/device.h"
+#include "../binding/memory.h"
 #include "soft_nms.h"
 
 namespace orbbec {
@@ -22,7 +23,7 @@ Tensor corner_boxes(const char* op, const Tensor& boxes) {
         "expected boxes of float32 or float64");
   check(boxes.size(0) <= kMaxBoxes, op, "expected at most ", kMaxBoxes, " boxes, but got ",
         boxes.size(0));
-  return torch::stable::contiguous(boxes);
+  return contiguous(op, boxes);
 }
 
 Tensor one_each(const char* op, const char* name, const Tensor& values, const Tensor& boxes,
@@ -31,7 +32,7 @@ Tensor one_each(const char* op, const char* name, const Tensor& values, const Te
         boxes.size(0), "], but got ", shape_text(values));
   check(values.scalar_type() == dtype, op, "expected ", name, " of ", dtype_name);
   check(same_device(values, boxes), op, "expected ", name, " on the device of boxes");
-  return torch::stable::contiguous(values);
+  return contiguous(op, values);
 }
 
 Decay decay_of(const char* op, const std::string& method) {
@@ -64,7 +65,7 @@ std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::st
   a.most = static_cast<int>(max_output);
   a.column_stride = (a.count + kSoftNmsLanes - 1) / kSoftNmsLanes * kSoftNmsLanes;
   const auto empty = [&](const std::vector<int64_t>& size, ScalarType dtype) {
-    return torch::stable::new_empty(given, size, dtype);
+    return new_tensor(kOp, size, dtype, given);
   };
   Tensor work = empty({kSoftNmsColumns, a.column_stride}, given.scalar_type());
   Tensor places = empty({max_output}, ScalarType::Long);
@@ -97,8 +98,10 @@ Tensor matrix_nms_decays(Tensor boxes, std::optional<Tensor> labels, std::string
         "expected method as linear or gaussian, but got ", method);
   check_sigma(kOp, sigma);
   const int64_t count = given.size(0);
-  Tensor decays = torch::stable::new_empty(given, std::vector<int64_t>{count});
-  Tensor overlaps = torch::stable::new_empty(given, std::vector<int64_t>{count});
+  const auto numbers = [&] {
+    return new_tensor(kOp, std::vector<int64_t>{count}, given.scalar_type(), given);
+  };
+  Tensor decays = numbers(), overlaps = numbers();
   if (count == 0) return decays;
   MatrixNmsArguments a{};
   a.boxes = given.const_data_ptr();

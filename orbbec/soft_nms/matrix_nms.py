@@ -7,6 +7,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import name_value
 from orbbec.binding.detections import Boxes, best_first, box_tensor, like, real_tensor, vector
+from orbbec.binding.fakes import register_fake
 
 
 def matrix_nms(
@@ -79,6 +80,6 @@ def matrix_nms(
     return like(boxes, rows.to(dtype), places)  # type: ignore[no-any-return]
 
 
-@torch.library.register_fake("orbbec::matrix_nms_decays")
+@register_fake("matrix_nms_decays", boxes=2)
 def _(boxes: Tensor, labels: Tensor | None, method: str, sigma: float) -> Tensor:
     return boxes.new_empty((boxes.shape[0],))

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import name_value
 from orbbec.binding.detections import Boxes, box_tensor, detection_rows, is_number, like, real_tensor, vector
+from orbbec.binding.fakes import register_fake
 
 
 @overload
@@ -153,7 +154,7 @@ def _taken(
     return rows.to(dtype), places, count
 
 
-@torch.library.register_fake("orbbec::soft_nms")
+@register_fake("soft_nms", boxes=2)
 def _(
     boxes: Tensor,
     scores: Tensor,

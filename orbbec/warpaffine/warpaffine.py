@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, size_values
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_matrix_gradient
 
@@ -107,7 +107,7 @@ def affine_torch(input: Images, affine_matrix: Matrix, out_h: int, out_w: int) -
 register_fakes("warp_affine")
 
 
-@torch.library.register_fake("orbbec::warp_affine_backward")
+@register_fake("warp_affine_backward", gradient=4)
 def _(
     gradient: Tensor, images: Tensor, matrix: Tensor, per_unit: Tensor, *options: object
 ) -> tuple[Tensor, Tensor]:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, size_values
+from orbbec.binding.fakes import register_fake
 from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_matrix_gradient
 
@@ -74,7 +74,7 @@ def warp_perspective(
 register_fakes("warp_perspective")
 
 
-@torch.library.register_fake("orbbec::warp_perspective_backward")
+@register_fake("warp_perspective_backward", gradient=4)
 def _(
     gradient: Tensor,
     images: Tensor,

@@ -18,8 +18,7 @@ Tensor ycbcr_to_rgb(Tensor planes, Tensor layout, Tensor forms, Tensor rgb_layou
         count, ", 3], but got ", shape_text(rgb_layout));
   check(nbytes >= 0 && nbytes <= kMaxBytes, kOp, "expected nbytes from 0 to 2^59, but got ",
         nbytes);
-  const Tensor output =
-      torch::stable::empty({nbytes}, ScalarType::Byte, std::nullopt, planes.device());
+  const Tensor output = new_tensor(kOp, std::vector<int64_t>{nbytes}, ScalarType::Byte, planes);
   ask_for_huge_pages(output);
   const YcbcrToRgb op{stored, Images<uint8_t>(ragged_images(kOp, output, rgb_layout, 3))};
   if (count == 0) return output;

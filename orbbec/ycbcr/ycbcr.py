@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import StoredPlanes, holds_planes
+from orbbec.binding.fakes import register_fake
 
 
 def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
@@ -40,6 +41,6 @@ def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
     return planes.images(torch.ops.orbbec.ycbcr_to_rgb(planes.buffer, *tables, planes.rgb_bytes))
 
 
-@torch.library.register_fake("orbbec::ycbcr_to_rgb")
+@register_fake("ycbcr_to_rgb")
 def _(planes: Tensor, layout: Tensor, forms: Tensor, rgb_layout: Tensor, nbytes: int) -> Tensor:
     return planes.new_empty(nbytes)

@@ -1,0 +1,52 @@
+"""Registers fake kernels: what operators give where tensors have no memory."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Fake = Callable[..., Any]
+
+
+def register_fake(op: str, **dimensions: int) -> Callable[[Fake], Fake]:
+    """Register a function as the fake kernel of an operator, after a check of what it indexes.
+
+    Images are checked wherever an operator takes them: `[N, C, H, W]`, or a flat buffer and its table
+    `[N, 3]`.
+
+    Args:
+        op: the operator.
+        dimensions: by the names of the schema, how many dimensions a tensor has or numbers a list.
+
+    Returns:
+        A decorator, which gives the function back as it was.
+    """
+    names = [argument.name for argument in getattr(torch.ops.orbbec, op).default._schema.arguments]
+    ragged = {"images", "layout"} <= set(names)
+    if "images" in names:
+        dimensions = {"images": 4, **dimensions}
+
+    def register(fake: Fake) -> Fake:
+        @wraps(fake)
+        def checked(*arguments: Any, **named: Any) -> Any:
+            given = {**dict(zip(names, arguments, strict=False)), **named}
+            expected = dict(dimensions)
+            if ragged and given["layout"] is not None:
+                expected |= {"images": 1, "layout": 2}
+            for name, number in expected.items():
+                _check(op, name, given[name], number)
+            return fake(*arguments, **named)
+
+        torch.library.register_fake(f"orbbec::{op}")(checked)
+        return fake
+
+    return register
+
+
+def _check(op: str, name: str, value: Any, number: int) -> None:
+    if isinstance(value, Tensor) and value.dim() != number:
+        raise ValueError(f"{op}: expected {name} of {number} dimensions, but got shape {list(value.shape)}")
+    if isinstance(value, (list, tuple)) and len(value) != number:
+        raise ValueError(f"{op}: expected {name} as {number} numbers, but got {list(value)}")

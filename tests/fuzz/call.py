@@ -1,0 +1,202 @@
+"""A call of an operator as data: it can be made, told what it gives, and written down as Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+LIBRARY = "orbbec"
+MOST_ELEMENTS = 1 << 16  # that a tensor holds; a larger shape has strides of 0
+
+# What torch itself says: of arguments that do not fit the schema, of a device without a kernel, of memory.
+_OF_SCHEMA = re.compile(r"^(\w+::\w+\(\) |Could not run ')")
+_OF_MEMORY = re.compile(r"out of memory|not enough memory|can't allocate memory|bad_alloc|bad_array_new")
+_NAMED = re.compile(r"^[a-z][a-z0-9_]*: ")
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor that lies anyhow in memory, whose elements repeat `values`.
+
+    Attributes:
+        strides: None if contiguous.
+        shares: the position of another argument in whose memory this one lies.
+    """
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    values: tuple[float, ...] = (0,)
+    strides: tuple[int, ...] | None = None
+    offset: int = 0
+    device: str = "cpu"
+    requires_grad: bool = False
+    shares: int | None = None
+
+    def steps(self) -> tuple[int, ...]:
+        """The strides, those of 0 that keep the tensor small among them."""
+        if self.strides is not None:
+            return self.strides
+        steps, step = [], 1
+        for side in reversed(self.shape):
+            steps.append(step if step * max(side, 1) <= MOST_ELEMENTS else 0)
+            step = step * max(side, 1) if steps[-1] else step
+        return tuple(reversed(steps))
+
+    def elements(self) -> int:
+        """How many elements its memory must have."""
+        if 0 in self.shape:
+            return self.offset + 1
+        reach = sum((side - 1) * step for side, step in zip(self.shape, self.steps(), strict=True))
+        return self.offset + 1 + reach
+
+    def build(self, built: list[Any]) -> Tensor:
+        """The tensor; `built` are the arguments before it."""
+        if self.shares is not None and isinstance(built[self.shares], Tensor):
+            other = built[self.shares]
+            return other if other.shape == self.shape else other.as_strided(self.shape, self.steps())
+        if self.device == "meta":
+            return torch.empty(self.shape, dtype=self.dtype, device="meta")
+        elements = self.elements()
+        if elements > 4 * MOST_ELEMENTS:
+            raise Unbuildable
+        whole = not self.dtype.is_floating_point and all(isinstance(v, int) for v in self.values)
+        if whole and self.dtype == torch.int64:
+            values = torch.tensor(self.values, dtype=torch.int64)
+        else:
+            values = torch.tensor(self.values, dtype=torch.float64).to(self.dtype)
+        memory = values.repeat(-(-elements // len(self.values)))[:elements]
+        tensor = memory.as_strided(self.shape, self.steps(), self.offset)
+        return tensor.requires_grad_() if self.requires_grad else tensor
+
+    def source(self, names: list[str]) -> str:
+        """A Python expression that gives it."""
+        shape, suffix = list(self.shape), ".requires_grad_()" if self.requires_grad else ""
+        if self.shares is not None:
+            return f"{names[self.shares]}.as_strided({shape}, {list(self.steps())})"
+        if self.device == "meta":
+            return f"torch.empty({shape}, dtype={self.dtype}, device='meta')"
+        plain = self.steps() == TensorSpec(self.shape, self.dtype).steps() and self.offset == 0
+        if plain and 0 in self.shape:
+            return f"torch.empty({shape}, dtype={self.dtype}){suffix}"
+        if plain and len(self.values) == 1 and self.elements() == _product(self.shape):
+            return f"torch.full({shape}, {self.values[0]}, dtype={self.dtype}){suffix}"
+        kind = "int64" if all(isinstance(v, int) for v in self.values) else "float64"
+        elements = self.elements()
+        repeats = -(-elements // len(self.values))
+        memory = f"torch.tensor({list(self.values)}, dtype=torch.{kind}).to({self.dtype})"
+        memory += f".repeat({repeats})[:{elements}]" if repeats > 1 or elements != len(self.values) else ""
+        if plain and len(self.shape) == 1 and self.elements() == self.shape[0]:
+            return memory + suffix
+        return f"{memory}.as_strided({shape}, {list(self.steps())}, {self.offset}){suffix}"
+
+
+class Unbuildable(Exception):
+    """These arguments cannot be made at all."""
+
+
+def _product(shape: Iterable[int]) -> int:
+    total = 1
+    for side in shape:
+        total *= side
+    return total
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a call: `kind` is "result", "refusal", or the name of a failure."""
+
+    kind: str
+    detail: str = ""
+
+    @property
+    def is_failure(self) -> bool:
+        return self.kind not in ("result", "refusal", "memory", "unbuildable")
+
+
+@dataclass(frozen=True)
+class Call:
+    """`torch.ops.<library>.<op>(*arguments)`, and the gradient of what it gives if it has one."""
+
+    op: str
+    arguments: tuple[Any, ...]
+    library: str = field(default=LIBRARY)
+
+    def optional(self, i: int) -> bool:
+        """Whether argument `i` may be left out."""
+        operator = getattr(getattr(torch.ops, self.library), self.op).default
+        return str(operator._schema.arguments[i].real_type).startswith("Optional")
+
+    def build(self) -> list[Any]:
+        built: list[Any] = []
+        for argument in self.arguments:
+            built.append(argument.build(built) if isinstance(argument, TensorSpec) else argument)
+        return built
+
+    def run(self) -> Outcome:
+        """Makes the call in this process, which it may end."""
+        try:
+            built = self.build()
+        except (RuntimeError, OverflowError, TypeError, ValueError, Unbuildable):
+            return Outcome("unbuildable")  # torch makes no such tensor
+        try:
+            _differentiate(getattr(getattr(torch.ops, self.library), self.op)(*built), built)
+        except Exception as error:
+            return outcome_of(error, any(isinstance(a, Tensor) and a.is_meta for a in built))
+        return Outcome("result")
+
+    def source(self) -> str:
+        """A program that makes the call."""
+        lines = ["import torch", "import orbbec", "from math import inf, nan", ""]
+        names = [f"a{i}" for i in range(len(self.arguments))]
+        shared = {a.shares for a in self.arguments if isinstance(a, TensorSpec)} - {None}
+        written = []
+        for i, argument in enumerate(self.arguments):
+            text = argument.source(names) if isinstance(argument, TensorSpec) else repr(argument)
+            if i in shared:
+                lines.append(f"{names[i]} = {text}")
+                text = names[i]
+            written.append(text)
+        call = f"torch.ops.{self.library}.{self.op}({', '.join(written)})"
+        if any(isinstance(a, TensorSpec) and a.requires_grad for a in self.arguments):
+            lines += [
+                f"result = {call}",
+                "results = result if isinstance(result, tuple) else (result,)",
+                "results = [r for r in results if r is not None and r.requires_grad]",
+                "torch.autograd.backward(results, [torch.ones_like(r) for r in results])",
+            ]
+        else:
+            lines.append(call)
+        return "\n".join(lines) + "\n"
+
+
+def _differentiate(result: Any, inputs: list[Any]) -> None:
+    results = result if isinstance(result, (tuple, list)) else [result]
+    results = [r for r in results if isinstance(r, Tensor) and r.requires_grad]
+    asked = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+    if asked and results:
+        torch.autograd.grad(results, asked, [torch.ones_like(r) for r in results], allow_unused=True)
+
+
+def outcome_of(error: Exception, on_meta: bool) -> Outcome:
+    """How an exception is judged: a named refusal, torch's own, or a failure.
+
+    Args:
+        error: what the call raised.
+        on_meta: whether there are tensors without memory, of whose sizes torch has the last word.
+    """
+    message = str(error)
+    text = f"{type(error).__name__}: {message}"
+    if isinstance(error, MemoryError) or _OF_MEMORY.search(message):
+        return Outcome("memory", text)
+    if on_meta and isinstance(error, (TypeError, RuntimeError)):
+        return Outcome("refusal", text)
+    if isinstance(error, (ValueError, TypeError, RuntimeError)):
+        if _NAMED.search(message) or _OF_SCHEMA.search(message):
+            return Outcome("refusal", text)
+        return Outcome("an error without a name", text)
+    return Outcome(f"a bare {type(error).__name__}", text)
