@@ -22,14 +22,14 @@ phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 # So the build itself checks what it compiles for, 9.0 or the GPUs present, and `cuda` need not compile that again.
 no_spill = -Xptxas -warn-spills,-Werror
 # Tests of what no device runs.
-host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/preview --ignore=tests/project --ignore=tests/test_scripts.py
+host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/preview --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
 # The tests of $(2) that need the library $(1), and the pages that show it.
 with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
   tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus docs wheel clean
+.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,6 +127,9 @@ parity: .venv/tests build ## Compare with OpenCV at full length and write docs/p
 
 corpus: .venv/tests build ## Give broken images, and Pillow's test images, to the decoder and the Loader
 	$(call phase,corpus) $(py) scripts/check_images.py
+
+attack: .venv/tests build ## Give hostile files to every reader and decoder, ORBBEC_ATTACK_SECONDS long (600)
+	$(call phase,attack) ORBBEC_ATTACK_SECONDS=$${ORBBEC_ATTACK_SECONDS:-600} $(py) -m pytest -q -s tests/attack
 
 docs: .venv/tests ## Build the site of docs/ in build/site
 	$(call phase,docs) $(py) -m mkdocs build

@@ -1,0 +1,61 @@
+"""Hostile files: each is read right or refused by name; nothing crashes, hangs or takes memory without end.
+
+    pytest tests/attack                              40 s for this half
+    ORBBEC_ATTACK_SECONDS=600 pytest tests/attack    longer: `make attack`
+
+A failure names the target and the seed: `attack(target, seed)` of orbbec.testing.attack does it again.
+"""
+
+import os
+import time
+from collections import Counter
+
+import pytest
+
+from orbbec.testing.attack import SECONDS, TARGETS, attack, bound_memory
+from orbbec.testing.examine import Guard, be, machines
+
+BUDGET = float(os.environ.get("ORBBEC_ATTACK_SECONDS", "40"))  # of all tests here
+LEAST = 3  # rounds of each target, however slow the machine is
+START = 60  # seconds that a process may take to begin
+
+
+def attacked(machine: str, seconds: float, targets: dict) -> tuple[Counter, list[str]]:
+    """Outcomes by target, and what is wrong."""
+    outcomes, wrong, seed = Counter(), [], 0
+    end = time.monotonic() + seconds
+    with Guard() as guard:
+        ready = False
+        while seed < LEAST or (time.monotonic() < end and len(wrong) < 10):
+            for target in targets:
+                if not ready:
+                    guard(START, be, machine)
+                    guard(START, attack, "images", 0)  # imports what it needs
+                    guard(START, bound_memory)
+                try:
+                    outcomes[target, guard(SECONDS, attack, target, seed)] += 1
+                    ready = True
+                except RuntimeError as error:
+                    wrong.append(f"attack({target!r}, {seed}): {error}")
+                    guard.close()
+                    ready = False
+            seed += 1
+    return outcomes, wrong
+
+
+@pytest.mark.parametrize("machine", machines())
+def test_hostile_files_are_read_right_or_refused(machine):
+    for module in ("webdataset", "crc32c", "h5py", "lmdb"):
+        pytest.importorskip(module)
+    outcomes, wrong = attacked(machine, BUDGET / len(machines()), TARGETS)
+    print(f"\n{machine}: {outcomes.total()} rounds", *sorted(outcomes.items()), sep="\n")
+    assert not wrong, "\n".join(wrong)
+    assert {target for target, _ in outcomes} == {*TARGETS}
+    assert {outcome for _, outcome in outcomes} >= {"read", "refused"}
+
+
+def test_rounds_are_bounded_in_memory():
+    with Guard() as guard:
+        guard(START, bound_memory)
+        with pytest.raises(RuntimeError, match="MemoryError"):
+            guard(START, bytes, 3 << 30)
