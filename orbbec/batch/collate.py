@@ -12,14 +12,17 @@ from torch.utils.data import default_collate
 
 from orbbec.batch.image_batch import ImageBatch
 
+_MOST_CHANNELS = 4
+
 
 def collate(samples: Sequence[Any]) -> Any:
     """Make a batch of samples; their images become an ImageBatch.
 
     What stands at the same place in every sample becomes, by the first rule that fits:
 
-    1. Images: an ImageBatch. An image is a uint8 array or CPU tensor ``[H, W, C]`` or ``[H, W]`` (a mask is
-       one too) or a PIL image, taken as ``numpy.asarray`` gives it (mode P gives its indices).
+    1. Images: an ImageBatch. An image is a uint8 array or CPU tensor ``[H, W, C]`` of 1 to 4 channels or
+       ``[H, W]`` (a mask is one too) or a PIL image, taken as ``numpy.asarray`` gives it (mode P gives its
+       indices). What a dict calls "masks" is no image: it is ``[K, H, W]``, as transforms take it.
     2. Dicts with the same keys, tuples of one type and length: the same dict or tuple, place by place. So do
        lists of one length where they are the samples themselves, or the first one holds an image.
     3. Numbers; arrays of one shape and dtype; tensors of one shape and dtype: a tensor, by torch's
@@ -49,12 +52,12 @@ def collate(samples: Sequence[Any]) -> Any:
     return _collate(list(samples), are_samples=True)
 
 
-def _collate(values: list[Any], are_samples: bool = False) -> Any:
+def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = False) -> Any:
     first = values[0]
-    if all(map(_is_image, values)):
+    if not are_masks and all(map(_is_image, values)):
         return ImageBatch.from_images([_without_pil(value) for value in values])
     if _are_dicts(values):
-        return {key: _collate([value[key] for value in values]) for key in first}
+        return {key: _collate([value[key] for value in values], are_masks=key == "masks") for key in first}
     if _are_sequences(values) and (isinstance(first, tuple) or are_samples or any(map(_is_image, first))):
         columns = [_collate(list(column)) for column in zip(*values, strict=True)]
         return type(first)(*columns) if hasattr(first, "_fields") else type(first)(columns)
@@ -63,10 +66,15 @@ def _collate(values: list[Any], are_samples: bool = False) -> Any:
 
 def _is_image(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
-        return value.dtype == torch.uint8 and value.dim() in (2, 3)
+        return value.dtype == torch.uint8 and _is_shape_of_image(value.shape)
     if isinstance(value, np.ndarray):
-        return value.dtype == np.uint8 and value.ndim in (2, 3)
+        return value.dtype == np.uint8 and _is_shape_of_image(value.shape)
     return is_pil(value)
+
+
+def _is_shape_of_image(shape: Sequence[int]) -> bool:
+    """Masks ``[K, H, W]`` and images ``[C, H, W]`` are told apart by their last axis."""
+    return len(shape) == 2 or (len(shape) == 3 and shape[2] <= _MOST_CHANNELS)
 
 
 def is_pil(value: Any) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from orbbec.data.loader import Batch, Loader
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_PAUSE = 0.1  # seconds between two drawings
 
 
 def live(loader: Loader, label: str = "", console: Console | None = None) -> Iterator[Batch]:
@@ -39,8 +42,13 @@ def live(loader: Loader, label: str = "", console: Console | None = None) -> Ite
         MofNCompleteColumn(),
         TextColumn("{task.fields[line]}", table_column=Column()),  # where it does not fit it is folded
     )
-    with Progress(*columns, console=console) as progress:
+    # Drawn here: a thread of rich's would be joined wherever the garbage collector drops this generator.
+    with Progress(*columns, console=console, auto_refresh=False) as progress:
         task = progress.add_task(label, total=None if loader.order is None else len(loader), line="")
+        drawn = 0.0
         for batch in loader:
             yield batch
             progress.update(task, advance=1, line=loader.report().line)
+            if perf_counter() - drawn >= _PAUSE:
+                progress.refresh()
+                drawn = perf_counter()

@@ -47,11 +47,14 @@ class DevicePrefetcher:
         if transforms is not None and not isinstance(transforms, Compose):
             transforms = Compose(transforms)
         self.transforms = transforms
-        self.epoch = 0
+        self.epoch = 0  # the next
         self._staging = Staging(torch.device(device))
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch that begins next, for the loader's sampler too; without it they count up."""
+        """Choose the epoch that begins next, for the loader's sampler too; without it they count up.
+
+        An epoch begins as its first batch is asked for; one that is left by `break` is over.
+        """
         self.epoch = epoch
         sampler = getattr(self.batches, "sampler", None)
         if sampler is not None and hasattr(sampler, "set_epoch"):
@@ -62,24 +65,24 @@ class DevicePrefetcher:
 
     def __iter__(self) -> Iterator[Any]:
         staged: deque[tuple[Any, Any]] = deque()
-        seen = 0
+        seen, epoch = 0, self.epoch
+        self.epoch += 1
         for batch in self.batches:
-            staged.append(self._staging.stage(self._prepared, self._staging.take(batch), seen))
+            staged.append(self._staging.stage(self._prepared, self._staging.take(batch), seen, epoch))
             seen += len(_images_of(batch, self.images))
             if len(staged) == self._staging.depth:
                 yield self._staging.ready(*staged.popleft())
         while staged:
             yield self._staging.ready(*staged.popleft())
-        self.epoch += 1
 
-    def _prepared(self, batch: Any, seen: int) -> Any:
+    def _prepared(self, batch: Any, seen: int, epoch: int) -> Any:
         images = _images_of(batch, self.images)
         ids = batch.get(self.sample_ids) if isinstance(batch, dict) else None
         moved = to_device(batch, self._staging.device)
         if self.transforms is None:
             return moved
         ids = torch.arange(seen, seen + len(images)) if ids is None else ids
-        results = self.transforms(_images_of(moved, self.images), sample_ids=ids, epoch=self.epoch)
+        results = self.transforms(_images_of(moved, self.images), sample_ids=ids, epoch=epoch)
         if isinstance(moved, dict):
             return {**moved, self.images: results}
         if isinstance(moved, (tuple, list)):

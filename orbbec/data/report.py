@@ -67,7 +67,7 @@ class Report:
         if not self.images:
             return "No batch was taken yet."
         if 1 - self.share <= KEEPS_UP:
-            return "The loader keeps up: a faster model or a larger batch is what remains."
+            return self._advice_where_no_one_waits
         if self._shares.get("idle", 0.0) > IDLE:
             return "Threads wait too: epochs are short, or batches of unlike times need a larger prefetch."
         now = f"({self.threads} now)"
@@ -78,6 +78,20 @@ class Report:
             "augment": "Augmentation takes most: put the loader's device on the GPU, or take steps out.",
             "copy": "Copying takes most: crop before the copy, or send bytes and cast on the device.",
         }[most]
+
+    @property
+    def reached(self) -> float:
+        """Of the speed with one batch again and again, from 0 to 1; 1 where that was not measured."""
+        return min(self.images_per_second / self.synthetic, 1.0) if self.synthetic else 1.0
+
+    @property
+    def _advice_where_no_one_waits(self) -> str:
+        if 1 - self.reached <= KEEPS_UP:
+            return "The loader keeps up: a faster model or a larger batch is what remains."
+        return (
+            "The model seldom waits, but its steps are slower than alone: the loader's threads "
+            f"({self.threads} now) take cores from it; give the loader fewer, or put its device on the GPU."
+        )
 
     @property
     def _shares(self) -> dict[str, float]:
@@ -91,9 +105,9 @@ class Report:
             f"time: {_percent(self.share)} of what it reaches without waiting"
         ]
         if self.synthetic:
-            reached = _percent(self.images_per_second / self.synthetic)
             lines.append(
-                f"One batch again and again: {self.synthetic:.0f} images/s, of which {reached} are reached"
+                f"One batch again and again: {self.synthetic:.0f} images/s, of which "
+                f"{_percent(self.reached)} are reached"
             )
         for part, share in self._shares.items():
             each = 1e3 * self.spent[part] / max(self.images, 1)

@@ -123,6 +123,32 @@ def test_anything_else_becomes_a_list(values):
     assert all(actual is expected for actual, expected in zip(kept, values, strict=True))
 
 
+@pytest.mark.parametrize("as_masks", [np.asarray, torch.from_numpy])
+@pytest.mark.parametrize("width", [9, 3])
+def test_masks_are_no_images(as_masks, width):
+    """`[K, H, W]` became images of K rows and W channels."""
+
+    def sample(count):
+        masks = as_masks(np.full((count, 6, width), count, np.uint8))
+        return {"image": SMALL, "masks": masks, "labels": np.arange(count)}
+
+    batch = collate([sample(2), sample(2)])
+    assert isinstance(batch["image"], ImageBatch)
+    assert_is_tensor(batch["masks"], np.full((2, 2, 6, width), 2).tolist(), torch.uint8)
+    batch = collate([sample(2), sample(5)])
+    assert type(batch["masks"]) is list
+    assert [tuple(masks.shape) for masks in batch["masks"]] == [(2, 6, width), (5, 6, width)]
+    images, masks = collate([(SMALL, as_masks(np.ones((k, 6, 9), np.uint8))) for k in (2, 5)])
+    assert isinstance(images, ImageBatch)
+    assert type(masks) is list
+
+
+def test_images_of_1_to_4_channels_are_told_from_channels_first():
+    for channels in (1, 2, 3, 4):
+        assert collate([np.zeros((5, 6, channels), np.uint8)]).channels == channels
+    assert collate([torch.zeros(3, 5, 6, dtype=torch.uint8)]).shape == (1, 3, 5, 6)
+
+
 def test_one_sample_follows_the_same_rules():
     batch = collate([{"image": SMALL, "boxes": [[0, 0, 1, 1]], "name": "a", "label": 3}])
     assert len(batch["image"]) == 1

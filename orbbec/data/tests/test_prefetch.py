@@ -105,3 +105,17 @@ def test_the_side_stream_waits_for_a_batch_that_is_on_the_device(monkeypatch):
     assert staging.take({"images": images})["images"] is images
     assert side.waited_for == [("current", images.device)]
     assert images.readers == [side]
+
+
+def test_after_an_epoch_that_was_left_comes_the_next():
+    images = torch.randint(0, 256, (4, 3, 20, 20), dtype=torch.uint8)
+    batches = DevicePrefetcher([images, images], CHAIN, "cpu")
+    ids = torch.arange(4)
+    for epoch in range(3):
+        for batch in batches:
+            assert torch.equal(batch, CHAIN(images, sample_ids=ids, epoch=epoch))
+            break
+    batches.set_epoch(1)
+    first, second = batches
+    assert torch.equal(first, CHAIN(images, sample_ids=ids, epoch=1))
+    assert torch.equal(second, CHAIN(images, sample_ids=ids + 4, epoch=1))

@@ -1,6 +1,5 @@
 """What a loader says of itself."""
 
-import gc
 import json
 import re
 import threading
@@ -52,6 +51,19 @@ def test_advice_is_about_what_takes_most(part):
     assert Report(10, 1.0, 0.01, {}, threads=2).advice.startswith("The loader keeps up")
 
 
+@pytest.mark.parametrize(
+    ("synthetic", "keeps_up"), [(0.0, True), (1000.0, True), (1030.0, True), (900.0, True), (7000.0, False)]
+)
+def test_advice_agrees_with_the_share_of_the_synthetic_bound(synthetic, keeps_up):
+    """'14 % are reached' and 'the loader keeps up' stood together."""
+    report = Report(1000, 1.0, 0.02, {"decode": 1.0, "idle": 0.5}, threads=3, synthetic=synthetic)
+    assert report.advice.startswith("The loader keeps up") == keeps_up
+    if not keeps_up:
+        assert "of which 14 % are reached" in str(report)
+        assert report.advice.startswith("The model seldom waits, but its steps are slower than alone: ")
+        assert "threads (3 now) take cores" in report.advice
+
+
 def test_advice_where_both_sides_wait():
     report = Report(10, 1.0, 0.5, {"read": 0.1, "decode": 1.0, "idle": 0.4}, threads=2)
     assert (
@@ -91,10 +103,12 @@ def test_the_line_is_live(monkeypatch):
 
 def test_a_live_line_that_is_left_stops_the_threads():
     loader = Loader([*SOURCE, *SOURCE], 2, [RandomResizedCrop(4)], threads=2)
-    for _ in live(loader, console=Console(file=StringIO())):
+    threads = set(threading.enumerate())
+    for _ in live(loader, console=Console(file=StringIO(), force_terminal=True)):
+        assert all(thread.name.startswith("orbbec-data") for thread in {*threading.enumerate()} - threads)
         break
-    gc.collect()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("orbbec-data")]
+    loader.close()
+    assert set(threading.enumerate()) <= threads
 
 
 def test_settings_make_the_same_loader_again():
