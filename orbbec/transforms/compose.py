@@ -261,7 +261,8 @@ class Compose:
         """The chain that does what one of Albumentations does.
 
         A step is converted where a transform here draws the same, and refused where it draws something else.
-        Shifts and crops about the middle may lie one pixel off, by rounding; bytes differ by up to 4 levels.
+        Shifts and crops about the middle may lie one pixel off, by rounding; bytes differ by up to 4 levels,
+        those of AlbumentationsX's `GaussianBlur` by up to 14 at the rim.
         `ToTensorV2` falls away: put in tensors to get tensors. Formats and thresholds of `bbox_params` become
         `target_options`.
 
@@ -274,7 +275,7 @@ class Compose:
             ValueError: a step, or an argument of it, has no counterpart; names the step and its place.
 
         Source:
-            Albumentations 2.0.8.
+            Albumentations 2.0.8, AlbumentationsX 2.5.1.
 
         Example:
             >>> Compose.from_albumentations([torch.nn.ReLU()])

@@ -1,4 +1,7 @@
-"""Chains of Albumentations in transforms of ours, by the names of classes and attributes of version 2.0."""
+"""Chains of Albumentations in transforms of ours, by the names of classes and attributes.
+
+Those are of Albumentations 2.0 and of AlbumentationsX 2.5, which renamed most ranges.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ from orbbec.transforms.containers import RandomApply, RandomChoice
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.geometry import (
     CenterCrop,
+    Letterbox,
     Pad,
     RandomCrop,
     RandomHorizontalFlip,
@@ -38,7 +42,18 @@ from orbbec.transforms.targets import TargetOptions
 from orbbec.transforms.transform import Transform
 
 _OP = "from_albumentations"
-_INTERPOLATIONS = ("nearest", "linear")  # by OpenCV's numbers
+_INTERPOLATIONS = {0: "nearest", 1: "linear", 6: "nearest_exact"}  # by OpenCV's numbers
+_RENAMED = {  # since AlbumentationsX
+    "format": "coord_format",
+    "limit": "angle_range",
+    "brightness": "brightness_range",
+    "contrast": "contrast_range",
+    "saturation": "saturation_range",
+    "hue": "hue_range",
+    "gamma_limit": "gamma_range",
+    "blur_limit": "blur_range",
+    "sigma_limit": "sigma_range",
+}
 _PADDING_MODES = {0: "constant", 1: "edge", 2: "symmetric", 4: "reflect"}  # by OpenCV's numbers of borders
 _BOX_FORMATS = {"pascal_voc": "xyxy", "coco": "xywh"}
 _ZERO = (0.0, 0.0)
@@ -49,6 +64,7 @@ def from_albumentations(compose: Any) -> tuple[list[Transform], TargetOptions]:
     steps = getattr(compose, "transforms", compose)
     transforms = flat(convert(_OP, steps, _maker))
     try:
+        _expect_if(compose, mask_interpolation=None)
         options = _options(getattr(compose, "processors", {}))
     except ValueError as error:
         raise ConversionError(f"{_OP}: {error}") from error
@@ -81,21 +97,34 @@ def _options(processors: Any) -> TargetOptions:
     if "bboxes" not in processors:
         return TargetOptions()
     boxes = processors["bboxes"].params
-    if boxes.format not in _BOX_FORMATS:
-        raise ValueError(f"expected boxes in pixels, as coco or pascal_voc, but got {boxes.format!r}")
+    box_format = _of(boxes, "format")
+    if box_format not in _BOX_FORMATS:
+        raise ValueError(f"expected boxes in pixels, as coco or pascal_voc, but got {box_format!r}")
     _expect(boxes, min_area=0.0, min_height=boxes.min_width, max_accept_ratio=None)
-    return TargetOptions(_BOX_FORMATS[boxes.format], boxes.min_width, boxes.min_visibility)
+    _expect_if(boxes, bbox_type="hbb", clip_after_transform=True)
+    return TargetOptions(_BOX_FORMATS[box_format], boxes.min_width, boxes.min_visibility)
+
+
+def _of(step: Any, name: str) -> Any:
+    """An attribute, by its name in either version."""
+    renamed = _RENAMED.get(name, name)
+    return getattr(step, renamed) if hasattr(step, renamed) else getattr(step, name)
 
 
 def _expect(step: Any, **expected: Any) -> None:
     """The only values of attributes that have a counterpart."""
     for name, value in expected.items():
-        if getattr(step, name) != value:
-            raise ValueError(f"expected {name}={value!r}, but got {getattr(step, name)!r}")
+        if _of(step, name) != value:
+            raise ValueError(f"expected {name}={value!r}, but got {_of(step, name)!r}")
+
+
+def _expect_if(step: Any, **expected: Any) -> None:
+    """The same of attributes that only one of the versions has."""
+    _expect(step, **{name: value for name, value in expected.items() if hasattr(step, name)})
 
 
 def _interpolation(step: Any) -> str:
-    if step.interpolation not in range(len(_INTERPOLATIONS)):
+    if step.interpolation not in _INTERPOLATIONS:
         raise ValueError(f"expected interpolation nearest or linear (0 or 1), but got {step.interpolation}")
     return _INTERPOLATIONS[step.interpolation]
 
@@ -106,7 +135,9 @@ def _resizing(step: Any) -> dict[str, Any]:
 
 
 def _constant_border(step: Any) -> dict[str, Any]:
-    _expect(step, border_mode=0, fill_mask=0.0)
+    _expect(step, border_mode=0)
+    if step.fill_mask is not None:  # no part of Affine in AlbumentationsX
+        _expect(step, fill_mask=0.0)
     return {"interpolation": _interpolation(step), "fill": step.fill}
 
 
@@ -115,6 +146,11 @@ def _smallest(step: Any) -> list[Transform]:
     if not isinstance(step.max_size, int):
         raise ValueError(f"expected max_size as one number, but got {step.max_size}")
     return [Resize(step.max_size, **_resizing(step))]
+
+
+def _resized_crop(step: Any) -> list[Transform]:
+    _expect_if(step, sampling_method="standard")
+    return [RandomResizedCrop(step.size, step.scale, step.ratio, **_resizing(step))]
 
 
 def _cropped(step: Any, kind: type[Any]) -> list[Transform]:
@@ -131,12 +167,39 @@ def _padded(step: Any) -> list[Transform]:
 
 def _rotated(step: Any) -> list[Transform]:
     _expect(step, crop_border=False)
-    return [RandomRotation(step.limit, **_constant_border(step))]
+    return [RandomRotation(_of(step, "limit"), **_constant_border(step))]
+
+
+_QUARTERS = [RandomRotation((turn, turn), expand=True) for turn in (90.0, 180.0, 270.0)]
+_MIRRORS = [RandomHorizontalFlip(1.0), RandomVerticalFlip(1.0)]
 
 
 def _quarter_turns(step: Any) -> list[Transform]:
-    turns = [RandomRotation((turn, turn), expand=True) for turn in (90.0, 180.0, 270.0)]
-    return [RandomChoice([as_one([]), *turns])]
+    _expect_if(step, group_element=None, group_elements=None)
+    return [RandomChoice([as_one([]), *_QUARTERS])]
+
+
+def _symmetries(step: Any) -> list[Transform]:
+    _expect_if(step, group_element=None)
+    diagonal = [as_one([_QUARTERS[0], mirror]) for mirror in _MIRRORS]
+    return [RandomChoice([as_one([]), *_QUARTERS, *_MIRRORS, *diagonal])]
+
+
+def _brightened(step: Any) -> list[Transform]:
+    if step.brightness_by_max or not hasattr(step, "brightness_range"):
+        raise ValueError(
+            "expected AlbumentationsX's brightness_by_max=False, since there is no sum of an image and a "
+            "brightness here; ColorJitter is near to it"
+        )
+    _expect_if(step, ensure_safe_output=False)
+    brightness, contrast = ((1 + low, 1 + high) for low, high in (step.brightness_range, step.contrast_range))
+    return [ColorJitter(contrast=contrast), ColorJitter(brightness)]
+
+
+def _letterboxed(step: Any) -> list[Transform]:
+    _expect(step, position="center", fill_mask=0.0)
+    _expect_if(step, area_for_downscale=None)
+    return [Letterbox(step.size, step.fill, _interpolation(step))]
 
 
 def _affine(step: Any) -> list[Transform]:
@@ -170,26 +233,33 @@ def _shifts(step: Any) -> tuple[float, float] | None:
     return right, bottom
 
 
+def _shuffled(step: Any) -> list[Transform]:
+    _expect_if(step, channel_order=None)
+    return [RandomChannelPermutation()]
+
+
 def _gray(step: Any) -> list[Transform]:
     _expect(step, method="weighted_average")
     return [RandomGrayscale(1.0) if step.num_output_channels == 3 else Grayscale(step.num_output_channels)]
 
 
 def _blurred(step: Any) -> list[Transform]:
-    low, high = step.blur_limit
+    (low, high), sigma = _of(step, "blur_limit"), _of(step, "sigma_limit")
     if low != high:
-        raise ValueError(f"expected one blur_limit, but got {step.blur_limit}")
-    side = high or int(step.sigma_limit[1] * 3.5) * 2  # of the largest sigma
-    return [GaussianBlur(side + 1 - side % 2, step.sigma_limit)]
+        raise ValueError(f"expected one blur_limit, but got {(low, high)}")
+    _expect_if(step, volume_mode="slice")
+    side = high or int(sigma[1] * 3.5) * 2  # of the largest sigma
+    return [GaussianBlur(side + 1 - side % 2, sigma)]
 
 
 def _median(step: Any) -> list[Transform]:
-    low, high = (max(3, side + 1 - side % 2) for side in step.blur_limit)
+    low, high = (max(3, side + 1 - side % 2) for side in _of(step, "blur_limit"))
     return [MedianBlur((low, high), 1.0)]
 
 
 def _noisy(step: Any) -> list[Transform]:
-    _expect(step, per_channel=True, noise_scale_factor=1.0)
+    _expect(step, per_channel=True)
+    _expect_if(step, noise_scale_factor=1.0)
     return [GaussianNoise(step.mean_range, step.std_range)]
 
 
@@ -200,6 +270,7 @@ def _compressed(step: Any) -> list[Transform]:
 
 def _normalized(step: Any) -> list[Transform]:
     _expect(step, normalization="standard")
+    _expect_if(step, clip_range=None)
     if step.max_pixel_value != 1.0:
         _expect(step, max_pixel_value=255.0)
     scaled = [ToDtype(torch.float32, scale=True)] if step.max_pixel_value == 255.0 else []
@@ -251,23 +322,26 @@ _MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "SmallestMaxSize": _smallest,
     "RandomCrop": lambda step: _cropped(step, RandomCrop),
     "CenterCrop": lambda step: _cropped(step, CenterCrop),
-    "RandomResizedCrop": lambda step: [
-        RandomResizedCrop(step.size, step.scale, step.ratio, **_resizing(step))
-    ],
+    "RandomResizedCrop": _resized_crop,
     "Pad": _padded,
     "HorizontalFlip": lambda step: [RandomHorizontalFlip(1.0)],
     "VerticalFlip": lambda step: [RandomVerticalFlip(1.0)],
     "RandomRotate90": _quarter_turns,
+    **dict.fromkeys(("D4", "SquareSymmetry"), _symmetries),
+    "LetterBox": _letterboxed,
+    "RandomBrightnessContrast": _brightened,
     "Rotate": _rotated,
     "Affine": _affine,
     "ShiftScaleRotate": _affine,
-    "ColorJitter": lambda step: [ColorJitter(step.brightness, step.contrast, step.saturation, step.hue)],
+    "ColorJitter": lambda step: [
+        ColorJitter(*(_of(step, name) for name in ("brightness", "contrast", "saturation", "hue")))
+    ],
     "ToGray": _gray,
     "InvertImg": lambda step: [RandomInvert(1.0)],
     "Posterize": lambda step: [RandomPosterize(_one(step, "num_bits"), 1.0)],
     "Solarize": lambda step: [RandomSolarize(255.0 * _one(step, "threshold_range"), 1.0)],
-    "RandomGamma": lambda step: [Gamma(tuple(limit / 100 for limit in step.gamma_limit))],
-    "ChannelShuffle": lambda step: [RandomChannelPermutation()],
+    "RandomGamma": lambda step: [Gamma(tuple(limit / 100 for limit in _of(step, "gamma_limit")))],
+    "ChannelShuffle": _shuffled,
     "Equalize": _equalized,
     "AutoContrast": _autocontrasted,
     "GaussianBlur": _blurred,
