@@ -233,7 +233,9 @@ class Compose:
         `ToDtype(torch.float32, scale=True)`; `SanitizeBoundingBoxes` sets `min_size` of `target_options`.
         A resize by `NEAREST` or `NEAREST_EXACT` reads torchvision's pixels, but where torch, which computes
         positions in float32, rounds a whole number down (2 of 10,000 positions, none where a side is halved);
-        masks take the pixels of a nearest image. Masks are filled with `mask_fill` of `target_options`.
+        masks take the pixels of a nearest image. `fill` of masks becomes `mask_fill` of `target_options`.
+        `ConvertBoundingBoxFormat` falls away if it is to XYXY: boxes keep the format of their target.
+        `RandomResize` is a `RandomShortestSize`, whose shorter side is a pixel less in 4 % of the draws.
 
         Args:
             compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, or a
@@ -246,7 +248,7 @@ class Compose:
             ValueError: a step has no counterpart; names the step and its place.
 
         Source:
-            torchvision 0.25.
+            torchvision 0.25 to 0.28.
 
         Example:
             >>> Compose.from_torchvision(torch.nn.Sequential(torch.nn.Identity(), torch.nn.ReLU()))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
 
 from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
-from orbbec.transforms.convert import Inner, Maker, as_one, convert, flat
+from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.output import ToDtype
 from orbbec.transforms.registry import known_transforms
+from orbbec.transforms.scales import RandomShortestSize
 from orbbec.transforms.targets import TargetOptions
 from orbbec.transforms.transform import Transform
 
@@ -25,8 +26,10 @@ _RENAMED = {"sampler_options": "options"}  # our argument: torchvision's attribu
 def from_torchvision(compose: Any) -> tuple[list[Transform], TargetOptions]:
     """The transforms of a torchvision chain, v1 or v2; see `Compose.from_torchvision`."""
     steps = list(getattr(compose, "transforms", compose))
-    options = [_options(step) for step in steps if type(step).__name__ == "SanitizeBoundingBoxes"]
-    return flat(convert(_OP, steps, _maker)), options[-1] if options else TargetOptions()
+    transforms = flat(convert(_OP, steps, _maker))
+    sizes = [float(step.min_size) for step in steps if type(step).__name__ == "SanitizeBoundingBoxes"]
+    options = TargetOptions(min_size=sizes[-1]) if sizes else TargetOptions()
+    return transforms, replace(options, mask_fill=_mask_fill(steps))
 
 
 def _maker(step: Any) -> Maker | None:
@@ -59,8 +62,14 @@ def _value(name: str, value: Any) -> Any:
 
 def _of_images(table: Mapping[Any, Any]) -> Any:
     """What a table by kinds of data says of images."""
-    by_name = {getattr(kind, "__name__", kind): value for kind, value in table.items()}
-    return next((by_name[name] for name in ("Image", "Tensor", "others") if name in by_name), None)
+    by_name = _by_names(table)
+    default = getattr(table, "default_factory", None)
+    known = (by_name[name] for name in ("Image", "Tensor", "others") if name in by_name)
+    return next(known, default() if default is not None else None)
+
+
+def _by_names(table: Mapping[Any, Any]) -> dict[str, Any]:
+    return {getattr(kind, "__name__", kind): value for kind, value in table.items()}
 
 
 def _to_dtype(dtype: Any, scale: bool) -> list[Transform]:
@@ -68,15 +77,36 @@ def _to_dtype(dtype: Any, scale: bool) -> list[Transform]:
     return [] if dtype is None else [ToDtype(dtype, scale)]
 
 
-def _options(step: Any) -> TargetOptions:
-    """What SanitizeBoundingBoxes says."""
-    return TargetOptions(min_size=float(step.min_size))
+def _mask_fill(steps: Iterable[Any]) -> float:
+    """What the fills by kinds of data say of masks."""
+    tables = [step.fill for step in steps if isinstance(getattr(step, "fill", None), Mapping)]
+    fills = {value for table in tables if (value := _by_names(table).get("Mask")) is not None}
+    if len(fills) > 1:
+        raise ConversionError(f"{_OP}: expected one fill of masks, but got {sorted(fills)}")
+    return float(fills.pop()) if fills else TargetOptions.mask_fill
 
 
 def _sanitize(step: Any, inner: Inner) -> list[Transform]:
     if step.min_area > step.min_size**2:
         raise ValueError(f"expected min_area of at most min_size ** 2, but got {step.min_area}")
     return []
+
+
+def _formatted(step: Any, inner: Inner) -> list[Transform]:
+    name = str(getattr(step.format, "name", step.format)).upper()
+    if name != "XYXY":
+        raise ValueError(
+            f"expected format XYXY, since boxes keep the format of the target, but got {name}; convert them "
+            "where targets are read"
+        )
+    return []
+
+
+def _random_resize(step: Any, inner: Inner) -> list[Transform]:
+    sides = tuple(range(step.min_size, step.max_size))  # without the last, as torch.randint
+    return [
+        RandomShortestSize(sides, None, _value("interpolation", step.interpolation), bool(step.antialias))
+    ]
 
 
 def _sequence(step: Any, inner: Inner) -> list[Transform]:
@@ -103,6 +133,8 @@ _MAKERS: dict[str, Maker] = {
     "RandomChoice": _choice,
     "RandomOrder": _order,
     "SanitizeBoundingBoxes": _sanitize,
+    "ConvertBoundingBoxFormat": _formatted,
+    "RandomResize": _random_resize,
     "ToTensor": lambda step, inner: _to_dtype(torch.float32, True),
     "ConvertImageDtype": lambda step, inner: _to_dtype(step.dtype, True),
     "ToDtype": lambda step, inner: _to_dtype(step.dtype, step.scale),

@@ -1,5 +1,6 @@
 """Chains of torchvision in transforms of ours: stand-ins of its objects, and itself where it is installed."""
 
+from collections import defaultdict
 from enum import Enum
 
 import pytest
@@ -122,6 +123,13 @@ STEPS = [
     ("MixUp", {"num_classes": 9}, {"alpha": 1.0, "num_classes": 9}, [T.MixUp(num_classes=9)]),
     ("GaussianNoise", {}, {"mean": 0.0, "sigma": 0.1, "clip": True}, [T.GaussianNoise()]),
     ("JPEG", {"quality": (20, 50)}, {"quality": (20, 50)}, [T.JPEG((20, 50))]),
+    ("ConvertBoundingBoxFormat", {"format": "XYXY"}, {"format": "XYXY"}, []),
+    (
+        "RandomResize",
+        {"min_size": 4, "max_size": 7},
+        {"min_size": 4, "max_size": 7, "interpolation": "bilinear", "antialias": True},
+        [T.RandomShortestSize((4, 5, 6))],
+    ),
     ("ToTensor", {}, {}, [FLOAT]),
     ("ToImage", {}, {}, []),
     ("ConvertImageDtype", {}, {"dtype": torch.float32}, [FLOAT]),
@@ -208,6 +216,64 @@ def test_v1_is_converted():
     assert chain(resize, erase, convert).to_json() == written(expected)
 
 
+def test_fills_of_kinds_are_those_of_images_and_masks():
+    kinds = {name: type(name, (), {}) for name in ("Image", "Mask")}
+    crop = {"size": (9, 9), "padding": None, "pad_if_needed": True, "padding_mode": "constant"}
+    table = {kinds["Image"]: 7, kinds["Mask"]: 255, "others": 0}
+    by_default = defaultdict(lambda: (1.0, 2.0, 3.0), {kinds["Mask"]: 255})
+    steps = [stand_in("RandomCrop", fill=table, **crop)]
+    steps += [stand_in("RandomZoomOut", fill=by_default, p=0.5, side_range=(1.0, 4.0))]
+    converted = T.Compose.from_torchvision(steps)
+    expected = [T.RandomCrop(9, pad_if_needed=True, fill=7), T.RandomZoomOut((1, 2, 3))]
+    assert converted == T.Compose(expected, target_options=T.TargetOptions(mask_fill=255.0))
+    other = stand_in("RandomCrop", fill={kinds["Mask"]: 1, "others": 0}, **crop)
+    with pytest.raises(ConversionError, match=r"expected one fill of masks, but got \[1, 255\]"):
+        T.Compose.from_torchvision([*steps, other])
+
+
+def presets(v2, tv_tensors):
+    """Those of torchvision's references: five of detection, one of segmentation, one of classification."""
+    last = [v2.ToDtype(torch.float32, scale=True), v2.ConvertBoundingBoxFormat("XYXY")]
+    last += [v2.SanitizeBoundingBoxes(), v2.ToPureTensor()]
+    mean, flip = (123.0, 117.0, 104.0), v2.RandomHorizontalFlip(0.5)
+    fills = defaultdict(lambda: mean, {tv_tensors.Mask: 0})
+    short = tuple(range(480, 801, 32))
+    crop = v2.RandomCrop(
+        (1024, 1024), pad_if_needed=True, fill=defaultdict(lambda: mean, {tv_tensors.Mask: 0})
+    )
+    yield "hflip", [v2.ToImage(), flip, *last]
+    yield "lsj", [v2.ToImage(), v2.ScaleJitter((1024, 1024)), crop, flip, *last]
+    yield "multiscale", [v2.ToImage(), v2.RandomShortestSize(short, 1333), flip, *last]
+    zoom = v2.RandomZoomOut(fill=fills)
+    yield "ssd", [v2.ToImage(), v2.RandomPhotometricDistort(), zoom, v2.RandomIoUCrop(), flip, *last]
+    yield "ssdlite", [v2.ToImage(), v2.RandomIoUCrop(), flip, *last]
+    fills = {tv_tensors.Image: 0, tv_tensors.Mask: 255, "others": 0}
+    crop = v2.RandomCrop((480, 480), pad_if_needed=True, fill=fills)
+    kinds = {tv_tensors.Image: torch.float32, tv_tensors.Mask: torch.int64, "others": None}
+    normalize = v2.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    steps = [v2.ToImage(), v2.RandomResize(260, 1040), flip, crop, v2.ToDtype(kinds, scale=True), normalize]
+    yield "segmentation", steps
+    erase = [v2.ToDtype(torch.float32, scale=True), normalize, v2.RandomErasing(0.1)]
+    yield (
+        "classification",
+        [v2.RandomResizedCrop(224), flip, v2.TrivialAugmentWide(), v2.PILToTensor(), *erase],
+    )
+
+
+def test_presets_of_torchvision_are_converted():
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    tv_tensors = pytest.importorskip("torchvision.tv_tensors")
+    image = photographs(1, 3, 300, 400)[0]
+    mask = torch.zeros(1, 300, 400, dtype=torch.uint8)
+    for name, steps in presets(v2, tv_tensors):
+        target = {"boxes": torch.tensor([[9.0, 9, 200, 250]]), "labels": torch.tensor([1]), "masks": mask}
+        compose = T.Compose.from_torchvision(v2.Compose(steps), seed=1)
+        result, moved = compose(image, target)
+        assert (result.dtype, result.dim()) == (torch.float32, 3)
+        assert moved["masks"].shape[1:] == result.shape[1:]
+        assert compose.target_options.mask_fill == (255 if name == "segmentation" else 0)
+
+
 def test_sizes_of_boxes_become_options():
     sanitize = stand_in("SanitizeBoundingBoxes", min_size=3, min_area=1.0)
     converted = T.Compose.from_torchvision([FLIP, sanitize], seed=5, exact=True)
@@ -222,6 +288,10 @@ def test_sizes_of_boxes_become_options():
         (stand_in("Lambda", lambd=abs), "step 2, Lambda, has no counterpart"),
         (stand_in("Resize", "mine", size=[9]), "step 2, Resize, has no counterpart"),
         (torch.nn.ReLU(), "step 2, ReLU, has no counterpart"),
+        (
+            stand_in("ConvertBoundingBoxFormat", format=Enum("BoundingBoxFormat", "XYWH").XYWH),
+            "step 2, ConvertBoundingBoxFormat: expected format XYXY, .* but got XYWH",
+        ),
         (stand_in("RandomOrder", transforms=[FLIP, stand_in("FiveCrop")]), r"step 2\.1, FiveCrop, has no"),
         (stand_in("CenterCrop", size=(9, 0)), "step 2, CenterCrop: CenterCrop: expected size"),
         (
