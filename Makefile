@@ -3,6 +3,7 @@
 #   TORCH                  what pip installs where that interpreter has no torch >= 2.10 (torch==2.13.0)
 #   TORCHVISION            what `make test-torchvision` tests with (the release that goes with that torch)
 #   TORCHVISION_TESTS      the folder `test` of its source, whose tests that runs too, without the switch and with it
+#   MUTATE                 options of tools/mutate.py for `make mutate`
 #   MAX_JOBS               compilers at a time (one a core)
 #   TORCH_CUDA_ARCH_LIST   what CUDA is compiled for (the GPUs present; without any, 9.0 alone, to save time)
 
@@ -29,7 +30,7 @@ with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs wheel clean
+.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -122,8 +123,10 @@ gpu: .venv-peers/ready ## On a machine with a GPU: test there, then time whateve
 	$(call phase,install $<) $(PYTHON) -m venv .venv-peers; \
 	$(py_peers) -m pip install --quiet -r $<; touch $@
 
-parity: .venv/tests build ## Compare with OpenCV at full length and write docs/parity.md
-	$(call phase,parity) $(py) scripts/check_parity.py --full
+parity: .venv/tests build test-peers ## Compare with OpenCV at full length and write docs/parity.md
+	$(call phase,parity) for name in torchvision albumentations ray; do \
+	  .venv-$$name/bin/python scripts/record_peer.py $$name; done; \
+	$(py) scripts/check_parity.py --full
 
 corpus: .venv/tests build ## Give broken images, and Pillow's test images, to the decoder and the Loader
 	$(call phase,corpus) $(py) scripts/check_images.py
@@ -133,6 +136,9 @@ attack: .venv/tests build ## Give hostile files to every reader and decoder, ORB
 
 docs: .venv/tests ## Build the site of docs/ in build/site
 	$(call phase,docs) $(py) -m mkdocs build
+
+mutate: .venv-mutate/ready build ## Make small faults, one at a time, and list those that no test finds
+	$(call phase,mutate) .venv-mutate/bin/python tools/mutate.py $(MUTATE)
 
 wheel: .venv/ready ## Build dist/*.whl for every architecture
 	$(call phase,wheel) $(py) -m build --wheel --no-isolation

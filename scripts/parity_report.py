@@ -288,6 +288,21 @@ CPU; the tests hold CUDA equal to the CPU bit for bit.
 """
 
 
+PEERS = """## Tests with other libraries
+
+`make test-peers` runs the tests that need another library: of what is converted from torchvision and
+Albumentations, of torchvision's switch, of Ray. `make test`, and so CI, includes them on every change, with
+the torchvision that goes with its torch and the versions of `requirements/`. The last run before this page
+was written:"""
+
+
+def peers_section(found: dict[str, dict[str, str]]) -> str:
+    """When the tests that need another library last passed before this page was written."""
+    lines = [["library", "version", "torch", "Python", "passed on"]]
+    lines += [[name, row["version"], row["torch"], row["python"], row["date"]] for name, row in found.items()]
+    return f"{PEERS}\n\n{markdown_table(iter(lines))}"
+
+
 def write_report(docs: Path) -> None:
     """Write `docs/parity.md` from every `docs/parity/*.json`."""
     files = sorted((docs / "parity").glob("opencv-*.json"), reverse=True)
@@ -301,4 +316,6 @@ def write_report(docs: Path) -> None:
     parts += [REASONS] if operators else []
     transforms = docs / "parity" / "transforms.json"
     parts += [transforms_section(json.loads(transforms.read_text()))] if transforms.exists() else []
+    peers = docs / "parity" / "peers.json"
+    parts += [peers_section(json.loads(peers.read_text()))] if peers.exists() else []
     (docs / "parity.md").write_text("\n\n".join(part.rstrip() for part in parts) + "\n")

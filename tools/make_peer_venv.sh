@@ -22,7 +22,7 @@ site=$(site_of "$py")
 echo "import site; site.addsitedir('$(site_of .venv/bin/python)')" > "$site/beside.pth"
 pip=("$py" -m pip install --quiet)
 
-if [ "$name" != torchvision ]; then
+if [ "$name" != torchvision ] && [ "$name" != mutate ]; then
   "${pip[@]}" -r "requirements/$name.txt"
   exit
 fi
@@ -30,7 +30,7 @@ fi
 # 0.28 goes with torch 2.13, and so on. PyPI has builds for CUDA alone.
 release=$("$py" -c 'import torch; print(int(torch.__version__.split(".")[1]) + 15)')
 "${pip[@]}" --no-deps "${TORCHVISION:-torchvision==0.$release.*}"
-"${pip[@]}" -r requirements/torchvision.txt
+"${pip[@]}" -r "requirements/$name.txt"
 if [ -n "$("$py" -c 'import torch; print(torch.version.cuda or "")')" ]; then
   exit
 fi
