@@ -1,0 +1,86 @@
+"""Mutations are small, local and named by what stands in the line; survivors are told from the killed."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import mutate
+from mutations import Mutation, compiles, mutations_of
+
+SOURCE = '''
+def clamp(value, low, high, *, strict=True):
+    """At most 9."""
+    if value < low and strict:
+        raise ValueError(f"{low + 1}")
+    with lock:
+        counts["used"] += 1
+    check(value, high)
+    return min(high, value - 2)
+'''
+MUTATIONS = {(each.old, each.new): each for each in mutations_of("clamp.py", SOURCE)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("value < low", "(value <= low)"),
+        ("value < low", "(value > low)"),
+        ("value < low and strict", "((value < low) or (strict))"),
+        ("value < low and strict", "False"),
+        ("True", "False"),
+        ("with lock:\n        ", "if True:\n        "),
+        ('counts["used"] += 1', "pass"),
+        ("check(value, high)", "pass"),
+        ("check(value, high)", "check(high, value)"),
+        ("min", "max"),
+        ("value - 2", "((value) + (2))"),
+        ("2", "3"),
+        ("2", "1"),
+    ],
+)
+def test_each_kind_of_fault_is_made(old, new):
+    changed = MUTATIONS[old, new].applied(SOURCE.encode())
+    assert compiles(changed)
+    assert changed.decode() == SOURCE.replace(old, new, 1)
+
+
+def test_messages_and_docstrings_are_left_alone():
+    assert not {old for old, _ in MUTATIONS} & {"9", "low + 1"}
+    assert [each.line for each in MUTATIONS.values() if each.line in (3, 5)] == []
+
+
+def test_a_key_holds_where_lines_move():
+    moved = {each.key for each in mutations_of("clamp.py", "import os\n" + SOURCE)}
+    assert moved == {each.key for each in MUTATIONS.values()}
+
+
+def test_the_quickest_tests_of_the_same_folder_come_first_and_those_that_always_fail_are_left_out():
+    names = ["a/b/t.py::x[1]", "a/b/t.py::x[2]", "a/b/t.py::y", "c/t.py::z", "c/t.py::broken"]
+    seconds = dict(zip(names, (0.5, 0.1, 0.2, 0.01, 0.0), strict=True))
+    coverage = mutate.Coverage(names, seconds, {names[4]}, {"a/b/m.py": {7: [0, 1, 2, 3, 4]}})
+    mutation = Mutation("a/b/m.py", 7, 7, 0, 1, "x", "y", "x", True)
+    assert coverage.tests_of(mutation) == [names[1], names[2], names[0], names[3]]
+
+
+def test_a_mutation_that_a_test_sees_is_killed_and_another_survives(tmp_path):
+    (tmp_path / "half.py").write_text("def half(x):\n    return x // 2 + 0 * x\n")
+    (tmp_path / "test_half.py").write_text("from half import half\n\ndef test(): assert half(9) == 4\n")
+    coverage = mutate.Coverage(
+        ["test_half.py::test"], {"test_half.py::test": 0.1}, set(), {"half.py": {2: [0]}}
+    )
+    found = {each.new: each for each in mutations_of("half.py", (tmp_path / "half.py").read_text())}
+    same = found["((x // 2) - (0 * x))"]
+    assert mutate.outcome(tmp_path, same, coverage) == ("survived", 1)
+    assert mutate.outcome(tmp_path, found["((x) * (2))"], coverage) == ("killed", 1)
+    assert (tmp_path / "half.py").read_text() == "def half(x):\n    return x // 2 + 0 * x\n"
+
+
+def test_every_reason_names_a_mutation_that_there_is():
+    for file, line, change in mutate.reasons():
+        assert (file, line, change) in {each.key for each in mutations_of(file, (ROOT / file).read_text())}
+    entries = json.loads(mutate.REASONS.read_text())
+    assert all(len(entry["reason"]) > 20 for entry in entries)

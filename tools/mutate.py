@@ -1,0 +1,312 @@
+"""Makes small faults in the package, one at a time, and says which of them no test finds.
+
+    python tools/mutate.py [PATH ...] [--count 150] [--seed 0] [--covered-by PATH ...] [--output DIR]
+
+A copy of the working tree is changed, never the tree itself. The tests run once under coverage, which tells
+which of them reach a line and how long each takes. Each mutation of a random sample is then given to the
+tests that reach its line, the quickest of each function first, until one fails or the time is up. Survivors
+that are no faults stand in `tests/mutations.json`, each with the reason. Text goes to the terminal, JSON to
+DIR. The exit status is 1 where more than 3 % survive without a reason.
+
+Tests that need another library are left out where it is missing; `make mutate` runs with all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import hashlib
+import importlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pytest
+from mutations import Mutation, compiles, mutations_of
+
+ROOT = Path(__file__).resolve().parents[1]
+PATHS = ("orbbec/plan", "orbbec/batch", "orbbec/transforms", "orbbec/backends", "orbbec/data")
+REASONS = ROOT / "tests" / "mutations.json"
+MOST_WITHOUT_REASON = 0.03
+SECONDS_OF_TESTS = 40.0  # that a mutation is given to, in the time that they took without it
+PATIENCE = 8.0  # times that: other work may run on the machine
+OPTIONS = "addopts=--doctest-modules --import-mode=importlib"
+QUIET = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-o", OPTIONS]
+HEAVY = ("torch", "torch._dynamo", "numpy", "cv2", "PIL.Image", "hypothesis", "torchvision", "albumentations")
+
+
+@dataclass
+class Coverage:
+    """Which tests reach which line.
+
+    Args:
+        seconds: of each test, by its id.
+        failed: tests that fail without any mutation; they tell nothing.
+        lines: ids of tests by file and line, as indices into `names`.
+    """
+
+    names: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+    lines: dict[str, dict[int, list[int]]] = field(default_factory=dict)
+
+    def tests_of(self, mutation: Mutation) -> list[str]:
+        """The tests that reach its lines; those that reach its file, where only an import runs them."""
+        by_line = self.lines.get(mutation.file, {})
+        span = range(mutation.line, mutation.last_line + 1)
+        found = {index for line in span for index in by_line.get(line, ())}
+        if not found:
+            found = {index for indices in by_line.values() for index in indices}
+        names = (self.names[index] for index in found)
+        return self._in_order([name for name in names if name not in self.failed], mutation.file)
+
+    def _in_order(self, names: list[str], file: str) -> list[str]:
+        """Those of the same folder first; the quickest of each function, then the second of each."""
+        by_function: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(names, key=lambda name: (self.seconds.get(name, 0.0), name)):
+            by_function[name.split("[")[0]].append(name)
+        rank = {name: place for group in by_function.values() for place, name in enumerate(group)}
+        folder = "/".join(file.split("/")[:2])
+
+        def place_of(name: str) -> tuple[object, ...]:
+            return rank[name] > 2, not name.startswith(folder), rank[name], self.seconds.get(name, 0.0)
+
+        total, kept = 0.0, []
+        for name in sorted(names, key=place_of):
+            total += self.seconds.get(name, 0.0)
+            if kept and total > SECONDS_OF_TESTS:
+                break
+            kept.append(name)
+        return kept
+
+
+class Recorder:
+    """A plugin of pytest that notes what each test reaches."""
+
+    def __init__(self, scratch: Path, paths: list[str], data: Path) -> None:
+        coverage = importlib.import_module("coverage")
+        include = [f"{scratch}/{path}/*" for path in paths] + [f"{scratch}/{path}" for path in paths]
+        self.scratch = scratch
+        self.result = Coverage()
+        self.coverage = coverage.Coverage(
+            data_file=str(data), config_file=False, include=include, messages=False
+        )
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.coverage.switch_context(item.nodeid)
+        return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        seconds = self.result.seconds
+        seconds[report.nodeid] = seconds.get(report.nodeid, 0.0) + report.duration
+        if report.failed:
+            self.result.failed.add(report.nodeid)
+
+    def finish(self) -> Coverage:
+        """Give the lines by their tests."""
+        result = self.result
+        result.names = sorted(result.seconds)
+        index = {name: place for place, name in enumerate(result.names)}
+        data = self.coverage.get_data()
+        for file in data.measured_files():
+            if "/tests/" not in file:
+                contexts = data.contexts_by_lineno(file)
+                tests = {n: sorted(index[c] for c in each if c in index) for n, each in contexts.items()}
+                result.lines[str(Path(file).relative_to(self.scratch))] = tests
+        return result
+
+
+@contextlib.contextmanager
+def copied_tree() -> Iterator[Path]:
+    """A copy of what git knows and of the binaries, that goes when it is left."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        **{"cwd": ROOT, "capture_output": True, "text": True, "check": True},
+    ).stdout.split("\n")
+    binaries = [str(path.relative_to(ROOT)) for path in (ROOT / "orbbec").rglob("*.so")]
+    with tempfile.TemporaryDirectory(prefix="orbbec-mutate-") as folder:
+        scratch = Path(folder)
+        for name in filter(None, [*listed, *binaries]):
+            if (ROOT / name).is_file() and not (ROOT / name).is_symlink():
+                (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, scratch / name)
+        yield scratch
+
+
+def in_child(scratch: Path, work: Callable[[], int], seconds: float) -> int | None:
+    """The exit status of `work()` in a fork that runs in the copy; None where it took longer.
+
+    torch is imported once, here, and not for each mutation.
+    """
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.setsid()
+            os.chdir(scratch)
+            sys.path[:] = [str(scratch), *(entry for entry in sys.path if entry not in ("", str(ROOT)))]
+            os.environ["PYTHONPATH"] = str(scratch)
+            sys.dont_write_bytecode = True
+            silence = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silence, 1)
+            os.dup2(silence, 2)
+            status = work()
+        finally:
+            os._exit(int(status))
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return None
+
+
+def fingerprint(scratch: Path, paths: list[str], tests: list[str]) -> str:
+    """Changes with every Python file of the copy, and with what is asked for."""
+    digest = hashlib.sha256(repr((paths, tests)).encode())
+    for path in sorted(scratch.rglob("*.py")):
+        digest.update(str(path.relative_to(scratch)).encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) -> Coverage:
+    """The coverage of `tests`; of an earlier run, where no file differs."""
+    kept = folder / f"coverage-{fingerprint(scratch, paths, tests)}.json"
+    if not kept.exists():
+
+        def work() -> int:
+            recorder = Recorder(scratch, paths, folder / ".coverage")
+            recorder.coverage.start()
+            pytest.main([*[each for each in QUIET if each != "-x"], *tests], plugins=[recorder])
+            recorder.coverage.stop()
+            found = recorder.finish()
+            kept.write_text(json.dumps({**asdict(found), "failed": sorted(found.failed)}))
+            return 0
+
+        if in_child(scratch, work, 3 * 3600) != 0:
+            raise SystemExit("mutate: the tests could not be measured")
+    raw = json.loads(kept.read_text())
+    lines = {file: {int(n): tests for n, tests in each.items()} for file, each in raw["lines"].items()}
+    return Coverage(raw["names"], raw["seconds"], set(raw["failed"]), lines)
+
+
+def sample(scratch: Path, paths: list[str], count: int, seed: int) -> list[Mutation]:
+    """So many mutations, each as probable as any other; the same for the same seed and files."""
+    files = sorted(
+        path
+        for name in paths
+        for path in ([scratch / name] if name.endswith(".py") else (scratch / name).rglob("*.py"))
+        if "tests" not in path.parts and not path.name.startswith("bench")
+    )
+    found = [
+        each for path in files for each in mutations_of(str(path.relative_to(scratch)), path.read_text())
+    ]
+    random.Random(seed).shuffle(found)
+    chosen = []
+    for mutation in found:
+        if len(chosen) == count:
+            break
+        if compiles(mutation.applied((scratch / mutation.file).read_bytes())):
+            chosen.append(mutation)
+    return chosen
+
+
+def outcome(scratch: Path, mutation: Mutation, coverage: Coverage) -> tuple[str, int]:
+    """What became of it: killed, timeout, survived or not reached; and by how many tests it was tried."""
+    tests = coverage.tests_of(mutation)
+    if not tests:
+        return "not reached", 0
+    seconds = sum(coverage.seconds[name] for name in tests)
+    path = scratch / mutation.file
+    source = path.read_bytes()
+    path.write_bytes(mutation.applied(source))
+    try:
+        status = in_child(scratch, lambda: pytest.main([*QUIET, *tests]), 30 + PATIENCE * seconds)
+    finally:
+        path.write_bytes(source)
+    if status is None:
+        return "timeout", len(tests)
+    return ("survived" if status == 0 else "killed"), len(tests)
+
+
+def difference(scratch: Path, mutation: Mutation) -> str:
+    source = (scratch / mutation.file).read_bytes()
+    before, after = (text.decode().splitlines(keepends=True) for text in (source, mutation.applied(source)))
+    return "".join(difflib.unified_diff(before, after, mutation.file, mutation.file, n=1))
+
+
+def reasons() -> dict[tuple[str, str, str], str]:
+    """Why mutations that survive are no faults."""
+    entries = json.loads(REASONS.read_text()) if REASONS.exists() else []
+    return {(each["file"], each["line"], each["mutation"]): each["reason"] for each in entries}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("paths", nargs="*", default=list(PATHS), help="what is mutated")
+    parser.add_argument("--count", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--covered-by", nargs="+", default=["orbbec", "tests"], help="the tests to run")
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "mutate")
+    given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    for name in HEAVY:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    with copied_tree() as scratch:
+        coverage = measured(scratch, given.paths, given.covered_by, given.output)
+        if in_child(scratch, lambda: pytest.main([*QUIET, "--collect-only", *coverage.names]), 900) != 0:
+            raise SystemExit("mutate: not every test is found by its id")
+        chosen = sample(scratch, given.paths, given.count, given.seed)
+        return report(scratch, chosen, coverage, given.output / f"mutations-{given.seed}.json")
+
+
+def report(scratch: Path, chosen: list[Mutation], coverage: Coverage, output: Path) -> int:
+    """Try each and say what came of it."""
+    known, rows = reasons(), []
+    for number, mutation in enumerate(chosen, 1):
+        begin = time.monotonic()
+        result, tests = outcome(scratch, mutation, coverage)
+        reason = known.get(mutation.key, "") if result in ("survived", "not reached") else ""
+        diff = difference(scratch, mutation)
+        place = f"{mutation.file}:{mutation.line}"
+        line = f"[{number}/{len(chosen)}] {result:11} {place} {mutation.key[2]}"
+        print(f"{line} ({tests} tests, {time.monotonic() - begin:.0f} s)", flush=True)
+        if result in ("survived", "not reached"):
+            print(f"{diff}{f'No fault: {reason}' if reason else 'No reason is given.'}\n", flush=True)
+        file, source_line, change = mutation.key
+        rows.append(
+            {
+                **{"file": file, "number": mutation.line, "line": source_line, "mutation": change},
+                **{"outcome": result, "tests": tests, "reason": reason, "diff": diff},
+            }
+        )
+        output.write_text(json.dumps(rows, indent=1) + "\n")
+    killed, timeouts = (sum(row["outcome"] == kind for row in rows) for kind in ("killed", "timeout"))
+    faults = sum(row["outcome"] in ("survived", "not reached") and not row["reason"] for row in rows)
+    survived = len(rows) - killed - timeouts
+    print(f"{len(rows)} mutations: {killed} killed, {timeouts} timeouts, {survived} survived, of which")
+    print(f"{faults} without a reason ({faults / max(len(rows), 1):.1%}); {output}")
+    return int(faults > MOST_WITHOUT_REASON * len(rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
