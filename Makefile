@@ -98,8 +98,9 @@ test-torchvision: .venv-torchvision/ready build ## Test the switch and what is c
 	$(call with_library,torchvision,orbbec/backends orbbec/transforms/tests/test_convert_torchvision.py orbbec/transforms/tests/test_tv_tensors.py); \
 	$(if $(TORCHVISION_TESTS),PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_tests.py $(TORCHVISION_TESTS))
 
-test-albumentations: .venv-albumentations/ready build ## Test what is converted from Albumentations
+test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready build ## Test what is converted from Albumentations
 	$(call with_library,albumentations,orbbec/transforms/tests/test_convert_albumentations.py)
+	$(call with_library,albumentationsx,orbbec/transforms/tests/test_convert_albumentations.py)
 
 test-ray: .venv-ray/ready build ## Test orbbec.data.ray on a real Ray of this machine
 	$(call with_library,ray,orbbec/data/tests/test_ray.py)
@@ -124,7 +125,7 @@ gpu: .venv-peers/ready ## On a machine with a GPU: test there, then time whateve
 	$(py_peers) -m pip install --quiet -r $<; touch $@
 
 parity: .venv/tests build test-peers ## Compare with OpenCV at full length and write docs/parity.md
-	$(call phase,parity) for name in torchvision albumentations ray; do \
+	$(call phase,parity) for name in torchvision albumentations albumentationsx ray; do \
 	  .venv-$$name/bin/python scripts/record_peer.py $$name; done; \
 	$(py) scripts/check_parity.py --full
 

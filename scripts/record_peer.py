@@ -10,7 +10,12 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-NAMES = {"albumentations": "Albumentations", "ray": "Ray", "torchvision": "torchvision"}
+NAMES = {
+    "albumentations": "Albumentations",
+    "albumentationsx": "AlbumentationsX",
+    "ray": "Ray",
+    "torchvision": "torchvision",
+}
 
 
 def main() -> None:

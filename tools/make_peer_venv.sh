@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes .venv-NAME, where NAME is albumentations or torchvision: that library with all that .venv has, torch included.
+# Makes .venv-NAME: what requirements/NAME.txt lists, with all that .venv has, torch included.
 #
-#   tools/make_peer_venv.sh NAME
+#   tools/make_peer_venv.sh torchvision|albumentations|albumentationsx|ray|mutate
 #
 #   TORCHVISION=torchvision==0.28.*    the release that goes with the torch of .venv, if not set
 set -euo pipefail
