@@ -75,3 +75,18 @@ def test_what_is_cut_off_after_a_random_resize_may_be_padded():
     images = [photograph(10, 12, seed=n) for n in range(12)]
     padded = [not some(image, sample_ids=[n])[0].any() for n, image in enumerate(images)]
     assert 0 < sum(padded) < 12
+
+
+@pytest.mark.parametrize(
+    ("size", "side", "longest", "expected"),
+    [
+        ((375, 500), 99, 117, (87, 117)),  # 117 * 99 / 132 = 87.75
+        ((500, 375), 99, 117, (117, 87)),
+        ((300, 401), 70, 80, (60, 80)),  # 80 * 70 / 93 = 60.2
+        ((100, 1000), 50, 60, (6, 60)),
+        ((333, 500), 99, 149, (99, 148)),  # the longer side, 148.6, is no more than the largest
+    ],
+)
+def test_a_largest_side_cuts_fractions_off(size, side, longest, expected):
+    resize = T.Resize(side, max_size=longest)
+    assert T.Compose([resize]).plan([size]).output_sizes.tolist() == [list(expected)]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.plan.points import polygon_area, turned_boxes, turned_corners
+from orbbec.plan.points import carried, polygon_area, turned_boxes, turned_corners
 
 
 def moved(transforms, target, size=(40, 60), **options):
@@ -172,3 +172,26 @@ def test_rotated_boxes_of_rectangles_are_exact():
         back = turned_corners(turned_boxes(there))
         expected = there if flip > 0 else there[:, [1, 0, 3, 2]]
         assert np.abs(back - expected).max() < 1e-9
+
+
+def test_what_is_left_of_a_box_is_that_of_all_passes_together():
+    # 0.8 of the height are left, then 0.8 of the width: 0.64 of the box.
+    boxes, labels = torch.tensor([[10.0, 0, 20, 10]]), torch.tensor([7])
+    crops = [T.CenterCrop((36, 60)), T.GaussianBlur(3), T.CenterCrop((36, 36))]
+    inside = {"boxes": boxes, "labels": labels}
+    assert len(T.Compose(crops).plan([(40, 60)]).passes) == 3
+    result = moved(crops, inside)
+    assert result["boxes"].tolist() == [[0.0, 0.0, 8.0, 8.0]]
+    for least, kept in ((0.63, [7]), (0.65, []), (0.7, []), (0.79, [])):
+        assert moved(crops, inside, min_visibility=least)["labels"].tolist() == kept
+    for one in (T.CenterCrop((36, 60)), T.CenterCrop((40, 36))):
+        assert moved([one], inside, min_visibility=0.79)["labels"].tolist() == [7]
+
+
+def test_what_lies_behind_the_viewer_is_nowhere():
+    forward = np.array([[1.0, 0, 0], [0, 1, 0], [-0.1, 0, 1]])  # the horizon is x = 10
+    points = np.array([[5.0, 2], [9.9, 3], [10, 4], [10.1, 5], [20, 6]])
+    there = carried(forward, points)
+    assert np.isfinite(there).all(1).tolist() == [True, True, False, False, False]
+    assert np.allclose(there[0], [10, 4])
+    assert np.isnan(carried(-forward, points)).all(1).tolist() == [False, False, True, True, True]
