@@ -36,6 +36,13 @@ ORBBEC_HD int to_byte(int value) { return clamp_int(value, 0, 255); }
 // OpenCV's vectors take so many pixels of a row at a time; what is left of it goes another way.
 constexpr int kVectorPixels = 32;
 
+// Whether an image can be read where its output is written. A table of unlike images, which may lie
+// where the host cannot see it, need not fit to its output: then the image is black.
+template <class From, class To>
+ORBBEC_HD bool is_readable(const Image<const From>& from, const Image<To>& to) {
+  return from.height == to.height && from.width == to.width;
+}
+
 // What the pixels of whole vectors are told from those at the end of a row by.
 template <bool kInVector>
 using InVector = std::bool_constant<kInVector>;
@@ -59,7 +66,8 @@ struct PixelMap {
     const Image<const T> from = source[n];
     const Image<T> to = output[n];
     Lane<T> in[kIn], out[kOut];
-    for (int c = 0; c < kIn; ++c) in[c] = to_lane(from.at(y, x, c));
+    const bool readable = is_readable(from, to);
+    for (int c = 0; c < kIn; ++c) in[c] = to_lane(readable ? from.at(y, x, c) : T{});
     if constexpr (Rule::kKnowsVectors) {
       if (x >= to.width / kVectorPixels * kVectorPixels) {
         rule.of(n)(in, out, InVector<false>{});
@@ -92,8 +100,10 @@ struct ChannelMap {
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     const Image<const From> from = source[n];
     const Image<To> to = output[n];
+    const bool readable = is_readable(from, to);
     for (int64_t c = 0; c < output.channels; ++c) {
-      to.at(y, x, c) = from_lane<To>(rule.of(n, c)(to_lane(from.at(y, x, c))));
+      const From value = readable ? from.at(y, x, c) : From{};
+      to.at(y, x, c) = from_lane<To>(rule.of(n, c)(to_lane(value)));
     }
   }
 };

@@ -91,15 +91,16 @@ ORBBEC_HD void work_on_block(const Work& work, PixelBlock<Map>& block, InVector<
 
 template <class Map>
 ORBBEC_HD void work_on_row(const Map& map, int64_t n, int y, int width) {
-  const auto from = map.source[n];
-  const auto to = map.output[n];
+  const Image<const typename Map::In> from = map.source[n];
+  const Image<typename Map::Out> to = map.output[n];
+  const bool readable = is_readable(from, to);
   const auto work = map.rule.of(n);
   const int vectors = Map::Rule::kKnowsVectors ? width / kVectorPixels * kVectorPixels : width;
   PixelBlock<Map> block;
   for (int x = 0; x < width;) {
     const int end = x < vectors ? vectors : width;
     const int count = end - x < kBlockPixels ? end - x : kBlockPixels;
-    read_block<Map::kIn>(from, y, x, block.in, count);
+    if (readable) read_block<Map::kIn>(from, y, x, block.in, count);
     if (x < vectors) {
       work_on_block(work, block, InVector<true>{});
     } else if constexpr (Map::Rule::kKnowsVectors) {
@@ -138,19 +139,20 @@ ORBBEC_HD void work_on_channels(const Map& map, int64_t n, int y, int width) {
   using Out = typename Map::Out;
   const Image<const In> from = map.source[n];
   const Image<Out> to = map.output[n];
+  const bool readable = is_readable(from, to);
   const int64_t channels = map.output.channels;
   alignas(64) In in[3][kBlockPixels] = {};
   alignas(64) Out out[3][kBlockPixels] = {};
   for (int x = 0; x < width; x += kBlockPixels) {
     const int count = width - x < kBlockPixels ? width - x : kBlockPixels;
     if (channels == 3) {
-      read_block<3>(from, y, x, in, count);
+      if (readable) read_block<3>(from, y, x, in, count);
       for (int c = 0; c < 3; ++c) work_on_plane<Map>(map.rule.of(n, c), in[c], out[c]);
       write_block<3>(out, to, y, x, count);
       continue;
     }
     for (int64_t c = 0; c < channels; ++c) {
-      read_plane(&from.at(y, x, c), from.stride_x, in[0], count);
+      if (readable) read_plane(&from.at(y, x, c), from.stride_x, in[0], count);
       work_on_plane<Map>(map.rule.of(n, c), in[0], out[0]);
       write_plane(out[0], &to.at(y, x, c), to.stride_x, count);
     }

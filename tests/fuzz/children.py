@@ -31,7 +31,7 @@ class Limits:
 
     cpu_seconds: float = 10.0
     wall_seconds: float = 200.0
-    memory: int = 512 << 20
+    memory: int = 128 << 20
 
     def impose(self) -> None:
         """Bounds the memory of this process; AddressSanitizer has a bound of its own."""
@@ -100,10 +100,9 @@ class _Child:
                     self.runner.limits.start()
                     outcome = call.run()
                     self.kinds[i] = KINDS.index("failure" if outcome.is_failure else outcome.kind)
-                    if outcome.is_failure:
-                        self.details.write(
-                            json.dumps([outcome.kind, outcome.detail[:MOST_OF_A_REPORT]]) + "\n"
-                        )
+                    if outcome.is_failure or len(self.calls) == 1:
+                        told = [i, outcome.kind, outcome.detail[:MOST_OF_A_REPORT]]
+                        self.details.write(json.dumps(told) + "\n")
                         self.details.flush()
         finally:
             os._exit(0)
@@ -128,10 +127,9 @@ class _Child:
 
     def _found(self) -> list[Outcome]:
         self.details.seek(0)
-        failures = [Outcome(*json.loads(line)) for line in self.details]
-        names = [KINDS[kind] for kind in self.kinds[: self._done()]]
-        said = iter(failures)
-        found = [next(said) if name == "failure" else Outcome(name) for name in names]
+        told = {i: Outcome(*rest) for i, *rest in map(json.loads, self.details)}
+        kinds = self.kinds[: self._done()]
+        found = [told.get(i, Outcome(KINDS[kind])) for i, kind in enumerate(kinds)]
         if len(found) < len(self.calls):
             found.append(self._death())
         return found

@@ -80,6 +80,8 @@ WORDS = (
     *CV2_SIZES,
     *PILLOW_SIZES,
 )
+# Work that the caller asks for, and documented: of numbers up to the limit only a few are tried.
+COSTLY = {"sampling_ratio": (16, 4096), "kernel_size": (255, 32767)}
 LEFT_OUT = {"set_emulation"}  # the switch of the test build itself
 
 
@@ -116,11 +118,19 @@ def draw_call(op: str, seed: int, index: int, library: str = LIBRARY) -> Call:
         i = random.randrange(len(kinds)) if kinds else -1
         if i >= 0:
             arguments[i] = _changed(random, arguments[i], kinds[i][1], i)
+    arguments = [_cheap(name, argument) for (name, _), argument in zip(kinds, arguments, strict=True)]
     if random.random() < 0.15:
         arguments = [_with_gradient(random, argument) for argument in arguments]
     if random.random() < 0.02:
         arguments = [_on_meta(argument) for argument in arguments]
     return Call(op, tuple(arguments), library)
+
+
+def _cheap(name: str, argument: Any) -> Any:
+    few, most = COSTLY.get(name, (0, 0))
+    if isinstance(argument, list):
+        return [few if few < number <= most else number for number in argument]
+    return few if isinstance(argument, int) and few < argument <= most else argument
 
 
 def _first(scene: Scene, name: str, kind: str, wild: bool) -> Any:

@@ -1,0 +1,153 @@
+"""Calls that once ended the process, ran without end, or failed without naming the operator.
+
+Each is made in a child, so that a crash is one failing test.
+"""
+
+import pytest
+import torch
+from torch import nan
+
+from tests.fuzz.call import Call, TensorSpec
+from tests.fuzz.children import Limits, Runner
+
+FLOAT, DOUBLE, LONG, BYTE = torch.float32, torch.float64, torch.int64, torch.uint8
+
+
+def t(*shape, dtype=FLOAT, values=(0,), **options):
+    return TensorSpec(shape, dtype, values, **options)
+
+
+def normalize(dtype, mean=(0.0,), channels=3):
+    images = t(2, channels, 3, 5)
+    return "normalize", (images, None, 0, list(mean), [1.0], 1.0, dtype, [], True)
+
+
+def augment(dtype):
+    images, matrix = t(1, 3, 4, 4), t(3, 3, values=(1, 0, 0, 0, 1, 0, 0, 0, 1))
+    options = ([], [], 1.0, 1.0, False, dtype, False, "linear", "constant", [0.0], None, None, None)
+    return "augment", (images, None, 0, None, matrix, [4, 4], None, None, *options)
+
+
+CHANNELLESS = t(17, 0, 3, 16)
+REFUSED = {
+    "an empty list for no channels": (
+        ("normalize", (CHANNELLESS, None, 3, [], [nan], 1.0, FLOAT, [3, 16], True)),
+        "normalize: expected mean of 1 or 1 numbers, but got 0",
+    ),
+    "an empty fill of a mosaic": (
+        (
+            "mosaic",
+            (t(2, 0, 3, 3), None, 0, t(1, 4, dtype=LONG), t(1, 2, dtype=LONG), [3, 3], []),
+        ),
+        "mosaic: expected fill of 1 or 1 numbers, but got 0",
+    ),
+    "an empty fill of a warp's gradient": (
+        (
+            "remap_backward",
+            (
+                t(0, 0, 1, 1),
+                t(0, 0, 0, 0),
+                t(0, 2, 1, 1),
+                t(0, dtype=DOUBLE),
+                "nearest",
+                "replicate",
+                [],
+                "cv2_5",
+            ),
+        ),
+        "remap: expected fill of 1 or 1 numbers, but got 0",
+    ),
+    **{
+        f"dtype {number} of normalize": (
+            normalize(number),
+            "normalize: expected dtype of float16, bfloat16, float32 or float64, "
+            f"but got torch's dtype number {number}",
+        )
+        for number in (-1, 12, 44, 64, 127, 224, 2**31, 2**63 - 1)
+    },
+    **{
+        f"dtype {number} of augment": (
+            augment(number),
+            "augment: expected dtype of uint8, float16, bfloat16 or float32, "
+            f"but got torch's dtype number {number}",
+        )
+        for number in (-1, 7, 64, 177, 224)
+    },
+    "a huge kernel of gaussian_blur_backward": (
+        ("gaussian_blur_backward", (t(1, 1, 3, 3), [2**31 + 1, 3], t(1, 2, dtype=DOUBLE), "reflect")),
+        "gaussian_blur: expected kernel_size of odd numbers from 1 to 32767, but got 2147483649",
+    ),
+    "one huge kernel side of gaussian_blur_backward": (
+        ("gaussian_blur_backward", (t(1, 1, 3, 3), [2**31], t(1, 2, dtype=DOUBLE), "reflect")),
+        "gaussian_blur: expected kernel_size as (height, width)",
+    ),
+    "a gradient of box_blur of rank 0": (
+        ("box_blur_backward", (t(), [3, 3], "wrap")),
+        "box_blur: expected gradient of shape [N, C, H, W], but got []",
+    ),
+    "a gradient of filter2d of rank 1": (
+        ("filter2d_backward", (t(3), t(1, 3, 3), "wrap")),
+        "filter2d: expected gradient of shape [N, C, H, W], but got [3]",
+    ),
+    "a kernel of filter2d_backward of rank 1": (
+        ("filter2d_backward", (t(1, 1, 3, 3), t(3), "wrap")),
+        "filter2d: expected kernel of shape [h, w] or [1, h, w], but got [3]",
+    ),
+    "a kernel of filter2d_backward of uint16": (
+        ("filter2d_backward", (t(1, 1, 3, 3), t(1, 3, 3, dtype=torch.uint16), "wrap")),
+        "filter2d: expected kernel of float32 or float64",
+    ),
+    "a gradient of filter2d of whole numbers": (
+        ("filter2d_backward", (t(1, 1, 3, 3, dtype=LONG), t(1, 3, 3), "wrap")),
+        "filter2d: expected gradient of a floating type, but got int64",
+    ),
+    "more values than memory holds": (
+        ("argsort", (t(2**62, strides=(0,)), False)),
+        "argsort: not enough memory for a tensor of shape [4611686018427387904]",
+    ),
+    "meta images of rank 1": (
+        ("mixup", (t(3, device="meta"), None, 0, t(3, dtype=LONG, device="meta"), t(3, device="meta"))),
+        "mixup: expected images of 4 dimensions, but got shape [3]",
+    ),
+    "meta regions of rank 1": (
+        ("roi_align", (t(1, 3, 8, 8, device="meta"), t(5, device="meta"), [2, 2], 1.0, 0, True)),
+        "roi_align: expected rois of 2 dimensions, but got shape [5]",
+    ),
+}
+
+
+def outcome_of(op, arguments):
+    return Runner(Limits(cpu_seconds=20)).outcome(Call(op, tuple(arguments)))
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_call_is_refused_by_name(name):
+    (op, arguments), message = REFUSED[name]
+    outcome = outcome_of(op, arguments)
+    assert outcome.kind in ("refusal", "memory"), outcome
+    assert message in outcome.detail
+
+
+def test_a_wide_blur_is_differentiated_in_seconds():
+    """Both margins at once, of 4097 by 4097 pixels, took minutes."""
+    wide = t(1, 1, 3, 3), [4095, 4095], t(1, 2, dtype=DOUBLE, values=(9.0,)), "reflect101"
+    assert outcome_of("gaussian_blur_backward", wide).kind == "result"
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("row", [(0, 11, 0), (0, 2, 2), (0, 9, 9), (-1, 3, 3), (0, 2**40, 2**40), (5, 1, 1)])
+@pytest.mark.parametrize("numel", [0, 1, 12])
+def test_normalize_does_not_read_past_images_of_another_size(row, numel):
+    """The table says one size and the call another: such an image is black."""
+    images, layout = torch.full((numel,), 255, dtype=BYTE), torch.tensor([row])
+    done = torch.ops.orbbec.normalize(images, layout, 3, [0.0], [1.0], 1.0, FLOAT, [33, 15], False)
+    assert torch.equal(done, torch.zeros(1, 3, 33, 15))
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("source", ["RGB", "BGR"])
+def test_cvt_color_does_not_read_past_an_image_that_ends_early(source):
+    """One byte holds a gray pixel and no coloured one."""
+    images, layout = torch.full((1,), 255, dtype=BYTE), torch.tensor([(0, 1, 1)])
+    assert torch.ops.orbbec.cvt_color(images, layout, 3, source, "GRAY", None).tolist() == [0]
