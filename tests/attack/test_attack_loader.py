@@ -1,0 +1,28 @@
+"""The Loader under attack: faulty data, loops left anywhere, interrupts, forks, resumptions, kept batches.
+
+ORBBEC_ATTACK_SECONDS is the time of all attacks together (18); ORBBEC_ATTACK_SEED chooses the rounds.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SECONDS = float(os.environ.get("ORBBEC_ATTACK_SECONDS", "18"))
+SEED = os.environ.get("ORBBEC_ATTACK_SEED", "0")
+ATTACKS = ["faults", "leave", "interrupt", "fork", "resume", "export"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_loader_withstands_all_attacks():
+    """In a process of its own: a deadlock ends it, with the lines that its threads are at."""
+    script = Path(__file__).with_name("loader_rounds.py")
+    command = [sys.executable, "-W", "ignore", script, SEED, str(SECONDS), *ATTACKS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS + 600)
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert done.stderr == ""
+    rounds = dict(line.split() for line in done.stdout.splitlines())
+    assert list(rounds) == ATTACKS
+    assert min(map(int, rounds.values())) >= 3
