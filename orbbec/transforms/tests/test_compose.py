@@ -332,7 +332,7 @@ def test_what_a_chain_does_not_have_is_named_in_its_text(content, message):
     ("transform", "images", "message"),
     [
         (
-            T.CenterCrop(10),
+            T.RandomCrop(10),
             [np.zeros((12, 12, 3), np.uint8), np.zeros((9, 12, 3), np.uint8)],
             "image 1 is 9x12",
         ),

@@ -34,9 +34,9 @@ def test_small_images_that_are_not_cut_stay():
 
 
 def test_a_small_image_that_is_to_be_cut_is_named():
-    chain = T.Compose([T.RandomApply([T.CenterCrop(31)])], seed=1)
+    chain = T.Compose([T.RandomApply([T.RandomCrop(31)])], seed=1)
     (chosen, *_) = np.flatnonzero(Stream(np.arange(12), 1).chance(0.5))
-    with pytest.raises(ValueError, match=f"CenterCrop: expected .*31x31, but image {chosen} is 30x30"):
+    with pytest.raises(ValueError, match=f"RandomCrop: expected .*31x31, but image {chosen} is 30x30"):
         chain(IMAGES)
 
 

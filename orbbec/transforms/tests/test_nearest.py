@@ -7,6 +7,8 @@ import torch
 from torch.nn.functional import interpolate
 
 from orbbec import transforms as T
+from orbbec.data.region import Regions, plan_for, regions_of
+from orbbec.plan import apply
 
 TORCH = {"nearest": "nearest", "nearest_exact": "nearest-exact"}
 SIDES = [1, 2, 3, 4, 5, 7, 8, 12, 31, 32, 41, 45, 64, 75, 97, 100, 128, 150, 224, 225, 256, 300, 333, 375]
@@ -154,3 +156,19 @@ def test_some_images_alone_are_resized():
     results = T.Compose([half], seed=3)(images)
     found = {tuple(image.flatten().tolist()) for image in results}
     assert found == {tuple(range(8)), (1, 3, 5, 7)}
+
+
+@pytest.mark.parametrize("mode", TORCH)
+def test_a_part_that_was_decoded_alone_gives_the_same_pixels(mode):
+    rng = np.random.default_rng(4)
+    image = rng.integers(0, 256, (60, 90, 3), dtype=np.uint8)
+    for n in range(20):
+        crop = T.RandomResizedCrop((15, 20), (0.1, 0.9), interpolation=mode, antialias=False)
+        plan = T.Compose([crop], seed=n).plan([(60, 90)])
+        regions = regions_of(plan)
+        left, top, right, bottom = regions.parts[0].tolist()
+        part = np.ascontiguousarray(image[top:bottom, left:right])
+        assert np.array_equal(apply(plan_for(plan, regions), part), apply(plan, image))
+        halved = Regions(np.array([[0, 0, 45, 30]]), np.array([2]))
+        half, whole = plan_for(plan, halved).passes[0], plan.passes[0]
+        assert np.allclose(half.offset, whole.offset / 2, rtol=0, atol=1e-12)
