@@ -82,7 +82,7 @@ class Finder:
             )
 
     def _visit(self, node: ast.AST, in_function: bool) -> None:
-        if isinstance(node, SKIPPED) or _is_for_types(node):
+        if isinstance(node, SKIPPED) or _is_for_types(node) or _is_strict(node):
             return
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return  # a docstring
@@ -134,7 +134,7 @@ class Finder:
             swapped = ast.Call(name, [second, first, *rest], node.keywords)
             self._add(node, ast.unparse(swapped), within)
         for keyword in node.keywords:
-            if keyword.arg is not None:
+            if keyword.arg not in (None, "strict"):
                 kept = [each for each in node.keywords if each is not keyword]
                 self._add(node, ast.unparse(ast.Call(name, node.args, kept)), within)
 
@@ -173,6 +173,11 @@ class Finder:
     def _of_assign(self, node: ast.Assign, within: bool) -> None:
         if within and isinstance(node.targets[0], (ast.Attribute, ast.Subscript)):
             self._add(node, "pass", within)
+
+
+def _is_strict(node: ast.AST) -> bool:
+    """The option of `zip`, which only says what is known."""
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _is_for_types(node: ast.AST) -> bool:

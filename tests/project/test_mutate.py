@@ -19,7 +19,7 @@ def clamp(value, low, high, *, strict=True):
     with lock:
         counts["used"] += 1
     check(value, high)
-    return min(high, value - 2)
+    return min(high, value - 2, zip(low, high, strict=True))
 '''
 MUTATIONS = {(each.old, each.new): each for each in mutations_of("clamp.py", SOURCE)}
 
@@ -50,6 +50,7 @@ def test_each_kind_of_fault_is_made(old, new):
 
 def test_messages_and_docstrings_are_left_alone():
     assert not {old for old, _ in MUTATIONS} & {"9", "low + 1"}
+    assert ("zip(low, high, strict=True)", "zip(low, high)") not in MUTATIONS
     assert [each.line for each in MUTATIONS.values() if each.line in (3, 5)] == []
 
 
