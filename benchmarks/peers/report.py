@@ -13,6 +13,7 @@ from benchmarks.peers.contest import Absent
 from orbbec.testing.measure import Result, heading, losses, row, wins
 
 WINS = "**wins**"
+TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)  # of the chart
 NEVER_RUN = "Never run on a GPU: what `--device cuda` does with torchvision, Kornia, DALI and CV-CUDA."
 NOTE = """Every contender gets the same input and the same draws. Its output is compared first: the last
 column. *times orbbec*: how often it is done while the first row is done once; below 1 it is slower. Others
@@ -46,7 +47,7 @@ def page(about: Mapping[str, Any], results: Sequence[Result], absent: Sequence[A
 
 def summary(results: Sequence[Result]) -> list[str]:
     """A row a case: orbbec, and the best rival with this number of threads."""
-    lines = [row(["workload", "orbbec, ms", "best rival", "its ms", "orbbec is faster by"])]
+    lines = [row(["workload", "orbbec, ms", "best rival", "its ms", "times faster"])]
     lines += [row(["---", "---:", "---", "---:", "---:"])]
     for result in results:
         rival, ratio = result.best_rival, result.headline
@@ -73,6 +74,7 @@ def table(result: Result) -> list[str]:
 def draw(path: Path, results: Sequence[Result]) -> None:
     """A row a workload: how many times faster than the best rival, with the quartiles of the rounds."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
 
     counts = sorted({result.threads for result in results})
     titles = list(dict.fromkeys(result.case for result in results))
@@ -91,7 +93,9 @@ def draw(path: Path, results: Sequence[Result]) -> None:
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_yticks(range(len(titles)), titles)
     axes.invert_yaxis()
-    axes.set_xlim(left=0)
+    axes.set_xscale("log")
+    axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("times faster than the best rival; left of the line the rival wins")
     axes.grid(alpha=0.3, axis="x")
     axes.legend()

@@ -14,6 +14,7 @@ from orbbec.testing.benchmark import Case, Contender, Work, as_array, cv2, share
 from orbbec.testing.by_hand import buffer
 
 ALPHA, SIGMA = 25.0, 5.0  # torchvision's defaults, whose alpha is of half a pixel
+MOST_FOR_TORCHVISION = 224  # beyond, a run of its loop takes seconds
 
 
 def prepare(side: int, dtype: torch.dtype, device: str) -> Work:
@@ -52,7 +53,7 @@ def prepare(side: int, dtype: torch.dtype, device: str) -> Work:
         contenders.append(Contender("cv2, noise and all", by_cv2_with_noise, exact=False))
         contenders.append(Contender("cv2.remap alone, of given maps", by_cv2))
         contenders.append(Contender("orbbec, NHWC array", lambda: elastic_transform(arrays, ALPHA, SIGMA)))
-    if torchvision is not None:
+    if torchvision is not None and side <= MOST_FOR_TORCHVISION:
         transform = import_module("torchvision.transforms.v2").ElasticTransform(2 * ALPHA, SIGMA)
 
         def by_torchvision() -> Tensor:
