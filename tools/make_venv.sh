@@ -28,7 +28,8 @@ purelib='import sysconfig; print(sysconfig.get_path("purelib"))'
 if [ ! -x .venv/bin/python ] && ! "$python" -m venv "${options[@]}" .venv 2>/dev/null; then
   # Debian keeps ensurepip in a package of its own; pip itself can stand in for it.
   "$python" -m venv --without-pip "${options[@]}" .venv
-  "$python" -m pip install --quiet --target "$(.venv/bin/python -c "$purelib")" pip
+  # Written into .venv alone, so a system that guards its own packages (PEP 668) has nothing to fear.
+  PIP_BREAK_SYSTEM_PACKAGES=1 "$python" -m pip install --quiet --target "$(.venv/bin/python -c "$purelib")" pip
 fi
 site=$(.venv/bin/python -c "$purelib")
 if [ $found = yes ] && ! .venv/bin/python -c "$has_torch" 2>/dev/null; then
