@@ -39,8 +39,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PATHS = ("orbbec/plan", "orbbec/batch", "orbbec/transforms", "orbbec/backends", "orbbec/data")
 REASONS = ROOT / "tests" / "mutations.json"
 MOST_WITHOUT_REASON = 0.03
-SECONDS_OF_TESTS = 40.0  # that a mutation is given to, in the time that they took without it
-PATIENCE = 8.0  # times that: other work may run on the machine
+SECONDS_OF_TESTS = 60.0  # that a mutation is given to
+PATIENCE = 8.0  # times that: tests wait, and other work may run on the machine
 OPTIONS = "addopts=--doctest-modules --import-mode=importlib"
 QUIET = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-o", OPTIONS]
 HEAVY = ("torch", "torch._dynamo", "numpy", "cv2", "PIL.Image", "hypothesis", "torchvision", "albumentations")
@@ -51,7 +51,7 @@ class Coverage:
     """Which tests reach which line.
 
     Args:
-        seconds: of each test, by its id.
+        seconds: of each test, by its id; those of the processor, which other work does not change.
         failed: tests that fail without any mutation; they tell nothing.
         lines: ids of tests by file and line, as indices into `names`.
     """
@@ -106,11 +106,13 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.coverage.switch_context(item.nodeid)
-        return (yield)
+        begin = sum(os.times()[:4])
+        try:
+            return (yield)
+        finally:
+            self.result.seconds[item.nodeid] = sum(os.times()[:4]) - begin
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        seconds = self.result.seconds
-        seconds[report.nodeid] = seconds.get(report.nodeid, 0.0) + report.duration
         if report.failed:
             self.result.failed.add(report.nodeid)
 
@@ -255,7 +257,7 @@ def outcome(scratch: Path, mutation: Mutation, coverage: Coverage) -> tuple[str,
     source = path.read_bytes()
     path.write_bytes(mutation.applied(source))
     try:
-        status = in_child(scratch, lambda: pytest.main([*QUIET, *tests]), 30 + PATIENCE * seconds)
+        status = in_child(scratch, lambda: pytest.main([*QUIET, *tests]), 60 + PATIENCE * seconds)
     finally:
         path.write_bytes(source)
     if status is None:
