@@ -12,6 +12,7 @@ import argparse
 import itertools
 import json
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -22,17 +23,19 @@ import cv2
 import numpy as np
 import torch
 
-from orbbec import ImageBatch
-from orbbec import transforms as T
-from orbbec.binding.arguments import Array
-from orbbec.doctor import collect
-from orbbec.plan import Plan
-from orbbec.testing import photograph
-from orbbec.testing.benchmark import Case, Contender, Work, as_array, share
-from orbbec.testing.by_hand import MEAN, STD, as_usual, buffer, crops
-from orbbec.testing.measure import (
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from orbbec import ImageBatch  # noqa: E402
+from orbbec import transforms as T  # noqa: E402
+from orbbec.binding.arguments import Array  # noqa: E402
+from orbbec.doctor import collect  # noqa: E402
+from orbbec.plan import Plan  # noqa: E402
+from orbbec.testing import photograph  # noqa: E402
+from orbbec.testing.benchmark import Case, Contender, Work, as_array, share  # noqa: E402
+from orbbec.testing.by_hand import MEAN, STD, as_usual, buffer, crops  # noqa: E402
+from orbbec.testing.measure import (  # noqa: E402
     FEWEST_ROUNDS,
-    ROOT,
     Result,
     Timing,
     machine_name,
@@ -43,7 +46,7 @@ from orbbec.testing.measure import (
     set_threads,
     time_case,
 )
-from orbbec.transforms.bench import BRIGHTNESS_OF, SATURATION_OF, recolored_by_cv2
+from orbbec.transforms.bench import BRIGHTNESS_OF, SATURATION_OF, recolored_by_cv2  # noqa: E402
 
 BY_HAND, USUAL = "cv2 and NumPy by hand", "cv2 and NumPy, as usual"
 FUSED, INTO, EXACT = "orbbec", "orbbec, out=", "orbbec, step by step"
