@@ -314,7 +314,7 @@ class Assembler:
             with suppress(BadSample):
                 sample = self._read(place)
                 return self._alone(_Opened(place, sample, None, self._whole(sample)), epoch)
-        raise BadSample(*bad.fault)
+        raise BadSample(bad.fault.sample_id, bad.fault.path, bad.fault.reason)
 
     def _unplanned(self, opened: Sequence[_Opened], epoch: int, error: ValueError) -> list[_Opened | _Bad]:
         """Faults in place of the samples of a batch that cannot be augmented alone either."""

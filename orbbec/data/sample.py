@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy.typing as npt
 from torch import Tensor
@@ -79,7 +79,8 @@ class SourceError(RuntimeError):
     details = ""
 
 
-class Fault(NamedTuple):
+@dataclass(frozen=True)
+class Fault:
     """A bad sample as it is kept: its error would keep frames alive, and with them the pixels of its batch.
 
     Args:
