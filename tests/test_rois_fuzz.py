@@ -1,4 +1,4 @@
-"""Any arguments whatever give a result or an exception; ORBBEC_FUZZ_EXAMPLES sets the number of calls."""
+"""Any regions whatever give the bits of the CPU; ORBBEC_FUZZ_EXAMPLES sets the number of calls."""
 
 import math
 import os
@@ -73,34 +73,6 @@ def calls(draw, op):
             draw(st.booleans()),
         ]
     return arguments
-
-
-@pytest.mark.parametrize("op", CASES)
-def test_any_call_gives_a_result_or_a_refusal(device, op):
-    outcomes = {"result": 0, "refusal": 0}
-
-    @SETTINGS
-    @hypothesis.given(calls(op))
-    def call(arguments):
-        put = [device.put(a) if isinstance(a, torch.Tensor) else a for a in arguments]
-        try:
-            result = getattr(torch.ops.orbbec, op)(*put)
-            outcomes["result"] += 1
-        except REFUSALS:
-            outcomes["refusal"] += 1
-            return
-        output = result[0] if op == "roi_pool" else result
-        assert output.shape == (len(arguments[1]), arguments[0].shape[1], *arguments[2])
-        assert output.dtype == arguments[0].dtype
-        kept = (put[0].shape, bool(len(put[1]) % 2), *put[3:])
-        if op == "roi_pool":
-            gradient = torch.ops.orbbec.roi_pool_backward(output, result[1], put[1], *kept)
-        else:
-            gradient = getattr(torch.ops.orbbec, f"{op}_backward")(output, put[1], *kept)
-        assert gradient.shape == put[0].shape
-
-    call()
-    assert min(outcomes.values()) > EXAMPLES // 20, f"the fuzz is lopsided: {outcomes}"
 
 
 @pytest.mark.parametrize("op", CASES)

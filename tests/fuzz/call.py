@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 LIBRARY = "orbbec"
+NO_FAKE = {"chosen_places"}  # the size of its result depends on values
 MOST_ELEMENTS = 1 << 16  # that a tensor holds; a larger shape has strides of 0
 
 # What torch itself says: of arguments that do not fit the schema, of a device without a kernel, of memory.
@@ -144,10 +145,28 @@ class Call:
         except (RuntimeError, OverflowError, TypeError, ValueError, Unbuildable):
             return Outcome("unbuildable")  # torch makes no such tensor
         try:
-            _differentiate(getattr(getattr(torch.ops, self.library), self.op)(*built), built)
+            result = getattr(getattr(torch.ops, self.library), self.op)(*built)
+            _differentiate(result, built)
         except Exception as error:
             return outcome_of(error, any(isinstance(a, Tensor) and a.is_meta for a in built))
-        return Outcome("result")
+        return self._compared_with_fake(result, built)
+
+    def _compared_with_fake(self, result: Any, built: list[Any]) -> Outcome:
+        """A result, if the fake kernel promises its shapes and dtypes."""
+        tensors = [a for a in built if isinstance(a, Tensor)]
+        if self.library != LIBRARY or self.op in NO_FAKE or not tensors or any(t.is_meta for t in tensors):
+            return Outcome("result")
+        operator = getattr(getattr(torch.ops, self.library), self.op)
+        try:
+            promised = _forms(operator(*map(_without_memory, built)))
+        except Exception as error:
+            return Outcome("a fake kernel that refuses", f"{type(error).__name__}: {error}")
+        found = _forms(result)
+        return (
+            Outcome("result")
+            if found == promised
+            else Outcome("a fake kernel that errs", f"{promised} {found}")
+        )
 
     def source(self) -> str:
         """A program that makes the call."""
@@ -172,6 +191,17 @@ class Call:
         else:
             lines.append(call)
         return "\n".join(lines) + "\n"
+
+
+def _forms(result: Any) -> list[tuple[list[int], torch.dtype]]:
+    results = result if isinstance(result, (tuple, list)) else [result]
+    return [(list(r.shape), r.dtype) for r in results if isinstance(r, Tensor)]
+
+
+def _without_memory(argument: Any) -> Any:
+    if not isinstance(argument, Tensor):
+        return argument
+    return torch.empty_strided(argument.shape, argument.stride(), dtype=argument.dtype, device="meta")
 
 
 def _differentiate(result: Any, inputs: list[Any]) -> None:

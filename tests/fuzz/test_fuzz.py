@@ -1,5 +1,6 @@
 """Arguments of every kind give a result or a named error; and the fuzzer finds what it is there to find."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,11 +59,35 @@ plant("sleeps(Tensor images, int count) -> Tensor", sleeps)
 plant("eats(Tensor images, int count) -> Tensor", eats)
 plant("bare(Tensor images) -> Tensor", bare)
 plant("named(Tensor images, int count) -> Tensor", named)
-op, calls = sys.argv[1], int(sys.argv[2])
-runner = Runner(Limits(cpu_seconds=0.2, wall_seconds=2, memory=64 << 20))
+op, calls, shrinks = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "shrink"
+runner = Runner(Limits(cpu_seconds=2, wall_seconds=8, memory=64 << 20))
 report = fuzz([op], calls, 0, runner, "planted")
 print(dict(report.kinds[op]))
-print_failures(report, 0, runner)
+if shrinks:
+    print_failures(report, 0, runner)
+"""
+
+PRINTED = """
+import warnings
+
+import orbbec
+from tests.fuzz.call import outcome_of
+from tests.fuzz.draw import draw_call, operators
+
+warnings.simplefilter("ignore")
+for op in operators():
+    for index in range(6):
+        call = draw_call(op, 8, index)
+        expected = call.run()
+        if expected.kind == "unbuildable":
+            continue
+        try:
+            exec(call.source())
+            found = ""
+        except Exception as error:
+            found = outcome_of(error, "device='meta'" in call.source()).detail
+        if found != expected.detail:
+            print(call.source(), expected, found)
 """
 
 
@@ -88,14 +113,10 @@ def test_each_operator_is_reached_beyond_its_checks():
     assert not low, f"few calls give a result: {low}"
 
 
-def planted(op: str, calls: int) -> str:
-    done = run("-c", PLANTED, op, str(calls))
+def planted(op: str, calls: int, then: str = "") -> list[str]:
+    done = run("-c", PLANTED, op, str(calls), then)
     assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def printed_call(output: str) -> str:
-    return next(line for line in output.splitlines() if line.startswith("torch.ops.planted."))
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -108,31 +129,36 @@ def printed_call(output: str) -> str:
     ],
 )
 def test_a_planted_fault_is_found(op, kind):
-    output = planted(op, 6)
-    assert f"{op}, call" in output
-    assert kind in output
+    assert kind in eval(planted(op, 12)[0])
 
 
 def test_the_call_that_kills_is_the_one_that_is_named():
     """It is alone in its failure: those before and after it in the same child have their own outcomes."""
-    output = planted("dies", 100)
-    kinds = eval(output.splitlines()[0])
+    kinds = eval(planted("dies", 100)[0])
     assert kinds["a death by SIGSEGV"] > 3
     assert kinds["result"] > 30
     assert sum(kinds.values()) == 100
 
 
 def test_memory_is_bounded():
-    assert "memory" in eval(planted("eats", 12).splitlines()[0])
+    assert "memory" in eval(planted("eats", 12)[0])
 
 
 def test_a_named_error_is_no_failure():
-    assert set(eval(planted("named", 50).splitlines()[0])) <= {"result", "refusal", "unbuildable"}
+    assert set(eval(planted("named", 50)[0])) <= {"result", "refusal", "memory", "unbuildable"}
 
 
 def test_a_failing_call_is_printed_at_its_simplest():
-    call = printed_call(planted("dies", 12))
-    assert call == "torch.ops.planted.dies(torch.empty([], dtype=torch.uint8), [0, 0, 0], '')", call
+    lines = planted("dies", 30, "shrink")
+    call = next(line for line in lines if line.startswith("torch.ops.planted."))
+    simplest = r"torch\.ops\.planted\.dies\(torch\.full\(\[\], \S+, dtype=torch\.\w+\), \[0, 0, 0\], '.*'\)"
+    assert re.fullmatch(simplest, call), call
+
+
+def test_what_is_printed_runs_and_ends_as_the_call_did():
+    done = run("-c", PRINTED)
+    assert done.stdout == "", done.stdout
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_same_seed_draws_the_same_calls():
