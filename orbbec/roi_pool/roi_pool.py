@@ -138,8 +138,11 @@ def _second_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         return gradient.new_zeros(argmax.shape), *(None,) * 5
     image = rois[:, 0].long().clamp(0, len(gradient) - 1)[:, None, None]
     channel = torch.arange(gradient.shape[1], device=gradient.device)[:, None]
-    read = gradient.flatten(2)[image, channel, argmax.flatten(2).clamp(min=0).long()]
-    return read.view(argmax.shape).masked_fill(argmax < 0, 0), *(None,) * 5
+    pixels = gradient.flatten(2)
+    last = pixels.shape[2] - 1
+    read = pixels[image, channel, argmax.flatten(2).clamp(0, last).long()]
+    outside = (argmax < 0) | (argmax > last)
+    return read.view(argmax.shape).masked_fill(outside, 0), *(None,) * 5
 
 
 torch.library.register_autograd(

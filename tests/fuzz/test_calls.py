@@ -129,6 +129,15 @@ def test_a_call_is_refused_by_name(name):
     assert message in outcome.detail
 
 
+@pytest.mark.parametrize("where", [-1, 1, 7, 2**31 - 1])
+def test_a_bin_whose_largest_value_lies_outside_has_no_second_gradient(where):
+    gradient = torch.ones(1, 1, 1, 1, requires_grad=True)
+    argmax, rois = torch.full((1, 1, 1, 1), where, dtype=torch.int32), torch.zeros(1, 5)
+    of_input = torch.ops.orbbec.roi_pool_backward(gradient, argmax, rois, [1, 1, 1, 1], False, 1.0)
+    (second,) = torch.autograd.grad(of_input, gradient, torch.ones_like(of_input))
+    assert second.tolist() == [[[[0.0]]]]
+
+
 def test_a_wide_blur_is_differentiated_in_seconds():
     """Both margins at once, of 4097 by 4097 pixels, took minutes."""
     wide = t(1, 1, 3, 3), [4095, 4095], t(1, 2, dtype=DOUBLE, values=(9.0,)), "reflect101"
