@@ -327,7 +327,11 @@ def test_an_error_of_the_source_names_the_sample_and_the_line_and_keeps_its_trac
 
 @pytest.mark.parametrize(
     ("source", "inner"),
-    [(Files(3, bad=[1]), "the file is cut off"), (Files(3, missing=[1]), "BadSample"), (Broken(3), "KeyError: 'key")],
+    [
+        (Files(3, bad=[1]), "the file is cut off"),
+        (Files(3, missing=[1]), "BadSample"),
+        (Broken(3), "KeyError: 'key"),
+    ],
 )
 def test_what_is_printed_of_an_error_is_short_and_keeps_no_frames(source, inner):
     with pytest.raises((BadSample, SourceError)) as caught:
