@@ -32,9 +32,9 @@ def drawn_areas(
         and width, and where it begins, down and along.
     """
     found, side, place = _first_fit(sizes, scale, ratio, stream.uniforms(_FIRST * _DRAWS), transposed)
-    later = stream.uniforms_of(np.flatnonzero(~found), (_TRIES - _FIRST) * _DRAWS)
-    if len(later):
+    if not found.all():
         rows = ~found
+        later = stream.uniforms_of(np.flatnonzero(rows), (_TRIES - _FIRST) * _DRAWS)
         found[rows], side[rows], place[rows] = _first_fit(sizes[rows], scale, ratio, later, transposed)
     return found, side, np.floor(place * (sizes - side + 1))
 

@@ -82,9 +82,10 @@ class TensorSpec:
         if self.device == "meta":
             return f"torch.empty({shape}, dtype={self.dtype}, device='meta')"
         plain = self.steps() == TensorSpec(self.shape, self.dtype).steps() and self.offset == 0
-        if plain and 0 in self.shape:
+        if plain and 0 in self.shape and _product(side or 1 for side in self.shape) < 1 << 62:
             return f"torch.empty({shape}, dtype={self.dtype}){suffix}"
-        if plain and len(self.values) == 1 and self.elements() == _product(self.shape):
+        fits = self.dtype.is_floating_point or 0 <= self.values[0] < 128
+        if plain and fits and len(self.values) == 1 and self.elements() == _product(self.shape):
             return f"torch.full({shape}, {self.values[0]}, dtype={self.dtype}){suffix}"
         kind = "int64" if all(isinstance(v, int) for v in self.values) else "float64"
         elements = self.elements()

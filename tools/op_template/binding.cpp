@@ -27,7 +27,7 @@ Tensor scale_offset(Tensor images, Tensor scale, Tensor offset) {
   a.source = dense_images(kOp, "images", images, const_cast<void*>(images.const_data_ptr()));
   const Tensor scales = one_each("scale", scale, images);
   const Tensor offsets = one_each("offset", offset, images);
-  const Tensor output = new_output(images, a.source, {images.size(2), images.size(3)});
+  const Tensor output = new_output(kOp, images, a.source, {images.size(2), images.size(3)});
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   a.scale = static_cast<const float*>(scales.const_data_ptr());
