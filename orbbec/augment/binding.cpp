@@ -84,6 +84,12 @@ std::optional<StoredImages> check_planes(const Planes& planes, const Tensor& ima
   return stored_images(kOp, images, *planes.layout, *planes.forms);
 }
 
+void check_dtype(const Tensor& images) {
+  const DType dtype = dtype_of(kOp, images);
+  check(dtype != DType::kUInt16 && dtype != DType::kFloat64, kOp,
+        "expected images of uint8, float16, bfloat16 or float32");
+}
+
 AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& images,
                                    const std::optional<Tensor>& colors,
                                    const std::optional<Tensor>& boxes, const Options& options) {
@@ -92,8 +98,7 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& imag
   a.warp = warp;
   check(channels >= 1 && channels <= kMaxFills, kOp, "expected images of 1 to ", kMaxFills,
         " channels, but got ", channels);
-  const bool known = warp.dtype != DType::kUInt16 && warp.dtype != DType::kFloat64;
-  check(known, kOp, "expected images of uint8, float16, bfloat16 or float32");
+  check_dtype(images);
   check(warp.interpolation != Interpolation::kLanczos4, kOp,
         "expected interpolation of nearest, linear or cubic");
   const Table program = check_table("colors", colors, images, count, kStepNumbers);
@@ -162,6 +167,8 @@ Tensor augment(Tensor images, std::optional<Tensor> layout, int64_t channels,
                bool channels_last, std::string interpolation, std::string border,
                std::vector<double> fill, std::optional<Tensor> mix, std::optional<Tensor> stored,
                std::optional<Tensor> forms) {
+  check_dtype(
+      images);  // first, since the dtype of the results is theirs unless another is asked for
   return run(images, layout, channels, regions, matrix, size, colors, boxes,
              {mean, std, scale, white, contrast, mix}, dtype_numbered(kOp, dtype, true, false),
              channels_last, {interpolation, border, fill, kArithmetic}, {stored, forms}, nullptr);

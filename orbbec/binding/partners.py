@@ -49,8 +49,10 @@ def _backward_of_sum(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     partner = torch.searchsorted(starts, rank, right=True) - 1  # of the image at each rank
     inside = (rank >= starts[0]) & (rank < starts[-1])
     of_rank = gradient[partner.clamp(0, max(count - 1, 0))] * inside.reshape(-1, 1, 1, 1)
-    of_parts = torch.zeros_like(of_rank).index_copy(0, order, of_rank)
-    return gradient, of_parts, None, None
+    # The caller's own order may name no image: what it names so goes to a row past the last.
+    rows = torch.where((order >= 0) & (order < count), order, count)
+    of_parts = of_rank.new_zeros(count + 1, *of_rank.shape[1:]).index_copy(0, rows, of_rank)
+    return gradient, of_parts[:count], None, None
 
 
 torch.library.register_autograd("orbbec::add_to_partners", _backward_of_sum, setup_context=_setup_sum)

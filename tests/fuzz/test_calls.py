@@ -138,6 +138,13 @@ def test_a_bin_whose_largest_value_lies_outside_has_no_second_gradient(where):
     assert second.tolist() == [[[[0.0]]]]
 
 
+def test_parts_that_an_order_does_not_name_have_no_gradient():
+    own, parts = torch.ones(2, 1, 1, 1), torch.ones(2, 1, 1, 1, requires_grad=True)
+    order, starts = torch.tensor([0, -1]), torch.tensor([0, 1, 2])
+    sums = torch.ops.orbbec.add_to_partners(own, parts, order, starts)
+    assert torch.autograd.grad(sums.sum(), parts)[0].flatten().tolist() == [1.0, 0.0]
+
+
 def test_a_wide_blur_is_differentiated_in_seconds():
     """Both margins at once, of 4097 by 4097 pixels, took minutes."""
     wide = t(1, 1, 3, 3), [4095, 4095], t(1, 2, dtype=DOUBLE, values=(9.0,)), "reflect101"

@@ -4,6 +4,7 @@ import io
 import os
 import random
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from PIL import Image
 
 from orbbec.data import BadSample, Decoding, Loader, Sample, decode, decode_image, native
 from orbbec.data.native import check_jpeg
+from orbbec.doctor.facts import jpeg_decoder
 from orbbec.testing.damage import FORMATS, closed, damaged_files, flipped, good_file, huge, with_many_scans
 from orbbec.testing.examine import Guard, be, disagreements, examined, machines
 from orbbec.testing.samples import photograph
@@ -187,7 +189,13 @@ def test_machines_agree_on_what_is_damaged(monkeypatch):
             patch.setattr(native, "_library", native._library)
             be(name)
             answers[name] = [answer_of(data) for data in files]
-    assert all(answer == answers["pillow"] for answer in answers.values())
+    has_no_simd = jpeg_decoder(Path(native.__file__).with_name("_jpeg.abi3.so")).endswith("without SIMD")
+    for name, answer in answers.items():
+        refusals = [[told for told in own if isinstance(told, str)] for own in (answer, answers["pillow"])]
+        assert refusals[0] == refusals[1]
+        others = sum(one != two for one, two in zip(answer, answers["pillow"], strict=True))
+        # Sums that only damage makes so large wrap in 16 bits, but not in libjpeg-turbo's C code: 8 of 300.
+        assert others <= (8 if name == "native" and has_no_simd else 0)
     refused = sum(isinstance(answer, str) for answer in answers["pillow"])
     assert 100 < refused < 250  # 187 of 300
 
