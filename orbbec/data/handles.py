@@ -8,29 +8,29 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from orbbec.data.locks import Lock
+from orbbec.data.locks import Locked
 
 _Open = Callable[[Path], Any]
 
 
-class OpenFile:
+class OpenFile(Locked):
     """A file that each process opens for itself at its first use, for all its threads.
 
     Made by `open_file`. What `open` gives has a method `close`.
     """
 
     def __init__(self, open: _Open, path: Path) -> None:
+        super().__init__()
         self.path = path
         self._open = open
         self._opened: tuple[int, Any] | None = None  # the process that opened it, and the handle
-        self._lock = Lock()
 
     def __call__(self) -> Any:
         """What `open` gave in this process."""
         opened = self._opened
         if opened is not None and opened[0] == os.getpid():
             return opened[1]
-        with self._lock:
+        with self.lock:
             if self._opened is not None and self._opened[0] != os.getpid():  # of the parent that was forked
                 self._close()
             opened = self._opened or (os.getpid(), self._open(self.path))
@@ -39,7 +39,7 @@ class OpenFile:
 
     def close(self) -> None:
         """Close it in this process; the next use opens it again."""
-        with self._lock:
+        with self.lock:
             self._close()
 
     def _close(self) -> None:
@@ -52,7 +52,7 @@ class OpenFile:
 
 
 _FILES: WeakValueDictionary[tuple[_Open, Path], OpenFile] = WeakValueDictionary()
-_LOCK = Lock()  # of it, whose `setdefault` gives two threads two files
+_ASKING = Locked()  # for a file: `setdefault` gives two threads two
 
 
 def open_file(open: _Open, path: Path) -> OpenFile:
@@ -69,7 +69,7 @@ def open_file(open: _Open, path: Path) -> OpenFile:
         >>> file.close()
     """
     key = open, path.resolve()
-    with _LOCK:
+    with _ASKING.lock:
         return _FILES.setdefault(key, OpenFile(*key))
 
 

@@ -12,14 +12,14 @@ from torch import Tensor
 
 from orbbec.data.decode import check_whole, usable_header
 from orbbec.data.jpeg_header import JpegHeader, ends_whole
-from orbbec.data.locks import Lock
+from orbbec.data.locks import Locked
 from orbbec.data.needed import needed
 from orbbec.transforms.checks import choice
 
 MODES = ("RGB", "L")
 
 
-class BatchDecoder:
+class BatchDecoder(Locked):
     """Decodes batches of JPEGs; threads take turns.
 
     nvImageCodec writes each image where its place is; one that it put elsewhere is copied there, on the
@@ -35,10 +35,11 @@ class BatchDecoder:
     """
 
     def __init__(self, device: torch.device, mode: str = "RGB") -> None:
+        super().__init__()
         choice("BatchDecoder", "mode", mode, MODES)
         codec = needed("nvidia.nvimgcodec", "'nvidia-nvimgcodec-cu13[nvjpeg]'")
         self.device, self.mode, self.copies = device, mode, 0
-        self._codec, self._lock = codec, Lock()
+        self._codec = codec
         if device.type == "cuda":
             index = torch.cuda.current_device() if device.index is None else device.index
             self._decoder = codec.Decoder(device_id=index)
@@ -83,7 +84,7 @@ class BatchDecoder:
         on_cuda = self.device.type == "cuda"
         stream = torch.cuda.current_stream(self.device).cuda_stream if on_cuda else 0
         decode = partial(self._decoder.decode, files, params=self._params, cuda_stream=stream)
-        with self._lock:
+        with self.lock:
             wanted = self._codec.as_images(places if on_cuda else [at.numpy() for at in places], stream)
             try:
                 found = decode(images=wanted)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from orbbec.data.locks import Lock
+from orbbec.data.locks import Locked
 
 
-class Stopwatch:
+class Stopwatch(Locked):
     """Seconds by name, of all threads together.
 
     Example:
@@ -22,11 +22,11 @@ class Stopwatch:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.seconds: dict[str, float] = {}
-        self._lock = Lock()
 
     def add(self, name: str, seconds: float) -> None:
-        with self._lock:
+        with self.lock:
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     @contextmanager
