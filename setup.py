@@ -114,6 +114,7 @@ def jpeg_check() -> object:
     return Extension(
         "orbbec.data._jpeg_check",
         sources=["orbbec/data/jpeg_check.cpp"],
+        depends=["orbbec/data/jpeg_bits.h"],
         extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden"],
         extra_link_args=["-Wl,-s"],
         language="c++",

@@ -59,14 +59,15 @@ def decode_image(
         with suppress(ValueError):
             whole = Rectangle(0, 0, *reversed(upright_size(header.height, header.width, header.orientation)))
             return decode_region(data, header, whole, mode=mode)
-    is_whole = not is_jpeg(data) or _is_whole(data, on_damage)
-    if header is not None and is_whole:
+    if is_jpeg(data) and on_damage == "raise":
+        check_whole(data)
         for decode in _jpeg_decoders():
-            stored = decode(data, mode)
-            if stored is not None:
+            stored = None if header is None else decode(data, mode)
+            if header is not None and stored is not None:
                 return np.ascontiguousarray(upright(stored, header.orientation))
-    closed = data if is_whole or ends_whole(data) else data + _END_OF_IMAGE
-    return _decode_by_pillow(closed, mode, max_pixels)
+    elif is_jpeg(data) and not ends_whole(data):
+        data += _END_OF_IMAGE  # without it Pillow gives nothing
+    return _decode_by_pillow(data, mode, max_pixels)
 
 
 def image_size(data: bytes) -> tuple[int, int]:
@@ -173,12 +174,6 @@ def check_whole(data: bytes) -> None:
     kind, reason = check_jpeg(data, walks=True)
     if kind:
         raise _refusal(data, kind, reason)
-
-
-def _is_whole(data: bytes, on_damage: str) -> bool:
-    if on_damage == "raise":
-        check_whole(data)
-    return on_damage == "raise" or not check_jpeg(data, walks=True).kind
 
 
 def _refusal(data: bytes, kind: str, reason: str) -> ValueError:

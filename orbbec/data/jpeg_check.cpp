@@ -3,163 +3,20 @@
 // And tells from its headers whether a file was made to burn time and memory, for all decoders. An
 // entry of a shared library, loaded by native.py, that holds no Python, no torch and no libjpeg.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <vector>
+
+#include "jpeg_bits.h"
 
 namespace orbbec {
 namespace {
 
-constexpr int kMostScans = 500, kMostComponents = 4, kCoefficients = 64;
-constexpr int kLookahead = 9;  // bits: most codes are shorter, and the table stays in the L1 cache
+constexpr int kMostScans = 500, kMostComponents = 4;
 
 // Blocks that all scans together may visit: some 2 s. Files of 100 million pixels and ten scans
 // stay below; larger ones may visit each block so often.
 constexpr int64_t kMostVisits = int64_t{1} << 27, kMostVisitsOfBlock = 32;
-
-enum Verdict { kWhole, kDamaged, kUnknown, kBomb };
-
-struct Bad {
-  Verdict verdict;
-  const char* reason;
-};
-
-[[noreturn]] void damaged(const char* reason) { throw Bad{kDamaged, reason}; }
-[[noreturn]] void bomb(const char* reason) { throw Bad{kBomb, reason}; }
-[[noreturn]] void unknown(const char* reason) { throw Bad{kUnknown, reason}; }
-
-struct Table {
-  bool is_there = false;
-  uint8_t counts[17] = {}, symbols[256] = {};
-};
-
-// Annex K of ITU T.81: frames of Motion JPEG leave these tables out.
-constexpr uint8_t kDcCounts[2][16] = {{0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0},
-                                      {0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}};
-constexpr uint8_t kAcCounts[2][16] = {{0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 0x7d},
-                                      {0, 2, 1, 2, 4, 4, 3, 4, 7, 5, 4, 4, 0, 1, 2, 0x77}};
-constexpr uint8_t kAcSymbols[2][162] = {
-    {0x01, 0x02, 0x03, 0x00, 0x04, 0x11, 0x05, 0x12, 0x21, 0x31, 0x41, 0x06, 0x13, 0x51, 0x61,
-     0x07, 0x22, 0x71, 0x14, 0x32, 0x81, 0x91, 0xa1, 0x08, 0x23, 0x42, 0xb1, 0xc1, 0x15, 0x52,
-     0xd1, 0xf0, 0x24, 0x33, 0x62, 0x72, 0x82, 0x09, 0x0a, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x25,
-     0x26, 0x27, 0x28, 0x29, 0x2a, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3a, 0x43, 0x44, 0x45,
-     0x46, 0x47, 0x48, 0x49, 0x4a, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58, 0x59, 0x5a, 0x63, 0x64,
-     0x65, 0x66, 0x67, 0x68, 0x69, 0x6a, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7a, 0x83,
-     0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8a, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99,
-     0x9a, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6,
-     0xb7, 0xb8, 0xb9, 0xba, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0xca, 0xd2, 0xd3,
-     0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xd9, 0xda, 0xe1, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6, 0xe7, 0xe8,
-     0xe9, 0xea, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0xfa},
-    {0x00, 0x01, 0x02, 0x03, 0x11, 0x04, 0x05, 0x21, 0x31, 0x06, 0x12, 0x41, 0x51, 0x07, 0x61,
-     0x71, 0x13, 0x22, 0x32, 0x81, 0x08, 0x14, 0x42, 0x91, 0xa1, 0xb1, 0xc1, 0x09, 0x23, 0x33,
-     0x52, 0xf0, 0x15, 0x62, 0x72, 0xd1, 0x0a, 0x16, 0x24, 0x34, 0xe1, 0x25, 0xf1, 0x17, 0x18,
-     0x19, 0x1a, 0x26, 0x27, 0x28, 0x29, 0x2a, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3a, 0x43, 0x44,
-     0x45, 0x46, 0x47, 0x48, 0x49, 0x4a, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58, 0x59, 0x5a, 0x63,
-     0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6a, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7a,
-     0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8a, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97,
-     0x98, 0x99, 0x9a, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xb2, 0xb3, 0xb4,
-     0xb5, 0xb6, 0xb7, 0xb8, 0xb9, 0xba, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0xca,
-     0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xd9, 0xda, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6, 0xe7,
-     0xe8, 0xe9, 0xea, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0xfa}};
-
-// A table as it is read by: codes of up to kLookahead bits at once, longer ones bit by bit.
-struct Codes {
-  uint16_t at_once[1 << kLookahead];  // length << 8 | symbol; 0: a longer code
-  int32_t last[18], offset[17];       // by length
-  uint8_t symbols[256];
-
-  void derive(const Table& table) {
-    std::memset(at_once, 0, sizeof at_once);
-    std::memcpy(symbols, table.symbols, sizeof symbols);
-    int32_t code = 0, place = 0;
-    for (int length = 1; length <= 16; ++length, code <<= 1) {
-      const int count = table.counts[length];
-      offset[length] = place - code;
-      last[length] = count ? code + count - 1 : -1;
-      if (code + count > 1 << length || place + count > 256) damaged("a bad Huffman table");
-      for (int i = 0; i < count; ++i, ++code, ++place) {
-        if (length > kLookahead) continue;
-        const int spare = kLookahead - length;
-        for (int low = 0; low < 1 << spare; ++low) {
-          at_once[code << spare | low] = static_cast<uint16_t>(length << 8 | symbols[place]);
-        }
-      }
-    }
-  }
-};
-
-// Bits up to the next marker, before which stuffed zeros are left out.
-class Bits {
- public:
-  Bits(const uint8_t* at, const uint8_t* end) : at_(at), end_(end) {}
-
-  const uint8_t* at() const { return at_; }
-
-  uint32_t take(int count) {
-    if (count == 0) return 0;
-    if (count_ < count) fill(count);
-    count_ -= count;
-    return static_cast<uint32_t>(held_ >> count_) & ((1u << count) - 1);
-  }
-
-  // 17 bits that are no code are taken for a 0, as libjpeg does; `strict`: they are damage, which
-  // libjpeg-turbo tells only of progressive files.
-  int symbol(const Codes& codes, bool strict) {
-    if (count_ < kLookahead) fill(0);
-    const int found = codes.at_once[peek()];
-    const int length = found >> 8;
-    if (length && length <= count_) {
-      count_ -= length;
-      return found & 0xff;
-    }
-    int size = 1;
-    for (int32_t code = static_cast<int32_t>(take(1));; code = code << 1 | int32_t(take(1))) {
-      if (size <= 16 && code <= codes.last[size]) {
-        return codes.symbols[(code + codes.offset[size]) & 0xff];
-      }
-      if (++size > 17) break;
-    }
-    if (strict) damaged("a bad Huffman code");
-    return 0;
-  }
-
- private:
-  int peek() const {
-    const uint64_t bits =
-        count_ < kLookahead ? held_ << (kLookahead - count_) : held_ >> (count_ - kLookahead);
-    return static_cast<int>(bits & ((1 << kLookahead) - 1));
-  }
-
-  void fill(int needed) {
-    while (count_ <= 48) {
-      if (at_ == end_) damaged("the file is cut off");
-      if (*at_ == 0xff) {
-        const uint8_t* next = at_ + 1;
-        while (next < end_ && *next == 0xff) ++next;
-        if (next == end_) damaged("the file is cut off");
-        if (*next != 0) break;  // a marker
-        at_ = next;
-        push(0xff);
-      } else {
-        push(*at_);
-      }
-      ++at_;
-    }
-    if (count_ < needed) damaged("the data of a scan break off");
-  }
-
-  void push(uint8_t byte) {
-    held_ = held_ << 8 | byte;
-    count_ += 8;
-  }
-
-  const uint8_t *at_, *end_;
-  uint64_t held_ = 0;
-  int count_ = 0;
-};
 
 struct Component {
   int id, across, down;           // sampling factors
@@ -385,7 +242,7 @@ class File {
   }
 
   void walk_block(const Scan& scan, int i, Bits& bits, int64_t block, uint32_t& skipped) {
-    if (!is_progressive_) return baseline(bits, *scan.dc[i], *scan.ac[i]);
+    if (!is_progressive_) return bits.skip_block(*scan.dc[i], *scan.ac[i]);
     if (scan.first == 0) {
       if (scan.high) return (void)bits.take(1);
       return (void)bits.take(bits.symbol(*scan.dc[i], true));
@@ -395,16 +252,6 @@ class File {
       refine(scan, bits, *scan.ac[i], nonzero, skipped);
     } else {
       first_bits(scan, bits, *scan.ac[i], nonzero, skipped);
-    }
-  }
-
-  static void baseline(Bits& bits, const Codes& dc, const Codes& ac) {
-    bits.take(bits.symbol(dc, false));
-    for (int k = 1; k < kCoefficients; ++k) {
-      const int symbol = bits.symbol(ac, false), zeros = symbol >> 4, size = symbol & 15;
-      if (size == 0 && zeros != 15) break;
-      k += zeros;
-      bits.take(size);
     }
   }
 
@@ -448,9 +295,8 @@ class File {
       if (size) nonzero |= uint64_t{1} << (k > 63 ? 63 : k);
     }
     if (skipped == 0) return;
-    for (; k <= scan.last; ++k) {
-      if (nonzero >> k & 1) bits.take(1);
-    }
+    const uint64_t rest = k > 63 ? 0 : nonzero >> k << k << (63 - scan.last);
+    for (int left = __builtin_popcountll(rest); left > 0; left -= 16) bits.take(std::min(left, 16));
     --skipped;
   }
 

@@ -32,6 +32,7 @@ SUFFIXES = {
     "JPEG 2000": ("j2k", "jp2", "jpf"),
 }
 MAX_PIXELS = 20_000_000
+START_SECONDS = 120  # that a process may take to import what it needs
 FILE_SECONDS, LOADER_SECONDS = 20, 300  # that a file may take, and a Loader for all of them
 
 
@@ -85,6 +86,11 @@ class Guard:
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
+        # Its imports are no part of a call's time.
+        if not self._pipe.poll(START_SECONDS):
+            self.close()
+            raise RuntimeError(f"the process did not begin within {START_SECONDS} s")
+        self._pipe.recv()
 
     def close(self) -> None:
         """End the process, whatever it does."""
@@ -104,6 +110,7 @@ class Guard:
 def _serve(pipe: Any) -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    pipe.send("ready")
     while True:
         function, arguments = pipe.recv()
         try:
