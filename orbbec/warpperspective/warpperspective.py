@@ -51,6 +51,7 @@ def warp_perspective(
         `cv::warpPerspective`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases that docs/parity.md lists.
 
     Example:
+        >>> import torch
         >>> image = torch.arange(4, dtype=torch.uint8).reshape(1, 1, 4)
         >>> right_by_one = torch.eye(3)
         >>> right_by_one[0, 2] = 1
