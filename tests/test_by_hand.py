@@ -4,10 +4,11 @@ import multiprocessing
 import threading
 import time
 
-import cv2
 import numpy as np
 import pytest
 import torch
+
+cv2 = pytest.importorskip("cv2")
 
 from orbbec.testing import by_hand, measure, photograph
 from orbbec.testing.benchmark import as_array, share

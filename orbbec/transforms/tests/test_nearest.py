@@ -1,10 +1,11 @@
 """Resizes by nearest: which pixel each reads, against torch and OpenCV, and that masks read the same."""
 
-import cv2
 import numpy as np
 import pytest
 import torch
 from torch.nn.functional import interpolate
+
+cv2 = pytest.importorskip("cv2")
 
 from orbbec import transforms as T
 from orbbec.data.region import Regions, plan_for, regions_of

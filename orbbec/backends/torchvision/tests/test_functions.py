@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as nn
+
+pytest.importorskip("PIL")
+
 from PIL import Image, ImageEnhance
 
 from orbbec.backends.torchvision import functions
