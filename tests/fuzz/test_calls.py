@@ -120,6 +120,7 @@ def outcome_of(op, arguments):
     return Runner(Limits(cpu_seconds=20)).outcome(Call(op, tuple(arguments)))
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_call_is_refused_by_name(name):
     (op, arguments), message = REFUSED[name]
@@ -150,6 +151,7 @@ def test_a_wide_blur_is_differentiated_in_seconds():
     assert outcome_of("gaussian_blur_backward", wide).kind == "result"
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("row", [(0, 11, 0), (0, 2, 2), (0, 9, 9), (-1, 3, 3), (0, 2**40, 2**40), (5, 1, 1)])
 @pytest.mark.parametrize("numel", [0, 1, 12])
 def test_normalize_does_not_read_past_images_of_another_size(row, numel):
@@ -159,6 +161,7 @@ def test_normalize_does_not_read_past_images_of_another_size(row, numel):
     assert torch.equal(done, torch.zeros(1, 3, 33, 15))
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("source", ["RGB", "BGR"])
 def test_cvt_color_does_not_read_past_an_image_that_ends_early(source):
     """One byte holds a gray pixel and no coloured one."""

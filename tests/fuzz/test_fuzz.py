@@ -97,6 +97,7 @@ def run(*arguments: str, timeout: float = 600) -> subprocess.CompletedProcess[st
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
 
 
+@pytest.mark.sanitized
 def test_every_operator_gives_a_result_or_a_named_error():
     device = "emulated" if hasattr(torch.ops.orbbec, "set_emulation") else "cpu"
     done = run("-m", "tests.fuzz", "--device", device, "--calls", str(CALLS[device]), "--seed", "20")
