@@ -22,8 +22,9 @@ py_peers := .venv-peers/bin/python
 phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 # So the build itself checks what it compiles for, 9.0 or the GPUs present, and `cuda` need not compile that again.
 no_spill = -Xptxas -warn-spills,-Werror
-# Tests of what no device runs.
+# Tests of what no device runs, and those of its folders that one does run.
 host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/preview --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
+on_device = orbbec/data/tests/test_loader.py orbbec/data/tests/test_planes.py orbbec/data/tests/test_sink.py
 # The tests of $(2) that need the library $(1), and the pages that show it.
 with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
   tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs
@@ -84,7 +85,8 @@ cuda: .venv/ready ## Compile every kernel for every architecture; a spill or a w
 	$(call phase,cuda) $(py) tools/check_cuda.py $(addprefix --arch ,$(CUDA_ARCHS))
 
 emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under AddressSanitizer and UBSan
-	$(call phase,emulated) $(py) tests/emulation/run.py -q $(host_only)
+	$(call phase,emulated) $(py) tests/emulation/run.py -q $(host_only); \
+	$(py) tests/emulation/run.py -q $(on_device)
 
 gpu-dry-run: .venv/tests
 	$(call phase,gpu-dry-run) PYTHON=$(py) tools/gpu_check.sh --dry-run
