@@ -287,10 +287,10 @@ def test_the_operator_itself_refuses_tables_of_images_that_are_none(op):
     raw_refused(op, table, ValueError, **{**good, "layout": layout.view(-1)})
     raw_refused(op, table, ValueError, **{**good, "layout": layout.view(1, 2, 3)})
     raw_refused(op, table, ValueError, **{**good, "layout": torch.zeros(3, 2, dtype=torch.int64).t()})
-    for channels in (0, -1, -(2**63), 2**31, 2**63 - 1):
+    for channels in (0, -1, -(2**63), 65537, 2**31, 2**63 - 1):
         raw_refused(
             op,
-            f"expected at least 1 channel, but got {channels}",
+            f"expected from 1 to 65536 channels, but got {channels}",
             ValueError,
             **{**good, "channels": channels},
         )

@@ -79,6 +79,9 @@ inline AnyImages dense_images(const char* op, const char* name, const Tensor& im
           nullptr};
 }
 
+// Kernels walk over the channels of an image, also of one without pixels.
+constexpr int64_t kMostRaggedChannels = 65536;
+
 // A flat uint8 buffer and its table [N, 3] of int64: offset, height, width.
 inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tensor& layout,
                                int64_t channels) {
@@ -89,8 +92,8 @@ inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tenso
             layout.scalar_type() == ScalarType::Long,
         op, "expected layout as contiguous int64 [N, 3], but got shape ", shape_text(layout));
   check(same_device(buffer, layout), op, "expected layout on the device of the images");
-  check(channels >= 1 && channels <= kMaxSide, op, "expected at least 1 channel, but got ",
-        channels);
+  check(channels >= 1 && channels <= kMostRaggedChannels, op, "expected from 1 to ",
+        kMostRaggedChannels, " channels, but got ", channels);
   AnyImages images{};
   images.data = const_cast<void*>(buffer.const_data_ptr());
   images.count = layout.size(0);

@@ -56,9 +56,9 @@ def read_images(images: Any) -> Given:
         return _read_list(images)
     if holds_planes(images):
         return Given(images, images.sizes.numpy(), 3, "uint8", lambda work: work)
+    if isinstance(images, (ImageBatch, Rows)):
+        return Given(images, images.sizes.numpy(), images.channels, "uint8", lambda work: work)
     given = operator_input("Compose", "images", images)
-    if given.layout is not None:
-        return Given(images, images.sizes.numpy(), given.channels, "uint8", lambda work: work)
     _check_dtype(given.images.dtype, "images")
     count, channels, height, width = given.images.shape
     sizes = same_rows((height, width), count)

@@ -72,13 +72,17 @@ class _Open:
 
     def is_idle(self, dtype: str) -> bool:
         """Whether the pass gives, in `dtype`, what it is given: its transforms became operators before it."""
-        changes = self.maps or self.colors or self.erase or self.mean or self.mixes
+        return self.maps == 0 and self.moves_alone(dtype)
+
+    def moves_alone(self, dtype: str) -> bool:
+        """Whether the pass gives, in `dtype`, pixels of what it is given, moved at most."""
+        changes = self.colors or self.erase or self.mean or self.mixes
         return not changes and self.channels_last is None and dtype == self.dtype
 
     def flips_alone(self, dtype: str) -> Array | None:
         """The images that the pass turns left to right, if that is all it does."""
         turns = [flips for flips in self.flips if flips is not None]
-        if not turns or len(turns) < self.maps or not replace(self, maps=0).is_idle(dtype):
+        if not turns or len(turns) < self.maps or not self.moves_alone(dtype):
             return None
         return reduce(np.logical_xor, turns)
 
@@ -191,8 +195,11 @@ class Fusion:
 
     def _flipped_before(self, p: _Open) -> bool:
         """Let the resize that stands before a pass turn its results, if the pass would do no more."""
-        last, flips = self.passes[-1] if self.passes else None, p.flips_alone(self.dtype)
-        if self.exact or flips is None or not isinstance(last, OperatorPass) or not last.resizes:
+        last = self.passes[-1] if self.passes else None
+        if self.exact or not isinstance(last, OperatorPass) or not last.resizes:
+            return False
+        flips = p.flips_alone(self.dtype)
+        if flips is None:
             return False
         table, holds = {**last.table, "flips": flips}, (*last.holds, *p.holds)
         self.passes[-1] = replace(last, table=table, matrix=last.matrix @ p.matrix, holds=holds)

@@ -55,6 +55,8 @@ class Frame:
 
     def of_sizes(self, sizes: Array, least: tuple[int, int] = (1, 1)) -> Frame:
         """The images resized."""
+        if sizes is self.sizes and least == self.least:
+            return self
         return replace(self, sizes=sizes, least=least)
 
     def least_after(self, step: Map | Operator | Mix) -> tuple[int, int]:

@@ -88,7 +88,7 @@ class Stream:
     def _draw(self, count: int, places: int) -> Array:
         """The numbers of this place and those after it: float64 `[places, N, count]`."""
         ids = torch.from_numpy(self.sample_ids)
-        drawn = torch.ops.orbbec.philox_draws(ids, count, "uniform", 1, *self.key, places)
+        drawn = torch.ops.orbbec.philox_draws.default(ids, count, "uniform", 1, *self.key, places)
         result: Array = drawn.numpy().reshape(places, len(self), count)
         return result
 

@@ -86,8 +86,7 @@ class Boxes:
         smooth = antialias and interpolation == "linear"
         matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
         if interpolation == "nearest_exact" or not (smooth or exact):
-            region = self.regions() if cuts else None
-            return replace(self._map(matrix, interpolation), region=region)
+            return self._map(matrix, interpolation, self.regions() if cuts else None)
         reads = "reads as many pixels as an image shrinks by (antialias)"
         return Operator(
             "resized_crop",
@@ -99,12 +98,12 @@ class Boxes:
             least=self.least,
         )
 
-    def _map(self, matrix: Array, interpolation: str) -> Map:
+    def _map(self, matrix: Array, interpolation: str, region: Array | None) -> Map:
         if interpolation == "linear":
-            return Map(matrix, self.sizes, least=self.least)
+            return Map(matrix, self.sizes, region=region, least=self.least)
         sources = side_by_side(self.height, self.width)
         offset = nearest_offsets(sources, self.sizes, interpolation)
-        return Map(matrix, self.sizes, "nearest", offset=offset, least=self.least)
+        return Map(matrix, self.sizes, "nearest", region=region, offset=offset, least=self.least)
 
 
 def resized_sizes(sizes: Array, size: tuple[int, ...], max_size: int | None) -> Array:

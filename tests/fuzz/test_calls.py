@@ -81,6 +81,13 @@ REFUSED = {
         ("gaussian_blur_backward", (t(1, 1, 3, 3), [2**31], t(1, 2, dtype=DOUBLE), "reflect")),
         "gaussian_blur: expected kernel_size as (height, width)",
     ),
+    "a thousand million channels of images without pixels": (
+        (
+            "gaussian_blur",
+            (t(1, dtype=BYTE), t(2, 3, dtype=LONG), 2**30, [9, 3], t(2, 2, dtype=DOUBLE), "replicate"),
+        ),
+        "gaussian_blur: expected from 1 to 65536 channels, but got 1073741824",
+    ),
     "a gradient of box_blur of rank 0": (
         ("box_blur_backward", (t(), [3, 3], "wrap")),
         "box_blur: expected gradient of shape [N, C, H, W], but got []",
