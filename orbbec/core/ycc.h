@@ -13,6 +13,7 @@ namespace orbbec {
 // bits. jpeg/columns.h has those of several columns.
 struct OneColumn {
   using V = int;
+  using Sum = int;  // of products
   struct Pair {
     int a, b;
   };
@@ -39,26 +40,40 @@ struct Color {
 template <class Columns, class V = typename Columns::V>
 ORBBEC_HD Color<V> color_of(const V& luma, const V& blueness, const V& redness) {
   const V blue = blueness - 128, red = redness - 128;
+  using Sum = typename Columns::Sum;
   const auto both = Columns::pair(blue, red);
-  const V to_red = Columns::template sum<0, 91881 - 65536>(both) + kColorHalf;
-  const V to_green = Columns::template sum<-22554, 32768 - 46802>(both) - red * 32768 + kColorHalf;
-  const V to_blue = Columns::template sum<116130 - 131072, 0>(both) + kColorHalf;
+  const Sum to_red = Columns::template sum<0, 91881 - 65536>(both) + kColorHalf;
+  const Sum to_green =
+      Columns::template sum<-22554, 32768 - 46802>(both) - red * 32768 + kColorHalf;
+  const Sum to_blue = Columns::template sum<116130 - 131072, 0>(both) + kColorHalf;
   return {Columns::to_byte(luma + red + (to_red >> kColorBits)),
           Columns::to_byte(luma + (to_green >> kColorBits)),
-          Columns::to_byte(luma + blue * 2 + (to_blue >> kColorBits))};
+          Columns::to_byte(luma + blue + blue + (to_blue >> kColorBits))};
 }
 
 // A value of chroma that is halved along both axes: three parts of the near row and one of the far;
 // then of the near column and of the far. What lies between two numbers is rounded up and down by
-// turns.
-ORBBEC_HD int blend_rows(int near, int far) { return 3 * near + far; }
+// turns. V: int, or a vector of numbers of 16 bits.
+template <class V>
+ORBBEC_HD V blended_rows(const V& near, const V& far) {
+  return near * 3 + far;
+}
+template <class V>
+ORBBEC_HD V blended_columns(const V& near, const V& far, bool is_odd) {
+  return (near * 3 + far + (is_odd ? V{} + 7 : V{} + 8)) >> 4;
+}
+ORBBEC_HD int blend_rows(int near, int far) { return blended_rows(near, far); }
 ORBBEC_HD int blend_columns(int near, int far, int64_t x) {
-  return (3 * near + far + 8 - static_cast<int>(x & 1)) >> 4;
+  return blended_columns(near, far, (x & 1) != 0);
 }
 
 // The same along the one axis that is halved.
+template <class V>
+ORBBEC_HD V blended_pair(const V& near, const V& far, bool is_odd) {
+  return (near * 3 + far + (is_odd ? V{} + 2 : V{} + 1)) >> 2;
+}
 ORBBEC_HD int blend_pair(int near, int far, int64_t place) {
-  return (3 * near + far + 1 + static_cast<int>(place & 1)) >> 2;
+  return blended_pair(near, far, (place & 1) != 0);
 }
 
 }  // namespace orbbec

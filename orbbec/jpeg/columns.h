@@ -24,6 +24,7 @@ template <class Vectors>
 struct ColumnsOf {
   static constexpr int kBlocks = Vectors::kBlocks, kLanes = kBlocks * kBlockSide;
   using V = typename Vectors::V;
+  using Sum = V;
   using F = typename Vectors::F;
   using Bytes = typename Vectors::Bytes;
   struct Pair {

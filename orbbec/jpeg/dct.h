@@ -32,20 +32,20 @@ ORBBEC_HD V rounded_shift(const V& value) {
 }
 
 template <class Columns, int kRow>
-ORBBEC_HD typename Columns::V odd_sum(const typename Columns::Pair& first,
-                                      const typename Columns::Pair& last) {
+ORBBEC_HD typename Columns::Sum odd_sum(const typename Columns::Pair& first,
+                                        const typename Columns::Pair& last) {
   return Columns::template sum<kOdd[kRow][0], kOdd[kRow][1]>(first) +
          Columns::template sum<kOdd[kRow][2], kOdd[kRow][3]>(last);
 }
 
 // The odd half of either transform.
-template <class Columns, class V = typename Columns::V>
-ORBBEC_HD void turn_odd(V (&odd)[4]) {
+template <class Columns, class V = typename Columns::V, class Sum = typename Columns::Sum>
+ORBBEC_HD void turn_odd(const V (&odd)[4], Sum (&turned)[4]) {
   const auto first = Columns::pair(odd[0], odd[1]), last = Columns::pair(odd[2], odd[3]);
-  odd[0] = odd_sum<Columns, 0>(first, last);
-  odd[1] = odd_sum<Columns, 1>(first, last);
-  odd[2] = odd_sum<Columns, 2>(first, last);
-  odd[3] = odd_sum<Columns, 3>(first, last);
+  turned[0] = odd_sum<Columns, 0>(first, last);
+  turned[1] = odd_sum<Columns, 1>(first, last);
+  turned[2] = odd_sum<Columns, 2>(first, last);
+  turned[3] = odd_sum<Columns, 3>(first, last);
 }
 
 // Eight samples to eight frequencies. Both passes together scale by 8.
@@ -65,25 +65,28 @@ ORBBEC_HD void forward_pass(V (&v)[kBlockSide]) {
   const auto apart = Columns::pair(sum0 - sum3, sum1 - sum2);
   v[2] = rounded_shift<kShift>(Columns::template sum<kC0541 + kC0765, kC0541>(apart));
   v[6] = rounded_shift<kShift>(Columns::template sum<kC0541, kC0541 - kC1847>(apart));
-  turn_odd<Columns>(odd);
-  for (int i = 0; i < 4; ++i) v[7 - 2 * i] = rounded_shift<kShift>(odd[i]);
+  V turned[4];
+  turn_odd<Columns>(odd, turned);
+  for (int i = 0; i < 4; ++i) v[7 - 2 * i] = rounded_shift<kShift>(turned[i]);
 }
 
 // Eight frequencies to eight samples. The last pass takes the scale of 8 away.
-template <class Columns, bool kFirst, class V = typename Columns::V>
+template <class Columns, bool kFirst, class V = typename Columns::V,
+          class Sum = typename Columns::Sum>
 ORBBEC_HD void inverse_pass(V (&v)[kBlockSide]) {
   constexpr int kShift = kFirst ? kConstantBits - kKeptBits : kConstantBits + kKeptBits + 3;
   const auto uneven = Columns::pair(v[2], v[6]);
-  const V even2 = Columns::template sum<kC0541, kC0541 - kC1847>(uneven);
-  const V even3 = Columns::template sum<kC0541 + kC0765, kC0541>(uneven);
-  const V even0 = (v[0] + v[4]) * (1 << kConstantBits),
-          even1 = (v[0] - v[4]) * (1 << kConstantBits);
-  const V even[4] = {even0 + even3, even1 + even2, even1 - even2, even0 - even3};
-  V odd[4] = {v[7], v[5], v[3], v[1]};
-  turn_odd<Columns>(odd);
+  const Sum even2 = Columns::template sum<kC0541, kC0541 - kC1847>(uneven);
+  const Sum even3 = Columns::template sum<kC0541 + kC0765, kC0541>(uneven);
+  const Sum even0 = (v[0] + v[4]) * (1 << kConstantBits),
+            even1 = (v[0] - v[4]) * (1 << kConstantBits);
+  const Sum even[4] = {even0 + even3, even1 + even2, even1 - even2, even0 - even3};
+  const V odd[4] = {v[7], v[5], v[3], v[1]};
+  Sum turned[4];
+  turn_odd<Columns>(odd, turned);
   for (int i = 0; i < 4; ++i) {
-    v[i] = rounded_shift<kShift>(even[i] + odd[3 - i]);
-    v[7 - i] = rounded_shift<kShift>(even[i] - odd[3 - i]);
+    v[i] = rounded_shift<kShift>(even[i] + turned[3 - i]);
+    v[7 - i] = rounded_shift<kShift>(even[i] - turned[3 - i]);
   }
 }
 

@@ -1,0 +1,95 @@
+// Rows of chroma, enlarged. Included, below the target, by decode_strips.h.
+#pragma once
+
+#include "../core/ycc.h"
+
+namespace orbbec {
+namespace {  // each file compiles its own, for its kind of machine
+
+struct ChromaSize {
+  int height, width;
+  bool halves_rows, halves_columns;
+
+  // libjpeg does not blend halved columns where there are 2 or less, and then not their rows
+  // either.
+  bool is_blended() const { return !halves_columns || width > 2; }
+
+  // The row or column that pixel `p` is blended with its own, p / 2, from.
+  int other(int p, int size) const {
+    const int own = p / 2, next = p % 2 == 0 ? own - 1 : own + 1;
+    return !is_blended() || next < 0 || next >= size ? own : next;
+  }
+};
+
+// Sixteen numbers of 16 bits, as vectors of the compiler.
+typedef uint16_t Numbers __attribute__((vector_size(32)));
+constexpr int kNumbers = 16;
+
+ORBBEC_HD Numbers numbers_of(const uint8_t* from) {
+  typedef uint8_t Bytes __attribute__((vector_size(16)));
+  Bytes bytes;
+  std::memcpy(&bytes, from, sizeof(bytes));
+  return __builtin_convertvector(bytes, Numbers);
+}
+
+// value(j): the numbers from column j on; blend(own, other, is_odd): of a pixel. Columns from
+// `first` to before `end`, of `width`; the pixels of `first` come first. Writes up to 32 bytes
+// more.
+template <class Value, class Blend>
+ORBBEC_HD void enlarge_columns(int first, int end, int width, uint8_t* to, const Value& value,
+                               const Blend& blend) {
+  for (int j = first; j < end; j += kNumbers) {
+    Numbers own = value(j), before = value(j > 0 ? j - 1 : 0), after = value(j + 1);
+    if (j == 0) {
+      for (int i = kNumbers - 1; i > 0; --i) before[i] = before[i - 1];
+      before[0] = own[0];
+    }
+    if (width - 1 - j < kNumbers) after[width - 1 - j] = own[width - 1 - j];
+    const Numbers even = blend(own, before, false), odd = blend(own, after, true);
+    const Numbers both = even | odd << 8;
+    std::memcpy(to + 2 * (j - first), &both, sizeof(both));
+  }
+}
+
+// `count` pixels of row y from x on, in `to` if they are not in memory already. row_at(j): row j of
+// chroma, of which 32 more bytes can be read than it is wide.
+template <class Columns, class RowAt>
+__attribute__((noinline)) const uint8_t* enlarged_row(const ChromaSize& size, const RowAt& row_at,
+                                                      int y, int x, int count, uint8_t* to) {
+  const uint8_t* const near = row_at(size.halves_rows ? y / 2 : y);
+  if (!size.halves_rows && !size.halves_columns) return near + x;
+  if (!size.is_blended()) {
+    for (int i = 0; i < count; ++i) to[i] = near[(x + i) / 2];
+    return to;
+  }
+  const uint8_t* const far = size.halves_rows ? row_at(size.other(y, size.height)) : near;
+  if (!size.halves_columns) {
+    for (int i = 0; i < count; i += kNumbers) {
+      const Numbers blended =
+          blended_pair(numbers_of(near + x + i), numbers_of(far + x + i), y % 2 != 0);
+      typedef uint8_t Bytes __attribute__((vector_size(16)));
+      const Bytes bytes = __builtin_convertvector(blended, Bytes);
+      std::memcpy(to + i, &bytes, sizeof(bytes));
+    }
+    return to;
+  }
+  const int first = x / 2, end = (x + count + 1) / 2;
+  if (size.halves_rows) {
+    enlarge_columns(
+        first, end, size.width, to,
+        [&](int j) { return blended_rows(numbers_of(near + j), numbers_of(far + j)); },
+        [](const Numbers& own, const Numbers& other, bool is_odd) {
+          return blended_columns(own, other, is_odd);
+        });
+  } else {
+    enlarge_columns(
+        first, end, size.width, to, [&](int j) { return numbers_of(near + j); },
+        [](const Numbers& own, const Numbers& other, bool is_odd) {
+          return blended_pair(own, other, is_odd);
+        });
+  }
+  return to + x % 2;
+}
+
+}  // namespace
+}  // namespace orbbec
