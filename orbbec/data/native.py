@@ -1,6 +1,7 @@
 """What shared libraries say of JPEGs.
 
-`_jpeg.abi3.so` decodes parts and planes: there where `3rdparty/vendor.py` fetched libjpeg-turbo.
+`_jpeg.abi3.so` decodes parts and planes by libjpeg-turbo: there where `3rdparty/vendor.py` built it. Parts of
+baseline JPEGs are decoded by the binary of the operators first, with the same bytes in less time.
 `_jpeg_check.abi3.so`, always there, tells damage.
 """
 
@@ -14,11 +15,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from orbbec._library import library_path
 from orbbec.batch.plane_batch import SAMPLINGS
 
 _MESSAGE_BYTES = 200  # what libjpeg-turbo writes at most
 _VERDICTS = ("", "damaged", "unknown", "bomb")  # the numbers of jpeg_check.cpp
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
+_RECTANGLE: list[Any] = [
+    *(ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 6),
+    *(_POINTER, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_char_p),
+]
+_UNKNOWN_KIND = 2  # the number of decode_cpu.cpp
+
+
+@cache
+def _decoder() -> Any:
+    """The decoder of baseline JPEGs; calls release the GIL."""
+    library = ctypes.CDLL(str(library_path()))
+    library.orbbec_jpeg_decode.argtypes = _RECTANGLE
+    return library
 
 
 @cache
@@ -28,8 +43,8 @@ def _library() -> Any:
     if not path.exists():
         return None
     library = ctypes.CDLL(str(path))
-    text, size, step = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_ssize_t
-    library.orbbec_jpeg_region.argtypes = [text, size, *[_INT] * 6, _POINTER, step, step, text]
+    text, size = ctypes.c_char_p, ctypes.c_size_t
+    library.orbbec_jpeg_region.argtypes = _RECTANGLE
     library.orbbec_jpeg_sampling.argtypes = [text, size]
     library.orbbec_jpeg_planes.argtypes = [text, size, *[_INT] * 3, _POINTER, text]
     return library
@@ -115,10 +130,15 @@ def decode_rectangle(
     if pixels.shape != shape or pixels.dtype != np.uint8 or is_apart:
         raise ValueError(f"decode_rectangle: expected out of shape {list(shape)} with contiguous channels")
     down, across, _ = pixels.strides
-    failed = _library().orbbec_jpeg_region(
+    arguments = (
         *(data, len(data), shrink, channels, left, top, width, height),
         *(pixels.ctypes.data, down, across, message),
     )
+    failed = _decoder().orbbec_jpeg_decode(*arguments)
+    if failed and has_native():  # which knows more kinds, and decides on what is damaged
+        failed = _library().orbbec_jpeg_region(*arguments)
+    if failed == _UNKNOWN_KIND:
+        raise ValueError("decode_rectangle: only libjpeg-turbo, which is not built in, decodes this file so")
     if failed:
         raise ValueError(message.value.decode(errors="replace"))
     return pixels

@@ -81,18 +81,12 @@ Decoded decode(const DecodeArguments& arguments) {
   return StripDecoder<PlainStrips>(arguments).run();
 }
 
-// What the function below gives; native.py knows the numbers.
+// What the function below gives; data/native.py knows the numbers.
 enum Status { kDone = 0, kRefused = 1, kUnknown = 2 };
 
 }  // namespace
 
 extern "C" {
-
-// Whether the function below decodes the file, if it is not damaged.
-__attribute__((visibility("default"))) int orbbec_jpeg_is_known(const uint8_t* data, size_t size) {
-  Frame frame;
-  return FrameReader(data, size).read(frame) && tables_of(frame) != nullptr;
-}
 
 // Writes the rectangle of a JPEG to `out`: [height, width, channels], channels 1 or 3, with `down`
 // and `across` bytes between pixels. Gives 0; 1 and a text of at most 200 bytes in `message` where
