@@ -18,34 +18,23 @@ constexpr int kC0298 = 2446, kC0390 = 3196, kC0541 = 4433, kC0765 = 6270, kC0899
               kC1175 = 9633, kC1501 = 12299, kC1847 = 15137, kC1961 = 16069, kC2053 = 16819,
               kC2562 = 20995, kC3072 = 25172;
 
-// What they come to for each of the odd numbers: near the square root of 2 times cosines.
-constexpr int kOdd[4][4] = {
-    {kC0298 - kC0899 - kC1961 + kC1175, kC1175, kC1175 - kC1961, kC1175 - kC0899},
-    {kC1175, kC2053 - kC2562 - kC0390 + kC1175, kC1175 - kC2562, kC1175 - kC0390},
-    {kC1175 - kC1961, kC1175 - kC2562, kC3072 - kC2562 - kC1961 + kC1175, kC1175},
-    {kC1175 - kC0899, kC1175 - kC0390, kC1175, kC1501 - kC0899 - kC0390 + kC1175},
-};
-
 template <int kBits, class V>
 ORBBEC_HD V rounded_shift(const V& value) {
   return (value + (1 << (kBits - 1))) >> kBits;
 }
 
-template <class Columns, int kRow>
-ORBBEC_HD typename Columns::Sum odd_sum(const typename Columns::Pair& first,
-                                        const typename Columns::Pair& last) {
-  return Columns::template sum<kOdd[kRow][0], kOdd[kRow][1]>(first) +
-         Columns::template sum<kOdd[kRow][2], kOdd[kRow][3]>(last);
-}
-
-// The odd half of either transform.
+// The odd half of either transform. What is added before it is multiplied is what libjpeg-turbo's
+// vectors add: numbers of 16 bits wrap there, as those of damaged files may.
 template <class Columns, class V = typename Columns::V, class Sum = typename Columns::Sum>
 ORBBEC_HD void turn_odd(const V (&odd)[4], Sum (&turned)[4]) {
-  const auto first = Columns::pair(odd[0], odd[1]), last = Columns::pair(odd[2], odd[3]);
-  turned[0] = odd_sum<Columns, 0>(first, last);
-  turned[1] = odd_sum<Columns, 1>(first, last);
-  turned[2] = odd_sum<Columns, 2>(first, last);
-  turned[3] = odd_sum<Columns, 3>(first, last);
+  const auto sums = Columns::pair(odd[0] + odd[2], odd[1] + odd[3]);
+  const Sum first = Columns::template sum<kC1175 - kC1961, kC1175>(sums);
+  const Sum second = Columns::template sum<kC1175, kC1175 - kC0390>(sums);
+  const auto outer = Columns::pair(odd[0], odd[3]), inner = Columns::pair(odd[1], odd[2]);
+  turned[0] = Columns::template sum<kC0298 - kC0899, -kC0899>(outer) + first;
+  turned[1] = Columns::template sum<kC2053 - kC2562, -kC2562>(inner) + second;
+  turned[2] = Columns::template sum<-kC2562, kC3072 - kC2562>(inner) + first;
+  turned[3] = Columns::template sum<-kC0899, kC1501 - kC0899>(outer) + second;
 }
 
 // Eight samples to eight frequencies. Both passes together scale by 8.

@@ -1,5 +1,5 @@
-// Decoding a rectangle of a JPEG: what its parts share. Included by decode_strips.h and
-// decode_cpu.cpp.
+// Decoding a rectangle or the planes of a JPEG: what its parts share. Included by decode_strips.h
+// and decode_cpu.cpp.
 #pragma once
 
 #include "codes.h"
@@ -30,6 +30,7 @@ struct DecodeArguments {
   Rectangle part;
   int channels;
   Output output;
+  uint8_t* planes;  // where they are written, one after the other, instead of pixels; or null
 };
 
 }  // namespace orbbec

@@ -1,46 +1,10 @@
-// orbbec_jpeg_decode, which data/native.py loads out of the binary: no Python and no torch.
+// The functions that data/native.py loads out of the binary: no Python and no torch.
 #include <cstdio>
 
-#include "columns.h"
-#include "decode_strips.h"
+#include "shorts_plain.h"
 
 namespace orbbec {
 namespace {
-
-struct PlainStrips : PlainColumns {
-  static V load_row(const Pending (&blocks)[kBlocks], int y) {
-    typedef uint16_t Row __attribute__((vector_size(16)));
-    typedef int16_t Signed __attribute__((vector_size(16)));
-    Row cells, steps;
-    std::memcpy(&cells, blocks[0].cells + y * kBlockSide, sizeof(cells));
-    std::memcpy(&steps, blocks[0].steps + y * kBlockSide, sizeof(steps));
-    return __builtin_convertvector((Signed)(cells * steps), V);
-  }
-
-  // First kept within 16 bits, as libjpeg-turbo's vectors do: sums of such numbers do not overflow,
-  // whatever a damaged file says.
-  static void transpose(V (&v)[kBlockSide]) {
-    for (V& row : v) {
-      row = row > 32767 ? V{} + 32767 : row;
-      row = row < -32768 ? V{} - 32768 : row;
-    }
-    PlainColumns::transpose(v);
-  }
-
-  static void store_rows(const Pending (&blocks)[kBlocks], const V (&v)[kBlockSide]) {
-    for (int y = 0; y < kBlockSide; ++y) {
-      store_bytes(blocks[0].to + y * blocks[0].stride, to_byte(v[y] + 128));
-    }
-  }
-
-  static void store_colors(uint8_t* to, const Color<V>& color) {
-    for (int i = 0; i < kLanes; ++i) {
-      to[3 * i] = static_cast<uint8_t>(color.red[i]);
-      to[3 * i + 1] = static_cast<uint8_t>(color.green[i]);
-      to[3 * i + 2] = static_cast<uint8_t>(color.blue[i]);
-    }
-  }
-};
 
 // The tables of a thread's last file: most files have those of T.81, K.3.
 struct LastTables {
@@ -78,15 +42,34 @@ Decoded decode(const DecodeArguments& arguments) {
 #if defined(__x86_64__)
   if (simd_level() >= Simd::kAvx2) return decode_jpeg_on<JpegAvx2>(arguments);
 #endif
-  return StripDecoder<PlainStrips>(arguments).run();
+  return StripDecoder<PlainShorts>(arguments).run();
 }
 
-// What the function below gives; data/native.py knows the numbers.
+// What the functions below give; data/native.py knows the numbers.
 enum Status { kDone = 0, kRefused = 1, kUnknown = 2 };
+
+int status(Decoded decoded, char* message) {
+  if (decoded == Decoded::kYes) return kDone;
+  std::snprintf(message, 200, "%s",
+                decoded == Decoded::kDamaged ? "the JPEG's data are damaged" : "out of memory");
+  return kRefused;
+}
+
+// The numbers of ycbcr.h: gray, 4:4:4, 4:2:2, 4:4:0, 4:2:0.
+int sampling_of(const Frame& frame) {
+  const Component& luma = frame.components[0];
+  return frame.count == 1 ? 1 : 2 + (luma.across - 1) + 2 * (luma.down - 1);
+}
 
 }  // namespace
 
 extern "C" {
+
+// Whether the functions below decode the file, if it is not damaged.
+__attribute__((visibility("default"))) int orbbec_jpeg_is_known(const uint8_t* data, size_t size) {
+  Frame frame;
+  return FrameReader(data, size).read(frame) && tables_of(frame) != nullptr;
+}
 
 // Writes the rectangle of a JPEG to `out`: [height, width, channels], channels 1 or 3, with `down`
 // and `across` bytes between pixels. Gives 0; 1 and a text of at most 200 bytes in `message` where
@@ -107,12 +90,31 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode(const uint8_t* dat
   }
   const DecodeTables* const tables = tables_of(frame);
   if (tables == nullptr) return kUnknown;
-  const Decoded decoded = decode(
-      {frame, *tables, data + size, {left, top, width, height}, channels, {out, down, across}});
-  if (decoded == Decoded::kYes) return kDone;
-  std::snprintf(message, 200, "%s",
-                decoded == Decoded::kDamaged ? "the JPEG's data are damaged" : "out of memory");
-  return kRefused;
+  return status(decode({frame,
+                        *tables,
+                        data + size,
+                        {left, top, width, height},
+                        channels,
+                        {out, down, across},
+                        nullptr}),
+                message);
+}
+
+// Writes the planes of a JPEG of `height` x `width` pixels and a sampling of ycbcr.h, one after the
+// other, to `out`. Gives what the function above gives; 2 also of another size or sampling.
+__attribute__((visibility("default"))) int orbbec_jpeg_decode_planes(const uint8_t* data,
+                                                                     size_t size, int height,
+                                                                     int width, int sampling,
+                                                                     uint8_t* out, char* message) {
+  Frame frame;
+  if (!FrameReader(data, size).read(frame) || frame.height != height || frame.width != width ||
+      sampling_of(frame) != sampling) {
+    return kUnknown;
+  }
+  const DecodeTables* const tables = tables_of(frame);
+  if (tables == nullptr) return kUnknown;
+  const Rectangle whole{0, 0, width, height};
+  return status(decode({frame, *tables, data + size, whole, 3, {}, out}), message);
 }
 }
 }  // namespace orbbec

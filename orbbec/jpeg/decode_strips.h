@@ -37,10 +37,34 @@ struct Pending {
   ptrdiff_t stride;
 };
 
+// libjpeg-turbo's vectors multiply a row that has all coefficients of its block by 4 within 16
+// bits, and let larger products of others saturate. Only damaged files have such.
+inline int kept_by_4(int value) { return static_cast<int16_t>(value * 4) >> 2; }
+
+// The first row of each block, as it is where it has all coefficients.
+template <class Columns>
+__attribute__((noinline)) typename Columns::V large_row(const Pending (&blocks)[Columns::kBlocks]) {
+  static constexpr uint16_t kOnes[kBlockSide] = {1, 1, 1, 1, 1, 1, 1, 1};
+  static constexpr int16_t kZeros[kCells - kBlockSide] = {};
+  int16_t rows[Columns::kBlocks][kBlockSide];
+  Pending kept[Columns::kBlocks];
+  for (int b = 0; b < Columns::kBlocks; ++b) {
+    kept[b] = blocks[b];
+    if (std::memcmp(blocks[b].cells + kBlockSide, kZeros, sizeof(kZeros)) != 0) continue;
+    for (int x = 0; x < kBlockSide; ++x) {
+      rows[b][x] = static_cast<int16_t>(kept_by_4(blocks[b].cells[x] * blocks[b].steps[x]));
+    }
+    kept[b].cells = rows[b];
+    kept[b].steps = kOnes;
+  }
+  return Columns::load_row(kept, 0);
+}
+
 template <class Columns>
 __attribute__((noinline)) void inverse(const Pending (&blocks)[Columns::kBlocks]) {
   typename Columns::V v[kBlockSide];
   for (int y = 0; y < kBlockSide; ++y) v[y] = Columns::load_row(blocks, y);
+  if (__builtin_expect(Columns::is_large(v[0]), 0)) v[0] = large_row<Columns>(blocks);
   inverse_pass<Columns, true>(v);
   Columns::transpose(v);
   inverse_pass<Columns, false>(v);
@@ -49,8 +73,8 @@ __attribute__((noinline)) void inverse(const Pending (&blocks)[Columns::kBlocks]
 }
 
 // A block whose coefficients are all 0 but the first.
-inline void fill_block(int dc, uint8_t* to, ptrdiff_t stride) {
-  const int value = OneColumn::to_byte(rounded_shift<3>(dc) + 128);
+inline void fill_block(int first, uint8_t* to, ptrdiff_t stride) {
+  const int value = OneColumn::to_byte(rounded_shift<3>(kept_by_4(first)) + 128);
   for (int y = 0; y < kBlockSide; ++y) std::memset(to + y * stride, value, kBlockSide);
 }
 
@@ -75,19 +99,25 @@ class StripDecoder {
     for (int row = 0; row < last_mcu_row_; ++row) {
       for (int c = 0; c < planes_; ++c) strips_[c].first_row = row * strips_[c].rows;
       if (!decode_row(row)) return Decoded::kDamaged;
-      emit(row);
+      if (a_.planes != nullptr) {
+        write_planes(row);
+      } else {
+        emit(row);
+      }
       for (int c = 0; c < planes_; ++c) {
         const Strip& strip = strips_[c];
         std::memcpy(strip.bytes, strip.bytes + static_cast<ptrdiff_t>(strip.rows) * strip.stride,
                     static_cast<size_t>(strip.stride));
       }
     }
-    return Decoded::kYes;
+    // What follows the last row is looked at where that is wanted, as libjpeg does.
+    const bool is_to_end = part_.top + part_.height == a_.frame.height;
+    return !is_to_end || data_.last_marker() == kEndOfImage ? Decoded::kYes : Decoded::kDamaged;
   }
 
  private:
   static constexpr int kSlack = 32;  // bytes after a row, which vectors may read and write
-  static constexpr int kMostBlocks = 6;
+  static constexpr int kMostBlocks = 6, kEndOfImage = 0xd9;
 
   // A block of an MCU: which it is of its component's, and what that is decoded by.
   struct Place {
@@ -167,10 +197,7 @@ class StripDecoder {
       bits.next = data_.read_on(bits.next);
       for (int i = 0; i < block_count_; ++i) {
         const Place& place = blocks_of_mcu_[i];
-        if (!decode_block(place, row * place.down + place.y, column * place.across + place.x,
-                          bits)) {
-          return false;
-        }
+        decode_block(place, row * place.down + place.y, column * place.across + place.x, bits);
       }
       if (bits.is_past(data_.end())) return false;
     }
@@ -189,33 +216,46 @@ class StripDecoder {
     return true;
   }
 
-  ORBBEC_HD bool decode_block(const Place& place, int row, int column, Bits& bits) {
-    const int c = place.component, difference = read_dc(*place.dc, bits);
-    dc_[c] += static_cast<uint32_t>(difference);
+  ORBBEC_HD void decode_block(const Place& place, int row, int column, Bits& bits) {
+    const int c = place.component;
+    dc_[c] += static_cast<uint32_t>(read_dc(*place.dc, bits));
     const Strip& strip = strips_[c];
     if (c >= planes_ || !strip.has(row, column)) {
-      return skip_ac(*place.skip, place.ac->codes, bits) > 0 && difference != kNoCode;
+      skip_ac(*place.skip, place.ac->codes, bits);
+      return;
     }
     Block& block = blocks_[pending_];
     block.clear();
     const int end = read_ac(*place.ac, bits, block.cells);
-    if (end < 0 || difference == kNoCode) return false;
     const int16_t dc = static_cast<int16_t>(dc_[c]);
     uint8_t* const to = strip.block(row, column);
     if (end == kEndOfBlock + 1) {
-      fill_block(static_cast<int16_t>(dc * place.steps[0]), to, strip.stride);
+      fill_block(dc * place.steps[0], to, strip.stride);
     } else {
       block.cells[0] = dc;
       waiting_[pending_++] = {block.cells, place.steps, to, strip.stride};
       if (pending_ == Columns::kBlocks) transform();
     }
-    return true;
   }
 
   void transform() {
     for (int i = pending_; i < Columns::kBlocks; ++i) waiting_[i] = waiting_[0];
     inverse<Columns>(waiting_);
     pending_ = 0;
+  }
+
+  // The planes of a whole image.
+  void write_planes(int row) const {
+    uint8_t* plane = a_.planes;
+    for (int c = 0; c < planes_; ++c) {
+      const int height = c > 0 ? chroma_.height : a_.frame.height;
+      const size_t width = static_cast<size_t>(c > 0 ? chroma_.width : a_.frame.width);
+      const int end = std::min((row + 1) * strips_[c].rows, height);
+      for (int y = row * strips_[c].rows; y < end; ++y) {
+        std::memcpy(plane + static_cast<size_t>(y) * width, strips_[c].at(y, 0), width);
+      }
+      plane += static_cast<size_t>(height) * width;
+    }
   }
 
   // Writes the rows that are complete: where rows of chroma are halved, the last waits for the row

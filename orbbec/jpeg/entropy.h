@@ -48,7 +48,7 @@ struct Bits {
   }
 };
 
-// The symbol of a code, bit by bit; -1: there is none such. Takes up to 16 bits.
+// The symbol of a code, bit by bit. 17 bits that are no code are taken for a 0, as libjpeg does.
 __attribute__((noinline)) int symbol_of(const Codes& codes, Bits& bits) {
   for (int length = 1; length <= kLongestCode; ++length) {
     const int code = bits.look(length);
@@ -57,7 +57,8 @@ __attribute__((noinline)) int symbol_of(const Codes& codes, Bits& bits) {
       return codes.symbols[codes.offset[length] + code];
     }
   }
-  return -1;
+  bits.drop(kLongestCode + 1);
+  return 0;
 }
 
 // Places of coefficients in their order of coding, and of what is written past the last.
@@ -80,21 +81,19 @@ struct alignas(32) Block {
   }
 };
 
-// Bits after a code, and the number of the next coefficient: kCells or more where the block ends,
-// -1 where the data are damaged.
+// Bits after a code, and the number of the next coefficient: kCells or more where the block ends.
 struct Step {
   Bits bits;
   int k;
 };
 
-// One AC code and its number. Bits are passed by value: those of a caller stay in registers.
+// One AC code and its number, which past the last coefficient is taken for the last, as libjpeg
+// does. Bits are passed by value: those of a caller stay in registers.
 __attribute__((noinline)) Step read_one(const Codes& codes, Step at, int16_t* cells) {
   at.bits.fill();
   const int symbol = symbol_of(codes, at.bits);
-  if (symbol < 0) return {at.bits, -1};
   if (ends_block(symbol)) return {at.bits, at.k + kEndOfBlock};
-  at.k += symbol >> 4;
-  if (at.k >= kCells) return {at.bits, -1};
+  at.k = std::min(at.k + (symbol >> 4), kCells - 1);
   const int size = symbol & 15, number = extended(at.bits.take(size), size);
   if (cells != nullptr) cells[kZigzag[at.k]] = static_cast<int16_t>(number);
   at.bits.fill();
@@ -103,7 +102,7 @@ __attribute__((noinline)) Step read_one(const Codes& codes, Step at, int16_t* ce
 
 // What is left of a block, code by code.
 __attribute__((noinline)) Step read_rest(const Codes& codes, Step at, int16_t* cells) {
-  while (at.k > 0 && at.k < kCells) at = read_one(codes, at, cells);
+  while (at.k < kCells) at = read_one(codes, at, cells);
   return at;
 }
 
@@ -111,9 +110,7 @@ ORBBEC_HD bool ends_well(int k) {
   return k == kCells || (k >= kEndOfBlock && k < kEndOfBlock + kCells);
 }
 
-constexpr int kNoCode = 1 << 16;  // no difference of DC
-
-// A difference of DC, or kNoCode.
+// A difference of DC.
 ORBBEC_HD int read_dc(const DcTable& table, Bits& bits) {
   bits.fill();
   const DcTable::Entry e = table.entries[bits.look(DcTable::kBits)];
@@ -126,13 +123,13 @@ ORBBEC_HD int read_dc(const DcTable& table, Bits& bits) {
     size = symbol_of(table.codes, others);
     bits = others;
   }
-  return size < 0 ? kNoCode : extended(bits.take(size), size);
+  return extended(bits.take(size), size);
 }
 
 // Reads AC codes up to the end of a block. take(bits, k) takes those of an entry of a table and
 // gives how many bits they were, modulo 64; or 0, where one code is to be read by itself. An entry
 // has at most 26 bits, so that 56 are enough for two. Gives the number of the coefficient after the
-// last, plus kEndOfBlock where a code ended the block; -1 where the data are damaged.
+// last, plus kEndOfBlock where a code ended the block.
 template <class Take>
 ORBBEC_HD int read_block(const Codes& codes, Bits& bits, int16_t* cells, const Take& take) {
   uint64_t k = 1, before = 1, length = 0;
@@ -142,15 +139,14 @@ ORBBEC_HD int read_block(const Codes& codes, Bits& bits, int16_t* cells, const T
     if (__builtin_expect(length == 0, 0)) {
       const Step at = read_one(codes, {bits, static_cast<int>(k)}, cells);
       bits = at.bits;
-      k = static_cast<uint64_t>(at.k);  // damage, -1, is past the last
+      k = static_cast<uint64_t>(at.k);
     }
     return k < kCells;
   };
   do bits.fill();
   while (step() && step());
   if (__builtin_expect(ends_well(static_cast<int>(k)), 1)) return static_cast<int>(k);
-  if (static_cast<int>(k) < 0) return -1;
-  // The last entry had codes of the next block.
+  // The last entry had codes of the next block, or a number past the last coefficient.
   const Step at = read_rest(
       codes, {bits.rewound(static_cast<int>(length & 63)), static_cast<int>(before)}, cells);
   bits = at.bits;

@@ -116,7 +116,7 @@ class FrameReader {
     frame.height = word();
     frame.width = word();
     frame.count = byte();
-    if (frame.height < 1 || frame.width < 1) return false;
+    if (!is_side(frame.height) || !is_side(frame.width)) return false;
     if ((frame.count != 1 && frame.count != kMostComponents) || !has(3 * frame.count)) return false;
     for (int i = 0; i < frame.count; ++i) {
       Component& component = frame.components[i];
@@ -127,8 +127,10 @@ class FrameReader {
       component.steps = byte();
       if (component.steps >= kTables) return false;
     }
-    return true;
+    return !has(1);
   }
+
+  static bool is_side(int pixels) { return pixels >= 1 && pixels <= 65500; }  // libjpeg's limit
 
   bool read_steps(Frame& frame) {
     while (has(1)) {

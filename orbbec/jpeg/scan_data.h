@@ -35,7 +35,13 @@ class ScanData {
   }
 
   const uint8_t* end() const { return end_; }  // of what is read
-  int marker() const { return marker_; }       // that ended it; 0: the end of the file
+  int marker() const { return marker_; }       // that ended it; 0: none yet, or the end of the file
+
+  // The marker after the last MCU; 0: none for many bytes.
+  int last_marker() {
+    read_on(end_);
+    return marker_;
+  }
 
  private:
   static constexpr ptrdiff_t kKept = 8;  // bytes that were read and may be looked at anew

@@ -76,6 +76,12 @@ struct Avx2Shorts {
     return V(_mm256_mullo_epi16(cells, steps));
   }
 
+  // Whether a number times 4 leaves 16 bits.
+  ORBBEC_HD static bool is_large(const V& row) {
+    const __m256i positive = _mm256_add_epi16(row.bits, _mm256_set1_epi16(1 << 13));
+    return !_mm256_testz_si256(positive, _mm256_set1_epi16(static_cast<int16_t>(3 << 14)));
+  }
+
   ORBBEC_HD static void store_rows(const Pending (&blocks)[kBlocks], const V (&v)[kBlockSide]) {
     const __m256i middle = _mm256_set1_epi16(128);
     for (int y = 0; y < kBlockSide; y += 2) {

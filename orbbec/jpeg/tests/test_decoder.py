@@ -128,15 +128,40 @@ def test_damage_is_an_error():
             native.decode_rectangle(file, 0, 0, 60, 60)
 
 
-def test_coefficients_past_the_last_are_an_error():
-    """A gray block: the code of DC 0, then 16 zeros four times, in the tables of T.81, K.3."""
-    data = encoded(np.zeros((8, 8), np.uint8))
-    start = data.index(SCAN) + 10
-    bits = "00" + "11111111001" * 4 + "1111"
+def gray_block(bits, step=None):
+    """A file of one gray block, its scan written in the tables of T.81, K.3."""
+    data = bytearray(encoded(np.zeros((8, 8), np.uint8)))
+    if step is not None:
+        start = data.index(b"\xff\xdb") + 5
+        data[start : start + 64] = bytes([step]) * 64
     scan = bytes(int(bits[i : i + 8].ljust(8, "1"), 2) for i in range(0, len(bits), 8))
-    assert native.decode_rectangle(data, 0, 0, 8, 8).max() == 0
-    with pytest.raises(ValueError, match="damaged"):
-        native.decode_rectangle(data[:start] + scan.replace(b"\xff", b"\xff\0") + b"\xff\xd9", 0, 0, 8, 8)
+    return bytes(data[: data.index(SCAN) + 10]) + scan.replace(b"\xff", b"\xff\0") + b"\xff\xd9"
+
+
+SIXTEEN_ZEROS, END = "11111111001", "1010"  # AC codes
+LARGE_DC, LARGE_AC = "111111110" + "1" * 11, "1111111110000011" + "1" * 10  # 2047 and 1023
+
+
+@pytest.mark.parametrize(
+    ("bits", "step"),
+    [
+        ("00" + SIXTEEN_ZEROS * 4, None),  # past the last coefficient
+        ("00" + SIXTEEN_ZEROS * 3 + "11111111111111111", None),  # no code
+        ("1" * 40, None),
+        (LARGE_DC + END, 8),  # products and sums that 16 bits do not hold
+        (LARGE_DC + LARGE_AC + END, 8),
+        (LARGE_DC + LARGE_AC + END, 255),
+        (LARGE_DC + LARGE_AC * 2 + END, 8),
+        (LARGE_DC + LARGE_AC * 63, 255),
+        (LARGE_DC + LARGE_AC * 63, 40),
+        (LARGE_DC + LARGE_AC * 2 + END, 33),
+    ],
+)
+def test_blocks_that_no_image_has_match_opencv(bits, step):
+    data = gray_block(bits + "1" * 100, step)
+    for channels in (1, 3):
+        actual = native.decode_rectangle(data, 0, 0, 8, 8, channels=channels)
+        assert_same_bytes(actual, by_opencv(data, channels))
 
 
 def status_and_pixels(data):
@@ -146,10 +171,11 @@ def status_and_pixels(data):
         return str(error), None
 
 
-def test_mutated_files_are_refused_or_decoded_as_by_opencv():
-    """All but some values of blocks that no image has, whose sums 16 bits do not hold."""
+@pytest.mark.parametrize("sampling", FACTORS)
+def test_mutated_files_are_refused_or_decoded_as_by_opencv(sampling):
     rng = np.random.default_rng(3)
-    whole = encoded(photograph(64, 80), cv2.IMWRITE_JPEG_RST_INTERVAL, 2)
+    options = [cv2.IMWRITE_JPEG_RST_INTERVAL, 2]
+    whole = encoded(photograph(64, 80), *options, quality=30, sampling=sampling)
     start, refused = whole.index(SCAN) + 14, 0
     for _ in range(200):
         mutated = bytearray(whole)
@@ -158,8 +184,18 @@ def test_mutated_files_are_refused_or_decoded_as_by_opencv():
         error, actual = status_and_pixels(bytes(mutated))
         assert error in ("", "the JPEG's data are damaged")
         refused += bool(error)
-        assert error or (actual != by_opencv(bytes(mutated))).mean() < 0.02
+        if not error:
+            assert_same_bytes(actual, by_opencv(bytes(mutated)))
     assert 20 < refused < 180
+
+
+def test_what_follows_the_last_row_is_looked_at():
+    data = encoded(photograph(60, 60))
+    assert native.decode_rectangle(data, 0, 0, 60, 59).shape == (59, 60, 3)
+    for end in (b"", b"\xff\xda\0\2\xff\xd9", b"\0" * 40_000 + b"\xff\xd9"):
+        assert native.decode_rectangle(data[:-2] + end, 0, 0, 60, 40).shape == (40, 60, 3)
+        with pytest.raises(ValueError, match="the JPEG's data are damaged"):
+            native.decode_rectangle(data[:-2] + end, 0, 0, 60, 60)
 
 
 def test_a_rectangle_outside_names_it():
