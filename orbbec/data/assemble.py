@@ -21,8 +21,17 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch, PlaneBatch
 from orbbec.batch.image_batch import empty_on_host
-from orbbec.data.decode import CHANNELS, MAX_PIXELS, Pixels, decode_image, decode_region, region_header
+from orbbec.data.decode import (
+    CHANNELS,
+    MAX_PIXELS,
+    Pixels,
+    decode_image,
+    decode_region,
+    planes_header,
+    region_header,
+)
 from orbbec.data.jpeg_header import JpegHeader
+from orbbec.data.native import has_native
 from orbbec.data.nvimgcodec import MODES, BatchDecoder
 from orbbec.data.orientation import Rectangle, upright_size
 from orbbec.data.planes import Encoded, empty_planes, write_planes
@@ -45,10 +54,10 @@ class Decoding:
 
     Args:
         mode: "RGB", "L" or "RGBA".
-        roi: decode only the part of a JPEG that the plan looks at, where libjpeg-turbo was built in; with the
-            bytes of the whole image.
-        shrink: with `roi`, decode JPEGs smaller where the plan shrinks them to half or less: another and
-            smoother picture than that of the whole image.
+        roi: decode only the part of a JPEG that the plan looks at, with the bytes of the whole image: of
+            baseline JPEGs, and of all where libjpeg-turbo was built in.
+        shrink: with `roi` and libjpeg-turbo, decode JPEGs smaller where the plan shrinks them to half or
+            less: another and smoother picture than that of the whole image.
         max_pixels: larger images are bad samples.
         on_damage: as that of `decode_image`: "raise" makes bad samples of damaged JPEGs, "keep" keeps them.
         on_device: decode whole JPEGs on the device, a batch at a time, by nvImageCodec
@@ -207,7 +216,8 @@ class Assembler:
                 return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
             if not (wanted.planes or (wanted.roi and self.transforms)):
                 return None
-            return region_header(sample.data, wanted.mode, wanted.max_pixels, wanted.on_damage)
+            header_of = planes_header if wanted.planes else region_header
+            return header_of(sample.data, wanted.mode, wanted.max_pixels, wanted.on_damage)
 
     def _whole(self, sample: Sample) -> Pixels:
         data, wanted = sample.data, self.decoding
@@ -355,7 +365,8 @@ class Assembler:
         decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
         if plan is None or decodes_whole:
             return None
-        can_shrink = np.array([self.decoding.shrink and entry.header is not None for entry in opened])
+        shrinks = self.decoding.shrink and has_native()
+        can_shrink = np.array([shrinks and entry.header is not None for entry in opened])
         return regions_of(plan, can_shrink)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbbec.data.jpeg_header import JpegHeader, ends_whole, is_jpeg, jpeg_header
-from orbbec.data.native import check_jpeg, decode_rectangle, has_native
+from orbbec.data.native import check_jpeg, decode_rectangle, decodes_rectangles, has_native
 from orbbec.data.orientation import Rectangle, as_stored, stored_rectangle, upright, upright_size
 from orbbec.transforms.checks import choice
 
@@ -33,8 +33,9 @@ def decode_image(
 ) -> Pixels:
     """Decode an image, turned as EXIF says.
 
-    JPEG is decoded by libjpeg-turbo through simplejpeg, cv2 or Pillow, whichever of these is there, with the
-    bytes of `cv2.imdecode`; everything else, CMYK too, by Pillow. 16 bits become the upper 8.
+    Baseline JPEG is decoded by orbbec itself, other JPEG by libjpeg-turbo, which is built in or that of
+    simplejpeg, cv2 or Pillow, whichever of these is there, with the bytes of `cv2.imdecode`; everything else,
+    CMYK too, by Pillow. 16 bits become the upper 8.
 
     Args:
         data: a file: JPEG, PNG, WebP, BMP, TIFF, PNM or what else Pillow reads; of several images the first.
@@ -55,7 +56,7 @@ def decode_image(
         [[7, 9]]
     """
     header = usable_header(data, mode, max_pixels, on_damage)
-    if header is not None and has_native():
+    if header is not None:
         with suppress(ValueError):
             whole = Rectangle(0, 0, *reversed(upright_size(header.height, header.width, header.orientation)))
             return decode_region(data, header, whole, mode=mode)
@@ -101,7 +102,13 @@ def region_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "rai
     One that is cut off is none: whether it is bad must not depend on the part that is looked at.
     """
     header = usable_header(data, mode, max_pixels, on_damage)
-    return header if has_native() and ends_whole(data) else None
+    return header if header is not None and ends_whole(data) and decodes_rectangles(data) else None
+
+
+def planes_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
+    """The header of a JPEG whose planes can be decoded; None of other files, and without libjpeg-turbo."""
+    header = region_header(data, mode, max_pixels, on_damage)
+    return header if has_native() else None
 
 
 def decode_region(
@@ -194,7 +201,7 @@ JpegDecoder: TypeAlias = Callable[[bytes, str], "Pixels | None"]
 
 @cache
 def _jpeg_decoders() -> tuple[JpegDecoder, ...]:
-    """What decodes whole JPEGs where libjpeg-turbo was not built in; none where only Pillow is."""
+    """What decodes whole JPEGs that nothing here did; none where only Pillow is."""
     if _installed("simplejpeg"):
         return (_by_simplejpeg,)
     return (_by_cv2,) if _installed("cv2") else ()

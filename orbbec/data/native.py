@@ -1,7 +1,7 @@
 """What shared libraries say of JPEGs.
 
-`_jpeg.abi3.so` decodes parts and planes by libjpeg-turbo: there where `3rdparty/vendor.py` built it. Parts of
-baseline JPEGs are decoded by the binary of the operators first, with the same bytes in less time.
+The binary of the operators decodes baseline JPEGs, parts and planes of them. `_jpeg.abi3.so`, there where
+`3rdparty/vendor.py` built it, decodes by libjpeg-turbo what that does not: other JPEGs, and smaller images.
 `_jpeg_check.abi3.so`, always there, tells damage.
 """
 
@@ -25,14 +25,17 @@ _RECTANGLE: list[Any] = [
     *(ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 6),
     *(_POINTER, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_char_p),
 ]
+_PLANES: list[Any] = [ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 3, _POINTER, ctypes.c_char_p]
 _UNKNOWN_KIND = 2  # the number of decode_cpu.cpp
 
 
 @cache
 def _decoder() -> Any:
-    """The decoder of baseline JPEGs; calls release the GIL."""
+    """The functions of orbbec's own decoder; calls of them release the GIL."""
     library = ctypes.CDLL(str(library_path()))
+    library.orbbec_jpeg_is_known.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.orbbec_jpeg_decode.argtypes = _RECTANGLE
+    library.orbbec_jpeg_decode_planes.argtypes = _PLANES
     return library
 
 
@@ -46,7 +49,7 @@ def _library() -> Any:
     text, size = ctypes.c_char_p, ctypes.c_size_t
     library.orbbec_jpeg_region.argtypes = _RECTANGLE
     library.orbbec_jpeg_sampling.argtypes = [text, size]
-    library.orbbec_jpeg_planes.argtypes = [text, size, *[_INT] * 3, _POINTER, text]
+    library.orbbec_jpeg_planes.argtypes = _PLANES
     return library
 
 
@@ -72,8 +75,8 @@ def check_jpeg(data: bytes, *, walks: bool) -> Verdict:
 
     Args:
         data: the file.
-        walks: read the entropy-coded data to their end, which takes about half as long as decoding; a
-            progressive file nearly as long. False: the headers alone, which takes some microseconds.
+        walks: read the entropy-coded data to their end, which takes three quarters of the time of decoding
+            here; a progressive file nearly as long. False: the headers alone, which takes some microseconds.
 
     Returns:
         "damaged": the data break off, a restart marker or a scan is missing, a table or, in a progressive
@@ -90,8 +93,13 @@ def check_jpeg(data: bytes, *, walks: bool) -> Verdict:
 
 
 def has_native() -> bool:
-    """Whether rectangles and planes of JPEGs can be decoded here."""
+    """Whether libjpeg-turbo was built in, which decodes all JPEGs, smaller ones and planes of them."""
     return _library() is not None
+
+
+def decodes_rectangles(data: bytes) -> bool:
+    """Whether rectangles of this JPEG can be decoded here, if it is not damaged."""
+    return has_native() or bool(_decoder().orbbec_jpeg_is_known(data, len(data)))
 
 
 def decode_rectangle(
@@ -121,7 +129,8 @@ def decode_rectangle(
         uint8 `[height, width, channels]`; `out` where that is given.
 
     Raises:
-        ValueError: the file is damaged, or the rectangle leaves the image.
+        ValueError: the file is damaged, the rectangle leaves the image, or libjpeg-turbo, which is not
+            built in, is needed.
     """
     message = ctypes.create_string_buffer(_MESSAGE_BYTES)
     shape = (max(height, 0), max(width, 0), channels)
@@ -165,6 +174,6 @@ def decode_planes_into(
         ValueError: the file is damaged, or another than was said.
     """
     message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-    code = SAMPLINGS.index(sampling)
-    if _library().orbbec_jpeg_planes(data, len(data), height, width, code, out.ctypes.data, message):
+    arguments = data, len(data), height, width, SAMPLINGS.index(sampling), out.ctypes.data, message
+    if _decoder().orbbec_jpeg_decode_planes(*arguments) and _library().orbbec_jpeg_planes(*arguments):
         raise ValueError(message.value.decode(errors="replace"))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from orbbec.batch import PlaneBatch
-from orbbec.data.decode import MAX_PIXELS, Pixels, decode_image, decode_region, region_header
+from orbbec.data.decode import MAX_PIXELS, Pixels, decode_image, decode_region, planes_header
 from orbbec.data.jpeg_header import JpegHeader
 from orbbec.data.native import decode_planes_into, sampling_of
 from orbbec.data.orientation import Rectangle, upright_size
@@ -47,7 +47,7 @@ def decode_planes(
         >>> batch.planes(0)[0].tolist()
         [[[7, 7, 7], [9, 9, 9]]]
     """
-    headers = [region_header(data, "RGB", max_pixels, on_damage) for data in files]
+    headers = [planes_header(data, "RGB", max_pixels, on_damage) for data in files]
     images: list[Encoded | Pixels] = [
         decode_image(data, max_pixels=max_pixels, on_damage=on_damage)
         if header is None

@@ -37,13 +37,31 @@ FILE_SECONDS, LOADER_SECONDS = 20, 300  # that a file may take, and a Loader for
 
 
 def machines() -> list[str]:
-    """What tests of decoding run on: "pillow" stands for a machine where libjpeg-turbo was not built in."""
-    return ["pillow", "native"] if native.has_native() else ["pillow"]
+    """What tests of decoding run on: "orbbec" stands for a machine where libjpeg-turbo was not built in.
+
+    On "pillow" all is left to Pillow.
+    """
+    return ["pillow", "orbbec", "native"] if native.has_native() else ["pillow", "orbbec"]
+
+
+class NoDecoder:
+    """In place of orbbec's own decoder of JPEGs: it knows no file."""
+
+    def orbbec_jpeg_is_known(self, *_: Any) -> int:
+        return 0
+
+    def orbbec_jpeg_decode(self, *_: Any) -> int:
+        return 2
+
+    def orbbec_jpeg_decode_planes(self, *_: Any) -> int:
+        return 2
 
 
 def be(machine: str) -> None:
     """Make this process one of `machines()`; for good."""
     if machine == "pillow":
+        patch.object(native, "_decoder", NoDecoder).start()
+    if machine != "native":
         patch.object(native, "_library", lambda: None).start()
         patch.object(decode, "_jpeg_decoders", lambda: ()).start()
 

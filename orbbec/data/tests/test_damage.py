@@ -23,11 +23,16 @@ SIZE = (48, 64)
 
 @pytest.fixture(params=machines())
 def machine(request, monkeypatch):
-    """This machine, and one without libjpeg-turbo."""
-    monkeypatch.setattr(decode, "_jpeg_decoders", decode._jpeg_decoders)
-    monkeypatch.setattr(native, "_library", native._library)
-    be(request.param)
+    """This machine, one without libjpeg-turbo, and one with Pillow alone."""
+    become(request.param, monkeypatch)
     return request.param
+
+
+def become(machine, monkeypatch):
+    """`be` until the test ends."""
+    for module, name in ((decode, "_jpeg_decoders"), (native, "_library"), (native, "_decoder")):
+        monkeypatch.setattr(module, name, getattr(module, name))
+    be(machine)
 
 
 @pytest.mark.parametrize("machine", machines())
@@ -185,17 +190,16 @@ def test_machines_agree_on_what_is_damaged(monkeypatch):
     files = [damaged_jpeg(data, chance) for _ in range(20) for _, data in jpegs()]
     for name in machines():
         with monkeypatch.context() as patch:
-            patch.setattr(decode, "_jpeg_decoders", decode._jpeg_decoders)
-            patch.setattr(native, "_library", native._library)
-            be(name)
+            become(name, patch)
             answers[name] = [answer_of(data) for data in files]
     has_no_simd = jpeg_decoder(Path(native.__file__).with_name("_jpeg.abi3.so")).endswith("without SIMD")
     for name, answer in answers.items():
         refusals = [[told for told in own if isinstance(told, str)] for own in (answer, answers["pillow"])]
         assert refusals[0] == refusals[1]
         others = sum(one != two for one, two in zip(answer, answers["pillow"], strict=True))
-        # Sums that only damage makes so large wrap in 16 bits, but not in libjpeg-turbo's C code: 8 of 300.
-        assert others <= (8 if name == "native" and has_no_simd else 0)
+        # Sums that only damage makes so large wrap in 16 bits, but not in libjpeg-turbo's C code, which
+        # decodes what orbbec's decoder does not know: 1 of 300, which has stray bytes between two segments.
+        assert others <= (1 if name == "native" and has_no_simd else 0)
     refused = sum(isinstance(answer, str) for answer in answers["pillow"])
     assert 100 < refused < 250  # 187 of 300
 

@@ -6,15 +6,18 @@ import random
 import cv2
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from orbbec.data import decode, native
-from orbbec.data.decode import decode_image, decode_region, image_size, region_header
+from orbbec.data import Decoding, Loader, Sample, assemble, decode, native
+from orbbec.data.decode import decode_image, decode_region, image_size, planes_header, region_header
 from orbbec.data.jpeg_header import jpeg_header
 from orbbec.data.native import decode_rectangle, has_native
 from orbbec.data.orientation import Rectangle, upright, upright_size
+from orbbec.testing.examine import NoDecoder
+from orbbec.transforms import CenterCrop, Resize
 
 needs_native = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
 
@@ -40,8 +43,8 @@ def by_cv2(data):
 
 
 def decoders():
-    """Each decoder of JPEG that is installed; that which is built in, and Pillow alone, are none of these."""
-    found = {"pillow": (), "cv2": (decode._by_cv2,)}
+    """Those of JPEG that are asked when those that are built in do not know a file, by decoder."""
+    found = {"pillow": (), "cv2": (decode._by_cv2,), "orbbec": ()}
     if has_native():
         found["native"] = ()
     if decode._installed("simplejpeg"):
@@ -54,6 +57,8 @@ def decoder(request, monkeypatch):
     monkeypatch.setattr(decode, "_jpeg_decoders", lambda: decoders()[request.param])
     if request.param != "native":
         monkeypatch.setattr(native, "_library", lambda: None)
+    if request.param not in ("native", "orbbec"):
+        monkeypatch.setattr(native, "_decoder", NoDecoder)
     return request.param
 
 
@@ -263,3 +268,35 @@ def test_region_header_is_none_where_no_part_can_be_decoded():
     for data in (cmyk, encoded(picture(), "PNG"), b"", encoded(picture())[:50], cut_off):
         assert region_header(data, "RGB", 10**6) is None
     assert region_header(encoded(picture()), "RGBA", 10**6) is None
+
+
+def test_parts_of_baseline_jpegs_need_no_libjpeg_turbo(monkeypatch):
+    monkeypatch.setattr(native, "_library", lambda: None)
+    baseline, progressive = encoded(picture(33, 40)), encoded(picture(33, 40), progressive=True)
+    part = Rectangle(3, 5, 20, 11)
+    header = region_header(baseline, "RGB", 10**6)
+    assert np.array_equal(decode_region(baseline, header, part), part.of(by_cv2(baseline)))
+    assert region_header(progressive, "RGB", 10**6) is None
+    assert planes_header(baseline, "RGB", 10**6) is None
+    with pytest.raises(ValueError, match="only libjpeg-turbo, which is not built in"):
+        decode_region(baseline, header, part, shrink=2)
+
+
+def test_a_loader_without_libjpeg_turbo_decodes_each_part_once(monkeypatch):
+    monkeypatch.setattr(native, "_library", lambda: None)
+    decoded = []
+
+    def recorded(data, header, part, *, shrink, mode, out):
+        decoded.append((len(data), shrink))
+        return decode_region(data, header, part, shrink=shrink, mode=mode, out=out)
+
+    monkeypatch.setattr(assemble, "decode_region", recorded)
+    files = [encoded(picture(90, 120, seed), progressive=seed == 1) for seed in range(3)]
+    samples = [Sample(data, {}, number) for number, data in enumerate(files)]
+
+    def pixels(**options):
+        chain = [CenterCrop(80), Resize((20, 20), antialias=False)]
+        return next(iter(Loader(samples, 3, chain, shuffle=False, decoding=Decoding(**options)))).images
+
+    assert torch.equal(pixels(), pixels(roi=False))
+    assert decoded == [(len(files[0]), 1), (len(files[2]), 1)]

@@ -15,6 +15,7 @@ from orbbec.data import BadSample, Decoding, Loader, Sample, decode, decode_imag
 from orbbec.data.native import decode_planes_into, has_native, sampling_of
 from orbbec.data.staging import map_tensors
 from orbbec.testing.damage import flipped
+from orbbec.testing.examine import NoDecoder
 from orbbec.testing.jpegs import FACTORS, encoded
 from orbbec.transforms import Normalize, RandomHorizontalFlip, RandomResizedCrop, ToDtype
 
@@ -122,6 +123,25 @@ def test_what_pillow_alone_reads_is_rgb():
         images = ycbcr_to_rgb(batch).numpy()
         assert np.array_equal(images[0], decode_image(good))
         assert np.array_equal(images[1], expected)
+
+
+@pytest.mark.parametrize("sampling", [*FACTORS, "gray"])
+@pytest.mark.parametrize("size", [(1, 1), (2, 3), (16, 8), (17, 33), (70, 41)])
+def test_both_decoders_give_the_same_planes(monkeypatch, sampling, size):
+    image = Image.fromarray(picture(*size))
+    data = saved(image.convert("L")) if sampling == "gray" else encoded(picture(*size), 90, sampling)
+    height, width = size
+    down, across = 1 + (sampling in ("420", "440")), 1 + (sampling in ("420", "422"))
+    chroma = 0 if sampling == "gray" else -(-height // down) * -(-width // across)
+    of_each = []
+    for name, absent in (("_library", lambda: None), ("_decoder", NoDecoder)):
+        with monkeypatch.context() as patch:
+            patch.setattr(native, name, absent)
+            of_each.append(np.full(height * width + 2 * chroma + 1, 77, np.uint8))
+            decode_planes_into(data, height, width, sampling, of_each[-1])
+    assert np.array_equal(*of_each)
+    assert of_each[0][-1] == 77
+    assert np.array_equal(of_each[0][: height * width].reshape(size), decode_image(data, mode="L")[..., 0])
 
 
 def test_files_that_cannot_be_decoded_are_named():
