@@ -6,7 +6,7 @@ from typing import Any
 
 from orbbec.backends.torchvision.functions import Function, to_pillow
 from orbbec.data.jpeg_header import jpeg_header
-from orbbec.data.native import decode_rectangle, has_native
+from orbbec.data.native import decode_rectangle
 
 
 def load(path: str | Path) -> Any:
@@ -20,8 +20,6 @@ def load(path: str | Path) -> Any:
 
 def decode(data: bytes) -> Any:
     """As `load`, of what a file holds."""
-    if not has_native():
-        raise ValueError("orbbec is built without libjpeg-turbo")
     header = jpeg_header(data)
     if header is None or header.channels not in (1, 3) or header.bits != 8:
         raise ValueError("no JPEG of 1 or 3 channels")
