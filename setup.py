@@ -123,12 +123,12 @@ def jpeg_check() -> object:
 
 
 def jpeg_advice() -> str:
-    """What would make JPEGs decode faster; empty where nothing would."""
+    """What would make progressive JPEGs decode faster; empty where nothing would."""
     import vendor
 
     if vendor.jpeg_extension() is None:
-        return "no JPEG decoder: run `python 3rdparty/vendor.py libjpeg_turbo`, then build again"
-    return "" if vendor.has_simd() else f"the JPEG decoder has no SIMD. {vendor.SIMD_ADVICE}; build again"
+        return "no libjpeg-turbo: run `python 3rdparty/vendor.py libjpeg_turbo`, then build again"
+    return "" if vendor.has_simd() else f"libjpeg-turbo has no SIMD. {vendor.SIMD_ADVICE}; build again"
 
 
 setup(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 STAMP = "VENDORED"
 SIMD_ADVICE = (
-    "Install the system's package nasm and run 3rdparty/vendor.py again to decode JPEGs twice as fast"
+    "Install the system's package nasm and run 3rdparty/vendor.py again for faster progressive JPEGs"
 )
 
 # As the wheel that the tests compare with, but for the levels that don't change a bit here: AVX2 fuses

@@ -80,7 +80,7 @@ def test_a_healthy_installation_gets_no_advice():
             {"opencv": "", "opencv_failure": "ImportError"},
             "orbbec.opencv (nothing else needs it) is not built",
         ),
-        ({"jpeg_decoder": ""}, "orbbec.data decodes whole JPEGs only"),
+        ({"jpeg_decoder": ""}, "orbbec.data leaves JPEGs that are not baseline to cv2"),
         ({"jpeg_decoder": "libjpeg-turbo without SIMD"}, "built without SIMD: install nasm"),
         ({"cv2": "4.12.0"}, 'orbbec.set_default_arithmetic("cv2_4")'),
         ({"arithmetic": "cv2_4"}, 'orbbec.set_default_arithmetic("cv2_5")'),

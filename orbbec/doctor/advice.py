@@ -90,9 +90,10 @@ def opencv_advice(facts: Facts) -> str:
 def jpeg_advice(facts: Facts) -> str:
     vendor = "`python 3rdparty/vendor.py libjpeg_turbo`"
     if facts.orbbec and not facts.jpeg_decoder:
-        return f"orbbec.data decodes whole JPEGs only, by cv2 or Pillow: run {vendor}, then {BUILD}."
+        return f"orbbec.data leaves JPEGs that are not baseline to cv2 or Pillow: run {vendor}, then {BUILD}."
     if facts.jpeg_decoder.endswith("without SIMD"):
-        return f"The JPEG decoder was built without SIMD: install nasm, then {vendor} and {BUILD}."
+        found = "libjpeg-turbo, for JPEGs that are not baseline, was built without SIMD"
+        return f"{found}: install nasm, then {vendor} and {BUILD}."
     return ""
 
 
