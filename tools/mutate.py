@@ -257,7 +257,7 @@ def outcome(scratch: Path, mutation: Mutation, coverage: Coverage) -> tuple[str,
     source = path.read_bytes()
     path.write_bytes(mutation.applied(source))
     try:
-        status = in_child(scratch, lambda: pytest.main([*QUIET, *tests]), 60 + PATIENCE * seconds)
+        status = in_child(scratch, lambda: pytest.main([*QUIET, *tests]), 120 + PATIENCE * seconds)
     finally:
         path.write_bytes(source)
     if status is None:

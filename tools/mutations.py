@@ -23,6 +23,8 @@ OPPOSITES = {
     **{"floor": "ceil", "ceil": "floor", "minimum": "maximum", "maximum": "minimum"},
     **{"cumsum": "cumprod", "argmin": "argmax", "argmax": "argmin", "append": "count", "zeros": "ones"},
 }
+# Keywords that only say what is known, or which line a warning names.
+NO_FAULTS = ("strict", "stacklevel")
 # What they hold does not run, or is told to people.
 SKIPPED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.AnnAssign, ast.Delete)
 
@@ -82,7 +84,7 @@ class Finder:
             )
 
     def _visit(self, node: ast.AST, in_function: bool) -> None:
-        if isinstance(node, SKIPPED) or _is_for_types(node) or _is_strict(node):
+        if isinstance(node, SKIPPED) or _is_for_types(node) or _is_no_fault(node):
             return
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return  # a docstring
@@ -134,7 +136,7 @@ class Finder:
             swapped = ast.Call(name, [second, first, *rest], node.keywords)
             self._add(node, ast.unparse(swapped), within)
         for keyword in node.keywords:
-            if keyword.arg not in (None, "strict"):
+            if keyword.arg not in (None, *NO_FAULTS):
                 kept = [each for each in node.keywords if each is not keyword]
                 self._add(node, ast.unparse(ast.Call(name, node.args, kept)), within)
 
@@ -175,9 +177,10 @@ class Finder:
             self._add(node, "pass", within)
 
 
-def _is_strict(node: ast.AST) -> bool:
-    """The option of `zip`, which only says what is known."""
-    return isinstance(node, ast.keyword) and node.arg == "strict"
+def _is_no_fault(node: ast.AST) -> bool:
+    """Whether a change of it is none that a test should see: how long a loop sleeps, among others."""
+    sleeps = isinstance(node, ast.Call) and ast.unparse(node.func) in ("sleep", "time.sleep")
+    return sleeps or (isinstance(node, ast.keyword) and node.arg in NO_FAULTS)
 
 
 def _is_for_types(node: ast.AST) -> bool:
