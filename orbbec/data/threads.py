@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread
 
 import torch
 
@@ -121,6 +121,7 @@ def compute_alone(others: int) -> None:
     """
     torch.get_num_threads()  # the first question of a thread sets its number to the default
     torch.set_num_threads(1)  # of this thread, and the default of those that come
-    restore = Thread(target=torch.set_num_threads, args=(others,))
+    name = f"{current_thread().name}-begins"
+    restore = Thread(target=torch.set_num_threads, name=name, args=(others,))
     restore.start()
     restore.join()

@@ -142,6 +142,16 @@ def test_the_cores_of_a_node(tmp_path, monkeypatch):
     assert thread_budget(tmp_path, cores=[9, 10]) == 2
 
 
+def test_every_thread_has_the_name_of_its_crew(monkeypatch):
+    """Whoever looks for the threads of a loader finds them by it, also while they begin."""
+    names = set()
+    monkeypatch.setattr(torch, "set_num_threads", lambda _: names.add(threading.current_thread().name))
+    with Crew(lambda task, stopped: task, range(4), threads=2, ahead=0) as crew:
+        list(crew)
+    assert len(names) > 1
+    assert all(name.startswith("orbbec-data") for name in names), names
+
+
 def test_workers_compute_alone_and_others_as_before():
     before = torch.get_num_threads()
     with Crew(lambda task, stopped: torch.get_num_threads(), range(4), threads=2, ahead=0) as crew:
