@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import deque
+from contextlib import suppress
 from threading import RLock
-from weakref import WeakSet
+from weakref import ReferenceType, ref
 
 
 class Locked:
@@ -22,19 +24,26 @@ class Locked:
 
     def __init__(self) -> None:
         self.renew_lock()
-        _LOCKED.add(self)
+        with suppress(IndexError):
+            while True:
+                del _LOCKED[id(_GONE.popleft())]
+        own = ref(self, _GONE.append)  # no function of Python's, in which Ctrl-C would be lost
+        _LOCKED[id(own)] = own
 
     def renew_lock(self) -> None:
         """Have a free lock."""
         self.lock = RLock()
 
 
-_LOCKED: WeakSet[Locked] = WeakSet()
+_LOCKED: dict[int, ReferenceType[Locked]] = {}
+_GONE: deque[ReferenceType[Locked]] = deque()
 
 
 def _begin_in_fork() -> None:
-    for locked in _LOCKED:
-        locked.renew_lock()
+    for own in list(_LOCKED.values()):
+        locked = own()
+        if locked is not None:
+            locked.renew_lock()
 
 
 os.register_at_fork(after_in_child=_begin_in_fork)

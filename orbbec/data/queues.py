@@ -13,6 +13,8 @@ Python, in which a Ctrl-C would be lost. Only `close` waits for threads.
 from __future__ import annotations
 
 import atexit
+import os
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
@@ -32,7 +34,8 @@ from orbbec.data.threads import begin_worker
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_LONGEST_START = 1.0  # seconds in which a thread begins, where Ctrl-C interrupted its start
+_LONGEST_START = 5.0  # seconds in which a thread begins, if Ctrl-C did not come before its start
+_PAUSE = 0.001  # seconds between two looks at a thread that is to end
 
 _numbers = count()  # of crews
 
@@ -110,11 +113,11 @@ class _Team(Generic[Task, Result]):
         """End the threads after the tasks that they have."""
         self._entries.put(None)
 
-    def run(self) -> None:
-        """What a thread does."""
+    def run(self, failure: BaseException | None = None) -> None:
+        """What a thread does: tasks, or where it could not begin, say so of each."""
         try:
-            self._begin()
-            failure = None
+            if failure is None:
+                self._begin()
         except BaseException as error:
             failure = error
         ended: float | None = None
@@ -143,22 +146,39 @@ class Worker(Thread):
 
     def __init__(self, team: _Team[Any, Any], name: str) -> None:
         super().__init__(name=name, daemon=True)
-        self.team, self._has_begun = team, False
+        self.team, self._has_begun, self._process = team, False, os.getpid()
+        self._begun: SimpleQueue[None] = SimpleQueue()
+
+    def begin(self) -> None:
+        """Start it, in another thread: the main one gets Ctrl-C, which would leave it half started."""
+        start_new_thread(self._start, ())
+        self._begun.get()  # `_end_all` knows it from here on
+
+    def _start(self) -> None:
+        try:
+            self.start()
+        except RuntimeError as error:  # there can be no more threads
+            self._say_begun()
+            self.team.run(error)
 
     def run(self) -> None:
         """Do tasks until the end of them, or of the crew."""
-        self._has_begun = True
+        self._say_begun()
         self.team.run()
 
+    def _say_begun(self) -> None:
+        self._has_begun = True
+        self._begun.put(None)
+
     def wait(self) -> None:
-        """Wait for its end, once it was told to stop; a thread whose start was interrupted may yet begin."""
-        if self is current_thread():
+        """Wait for its end, once it was told to stop."""
+        if self is current_thread() or self._process != os.getpid():
             return
         latest = perf_counter() + _LONGEST_START
-        while not self._has_begun and self in enumerate_threads() and perf_counter() < latest:
-            sleep(0.001)
-        if self._has_begun:
-            self.join()
+        while not self._has_begun and perf_counter() < latest:
+            sleep(_PAUSE)
+        while self in enumerate_threads():  # a `join` that Ctrl-C interrupts takes it for ended ever after
+            sleep(_PAUSE)
 
 
 class Crew(Generic[Task, Result]):
@@ -277,8 +297,8 @@ class Crew(Generic[Task, Result]):
 
     def _start(self) -> None:
         worker = Worker(self._teams[-1], f"{self._name}-{len(self._workers)}")
-        self._workers.append(worker)  # first: Ctrl-C may interrupt its start
-        worker.start()
+        self._workers.append(worker)
+        worker.begin()
 
 
 @atexit.register

@@ -169,7 +169,8 @@ def interrupt(chance: random.Random) -> None:
     finally:
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
     loader.close()
-    expect(not [thread for thread in threading.enumerate() if isinstance(thread, Worker)])
+    left = [thread for thread in threading.enumerate() if isinstance(thread, Worker)]
+    expect(not left, left)
     expect(given == order[: len(given)], given, order)
     state = loader.state_dict()
     start = state["start"] if state["epoch"] == 0 else len(order)
@@ -290,6 +291,7 @@ ATTACKS = {f.__name__: f for f in (faults, leave, interrupt, fork, resume, expor
 
 def main(seed: int, seconds: float, attacks: list[str]) -> None:
     """Run all attacks, or some, in equal shares of the time; prints a line for each."""
+    faulthandler.enable()
     torch.set_num_threads(1)
     for attack in attacks or ATTACKS:
         print(attack, run(attack, seed, seconds / len(attacks or ATTACKS)), flush=True)

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from orbbec.data import locks
 from orbbec.data.handles import open_file
 from orbbec.data.locks import Locked
 from orbbec.data.stopwatch import Stopwatch
@@ -241,3 +242,23 @@ def test_ctrl_c_leaves_no_lock_held(tmp_path):
         assert not other.is_alive(), number
         number += 1
     assert number > 10
+
+
+def test_no_python_runs_when_a_lock_is_dropped():
+    """The garbage collector drops it anywhere, and a Ctrl-C in a callback of Python's would be lost."""
+    locked, ran = Locked(), []
+    sys.setprofile(lambda frame, event, _: ran.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        del locked
+    finally:
+        sys.setprofile(None)
+    assert ran == []
+
+
+def test_locks_that_are_gone_are_forgotten():
+    for _ in range(100):
+        Locked()
+    before = len(locks._LOCKED)
+    for _ in range(100):
+        Locked()
+    assert len(locks._LOCKED) <= before + 1
