@@ -241,3 +241,9 @@ def test_a_guard_survives_the_end_of_its_process():
             guard(60, kill_this_process, 3)
         with pytest.raises(RuntimeError, match=r"hung for 0\.1 s"):
             guard(0.1, time.sleep, 60)
+
+
+def test_a_check_that_was_not_built_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(native, "__file__", str(tmp_path / "native.py"))
+    with pytest.raises(ImportError, match=r"no library at .*_jpeg_check\.abi3\.so; build it with"):
+        native._checker.__wrapped__()

@@ -133,6 +133,13 @@ def test_out_that_does_not_fit_is_refused(name, out, message, part, monkeypatch)
         chain.apply(chain.plan(images.sizes), images, out=out)
 
 
+def test_tensors_without_memory_share_none():
+    room = torch.empty(4)
+    for tensor in (torch.empty(4, device="meta"), room[2:2]):
+        assert parts._extent(tensor) == (tensor.data_ptr(), tensor.data_ptr())
+    assert parts._extent(room[1:3]) == (room.data_ptr() + 4, room.data_ptr() + 12)
+
+
 @pytest.mark.parametrize("part", [PART, 2**24])
 def test_out_that_shares_memory_with_the_images_is_refused(part, monkeypatch):
     monkeypatch.setattr(parts, "PART_BYTES", part)

@@ -5,7 +5,11 @@ import pytest
 import torch
 
 from orbbec import transforms as T
+from orbbec.plan.points import turned_boxes, turned_corners
+from orbbec.plan.stream import Stream
+from orbbec.testing import assert_same_bytes, photographs
 from orbbec.transforms.auto import NARROW, OPERATIONS
+from orbbec.transforms.convert import ConversionError
 
 
 def test_the_least_values_are_accepted():
@@ -37,3 +41,51 @@ def test_boxes_follow_those_images_alone_that_are_cropped_by_chance():
         assert (seen - target["boxes"][0]).abs().max() <= 1
     changed = [not torch.equal(a, b) for a, b in zip(moved, images, strict=True)]
     assert 4 < sum(changed) < 12
+
+
+@pytest.mark.parametrize(("size", "longest"), [((5, 9), 7), ((9, 5), 11)])
+def test_a_largest_side_is_refused_with_two_numbers_whatever_they_are(size, longest):
+    with pytest.raises(ValueError, match="expected max_size only with one number for size"):
+        T.Resize(size, max_size=longest)
+
+
+@pytest.mark.parametrize(("module", "name"), [("torch.nn", "RandomHorizontalFlip"), ("ours", "Identity")])
+def test_what_is_torchvisions_in_name_alone_is_not_converted(module, name):
+    step = type(name, (), {"__module__": module, "p": 0.5})()
+    with pytest.raises(ConversionError, match=name):
+        T.Compose.from_torchvision([step])
+
+
+def test_a_seed_draws_the_same_copies_for_augmix_as_it_always_did():
+    drawn = T.AugMix(mixture_width=1, chain_depth=3).sample(np.array([[8, 8]] * 4), Stream(np.arange(4)))
+    assert drawn.choices.operation.tolist() == [[11, 5, 10], [5, 13, 11], [8, 10, 11], [10, 3, 2]]
+
+
+@pytest.mark.parametrize(("white", "dtype"), [(255, torch.uint8), (1.0, torch.float32)])
+def test_white_alone_is_solarized_at_the_largest_threshold(white, dtype):
+    images = (torch.tensor([0.0, 0.5, 1.0]) * white).to(dtype).reshape(1, 1, 1, 3)
+    solarized = T.Compose([T.RandomSolarize(white, p=1.0)])(images)
+    assert solarized.flatten().tolist() == [*images.flatten().tolist()[:2], 0]
+
+
+def test_a_flip_after_a_resize_that_is_not_the_first_pass():
+    images, steps = photographs(3, 3, 20, 30), [T.GaussianBlur(3), T.Resize((9, 12))]
+    flipped = T.Compose([*steps, T.RandomHorizontalFlip(1.0)], seed=1)
+    assert [each.name for each in flipped.plan([(20, 30)] * 3).passes] == ["gaussian_blur", "resized_crop"]
+    assert_same_bytes(flipped(images), T.Compose(steps, seed=1)(images).flip(-1))
+
+
+def test_an_image_without_points_to_align_is_resized_whole():
+    image = torch.zeros(1, 3, 16, 32, dtype=torch.uint8)
+    image[:, :, 8:] = 255
+    aligned, _ = T.Compose([T.AlignPoints(8, [(1, 1), (5, 5)])])(image, [{}])
+    assert aligned[0, 0, :, 4].tolist() == [0] * 4 + [255] * 4
+
+
+def test_corners_give_back_every_angle_of_a_rotated_box():
+    boxes = np.array([[20.0, 30.0, 9.0, 4.0, angle] for angle in range(-179, 180)])
+    assert turned_boxes(turned_corners(boxes)) == pytest.approx(boxes, abs=1e-9)
+
+
+def test_no_images_without_pixels_get_the_size_of_a_resize():
+    assert T.Compose([T.Resize((4, 6))])(torch.zeros(0, 3, 0, 5, dtype=torch.uint8)).shape == (0, 3, 4, 6)
