@@ -93,7 +93,10 @@ def _decompressed(text: str | bytes) -> list[int]:
 
 def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
     """Even-odd: walking down a column, each crossing of an edge enters or leaves the object."""
-    points = np.asarray(polygon, np.float64)
+    try:
+        points = np.asarray(polygon, np.float64)
+    except (OverflowError, TypeError):  # a whole number of any length, or no number
+        points = np.zeros(())
     if points.ndim != 1 or len(points) % 2 or not (np.abs(points) < _FARTHEST).all():
         raise ValueError(f"expected polygons as finite x and y in turn, but got {polygon!r:.60}")
     if len(points) < 6:

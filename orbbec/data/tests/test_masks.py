@@ -53,6 +53,8 @@ def test_a_polygon_of_two_points_covers_nothing():
         ([[1, 2, 3, 4, 5]], "finite x and y in turn"),
         ([[1, 2, 3, 4, 5, float("nan")]], "finite x and y in turn"),
         ([[1, 2, 3, 4, 5, -1e300]], "finite x and y in turn"),
+        ([[1, 2, 3, 4, 5, 2**2000]], "finite x and y in turn"),
+        ([[1, 2, 3, 4, 5, {}]], "finite x and y in turn"),
         ([[1, 2, 3, 4, 5, 1e8]], "an outline of 2000000 pixels at most, but got 19999999"),
         ({"size": [5, 5], "counts": "o" * 1000}, "has one of 65 bits"),
         ([1, 2, 3, 4, 5, 6], "finite x and y in turn"),
