@@ -65,7 +65,8 @@ def grown(forward: Array, points: Array) -> Array:
         [6.0]
     """
     weight = (points - 0.5) @ forward[2, :2] + forward[2, 2]
-    area = np.divide(abs(_determinant(forward)), np.abs(weight) ** 3, where=weight != 0, out=0 * weight)
+    zero = np.zeros_like(weight)
+    area = np.divide(abs(_determinant(forward)), np.abs(weight) ** 3, where=weight != 0, out=zero)
     return np.asarray(np.nan_to_num(area))
 
 

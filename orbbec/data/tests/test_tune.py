@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from orbbec.data import Loader, Sample
+from orbbec.data.queues import Crew
 from orbbec.data.tune import Settings, Tuner, next_settings
 from orbbec.transforms import RandomResizedCrop
 
@@ -81,13 +82,15 @@ def test_a_slow_model_gets_fewer_threads_and_the_same_batches(monkeypatch):
     begin = time.perf_counter()
     fixed = list(Loader(SOURCE, 4, CHAIN, threads=4, prefetch=2, seed=3))
     slow = 10 * (time.perf_counter() - begin) / len(fixed)  # however busy the machine is
-    loader = Loader(SOURCE, 4, CHAIN, seed=3)
+    loader, resize, resized = Loader(SOURCE, 4, CHAIN, seed=3), Crew.resize, []
+    monkeypatch.setattr(Crew, "resize", lambda crew, *now: (resized.append(now), resize(crew, *now)))
     assert (loader.threads, loader.prefetch) == (4, 2)
     batches = []
     for batch in loader:
         batches.append(batch)
         time.sleep(slow)
     assert loader.threads < 4
+    assert resized[-1] == (loader.threads, loader.prefetch)
     for actual, expected in zip(batches, fixed, strict=True):
         assert torch.equal(actual.images, expected.images)
         assert torch.equal(actual.sample_ids, expected.sample_ids)

@@ -89,3 +89,17 @@ def test_corners_give_back_every_angle_of_a_rotated_box():
 
 def test_no_images_without_pixels_get_the_size_of_a_resize():
     assert T.Compose([T.Resize((4, 6))])(torch.zeros(0, 3, 0, 5, dtype=torch.uint8)).shape == (0, 3, 4, 6)
+
+
+def test_no_images_without_pixels_get_the_size_of_a_shorter_side():
+    assert T.Compose([T.Resize(4)])(torch.zeros(0, 3, 0, 5, dtype=torch.uint8)).shape == (0, 3, 4, 20)
+
+
+def test_the_image_without_pixels_is_named():
+    with pytest.raises(ValueError, match=r"image 1 is of size \[0, 4\]"):
+        T.Compose([T.CenterCrop(2)]).plan([(4, 4), (0, 4)])
+
+
+def test_a_crop_pads_no_more_than_is_lacking():
+    images = photographs(9, 3, 8, 8)
+    assert_same_bytes(T.Compose([T.RandomCrop(8, pad_if_needed=True)])(images), images)
