@@ -315,7 +315,8 @@ def _mutated(data: bytes, suffix: str, chance: random.Random, only_cut: bool) ->
         ways += [lambda: _replaced(data, rb"\w+\.(jpg|tar)", _PATHS, chance)] * 3
     if suffix == ".tar":
         hostile = chance.choice([*HOSTILE_ENTRIES.values()])
-        ways += [lambda: hostile + data, lambda: data[: len(data) // 1024 * 512] + hostile + data] * 2
+        end = len(data.rstrip(b"\0")) + 511 & -512  # of the entries; behind it, empty blocks
+        ways += [lambda: hostile + data, lambda: data[:end] + hostile + data[end:]] * 4
     if suffix == ".jpeg":
         ways += [lambda: closed(data[:place]), lambda: huge("jpeg", data, chance.choice((1, 999, 9999)))]
     if suffix == ".png":

@@ -17,6 +17,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections import Counter
 from pathlib import Path
 
@@ -24,6 +25,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[2]))  # this checkout, and not what is installed
 from soak_loader import Point
 
 from orbbec.data import BadSample, Loader, Order, Sample, SourceError
@@ -39,7 +41,7 @@ class Source:
     """Images that tell their index; some are bad, raise or are slow."""
 
     def __init__(self, chance: random.Random, length: int, side: int = 8, faults: bool = False) -> None:
-        self.length, self.side = length, side
+        self.length, self.side, self.pixels = length, side, list[weakref.ref[np.ndarray]]()
         kinds = ["bad", "bad", "slow", "garbage"] if faults else []
         self.kinds = {i: chance.choice(kinds) for i in range(length) if kinds and chance.random() < 0.2}
 
@@ -60,7 +62,9 @@ class Source:
             cycle.append(cycle)
         elif kind == "raises":
             raise KeyError(index)
-        return Sample(np.full((self.side, self.side, 3), index % 251, np.uint8), {"label": index}, index)
+        pixels = np.full((self.side, self.side, 3), index % 251, np.uint8)
+        self.pixels.append(weakref.ref(pixels))
+        return Sample(pixels, {"label": index}, index)
 
     @property
     def bad(self) -> list[int]:
@@ -85,7 +89,7 @@ def expect(is_true: object, *told: object) -> None:
 
 
 def faults(chance: random.Random) -> None:
-    """Every id comes once, or is told as a fault."""
+    """Every id comes once, or is told as a fault, which holds no pixels."""
     source = Source(chance, chance.randint(1, 60), faults=True)
     policy = chance.choice(["skip", "skip", "substitute", "raise"])
     if chance.random() < 0.2:
@@ -104,6 +108,8 @@ def faults(chance: random.Random) -> None:
             expect(given == wanted[: len(given)], given, wanted)
         return
     told = sorted(fault.sample_id for fault in loader.faults)
+    gc.collect()
+    expect(not [pixels for pixels in source.pixels if pixels() is not None], "faults hold pixels")
     expect(not raises and (policy != "raise" or not source.bad), policy)
     expect(told == source.bad, told, source.bad)
     if policy == "substitute":
@@ -292,6 +298,7 @@ ATTACKS = {f.__name__: f for f in (faults, leave, interrupt, fork, resume, expor
 def main(seed: int, seconds: float, attacks: list[str]) -> None:
     """Run all attacks, or some, in equal shares of the time; prints a line for each."""
     faulthandler.enable()
+    gc.freeze()  # what was imported: collections are quick
     torch.set_num_threads(1)
     for attack in attacks or ATTACKS:
         print(attack, run(attack, seed, seconds / len(attacks or ATTACKS)), flush=True)
