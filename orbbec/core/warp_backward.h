@@ -84,7 +84,8 @@ struct WarpBackward {
       y = border_index(y, sum.height, warp.border);
     }
     const double units = rint(share * per_unit[n]);
-    if (units != 0 && is_finite(units)) atomic_add(&sum.at(y, x, c), static_cast<int64_t>(units));
+    const bool fits = units > -0x1p63 && units < 0x1p63;  // false for NaN
+    if (units != 0 && fits) atomic_add(&sum.at(y, x, c), static_cast<int64_t>(units));
   }
 
   ORBBEC_HD void scatter(const Image<int64_t>& sum, int64_t n, const ReadPosition& at, int64_t c,

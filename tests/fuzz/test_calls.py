@@ -152,6 +152,20 @@ def test_parts_that_an_order_does_not_name_have_no_gradient():
     assert torch.autograd.grad(sums.sum(), parts)[0].flatten().tolist() == [1.0, 0.0]
 
 
+@pytest.mark.sanitized
+@pytest.mark.parametrize("gradient", [1e30, -1e30, float("inf"), float("nan")])
+def test_a_gradient_that_no_sum_holds_is_left_out(gradient):
+    """It was converted to an integer out of its range, whose value machines do not agree on."""
+    sums, _ = torch.ops.orbbec.warp_affine_backward(
+        torch.full((1, 1, 1, 1), gradient),
+        torch.zeros(1, 1, 1, 1),
+        torch.eye(3, dtype=torch.float64)[:2],
+        torch.ones(1, dtype=torch.float64),
+        *("linear", "replicate", [0.0], False, "cv2_5"),
+    )
+    assert sums.tolist() == [[[[0.0]]]]
+
+
 def test_a_wide_blur_is_differentiated_in_seconds():
     """Both margins at once, of 4097 by 4097 pixels, took minutes."""
     wide = t(1, 1, 3, 3), [4095, 4095], t(1, 2, dtype=DOUBLE, values=(9.0,)), "reflect101"
