@@ -79,7 +79,7 @@ inline AnyImages dense_images(const char* op, const char* name, const Tensor& im
           nullptr};
 }
 
-// Kernels walk over the channels of an image, also of one without pixels.
+// Kernels iterate over the channels of every image, even where it has no pixels.
 constexpr int64_t kMostRaggedChannels = 65536;
 
 // A flat uint8 buffer and its table [N, 3] of int64: offset, height, width.
