@@ -101,6 +101,7 @@ class Fusion:
         self.frame = Frame(sizes, channels, 255.0 if dtype == "uint8" else 1.0, exact)
         self.dtype, self.exact = dtype, exact
         self.passes: list[Pass] = []
+        self.moves: list[int] = []  # of each pass, its coordinate transforms
         self._idle: list[Pass] = []
         self.notes: list[str] = []
         self._maps: list[Array] | None = []  # of all steps so far; None once images were mixed
@@ -148,7 +149,10 @@ class Fusion:
         An idle pass stays only at the end, where it makes one tensor of an ImageBatch of one size.
         """
         self._close()
-        return tuple(step for step in self.passes if step not in self._idle or step is self.passes[-1])
+        last = len(self.passes) - 1
+        kept = [n for n, step in enumerate(self.passes) if step not in self._idle or n == last]
+        self.moves = [self.moves[n] for n in kept]
+        return tuple(self.passes[n] for n in kept)
 
     def _new(self, why: str) -> _Open:
         sizes = self.frame.sizes
@@ -190,6 +194,7 @@ class Fusion:
                 offset=p.offset if p.interpolation == "nearest" else None,
             )
         )
+        self.moves.append(p.maps)
         if p.is_idle(self.dtype):
             self._idle.append(self.passes[-1])
 
@@ -203,6 +208,7 @@ class Fusion:
             return False
         table, holds = {**last.table, "flips": flips}, (*last.holds, *p.holds)
         self.passes[-1] = replace(last, table=table, matrix=last.matrix @ p.matrix, holds=holds)
+        self.moves[-1] += p.maps
         return True
 
     def _add_map(self, step: Map, name: str) -> None:
@@ -350,6 +356,7 @@ class Fusion:
                 conditional=step.drawn is not None,
             )
         )
+        self.moves.append(int(step.matrix is not None))
         if step.matrix is not None:
             self._moved(matrix, sizes, self.frame.least_after(step))
         self.frame = self.frame.after(step)
@@ -382,6 +389,7 @@ class Fusion:
         self._close()
         sizes = self.frame.sizes if step.sizes is None else step.sizes
         self.passes.append(MixPass(step.name, step.table, sizes, self.dtype, step.options, why, (name,)))
+        self.moves.append(0)
         self.frame = self.frame.of_sizes(sizes)
         self._open = self._new(f"{step.name} stands before it")
 
@@ -395,6 +403,7 @@ class Fusion:
         why = f"{name} blends images with altered copies"
         passes = tuple(p for p in copies.finish() if isinstance(p, (AugmentPass, OperatorPass)))
         self.passes.append(BlendPass(passes, step.weights, self.frame.sizes, self.dtype, why, (name,)))
+        self.moves.append(0)
         self._open = self._new("blend stands before it")
 
 

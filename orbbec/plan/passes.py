@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from orbbec.binding.arguments import Array
 from orbbec.plan.points import shifts
-from orbbec.plan.steps import COLOR_COLUMNS, ERASE_COLUMNS, identities
+from orbbec.plan.steps import COLOR_COLUMNS, COLOR_WIDTH, ERASE_COLUMNS, ERASE_WIDTH, identities
 
 Columns: TypeAlias = dict[str, Array]
+_Step = TypeVar("_Step")
 
 # The argument by which an operator leaves an image as it is, to the last bit.
 IDENTITIES: dict[str, tuple[str, float]] = {
@@ -85,6 +86,29 @@ class AugmentPass:
     def name(self) -> str:
         return "augment"
 
+    def moved(
+        self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
+    ) -> AugmentPass:
+        """The pass of other images: no colours, no rectangles, other coordinates.
+
+        Args:
+            matrix: as that of the pass.
+            sizes: as those of the pass.
+            boxes: float64 `[N, 4]`: left, top, right, bottom of what each image shows.
+            flips: of no use here.
+        """
+        count, regions, maps = len(sizes), None, matrix
+        if self.regions is not None and boxes is not None:
+            regions, maps = boxes.astype(np.int64), matrix.copy()
+            maps[:, :2, 2] -= boxes[:, :2]
+        empty = {
+            "colors": np.zeros((count, 0, COLOR_WIDTH), np.float32),
+            "erase": np.zeros((count, 0, ERASE_WIDTH), np.float32),
+        }
+        return _with_numbers(
+            self, matrix=matrix, sizes=sizes, regions=regions, maps=maps, reads=maps, **empty
+        )
+
     def tables(self) -> Columns:
         """What the operator reads, by the names of its arguments; a row an image."""
         tables = {"matrix": self.reads}
@@ -147,6 +171,15 @@ class OperatorPass:
         draws = "all" if self.drawn.all() else "some" if self.drawn.any() else "none"
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "size", common_size(self.sizes))
+
+    def moved(
+        self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
+    ) -> OperatorPass:
+        """The pass of other images, all of which it resizes: other boxes, and flips where it has some."""
+        table: Columns = {"boxes": np.asarray(boxes)}
+        if "flips" in self.table:
+            table["flips"] = np.asarray(flips, bool)
+        return _with_numbers(self, matrix=matrix, sizes=sizes, table=table, drawn=np.ones(len(sizes), bool))
 
     def columns(self) -> Columns:
         """The numbers of the pass by name, each `[N]` or `[N, ...]`."""
@@ -236,6 +269,13 @@ class BlendPass:
     def describe(self) -> str:
         counted = f"{self.copies} altered copies of each; {len(self.passes)} passes over them"
         return f"blend -> {size_text(self.sizes)} {self.dtype} ({counted})"
+
+
+def _with_numbers(step: _Step, **numbers: Any) -> _Step:
+    """A copy with other arrays; `dataclasses.replace` would take most of the time of a plan."""
+    changed = object.__new__(type(step))
+    vars(changed).update(vars(step), size=common_size(numbers["sizes"]), **numbers)
+    return changed
 
 
 Pass: TypeAlias = AugmentPass | OperatorPass | MixPass | BlendPass

@@ -96,6 +96,15 @@ class Plan:
         found = (step.mixes if isinstance(step, AugmentPass) else step for step in self.passes)
         return tuple(mix for mix in found if isinstance(mix, MixPass))
 
+    def redrawn(
+        self, sizes: Array, sample_ids: Array, passes: tuple[Pass, ...], seed: int, epoch: int
+    ) -> Plan:
+        """The plan of the same pipeline for other images."""
+        plan = object.__new__(Plan)
+        numbers = {"sizes": sizes, "size": common_size(sizes), "sample_ids": sample_ids, "passes": passes}
+        vars(plan).update(vars(self), **numbers, seed=seed, epoch=epoch)
+        return plan
+
     def table(self, index: int) -> Columns:
         """The numbers of pass `index` by name; rows are the images."""
         return self.passes[index].columns()

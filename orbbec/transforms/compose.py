@@ -15,6 +15,7 @@ from orbbec.plan import Fusion, Plan, Stream, read_images, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.parts import without_images
 from orbbec.plan.steps import same_rows
+from orbbec.plan.template import Template
 from orbbec.transforms.checks import flag, whole
 from orbbec.transforms.containers import check_transforms
 from orbbec.transforms.convert_albumentations import from_albumentations
@@ -22,7 +23,7 @@ from orbbec.transforms.convert_torchvision import from_torchvision
 from orbbec.transforms.optional import optional
 from orbbec.transforms.registry import check_arguments, transform_of
 from orbbec.transforms.targets import TargetOptions, readable, transform_targets
-from orbbec.transforms.transform import Transform, plain_value
+from orbbec.transforms.transform import Transform, plain_value, row_of
 from orbbec.transforms.tv_tensors import images_like, plain
 
 _LARGEST_SEED = 2**63 - 1
@@ -57,6 +58,9 @@ class Compose:
     seed: int = 0
     exact: bool = False
     target_options: TargetOptions = field(default_factory=TargetOptions)
+    _templates: dict[tuple[int, str], Template | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  # by channels and dtype
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transforms", check_transforms("Compose", self.transforms))
@@ -118,6 +122,14 @@ class Compose:
         name: str,
         targets: Sequence[Any] | None,
     ) -> Plan:
+        key = channels, name
+        template = self._templates.get(key)
+        if template is not None:
+            try:
+                return template.fill(table, ids, self.seed, epoch)
+            except ValueError:
+                pass  # below, the error names the transform
+        _check_pixels(table)
         fusion = Fusion(table, channels, name, self.exact)
         streams = iter(Stream(ids, self.seed, epoch).at_places(sum(t.places for t in self.transforms)))
         for transform in self.transforms:
@@ -129,7 +141,7 @@ class Compose:
             for entry in drawn:
                 fusion.add(entry.step, entry.name, entry.place)
             fusion.end_transform(transform.name)
-        return Plan(
+        plan = Plan(
             sizes=table,
             sample_ids=ids,
             passes=fusion.finish(),
@@ -139,6 +151,9 @@ class Compose:
             channels=channels,
             dtype=name,
         )
+        if key not in self._templates and not self.exact:
+            self._templates[key] = Template.of(plan, fusion.moves, list(map(row_of, self.transforms)))
+        return plan
 
     def apply(self, plan: Plan, batch: Any, *, out: Any = None) -> Any:
         """Do to images what a plan says; see `orbbec.plan.apply`."""
@@ -296,12 +311,15 @@ def _sizes(sizes: Any) -> Array:
         raise ValueError(
             f"Compose: expected sizes as whole numbers [N, 2], but got {given.dtype} {list(given.shape)}"
         )
-    if (given < 1).any():
-        index = int((given < 1).any(1).argmax())
+    return np.array(given, np.int64, order="C")
+
+
+def _check_pixels(sizes: Array) -> None:
+    if (sizes < 1).any():
+        index = int((sizes < 1).any(1).argmax())
         raise ValueError(
-            f"Compose: expected images with pixels, but image {index} is of size {given[index].tolist()}"
+            f"Compose: expected images with pixels, but image {index} is of size {sizes[index].tolist()}"
         )
-    return given.astype(np.int64)
 
 
 def _ids(sample_ids: Any, count: int) -> Array:

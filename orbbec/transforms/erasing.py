@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from orbbec.binding.arguments import Array
+from orbbec.plan.draws import draw_areas
 from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Operator, Step
 from orbbec.plan.stream import Stream
-from orbbec.transforms.attempts import drawn_areas
 from orbbec.transforms.checks import Range, choice, interval, numbers, probability
 from orbbec.transforms.transform import Transform
 
@@ -58,7 +58,7 @@ class RandomErasing(Transform):
 
     def sample(self, sizes: Array, stream: Stream) -> Rectangles:
         chosen = stream.chance(self.p)
-        found, sides, begin = drawn_areas(sizes, self.scale, self.ratio, stream, transposed=True)
+        found, sides, begin = draw_areas(sizes, self.scale, self.ratio, stream, transposed=True)
         boxes = np.concatenate([begin[:, ::-1], (begin + sides)[:, ::-1]], 1)
         return Rectangles(np.where((chosen & found)[:, None], boxes, 0).astype(np.int64), stream.place)
 

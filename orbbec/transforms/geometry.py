@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.points import shifts
-from orbbec.plan.steps import Frame, Map, Operator, Step, identities, same_rows, side_by_side
+from orbbec.plan.draws import draw_areas
+from orbbec.plan.steps import Frame, Map, Step, identities, same_rows, side_by_side
 from orbbec.plan.stream import Stream
-from orbbec.transforms.attempts import drawn_areas
+from orbbec.plan.template import Coordinate, Row
 from orbbec.transforms.checks import (
     FillValue,
     Range,
@@ -26,110 +26,9 @@ from orbbec.transforms.checks import (
     size_pair,
     whole,
 )
+from orbbec.transforms.cuts import Boxes, resized_sizes, whole_images
 from orbbec.transforms.maps import box_maps, nearest_offsets
 from orbbec.transforms.transform import Drawn, Transform
-
-
-@dataclass(frozen=True, eq=False)
-class Boxes:
-    """What is cut out of each image, and the size that it gets.
-
-    Args:
-        left: float64 `[N]`, in pixels, as the three others; may lie outside of the image.
-        sizes: int64 `[N, 2]`: of the output.
-        least: height and width that no output is below, whatever the images.
-    """
-
-    left: Array
-    top: Array
-    width: Array
-    height: Array
-    sizes: Array
-    least: tuple[int, int] = (1, 1)
-
-    @classmethod
-    def of_size(cls, left: Array, top: Array, outputs: Array, least: tuple[int, int] = (1, 1)) -> Boxes:
-        """Boxes as large as the output."""
-        height, width = outputs.T.astype(np.float64)
-        return cls(left, top, width, height, outputs, least)
-
-    def cut(self, border: str | None = None, fill: tuple[float, ...] = (0.0,)) -> Map:
-        """The boxes as they are, not resized."""
-        matrix = shifts(self.left, self.top, len(self.sizes))
-        region = None if border is not None else self.regions()
-        return Map(
-            matrix, self.sizes, border=border, fill=fill, lossless=True, region=region, least=self.least
-        )
-
-    def padded(self, frame: Frame) -> Map:
-        """The boxes as they are, of zeros where they lie outside of the images."""
-        inside = np.clip(self.corners(), 0, np.tile(frame.sizes[:, ::-1], 2)).astype(np.int64)
-        return replace(self.cut("constant"), region=inside)
-
-    def regions(self) -> Array:
-        """Boxes of whole pixels as left, top, right, bottom: int64 `[N, 4]`."""
-        return self.corners().astype(np.int64)
-
-    def corners(self) -> Array:
-        """Left, top, right, bottom: `[N, 4]`."""
-        return side_by_side(self.left, self.top, self.left + self.width, self.top + self.height)
-
-    def resized(self, interpolation: str, antialias: bool, cuts: bool, exact: bool = False) -> Step:
-        """The boxes resized.
-
-        Args:
-            interpolation: "linear", "nearest" or "nearest_exact".
-            antialias: by Pillow's filter, if linear.
-            cuts: whether they may be parts of the images.
-            exact: linear and nearest without antialias too by an operator, which has OpenCV's bytes.
-        """
-        smooth = antialias and interpolation == "linear"
-        matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
-        if interpolation == "nearest_exact" or not (smooth or exact):
-            return self._map(matrix, interpolation, self.regions() if cuts else None)
-        reads = "reads as many pixels as an image shrinks by (antialias)"
-        return Operator(
-            "resized_crop",
-            {"boxes": self.corners().astype(np.float64)},
-            {"interpolation": interpolation, "antialias": smooth},
-            matrix=matrix,
-            sizes=self.sizes,
-            why=reads if smooth else "is rounded by itself",
-            least=self.least,
-        )
-
-    def _map(self, matrix: Array, interpolation: str, region: Array | None) -> Map:
-        if interpolation == "linear":
-            return Map(matrix, self.sizes, region=region, least=self.least)
-        sources = side_by_side(self.height, self.width)
-        offset = nearest_offsets(sources, self.sizes, interpolation)
-        return Map(matrix, self.sizes, "nearest", region=region, offset=offset, least=self.least)
-
-
-def resized_sizes(sizes: Array, size: tuple[int, ...], max_size: int | None) -> Array:
-    """The sizes of `Resize`: a size for all, or the shorter side.
-
-    Example:
-        >>> resized_sizes(np.array([[100, 50], [30, 60]]), (10,), None).tolist()
-        [[20, 10], [10, 20]]
-    """
-    if len(size) == 2:
-        return same_rows(size, len(sizes))
-    short, long = sizes.min(1), sizes.max(1)
-    new_short, new_long = np.full(len(sizes), size[0]), (size[0] * long / short).astype(np.int64)
-    if max_size is not None:
-        too_long = new_long > max_size
-        new_short = np.where(too_long, (max_size * new_short / new_long).astype(np.int64), new_short)
-        new_long = np.where(too_long, max_size, new_long)
-    upright = (sizes[:, 1] <= sizes[:, 0])[:, None]
-    result: Array = np.where(upright, np.stack([new_long, new_short], 1), np.stack([new_short, new_long], 1))
-    return np.maximum(result, 1)
-
-
-def whole_images(sizes: Array, outputs: Array, least: tuple[int, int] = (1, 1)) -> Boxes:
-    """Boxes that are the images themselves."""
-    zero = np.zeros(len(sizes))
-    return Boxes(zero, zero, sizes[:, 1].astype(float), sizes[:, 0].astype(float), outputs, least)
 
 
 @dataclass(frozen=True)
@@ -179,6 +78,12 @@ class Resize(Transform):
         least = (1, 1) if self.max_size is not None else (self.size[0], self.size[-1])
         return whole_images(sizes, resized_sizes(sizes, tuple(self.size), self.max_size), least)
 
+    def coordinates(self) -> Row:
+        assert not isinstance(self.size, int)
+        if len(self.size) == 1:
+            return Coordinate.RESIZE_SHORTER, self.size[0], self.max_size or 0
+        return Coordinate.RESIZE, *self.size
+
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
         return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
 
@@ -221,7 +126,7 @@ class RandomResizedCrop(Transform):
         flag(self.name, "antialias", self.antialias)
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        found, sides, begin = drawn_areas(sizes, self.scale, self.ratio, stream, transposed=False)
+        found, sides, begin = draw_areas(sizes, self.scale, self.ratio, stream, transposed=False)
         if not found.all():
             middle = self._middles(sizes)
             sides = np.where(found[:, None], sides, middle)
@@ -229,6 +134,9 @@ class RandomResizedCrop(Transform):
         size = size_pair(self.name, "size", self.size)
         outputs = same_rows(size, len(sizes))
         return Boxes(begin[:, 1], begin[:, 0], sides[:, 1], sides[:, 0], outputs, size)
+
+    def coordinates(self) -> Row:
+        return Coordinate.RESIZE_AREA, *size_pair(self.name, "size", self.size), *self.scale, *self.ratio
 
     def _middles(self, sizes: Array) -> Array:
         """Heights and widths of the largest parts whose ratio is in range: `[N, 2]`."""
@@ -277,6 +185,9 @@ class CenterCrop(Transform):
         over = sizes - np.array(size)
         top, left = np.where(over < 0, -(-over // 2), np.rint(over / 2.0)).T
         return Boxes.of_size(left, top, same_rows(size, len(sizes)), size)
+
+    def coordinates(self) -> Row:
+        return Coordinate.CENTER_CROP, *size_pair(self.name, "size", self.size)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
         # Told by the chain, not by the images at hand, so that a sample has the same bytes in every batch.
@@ -341,6 +252,10 @@ class RandomCrop(Transform):
         outputs = same_rows(size, len(sizes))
         corner_x, corner_y = at_x - left - lacks[:, 1], at_y - top - lacks[:, 0]
         return Boxes.of_size(corner_x.astype(np.float64), corner_y.astype(np.float64), outputs, size)
+
+    def coordinates(self) -> Row:
+        padding = (0, 0, 0, 0) if self.padding is None else padding_of(self.name, self.padding)
+        return Coordinate.CROP, *size_pair(self.name, "size", self.size), *padding, self.pad_if_needed
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
         fill = numbers(self.name, "fill", self.fill)
@@ -415,6 +330,9 @@ class RandomHorizontalFlip(_Flip):
     def steps(self, params: Chosen, frame: Frame) -> list[Step]:
         return self._flipped(params, frame, 0)
 
+    def coordinates(self) -> Row:
+        return Coordinate.FLIP_COLUMNS, self.p
+
 
 class RandomVerticalFlip(_Flip):
     """Swap top and bottom.
@@ -428,6 +346,9 @@ class RandomVerticalFlip(_Flip):
 
     def steps(self, params: Chosen, frame: Frame) -> list[Step]:
         return self._flipped(params, frame, 1)
+
+    def coordinates(self) -> Row:
+        return Coordinate.FLIP_ROWS, self.p
 
 
 @dataclass(frozen=True)

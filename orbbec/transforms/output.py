@@ -10,6 +10,7 @@ import torch
 
 from orbbec.plan.steps import Cast, Frame, Step
 from orbbec.plan.steps import Normalize as NormalizeStep
+from orbbec.plan.template import Row
 from orbbec.transforms.checks import flag, numbers
 from orbbec.transforms.transform import Transform
 
@@ -46,6 +47,9 @@ class Normalize(Transform):
                 )
         return [NormalizeStep(self.mean, self.std)]
 
+    def coordinates(self) -> Row:
+        return ()
+
 
 @dataclass(frozen=True)
 class ToDtype(Transform):
@@ -78,3 +82,6 @@ class ToDtype(Transform):
 
     def steps(self, params: Any, frame: Frame) -> list[Step]:
         return [Cast(str(self.dtype).removeprefix("torch."), self.scale, self.channels_last)]
+
+    def coordinates(self) -> Row:
+        return ()

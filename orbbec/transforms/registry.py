@@ -24,7 +24,7 @@ def _subclasses(kind: type[Transform]) -> Iterator[type[Transform]]:
 
 def check_arguments(kind: type[Any], arguments: Mapping[str, Any]) -> None:
     """Refuse arguments that a dataclass does not have, and too few of them."""
-    unknown = arguments.keys() - kind.__dataclass_fields__.keys()
+    unknown = arguments.keys() - {f.name for f in fields(kind) if f.init}
     if unknown:
         raise ValueError(f"{kind.__name__}: there is no argument {', '.join(sorted(unknown))}")
     missing = [f.name for f in fields(kind) if _is_required(f) and f.name not in arguments]

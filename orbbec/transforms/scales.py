@@ -25,7 +25,7 @@ from orbbec.transforms.checks import (
     size_pair,
     whole,
 )
-from orbbec.transforms.geometry import Boxes, whole_images
+from orbbec.transforms.cuts import Boxes, whole_images
 from orbbec.transforms.transform import Drawn, Transform
 
 

@@ -11,6 +11,7 @@ import torch
 from orbbec.binding.arguments import Array
 from orbbec.plan.steps import Frame, Step
 from orbbec.plan.stream import Stream
+from orbbec.plan.template import Row
 
 
 class Drawn(NamedTuple):
@@ -55,6 +56,10 @@ class Transform:
         """What `params` mean for images that are as `frame` says."""
         raise NotImplementedError
 
+    def coordinates(self) -> Row | None:
+        """What `draw_coordinates` needs to draw the same as `sample`, which is faster; None: it cannot."""
+        return None
+
     def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
         """The steps for a batch; takes its streams off `streams`."""
         stream = next(streams)
@@ -78,6 +83,16 @@ class Transform:
         """Replace arguments by their checked form, at construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+def row_of(transform: Transform) -> Row | None:
+    """Its `coordinates`; none where a subclass draws in a way of its own."""
+    for kind in type(transform).__mro__:
+        if "coordinates" in vars(kind):
+            return transform.coordinates()
+        if not {"sample", "steps", "draw", "places"}.isdisjoint(vars(kind)):
+            return None
+    return None
 
 
 def plain_value(value: Any) -> Any:

@@ -189,6 +189,15 @@ class Scene:
             (len(rows), 16) if r.random() < 0.3 else (self.n, len(rows), 16), torch.float32, flat
         )
 
+    def moves(self) -> list[list[float]]:
+        """Rows of `draw_coordinates`, of a pass."""
+        r, rows = self.random, []
+        for place in range(r.randint(0, 4)):
+            kind = r.randrange(7)
+            numbers = [r.random()] if kind > 4 else [r.randint(1, 8), r.randint(1, 8), 0.2, 0.9, 1, 2]
+            rows.append([kind, place, 0, *numbers, *[0] * (7 - len(numbers))])
+        return rows
+
     def kernel(self) -> TensorSpec:
         sides = [self.random.randint(1, 6) for _ in range(2)]
         return self.tensor([self.random.choice((1, self.n)), *sides], torch.float32, -1, 1)
@@ -305,6 +314,12 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "key_low": lambda s: s.random.getrandbits(32),
     "key_high": lambda s: s.random.getrandbits(32),
     "count": lambda s: s.random.randint(0, 9),
+    "sizes": lambda s: s.tensor([s.k, 2], torch.int64, 8, 60),
+    "draw_areas.scale": lambda s: [0.1, 1.5],
+    "ratio": lambda s: [0.5, 2.0],
+    "first": lambda s: s.random.randint(0, 9),
+    "program": lambda s: s.table(s.moves(), torch.float64, 10),
+    "passes": lambda s: 1,
     "philox_noise.channels": lambda s: s.c,
     "height": lambda s: s.h,
     "width": lambda s: s.w,

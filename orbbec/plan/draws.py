@@ -1,0 +1,73 @@
+"""The operators that draw for a whole batch at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Array
+from orbbec.binding.fakes import register_fake
+from orbbec.plan.stream import Stream
+
+_AREA_NUMBERS = 40  # ten tries of area, ratio, and a position down and along the image
+_PASS_NUMBERS = 16  # of an image in a pass: 9 of a matrix, 4 of a box, 2 of a size, whether it is flipped
+
+
+def draw_areas(
+    sizes: Array,
+    scale: tuple[float, float],
+    ratio: tuple[float, float],
+    stream: Stream,
+    *,
+    transposed: bool,
+) -> tuple[Array, Array, Array]:
+    """Of ten tries of an area and an aspect ratio, the first that fits into each image.
+
+    Args:
+        sizes: int64 `[N, 2]`.
+        scale: of the area, as shares of the image's.
+        ratio: of the sides.
+        stream: takes 40 numbers.
+        transposed: the ratio is height to width and the area must be smaller than the image on both sides, as
+            RandomErasing has it; else width to height, and may be as large.
+
+    Returns:
+        Whether there was one, bool `[N]`; and where there was, in whole pixels, float64 `[N, 2]`: its height
+        and width, and where it begins, down and along.
+    """
+    given = torch.from_numpy(np.ascontiguousarray(sizes)), torch.from_numpy(stream.sample_ids)
+    options = (*stream.key, stream.skip(_AREA_NUMBERS))
+    areas = torch.ops.orbbec.draw_areas.default(*given, scale, ratio, transposed, *options).numpy()
+    return areas[:, 0] > 0, areas[:, 1:3], areas[:, 3:]
+
+
+def draw_coordinates(
+    sizes: Array, sample_ids: Array, program: Tensor, passes: int, seed: int, epoch: int
+) -> Array:
+    """Where the pixels of each image come from, pass by pass.
+
+    Args:
+        sizes: contiguous int64 `[N, 2]`.
+        sample_ids: contiguous int64 `[N]`.
+        program: float64 `[K, 10]`: kind, place, whether it begins a pass, what the kind needs.
+        passes: how many there are.
+        seed: as that of `Stream`.
+        epoch: as that of `Stream`.
+
+    Returns:
+        float64 `[passes, 16 N]`: 9 N of matrices, 4 N of boxes, 2 N of sizes, N of flips.
+    """
+    given = torch.from_numpy(sizes), torch.from_numpy(sample_ids)
+    drawn: Tensor = torch.ops.orbbec.draw_coordinates.default(*given, program, passes, seed, epoch)
+    return drawn.numpy()
+
+
+@register_fake("draw_areas", sizes=2, sample_ids=1, scale=2, ratio=2)
+def _(sizes: Tensor, *arguments: object) -> Tensor:
+    return torch.empty((sizes.size(0), 5), dtype=torch.float64)
+
+
+@register_fake("draw_coordinates", sizes=2, sample_ids=1, program=2)
+def _(sizes: Tensor, sample_ids: Tensor, program: Tensor, passes: int, *key: int) -> Tensor:
+    return torch.empty((passes, _PASS_NUMBERS * sizes.size(0)), dtype=torch.float64)

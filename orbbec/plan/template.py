@@ -1,0 +1,111 @@
+"""Plans of pipelines that move pixels and do nothing else at random: all numbers are drawn in one call.
+
+What a pipeline does is known before anything is drawn. So its first plan, made step by step, is the template
+of the others, into which new numbers are put.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.draws import draw_coordinates
+from orbbec.plan.parts import part_of
+from orbbec.plan.passes import AugmentPass, OperatorPass, Pass
+from orbbec.plan.plan import Plan
+from orbbec.plan.steps import identities
+
+_WIDTH = 10  # of a row of the program: kind, place, whether it begins a pass, what the kind needs
+
+
+class Coordinate(IntEnum):
+    """The kinds of coordinate transforms, as coordinates.h has them."""
+
+    RESIZE = 0
+    RESIZE_SHORTER = 1
+    RESIZE_AREA = 2
+    CROP = 3
+    CENTER_CROP = 4
+    FLIP_COLUMNS = 5
+    FLIP_ROWS = 6
+
+
+Row: TypeAlias = tuple[float, ...]  # a kind and its numbers; empty: a transform that neither draws nor moves
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """What the plans of a pipeline have in common.
+
+    Args:
+        plan: any of them.
+        program: float64 `[K, 10]`: what `draw_coordinates` reads.
+        groups: of each pass, which of those that are drawn it is; None: it moves no pixel.
+        drawn: how many passes are drawn.
+    """
+
+    plan: Plan
+    program: Tensor
+    groups: tuple[int | None, ...]
+    drawn: int
+
+    @classmethod
+    def of(cls, plan: Plan, moves: Sequence[int], rows: Sequence[Row | None]) -> Template | None:
+        """The template of a pipeline, if it has one.
+
+        Args:
+            plan: made step by step.
+            moves: of each pass, how many coordinate transforms it holds.
+            rows: of each place; None: drawn in another way.
+        """
+        places = [place for place, row in enumerate(rows) if row]
+        if (
+            None in rows
+            or not places
+            or sum(moves) != len(places)
+            or not all(map(_can_fill, plan.passes, moves))
+        ):
+            return None
+        program = torch.zeros(len(places), _WIDTH, dtype=torch.float64)
+        begins = {sum(moves[:n]) for n, count in enumerate(moves) if count} - {0}
+        for n, place in enumerate(places):
+            kind, *numbers = rows[place] or ()
+            values = kind, place, n in begins, *numbers
+            program[n, : len(values)] = torch.tensor(values, dtype=torch.float64)
+        groups = [sum(map(bool, moves[:n])) if count else None for n, count in enumerate(moves)]
+        drawn = sum(map(bool, moves))
+        return cls(part_of(plan, slice(0, 1)), program, tuple(groups), drawn)
+
+    def fill(self, sizes: Array, sample_ids: Array, seed: int, epoch: int) -> Plan:
+        """The plan of other images.
+
+        Raises:
+            ValueError: an image is too small for a crop.
+        """
+        passes: list[Pass] = []
+        outputs, count = sizes, len(sizes)
+        drawn = draw_coordinates(sizes, sample_ids, self.program, self.drawn, seed, epoch)
+        for step, group in zip(self.plan.passes, self.groups, strict=True):
+            assert isinstance(step, (AugmentPass, OperatorPass))
+            if group is None:
+                passes.append(step.moved(identities(count), outputs))
+                continue
+            numbers = drawn[group]
+            outputs = numbers[13 * count : 15 * count].reshape(count, 2).astype(np.int64)
+            boxes, flips = numbers[9 * count : 13 * count].reshape(count, 4), numbers[15 * count :]
+            passes.append(step.moved(numbers[: 9 * count].reshape(count, 3, 3), outputs, boxes, flips))
+        return self.plan.redrawn(sizes, sample_ids, tuple(passes), seed, epoch)
+
+
+def _can_fill(step: Pass, moves: int) -> bool:
+    if isinstance(step, AugmentPass):
+        return not (step.colors.shape[1] or step.erase.shape[1] or step.mixes or step.offset is not None)
+    # More flips than one are multiplied in another order, which may round differently.
+    return isinstance(step, OperatorPass) and step.resizes and not step.conditional and moves <= 2
