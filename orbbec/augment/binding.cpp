@@ -78,8 +78,8 @@ std::optional<StoredImages> check_planes(const Planes& planes, const Tensor& ima
         "expected stored and forms together");
   check(images.dim() == 1 && source.channels == 3, kOp,
         "expected unlike images of 3 channels for stored");
-  check(planes.layout->size(0) == source.count, kOp, "expected stored of shape [", source.count,
-        ", 3], but got ", shape_text(*planes.layout));
+  check(planes.layout->dim() == 2 && planes.layout->size(0) == source.count, kOp,
+        "expected stored of shape [", source.count, ", 3], but got ", shape_text(*planes.layout));
   source.numel = int64_t{1} << 59;  // RGB is in no memory
   return stored_images(kOp, images, *planes.layout, *planes.forms);
 }
@@ -104,6 +104,8 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& imag
   const Table program = check_table("colors", colors, images, count, kStepNumbers);
   check(program.rows == nullptr || channels == 1 || channels == 3, kOp,
         "expected images of 1 or 3 channels for colors, but got ", channels);
+  check(options.white > 0 && options.white <= 65535, kOp,
+        "expected white above 0, and at most 65535, but got ", options.white);
   a.program = {program.rows, program.stride, program.count, static_cast<float>(options.white)};
   const Table rectangles = check_table("erase", boxes, images, count, kBoxNumbers);
   a.boxes = rectangles.rows;

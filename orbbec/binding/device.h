@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <vector>
 
 #include "../core/executor_cpu.h"
@@ -48,11 +49,14 @@ constexpr int64_t kSharesPerThread = 16;
 
 // Each thread takes shares of a part of its own, then what is left of those of others, for one core
 // may be slower than another. A share is `grain` at least.
+// An exception, of memory for instance, must not leave a thread of torch's: it is thrown again
+// here.
 inline void share_out(int64_t threads, int64_t count, int64_t grain, const RangeBody& body) {
   const int64_t shares = std::clamp<int64_t>(count / grain / threads, 1, kSharesPerThread);
   const int64_t all = threads * shares;
   std::vector<std::atomic<int64_t>> taken(threads);
-  torch::stable::parallel_for(0, threads, 1, [&](int64_t first, int64_t last) {
+  std::vector<std::exception_ptr> thrown(threads);
+  const auto work = [&](int64_t first, int64_t last) {
     for (int64_t turn = first; turn < last + threads - 1; ++turn) {
       const int64_t part = turn % threads;
       for (int64_t share; (share = taken[part]++) < shares;) {
@@ -60,7 +64,17 @@ inline void share_out(int64_t threads, int64_t count, int64_t grain, const Range
         body(count * number / all, count * (number + 1) / all);
       }
     }
+  };
+  torch::stable::parallel_for(0, threads, 1, [&](int64_t first, int64_t last) {
+    try {
+      work(first, last);
+    } catch (...) {
+      thrown[first] = std::current_exception();
+    }
   });
+  for (const std::exception_ptr& exception : thrown) {
+    if (exception) std::rethrow_exception(exception);
+  }
 }
 
 inline ParallelFor torch_threads() {

@@ -1,11 +1,14 @@
 """Gradients of the filters: the window flipped, and what fell on the border folded back."""
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
+
+_MOST_ELEMENTS = 2**40  # of a gradient: more than there is memory for, with room for a window around it
 
 
 class Pass(NamedTuple):
@@ -141,6 +144,8 @@ def _check_gradient(op: str, gradient: Tensor) -> None:
     if not gradient.is_floating_point():
         got = str(gradient.dtype).removeprefix("torch.")
         raise TypeError(f"{op}: expected gradient of a floating type, but got {got}")
+    if prod(max(side, 1) for side in gradient.shape) > _MOST_ELEMENTS:
+        raise ValueError(f"{op}: a gradient of shape {list(gradient.shape)} is too large")
 
 
 def axis_passes(kernel_size: list[int], blur: Callable[[Tensor, list[int]], Tensor]) -> list[Pass]:

@@ -39,7 +39,7 @@ Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channel
   a.factor = {check_per_image(op, "factor", factors, images, count), factor};
   a.gain = gain;
   a.mean = check_per_image(op, "mean", mean, images, count);
-  check(a.mean != nullptr || a.adjustment != Adjustment::kContrast || count == 0, op,
+  check(mean.has_value() || a.adjustment != Adjustment::kContrast, op,
         "expected the mean of each image");
   const bool mixes = a.adjustment == Adjustment::kHue || a.adjustment == Adjustment::kSaturation;
   check(!mixes || a.source.channels == 3, op, "expected images of 3 channels, but got ",

@@ -12,7 +12,21 @@ struct LabTables {
   static constexpr int kFirstCube = -8145;
 };
 
-ORBBEC_HD int rounded_shift(int value, int bits) { return (value + (1 << (bits - 1))) >> bits; }
+// Tables are given, and may hold anything: indices stay within them, and sums wrap.
+ORBBEC_HD int table_entry(const int32_t* tables, int begin, int end, int index) {
+  return tables[begin + clamp_int(index, 0, end - begin - 1)];
+}
+
+ORBBEC_HD int rounded_shift(int value, int bits) {
+  return static_cast<int>(static_cast<unsigned>(value) + (1u << (bits - 1))) >> bits;
+}
+
+ORBBEC_HD int weighted_sum(int a, int x, int b, int y, int c, int z) {
+  const auto product = [](int i, int j) {
+    return static_cast<unsigned>(i) * static_cast<unsigned>(j);
+  };
+  return static_cast<int>(product(a, x) + product(b, y) + product(c, z));
+}
 
 struct RgbToLab {
   static constexpr int kIn = 3, kOut = 3;
@@ -23,15 +37,18 @@ struct RgbToLab {
 
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&lab)[3], InVector<true>) const {
     const int32_t* const linear = tables + LabTables::kLinear;
-    const int32_t* const cube_root = tables + LabTables::kCubeRoots;
     const int r = linear[rgb[0]], g = linear[rgb[1]], b = linear[rgb[2]];
-    const int x = cube_root[rounded_shift(1777 * r + 1541 * g + 778 * b, 12)];
-    const int y = cube_root[rounded_shift(871 * r + 2929 * g + 296 * b, 12)];
-    const int z = cube_root[rounded_shift(73 * r + 448 * g + 3575 * b, 12)];
+    const int x = cube_root(weighted_sum(1777, r, 1541, g, 778, b));
+    const int y = cube_root(weighted_sum(871, r, 2929, g, 296, b));
+    const int z = cube_root(weighted_sum(73, r, 448, g, 3575, b));
     constexpr int kMiddle = 128 << 15, kBlack = (16 * 255 * 32768 + 50) / 100;
-    lab[0] = to_byte(rounded_shift((116 * 255 + 50) / 100 * y - kBlack, 15));
-    lab[1] = to_byte(rounded_shift(500 * (x - y) + kMiddle, 15));
-    lab[2] = to_byte(rounded_shift(200 * (y - z) + kMiddle, 15));
+    lab[0] = to_byte(rounded_shift(weighted_sum((116 * 255 + 50) / 100, y, -1, kBlack, 0, 0), 15));
+    lab[1] = to_byte(rounded_shift(weighted_sum(500, x, -500, y, 1, kMiddle), 15));
+    lab[2] = to_byte(rounded_shift(weighted_sum(200, y, -200, z, 1, kMiddle), 15));
+  }
+
+  ORBBEC_HD int cube_root(int light) const {
+    return table_entry(tables, LabTables::kCubeRoots, LabTables::kLight, rounded_shift(light, 12));
   }
 };
 
@@ -43,17 +60,21 @@ struct LabToRgb {
   ORBBEC_HD LabToRgb of(int64_t) const { return *this; }
 
   ORBBEC_HD void operator()(const int (&lab)[3], int (&rgb)[3], InVector<true>) const {
-    const int32_t* const cubes = tables + LabTables::kCubes - LabTables::kFirstCube;
     const int y = tables[LabTables::kLight + lab[0]], root = tables[LabTables::kRoots + lab[0]];
-    const int x = cubes[root + ((5 * lab[1] * 53687 + 128) >> 13) - 4194];
-    const int z = cubes[root - ((lab[2] * 41943 + 16) >> 9) + 10484];
-    rgb[0] = encoded(12615 * x - 6296 * y - 2223 * z);
-    rgb[1] = encoded(-3773 * x + 7684 * y + 185 * z);
-    rgb[2] = encoded(217 * x - 836 * y + 4715 * z);
+    const int x = cube(root, ((5 * lab[1] * 53687 + 128) >> 13) - 4194);
+    const int z = cube(root, 10484 - ((lab[2] * 41943 + 16) >> 9));
+    rgb[0] = encoded(weighted_sum(12615, x, -6296, y, -2223, z));
+    rgb[1] = encoded(weighted_sum(-3773, x, 7684, y, 185, z));
+    rgb[2] = encoded(weighted_sum(217, x, -836, y, 4715, z));
+  }
+
+  ORBBEC_HD int cube(int root, int more) const {
+    const int index = weighted_sum(1, root, 1, more, -1, LabTables::kFirstCube);
+    return table_entry(tables, LabTables::kCubes, LabTables::kEncoded, index);
   }
 
   ORBBEC_HD int encoded(int light) const {
-    return tables[LabTables::kEncoded + clamp_int(rounded_shift(light, 14), 0, 4095)];
+    return table_entry(tables, LabTables::kEncoded, LabTables::kEntries, rounded_shift(light, 14));
   }
 };
 

@@ -145,9 +145,7 @@ def philox_blocks(counters: Matrix, key: tuple[int, int]) -> Tensor:
 
 @register_fake("philox_noise", sample_ids=1)
 def _(sample_ids: Tensor, channels: int, height: int, width: int, *options: Any) -> Tensor:
-    return torch.empty(
-        (sample_ids.size(0), channels, height, width), dtype=torch.float32, device=sample_ids.device
-    )
+    return sample_ids.new_empty((sample_ids.size(0), channels, height, width), dtype=torch.float32)
 
 
 @register_fake("philox_draws", sample_ids=1)
@@ -161,7 +159,7 @@ def _(
     place: int,
     places: int = 1,
 ) -> Tensor:
-    return torch.empty((places * sample_ids.size(0), count), dtype=torch.float64)
+    return sample_ids.new_empty((places * sample_ids.size(0), count), dtype=torch.float64)
 
 
 @register_fake("philox_blocks", counters=2)

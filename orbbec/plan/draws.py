@@ -65,9 +65,9 @@ def draw_coordinates(
 
 @register_fake("draw_areas", sizes=2, sample_ids=1, scale=2, ratio=2)
 def _(sizes: Tensor, *arguments: object) -> Tensor:
-    return torch.empty((sizes.size(0), 5), dtype=torch.float64)
+    return sizes.new_empty((sizes.size(0), 5), dtype=torch.float64)
 
 
 @register_fake("draw_coordinates", sizes=2, sample_ids=1, program=2)
 def _(sizes: Tensor, sample_ids: Tensor, program: Tensor, passes: int, *key: int) -> Tensor:
-    return torch.empty((passes, _PASS_NUMBERS * sizes.size(0)), dtype=torch.float64)
+    return sizes.new_empty((passes, _PASS_NUMBERS * sizes.size(0)), dtype=torch.float64)

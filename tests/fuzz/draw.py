@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 from random import Random
 from typing import Any
 
@@ -81,7 +82,15 @@ WORDS = (
     *PILLOW_SIZES,
 )
 # Work that the caller asks for, and documented: of numbers up to the limit only a few are tried.
-COSTLY = {"sampling_ratio": (16, 4096), "kernel_size": (255, 32767)}
+COSTLY = {
+    "sampling_ratio": (16, 4096),
+    "kernel_size": (255, 32767),
+    "median_blur.kernel_size": (31, 32767),
+}
+MOST_READ = 1 << 28  # elements of a tensor with strides of 0, by operators that read all and write little
+MOST_OF_NMS = 1 << 15  # numbers of boxes, each of which is compared with all others
+REFUSED = 1 << 45  # elements that no operator takes
+READ_ALL = ("by_histogram", "channel_sums", "gray_sums", "histogram")
 LEFT_OUT = {"set_emulation"}  # the switch of the test build itself
 
 
@@ -107,8 +116,16 @@ def _kind(text: str) -> str:
     return {"number": "float", "SymInt": "int", "ScalarType": "int"}.get(text, text)
 
 
-def draw_call(op: str, seed: int, index: int, library: str = LIBRARY) -> Call:
-    """The call of this number: the same on every machine."""
+def draw_call(op: str, seed: int, index: int, library: str = LIBRARY, most: int | None = None) -> Call:
+    """The call of this number: the same on every machine.
+
+    Args:
+        op: the operator.
+        seed: of all calls.
+        index: of the call among those of the operator.
+        library: of the operator.
+        most: elements of a tensor, those of strides of 0 counted, for a slow device; None: by the operator.
+    """
     random = Random(f"{seed}/{op}/{index}")
     kinds = schema(library, op)
     scene = Scene(random, op, [name for name, _ in kinds])
@@ -118,7 +135,10 @@ def draw_call(op: str, seed: int, index: int, library: str = LIBRARY) -> Call:
         i = random.randrange(len(kinds)) if kinds else -1
         if i >= 0:
             arguments[i] = _changed(random, arguments[i], kinds[i][1], i)
-    arguments = [_cheap(name, argument) for (name, _), argument in zip(kinds, arguments, strict=True)]
+    arguments = [_cheap(op, name, argument) for (name, _), argument in zip(kinds, arguments, strict=True)]
+    bound = most or (MOST_READ if op in READ_ALL else MOST_OF_NMS if "nms" in op else None)
+    if bound is not None:
+        arguments = [_bounded(argument, bound) for argument in arguments]
     if random.random() < 0.15:
         arguments = [_with_gradient(random, argument) for argument in arguments]
     if random.random() < 0.02:
@@ -126,11 +146,22 @@ def draw_call(op: str, seed: int, index: int, library: str = LIBRARY) -> Call:
     return Call(op, tuple(arguments), library)
 
 
-def _cheap(name: str, argument: Any) -> Any:
-    few, most = COSTLY.get(name, (0, 0))
+def _cheap(op: str, name: str, argument: Any) -> Any:
+    few, most = COSTLY.get(f"{op}.{name}") or COSTLY.get(name, (0, 0))
     if isinstance(argument, list):
         return [few if few < number <= most else number for number in argument]
     return few if isinstance(argument, int) and few < argument <= most else argument
+
+
+def _bounded(argument: Any, most: int) -> Any:
+    """A tensor of at most so many elements, or of so many that it is refused at once."""
+    if not isinstance(argument, TensorSpec) or not most < prod(argument.shape) < REFUSED:
+        return argument
+    shape = list(argument.shape)
+    while prod(shape) > most:
+        longest = shape.index(max(shape))
+        shape[longest] = -(-shape[longest] // 2)
+    return replace(argument, shape=tuple(shape))
 
 
 def _first(scene: Scene, name: str, kind: str, wild: bool) -> Any:

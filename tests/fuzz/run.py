@@ -28,6 +28,7 @@ from tests.fuzz.shrink import MOST_SLOW_TRIES, MOST_TRIES, shrink
 
 ROOT = Path(__file__).resolve().parents[2]
 CALLS_OF_A_CHILD = 2000
+MOST_EMULATED = 1 << 20  # elements of a tensor
 
 
 @dataclass
@@ -48,13 +49,20 @@ class Report:
         return kinds["result"] / max(sum(kinds.values()), 1)
 
 
-def fuzz(ops: Sequence[str], calls: int, seed: int, runner: Runner, library: str = LIBRARY) -> Report:
-    """Makes `calls` calls, as many of each operator."""
+def fuzz(
+    ops: Sequence[str],
+    calls: int,
+    seed: int,
+    runner: Runner,
+    library: str = LIBRARY,
+    most: int | None = None,
+) -> Report:
+    """Makes `calls` calls, as many of each operator; `most` as that of `draw_call`."""
     report = Report()
     places = [(ops[i % len(ops)], i // len(ops)) for i in range(calls)]
     for number, first in enumerate(range(0, calls, CALLS_OF_A_CHILD)):
         chosen = places[first : first + CALLS_OF_A_CHILD]
-        drawn = [draw_call(op, seed, index, library) for op, index in chosen]
+        drawn = [draw_call(op, seed, index, library, most) for op, index in chosen]
         made = replace(runner, threads=1 + number % 2).outcomes(drawn)
         for (_, index), call, outcome in zip(chosen, drawn, made, strict=True):
             report.add(index, call, outcome)
@@ -97,7 +105,7 @@ def begin_sanitized(arguments: Sequence[str]) -> None:
     from tests.emulation.run import environment
 
     chosen = environment("asan", "forward")
-    chosen["ASAN_OPTIONS"] += ":max_allocation_size_mb=512"
+    chosen["ASAN_OPTIONS"] += ":max_allocation_size_mb=64"
     os.chdir(ROOT)
     os.execve(sys.executable, [sys.executable, "-m", "tests.fuzz", *arguments], chosen)
 
@@ -111,7 +119,8 @@ def main(arguments: Sequence[str]) -> int:
     limits = Limits(cpu_seconds=60, wall_seconds=600) if sanitized else Limits()
     runner = Runner(limits, Device(options.device).active)
     began = time.monotonic()
-    report = fuzz(options.op or operators(), options.calls, options.seed, runner)
+    most = MOST_EMULATED if options.device == "emulated" else None
+    report = fuzz(options.op or operators(), options.calls, options.seed, runner, most=most)
     if options.shares:
         for op, kinds in sorted(report.kinds.items()):
             print(f"{op:32} {report.share(op):6.1%}  {dict(kinds)}")

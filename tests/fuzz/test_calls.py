@@ -108,6 +108,40 @@ REFUSED = {
         ("filter2d_backward", (t(1, 1, 3, 3, dtype=LONG), t(1, 3, 3), "wrap")),
         "filter2d: expected gradient of a floating type, but got int64",
     ),
+    **{
+        f"a gradient of box_blur of shape {list(shape)}": (
+            ("box_blur_backward", (t(*shape, dtype=DOUBLE), [1, 3], "wrap")),
+            f"box_blur: a gradient of shape {list(shape)} is too large",
+        )
+        for shape in ((0, 2**23, 2**40, 0), (2**40, 5, 2**16, 3))
+    },
+    **{
+        f"white of {white}": (
+            (
+                "augment",
+                (
+                    *(t(1, 3, 2, 2), None, 0, None, t(3, 3), [1, 1], t(1, 16), None, [], [], 1.0),
+                    *(white, False, FLOAT, False, "nearest", "reflect", [0.0], None, None, None),
+                ),
+            ),
+            "augment: expected white above 0, and at most 65535, but got ",
+        )
+        for white in (-1e300, 0.0, nan, 1e300)
+    },
+    "a number for the layout of planes": (
+        (
+            "augment",
+            (
+                *(t(0, dtype=BYTE), t(0, 3, dtype=LONG), 3, None, t(3, 3), [1, 1], None, None, [], [], 1.0),
+                *(1.0, False, FLOAT, False, "nearest", "wrap", [0.0], None, t(dtype=LONG), t(dtype=LONG)),
+            ),
+        ),
+        "augment: expected stored of shape [0, 3], but got []",
+    ),
+    "contrast without a mean": (
+        ("adjust_color", (t(0, 0, 0, 0), None, 0, "adjust_contrast", 0.5, None, 0.0, None)),
+        "adjust_contrast: expected the mean of each image",
+    ),
     "more values than memory holds": (
         ("argsort", (t(2**62, strides=(0,)), False)),
         "argsort: not enough memory for a tensor of shape [4611686018427387904]",
@@ -180,6 +214,28 @@ def test_normalize_does_not_read_past_images_of_another_size(row, numel):
     images, layout = torch.full((numel,), 255, dtype=BYTE), torch.tensor([row])
     done = torch.ops.orbbec.normalize(images, layout, 3, [0.0], [1.0], 1.0, FLOAT, [33, 15], False)
     assert torch.equal(done, torch.zeros(1, 3, 33, 15))
+
+
+def test_memory_that_a_thread_lacks_is_a_named_error():
+    """The exception ended in torch, which gave a line of its source for it."""
+    wide = t(306, dtype=BYTE), t(2, 3, dtype=LONG, values=(0, 2, 6, 12, 14, 21)), 1, None, [7, 1 << 20]
+    call = Call("resize", (*wide, "bilinear", True, "pillow_12", [24, 24], None))
+    limits = Limits(cpu_seconds=20, memory=90 << 20)
+    assert Runner(limits, threads=2).outcome(call).kind == "memory"
+
+
+def test_a_fake_kernel_makes_no_memory():
+    ids = t(65, dtype=LONG)
+    assert outcome_of("philox_draws", (ids, 4, "normal", 1, 0, 0, 0, 32741)).kind == "result"
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("pair", [("RGB", "LAB"), ("LAB", "RGB")])
+@pytest.mark.parametrize("value", [2**31 - 1, -(2**31), 99999])
+def test_tables_of_lab_that_hold_anything(pair, value):
+    pixels = t(1, 3, 5, 7, dtype=BYTE, values=(0, 7, 255, 128))
+    tables = t(44800, dtype=torch.int32, values=(3, value, 56))
+    assert outcome_of("cvt_color", (pixels, None, 0, *pair, tables)).kind == "result"
 
 
 @pytest.mark.sanitized
