@@ -1,6 +1,5 @@
 """`resize` compared with `cv2.resize`, Pillow's and torch's `interpolate`."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -79,21 +78,20 @@ def by_opencv(
     loop = partial(by_cv2, arrays, out, target, interpolation)
     contenders = [Contender("cv2", loop, exact=not has_ipp)]
     if has_ipp:
-        contenders.append(Contender("cv2 without IPP", partial(without_ipp, loop)))
+        contenders.append(Contender("cv2 without IPP", partial(loop, ipp=False)))
     return contenders
 
 
-def without_ipp(work: Callable[[], Array]) -> Array:
-    cv2.ipp.setUseIPP(False)
-    try:
-        return work()
-    finally:
-        cv2.ipp.setUseIPP(True)
-
-
-def by_cv2(arrays: list[Array], out: Array, target: tuple[int, int], interpolation: str) -> Array:
+def by_cv2(
+    arrays: list[Array], out: Array, target: tuple[int, int], interpolation: str, ipp: bool = True
+) -> Array:
     flag = CV2[interpolation]
-    share(lambda array, own: cv2.resize(array, target[::-1], dst=own, interpolation=flag), arrays, out)
+
+    def resize(array: Array, own: Array) -> None:
+        cv2.ipp.setUseIPP(ipp)  # each thread has a switch of its own
+        cv2.resize(array, target[::-1], dst=own, interpolation=flag)
+
+    share(resize, arrays, out)
     return out
 
 
