@@ -113,12 +113,22 @@ def test_bytes_of_unlike_sizes_are_written_where_they_stay():
         assert np.array_equal(results[row].numpy(), alone)
 
 
-@pytest.mark.parametrize("name", ["crop, flip, normalise", "SimCLR"])
-def test_the_numbers_of_a_chain_are_drawn_in_one_call(name):
-    chain = T.Compose(CHAINS[name][0], seed=1)  # of which the first tries of the crop fit
+def calls_of_plan(chain):
     with Calls() as calls:
         chain.plan([(375, 500)])
-    assert calls.names == ["philox_draws"]
+    return calls.names
+
+
+def test_what_moves_pixels_is_drawn_in_one_call():
+    chain = T.Compose(CHAINS["crop, flip, normalise"][0], seed=1)
+    calls_of_plan(chain)  # step by step
+    assert calls_of_plan(chain) == ["draw_coordinates"]
+
+
+def test_all_else_is_drawn_in_two_calls():
+    chain = T.Compose(CHAINS["SimCLR"][0], seed=1)
+    for _ in range(2):
+        assert calls_of_plan(chain) == ["draw_areas", "philox_draws"]
 
 
 @pytest.mark.parametrize("name", CHAINS)
