@@ -14,7 +14,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "common.h"
+#include "scalar.h"
 
 namespace orbbec {
 
@@ -87,6 +87,16 @@ ORBBEC_HD V inverse_factorial_series(V t) {
   }
 }
 
+// `yes` or `no`; of a number by bits, for a condition would keep the compiler from making vectors.
+template <class Condition, class V>
+ORBBEC_HD V select(Condition condition, V yes, V no) {
+  if constexpr (std::is_arithmetic_v<V>) {
+    return choose(condition, yes, no);
+  } else {
+    return condition ? yes : no;
+  }
+}
+
 // e^x. Infinity and 0 where the result is too large or too small; NaN for NaN. V is a number or a
 // vector of them.
 template <class V>
@@ -96,8 +106,8 @@ ORBBEC_HD V exponential(V x) {
   using Range = ExponentialRange<F>;
   const V lowest = V{} + Range::kLowest, highest = V{} + Range::kHighest,
           round = V{} + Range::kRound;
-  V clamped = x > lowest ? x : lowest;
-  clamped = clamped < highest ? clamped : highest;
+  V clamped = select(x > lowest, x, lowest);
+  clamped = select(clamped < highest, clamped, highest);
   const V shifted = clamped * F(1.4426950408889634) + round;
   const V exponent = shifted - round;  // of 2
   const V high = clamped - exponent * Range::kLn2;
@@ -108,7 +118,7 @@ ORBBEC_HD V exponential(V x) {
   const V power = F(1) + (r + (r * r * series + r_rest));
   const Int whole = same_bits<Int>(shifted) - same_bits<Int>(round), half = whole >> 1;
   const V result = power * power_of_two<V>(half) * power_of_two<V>(whole - half);
-  return x == x ? result : x;
+  return select(x == x, result, x);
 }
 
 // sin and cos of r + rest, |r| <= pi / 4 and |rest| below the last bit of r, turned by `quarters`
