@@ -3,7 +3,7 @@
 
 #if defined(__x86_64__)
 // What stands above is compiled for every machine; what stands below, for those that have this.
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma,f16c")
 #include "../core/simd_avx2.h"
 #include "../core/vector_row.h"
 #include "augment_rows.h"

@@ -10,21 +10,15 @@
 #include "../core/pixels_of_three.h"
 #include "../core/streamed_store.h"
 #include "augment.h"
+#include "plain_rows.h"
 #include "store_lanes.h"
 
 namespace orbbec {
-
-// Where nothing is kept from row to row.
-struct NoRows {
-  template <class Reader>
-  explicit NoRows(const Reader&) {}
-};
 
 template <class Machine, class Op>
 class AugmentRow {
  public:
   using KeptRows = typename Machine::template KeptRows<typename Op::Reader>;
-  static constexpr bool kHasKeptRows = !std::is_same_v<KeptRows, NoRows>;
 
   // Rows [top, bottom) of image n.
   static void augment(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
@@ -173,48 +167,46 @@ class AugmentRow {
   }
 
   bool read_kept_rows(int y) {
-    if constexpr (kHasKeptRows) {
-      if (kept_ == nullptr) return false;
-      const auto inside = kept_->columns(n_, y, begin_, count_);
-      if (inside.begin == inside.end) return false;
-      kept_->read(begin_, inside, [&](int c, int i, const auto& values) {
-        memcpy(planes_[c] + i, &values, sizeof(values));
-      });
-      const Image<float> target{planes_[0], 1, kBlock, 0, 1, kBlock};
-      for (int i = 0; i < count_; ++i) {
-        if (i == inside.begin) i = inside.end;
-        if (i < count_) op_.reader.write(target, n_, y, begin_ + i, i);
-      }
-      return true;
+    if (kept_ == nullptr) return false;
+    const auto inside = kept_->columns(n_, y, begin_, count_);
+    if (inside.begin == inside.end) return false;
+    kept_->read(begin_, inside, [&](int c, int i, const auto& values) {
+      memcpy(planes_[c] + i, &values, sizeof(values));
+    });
+    const Image<float> target{planes_[0], 1, kBlock, 0, 1, kBlock};
+    for (int i = 0; i < count_; ++i) {
+      if (i == inside.begin) i = inside.end;
+      if (i < count_) op_.reader.write(target, n_, y, begin_ + i, i);
     }
-    return false;
+    return true;
   }
 
-  // A block of which the finish alone changes what is read, to planes of floats: finished in the
-  // registers. False if it is none.
+  // A block of which the finish alone changes what is read, to planes: finished in the registers.
+  // False if it is none.
   bool finish_kept_rows(int64_t n, int y) {
-    if constexpr (kHasKeptRows) {
-      const AugmentArguments& a = op_.arguments;
-      const bool changes = program_.count > 0 || a.boxes_per_image > 0 || partner_ != nullptr;
-      if (kept_ == nullptr || changes || skipped_ > 0 || a.output_dtype != DType::kFloat32) {
-        return false;
-      }
-      const Image<float> target = Images<float>(a.warp.output)[n];
-      const auto inside = kept_->columns(n_, y, begin_, count_);
-      if (target.stride_x != 1 || inside.end - inside.begin < count_) return false;
-      Finish finishes[kMaxFills];
-      for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
-      float* const planes = planes_[0];
-      kept_->read(begin_, inside, [=](int c, int i, auto values) {
-        const auto finished = finishes[c](values);
-        memcpy(planes + c * kBlock + i, &finished, sizeof(finished));
-      });
-      for (int c = 0; c < channels_; ++c) {
-        put(&target.at(y, begin_, c), planes_[c], count_ * sizeof(float));
-      }
-      return true;
+    const AugmentArguments& a = op_.arguments;
+    const bool changes = program_.count > 0 || a.boxes_per_image > 0 || partner_ != nullptr;
+    if (kept_ == nullptr || changes || skipped_ > 0 || a.warp.output.stride_x != 1) return false;
+    const auto inside = kept_->columns(n_, y, begin_, count_);
+    if (inside.end - inside.begin < count_) return false;
+    with_output_type(a.output_dtype, [&](auto typed) {
+      using Out = decltype(typed);
+      store_kept_rows(&Images<Out>(a.warp.output)[n].at(y, begin_, 0), inside);
+    });
+    return true;
+  }
+
+  template <class Out>
+  void store_kept_rows(Out* to, typename KeptRows::Span inside) {
+    Finish finishes[kMaxFills];
+    for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
+    alignas(64) Out finished[kMaxFills][kBlock];
+    kept_->read(begin_, inside, [&finished, finishes](int c, int i, auto values) {
+      Machine::store_vector(finishes[c](values), finished[c] + i);
+    });
+    for (int c = 0; c < channels_; ++c) {
+      put(to + c * op_.arguments.warp.output.stride_c, finished[c], count_ * sizeof(Out));
     }
-    return false;
   }
 
   // A block of which no byte changes: moved, and filled where it lies outside. False if it is none,
@@ -449,23 +441,6 @@ class AugmentRow {
   Image<const T> image_;
   WholeShift shift_;
   typename Machine::template BlockReader<typename Op::Reader> reader_;
-};
-
-// Reads a block by the sampler itself.
-template <class Machine, class Reader>
-class SamplerRow {
- public:
-  SamplerRow(const Reader& reader, int64_t n, const Image<float>& target)
-      : reader_(reader), n_(n), target_(target) {}
-
-  void run(int y, int begin, int end) const {
-    for (int x = begin; x < end; ++x) reader_.write(target_, n_, y, x, x - begin);
-  }
-
- private:
-  const Reader& reader_;
-  int64_t n_;
-  Image<float> target_;
 };
 
 template <class Machine>

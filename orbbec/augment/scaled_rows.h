@@ -144,8 +144,8 @@ class ScaledRows {
     return floats;
   }
 
-  // A row that is read soon: the CPU does not foresee where it begins. Inlined: GCC drops the call of
-  // a function that does nothing else.
+  // A row that is read soon: the CPU does not foresee where it begins. Inlined: GCC drops the call
+  // of a function that does nothing else.
   ORBBEC_HD void prefetch(int row) const {
     if (row < 0 || row >= image_.height) return;
     const auto [begin, end] = std::minmax(offsets_[first_], offsets_[last_ - 1]);

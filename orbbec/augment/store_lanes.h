@@ -17,7 +17,11 @@ constexpr int kLanes = 32, kStored = 64;
 struct PlainStore {
   template <class Out>
   static void store_lanes(const float (&values)[kStored], Out* to) {
-    for (int i = 0; i < kStored; ++i) to[i] = store<Out>(values[i]);
+    for (int i = 0; i < kStored; ++i) store_vector(values[i], to + i);
+  }
+  template <class Out>
+  static void store_vector(float v, Out* to) {
+    *to = store<Out>(v);
   }
 #if defined(__x86_64__)
   // 64 bytes past the caches.
@@ -30,18 +34,34 @@ struct PlainStore {
 #endif
 };
 
-// Bytes on vectors, whose rounding makes what no int holds the least one, as `round_to_int` does.
+// The same values on vectors, whose rounding to int makes what no int holds the least one, as
+// `round_to_int` does.
 template <class Simd>
 struct VectorStore : PlainStore {
-  using PlainStore::store_lanes;
+  using Float = typename Simd::Float;
+  using Int = typename Simd::Int;
+  typedef unsigned Unsigned __attribute__((vector_size(sizeof(Int))));
+
   static void stream_line(char* to, const char* from) { Simd::stream_line(to, from); }
-  static void store_lanes(const float (&values)[kStored], uint8_t* to) {
-    using Int = typename Simd::Int;
-    for (int i = 0; i < kStored; i += Simd::kLanes) {
-      const Int rounded = Simd::round(Simd::load(values + i));
-      const Int from_zero = rounded < 0 ? Int{} : rounded;
-      Simd::store_bytes_1(to + i, from_zero > 255 ? Int{} + 255 : from_zero);
-    }
+
+  template <class Out>
+  static void store_lanes(const float (&values)[kStored], Out* to) {
+    for (int i = 0; i < kStored; i += Simd::kLanes) store_vector(Simd::load(values + i), to + i);
+  }
+
+  static void store_vector(Float v, float* to) { Simd::store(to, v); }
+  static void store_vector(Float v, uint8_t* to) {
+    const Int rounded = Simd::round(v), from_zero = rounded < 0 ? Int{} : rounded;
+    Simd::store_bytes_1(to, from_zero > 255 ? Int{} + 255 : from_zero);
+  }
+  // NaN keeps its sign alone.
+  static void store_vector(Float v, Half* to) {
+    const Int bits = (Int)v, nan = (bits & kIntMin) | 0x7fc00000;
+    Simd::store_halves(&to->bits, (Float)(v != v ? nan : bits));
+  }
+  static void store_vector(Float v, BFloat16* to) {
+    const Unsigned bits = (Unsigned)v, rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    Simd::store_words(&to->bits, (Int)((v != v ? bits | 0x400000u : rounded) >> 16));
   }
 };
 

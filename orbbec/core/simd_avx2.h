@@ -54,6 +54,17 @@ struct Avx2 {
     _mm256_stream_si256(target, _mm256_loadu_si256(source));
     _mm256_stream_si256(target + 1, _mm256_loadu_si256(source + 1));
   }
+  // Of a CPU with AVX2, which has F16C too. To nearest, half to even.
+  __attribute__((target("avx2,fma,f16c"))) static void store_halves(uint16_t* to, Float v) {
+    const __m128i halves = _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), halves);
+  }
+  // Lanes from 0 to 65535.
+  static void store_words(uint16_t* to, Int v) {
+    const __m256i low = _mm256_packus_epi32((__m256i)v, (__m256i)v);
+    const __m256i joined = _mm256_permute4x64_epi64(low, 0x08);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(joined));
+  }
   // The low 1, 3 or 4 bytes of each lane, one lane after the other.
   static void store_bytes_1(uint8_t* to, Int v) {
     const __m256i low = _mm256_shuffle_epi8(

@@ -51,6 +51,15 @@ struct Avx512 {
   static void stream_line(char* to, const char* from) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(from));
   }
+  static void store_halves(uint16_t* to, Float v) {
+    _mm256_storeu_si256(
+        reinterpret_cast<__m256i*>(to),
+        _mm512_maskz_cvtps_ph(0xffff, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  static void store_words(uint16_t* to, Int v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm512_maskz_cvtepi32_epi16(0xffff, (__m512i)v));
+  }
   static void store_bytes_1(uint8_t* to, Int v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8((__m512i)v));
   }

@@ -233,6 +233,23 @@ def test_halves_are_rounded_as_torch_rounds_them(device, dtype):
     assert bool((result.cpu().isnan() == image.isnan()).all())
 
 
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["avx2", "avx512"])
+@pytest.mark.parametrize("interpolation", ["nearest", "linear"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_vectors_of_halves_have_the_bits_of_single_ones(monkeypatch, level, interpolation, dtype):
+    bits = np.random.default_rng(0).integers(0, 2**32, (2, 3, 31, 99), np.uint32)
+    images = torch.from_numpy(bits.view(np.float32))
+    images[0, :, :, ::2] = torch.from_numpy(np.random.default_rng(1).normal(0, 1e-4, (3, 31, 50)))
+    stored = []
+    for simd in ("plain", level):
+        monkeypatch.setenv("ORBBEC_SIMD", simd)
+        options = {"interpolation": interpolation, "border": "replicate", "dtype": dtype}
+        stored.append(augment(images, torch.eye(3) * torch.tensor([0.7, 1, 1]), (31, 99), **options))
+    assert bool(stored[0].isnan().any() and (stored[0] < 0).any())
+    assert_same_bytes(*stored)
+
+
 @pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32], ids=str)
 def test_whole_pixels_are_copied(device, interpolation, dtype):

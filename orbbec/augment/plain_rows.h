@@ -1,0 +1,39 @@
+// How rows are read by a machine, or through a sampler, that has no way of its own. Included by
+// augment_rows.h, under its targets.
+#pragma once
+
+#include "augment.h"
+
+namespace orbbec {
+
+// Where nothing is kept from row to row.
+struct NoRows {
+  struct Span {
+    int begin, end;
+  };
+
+  template <class Reader>
+  explicit NoRows(const Reader&) {}
+  Span columns(int64_t, int, int, int) { return {0, 0}; }
+  template <class Sink>
+  void read(int, Span, const Sink&) {}
+};
+
+// Reads a block by the sampler itself.
+template <class Machine, class Reader>
+class SamplerRow {
+ public:
+  SamplerRow(const Reader& reader, int64_t n, const Image<float>& target)
+      : reader_(reader), n_(n), target_(target) {}
+
+  void run(int y, int begin, int end) const {
+    for (int x = begin; x < end; ++x) reader_.write(target_, n_, y, x, x - begin);
+  }
+
+ private:
+  const Reader& reader_;
+  int64_t n_;
+  Image<float> target_;
+};
+
+}  // namespace orbbec
