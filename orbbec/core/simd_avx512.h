@@ -37,6 +37,12 @@ struct Avx512 {
     low = (Int)_mm512_shuffle_ps((__m512)a, (__m512)b, 0x88);
     high = (Int)_mm512_shuffle_ps((__m512)a, (__m512)b, 0xdd);
   }
+  // The 16 bytes at each of four offsets.
+  static Float load_16_bytes(const char* base, const int* bytes) {
+    const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i]); };
+    return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)), _mm_loadu_si128(at(2)),
+                       _mm_loadu_si128(at(3)));
+  }
   // Asks for the memory at each offset, which need not be the program's own.
   static void prefetch(const char* base, Int bytes) {
     for (int i = 0; i < kLanes; ++i) _mm_prefetch(base + bytes[i], _MM_HINT_T0);

@@ -20,7 +20,12 @@ class VectorRow {
       : op_(op), n_(n), image_(op.source[n]), target_(target), channels_(op.output.channels) {
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     pairs_ = pixel >= 1 && pixel <= 4;
-    if (!pairs_) return;
+    prefetch_ = rows_ahead_bytes();
+    if (!pairs_) {
+      rgb_ = kIsLinear && channels_ == 3 && image_.stride_x == 3 && image_.stride_c == 1;
+      last_left_ = image_.width - (rgb_ ? 3 : 2);
+      return;
+    }
     const int64_t row =
         (image_.width - 1) * pixel + static_cast<int64_t>(sizeof(T));  // bytes of one channel's row
     last_left_ = row < kPairBytes ? -1 : static_cast<int>((row - kPairBytes) / pixel);
@@ -28,7 +33,6 @@ class VectorRow {
     const bool packed_out = target_.stride_c == 1 && target_.stride_x == 3;
     rgb_ = kIsByte && channels_ == 3 && pixel == 3 && image_.stride_c == 1 &&
            (packed_out || target_.stride_x == 1);
-    prefetch_ = rows_ahead_bytes();
   }
 
   // Columns [begin, end) of a row of the output, `begin` a multiple of kRowBlock, to the columns of
@@ -92,7 +96,7 @@ class VectorRow {
     const bool packed_in = kIsByte && image_.stride_c == 1 && channels_ <= 4;
     const bool packed_out = kRounds && target_.stride_c == 1 && target_.stride_x == channels_;
     if (kIsLinear && rgb_ && !taps.mixed) {
-      if constexpr (kIsLinear) store_rgb(y, x, taps);
+      if constexpr (kIsLinear) kIsByte ? store_rgb(y, x, taps) : store_rgb_floats(y, x, taps);
     } else if (packed_in && packed_out && channels_ != 2) {
       store_packed(y, x, taps, outside);
     } else {
@@ -117,8 +121,7 @@ class VectorRow {
       left = Simd::round(at.x);
       top = Simd::round(at.y);
     }
-    const int last_left = pairs_ ? last_left_ : image_.width - 2;
-    const Int within = (left >= 0) & (left <= last_left) & (top >= 0) & (top < image_.height - 1);
+    const Int within = (left >= 0) & (left <= last_left_) & (top >= 0) & (top < image_.height - 1);
     taps.mixed = !Simd::all(within);
     if (!taps.mixed) {
       set_offsets(taps, left, left + 1, top, top + 1);
@@ -222,10 +225,10 @@ class VectorRow {
 
   float fill(int64_t c) const { return static_cast<float>(op_.fill_of(c)); }
 
-  Float blend(const Taps& taps, const Float (&p)[4]) const {
-    const Float above = Simd::fused_multiply_add(taps.a, p[1] - p[0], p[0]);
-    const Float below = Simd::fused_multiply_add(taps.a, p[3] - p[2], p[2]);
-    return Simd::fused_multiply_add(taps.b, below - above, above);
+  static Float blend(Float a, Float b, const Float (&p)[4]) {
+    const Float above = Simd::fused_multiply_add(a, p[1] - p[0], p[0]);
+    const Float below = Simd::fused_multiply_add(a, p[3] - p[2], p[2]);
+    return Simd::fused_multiply_add(b, below - above, above);
   }
 
   // The channel of byte `place` of the loaded numbers, or the loaded float.
@@ -238,7 +241,7 @@ class VectorRow {
       if (fills) p[k] = taps.inside[k] ? p[k] : Simd::all_lanes(fill(c));
     }
     if constexpr (kIsLinear) {
-      const Float blended = blend(taps, p);
+      const Float blended = blend(taps.a, taps.b, p);
       if (kIsByte || !fills) return blended;
       const Int any_inside = taps.inside[0] | taps.inside[1] | taps.inside[2] | taps.inside[3];
       return any_inside ? blended : Simd::all_lanes(fill(c));
@@ -262,7 +265,7 @@ class VectorRow {
       const Float p[4] = {
           Simd::to_float(byte_of(above[0], c)), Simd::to_float(byte_of(above[half], place)),
           Simd::to_float(byte_of(below[0], c)), Simd::to_float(byte_of(below[half], place))};
-      result[c] = blend(taps, p);
+      result[c] = blend(taps.a, taps.b, p);
     }
     if (kRounds && target_.stride_c == 1) {
       return Simd::store_bytes_3(
@@ -270,6 +273,35 @@ class VectorRow {
           Simd::round(result[0]) | Simd::round(result[1]) << 8 | Simd::round(result[2]) << 16);
     }
     for (int c = 0; c < 3; ++c) store_plane(&out(y, x, c), result[c]);
+  }
+
+  // Pixels of three floats with all taps inside. A vector holds a few of them, three of four lanes.
+  void store_rgb_floats(int y, int x, const Taps& taps) const {
+    constexpr int kPixels = Simd::kLanes / 4;
+    constexpr int64_t kPixel = 3 * sizeof(T);
+    const char* const above = reinterpret_cast<const char*>(image_.data);
+    const char* const below = above + image_.stride_y * static_cast<int64_t>(sizeof(T));
+    Simd::prefetch(above + prefetch_, taps.bytes[0]);
+    int bytes[Simd::kLanes];
+    memcpy(bytes, &taps.bytes[0], sizeof(bytes));
+    float pixels[4 * Simd::kLanes];
+    const Int lanes = Simd::lane_numbers(), packed = lanes + lanes / 3;
+    for (int i = 0; i < Simd::kLanes; i += kPixels) {
+      const Int own = lanes / 4 + i;
+      const Float p[4] = {
+          Simd::load_16_bytes(above, bytes + i), Simd::load_16_bytes(above + kPixel, bytes + i),
+          Simd::load_16_bytes(below, bytes + i), Simd::load_16_bytes(below + kPixel, bytes + i)};
+      const Float blended =
+          blend(__builtin_shuffle(taps.a, own), __builtin_shuffle(taps.b, own), p);
+      Simd::store(pixels + 3 * i, __builtin_shuffle(blended, packed));
+    }
+    if (target_.stride_x == 3 && target_.stride_c == 1) {
+      memcpy(&out(y, x, 0), pixels, 3 * Simd::kLanes * sizeof(float));
+      return;
+    }
+    for (int c = 0; c < 3; ++c) {
+      for (int i = 0; i < Simd::kLanes; ++i) out(y, x + i, c) = pixels[3 * i + c];
+    }
   }
 
   void store_packed(int y, int x, const Taps& taps, bool outside) const {
@@ -324,8 +356,8 @@ class VectorRow {
   Image<Out> target_;
   int64_t channels_;
   bool pairs_;          // whether 8 bytes hold a pixel and its right neighbour
-  int last_left_ = -1;  // the last column where such a load ends inside the row
-  bool rgb_ = false;    // packed pixels of 3 bytes in, packed or planes out
+  int last_left_ = -1;  // the last column where all that is loaded at once lies inside the row
+  bool rgb_ = false;    // packed pixels of 3 bytes in, packed or planes out; or of 3 floats in
   int64_t prefetch_ = 0;
   int pair_shift_ = 0;  // bits from a pixel to its right neighbour
 };
