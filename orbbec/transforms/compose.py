@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -31,16 +31,26 @@ _MOST_PLACES = 65536
 _ANY_SIZES = np.array([[30000, 40000], [50001, 60002]])  # results of one size have it whatever the images
 
 
+class _Key(NamedTuple):
+    """What the draws of a batch are a function of."""
+
+    seed: int
+    epoch: int
+    sample_ids: Array  # int64 [N]
+
+
 @dataclass(frozen=True)
 class Compose:
-    """Transforms in order, drawn for each image by its own id.
+    """Transforms in order, drawn anew for each image.
 
-    What an image gets depends on seed, epoch, its sample id and the chain alone: not on batch size, order,
-    workers or device.
+    Without sample ids and epoch, each call draws new parameters, which torch's generator governs:
+    `torch.manual_seed` makes them repeatable, and workers of a `DataLoader` differ. With sample ids or an
+    epoch, what an image gets is a function of seed, epoch, its sample id and the pipeline alone: not of batch
+    size, order, workers or device.
 
     Args:
         transforms: of `orbbec.transforms`, in order.
-        seed: from 0 to 2^63 - 1.
+        seed: from 0 to 2^63 - 1; of draws by sample id and epoch.
         exact: round between any two transforms, each with the bytes that it has alone. False: fuse them; only
             passes round.
         target_options: what becomes of boxes, masks and points.
@@ -48,7 +58,7 @@ class Compose:
     Example:
         >>> from orbbec.transforms import RandomHorizontalFlip
         >>> flip = Compose([RandomHorizontalFlip(p=1.0)], seed=1)
-        >>> print(flip.plan([(4, 6)]))
+        >>> print(flip.plan([(4, 6)], epoch=0))
         Plan of 1 image of 4x6, uint8, 3 channels; seed 1, epoch 0
          1. augment -> 4x6 uint8 (nearest, border replicate)
             holds RandomHorizontalFlip
@@ -77,21 +87,26 @@ class Compose:
         self,
         sizes: Any,
         sample_ids: Any = None,
-        epoch: int = 0,
+        epoch: int | None = None,
         *,
         channels: int = 3,
         dtype: str | torch.dtype = "uint8",
         targets: Sequence[Any] | None = None,
+        generator: torch.Generator | None = None,
     ) -> Plan:
         """Draw for a batch.
 
+        Without `sample_ids` and `epoch` each call draws anew; the plan records what it drew, and `apply` does
+        the same as often as it is asked to.
+
         Args:
             sizes: whole numbers `[N, 2]`: height and width of the images in pixels.
-            sample_ids: whole numbers `[N]`; None: 0 to N - 1.
-            epoch: from 0 to 2^63 - 1.
+            sample_ids: whole numbers `[N]`; None, with an epoch: 0 to N - 1.
+            epoch: from 0 to 2^63 - 1; None, with sample ids: 0.
             channels: of the images.
             dtype: of the images: uint8, float16, bfloat16 or float32.
             targets: dicts, read by transforms that look at boxes or points (RandomIoUCrop, AlignPoints).
+            generator: of the CPU, for draws without `sample_ids` and `epoch`; None: torch's default.
 
         Returns:
             The plan, for `apply`.
@@ -100,24 +115,34 @@ class Compose:
             ValueError: an argument does not fit, or an image cannot be transformed; names the image.
         """
         table = _sizes(sizes)
-        ids = _ids(sample_ids, len(table))
+        key = self._key(sample_ids, epoch, generator, len(table))
         if targets is not None and len(targets) != len(table):
             raise ValueError(f"Compose: expected {len(table)} targets, one an image, but got {len(targets)}")
-        whole("Compose", "epoch", epoch, 0, _LARGEST_SEED)
         name = str(dtype).removeprefix("torch.")
         if len(table) == 0:
-            return self._plan_of_none(_ANY_SIZES, epoch, channels, name)
-        return self._plan(table, ids, epoch, channels, name, targets)
+            return self._plan_of_none(_ANY_SIZES, key, channels, name)
+        return self._plan(table, key, channels, name, targets)
 
-    def _plan_of_none(self, sizes: Array, epoch: int, channels: int, dtype: str) -> Plan:
+    def _key(
+        self, sample_ids: Any, epoch: int | None, generator: torch.Generator | None, count: int
+    ) -> _Key:
+        if sample_ids is None and epoch is None:
+            return _Key(_new_seed(generator), 0, np.arange(count))
+        if generator is not None:
+            raise ValueError("Compose: expected a generator only without sample_ids and epoch")
+        epoch = 0 if epoch is None else epoch
+        whole("Compose", "epoch", epoch, 0, _LARGEST_SEED)
+        return _Key(self.seed, epoch, _ids(sample_ids, count))
+
+    def _plan_of_none(self, sizes: Array, key: _Key, channels: int, dtype: str) -> Plan:
         """The plan of no images, whose results have the size that those of two such images share."""
-        return without_images(self._plan(sizes, np.arange(2), epoch, channels, dtype, None))
+        two = key._replace(sample_ids=np.arange(2))
+        return without_images(self._plan(sizes, two, channels, dtype, None))
 
     def _plan(
         self,
         table: Array,
-        ids: Array,
-        epoch: int,
+        key: _Key,
         channels: int,
         name: str,
         targets: Sequence[Any] | None,
@@ -131,7 +156,8 @@ class Compose:
                 pass  # below, the error names the transform
         _check_pixels(table)
         fusion = Fusion(table, channels, name, self.exact)
-        streams = iter(Stream(ids, self.seed, epoch).at_places(sum(t.places for t in self.transforms)))
+        stream = Stream(key.sample_ids, key.seed, key.epoch)
+        streams = iter(stream.at_places(sum(t.places for t in self.transforms)))
         for transform in self.transforms:
             if transform.needs_targets:
                 read = [readable(n, target, self.target_options) for n, target in enumerate(targets or ())]
@@ -143,11 +169,11 @@ class Compose:
             fusion.end_transform(transform.name)
         plan = Plan(
             sizes=table,
-            sample_ids=ids,
+            sample_ids=key.sample_ids,
             passes=fusion.finish(),
             notes=tuple(dict.fromkeys(fusion.notes)),
-            seed=self.seed,
-            epoch=epoch,
+            seed=key.seed,
+            epoch=key.epoch,
             channels=channels,
             dtype=name,
         )
@@ -160,17 +186,24 @@ class Compose:
         return images_like(apply_plan(plan, plain(batch), out=out), batch)
 
     def __call__(
-        self, batch: Any, targets: Sequence[Any] | None = None, sample_ids: Any = None, epoch: int = 0
+        self,
+        batch: Any,
+        targets: Sequence[Any] | None = None,
+        sample_ids: Any = None,
+        epoch: int | None = None,
+        *,
+        generator: torch.Generator | None = None,
     ) -> Any:
-        """Plan and apply.
+        """Plan and apply. Without `sample_ids` and `epoch` each call draws anew.
 
         Args:
             batch: uint8 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
                 `[N, H, W, C]` array, `ImageBatch`, `PlaneBatch`, or a list of unlike tensors `[C, H, W]` or
                 arrays `[H, W, C]`; tensors also as `torchvision.tv_tensors.Image`.
             targets: a dict an image (or one dict for a single image): see `TargetOptions`.
-            sample_ids: whole numbers `[N]`; None: 0 to N - 1.
-            epoch: from 0 to 2^63 - 1.
+            sample_ids: as that of `plan`.
+            epoch: as that of `plan`.
+            generator: as that of `plan`.
 
         Returns:
             The images, in the kind of `batch`; with `targets`, images and targets.
@@ -179,11 +212,18 @@ class Compose:
         listed = [targets] if single else targets
         given = read_images(plain(batch))
         plan = self.plan(
-            given.sizes, sample_ids, epoch, channels=given.channels, dtype=given.dtype, targets=listed
+            given.sizes,
+            sample_ids,
+            epoch,
+            channels=given.channels,
+            dtype=given.dtype,
+            targets=listed,
+            generator=generator,
         )
         if given.size is not None and len(plan) == 0:
             sizes = np.maximum(same_rows(given.size, 2), 1)
-            plan = self._plan_of_none(sizes, epoch, given.channels, given.dtype)
+            key = _Key(plan.seed, plan.epoch, plan.sample_ids)
+            plan = self._plan_of_none(sizes, key, given.channels, given.dtype)
         changed = None if listed is None else transform_targets(plan, listed, self.target_options)
         images = images_like(run_passes(plan, given), batch)
         if changed is None:
@@ -301,6 +341,10 @@ class Compose:
         """
         transforms, options = from_albumentations(compose)
         return cls(transforms, seed, exact, options)
+
+
+def _new_seed(generator: torch.Generator | None) -> int:
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
 
 
 def _sizes(sizes: Any) -> Array:

@@ -32,19 +32,19 @@ class Part:
     compose: Compose | None
     makes_tensors: bool
 
-    def __call__(self, images: Any, sample_ids: Any, epoch: int) -> Any:
+    def __call__(self, images: Any, **draws: Any) -> Any:
         if not is_pillow(images):
-            return self._transformed(images, sample_ids, epoch)
+            return self._transformed(images, draws)
         if images.mode not in ("L", "RGB"):
             raise ValueError(f"convert: expected images of mode L or RGB, but got {images.mode}")
         pixels = np.atleast_3d(np.array(images))
         if self.makes_tensors:
-            return self._transformed(torch.from_numpy(pixels).permute(2, 0, 1), sample_ids, epoch)
-        result = self._transformed(pixels, sample_ids, epoch)
+            return self._transformed(torch.from_numpy(pixels).permute(2, 0, 1), draws)
+        result = self._transformed(pixels, draws)
         return to_pillow(result[..., 0] if result.shape[2] == 1 else result)
 
-    def _transformed(self, images: Any, sample_ids: Any, epoch: int) -> Any:
-        return images if self.compose is None else self.compose(images, sample_ids=sample_ids, epoch=epoch)
+    def _transformed(self, images: Any, draws: dict[str, Any]) -> Any:
+        return images if self.compose is None else self.compose(images, **draws)
 
 
 @dataclass(frozen=True)
@@ -57,23 +57,32 @@ class Chain:
 
     parts: Sequence[Part | Callable[[Any], Any]]
 
-    def __call__(self, images: Any, sample_ids: Any = None, epoch: int = 0) -> Any:
+    def __call__(
+        self,
+        images: Any,
+        sample_ids: Any = None,
+        epoch: int | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Any:
         """Transform an image or a batch, each image with draws of its own.
 
-        What orbbec draws depends on `sample_ids` and `epoch` alone: name the images of a data set, and count
-        the epochs, or every call draws the same. A step that was left as it is treats the images of an
-        `ImageBatch` one by one, and a batch tensor as one, as torchvision does.
+        Without `sample_ids` and `epoch` each call draws anew, by torch's generator; with them, what orbbec
+        draws depends on them alone. A step that was left as it is treats the images of an `ImageBatch` one by
+        one, and a batch tensor as one, as torchvision does.
 
         Args:
             images: what `Compose` takes, or an image of Pillow's.
-            sample_ids: whole numbers `[N]`; None: 0 to N - 1.
-            epoch: from 0 to 2^63 - 1.
+            sample_ids: as that of `Compose.plan`.
+            epoch: as that of `Compose.plan`.
+            generator: as that of `Compose.plan`.
 
         Returns:
             What torchvision's chain would: tensors of images of Pillow's after `ToTensor` and the like.
         """
+        draws = {"sample_ids": sample_ids, "epoch": epoch, "generator": generator}
         for part in self.parts:
-            images = part(images, sample_ids, epoch) if isinstance(part, Part) else _step(part, images)
+            images = part(images, **draws) if isinstance(part, Part) else _step(part, images)
         return images
 
 
