@@ -118,23 +118,23 @@ def classify(count: int, source: tuple[int, int], side: int, device: str) -> Wor
     crop = T.RandomResizedCrop(side, antialias=False)
     end = T.ToDtype(torch.float32, scale=True), T.Normalize(MEAN, STD)
     chain, batch = T.Compose([crop, T.RandomHorizontalFlip(), *end]), batch_of(count, *source)
-    (only,) = chain.plan(batch.sizes).passes
+    (only,) = chain.plan(batch.sizes, epoch=0).passes
     images, flipped = [image.numpy() for image in batch.images()], only.matrix[:, 0, 0] < 0
     room = torch.empty(count, 3, side, side)
     contenders = (
         Contender(BY_HAND, crops(images, only.regions, flipped, side), False, least_psnr=40),
         Contender(USUAL, crops(images, only.regions, flipped, side, as_usual), False, least_psnr=40),
-        Contender(FUSED, lambda: chain(batch)),
-        Contender(INTO, lambda: chain.apply(chain.plan(batch.sizes), batch, out=room)),
+        Contender(FUSED, lambda: chain(batch, epoch=0)),
+        Contender(INTO, lambda: chain.apply(chain.plan(batch.sizes, epoch=0), batch, out=room)),
     )
-    return Work(contenders, as_array(chain(batch)), count, 0)
+    return Work(contenders, as_array(chain(batch, epoch=0)), count, 0)
 
 
 def augment_at_length(length: int, device: str) -> Work:
     """The first `length` transforms of `PIPELINE`, of bytes."""
     batch = batch_of(IMAGES, 375, 500)
     fused, exact = T.Compose(PIPELINE[:length]), T.Compose(PIPELINE[:length], exact=True)
-    changes = by_hand_of(T.Compose(PIPELINE, exact=True).plan(batch.sizes))[:length]
+    changes = by_hand_of(T.Compose(PIPELINE, exact=True).plan(batch.sizes, epoch=0))[:length]
     images = [image.numpy() for image in batch.images()]
 
     results = np.empty((IMAGES, SIDE, SIDE, 3), np.uint8)
@@ -150,10 +150,10 @@ def augment_at_length(length: int, device: str) -> Work:
 
     contenders = (
         Contender(BY_HAND, by_hand, False),
-        Contender(FUSED, lambda: fused(batch), False),
-        Contender(EXACT, lambda: exact(batch)),
+        Contender(FUSED, lambda: fused(batch, epoch=0), False),
+        Contender(EXACT, lambda: exact(batch, epoch=0)),
     )
-    return Work(contenders, as_array(exact(batch)), IMAGES, 0)
+    return Work(contenders, as_array(exact(batch, epoch=0)), IMAGES, 0)
 
 
 def by_hand_of(plan: Plan) -> tuple[Change, ...]:

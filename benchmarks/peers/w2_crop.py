@@ -70,21 +70,21 @@ class Scene:
     @cached_property
     def expected(self) -> Array:
         chain = classification("float32", self.antialias)
-        return as_array(chain(ImageBatch.from_images(self.arrays)))
+        return as_array(chain(ImageBatch.from_images(self.arrays), epoch=0))
 
 
 def by_orbbec(scene: Scene, dtype: str = "float32", out: bool = False) -> Callable[[], Any]:
     chain = classification(dtype, scene.antialias)
     room = torch.empty(scene.images, 3, SIDE, SIDE, dtype=getattr(torch, dtype), device=scene.device)
     if not out:
-        return lambda: chain(scene.batch)
-    return lambda: chain.apply(chain.plan(scene.sizes), scene.batch, out=room)
+        return lambda: chain(scene.batch, epoch=0)
+    return lambda: chain.apply(chain.plan(scene.sizes, epoch=0), scene.batch, out=room)
 
 
 def by_orbbec_channels_last(scene: Scene) -> Callable[[], Any]:
     cast = ToDtype(torch.float32, scale=True, channels_last=True)
     chain = Compose([crop_of(scene.antialias), FLIP, cast, Normalize(MEAN, STD)])
-    return lambda: chain(scene.batch)
+    return lambda: chain(scene.batch, epoch=0)
 
 
 def by_cv2(

@@ -48,8 +48,8 @@ def measure(count: int = 8) -> Sharpness:
     results = {}
     for exact in (False, True):
         chain = T.Compose(CHAIN, seed=5, exact=exact)
-        results[exact] = chain(images.astype(np.uint8))[..., 0].astype(np.float64)
-    matrix = T.Compose(CHAIN, seed=5).plan([(SIDE, SIDE)] * count).matrix
+        results[exact] = chain(images.astype(np.uint8), epoch=0)[..., 0].astype(np.float64)
+    matrix = T.Compose(CHAIN, seed=5).plan([(SIDE, SIDE)] * count, epoch=0).matrix
     v, u = np.mgrid[:OUTPUT, :OUTPUT].astype(np.float64)
     inner = (slice(RIM, -RIM), slice(RIM, -RIM))
     rows = []
@@ -90,7 +90,7 @@ def measure_rim(factor: int = 4, side: int = 40) -> Rim:
     white = np.full((side, side, 3), 255, np.uint8)
     widths = []
     for exact in (False, True):
-        result = T.Compose(chain, exact=exact)(white)[..., 0]
+        result = T.Compose(chain, exact=exact)(white, epoch=0)[..., 0]
         mixed = int(((result > 0) & (result < 255)).sum())
         widths.append(mixed / (4 * side * factor))
     return Rim(*widths)

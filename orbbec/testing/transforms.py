@@ -65,8 +65,8 @@ def ours(chain: Sequence[Any], images: Array, seed: int, target: dict[str, Any] 
     """What the chain makes of images `[N, H, W, C]`, every transform rounded by itself."""
     compose = T.Compose(list(chain), seed=seed, exact=True)
     if target is None:
-        return np.asarray(compose(images))
-    return np.asarray(compose(images, [target] * len(images))[0])
+        return np.asarray(compose(images, epoch=0))
+    return np.asarray(compose(images, [target] * len(images), epoch=0)[0])
 
 
 def _fill(rng: Random) -> tuple[float, ...]:
@@ -298,7 +298,7 @@ class Chain:
         images = draw_image(rng, (3,), most=30)[None]
         transforms: list[T.Transform] = []
         for form in forms:
-            plan = T.Compose([T.Pad(0), *transforms], exact=True, seed=seed).plan([images.shape[1:3]])
+            plan = T.Compose([T.Pad(0), *transforms], exact=True, seed=seed).plan([images.shape[1:3]], epoch=0)
             transforms.append(form.draw(rng, *plan.output_sizes[0].tolist()))
         return cls(forms, tuple(transforms), images, seed)
 

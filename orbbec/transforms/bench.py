@@ -108,13 +108,13 @@ def prepare_classification(device: str, antialias: bool) -> Work:
     sizes = np.array([image.shape[:2] for image in images])
     chain, half = (classification(dtype, antialias) for dtype in ("float32", "float16"))
     (boxes, flipped), host = crops_of(sizes), ImageBatch.from_images(images)
-    expected, batch = as_array(chain(host)), host.to(device)
+    expected, batch = as_array(chain(host, epoch=0)), host.to(device)
     room, half_room = (
         torch.empty(IMAGES, 3, SIDE, SIDE, dtype=d, device=device) for d in (torch.float32, torch.half)
     )
 
     def into(own: Compose, out: Tensor) -> Callable[[], Any]:
-        return lambda: own.apply(own.plan(sizes), batch, out=out)
+        return lambda: own.apply(own.plan(sizes, epoch=0), batch, out=out)
 
     contenders = []
     if device == "cpu" and cv2 is not None and not antialias:
@@ -126,7 +126,7 @@ def prepare_classification(device: str, antialias: bool) -> Work:
         one_by_one = crops_by_torchvision(images, boxes, flipped, antialias)
         contenders.append(Contender(name, one_by_one, False, least_psnr=45))
     contenders += [
-        Contender("orbbec", lambda: chain(batch)),
+        Contender("orbbec", lambda: chain(batch, epoch=0)),
         Contender("orbbec, out=", into(chain, room)),
         Contender("orbbec, float16", lambda: half(batch), False, least_psnr=60),
         Contender("orbbec, float16, out=", into(half, half_room), False, least_psnr=60),
@@ -210,7 +210,7 @@ def simclr_by_torchvision(images: Tensor, draws: list[Draw]) -> Callable[[], Ten
 def prepare_simclr(device: str) -> Work:
     arrays, chain = [photograph(SIDE, SIDE, seed=n) for n in range(IMAGES)], simclr()
     host, draws = ImageBatch.from_images(arrays), simclr_draws(IMAGES)
-    expected = as_array(chain(host))
+    expected = as_array(chain(host, epoch=0))
     batch, planes = host.to(device), torch.from_numpy(np.stack(arrays).transpose(0, 3, 1, 2).copy())
     contenders = []
     # Bytes are rounded after each of their steps, and cv2's hue has 180 levels.
@@ -224,8 +224,8 @@ def prepare_simclr(device: str) -> Work:
         )
     moved = planes.to(device)
     contenders += [
-        Contender("orbbec, ImageBatch", lambda: chain(batch)),
-        Contender("orbbec, planes", lambda: chain(moved)),
+        Contender("orbbec, ImageBatch", lambda: chain(batch, epoch=0)),
+        Contender("orbbec, planes", lambda: chain(moved, epoch=0)),
     ]
     return Work(contenders, expected, IMAGES, 2 * 3 * IMAGES * SIDE * SIDE)
 
@@ -238,7 +238,7 @@ def prepare_detection(device: str) -> Work:
         Compose([RandomShortestSize(sides, 1333, antialias=antialias), FLIP]) for antialias in (True, False)
     )
     host = ImageBatch.from_images(images)
-    plan, expected, batch = chain.plan(host.sizes), as_array(chain(host)), host.to(device)
+    plan, expected, batch = chain.plan(host.sizes, epoch=0), as_array(chain(host, epoch=0)), host.to(device)
     sizes, flipped = plan.output_sizes.tolist(), plan.matrix[:, 0, 0] < 0
     tensors = [torch.from_numpy(image).permute(2, 0, 1).contiguous() for image in images]
 
@@ -271,7 +271,7 @@ def prepare_detection(device: str) -> Work:
             )
         )
     contenders += [
-        Contender("orbbec", lambda: chain(batch)),
+        Contender("orbbec", lambda: chain(batch, epoch=0)),
         Contender("orbbec, antialias=False", lambda: plain(batch), False, least_psnr=45),
     ]
     return Work(
