@@ -76,7 +76,7 @@ class Scene:
 
     @cached_property
     def expected(self) -> Array:
-        return as_array(CHAIN(ImageBatch.from_images(self.arrays)))
+        return as_array(CHAIN(ImageBatch.from_images(self.arrays), epoch=0))
 
     def factors(self, neutral: tuple[float, ...] = (1, 1, 1, 0)) -> Array:
         """float32 `[N, 4]`: those of the four steps, where none is drawn the neutral ones."""
@@ -94,7 +94,7 @@ class Scene:
 
 
 def by_orbbec(images: Any) -> Callable[[], Any]:
-    return lambda: CHAIN(images)
+    return lambda: CHAIN(images, epoch=0)
 
 
 def by_cv2(scene: Scene, by_sigma: bool) -> Callable[[], Any]:
