@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -38,6 +38,17 @@ class Coordinate(IntEnum):
 
 
 Row: TypeAlias = tuple[float, ...]  # a kind and its numbers; empty: a transform that neither draws nor moves
+
+
+def row_of(transform: Any) -> Row | None:
+    """The `coordinates` of a transform; none where a subclass draws in a way of its own."""
+    for kind in type(transform).__mro__:
+        if "coordinates" in vars(kind):
+            row: Row | None = transform.coordinates()
+            return row
+        if not {"sample", "steps", "draw", "places"}.isdisjoint(vars(kind)):
+            return None
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from orbbec.binding.arguments import Array
 from orbbec.plan.steps import Frame, Step
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
+from orbbec.transforms.pipeline import Pipeline
 
 
 class Drawn(NamedTuple):
@@ -39,6 +40,24 @@ class Transform:
     def places(self) -> int:
         """How many streams of numbers it draws from."""
         return 1
+
+    def __call__(
+        self,
+        batch: Any,
+        targets: Sequence[Any] | None = None,
+        sample_ids: Any = None,
+        epoch: int | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Any:
+        """Transform images: a call of `Compose` of this transform alone.
+
+        Example:
+            >>> from orbbec.transforms import Resize
+            >>> Resize((2, 3))(torch.zeros(3, 8, 8)).shape
+            torch.Size([3, 2, 3])
+        """
+        return Pipeline((self,))(batch, targets, sample_ids, epoch, generator=generator)
 
     def sample(self, sizes: Array, stream: Stream) -> Any:
         """Draw the parameters of each image.
@@ -83,16 +102,6 @@ class Transform:
         """Replace arguments by their checked form, at construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
-
-
-def row_of(transform: Transform) -> Row | None:
-    """Its `coordinates`; none where a subclass draws in a way of its own."""
-    for kind in type(transform).__mro__:
-        if "coordinates" in vars(kind):
-            return transform.coordinates()
-        if not {"sample", "steps", "draw", "places"}.isdisjoint(vars(kind)):
-            return None
-    return None
 
 
 def plain_value(value: Any) -> Any:
