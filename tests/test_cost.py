@@ -85,7 +85,7 @@ def images(count):
 def test_a_chain_is_as_many_calls_as_its_plan_says(name):
     transforms, passes, takes_mean = CHAINS[name]
     batch = images(8)
-    plan = T.Compose(transforms, seed=1).plan(batch.sizes)
+    plan = T.Compose(transforms, seed=1).plan(batch.sizes, epoch=0)
     with Calls() as calls:
         apply(plan, batch)
     assert calls.names == passes
@@ -96,7 +96,7 @@ def test_a_chain_is_as_many_calls_as_its_plan_says(name):
 def test_bytes_of_unlike_sizes_are_written_where_they_stay():
     batch = images(5)
     chain = T.Compose([T.RandomShortestSize([40, 50], antialias=True), T.RandomHorizontalFlip()], seed=1)
-    plan = chain.plan(batch.sizes)
+    plan = chain.plan(batch.sizes, epoch=0)
 
     class CallsInto(Calls):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -115,7 +115,7 @@ def test_bytes_of_unlike_sizes_are_written_where_they_stay():
 
 def calls_of_plan(chain):
     with Calls() as calls:
-        chain.plan([(375, 500)])
+        chain.plan([(375, 500)], epoch=0)
     return calls.names
 
 
@@ -141,7 +141,7 @@ def test_what_asks_for_no_gradient_passes_by_autograd(name, monkeypatch):
         entered.append(True)
         yield
 
-    plan = T.Compose(transforms, seed=1).plan(batch.sizes)
+    plan = T.Compose(transforms, seed=1).plan(batch.sizes, epoch=0)
     monkeypatch.setattr(dispatch, "_below_autograd", below_autograd)
     apply(plan, batch)
     assert len(entered) == len(passes)
@@ -163,9 +163,9 @@ def peak_of(work):
 def peaks_of(name):
     """Bytes of the output of 64 images, of the peak with fresh outputs, and of the peak into `out`."""
     batch, chain = images(64), T.Compose(CHAINS[name][0], seed=1)
-    output = chain(batch)
-    fresh = peak_of(lambda: chain(batch))
-    into = peak_of(lambda: chain.apply(chain.plan(batch.sizes), batch, out=output))
+    output = chain(batch, epoch=0)
+    fresh = peak_of(lambda: chain(batch, epoch=0))
+    into = peak_of(lambda: chain.apply(chain.plan(batch.sizes, epoch=0), batch, out=output))
     return output.nbytes, fresh, into
 
 

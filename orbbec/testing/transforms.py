@@ -298,7 +298,9 @@ class Chain:
         images = draw_image(rng, (3,), most=30)[None]
         transforms: list[T.Transform] = []
         for form in forms:
-            plan = T.Compose([T.Pad(0), *transforms], exact=True, seed=seed).plan([images.shape[1:3]], epoch=0)
+            plan = T.Compose([T.Pad(0), *transforms], exact=True, seed=seed).plan(
+                [images.shape[1:3]], epoch=0
+            )
             transforms.append(form.draw(rng, *plan.output_sizes[0].tolist()))
         return cls(forms, tuple(transforms), images, seed)
 

@@ -90,9 +90,7 @@ class Pipeline:
             return self._plan_of_none(_ANY_SIZES, key, channels, name)
         return self._plan(table, key, channels, name, targets)
 
-    def _key(
-        self, sample_ids: Any, epoch: int | None, generator: torch.Generator | None, count: int
-    ) -> _Key:
+    def _key(self, sample_ids: Any, epoch: int | None, generator: torch.Generator | None, count: int) -> _Key:
         if sample_ids is None and epoch is None:
             return _Key(_new_seed(generator), 0, np.arange(count))
         if generator is not None:

@@ -252,7 +252,7 @@ def test_what_has_no_gradient_says_so():
 )
 def test_a_model_and_a_plan_are_compiled_whole(chain):
     compose = T.Compose([*chain, T.Normalize()], seed=3)
-    plan = compose.plan([(14, 17)] * 3, dtype="float32")
+    plan = compose.plan([(14, 17)] * 3, dtype="float32", epoch=0)
     model = torch.nn.Conv2d(3, 4, 3)
     images = torch.rand(3, 3, 14, 17, generator=torch.Generator().manual_seed(0))
 
@@ -275,7 +275,7 @@ def test_a_model_and_a_plan_are_compiled_whole(chain):
 def test_a_plan_is_differentiated_in_float32():
     images = torch.rand(2, 3, 9, 11, requires_grad=True)
     flip = T.Compose([T.RandomHorizontalFlip(1.0), T.CenterCrop((5, 7)), T.Normalize(0.0, 0.5)])
-    flip(images).sum().backward()
+    flip(images, epoch=0).sum().backward()
     expected = torch.zeros(2, 3, 9, 11)
     expected[:, :, 2:7, 2:9] = 2
     assert_same_bytes(images.grad, expected)

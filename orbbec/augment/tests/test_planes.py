@@ -143,9 +143,9 @@ def test_a_plan_of_planes_is_that_of_images(device, name, monkeypatch):
     planes = PlaneBatch.of_sizes([(20, 31), (25, 18), (40, 22)], ["420", "gray", "444"], [1, 6, 3])
     planes.buffer.random_(0, 256, generator=torch.Generator().manual_seed(2))
     compose = Compose(CHAINS[name], seed=4)
-    expected, plan = compose(ycbcr_to_rgb(planes)), compose.plan(planes.sizes)
+    expected, plan = compose(ycbcr_to_rgb(planes), epoch=0), compose.plan(planes.sizes, epoch=0)
     there = planes.to("cuda") if device.name == "cuda" else planes
-    assert_same_images(compose(there), expected)
+    assert_same_images(compose(there, epoch=0), expected)
     assert_same_images(compose.apply(plan, there), expected)
     asked = []
 
@@ -155,7 +155,7 @@ def test_a_plan_of_planes_is_that_of_images(device, name, monkeypatch):
 
     monkeypatch.setattr(plan_apply, "reads_planes", as_on_cuda)
     monkeypatch.setattr(plan_apply, "ycbcr_to_rgb", ycbcr_to_rgb if name not in READS_PLANES else None)
-    assert_same_images(compose(planes), expected)
+    assert_same_images(compose(planes, epoch=0), expected)
     assert asked == [PlaneBatch]
 
 
@@ -173,7 +173,7 @@ def test_which_plans_read_planes_on_a_device(name, monkeypatch):
             return type("Tensor", (), {"is_cuda": True})
 
     planes = PlaneBatch.of_sizes([(20, 31), (25, 18)], ["420", "gray"])
-    plan = Compose(CHAINS[name], seed=4).plan(planes.sizes)
+    plan = Compose(CHAINS[name], seed=4).plan(planes.sizes, epoch=0)
     assert not plan_apply.reads_planes(plan, planes)
     there = OnDevice(planes.storage, planes.host_table, planes.plane_bytes, planes.pixel_bytes)
     assert plan_apply.reads_planes(plan, there) == (name in READS_PLANES)

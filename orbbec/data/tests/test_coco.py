@@ -95,7 +95,7 @@ def test_targets_go_through_transforms(tmp_path):
     flip = Compose([RandomHorizontalFlip(p=1.0)])
     image = np.zeros((8, 10, 3), np.uint8)
     given = coco[0].targets
-    _, [moved] = flip([image], [given])
+    _, [moved] = flip([image], [given], epoch=0)
     assert moved["boxes"].tolist() == [[4, 1, 8, 5], [9, 0, 10, 8], [6.25, 0.5, 8.5, 3.5]]
     assert np.array_equal(moved["masks"], given["masks"][:, :, ::-1])
     assert moved["keypoints"][0, 0].tolist() == [6, 2, 2]

@@ -105,13 +105,13 @@ def test_shrunk_parts_are_near_to_whole_images(transforms, least):
 
 
 def test_regions_are_the_parts_that_are_cut_out():
-    plan = Compose([CenterCrop(4)]).plan([(8, 6), (10, 30)])
+    plan = Compose([CenterCrop(4)]).plan([(8, 6), (10, 30)], epoch=0)
     assert regions_of(plan).parts.tolist() == [[1, 2, 5, 6], [13, 3, 17, 7]]
     assert plan_for(plan, regions_of(plan)).sizes.tolist() == [[4, 4], [4, 4]]
 
 
 def test_regions_shrink_where_the_plan_does():
-    plan = Compose([Resize((20, 20))]).plan([(39, 100), (40, 100), (100, 100), (400, 160)])
+    plan = Compose([Resize((20, 20))]).plan([(39, 100), (40, 100), (100, 100), (400, 160)], epoch=0)
     assert regions_of(plan) is None
     assert regions_of(plan, np.full(4, True)).shrinks.tolist() == [1, 2, 4, 8]
     only_last = regions_of(plan, np.array([False, False, False, True]))
@@ -123,10 +123,10 @@ def test_regions_shrink_where_the_plan_does():
     "transforms", [[RandomRotation(10)], [GaussianBlur(3), CenterCrop(4)], [ColorJitter(0.4)]]
 )
 def test_whole_images_are_read_by_other_plans(transforms):
-    assert regions_of(Compose(transforms).plan([(8, 6)]), np.array([True])) is None
+    assert regions_of(Compose(transforms).plan([(8, 6)], epoch=0), np.array([True])) is None
 
 
 def test_regions_of_a_plan_without_images():
-    plan = Compose([RandomResizedCrop(4)]).plan([])
+    plan = Compose([RandomResizedCrop(4)]).plan([], epoch=0)
     assert isinstance(plan, Plan)
     assert regions_of(plan, np.zeros(0, bool)) is None

@@ -204,7 +204,7 @@ def test_slots_stay_where_they_are_until_they_are_too_small():
     def feeds(side):
         images = [np.full((side, side + n, 3), side, np.uint8) for n in range(3)]
         batch = ImageBatch.from_images(images)
-        return [Feed(batch, chain.plan(batch.sizes), [torch.tensor([side])])] * 2
+        return [Feed(batch, chain.plan(batch.sizes, epoch=0), [torch.tensor([side])])] * 2
 
     def places():
         return slots.small.data_ptr(), slots.pixels.data_ptr(), slots.read(1, feeds(20)[1])[1].data_ptr()

@@ -39,7 +39,7 @@ def test_plans_are_the_same_on_every_device(accelerator, name, ragged):
     sizes = np.array([[14, 17], [20, 13], [16, 16]]) if ragged else np.array([[14, 17]] * 3)
     arrays = [photograph(height, width, seed=n) for n, (height, width) in enumerate(sizes.tolist())]
     batch = orbbec.ImageBatch.from_images(arrays) if ragged else photographs(3, 3, 14, 17)
-    plan = chain.plan(sizes)
+    plan = chain.plan(sizes, epoch=0)
     expected = apply(plan, batch)
     moved = (
         accelerator.put(batch) if not ragged else batch.to("cuda" if accelerator.name == "cuda" else "cpu")
@@ -59,7 +59,7 @@ def _images(result):
 @pytest.mark.parametrize("name", ["fused", "operators", "blended"])
 def test_plans_are_compiled_whole(name):
     images = photographs(3, 3, 14, 17)
-    plan = T.Compose(CHAINS[name], seed=3).plan([(14, 17)] * 3)
+    plan = T.Compose(CHAINS[name], seed=3).plan([(14, 17)] * 3, epoch=0)
 
     def work(batch):
         return apply(plan, batch) * 2
@@ -71,7 +71,7 @@ def test_plans_are_compiled_whole(name):
 @pytest.mark.parametrize("transform", [T.ToDtype(torch.float32, scale=True), T.GaussianBlur(3)])
 def test_plans_that_write_into_out_are_compiled_whole(transform):
     images, chain = photographs(3, 3, 14, 17), T.Compose([T.CenterCrop(10), transform])
-    plan, expected = chain.plan([(14, 17)] * 3), chain(images)
+    plan, expected = chain.plan([(14, 17)] * 3, epoch=0), chain(images, epoch=0)
 
     def work(batch, out):
         return apply(plan, batch, out=out) * 2

@@ -24,7 +24,7 @@ ERASE = T.RandomErasing(1.0)
 
 
 def names(*transforms, **options):
-    return [step.name for step in T.Compose(transforms, **options).plan(SIZES).passes]
+    return [step.name for step in T.Compose(transforms, **options).plan(SIZES, epoch=0).passes]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_one_pass(chain):
     ],
 )
 def test_two_passes_and_why(chain, why):
-    plan = T.Compose(chain).plan(SIZES)
+    plan = T.Compose(chain).plan(SIZES, epoch=0)
     assert [step.name for step in plan.passes] == ["augment", "augment"]
     assert plan.passes[1].why == why
     assert f"because {why}" in str(plan)
@@ -98,7 +98,7 @@ def test_an_exact_jitter_runs_what_it_may_draw_at_each_place():
 
 
 def test_operators_split():
-    plan = T.Compose([CROP, JITTER, T.GaussianBlur(3), FLIP, FLOAT]).plan(SIZES)
+    plan = T.Compose([CROP, JITTER, T.GaussianBlur(3), FLIP, FLOAT]).plan(SIZES, epoch=0)
     assert [step.name for step in plan.passes] == ["augment", "gaussian_blur", "augment"]
     assert "GaussianBlur: gaussian_blur reads the neighbours of a pixel" in str(plan)
     assert names(T.Resize((8, 9)), T.RandomVerticalFlip()) == ["resized_crop", "augment"]
@@ -113,11 +113,11 @@ def test_a_resize_turns_its_results():
     assert names(resize, FLIP, exact=True) == ["resized_crop", "augment"]
     chain = T.Compose([resize, T.RandomApply([FLIP], p=0.8), FLIP], seed=2)
     images = [photograph(*size, seed=n) for n, size in enumerate(SIZES.tolist())]
-    plan = chain.plan(SIZES)
+    plan = chain.plan(SIZES, epoch=0)
     turned = plan.matrix[:, 0, 0] < 0
     assert turned.any()
     assert not turned.all()
-    resized = T.Compose([resize])(ImageBatch.from_images(images))
+    resized = T.Compose([resize])(ImageBatch.from_images(images), epoch=0)
     expected = torch.where(torch.from_numpy(turned)[:, None, None, None], resized.flip(3), resized)
     assert_same_bytes(chain.apply(Plan.from_json(plan.to_json()), ImageBatch.from_images(images)), expected)
     assert "holds Resize, RandomHorizontalFlip" in str(plan)
@@ -138,7 +138,7 @@ def test_one_pass_gives_what_the_oracle_gives():
     arrays = [np.uint8(np.arange(h * w * 3).reshape(h, w, 3) % 251) for h, w in SIZES.tolist()]
     tail = [T.RandomInvert(), T.RandomGrayscale(0.5), ERASE, FLOAT, T.Normalize()]
     chain = T.Compose([CROP, FLIP, *tail], seed=4)
-    plan = chain.plan(SIZES)
+    plan = chain.plan(SIZES, epoch=0)
     (step,) = plan.passes
     parts = [
         np.ascontiguousarray(image[top:bottom, left:right])
@@ -163,10 +163,10 @@ def test_one_pass_gives_what_the_oracle_gives():
 def test_fused_maps_are_the_maps_one_after_the_other():
     image = photographs(1, 3, 20, 30)
     crop = T.Compose([T.RandomCrop((10, 12)), FLIP, T.RandomVerticalFlip()], seed=3)
-    fused = crop(image)
+    fused = crop(image, epoch=0)
     for place, transform in enumerate(crop.transforms):
         nothing = T.RandomInvert(0.0)  # takes a place, so that the draws are the same
-        image = T.Compose([*[nothing] * place, transform], seed=3)(image)
+        image = T.Compose([*[nothing] * place, transform], seed=3)(image, epoch=0)
     assert_same_bytes(fused, image)
 
 
@@ -176,7 +176,7 @@ def test_a_photometric_distort_of_nothing_swaps_channels(exact):
     distort = T.RandomPhotometricDistort((1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (0.0, 0.0), p=1.0)
     chain = T.Compose([distort], exact=exact)
     drawn = distort.sample(np.full((8, 2), 5), next(iter(Stream(np.arange(8)).at_places(1))))
-    for image, order, result in zip(images, drawn.permutation, chain(images), strict=True):
+    for image, order, result in zip(images, drawn.permutation, chain(images, epoch=0), strict=True):
         assert (result.int() - image[order.tolist()].int()).abs().max() <= 1  # hue there and back
     assert len({tuple(order) for order in drawn.permutation.tolist()}) > 1
 
@@ -184,7 +184,7 @@ def test_a_photometric_distort_of_nothing_swaps_channels(exact):
 def test_exact_rounds_after_every_transform():
     image = photographs(1, 3, 20, 30)
     chain = [T.RandomInvert(1.0), T.ColorJitter(brightness=(1.3, 1.3)), T.ColorJitter(contrast=(0.6, 0.6))]
-    result = T.Compose(chain, exact=True)(image)
+    result = T.Compose(chain, exact=True)(image, epoch=0)
     expected = orbbec.adjust_contrast(orbbec.adjust_brightness(orbbec.invert(image), 1.3), 0.6)
     assert_same_bytes(result, expected)
 
@@ -203,7 +203,7 @@ def test_plan_is_saved_and_applied_again():
 
 
 def test_tables_have_named_columns():
-    table = T.Compose([CROP, JITTER, ERASE]).plan(SIZES).table(0)
+    table = T.Compose([CROP, JITTER, ERASE]).plan(SIZES, epoch=0).table(0)
     known = {"m00", "m12", "height", "width", "color0.code", "color3.a0", "erase0.left", "region.top"}
     assert known <= table.keys()
     assert all(values.shape == (3,) for values in table.values())
@@ -211,7 +211,7 @@ def test_tables_have_named_columns():
 
 def test_plan_of_other_images_is_refused():
     chain = T.Compose([FLIP])
-    plan = chain.plan([(4, 5), (4, 5)])
+    plan = chain.plan([(4, 5), (4, 5)], epoch=0)
     with pytest.raises(ValueError, match="image 0 of size 4x5"):
         chain.apply(plan, torch.zeros(2, 3, 5, 5, dtype=torch.uint8))
     with pytest.raises(ValueError, match="expected 2 images"):
@@ -232,7 +232,7 @@ def test_images_are_mixed_in_the_pass_before(name, floats):
     dtype = torch.float32 if floats else torch.uint8
     images = [photographs(1, 3, *size, dtype)[0] for size in SIZES.tolist()]
     chain = T.Compose([CROP, FLIP, FLOAT, T.Normalize(), MIXED[name]], seed=4)
-    plan = chain.plan(SIZES, dtype=dtype)
+    plan = chain.plan(SIZES, dtype=dtype, epoch=0)
     (fused,) = plan.passes
     (mix,) = plan.mixes
     assert mix.name == name.lower()
@@ -260,7 +260,7 @@ def test_images_of_unlike_sizes_are_not_mixed():
     chain = T.Compose([FLIP, FLOAT, T.MixUp()])
     images = [photographs(1, 3, *size)[0] for size in SIZES.tolist()]
     with pytest.raises(ValueError, match="mixup: expected images of one size; put a resize or a crop"):
-        chain(images)
+        chain(images, epoch=0)
 
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
@@ -274,13 +274,13 @@ def test_a_fill_after_a_cast_is_that_of_floats(fill, passes):
     expected = torch.tensor(fill).expand(3)[:, None, None].expand(3, 4, 4).clone()
     expected[:, 1:3, 1:3] = 0.2
     # 51 bytes become the float above 0.2, 1.5e-8 away.
-    torch.testing.assert_close(fused(image), expected, atol=2e-8, rtol=0)
-    torch.testing.assert_close(T.Compose(steps, exact=True)(image), expected, atol=2e-8, rtol=0)
-    assert len(fused.plan([(2, 2)]).passes) == passes
+    torch.testing.assert_close(fused(image, epoch=0), expected, atol=2e-8, rtol=0)
+    torch.testing.assert_close(T.Compose(steps, exact=True)(image, epoch=0), expected, atol=2e-8, rtol=0)
+    assert len(fused.plan([(2, 2)], epoch=0).passes) == passes
 
 
 def test_a_fill_of_bytes_after_a_cast_from_floats():
     image = torch.full((1, 2, 2), 0.2)
     padded = T.Compose([T.ToDtype(torch.uint8, scale=True), T.Pad(1, fill=114)])
-    assert len(padded.plan([(2, 2)], dtype="float32", channels=1).passes) == 1
-    assert padded(image)[0].tolist() == [[114] * 4, *[[114, 51, 51, 114]] * 2, [114] * 4]
+    assert len(padded.plan([(2, 2)], dtype="float32", channels=1, epoch=0).passes) == 1
+    assert padded(image, epoch=0)[0].tolist() == [[114] * 4, *[[114, 51, 51, 114]] * 2, [114] * 4]

@@ -57,18 +57,18 @@ def test_parts_give_what_all_give(name, kind, monkeypatch):
     if kind == "floats" and name in ("elastic", "policies", "blended"):
         pytest.skip("JPEG and the policies take bytes")
     images, chain = batches()[kind], T.Compose(CHAINS[name], seed=3)
-    whole = chain(images)
+    whole = chain(images, epoch=0)
     monkeypatch.setattr(parts, "PART_BYTES", PART)
     given = read_images(images)
-    plan = chain.plan(given.sizes, dtype=given.dtype)
+    plan = chain.plan(given.sizes, dtype=given.dtype, epoch=0)
     assert len(parts.parts_of(plan, given.work)) > 2 or len(plan.passes) < 2
-    assert_same(chain(images), whole)
+    assert_same(chain(images, epoch=0), whole)
 
 
 def test_what_lies_between_passes_is_bounded(monkeypatch):
     monkeypatch.setattr(parts, "PART_BYTES", PART)
     images, seen = batches()["ImageBatch"], []
-    plan = T.Compose(CHAINS["noisy"]).plan(images.sizes)
+    plan = T.Compose(CHAINS["noisy"]).plan(images.sizes, epoch=0)
 
     def after(number, work):
         if number < len(plan.passes) - 1:
@@ -81,15 +81,15 @@ def test_what_lies_between_passes_is_bounded(monkeypatch):
 
 def test_images_that_are_mixed_stay_together(monkeypatch):
     images, chain = batches()["ImageBatch"], T.Compose([*CHAINS["half"][:2], T.MixUp(num_classes=2)])
-    whole = chain(images)
+    whole = chain(images, epoch=0)
     monkeypatch.setattr(parts, "PART_BYTES", PART)
-    assert_same(chain(images), whole)
+    assert_same(chain(images, epoch=0), whole)
 
 
 def test_gradients_pass_where_parts_would_be_taken(monkeypatch):
     monkeypatch.setattr(parts, "PART_BYTES", PART)
     images = batches()["floats"].requires_grad_()
-    T.Compose([T.Resize((20, 20)), T.GaussianBlur(3)])(images).sum().backward()
+    T.Compose([T.Resize((20, 20)), T.GaussianBlur(3)])(images, epoch=0).sum().backward()
     assert images.grad is not None
     assert images.grad.abs().sum() > 0
 
@@ -99,7 +99,7 @@ def test_gradients_pass_where_parts_would_be_taken(monkeypatch):
 def test_out_takes_the_results_of_any_chain(name, part, monkeypatch):
     monkeypatch.setattr(parts, "PART_BYTES", part)
     images, chain = batches()["ImageBatch"], T.Compose(CHAINS[name], seed=3)
-    plan, expected = chain.plan(images.sizes), chain(images)
+    plan, expected = chain.plan(images.sizes, epoch=0), chain(images, epoch=0)
     out = torch.zeros_like(expected)
     assert chain.apply(plan, images, out=out) is out
     assert_same_bytes(out, expected)
@@ -111,8 +111,8 @@ def test_out_takes_the_results_of_any_chain(name, part, monkeypatch):
 def test_out_takes_one_image():
     image, chain = batches()["planes"][0], T.Compose(CHAINS["resized"])
     out = torch.zeros(3, 20, 20)
-    assert chain.apply(chain.plan([image.shape[1:]]), image, out=out) is out
-    assert_same_bytes(out, chain(image))
+    assert chain.apply(chain.plan([image.shape[1:]], epoch=0), image, out=out) is out
+    assert_same_bytes(out, chain(image, epoch=0))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_out_that_does_not_fit_is_refused(name, out, message, part, monkeypatch)
     monkeypatch.setattr(parts, "PART_BYTES", part)
     images, chain = batches()["ImageBatch"], T.Compose(CHAINS[name])
     with pytest.raises(ValueError, match=message):
-        chain.apply(chain.plan(images.sizes), images, out=out)
+        chain.apply(chain.plan(images.sizes, epoch=0), images, out=out)
 
 
 def test_tensors_without_memory_share_none():
@@ -147,22 +147,22 @@ def test_out_that_shares_memory_with_the_images_is_refused(part, monkeypatch):
         torch.zeros(9, 3, 20, 20, dtype=torch.uint8),
         T.Compose([T.GaussianBlur(3), T.MedianBlur(3)]),
     )
-    plan, images = chain.plan([(20, 20)] * 5), room[:5]
+    plan, images = chain.plan([(20, 20)] * 5, epoch=0), room[:5]
     for out in (images, room[4:]):
         with pytest.raises(ValueError, match="apply: expected out that shares no memory with the images"):
             chain.apply(plan, images, out=out)
-    expected = chain(room[:4])
-    chain.apply(chain.plan([(20, 20)] * 4), room[:4], out=room[5:])
+    expected = chain(room[:4], epoch=0)
+    chain.apply(chain.plan([(20, 20)] * 4, epoch=0), room[:4], out=room[5:])
     assert_same_bytes(room[5:], expected)
 
 
 def test_results_that_are_held_stay_as_they_are():
     images = torch.zeros(8, 3, 250, 250, dtype=torch.uint8)
     chain = T.Compose([T.CenterCrop(220), FLOAT])
-    held = chain(images)
-    other = chain(images + 255)
+    held = chain(images, epoch=0)
+    other = chain(images + 255, epoch=0)
     assert (held == 0).all()
     assert (other == 1).all()
     place = held.data_ptr()
     del held
-    assert chain(images).data_ptr() == place
+    assert chain(images, epoch=0).data_ptr() == place

@@ -70,7 +70,7 @@ def test_bytes_of_a_pass(chain, read, written):
 
 
 def test_a_blend_counts_its_copies():
-    plan = T.Compose([T.AugMix(mixture_width=2, chain_depth=1)]).plan([(30, 40)] * 2)
+    plan = T.Compose([T.AugMix(mixture_width=2, chain_depth=1)]).plan([(30, 40)] * 2, epoch=0)
     (blend,) = plan.passes
     inner = [traffic(step, step.sizes, 3, 3) for step in blend.passes]
     read, written = (sum(column) for column in zip(*inner, strict=True))
@@ -170,7 +170,7 @@ def test_profile_refuses_planes():
 
 def test_passes_are_told_to_whoever_asks_and_stay_the_same():
     images, chain = photographs(2, 3, 30, 40), T.Compose([CENTER, T.GaussianBlur(3)])
-    plan, seen = chain.plan([(30, 40)] * 2), []
+    plan, seen = chain.plan([(30, 40)] * 2, epoch=0), []
     result = orbbec.plan.run_passes(
         plan,
         orbbec.plan.read_images(images),
@@ -178,7 +178,7 @@ def test_passes_are_told_to_whoever_asks_and_stay_the_same():
     )
     assert torch.equal(result, chain(images))
     assert [name for name, _ in seen] == ["augment", "gaussian_blur"]
-    assert torch.equal(seen[0][1], T.Compose([CENTER])(images))
+    assert torch.equal(seen[0][1], T.Compose([CENTER])(images, epoch=0))
 
 
 def invoke(tmp_path, *arguments):

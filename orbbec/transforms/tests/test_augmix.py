@@ -54,7 +54,7 @@ def test_kinds_of_images_give_the_same():
 
 def test_weights_are_those_of_the_plan():
     chain, images = T.Compose([T.AugMix(mixture_width=2)], seed=3), photographs(4, 3, 20, 25)
-    plan = chain.plan([(20, 25)] * 4)
+    plan = chain.plan([(20, 25)] * 4, epoch=0)
     (step,) = plan.passes
     copies = images.repeat(2, 1, 1, 1)
     inner = Plan(np.tile(plan.sizes, (2, 1)), np.tile(plan.sample_ids, 2), step.passes)
@@ -71,7 +71,7 @@ def test_weights_are_those_of_the_plan():
 
 def test_chains_are_as_long_as_asked():
     for depth, slots in ((-1, 3), (0, 3), (1, 1), (4, 4)):
-        plan = T.Compose([T.AugMix(chain_depth=depth)]).plan([(8, 9)] * 2)
+        plan = T.Compose([T.AugMix(chain_depth=depth)]).plan([(8, 9)] * 2, epoch=0)
         assert len(plan.passes[0].passes) == 4 * slots
     drawn = [
         transform.sample(np.array([[8, 9]] * 200), Stream(np.arange(200), seed=1)).choices.operation
@@ -83,19 +83,19 @@ def test_chains_are_as_long_as_asked():
 
 def test_what_is_left_out_keeps_its_bytes():
     images = photographs(16, 3, 12, 14)
-    result = T.Compose([T.RandomApply([T.AugMix()], p=0.5)], seed=1)(images)
+    result = T.Compose([T.RandomApply([T.AugMix()], p=0.5)], seed=1)(images, epoch=0)
     kept = (result == images).all(3).all(2).all(1)
     assert 0 < int(kept.sum()) < 16
-    assert_same_bytes(T.Compose([T.AugMix()])(images[:0]), images[:0])
+    assert_same_bytes(T.Compose([T.AugMix()])(images[:0], epoch=0), images[:0])
 
 
 def test_targets_stay():
     target = {"boxes": np.array([[1.0, 2.0, 5.0, 6.0]]), "mask": np.ones((12, 14), np.uint8)}
-    _, moved = T.Compose([T.AugMix()])(photograph(12, 14), target)
+    _, moved = T.Compose([T.AugMix()])(photograph(12, 14), target, epoch=0)
     assert moved["boxes"].tolist() == target["boxes"].tolist()
     assert_same_bytes(moved["mask"], target["mask"])
 
 
 def test_floats_are_refused():
     with pytest.raises((TypeError, ValueError), match="uint8"):
-        T.Compose([T.AugMix()], seed=3)(torch.rand(8, 3, 9, 9))
+        T.Compose([T.AugMix()], seed=3)(torch.rand(8, 3, 9, 9), epoch=0)

@@ -61,7 +61,7 @@ def test_what_is_planned_can_be_applied(transform, exact, channels, dtype):
     images = torch.zeros(IMAGES, channels, *SIZE, dtype=dtype)
     before = images.clone()
     try:
-        plan = chain.plan([SIZE] * IMAGES, channels=channels, dtype=dtype)
+        plan = chain.plan([SIZE] * IMAGES, channels=channels, dtype=dtype, epoch=0)
     except ValueError:
         bytes_alone = transform.name in (*BYTES_ALONE, "AugMix", "RandomOrder", "RandomSolarize")
         assert (
@@ -78,11 +78,11 @@ def test_bytes_alone_is_said_when_planned(name, dtype):
     transform = next(t for t in ALL if t.name == name)
     for chain in ([transform], [T.RandomApply([transform], p=0.0)]):
         with pytest.raises(ValueError, match=f"{name}: expected images of uint8, but got {dtype}"):
-            T.Compose(chain).plan([SIZE], dtype=dtype)
+            T.Compose(chain).plan([SIZE], dtype=dtype, epoch=0)
     with pytest.raises(ValueError, match=f"{name}: expected images of uint8, but got {dtype}"):
-        T.Compose([T.ToDtype(dtype, scale=True), transform]).plan([SIZE])
+        T.Compose([T.ToDtype(dtype, scale=True), transform]).plan([SIZE], epoch=0)
     with pytest.raises(ValueError, match=f"{name}: expected "):
-        T.Compose([T.ToDtype(torch.float32, scale=False), transform]).plan([SIZE])
+        T.Compose([T.ToDtype(torch.float32, scale=False), transform]).plan([SIZE], epoch=0)
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def test_bytes_alone_is_said_when_planned(name, dtype):
 )
 def test_wrong_channels_are_named_when_planned(transform, channels, message):
     with pytest.raises(ValueError, match=message):
-        T.Compose([transform]).plan([SIZE], channels=channels)
+        T.Compose([transform]).plan([SIZE], channels=channels, epoch=0)
 
 
 def test_one_channel_keeps_its_colour():
     gray = photographs(4, 1, 9, 11)
     for exact in (False, True):
-        assert_same_bytes(T.Compose([T.ColorJitter(0, 0, 0.8, 0.5)], exact=exact)(gray), gray)
-        assert_same_bytes(T.Compose([T.RandomChannelPermutation()], exact=exact)(gray), gray)
-        assert not torch.equal(T.Compose([T.ColorJitter(0.8, 0.8)], exact=exact)(gray), gray)
+        assert_same_bytes(T.Compose([T.ColorJitter(0, 0, 0.8, 0.5)], exact=exact)(gray, epoch=0), gray)
+        assert_same_bytes(T.Compose([T.RandomChannelPermutation()], exact=exact)(gray, epoch=0), gray)
+        assert not torch.equal(T.Compose([T.ColorJitter(0.8, 0.8)], exact=exact)(gray, epoch=0), gray)
 
 
 @pytest.mark.parametrize("transform", [T.RandomCrop((21, 5)), T.RandomCrop((5, 31))], ids=str)
@@ -115,7 +115,7 @@ def test_small_image_is_named_and_the_batch_unharmed(transform):
     images = [np.full((40, 40, 3), 7, np.uint8), np.full((20, 30, 3), 8, np.uint8)]
     kept = [image.copy() for image in images]
     with pytest.raises(ValueError, match=f"{transform.name}: expected .* but image 1 is 20x30"):
-        T.Compose([T.RandomInvert(1.0), transform])(images)
+        T.Compose([T.RandomInvert(1.0), transform])(images, epoch=0)
     for image, before in zip(images, kept, strict=True):
         assert_same_bytes(image, before)
 
@@ -132,7 +132,7 @@ def test_small_image_is_named_and_the_batch_unharmed(transform):
 )
 def test_images_that_are_none_are_named(images, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        T.Compose([T.Pad(1)])(images)
+        T.Compose([T.Pad(1)])(images, epoch=0)
 
 
 BOX = np.array([[2.0, 3.0, 9.0, 8.0]])
@@ -165,7 +165,7 @@ def test_wrong_targets_are_named_before_any_pixel(monkeypatch, transform, target
     monkeypatch.setattr(T.Compose, "apply", fail)
     images = [np.zeros((*SIZE, 3), np.uint8)] * 2
     with pytest.raises(ValueError, match=message):
-        T.Compose([transform])(images, [{"boxes": BOX, "labels": [3]}, target])
+        T.Compose([transform])(images, [{"boxes": BOX, "labels": [3]}, target], epoch=0)
 
 
 IMAGES_AS_BYTES = torch.zeros(2, 3, *SIZE, dtype=torch.uint8)
@@ -183,20 +183,20 @@ IMAGES_AS_BYTES = torch.zeros(2, 3, *SIZE, dtype=torch.uint8)
 def test_labels_that_cannot_be_mixed_are_named(mix, label, message):
     targets = [{"label": torch.ones(3)}, {} if label is None else {"label": label}]
     with pytest.raises(ValueError, match=message):
-        T.Compose([mix])(IMAGES_AS_BYTES, targets)
+        T.Compose([mix])(IMAGES_AS_BYTES, targets, epoch=0)
 
 
 @pytest.mark.parametrize("transform", [T.RandomHorizontalFlip(), T.RandomIoUCrop()], ids=lambda t: t.name)
 def test_targets_are_dicts_one_an_image(transform):
     chain = T.Compose([transform])
     with pytest.raises(TypeError, match="expected dicts, but target 1 is a NoneType"):
-        chain(IMAGES_AS_BYTES, [{"boxes": BOX}, None])
+        chain(IMAGES_AS_BYTES, [{"boxes": BOX}, None], epoch=0)
     for count in (1, 3):
         targets, message = [{"boxes": BOX}] * count, f"expected 2 targets, one an image, but got {count}"
         with pytest.raises(ValueError, match=message):
-            chain.plan([SIZE] * 2, targets=targets)
+            chain.plan([SIZE] * 2, targets=targets, epoch=0)
         with pytest.raises(ValueError, match=message):
-            chain(IMAGES_AS_BYTES, targets)
+            chain(IMAGES_AS_BYTES, targets, epoch=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
@@ -205,13 +205,13 @@ def test_targets_may_be_of_any_float_and_ask_for_a_gradient(dtype):
         [T.RandomIoUCrop(sampler_options=(0.0,)), T.AlignPoints(8, [(1, 1), (5, 5)]), T.Pad(2)], seed=3
     )
     given = {"boxes": BOX, "keypoints": np.array([[[3.0, 4.0], [8.0, 7.0]]]), "polygons": [BOX.reshape(2, 2)]}
-    _, expected = chain(IMAGES_AS_BYTES[0], given)
+    _, expected = chain(IMAGES_AS_BYTES[0], given, epoch=0)
     boxes, points = (
         torch.tensor(given[key], dtype=dtype, requires_grad=True) for key in ("boxes", "keypoints")
     )
     polygons = [torch.tensor(BOX.reshape(2, 2), dtype=dtype, requires_grad=True)]
     target = {"boxes": boxes, "keypoints": points, "polygons": polygons}
-    _, moved = chain(IMAGES_AS_BYTES[0], target)
+    _, moved = chain(IMAGES_AS_BYTES[0], target, epoch=0)
     for key in ("boxes", "keypoints"):
         assert moved[key].dtype == dtype
         assert torch.allclose(moved[key].double(), torch.from_numpy(expected[key]), rtol=0.01)
@@ -220,4 +220,4 @@ def test_targets_may_be_of_any_float_and_ask_for_a_gradient(dtype):
 @pytest.mark.parametrize("shape", [(4, 5), (4, 5, 3), (2, 4, 5, 3)])
 def test_arrays_of_bfloat16_are_refused(shape):
     with pytest.raises(TypeError, match="expected a tensor for a result of bfloat16, but got an array"):
-        T.Compose([T.ToDtype("bfloat16", scale=True)])(np.zeros(shape, np.uint8))
+        T.Compose([T.ToDtype("bfloat16", scale=True)])(np.zeros(shape, np.uint8), epoch=0)

@@ -30,11 +30,11 @@ def test_center_crop_is_torchvisions(size, exact):
     crop = T.Compose([T.CenterCrop(size)], exact=exact)
     images = [photograph(*other, seed=n) for n, other in enumerate(SIZES)]
     expected = np.stack([center_crop(image, size) for image in images])
-    assert np.array_equal(crop(ImageBatch.from_images(images)).permute(0, 2, 3, 1).numpy(), expected)
+    assert np.array_equal(crop(ImageBatch.from_images(images), epoch=0).permute(0, 2, 3, 1).numpy(), expected)
     for image, own in zip(images, expected, strict=True):
-        assert np.array_equal(crop(image), own)
+        assert np.array_equal(crop(image, epoch=0), own)
         floats = torch.from_numpy(image).permute(2, 0, 1) / 255
-        assert torch.equal(crop(floats), torch.from_numpy(own).permute(2, 0, 1) / 255)
+        assert torch.equal(crop(floats, epoch=0), torch.from_numpy(own).permute(2, 0, 1) / 255)
 
 
 def test_center_crop_of_torchvision():
@@ -42,7 +42,7 @@ def test_center_crop_of_torchvision():
     for n, size in enumerate(SIZES):
         for other in SIZES:
             image = torch.from_numpy(photograph(*other, seed=n)).permute(2, 0, 1)
-            assert torch.equal(T.Compose([T.CenterCrop(size)])(image), v2.CenterCrop(size)(image))
+            assert torch.equal(T.Compose([T.CenterCrop(size)])(image, epoch=0), v2.CenterCrop(size)(image))
 
 
 @pytest.mark.parametrize("other", SIZES)
@@ -50,7 +50,7 @@ def test_targets_follow_a_center_crop(other):
     height, width = other
     mask = np.random.default_rng(1).integers(1, 9, other)
     target = {"mask": mask, "keypoints": np.array([[0.0, 0.0]]), "boxes": np.array([[0.0, 0, width, height]])}
-    _, moved = T.Compose([T.CenterCrop(8)])(photograph(*other), target)
+    _, moved = T.Compose([T.CenterCrop(8)])(photograph(*other), target, epoch=0)
     assert np.array_equal(moved["mask"], center_crop(mask[..., None], (8, 8))[..., 0])
     corner = [round((side - 8) / -2.0) if side > 8 else (8 - side) // 2 for side in other]
     assert moved["keypoints"].tolist() == [corner[::-1]]
@@ -62,9 +62,11 @@ def test_targets_follow_a_center_crop(other):
 def test_what_pads_is_told_by_the_chain_alone():
     large = T.Compose([T.ColorJitter(0.5), T.Resize(256), T.CenterCrop(224)])
     either = T.Compose([T.ColorJitter(0.5), T.CenterCrop(224)])
-    last = large.plan([(300, 400)]).passes[-1]
+    last = large.plan([(300, 400)], epoch=0).passes[-1]
     assert (last.border, last.reads_beyond) == ("replicate", False)
-    assert len(either.plan([(300, 400)]).passes) == len(either.plan([(100, 400)]).passes) == 2
+    assert (
+        len(either.plan([(300, 400)], epoch=0).passes) == len(either.plan([(100, 400)], epoch=0).passes) == 2
+    )
     together = [photograph(100, 400), photograph(300, 400)]
     batch = either(ImageBatch.from_images(together), sample_ids=[3, 4])
     assert np.array_equal(batch[1].permute(1, 2, 0), either(together[1], sample_ids=[4]))
@@ -89,4 +91,4 @@ def test_what_is_cut_off_after_a_random_resize_may_be_padded():
 )
 def test_a_largest_side_cuts_fractions_off(size, side, longest, expected):
     resize = T.Resize(side, max_size=longest)
-    assert T.Compose([resize]).plan([size]).output_sizes.tolist() == [list(expected)]
+    assert T.Compose([resize]).plan([size], epoch=0).output_sizes.tolist() == [list(expected)]

@@ -100,7 +100,7 @@ def test_epochs_and_seeds_differ():
     sizes = [(40, 50)] * 4
     texts = {CHAIN.plan(sizes, epoch=epoch).to_json() for epoch in range(3)}
     other = T.Compose(CHAIN.transforms, seed=12)
-    assert len(texts | {other.plan(sizes).to_json()}) == 4
+    assert len(texts | {other.plan(sizes, epoch=0).to_json()}) == 4
 
 
 def test_what_a_chain_drew_before_does_not_matter():
@@ -132,17 +132,17 @@ def test_a_jitter_made_of_another_has_ranges_of_its_own():
 def test_kinds_of_images_give_the_same(dtype):
     image = photographs(1, 3, 20, 25, dtype)
     image = image if dtype == torch.uint8 else image.abs().clamp(0, 100) / 100
-    expected = CHAIN(image)
+    expected = CHAIN(image, epoch=0)
     assert expected.shape == (1, 3, 16, 16)
     assert expected.dtype == torch.float32
-    assert_same_bytes(CHAIN(image[0]), expected[0])
-    assert_same_bytes(CHAIN([image[0]]), expected)
-    assert_same_bytes(CHAIN(image.contiguous(memory_format=torch.channels_last)), expected)
+    assert_same_bytes(CHAIN(image[0], epoch=0), expected[0])
+    assert_same_bytes(CHAIN([image[0]], epoch=0), expected)
+    assert_same_bytes(CHAIN(image.contiguous(memory_format=torch.channels_last), epoch=0), expected)
     if dtype == torch.uint8:
         array = np.ascontiguousarray(image[0].permute(1, 2, 0).numpy())
-        assert_same_bytes(CHAIN(array), np.ascontiguousarray(expected[0].permute(1, 2, 0).numpy()))
-        assert_same_bytes(CHAIN(orbbec.ImageBatch.from_tensor(image)), expected)
-        assert_same_bytes(CHAIN([array]), expected)
+        assert_same_bytes(CHAIN(array, epoch=0), np.ascontiguousarray(expected[0].permute(1, 2, 0).numpy()))
+        assert_same_bytes(CHAIN(orbbec.ImageBatch.from_tensor(image), epoch=0), expected)
+        assert_same_bytes(CHAIN([array], epoch=0), expected)
 
 
 def test_a_list_is_copied_to_one_piece_once(monkeypatch):
@@ -154,28 +154,28 @@ def test_a_list_is_copied_to_one_piece_once(monkeypatch):
 
     monkeypatch.setattr(orbbec.ImageBatch, "from_images", counted)
     arrays = [photograph(6, 7), photograph(8, 5)]
-    T.Compose([T.CenterCrop(5)])(arrays)
+    T.Compose([T.CenterCrop(5)])(arrays, epoch=0)
     assert [len(piece) for piece in pieces] == [2]
 
 
 def test_unlike_results_are_an_image_batch_or_a_list():
     resize = T.Compose([T.Resize(9)])
-    result = resize(pictures(3))
+    result = resize(pictures(3), epoch=0)
     assert isinstance(result, orbbec.ImageBatch)
     assert result.sizes.min(1).values.tolist() == [9, 9, 9]
-    floats = T.Compose([T.Resize(9), FLOAT])(pictures(3))
+    floats = T.Compose([T.Resize(9), FLOAT])(pictures(3), epoch=0)
     assert [min(image.shape[1:]) for image in floats] == [9, 9, 9]
     assert {image.dtype for image in floats} == {torch.float32}
 
 
 def test_identity_copies_bytes_and_flips_come_back():
     image = photographs(2, 3, 7, 9)
-    assert_same_bytes(T.Compose([T.RandomHorizontalFlip(0.0)])(image), image)
-    assert_same_bytes(T.Compose([T.RandomRotation((0, 0)), T.RandomAffine((0, 0))])(image), image)
+    assert_same_bytes(T.Compose([T.RandomHorizontalFlip(0.0)])(image, epoch=0), image)
+    assert_same_bytes(T.Compose([T.RandomRotation((0, 0)), T.RandomAffine((0, 0))])(image, epoch=0), image)
     for flip in (T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0), T.RandomRotation((180, 180))):
-        assert_same_bytes(T.Compose([flip])(T.Compose([flip])(image)), image)
-        assert_same_bytes(T.Compose([flip, flip])(image), image)
-    assert_same_bytes(T.Compose([T.RandomHorizontalFlip(1.0)])(image), image.flip(3).contiguous())
+        assert_same_bytes(T.Compose([flip])(T.Compose([flip])(image, epoch=0), epoch=0), image)
+        assert_same_bytes(T.Compose([flip, flip])(image, epoch=0), image)
+    assert_same_bytes(T.Compose([T.RandomHorizontalFlip(1.0)])(image, epoch=0), image.flip(3).contiguous())
 
 
 @pytest.mark.parametrize(
@@ -187,16 +187,16 @@ def test_identity_copies_bytes_and_flips_come_back():
 def test_images_that_are_left_out_keep_their_bytes(transform, ragged):
     images = photographs(16, 3, 12, 14)
     given = orbbec.ImageBatch.from_tensor(images) if ragged else images
-    result = torch.stack(as_list(T.Compose([T.RandomApply([transform], p=0.5)], seed=1)(given)))
+    result = torch.stack(as_list(T.Compose([T.RandomApply([transform], p=0.5)], seed=1)(given, epoch=0)))
     kept = [bool((a == b).all()) for a, b in zip(result, images, strict=True)]
     assert 0 < sum(kept) < 16
-    changed = T.Compose([transform], seed=1)(images)
+    changed = T.Compose([transform], seed=1)(images, epoch=0)
     assert not any(bool((a == b).all()) for a, b in zip(changed, images, strict=True))
 
 
 def test_gray_images_of_one_channel_are_normalised():
     images = photographs(2, 3, 9, 11)
-    result = T.Compose([T.Grayscale(), FLOAT, T.Normalize(0.5, 0.25)])(images)
+    result = T.Compose([T.Grayscale(), FLOAT, T.Normalize(0.5, 0.25)])(images, epoch=0)
     expected = (orbbec.cvt_color(images, "RGB", "GRAY").float() / 255 - 0.5) / 0.25
     assert result.shape == (2, 1, 9, 11)
     assert torch.allclose(result, expected, atol=1e-6)
@@ -205,21 +205,21 @@ def test_gray_images_of_one_channel_are_normalised():
 def test_out_is_written():
     chain = T.Compose([T.RandomResizedCrop(16, antialias=False), FLOAT])
     image = photographs(2, 3, 20, 25)
-    plan, out = chain.plan([(20, 25)] * 2), torch.empty(2, 3, 16, 16)
+    plan, out = chain.plan([(20, 25)] * 2, epoch=0), torch.empty(2, 3, 16, 16)
     assert chain.apply(plan, image, out=out) is out
-    assert_same_bytes(out, chain(image))
+    assert_same_bytes(out, chain(image, epoch=0))
 
 
 @pytest.mark.parametrize("transform", [*ALL, *MIXING], ids=lambda t: t.name)
 def test_no_images_give_no_images(transform):
     chain = T.Compose([transform])
     for images in (torch.zeros(0, 3, 8, 9, dtype=torch.uint8), orbbec.ImageBatch.from_images([])):
-        assert len(chain(images)) == 0
+        assert len(chain(images, epoch=0)) == 0
 
 
 def test_no_images_keep_their_size_where_nothing_resizes():
     chain = T.Compose([T.ColorJitter(0.4), T.RandomHorizontalFlip()])
-    assert chain(torch.zeros(0, 3, 8, 9, dtype=torch.uint8)).shape == (0, 3, 8, 9)
+    assert chain(torch.zeros(0, 3, 8, 9, dtype=torch.uint8), epoch=0).shape == (0, 3, 8, 9)
 
 
 @pytest.mark.parametrize("transform", [*ALL, *MIXING], ids=lambda t: t.name)
@@ -228,7 +228,7 @@ def test_chains_are_saved(transform):
     again = T.Compose.from_json(chain.to_json())
     assert again.to_json() == chain.to_json()
     sizes = [(20, 30), (20, 30)]
-    assert again.plan(sizes).to_json() == chain.plan(sizes).to_json()
+    assert again.plan(sizes, epoch=0).to_json() == chain.plan(sizes, epoch=0).to_json()
 
 
 def test_texts_that_are_no_chain():
@@ -245,12 +245,12 @@ def test_texts_that_are_no_chain():
 def test_mixing_reads_the_image_before():
     images = photographs(4, 3, 12, 14, torch.float32)
     chain = T.Compose([T.MixUp(0.4)], seed=1)
-    plan = chain.plan([(12, 14)] * 4, dtype="float32")
+    plan = chain.plan([(12, 14)] * 4, dtype="float32", epoch=0)
     weights = torch.from_numpy(plan.passes[0].table["weights"]).float()[:, None, None, None]
     expected = weights * images + (1 - weights) * images.roll(1, 0)
     assert torch.allclose(chain.apply(plan, images), expected, atol=1e-4)  # of values up to 300
     cut = T.Compose([T.CutMix()], seed=1)
-    plan = cut.plan([(12, 14)] * 4, dtype="float32")
+    plan = cut.plan([(12, 14)] * 4, dtype="float32", epoch=0)
     result = cut.apply(plan, images)
     for n, (left, top, right, bottom) in enumerate(plan.passes[0].table["boxes"].tolist()):
         expected = images[n].clone()
@@ -347,7 +347,7 @@ def test_what_a_chain_does_not_have_is_named_in_its_text(content, message):
 )
 def test_wrong_images_are_named(transform, images, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        T.Compose([transform])(images)
+        T.Compose([transform])(images, epoch=0)
 
 
 def test_yaml_without_its_package_is_named(monkeypatch):

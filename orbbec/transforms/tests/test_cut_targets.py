@@ -57,7 +57,7 @@ def test_masks_show_what_the_image_shows(crop, fill, seed):
     image = random_image(seed)
     target = {"boxes": np.array([[9.0, 9, 30, 30]]), "mask": image[..., 0], "masks": image[None, ..., 1]}
     chain = T.Compose([CROPS[crop], T.RandomHorizontalFlip(), FILLS[fill]], seed=seed)
-    plan = chain.plan([(HEIGHT, WIDTH)], targets=[target])
+    plan = chain.plan([(HEIGHT, WIDTH)], targets=[target], epoch=0)
     # A center crop pads smaller images with zeros, which is another border than those.
     borders_differ = crop in ("center", "applied") and fill in ("edge", "reflect", "symmetric")
     assert len(plan.passes) == 1 + borders_differ
@@ -77,7 +77,7 @@ def test_targets_are_those_of_two_passes(crop, fill, box_format, min_visibility)
         target, results = random_target(seed, box_format), []
         for exact in (False, True):
             chain = T.Compose([CROPS[crop], FILLS[fill]], seed=seed, exact=exact, target_options=options)
-            plan = chain.plan([(HEIGHT, WIDTH)], targets=[target])
+            plan = chain.plan([(HEIGHT, WIDTH)], targets=[target], epoch=0)
             results.append(T.transform_targets(plan, [target], options))
         assert_same_targets(*results)
 
@@ -108,7 +108,8 @@ def test_a_mosaic_of_what_was_cut_and_padded():
         target["mask"] = image[..., 0]
     options = T.TargetOptions(min_visibility=0.3)
     (result, fused), (_, expected) = (
-        T.Compose(chain, exact=exact, target_options=options)(images, targets) for exact in (False, True)
+        T.Compose(chain, exact=exact, target_options=options)(images, targets, epoch=0)
+        for exact in (False, True)
     )
     assert_same_targets(fused, expected)
     for image, target in zip(result, fused, strict=True):
@@ -118,10 +119,10 @@ def test_a_mosaic_of_what_was_cut_and_padded():
 def test_small_parts_are_those_of_the_result():
     """A side is measured where the pass ends: a sliver that grows is kept, as it is without `Pad`."""
     grow = T.RandomResizedCrop(64, (0.25, 0.25), (1.0, 1.0), antialias=False)
-    (left, _, _, _) = T.Compose([grow]).plan([(32, 32)]).passes[0].regions[0].tolist()
+    (left, _, _, _) = T.Compose([grow]).plan([(32, 32)], epoch=0).passes[0].regions[0].tolist()
     target = {"boxes": np.array([[0.0, 0.0, left + 0.5, 32.0]])}
     for chain in ([grow], [grow, T.Pad(4)]):
-        (moved,) = T.transform_targets(T.Compose(chain).plan([(32, 32)]), [target])
+        (moved,) = T.transform_targets(T.Compose(chain).plan([(32, 32)], epoch=0), [target])
         assert np.ptp(moved["boxes"][0, ::2]) == 2.0
 
 
@@ -134,5 +135,5 @@ def test_what_was_cut_off_is_counted_once(box_format, exact):
     for least, count in ((0.74, 1), (0.76, 0)):
         options = T.TargetOptions(box_format, min_visibility=least)
         chained = T.Compose(chain, exact=exact, target_options=options)
-        (moved,) = T.transform_targets(chained.plan([(60, 60)]), [{"boxes": boxes}], options)
+        (moved,) = T.transform_targets(chained.plan([(60, 60)], epoch=0), [{"boxes": boxes}], options)
         assert len(moved["boxes"]) == count

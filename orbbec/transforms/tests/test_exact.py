@@ -55,7 +55,7 @@ def test_chain_is_its_authors_functions_in_turn(part):
 )
 def test_containers_change_images_by_what_they_hold(chain):
     images = photographs(8, 3, 20, 25)
-    together = T.Compose([chain], seed=2, exact=True)(images)
+    together = T.Compose([chain], seed=2, exact=True)(images, epoch=0)
     first, second = (T.Compose([transform], exact=True) for transform in chain.transforms)
     one, other = first(images), second(images)
     wanted = (one, other) if chain.name == "RandomChoice" else (second(one), first(other))
@@ -90,7 +90,7 @@ def test_the_rim_is_mixed_over_a_pixel_of_what_a_pass_reads():
     assert 0.9 < exact < 1.1  # seen: 0.98
     assert max(measure_rim(1)) < 1.1  # seen: 1.03
     turn = T.RandomRotation(20, "linear")
-    plan = T.Compose([T.Resize(50, antialias=False), turn]).plan([(40, 40)])
+    plan = T.Compose([T.Resize(50, antialias=False), turn]).plan([(40, 40)], epoch=0)
     assert plan.notes == ("RandomRotation mixes its fill with the rim over a pixel of what the pass reads",)
-    assert T.Compose([T.CenterCrop(30), T.RandomHorizontalFlip()]).plan([(40, 40)]).notes == ()
-    assert T.Compose([T.Resize(50), turn]).plan([(40, 40)]).notes == ()
+    assert T.Compose([T.CenterCrop(30), T.RandomHorizontalFlip()]).plan([(40, 40)], epoch=0).notes == ()
+    assert T.Compose([T.Resize(50), turn]).plan([(40, 40)], epoch=0).notes == ()

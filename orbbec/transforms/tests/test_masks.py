@@ -46,7 +46,7 @@ def test_masks_of_a_batch_are_those_of_each_image(dtype, chain):
 
 def test_a_crop_copies_masks_to_the_last_bit(device):
     values = torch.from_numpy(mask_of((2, 20, 30), np.int64, 3))
-    plan = T.Compose([T.CenterCrop((10, 12)), T.RandomHorizontalFlip(1.0)]).plan([(20, 30)])
+    plan = T.Compose([T.CenterCrop((10, 12)), T.RandomHorizontalFlip(1.0)]).plan([(20, 30)], epoch=0)
     (moved,) = T.transform_targets(plan, [{"masks": device.put(values)}])
     assert_same_bytes(moved["masks"].cpu(), values[:, 5:15, 9:21].flip(2).contiguous())
 
@@ -59,12 +59,12 @@ def test_masks_move_in_one_launch_a_pass_and_size(monkeypatch, chain, launches):
     warp = masks_module.warp_perspective
     monkeypatch.setattr(masks_module, "warp_perspective", lambda *a, **k: calls.append(1) or warp(*a, **k))
     targets = [{"masks": mask_of(size, np.uint8, 1, 4), "mask": mask_of(size, np.uint8, 2)} for size in SIZES]
-    T.transform_targets(T.Compose(chain).plan(SIZES), targets)
+    T.transform_targets(T.Compose(chain).plan(SIZES, epoch=0), targets)
     assert len(calls) == launches
 
 
 def test_images_without_masks_beside_others():
-    plan = T.Compose([CROP]).plan(SIZES)
+    plan = T.Compose([CROP]).plan(SIZES, epoch=0)
     targets = [{}, {"masks": np.zeros((0, 33, 17), bool)}, {"mask": mask_of((21, 21), np.uint8, 0)}]
     first, second, third = T.transform_targets(plan, targets)
     assert first == {}

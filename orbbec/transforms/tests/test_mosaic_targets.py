@@ -54,7 +54,7 @@ def random_target(rng, image):
 def laid(name, seed, images, targets, **options):
     chosen = T.TargetOptions(**options)
     chain = T.Compose([T.Mosaic(CANVAS, RANGES[name], fill=0)], seed=seed, target_options=chosen)
-    result, moved = chain(images, targets)
+    result, moved = chain(images, targets, epoch=0)
     return [numbers_of(image.permute(1, 2, 0).numpy()) for image in result], moved
 
 

@@ -26,7 +26,7 @@ def numbered(height, width):
 
 def resized(interpolation, before, after, *more, exact=False):
     resize = T.Resize(after, interpolation, antialias=False)
-    return T.Compose([resize, *more], exact=exact)(numbered(*before)).long().numpy()
+    return T.Compose([resize, *more], exact=exact)(numbered(*before), epoch=0).long().numpy()
 
 
 def rule(interpolation, before, after):
@@ -49,7 +49,7 @@ def test_halving_reads_as_torch():
     for interpolation, expected in (("nearest_exact", [1, 3, 5, 7]), ("nearest", [0, 2, 4, 6])):
         for exact in (False, True):
             compose = T.Compose([T.Resize((1, 4), interpolation, antialias=False)], exact=exact)
-            assert compose(image).flatten().tolist() == expected
+            assert compose(image, epoch=0).flatten().tolist() == expected
         assert interpolate(image[None], (1, 4), mode=TORCH[interpolation]).flatten().tolist() == expected
 
 
@@ -121,7 +121,7 @@ def test_masks_take_the_pixels_of_a_nearest_image(name, mode, exact):
         image = torch.from_numpy(rng.integers(1, 256, (1, height, width), dtype=np.uint8))
         target = {"mask": image[0].long(), "masks": image.repeat(2, 1, 1)}
         compose = T.Compose([TRANSFORMS[name](mode, size), flip], seed=n, exact=exact)
-        result, moved = compose(image, target)
+        result, moved = compose(image, target, epoch=0)
         assert torch.equal(moved["mask"], result[0].long())
         assert torch.equal(moved["masks"], result.repeat(2, 1, 1))
 
@@ -136,17 +136,17 @@ def test_flips_join_a_nearest_resize_without_another_pixel(name, mode):
         image = torch.from_numpy(rng.integers(0, 256, (3, height, width), dtype=np.uint8))
         steps = [T.RandomHorizontalFlip(1.0), TRANSFORMS[name](mode, size), T.RandomVerticalFlip(1.0)]
         fused = T.Compose(steps, seed=n)
-        assert len(fused.plan([(height, width)]).passes) == 1
+        assert len(fused.plan([(height, width)], epoch=0).passes) == 1
         by_steps = image.flip(2)
-        resized = T.Compose([T.RandomHorizontalFlip(0.0), steps[1]], seed=n)(by_steps)
-        assert torch.equal(fused(image), resized.flip(1))
+        resized = T.Compose([T.RandomHorizontalFlip(0.0), steps[1]], seed=n)(by_steps, epoch=0)
+        assert torch.equal(fused(image, epoch=0), resized.flip(1))
 
 
 def test_boxes_and_points_do_not_know_the_rule():
     targets = {"boxes": torch.tensor([[2.0, 2, 6, 6]]), "keypoints": torch.tensor([[3.5, 3.5]])}
     for mode in TORCH:
         for transform in (T.Resize((4, 4), mode, antialias=False), T.Letterbox(4, 0, mode)):
-            _, moved = T.Compose([transform])(torch.zeros(3, 8, 8, dtype=torch.uint8), targets)
+            _, moved = T.Compose([transform])(torch.zeros(3, 8, 8, dtype=torch.uint8), targets, epoch=0)
             assert moved["boxes"].tolist() == [[1.0, 1.0, 3.0, 3.0]]
             assert moved["keypoints"].tolist() == [[1.5, 1.5]]
 
@@ -154,7 +154,7 @@ def test_boxes_and_points_do_not_know_the_rule():
 def test_some_images_alone_are_resized():
     images = torch.arange(8, dtype=torch.uint8).reshape(1, 1, 1, 8).repeat(16, 1, 1, 1)
     half = T.RandomApply([T.Resize((1, 4), "nearest_exact", antialias=False)], 0.5)
-    results = T.Compose([half], seed=3)(images)
+    results = T.Compose([half], seed=3)(images, epoch=0)
     found = {tuple(image.flatten().tolist()) for image in results}
     assert found == {tuple(range(8)), (1, 3, 5, 7)}
 
@@ -165,7 +165,7 @@ def test_a_part_that_was_decoded_alone_gives_the_same_pixels(mode):
     image = rng.integers(0, 256, (60, 90, 3), dtype=np.uint8)
     for n in range(20):
         crop = T.RandomResizedCrop((15, 20), (0.1, 0.9), interpolation=mode, antialias=False)
-        plan = T.Compose([crop], seed=n).plan([(60, 90)])
+        plan = T.Compose([crop], seed=n).plan([(60, 90)], epoch=0)
         regions = regions_of(plan)
         left, top, right, bottom = regions.parts[0].tolist()
         part = np.ascontiguousarray(image[top:bottom, left:right])

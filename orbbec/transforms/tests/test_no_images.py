@@ -57,15 +57,15 @@ def test_no_images_become_what_images_do(name, kind, exact):
     if kind == "float" and name in BYTES_ALONE:
         pytest.skip("takes bytes alone")
     compose, images = T.Compose(CHAINS[name], exact=exact), IMAGES[kind]
-    expected = compose(images)
+    expected = compose(images, epoch=0)
     assert expected.shape[0] == 2
-    result = compose(images[:0])
+    result = compose(images[:0], epoch=0)
     assert type(result) is type(expected)
     assert (result.shape[0], result.shape[1:]) == (0, expected.shape[1:])
     assert result.dtype == expected.dtype
-    again, targets = compose(images[:0], [])
+    again, targets = compose(images[:0], [], epoch=0)
     assert (again.shape, list(targets)) == (result.shape, [])
-    planned = compose.plan([], channels=3, dtype="float32" if kind == "float" else "uint8")
+    planned = compose.plan([], channels=3, dtype="float32" if kind == "float" else "uint8", epoch=0)
     assert compose.apply(planned, images[:0]).dtype == expected.dtype
 
 
@@ -73,8 +73,8 @@ def test_no_images_become_what_images_do(name, kind, exact):
 def test_no_images_of_a_batch_become_what_images_do(name):
     compose = T.Compose(CHAINS[name])
     two = ImageBatch.from_images([np.zeros((6, 7, 3), np.uint8), np.zeros((9, 12, 3), np.uint8)])
-    expected = compose(two)
-    result = compose(ImageBatch.of_sizes([], 3))
+    expected = compose(two, epoch=0)
+    result = compose(ImageBatch.of_sizes([], 3), epoch=0)
     if isinstance(expected, list):
         assert (result.shape[0], result.dtype) == (0, expected[0].dtype)
         return
@@ -89,11 +89,11 @@ def test_no_images_of_a_batch_become_what_images_do(name):
 def test_where_results_of_no_images_are_written():
     compose, images = T.Compose([T.Resize((8, 8)), FLOAT]), torch.zeros(0, 3, 4, 4, dtype=torch.uint8)
     out = torch.zeros(0, 3, 8, 8)
-    assert compose.apply(compose.plan([]), images, out=out) is out
+    assert compose.apply(compose.plan([], epoch=0), images, out=out) is out
     with pytest.raises(ValueError, match=r"expected out of shape \[0, 3, 8, 8\]"):
-        compose.apply(compose.plan([]), images, out=torch.zeros(0, 3, 4, 4))
+        compose.apply(compose.plan([], epoch=0), images, out=torch.zeros(0, 3, 4, 4))
 
 
 def test_results_of_other_sizes_keep_that_of_no_images():
     jitter = T.Compose([T.ScaleJitter((32, 32))])
-    assert jitter(torch.zeros(0, 3, 6, 7, dtype=torch.uint8)).shape == (0, 3, 6, 7)
+    assert jitter(torch.zeros(0, 3, 6, 7, dtype=torch.uint8), epoch=0).shape == (0, 3, 6, 7)

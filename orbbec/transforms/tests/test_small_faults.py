@@ -26,7 +26,7 @@ def test_each_axis_is_shifted_by_a_share_of_its_own_side():
 
 def test_an_image_that_no_operator_takes_is_named_as_one_of_composes():
     with pytest.raises(TypeError, match=r"^Compose: expected images"):
-        T.Compose([T.CenterCrop(2)])([torch.zeros(3, 4, 4, dtype=torch.complex64)])
+        T.Compose([T.CenterCrop(2)])([torch.zeros(3, 4, 4, dtype=torch.complex64)], epoch=0)
 
 
 def test_boxes_follow_those_images_alone_that_are_cropped_by_chance():
@@ -64,21 +64,24 @@ def test_a_seed_draws_the_same_copies_for_augmix_as_it_always_did():
 @pytest.mark.parametrize(("white", "dtype"), [(255, torch.uint8), (1.0, torch.float32)])
 def test_white_alone_is_solarized_at_the_largest_threshold(white, dtype):
     images = (torch.tensor([0.0, 0.5, 1.0]) * white).to(dtype).reshape(1, 1, 1, 3)
-    solarized = T.Compose([T.RandomSolarize(white, p=1.0)])(images)
+    solarized = T.Compose([T.RandomSolarize(white, p=1.0)])(images, epoch=0)
     assert solarized.flatten().tolist() == [*images.flatten().tolist()[:2], 0]
 
 
 def test_a_flip_after_a_resize_that_is_not_the_first_pass():
     images, steps = photographs(3, 3, 20, 30), [T.GaussianBlur(3), T.Resize((9, 12))]
     flipped = T.Compose([*steps, T.RandomHorizontalFlip(1.0)], seed=1)
-    assert [each.name for each in flipped.plan([(20, 30)] * 3).passes] == ["gaussian_blur", "resized_crop"]
-    assert_same_bytes(flipped(images), T.Compose(steps, seed=1)(images).flip(-1))
+    assert [each.name for each in flipped.plan([(20, 30)] * 3, epoch=0).passes] == [
+        "gaussian_blur",
+        "resized_crop",
+    ]
+    assert_same_bytes(flipped(images, epoch=0), T.Compose(steps, seed=1)(images, epoch=0).flip(-1))
 
 
 def test_an_image_without_points_to_align_is_resized_whole():
     image = torch.zeros(1, 3, 16, 32, dtype=torch.uint8)
     image[:, :, 8:] = 255
-    aligned, _ = T.Compose([T.AlignPoints(8, [(1, 1), (5, 5)])])(image, [{}])
+    aligned, _ = T.Compose([T.AlignPoints(8, [(1, 1), (5, 5)])])(image, [{}], epoch=0)
     assert aligned[0, 0, :, 4].tolist() == [0] * 4 + [255] * 4
 
 
@@ -88,18 +91,28 @@ def test_corners_give_back_every_angle_of_a_rotated_box():
 
 
 def test_no_images_without_pixels_get_the_size_of_a_resize():
-    assert T.Compose([T.Resize((4, 6))])(torch.zeros(0, 3, 0, 5, dtype=torch.uint8)).shape == (0, 3, 4, 6)
+    assert T.Compose([T.Resize((4, 6))])(torch.zeros(0, 3, 0, 5, dtype=torch.uint8), epoch=0).shape == (
+        0,
+        3,
+        4,
+        6,
+    )
 
 
 def test_no_images_without_pixels_get_the_size_of_a_shorter_side():
-    assert T.Compose([T.Resize(4)])(torch.zeros(0, 3, 0, 5, dtype=torch.uint8)).shape == (0, 3, 4, 20)
+    assert T.Compose([T.Resize(4)])(torch.zeros(0, 3, 0, 5, dtype=torch.uint8), epoch=0).shape == (
+        0,
+        3,
+        4,
+        20,
+    )
 
 
 def test_the_image_without_pixels_is_named():
     with pytest.raises(ValueError, match=r"image 1 is of size \[0, 4\]"):
-        T.Compose([T.CenterCrop(2)]).plan([(4, 4), (0, 4)])
+        T.Compose([T.CenterCrop(2)]).plan([(4, 4), (0, 4)], epoch=0)
 
 
 def test_a_crop_pads_no_more_than_is_lacking():
     images = photographs(9, 3, 8, 8)
-    assert_same_bytes(T.Compose([T.RandomCrop(8, pad_if_needed=True)])(images), images)
+    assert_same_bytes(T.Compose([T.RandomCrop(8, pad_if_needed=True)])(images, epoch=0), images)

@@ -85,7 +85,7 @@ def inside(points, box):
 
 def moved(chain, seed, target, **options):
     compose = T.Compose(chain, seed=seed, target_options=T.TargetOptions(**options))
-    plan = compose.plan([(HEIGHT, WIDTH)])
+    plan = compose.plan([(HEIGHT, WIDTH)], epoch=0)
     results = T.transform_targets(plan, [target], compose.target_options)
     return plan, results[0], results.report
 
@@ -252,9 +252,9 @@ def test_flip_twice_is_the_identity(height, width, dtype, seed, exact):
     for flip in (T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)):
         once = T.Compose([flip], exact=exact, target_options=options)
         twice = T.Compose([flip, flip], exact=exact, target_options=options)
-        middle, between = once(image, [target])
-        back, returned = once(middle, between)
-        fused, together = twice(image, [target])
+        middle, between = once(image, [target], epoch=0)
+        back, returned = once(middle, between, epoch=0)
+        fused, together = twice(image, [target], epoch=0)
         assert_same_bytes(back, image)
         assert_same_bytes(fused, image)
         kept = [row for row in range(3) if (boxes[row, 2:] > boxes[row, :2]).all()]
@@ -277,7 +277,7 @@ def test_identities_copy_bytes(height, width, dtype, seed):
     ]
     for chain in chains:
         for exact in (False, True):
-            assert_same_bytes(T.Compose(chain, exact=exact)(image), image)
+            assert_same_bytes(T.Compose(chain, exact=exact)(image, epoch=0), image)
 
 
 @settings(max_examples=25, deadline=None)
@@ -288,7 +288,7 @@ def test_boxes_clip_and_never_raise_by_rounding(x, y, side, seed):
     boxes = np.array([[x, y, side + x, side + y], [side - 1 + y, x, side + y, side + x]], np.float32)
     chain = [T.RandomHorizontalFlip(), T.RandomRotation(90), T.RandomCrop(side), T.Resize((17, 19))]
     compose = T.Compose(chain, seed=seed)
-    results = T.transform_targets(compose.plan([(side, side)]), [{"boxes": boxes}])
+    results = T.transform_targets(compose.plan([(side, side)], epoch=0), [{"boxes": boxes}])
     (target,) = results
     assert (target["boxes"] >= 0).all()
     assert (target["boxes"] <= [19, 17, 19, 17]).all()

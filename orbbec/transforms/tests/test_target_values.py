@@ -12,7 +12,7 @@ from orbbec.plan.points import carried, polygon_area, turned_boxes, turned_corne
 
 def moved(transforms, target, size=(40, 60), **options):
     compose = T.Compose(transforms, target_options=T.TargetOptions(**options))
-    return compose(torch.zeros(3, *size, dtype=torch.uint8), target)[1]
+    return compose(torch.zeros(3, *size, dtype=torch.uint8), target, epoch=0)[1]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_areas_of_a_perspective_are_those_of_small_boxes(seed):
     compose = T.Compose(
         [T.RandomPerspective(0.4, 1.0)], seed=seed, target_options=T.TargetOptions(min_size=0)
     )
-    plan = compose.plan([(40, 60)])
+    plan = compose.plan([(40, 60)], epoch=0)
     (result,) = T.transform_targets(plan, [target], compose.target_options)
     forward = np.linalg.inv(plan.matrix[0])
     corners = turned_corners(np.concatenate([low + 0.005, np.full((6, 2), 0.01), np.zeros((6, 1))], 1)) - 0.5
@@ -112,7 +112,7 @@ def test_areas_of_a_mosaic_are_those_of_what_is_left():
     boxes, area = torch.tensor([[0.0, 0, 60, 40]]), torch.tensor([2400.0])
     compose = T.Compose([T.Mosaic((40, 60))], seed=2)
     targets = [{"boxes": boxes, "area": area} for _ in range(4)]
-    _, results = compose(torch.zeros(4, 3, 40, 60, dtype=torch.uint8), targets)
+    _, results = compose(torch.zeros(4, 3, 40, 60, dtype=torch.uint8), targets, epoch=0)
     for target in results:
         sides = target["boxes"][:, 2:] - target["boxes"][:, :2]
         assert torch.allclose(target["area"], sides.prod(1))
@@ -180,7 +180,7 @@ def test_what_is_left_of_a_box_is_that_of_all_passes_together():
     boxes, labels = torch.tensor([[10.0, 0, 20, 10]]), torch.tensor([7])
     crops = [T.CenterCrop((36, 60)), T.GaussianBlur(3), T.CenterCrop((36, 36))]
     inside = {"boxes": boxes, "labels": labels}
-    assert len(T.Compose(crops).plan([(40, 60)]).passes) == 3
+    assert len(T.Compose(crops).plan([(40, 60)], epoch=0).passes) == 3
     result = moved(crops, inside)
     assert result["boxes"].tolist() == [[0.0, 0.0, 8.0, 8.0]]
     for least, kept in ((0.63, [7]), (0.65, []), (0.7, []), (0.79, [])):

@@ -47,7 +47,7 @@ def seen_box(image):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", MAPS)
 def test_box_is_where_its_pixels_are(name, seed):
-    image, target = T.Compose(MAPS[name], seed=seed)(box_image(BOX[0]), {"boxes": BOX})
+    image, target = T.Compose(MAPS[name], seed=seed)(box_image(BOX[0]), {"boxes": BOX}, epoch=0)
     # A turned box touches its hull in points, of which half a pixel or more is not seen.
     allowed = {"flip": 0, "crop": 0, "pad": 0, "zoom out": 0, "elastic": 4.0}.get(name, 2.0)
     assert np.abs(target["boxes"][0] - seen_box(image)).max() <= allowed
@@ -58,7 +58,7 @@ def test_box_is_where_its_pixels_are(name, seed):
 def test_mask_is_where_its_pixels_are(name, seed):
     image = box_image(BOX[0])
     mask = (image[..., 0] > 0).astype(np.int64) * 7
-    result, target = T.Compose(MAPS[name], seed=seed)(image, {"mask": mask, "masks": mask[None] > 0})
+    result, target = T.Compose(MAPS[name], seed=seed)(image, {"mask": mask, "masks": mask[None] > 0}, epoch=0)
     moved = target["mask"]
     assert moved.dtype == np.int64
     assert target["masks"].dtype == bool
@@ -78,7 +78,7 @@ def test_points_are_where_their_pixels_are(name, seed):
     for point in points:  # a hill about the point: its centre of mass is the point
         hill = 255 * np.exp(-((x - point[0]) ** 2 + (y - point[1]) ** 2) / 30)
         image = np.repeat(hill[..., None], 3, 2).astype(np.uint8)
-        result, target = T.Compose(MAPS[name], seed=seed)(image, {"keypoints": point[None]})
+        result, target = T.Compose(MAPS[name], seed=seed)(image, {"keypoints": point[None]}, epoch=0)
         weights = np.where(result[..., 0] > 60, result[..., 0], 0).astype(float)
         rows, columns = np.mgrid[: result.shape[0], : result.shape[1]]
         middle = np.array([(weights * columns).sum(), (weights * rows).sum()]) / weights.sum()
@@ -90,7 +90,7 @@ def test_points_are_where_their_pixels_are(name, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", [name for name in MAPS if name != "elastic"])
 def test_plan_and_back_returns_points(name, seed):
-    plan = T.Compose(MAPS[name], seed=seed).plan([(HEIGHT, WIDTH)])
+    plan = T.Compose(MAPS[name], seed=seed).plan([(HEIGHT, WIDTH)], epoch=0)
     points = np.random.default_rng(seed).uniform(0, 60, (20, 2))
     there = carried(forward_of(plan.matrix)[0], points)
     back = carried(plan.matrix[0], there)
@@ -107,8 +107,8 @@ def test_formats_say_the_same(box_format):
         T.Resize((50, 40), antialias=False),
     ]
     boxes = box_convert(BOX, "xyxy", box_format)
-    _, target = T.Compose(chain, target_options=options)(box_image(BOX[0]), {"boxes": boxes})
-    _, expected = T.Compose(chain)(box_image(BOX[0]), {"boxes": BOX})
+    _, target = T.Compose(chain, target_options=options)(box_image(BOX[0]), {"boxes": boxes}, epoch=0)
+    _, expected = T.Compose(chain)(box_image(BOX[0]), {"boxes": BOX}, epoch=0)
     assert np.abs(box_convert(target["boxes"], box_format, "xyxy") - expected["boxes"]).max() < 1e-9
 
 
@@ -117,12 +117,12 @@ def test_rotated_boxes_stay_exact(angle):
     box = np.array([[40.0, 30.0, 20.0, 8.0, angle]])
     options = T.TargetOptions("cxcywha")
     turn = T.Compose([T.RandomRotation((25, 25))], target_options=options)
-    _, target = turn(box_image(BOX[0]), {"boxes": box})
+    _, target = turn(box_image(BOX[0]), {"boxes": box}, epoch=0)
     turned = target["boxes"][0]
     assert np.abs(turned[:4] - box[0, :4]).max() < 1e-9
     assert abs((turned[4] - angle - 25 + 180) % 360 - 180) < 1e-9
     flip = T.Compose([T.RandomHorizontalFlip(1.0)], target_options=options)
-    _, target = flip(box_image(BOX[0]), {"boxes": box})
+    _, target = flip(box_image(BOX[0]), {"boxes": box}, epoch=0)
     corners = turned_corners(target["boxes"])[0]
     expected = turned_corners(box)[0] * [-1, 1] + [WIDTH, 0]
     assert np.abs(np.sort(corners, 0) - np.sort(expected, 0)).max() < 1e-9
@@ -133,7 +133,7 @@ def test_rotated_boxes_stay_exact(angle):
 def test_polygons_are_moved_and_clipped():
     square = np.array([[2.0, 2.0], [22.0, 2.0], [22.0, 22.0], [2.0, 22.0]])
     chain = T.Compose([T.CenterCrop((40, 60))])  # takes 10 off each side
-    _, target = chain(box_image(BOX[0]), {"polygons": [square, square - 30]})
+    _, target = chain(box_image(BOX[0]), {"polygons": [square, square - 30]}, epoch=0)
     moved, gone = target["polygons"]
     assert moved.min() == 0
     assert moved.max(0).tolist() == [12.0, 12.0]
@@ -154,7 +154,7 @@ def test_what_belongs_to_a_dropped_box_goes_with_it():
         "image_id": 7,
     }
     chain = T.Compose([T.CenterCrop((40, 60))], target_options=T.TargetOptions(min_visibility=0.6))
-    _, results = chain([box_image(BOX[0])] * 2, [target, {"boxes": np.zeros((0, 4))}])
+    _, results = chain([box_image(BOX[0])] * 2, [target, {"boxes": np.zeros((0, 4))}], epoch=0)
     result = results[0]
     assert result["boxes"].tolist() == [[10.0, 10.0, 30.0, 30.0], [0.0, 10.0, 15.0, 30.0]]
     assert result["labels"].tolist() == [2, 3]
@@ -180,7 +180,7 @@ def test_what_is_of_the_image_is_kept_whole(count):
     }
     boxes = torch.tensor([[0.0, 0.0, 0.5, 0.5], [20.0, 20.0, 40.0, 40.0]])[:count]
     target = {"boxes": boxes, "area": torch.ones(count), **of_image}
-    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), target)
+    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), target, epoch=0)
     assert len(moved["boxes"]) == len(moved["area"]) == count - 1
     for key, value in of_image.items():
         assert list(moved[key]) == list(value)
@@ -191,18 +191,18 @@ def test_polygons_stay_what_they_are(dtype):
     corners = [[2.0, 3.0], [40.0, 3.0], [40.0, 30.0]]
     given = torch.tensor(corners, dtype=dtype)
     target = {"boxes": BOX.repeat(2, 0) * [[0], [1]], "polygons": [given + 1, given]}
-    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), target)
+    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), target, epoch=0)
     (polygon,) = moved["polygons"]
     assert polygon.dtype == dtype
     assert polygon.tolist() == [[WIDTH - x, y] for x, y in corners]
     as_arrays = {"polygons": [given.numpy(), corners]}
-    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), as_arrays)
+    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), as_arrays, epoch=0)
     assert [polygon.dtype for polygon in moved["polygons"]] == [given.numpy().dtype, np.float64]
 
 
 def test_rounding_never_raises():
     box = np.array([[0.0, 0.0, WIDTH + 1e-4, HEIGHT + 1e-4], [-1e-6, 3.0, 5.0, 9.0]])
-    _, target = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), {"boxes": box})
+    _, target = T.Compose([T.RandomHorizontalFlip(1.0)])(box_image(BOX[0]), {"boxes": box}, epoch=0)
     assert target["boxes"].min() >= 0
     assert target["boxes"][:, 2].max() <= WIDTH
 
@@ -219,7 +219,7 @@ def test_rounding_never_raises():
 def test_wrong_targets_are_named(targets, message):
     images = [box_image(BOX[0])] * 2
     with pytest.raises((ValueError, TypeError), match=message):
-        T.Compose([T.RandomHorizontalFlip()])(images, targets)
+        T.Compose([T.RandomHorizontalFlip()])(images, targets, epoch=0)
 
 
 def test_an_iou_crop_looks_at_what_is_left_of_boxes():
@@ -227,7 +227,7 @@ def test_an_iou_crop_looks_at_what_is_left_of_boxes():
     left = np.array([[20.0, 10, 50, 50]])  # of the second, after the crop
     for seed in range(20):
         chain = T.Compose([T.CenterCrop(40), T.RandomIoUCrop(sampler_options=(0.5,))], seed=seed)
-        plans = [chain.plan([(60, 80)], targets=[{"boxes": boxes}]) for boxes in (gone, cut, left)]
+        plans = [chain.plan([(60, 80)], targets=[{"boxes": boxes}], epoch=0) for boxes in (gone, cut, left)]
         assert plans[0].output_sizes.tolist() == [[40, 40]]
         assert plans[1].to_json() == plans[2].to_json()
 
@@ -246,7 +246,7 @@ def test_iou_crop_keeps_enough_of_a_box():
         cropped += (height, width) != (HEIGHT, WIDTH)
         assert (height, width) == (HEIGHT, WIDTH) or both / union >= 0.5
     assert cropped > 5
-    assert chain.plan([(HEIGHT, WIDTH)]).passes[0].sizes.tolist() == [[HEIGHT, WIDTH]]
+    assert chain.plan([(HEIGHT, WIDTH)], epoch=0).passes[0].sizes.tolist() == [[HEIGHT, WIDTH]]
 
 
 @pytest.mark.parametrize("box_format", ["xywh", "cxcywh"])
@@ -254,7 +254,7 @@ def test_iou_crop_reads_boxes_of_any_upright_format(box_format):
     plans = []
     for each in ("xyxy", box_format):
         chain = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))], 2, target_options=T.TargetOptions(each))
-        plans.append(chain.plan(SIZES, targets=[{"boxes": box_convert(BOX, "xyxy", each)}, {}]))
+        plans.append(chain.plan(SIZES, targets=[{"boxes": box_convert(BOX, "xyxy", each)}, {}], epoch=0))
     assert plans[0].to_json() == plans[1].to_json()
     assert plans[0].output_sizes[0].tolist() != SIZES[0]
 
@@ -264,13 +264,16 @@ def test_faces_are_aligned_to_the_template():
     angle = math.radians(20)
     turn = 0.3 * np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     landmarks = template @ turn.T + [20, 10]
-    image, target = T.Compose([T.AlignFaces()])(box_image(BOX[0]), {"landmarks": landmarks})
+    image, target = T.Compose([T.AlignFaces()])(box_image(BOX[0]), {"landmarks": landmarks}, epoch=0)
     assert image.shape == (112, 112, 3)
     assert np.abs(target["landmarks"] - template).max() < 1e-9
     flipped = T.Compose([T.RandomHorizontalFlip(1.0), T.RandomHorizontalFlip(1.0), T.AlignFaces()])
-    assert np.abs(flipped(box_image(BOX[0]), {"landmarks": landmarks})[0].astype(int) - image).max() <= 1
+    assert (
+        np.abs(flipped(box_image(BOX[0]), {"landmarks": landmarks}, epoch=0)[0].astype(int) - image).max()
+        <= 1
+    )
     with pytest.raises(ValueError, match=r"landmarks of shape \[5, 2\], but image 0"):
-        T.Compose([T.AlignFaces()])(box_image(BOX[0]), {"landmarks": landmarks[:4]})
+        T.Compose([T.AlignFaces()])(box_image(BOX[0]), {"landmarks": landmarks[:4]}, epoch=0)
 
 
 def test_a_mirror_keeps_the_way_round_of_corners():
@@ -280,7 +283,7 @@ def test_a_mirror_keeps_the_way_round_of_corners():
         ([T.RandomHorizontalFlip(1.0)], [[3.0, 1, 7, 2, 6, 5, 2, 4]]),
         ([T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)], [[7.0, 6, 3, 7, 2, 4, 6, 3]]),
     ):
-        plan = T.Compose(flips).plan([(8, 8)])
+        plan = T.Compose(flips).plan([(8, 8)], epoch=0)
         (moved,) = T.transform_targets(plan, [{"boxes": corners}], options)
         assert moved["boxes"].tolist() == expected
 
@@ -294,9 +297,9 @@ def test_labels_are_mixed():
     images = torch.rand(3, 3, 8, 8)
     targets = [{"label": n} for n in range(3)]
     for mix in (T.MixUp(num_classes=3), T.CutMix(num_classes=3)):
-        _, results = T.Compose([mix])(images, targets)
+        _, results = T.Compose([mix])(images, targets, epoch=0)
         labels = torch.stack([result["label"] for result in results])
-        weights = torch.from_numpy(T.Compose([mix]).plan([(8, 8)] * 3).passes[0].table["weights"])
+        weights = torch.from_numpy(T.Compose([mix]).plan([(8, 8)] * 3, epoch=0).passes[0].table["weights"])
         assert torch.allclose(labels.diagonal().double(), weights)
         assert torch.allclose(labels.sum(1), torch.ones(3))
 
@@ -304,7 +307,9 @@ def test_labels_are_mixed():
 def test_boxes_follow_a_mosaic():
     images = [box_image(BOX[0])] * 4
     targets = [{"boxes": BOX, "labels": np.array([n])} for n in range(4)]
-    result, moved = T.Compose([T.Mosaic((HEIGHT, WIDTH), (0.5, 0.5), fill=0)], seed=1)(images, targets)
+    result, moved = T.Compose([T.Mosaic((HEIGHT, WIDTH), (0.5, 0.5), fill=0)], seed=1)(
+        images, targets, epoch=0
+    )
     for n, target in enumerate(moved):
         seen = np.zeros((HEIGHT, WIDTH), bool)
         for left, top, right, bottom in np.rint(target["boxes"]).astype(int):
