@@ -56,7 +56,7 @@ class AugMix(Transform):
 
     Example:
         >>> from orbbec.transforms import Compose
-        >>> print(Compose([AugMix(mixture_width=2, chain_depth=1)]).plan([(4, 6)]))
+        >>> print(Compose([AugMix(mixture_width=2, chain_depth=1)]).plan([(4, 6)], epoch=0))
         Plan of 1 image of 4x6, uint8, 3 channels; seed 0, epoch 0
          1. blend -> 4x6 uint8 (2 altered copies of each; 4 passes over them)
             holds AugMix

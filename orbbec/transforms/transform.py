@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import torch
@@ -57,7 +58,11 @@ class Transform:
             >>> Resize((2, 3))(torch.zeros(3, 8, 8)).shape
             torch.Size([3, 2, 3])
         """
-        return Pipeline((self,))(batch, targets, sample_ids, epoch, generator=generator)
+        return self._alone(batch, targets, sample_ids, epoch, generator=generator)
+
+    @cached_property
+    def _alone(self) -> Pipeline:
+        return Pipeline((self,))
 
     def sample(self, sizes: Array, stream: Stream) -> Any:
         """Draw the parameters of each image.

@@ -1,5 +1,6 @@
 """AugMix: its images beside torchvision's, its plan, and what it leaves alone."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,8 @@ def test_image_is_torchvisions():
 
 
 def test_kinds_of_images_give_the_same():
-    chain, images = T.Compose([T.AugMix()], seed=3), photographs(5, 3, 20, 25)
+    chain = partial(T.Compose([T.AugMix()], seed=3), epoch=0)
+    images = photographs(5, 3, 20, 25)
     expected = chain(images)
     assert (expected != images).any((1, 2, 3)).all()
     assert_same_bytes(chain(list(images)), expected)
