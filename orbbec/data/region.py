@@ -107,11 +107,14 @@ def _to_decoded(corners: Array, shrinks: Array) -> Array:
     return result
 
 
+_SUPPORTS = {"cubic": 2.0, "lanczos": 3.0}  # of a filter, in pixels of the smaller image; 1 of the others
+
+
 def _read_by_filters(step: OperatorPass, whole: Array) -> Array:
     """Boxes, and what the filters of antialias read beside them."""
     boxes = step.table["boxes"]
     scale = (boxes[:, 2:] - boxes[:, :2]) / step.sizes[:, ::-1]
-    reach = np.ceil(np.maximum(scale, 1.0)) + 1
+    reach = np.ceil(_SUPPORTS.get(step.options["interpolation"], 1.0) * np.maximum(scale, 1.0)) + 1
     low, high = np.floor(boxes[:, :2]) - reach, np.ceil(boxes[:, 2:]) + reach
     parts = np.concatenate([np.maximum(low, whole[:, :2]), np.minimum(high, whole[:, 2:])], 1)
     return parts.astype(np.int64)

@@ -10,10 +10,15 @@ Range: TypeAlias = tuple[float, float]
 Size: TypeAlias = int | Sequence[int]
 FillValue: TypeAlias = float | Sequence[float]
 
+_WARPS = {"nearest": "nearest", "linear": "linear", "bilinear": "linear"}
 _RESIZINGS = {
-    **{"nearest": "nearest", "nearest_exact": "nearest_exact", "nearest-exact": "nearest_exact"},
-    **{"linear": "linear", "bilinear": "linear"},
+    **_WARPS,
+    **dict.fromkeys(("nearest_exact", "nearest-exact"), "nearest_exact"),
+    **dict.fromkeys(("cubic", "bicubic"), "cubic"),
+    **dict.fromkeys(("lanczos4", "lanczos"), "lanczos4"),
+    **{"area": "area", "box": "box", "hamming": "hamming"},
 }
+_CV2_NUMBERS = {0: "nearest", 1: "linear", 2: "cubic", 3: "area", 4: "lanczos4", 6: "nearest_exact"}
 _BORDERS = {"constant": "constant", "edge": "replicate", "reflect": "reflect101", "symmetric": "reflect"}
 
 
@@ -127,19 +132,31 @@ def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
 
 
 def interpolation_of(op: str, value: Any) -> str:
-    """Either "nearest" or "linear"; torchvision's enumeration and "bilinear" are understood."""
-    name = getattr(value, "value", value)
-    if not isinstance(name, str) or name not in _RESIZINGS:
+    """Either "nearest" or "linear"; names and numbers of other libraries as those of `resizing_of`."""
+    name = _interpolation_name(value).removesuffix("_exact").removesuffix("-exact")  # of a warp the same
+    if name not in _WARPS:
         raise _error(op, "interpolation", '"nearest" or "linear"', value)
-    return _RESIZINGS[name].removesuffix("_exact")  # a warp has no other nearest
+    return _WARPS[name]
 
 
-def resizing_of(op: str, value: Any) -> str:
-    """One of "nearest", "nearest_exact" and "linear"; torchvision's enumeration is understood."""
-    name = getattr(value, "value", value)
-    if not isinstance(name, str) or name not in _RESIZINGS:
-        raise _error(op, "interpolation", '"nearest", "nearest_exact" or "linear"', value)
-    return _RESIZINGS[name]
+def resizing_of(op: str, value: Any, antialias: bool = False) -> str:
+    """How images are resized: a name, torchvision's or Pillow's enumeration, or a number of cv2's."""
+    name = _RESIZINGS.get(_interpolation_name(value))
+    if name is None:
+        raise _error(op, "interpolation", f"one of {', '.join(dict.fromkeys(_RESIZINGS.values()))}", value)
+    if name in ("box", "hamming") and not antialias:
+        raise ValueError(
+            f"{op}: expected antialias=True with interpolation {name}, which is a filter of Pillow's"
+        )
+    return name
+
+
+def _interpolation_name(value: Any) -> str:
+    if type(value).__name__ == "Resampling":  # whose numbers are not those of cv2
+        return str(value.name).lower()
+    value = getattr(value, "value", value)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if isinstance(value, str) else _CV2_NUMBERS.get(value, "") if is_number else ""
 
 
 def border_of(op: str, value: Any) -> str:

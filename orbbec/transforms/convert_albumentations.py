@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from orbbec.transforms.affine import RandomAffine, RandomRotation
+from orbbec.transforms.checks import resizing_of
 from orbbec.transforms.color import (
     ColorJitter,
     Gamma,
@@ -37,7 +38,7 @@ from orbbec.transforms.geometry import (
 )
 from orbbec.transforms.neighborhood import JPEG, GaussianBlur, MedianBlur, RandomAutocontrast, RandomEqualize
 from orbbec.transforms.noise import GaussianNoise
-from orbbec.transforms.output import Normalize, ToDtype
+from orbbec.transforms.output import Normalize, ToDtype, ToImage
 from orbbec.transforms.targets import TargetOptions
 from orbbec.transforms.transform import Transform
 
@@ -131,7 +132,7 @@ def _interpolation(step: Any) -> str:
 
 def _resizing(step: Any) -> dict[str, Any]:
     _expect(step, area_for_downscale=None)
-    return {"interpolation": _interpolation(step), "antialias": False}
+    return {"interpolation": resizing_of(type(step).__name__, step.interpolation), "antialias": False}
 
 
 def _constant_border(step: Any) -> dict[str, Any]:
@@ -199,7 +200,7 @@ def _brightened(step: Any) -> list[Transform]:
 def _letterboxed(step: Any) -> list[Transform]:
     _expect(step, position="center", fill_mask=0.0)
     _expect_if(step, area_for_downscale=None)
-    return [Letterbox(step.size, step.fill, _interpolation(step))]
+    return [Letterbox(step.size, step.fill, resizing_of("LetterBox", step.interpolation))]
 
 
 def _affine(step: Any) -> list[Transform]:
@@ -317,7 +318,7 @@ _CONTAINERS: dict[str, Maker] = {"Compose": _sequential, "Sequential": _sequenti
 
 _MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "NoOp": lambda step: [],
-    "ToTensorV2": lambda step: [],
+    "ToTensorV2": lambda step: [ToImage()],
     "Resize": lambda step: [Resize((step.height, step.width), **_resizing(step))],
     "SmallestMaxSize": _smallest,
     "RandomCrop": lambda step: _cropped(step, RandomCrop),

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-import torch
-
 from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.output import ToDtype
@@ -18,8 +16,9 @@ from orbbec.transforms.transform import Transform
 
 _OP = "from_torchvision"
 # Steps that say what images are, which orbbec sees, or clip boxes, which it always does.
-_NOTHING = ("ToImage", "PILToTensor", "ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
-_BY_NUMBER = {0: "nearest", 2: "bilinear"}  # Pillow's, which torchvision takes too
+_NOTHING = ("ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
+# Pillow's numbers, which torchvision takes too.
+_BY_NUMBER = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 _RENAMED = {"sampler_options": "options"}  # our argument: torchvision's attribute
 
 
@@ -35,8 +34,8 @@ def from_torchvision(compose: Any) -> tuple[list[Transform], TargetOptions]:
 def _maker(step: Any) -> Maker | None:
     name, library = type(step).__name__, type(step).__module__.split(".")[0]
     if library == "torchvision" or (library == "torch" and name in ("Sequential", "Identity")):
-        return _MAKERS.get(name) or (_same if name in known_transforms() else None)
-    return None
+        return _MAKERS.get(name) or (_same if name in known_transforms() and name != "Lambda" else None)
+    return None  # a Lambda of torchvision may return anything
 
 
 def _same(step: Any, inner: Inner) -> list[Transform]:
@@ -135,7 +134,6 @@ _MAKERS: dict[str, Maker] = {
     "SanitizeBoundingBoxes": _sanitize,
     "ConvertBoundingBoxFormat": _formatted,
     "RandomResize": _random_resize,
-    "ToTensor": lambda step, inner: _to_dtype(torch.float32, True),
     "ConvertImageDtype": lambda step, inner: _to_dtype(step.dtype, True),
     "ToDtype": lambda step, inner: _to_dtype(step.dtype, step.scale),
 }

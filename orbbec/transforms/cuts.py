@@ -11,6 +11,17 @@ from orbbec.plan.points import shifts
 from orbbec.plan.steps import Frame, Map, Operator, Step, same_rows, side_by_side
 from orbbec.transforms.maps import box_maps, nearest_offsets
 
+# The filters of antialias by the interpolations that they stand for.
+FILTERS = {"linear": "linear", "cubic": "cubic", "lanczos4": "lanczos", "box": "box", "hamming": "hamming"}
+_READS = {
+    "antialias": "reads as many pixels as an image shrinks by (antialias)",
+    "area": "reads as many pixels as an image shrinks by",
+    "cubic": "reads 16 pixels",
+    "lanczos4": "reads 64 pixels",
+    "linear": "is rounded by itself",
+    "nearest": "is rounded by itself",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
@@ -60,23 +71,23 @@ class Boxes:
         """The boxes resized.
 
         Args:
-            interpolation: "linear", "nearest" or "nearest_exact".
-            antialias: by Pillow's filter, if linear.
+            interpolation: as `resizing_of` gives it.
+            antialias: by Pillow's filter of that name, if there is one.
             cuts: whether they may be parts of the images.
             exact: linear and nearest without antialias too by an operator, which has OpenCV's bytes.
         """
-        smooth = antialias and interpolation == "linear"
+        smooth = antialias and interpolation in FILTERS
         matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
-        if interpolation == "nearest_exact" or not (smooth or exact):
+        fuses = interpolation in ("linear", "nearest") and not (smooth or exact)
+        if interpolation == "nearest_exact" or fuses:
             return self._map(matrix, interpolation, self.regions() if cuts else None)
-        reads = "reads as many pixels as an image shrinks by (antialias)"
         return Operator(
             "resized_crop",
             {"boxes": self.corners().astype(np.float64)},
-            {"interpolation": interpolation, "antialias": smooth},
+            {"interpolation": FILTERS[interpolation] if smooth else interpolation, "antialias": smooth},
             matrix=matrix,
             sizes=self.sizes,
-            why=reads if smooth else "is rounded by itself",
+            why=_READS["antialias" if smooth else interpolation],
             least=self.least,
         )
 

@@ -37,13 +37,16 @@ class Resize(Transform):
 
     Args:
         size: (height, width), or one number for the shorter side; (side, side) makes squares.
-        interpolation: "linear"; "nearest", by which pixel `x` reads `floor(x * width / output width)`, as
-            cv2's INTER_NEAREST and torchvision's NEAREST; or "nearest_exact", which reads
-            `floor((x + 0.5) * width / output width)`, as torchvision's NEAREST_EXACT. Masks take the pixels
+        interpolation: "linear"; "cubic"; "lanczos4"; "area"; "box" and "hamming", with antialias alone;
+            "nearest", by which pixel `x` reads `floor(x * width / output width)`, as cv2's INTER_NEAREST and
+            torchvision's NEAREST; or "nearest_exact", which reads `floor((x + 0.5) * width / output width)`,
+            as torchvision's NEAREST_EXACT. Also "bilinear", "bicubic", "lanczos", torchvision's
+            `InterpolationMode`, Pillow's `Resampling` and the numbers of cv2's INTER_*. Masks take the pixels
             that a nearest image takes.
         max_size: the longer side is at most this; only where `size` is one number.
         antialias: Pillow's filter, which shrinks without aliasing, as torchvision's default has it: a pass of
-            its own. False: fused with the maps beside it.
+            its own. False: linear and nearest are fused with the maps beside them; cubic, area and lanczos4
+            are OpenCV's, a pass of their own.
 
     Source:
         `torchvision.transforms.v2.Resize`.
@@ -65,7 +68,7 @@ class Resize(Transform):
         single = not isinstance(self.size, (tuple, list)) or len(self.size) == 1
         size = size_pair(self.name, "size", self.size)
         self._set(size=size[:1] if single else size)
-        self._set(interpolation=resizing_of(self.name, self.interpolation))
+        self._set(interpolation=resizing_of(self.name, self.interpolation, self.antialias))
         flag(self.name, "antialias", self.antialias)
         if self.max_size is not None:
             low = size[0] + 1
@@ -121,7 +124,7 @@ class RandomResizedCrop(Transform):
             size=size_pair(self.name, "size", self.size),
             scale=interval(self.name, "scale", self.scale, 0.0),
             ratio=interval(self.name, "ratio", self.ratio, 1e-6),
-            interpolation=resizing_of(self.name, self.interpolation),
+            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
         )
         flag(self.name, "antialias", self.antialias)
 
@@ -355,12 +358,13 @@ class RandomVerticalFlip(_Flip):
 class Letterbox(Transform):
     """Resize each image to fit into one size, sides in proportion, and fill the rest evenly on both sides.
 
-    One map: where an image grows, its rim blends into the fill over half a source pixel.
+    Linear and nearest are one map: where an image grows, its rim blends into the fill over half a source
+    pixel. The others resize in a pass of their own.
 
     Args:
         size: (height, width) of the output in pixels, or one side of a square.
         fill: in units of the pixels: a number or one a channel.
-        interpolation: as that of `Resize`.
+        interpolation: as that of `Resize` without antialias.
         enlarge: whether small images grow.
     """
 
@@ -395,7 +399,7 @@ class Letterbox(Transform):
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
         fill = numbers(self.name, "fill", self.fill)
-        if frame.exact:
+        if frame.exact or self.interpolation not in ("linear", "nearest", "nearest_exact"):
             inner, before = self._inner(frame.sizes)
             resized = whole_images(frame.sizes, inner.astype(np.int64))
             laid = Boxes.of_size(-before[:, 1], -before[:, 0], params.sizes, params.least)

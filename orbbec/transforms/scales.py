@@ -88,7 +88,7 @@ class ScaleJitter(Transform):
         self._set(
             target_size=size_pair(self.name, "target_size", self.target_size),
             scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
-            interpolation=resizing_of(self.name, self.interpolation),
+            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
         )
         flag(self.name, "antialias", self.antialias)
 
@@ -126,7 +126,7 @@ class RandomShortestSize(Transform):
         given = (self.min_size,) if one else entries(self.name, "min_size", self.min_size)
         self._set(
             min_size=tuple(whole(self.name, "min_size", side, 1) for side in given),
-            interpolation=resizing_of(self.name, self.interpolation),
+            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
         )
         flag(self.name, "antialias", self.antialias)
         if self.max_size is not None:

@@ -342,8 +342,8 @@ def test_formats_of_albumentations_become_options():
         (stand_in("Perspective", scale=(0.05, 0.1)), "Perspective, has no counterpart"),
         (stand_in("HorizontalFlip", "mine"), "HorizontalFlip, has no counterpart"),
         (
-            stand_in("Resize", **SIZE, **{**READING, "interpolation": 2}),
-            "Resize: expected interpolation nearest",
+            stand_in("Resize", **SIZE, **{**READING, "interpolation": 5}),
+            "Resize: Resize: expected interpolation as one of nearest",
         ),
         (
             stand_in("Resize", **SIZE, **{**READING, "area_for_downscale": "image"}),
