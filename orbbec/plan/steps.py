@@ -248,7 +248,19 @@ class Mix:
     least: tuple[int, int] = (1, 1)
 
     def only(self, chosen: Array, frame: Frame) -> Mix:
-        raise ValueError(f"{self.name}: stands in a Compose itself, not in a RandomApply")
+        """The mix for the images that are chosen; of the others, each is mixed with itself alone."""
+        own = np.arange(len(frame)).reshape(-1, *(1,) * (self.table["partners"].ndim - 1))
+        kept: dict[str, Any] = {"partners": own, "weights": 1.0, "boxes": 0, "centers": frame.sizes[:, ::-1]}
+        if self.sizes is not None and (self.sizes != frame.sizes)[~chosen].any():
+            raise ValueError(
+                f"{self.name}: expected images of its size where it is not applied to all; "
+                "put a resize before it"
+            )
+        table = {
+            name: np.where(chosen.reshape(-1, *(1,) * (values.ndim - 1)), values, kept[name])
+            for name, values in self.table.items()
+        }
+        return replace(self, table=table)
 
 
 @dataclass(frozen=True, eq=False)
