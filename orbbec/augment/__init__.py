@@ -1,5 +1,5 @@
 """A chain of augmentations in one pass."""
 
-from orbbec.augment.augment import augment
+from orbbec.augment.augment import augment, augment_moved
 
-__all__ = ["augment"]
+__all__ = ["augment", "augment_moved"]

@@ -1,5 +1,6 @@
 """A chain of augmentations in one pass: one read of the bytes, one write of the result."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -133,11 +134,6 @@ def augment(
         contrast = program is not None and (program.is_cuda or bool((program[..., 0] == CONTRAST).any()))
     target = None if out is None else operator_output(OP, out)
     result_dtype = target.images.dtype if target is not None else dtype or kind
-    scale = 1.0
-    if kind == torch.uint8 and result_dtype != torch.uint8:
-        scale = 1 / 255
-    elif kind != torch.uint8 and result_dtype == torch.uint8:
-        scale = 255.0
     arguments = (
         pixels,
         given.layout,
@@ -149,8 +145,7 @@ def augment(
         boxes,
         [] if mean is None else fill_values(OP, mean),
         [] if std is None else fill_values(OP, std),
-        scale,
-        255.0 if kind == torch.uint8 else 1.0,
+        *_scale_and_white(kind, result_dtype),
         contrast,
     )
     reading = name_value(OP, "interpolation", interpolation), name_value(OP, "border", border)
@@ -167,6 +162,43 @@ def augment(
         return given.restore(room)
     ending = (result_dtype, last, *reading, fills, partners, *planes)
     return given.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, *ending))
+
+
+def augment_moved(
+    images: Tensor,
+    matrix: Tensor,
+    regions: Tensor | None,
+    *,
+    size: tuple[int, int],
+    mean: Sequence[float],
+    std: Sequence[float],
+    dtype: torch.dtype,
+    channels_last: bool | None,
+    interpolation: str,
+    border: str,
+    fill: Sequence[float],
+) -> Tensor:
+    """What `augment` does where pixels are moved, normalised and cast alone; for plans.
+
+    The operator alone checks the arguments, which takes a small image less time. They are those of `augment`,
+    as `[N, C, H, W]` on the CPU, float64 `[N, 3, 3]` and int64 `[N, 4]`.
+    """
+    last = is_channels_last(images, None) if channels_last is None else channels_last
+    scales = _scale_and_white(images.dtype, dtype)
+    arguments = (images, None, 0, regions, matrix, size, None, None, mean, std, *scales, False)
+    reading = interpolation, border, fill
+    room = room_for((*images.shape[:2], *size), dtype, last, images, matrix)
+    if room is None:
+        room = call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last, *reading)
+    else:
+        torch.ops.orbbec.augment_out(*arguments, *reading, room)
+    return room
+
+
+def _scale_and_white(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:
+    """By what values are multiplied to have the units of the result, and the white of images."""
+    was_byte, is_byte = kind == torch.uint8, result == torch.uint8
+    return (1.0 if was_byte == is_byte else 255.0 if is_byte else 1 / 255), 255.0 if was_byte else 1.0
 
 
 def _input(images: Any) -> tuple[OperatorInput, tuple[Tensor, ...]]:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.augment import augment
+from orbbec.augment import augment, augment_moved
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array, RaggedImages, StoredPlanes, holds_planes, operator_output
 from orbbec.blur import gaussian_blur, median_blur, motion_blur
@@ -55,7 +55,23 @@ from orbbec.ycbcr import ycbcr_to_rgb
 
 After: TypeAlias = Callable[[int, Work], None]
 
-OPERATORS: dict[str, Callable[..., Any]] = {
+
+def _call_each(images: Work, function: Callable[[Tensor], Tensor]) -> Work:
+    """What a function of the user's makes of each image."""
+    results = []
+    for index, image in enumerate(as_list(images)):
+        result = function(image)
+        if not isinstance(result, Tensor) or (result.shape, result.dtype) != (image.shape, image.dtype):
+            expected = f"{str(image.dtype).removeprefix('torch.')} {list(image.shape)}"
+            given = f"{result.dtype} {list(result.shape)}" if isinstance(result, Tensor) else repr(result)
+            raise ValueError(
+                f"Lambda: expected {expected} of the function for image {index}, but got {given}"
+            )
+        results.append(result)
+    return merged(results) if results else images
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {"lambda": _call_each} | {
     call.__name__: call
     for call in (
         *(adjust_brightness, adjust_contrast, adjust_gamma, adjust_hue, adjust_saturation, adjust_sharpness),
@@ -71,7 +87,7 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
 
     Args:
         plan: for images of these sizes, in this order.
-        images: as `Compose` takes them.
+        images: as `Compose` takes them, but for PIL images and tv_tensors.
         out: where to write results of one size: a tensor or an array of their shape and dtype, sharing no
             memory with `images`.
 
@@ -84,7 +100,7 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
         TypeError: the images are of another dtype than those that the plan was made for.
         ValueError: they are of other sizes.
     """
-    given = read_images(images)
+    given = images if isinstance(images, Given) else read_images(images)
     _check_fit(plan, given)
     return run_passes(plan, given, out)
 
@@ -100,6 +116,8 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
             few images, and again for others.
     """
     work = given.work
+    if out is None and after is None and (step := _that_only_moves(plan, work)) is not None:
+        return given.restore(_moved(step, work))
     if holds_planes(work) and not reads_planes(plan, work):
         work = ycbcr_to_rgb(work)
     parts = parts_of(plan, work)
@@ -116,6 +134,33 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
         part, images = (plan, work) if len(parts) == 1 else (part_of(plan, where), work[where])
         results.add(where, _run_part(part, images, results.room(where), after))
     return given.restore(results.together()) if out is None else out
+
+
+def _that_only_moves(plan: Plan, work: Work) -> AugmentPass | None:
+    """The one pass of a plan that neither colours, erases nor mixes, where images are a tensor on the CPU."""
+    if len(plan.passes) != 1 or type(work) is not Tensor or not work.is_cpu or torch.compiler.is_compiling():
+        return None
+    step = plan.passes[0]
+    if not isinstance(step, AugmentPass) or step.size is None or step.mixes is not None:
+        return None
+    return None if step.colors.shape[1] or step.erase.shape[1] else step
+
+
+def _moved(step: AugmentPass, work: Tensor) -> Tensor:
+    assert step.size is not None
+    return augment_moved(
+        work,
+        torch.from_numpy(step.reads),
+        None if step.regions is None else torch.from_numpy(step.regions),
+        size=step.size,
+        mean=step.mean or (),
+        std=step.std or (),
+        dtype=getattr(torch, step.dtype),
+        channels_last=step.channels_last,
+        interpolation=step.interpolation,
+        border=step.border,
+        fill=step.fill,
+    )
 
 
 def _run_part(plan: Plan, work: Work, room: Any, after: After | None) -> Work:
