@@ -56,7 +56,7 @@ def described(step: Pass) -> str:
 def passes(name: str) -> str:
     """How many passes over the pixels, and what they are."""
     steps = plans(name)[0][0].passes
-    return f"{len(steps)}: {', '.join(dict.fromkeys(map(described, steps)))}"
+    return "none" if not steps else f"{len(steps)}: {', '.join(dict.fromkeys(map(described, steps)))}"
 
 
 def targets(name: str) -> str:

@@ -21,6 +21,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "Gamma": T.Gamma((0.4, 2.5)),
     "GaussianBlur": T.GaussianBlur(9, (0.5, 3.0)),
     "JPEG": T.JPEG((3, 20)),
+    "Lambda": T.Lambda(lambda image: image.flip(0)),
     "Letterbox": T.Letterbox(128),
     "MedianBlur": T.MedianBlur((3, 9), p=1.0),
     "Mosaic": T.Mosaic((160, 128)),

@@ -29,6 +29,7 @@ class Given(NamedTuple):
     dtype: str
     restore: Callable[[Work], Any]
     size: tuple[int, int] | None = None  # of all images, where they are one tensor
+    as_planes: bool = False  # floats are given back as [C, H, W], whatever the images are
 
 
 class Rows(NamedTuple):

@@ -143,11 +143,14 @@ class Fusion:
         if self.exact:
             self._split(f"exact: {name} is rounded by itself")
 
-    def finish(self) -> tuple[Pass, ...]:
+    def finish(self, as_planes: bool = False) -> tuple[Pass, ...]:
         """The passes; at least one where the chain asks for anything at all.
 
-        An idle pass stays only at the end, where it makes one tensor of an ImageBatch of one size.
+        With `as_planes`, the last one writes floats as planes. An idle pass stays only at the end, where it
+        makes one tensor of an ImageBatch of one size.
         """
+        if as_planes and self.dtype in FLOATS and self._open.channels_last is None:
+            self._open.channels_last = False
         self._close()
         last = len(self.passes) - 1
         kept = [n for n, step in enumerate(self.passes) if step not in self._idle or n == last]

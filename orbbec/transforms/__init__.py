@@ -1,5 +1,6 @@
 """Augmentations, drawn for each image by its own id and fused to few passes. Names are torchvision's."""
 
+from orbbec.transforms import functional
 from orbbec.transforms.affine import AlignFaces, AlignPoints, RandomAffine, RandomPerspective, RandomRotation
 from orbbec.transforms.augmix import AugMix
 from orbbec.transforms.auto import AutoAugment, RandAugment, TrivialAugmentWide
@@ -17,6 +18,7 @@ from orbbec.transforms.color import (
 from orbbec.transforms.compose import Compose
 from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
 from orbbec.transforms.erasing import RandomErasing
+from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
     CenterCrop,
     Letterbox,
@@ -39,7 +41,7 @@ from orbbec.transforms.neighborhood import (
     RandomEqualize,
 )
 from orbbec.transforms.noise import GaussianNoise
-from orbbec.transforms.output import Normalize, ToDtype
+from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToTensor
 from orbbec.transforms.scales import RandomIoUCrop, RandomShortestSize, RandomZoomOut, ScaleJitter
 from orbbec.transforms.targets import TargetOptions, TargetReport, Targets, transform_targets
 from orbbec.transforms.transform import Transform
@@ -59,12 +61,14 @@ __all__ = [
     "GaussianBlur",
     "GaussianNoise",
     "Grayscale",
+    "Lambda",
     "Letterbox",
     "MedianBlur",
     "MixUp",
     "Mosaic",
     "MotionBlur",
     "Normalize",
+    "PILToTensor",
     "Pad",
     "RandAugment",
     "RandomAdjustSharpness",
@@ -96,7 +100,10 @@ __all__ = [
     "TargetReport",
     "Targets",
     "ToDtype",
+    "ToImage",
+    "ToTensor",
     "Transform",
     "TrivialAugmentWide",
+    "functional",
     "transform_targets",
 ]

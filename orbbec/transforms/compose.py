@@ -115,8 +115,7 @@ class Compose(Pipeline):
     def from_torchvision(cls, compose: Any, *, seed: int = 0, exact: bool = False) -> Compose:
         """The chain that does what one of torchvision does, drawn for each image.
 
-        Steps that tell kinds of images (`ToImage`, `PILToTensor`) fall away; `ToTensor` is
-        `ToDtype(torch.float32, scale=True)`; `SanitizeBoundingBoxes` sets `min_size` of `target_options`.
+        `SanitizeBoundingBoxes` sets `min_size` of `target_options`.
         A resize by `NEAREST` or `NEAREST_EXACT` reads torchvision's pixels, but where torch, which computes
         positions in float32, rounds a whole number down (2 of 10,000 positions, none where a side is halved);
         masks take the pixels of a nearest image. `fill` of masks becomes `mask_fill` of `target_options`.
@@ -152,8 +151,7 @@ class Compose(Pipeline):
         A step is converted where a transform here draws the same, and refused where it draws something else.
         Shifts and crops about the middle may lie one pixel off, by rounding; bytes differ by up to 4 levels,
         those of AlbumentationsX's `GaussianBlur` by up to 14 at the rim.
-        `ToTensorV2` falls away: put in tensors to get tensors. Formats and thresholds of `bbox_params` become
-        `target_options`.
+        Formats and thresholds of `bbox_params` become `target_options`.
 
         Args:
             compose: `albumentations.Compose`, read by names of classes and attributes.

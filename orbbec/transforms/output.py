@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -85,3 +85,39 @@ class ToDtype(Transform):
 
     def coordinates(self) -> Row:
         return ()
+
+
+@dataclass(frozen=True)
+class ToImage(Transform):
+    """Give tensors `[C, H, W]` for arrays and PIL images too. The pixels stay as they are.
+
+    Source:
+        `torchvision.transforms.v2.ToImage`, whose result is a `tv_tensors.Image`.
+    """
+
+    makes_tensors: ClassVar[bool] = True
+
+    def steps(self, params: Any, frame: Frame) -> list[Step]:
+        return []
+
+    def coordinates(self) -> Row:
+        return ()
+
+
+class PILToTensor(ToImage):
+    """Give tensors `[C, H, W]` for arrays and PIL images too. The pixels stay as they are.
+
+    Source:
+        `torchvision.transforms.v2.PILToTensor`.
+    """
+
+
+class ToTensor(ToImage):
+    """Give float32 tensors `[C, H, W]`, of bytes multiplied by 1/255.
+
+    Source:
+        `torchvision.transforms.ToTensor`, which divides: the last bit may be another.
+    """
+
+    def steps(self, params: Any, frame: Frame) -> list[Step]:
+        return [Cast("float32")]

@@ -32,6 +32,7 @@ def _functional(name: str, difference: str = "identical") -> Parity:
     return Parity("torchvision", f"functional.{name}", difference)
 
 
+_NOTHING = (Parity("", "the pixels as they are"),)
 HELD = (Parity("", "what it holds, one after the other"),)
 PARITY: dict[str, tuple[Parity, ...]] = {
     "Resize": (_BOX, _RESIZE, _functional("resize", "1 level")),
@@ -80,6 +81,10 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "RandomErasing": (_functional("erase"),),
     "Normalize": (_functional("normalize"),),
     "ToDtype": (_functional("to_dtype"), _functional("to_dtype of floats to bytes", "1 level")),
+    "ToTensor": (Parity("", "as ToDtype"),),
+    "ToImage": _NOTHING,
+    "PILToTensor": _NOTHING,
+    "Lambda": (Parity("", "what the function gives"),),
     "MixUp": (Parity("OpenCV", "cv2.addWeighted"),),
     "CutMix": (Parity("NumPy", "slices"),),
     "Mosaic": (Parity("NumPy", "slices"),),

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from orbbec.binding.arguments import Array
-from orbbec.plan import Fusion, Plan, Stream, read_images, run_passes
+from orbbec.plan import Fusion, Plan, Stream, run_passes
 from orbbec.plan import apply as apply_plan
+from orbbec.plan.batches import Given
 from orbbec.plan.parts import without_images
 from orbbec.plan.steps import same_rows
 from orbbec.plan.template import Template, row_of
 from orbbec.transforms.checks import whole
+from orbbec.transforms.inputs import is_video, read
+from orbbec.transforms.module import FrozenModule, outside_graphs
+from orbbec.transforms.structures import images_of, is_structure, labels_of, rebuilt, targets_of
 from orbbec.transforms.targets import TargetOptions, readable, transform_targets
-from orbbec.transforms.tv_tensors import images_like, plain
+from orbbec.transforms.tv_tensors import name_of
 
 LARGEST_SEED = 2**63 - 1
 _ANY_SIZES = np.array([[30000, 40000], [50001, 60002]])  # results of one size have it whatever the images
@@ -31,8 +36,14 @@ class _Key(NamedTuple):
     sample_ids: Array  # int64 [N]
 
 
+class _Pixels(NamedTuple):
+    channels: int
+    dtype: str
+    as_planes: bool = False  # floats are given back as [C, H, W]
+
+
 @dataclass(frozen=True)
-class Pipeline:
+class Pipeline(FrozenModule):
     """Transforms in order, and how they are drawn.
 
     Args:
@@ -46,9 +57,9 @@ class Pipeline:
     seed: int = 0
     exact: bool = False
     target_options: TargetOptions = field(default_factory=TargetOptions)
-    _templates: dict[tuple[int, str], Template | None] = field(
+    _templates: dict[_Pixels, Template | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
-    )  # by channels and dtype
+    )
 
     def plan(
         self,
@@ -83,12 +94,21 @@ class Pipeline:
         """
         table = _sizes(sizes)
         key = self._key(sample_ids, epoch, generator, len(table))
+        name = str(dtype).removeprefix("torch.")
+        return self._plan_of(table, key, _Pixels(channels, name), targets)
+
+    def _plan_of(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
         if targets is not None and len(targets) != len(table):
             raise ValueError(f"Compose: expected {len(table)} targets, one an image, but got {len(targets)}")
-        name = str(dtype).removeprefix("torch.")
         if len(table) == 0:
-            return self._plan_of_none(_ANY_SIZES, key, channels, name)
-        return self._plan(table, key, channels, name, targets)
+            return self._plan_of_none(_ANY_SIZES, key, pixels)
+        return self._plan(table, key, pixels, targets)
+
+    def _plan_for(self, given: Given, key: _Key, targets: Sequence[Any] | None) -> Plan:
+        pixels = _Pixels(given.channels, given.dtype, given.as_planes)
+        if given.size is not None and len(given.sizes) == 0:
+            return self._plan_of_none(np.maximum(same_rows(given.size, 2), 1), key, pixels)
+        return self._plan_of(given.sizes, key, pixels, targets)
 
     def _key(self, sample_ids: Any, epoch: int | None, generator: torch.Generator | None, count: int) -> _Key:
         if sample_ids is None and epoch is None:
@@ -99,34 +119,26 @@ class Pipeline:
         whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
         return _Key(self.seed, epoch, _ids(sample_ids, count))
 
-    def _plan_of_none(self, sizes: Array, key: _Key, channels: int, dtype: str) -> Plan:
+    def _plan_of_none(self, sizes: Array, key: _Key, pixels: _Pixels) -> Plan:
         """The plan of no images, whose results have the size that those of two such images share."""
         two = key._replace(sample_ids=np.arange(2))
-        return without_images(self._plan(sizes, two, channels, dtype, None))
+        return without_images(self._plan(sizes, two, pixels, None))
 
-    def _plan(
-        self,
-        table: Array,
-        key: _Key,
-        channels: int,
-        name: str,
-        targets: Sequence[Any] | None,
-    ) -> Plan:
-        kind = channels, name
-        template = self._templates.get(kind)
+    def _plan(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
+        template = self._templates.get(pixels)
         if template is not None:
             try:
                 return template.fill(table, key.sample_ids, key.seed, key.epoch)
             except ValueError:
                 pass  # below, the error names the transform
         _check_pixels(table)
-        fusion = Fusion(table, channels, name, self.exact)
+        fusion = Fusion(table, pixels.channels, pixels.dtype, self.exact)
         stream = Stream(key.sample_ids, key.seed, key.epoch)
         streams = iter(stream.at_places(sum(t.places for t in self.transforms)))
         for transform in self.transforms:
             if transform.needs_targets:
-                read = [readable(n, target, self.target_options) for n, target in enumerate(targets or ())]
-                drawn = transform.draw_for(fusion.frame, streams, read, fusion.matrix)
+                known = [readable(n, target, self.target_options) for n, target in enumerate(targets or ())]
+                drawn = transform.draw_for(fusion.frame, streams, known, fusion.matrix)
             else:
                 drawn = transform.draw(fusion.frame, streams)
             for entry in drawn:
@@ -135,25 +147,35 @@ class Pipeline:
         plan = Plan(
             sizes=table,
             sample_ids=key.sample_ids,
-            passes=fusion.finish(),
+            passes=fusion.finish(pixels.as_planes),
             notes=tuple(dict.fromkeys(fusion.notes)),
             seed=key.seed,
             epoch=key.epoch,
-            channels=channels,
-            dtype=name,
+            channels=pixels.channels,
+            dtype=pixels.dtype,
         )
-        if kind not in self._templates and not self.exact:
-            self._templates[kind] = Template.of(plan, fusion.moves, list(map(row_of, self.transforms)))
+        if pixels not in self._templates and not self.exact:
+            self._templates[pixels] = Template.of(plan, fusion.moves, list(map(row_of, self.transforms)))
         return plan
 
-    def apply(self, plan: Plan, batch: Any, *, out: Any = None) -> Any:
-        """Do to images what a plan says; see `orbbec.plan.apply`."""
-        return images_like(apply_plan(plan, plain(batch), out=out), batch)
+    def apply(self, plan: Any, batch: Any = None, *, out: Any = None) -> Any:
+        """Do to images what a plan says; see `orbbec.plan.apply`.
 
-    def __call__(
+        Of a function alone it is `torch.nn.Module.apply`.
+        """
+        if batch is None and callable(plan):
+            return super().apply(plan)
+        return apply_plan(plan, read(batch, self._makes_tensors), out=out)
+
+    @property
+    def _makes_tensors(self) -> bool:
+        return any(transform.makes_tensors for transform in self.transforms)
+
+    @outside_graphs
+    def forward(
         self,
         batch: Any,
-        targets: Sequence[Any] | None = None,
+        targets: Any = None,
         sample_ids: Any = None,
         epoch: int | None = None,
         *,
@@ -161,39 +183,106 @@ class Pipeline:
     ) -> Any:
         """Plan and apply. Without `sample_ids` and `epoch` each call draws anew.
 
+        A tuple or a dict is one sample, as torchvision's transforms take it: its images share the draws,
+        `tv_tensors` and dicts with boxes, masks or points follow, and all else stays. Of a batch with labels,
+        such as `(images, labels)`, MixUp and CutMix mix the labels too.
+
         Args:
             batch: uint8 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
-                `[N, H, W, C]` array, `ImageBatch`, `PlaneBatch`, or a list of unlike tensors `[C, H, W]` or
-                arrays `[H, W, C]`; tensors also as `torchvision.tv_tensors.Image`.
-            targets: a dict an image (or one dict for a single image): see `TargetOptions`.
+                `[N, H, W, C]` array, `ImageBatch`, `PlaneBatch`, PIL image, `torchvision.tv_tensors.Image` or
+                `Video` (whose images share the draws), or a list of variable-size images; or tuples, lists
+                and dicts that hold some.
+            targets: a dict an image (or one dict for a single image): see `TargetOptions`. Anything else is
+                taken as `(batch, targets)`.
             sample_ids: as that of `plan`.
             epoch: as that of `plan`.
             generator: as that of `plan`.
 
         Returns:
-            The images, in the kind of `batch`; with `targets`, images and targets.
+            The images, in the kind of `batch`, PIL images as tensors `[C, H, W]` where they became floats;
+            with `targets`, images and targets.
+
+        Raises:
+            TypeError: the images are of another type, mode or dtype, or there are none.
+            ValueError: an argument does not fit.
         """
+        if is_structure(batch) or not _are_targets(targets):
+            structure = batch if targets is None else (batch, targets)
+            return self._on_structure(structure, sample_ids, epoch, generator)
         single = isinstance(targets, dict)
         listed = [targets] if single else targets
-        given = read_images(plain(batch))
-        plan = self.plan(
-            given.sizes,
-            sample_ids,
-            epoch,
-            channels=given.channels,
-            dtype=given.dtype,
-            targets=listed,
-            generator=generator,
-        )
-        if given.size is not None and len(plan) == 0:
-            sizes = np.maximum(same_rows(given.size, 2), 1)
-            key = _Key(plan.seed, plan.epoch, plan.sample_ids)
-            plan = self._plan_of_none(sizes, key, given.channels, given.dtype)
+        given = read(batch, self._makes_tensors)
+        plan = self._plan_for(given, self._key_of(batch, given, sample_ids, epoch, generator), listed)
         changed = None if listed is None else transform_targets(plan, listed, self.target_options)
-        images = images_like(run_passes(plan, given), batch)
+        images = run_passes(plan, given)
         if changed is None:
             return images
         return images, changed[0] if single else changed
+
+    def _key_of(
+        self, images: Any, given: Given, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
+    ) -> _Key:
+        count = len(given.sizes)
+        if not is_video(images):
+            return self._key(sample_ids, epoch, generator, count)
+        key = self._key(sample_ids, epoch, generator, 1)
+        return key._replace(sample_ids=np.repeat(key.sample_ids, count))
+
+    def _on_structure(
+        self, structure: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
+    ) -> Any:
+        images = images_of(structure)
+        given = [read(each, self._makes_tensors) for each in images]
+        key = self._key_of(images[0], given[0], sample_ids, epoch, generator)
+        dicts = targets_of(structure, images)
+        listed = _of_images(dicts, len(key.sample_ids))
+        plans = [self._plan_for(each, key, listed) for each in given]
+        changed = iter(self._changed(plans[0], dicts))
+        results = map(run_passes, plans, given)
+        replaced = {id(each): result for each, result in zip(images, results, strict=True)}
+        labels = labels_of(structure, images, len(plans[0])) if plans[0].mixes else None
+        if labels is not None:
+            replaced[id(labels)] = self._mixed_labels(plans[0], labels)
+        return rebuilt(structure, replaced, lambda target: next(changed), partial(self._loose, plans[0]))
+
+    def _changed(self, plan: Plan, dicts: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """The targets of one image or of a batch, as the plan moves them."""
+        if len(plan) == 1:
+            return [transform_targets(plan, [target], self.target_options)[0] for target in dicts]
+        return transform_targets(plan, dicts, self.target_options) if dicts else []
+
+    def _loose(self, plan: Plan, value: Any) -> Any:
+        """A tv_tensor without labels that could lose its rows: keeps all of them."""
+        if len(plan) != 1:
+            raise ValueError(
+                f"Compose: expected {type(value).__name__} of a batch in a dict for each image, "
+                "but got it by itself"
+            )
+        key = name_of(value)
+        options = replace(self.target_options, drop_boxes=False)
+        return transform_targets(plan, [{key: value}], options)[0][key]
+
+    def _mixed_labels(self, plan: Plan, labels: Any) -> Any:
+        targets = transform_targets(plan, [{"label": label} for label in labels], self.target_options)
+        mixed = torch.stack([target["label"] for target in targets])
+        return mixed.numpy() if isinstance(labels, np.ndarray) else mixed.to(labels.device)
+
+
+def _are_targets(value: Any) -> bool:
+    if value is None or isinstance(value, dict):
+        return True
+    return isinstance(value, (list, tuple)) and (not value or isinstance(value[0], dict))
+
+
+def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str, Any]] | None:
+    """The targets that transforms read: a dict for each of `count` images; None: there are none."""
+    if not dicts:
+        return None
+    if count == 1:
+        return [{key: value for target in reversed(dicts) for key, value in target.items()}]
+    if len(dicts) != count:
+        raise ValueError(f"Compose: expected {count} targets, one per image, but got {len(dicts)}")
+    return dicts
 
 
 def _new_seed(generator: torch.Generator | None) -> int:

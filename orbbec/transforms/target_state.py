@@ -189,6 +189,8 @@ class State:
         share = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
         self.visible, self.scale = self.visible * share, self.scale * share
         self.corners = corners
+        if not self.options.drop_boxes:
+            return
         large = (sides >= min_size).all(1)
         self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
 

@@ -10,7 +10,7 @@ from orbbec.boxes import box_convert
 from orbbec.plan.passes import AugmentPass, BlendPass, MixPass
 from orbbec.plan.plan import Plan
 from orbbec.plan.points import numbers_of
-from orbbec.transforms.checks import choice, number
+from orbbec.transforms.checks import choice, flag, number
 from orbbec.transforms.mixed_targets import mixed
 from orbbec.transforms.target_state import State, move_all, with_size
 from orbbec.transforms.tv_tensors import plain_target, target_like
@@ -49,18 +49,22 @@ class TargetOptions:
         min_size: boxes with a side below this, in pixels, are dropped.
         min_visibility: boxes of which a smaller share than this is left inside are dropped, from 0 to 1.
         mask_fill: of masks, outside of an image.
+        drop_boxes: False keeps all boxes, as torchvision does until `SanitizeBoundingBoxes`; those of which
+            nothing is left have no area.
     """
 
     box_format: str = "xyxy"
     min_size: float = 1.0
     min_visibility: float = 0.0
     mask_fill: float = 0.0
+    drop_boxes: bool = True
 
     def __post_init__(self) -> None:
         choice("TargetOptions", "box_format", self.box_format, BOX_FORMATS)
         number("TargetOptions", "min_size", self.min_size, 0.0)
         number("TargetOptions", "min_visibility", self.min_visibility, 0.0, 1.0)
         number("TargetOptions", "mask_fill", self.mask_fill)
+        flag("TargetOptions", "drop_boxes", self.drop_boxes)
 
 
 @dataclass(frozen=True)

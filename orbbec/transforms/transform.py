@@ -13,6 +13,7 @@ from orbbec.binding.arguments import Array
 from orbbec.plan.steps import Frame, Step
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
+from orbbec.transforms.module import FrozenModule
 from orbbec.transforms.pipeline import Pipeline
 
 
@@ -25,13 +26,14 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Transform:
+class Transform(FrozenModule):
     """One augmentation. Draws parameters for each image of a batch; touches no pixel.
 
     A transform of your own is a frozen dataclass with `sample` and `steps`; its arguments are its fields.
     """
 
     needs_targets: ClassVar[bool] = False
+    makes_tensors: ClassVar[bool] = False  # of arrays and PIL images
 
     @property
     def name(self) -> str:
@@ -42,10 +44,10 @@ class Transform:
         """How many streams of numbers it draws from."""
         return 1
 
-    def __call__(
+    def forward(
         self,
         batch: Any,
-        targets: Sequence[Any] | None = None,
+        targets: Any = None,
         sample_ids: Any = None,
         epoch: int | None = None,
         *,
@@ -58,7 +60,7 @@ class Transform:
             >>> Resize((2, 3))(torch.zeros(3, 8, 8)).shape
             torch.Size([3, 2, 3])
         """
-        return self._alone(batch, targets, sample_ids, epoch, generator=generator)
+        return self._alone.forward(batch, targets, sample_ids, epoch, generator=generator)
 
     @cached_property
     def _alone(self) -> Pipeline:

@@ -13,7 +13,7 @@ from orbbec.plan.batches import as_list
 if TYPE_CHECKING:
     from orbbec.transforms.targets import TargetOptions
 
-_KEYS = {"BoundingBoxes": ("boxes",), "Mask": ("mask", "masks"), "KeyPoints": ("keypoints", "landmarks")}
+KEYS = {"BoundingBoxes": ("boxes",), "Mask": ("mask", "masks"), "KeyPoints": ("keypoints", "landmarks")}
 _FORMATS = {"CXCYWHR": "cxcywha", "XYXYXYXY": "xyxyxyxy", "XYXY": "xyxy", "XYWH": "xywh", "CXCYWH": "cxcywh"}
 
 
@@ -21,6 +21,12 @@ def is_tv_tensor(value: Any) -> bool:
     """Whether a value is of `torchvision.tv_tensors`."""
     module = sys.modules.get("torchvision.tv_tensors")
     return module is not None and isinstance(value, module.TVTensor)
+
+
+def name_of(value: Any) -> str:
+    """The name under which a target holds a tv_tensor."""
+    kind = type(value).__name__
+    return "masks" if kind == "Mask" and value.ndim == 3 else KEYS[kind][0]
 
 
 def plain(value: Any) -> Any:
@@ -51,8 +57,8 @@ def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[
         raise TypeError(f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}")
     for key, value in target.items():
         kind = type(value).__name__
-        if is_tv_tensor(value) and key not in _KEYS.get(kind, ()):
-            names = " or ".join(_KEYS.get(kind, ())) or "no name"
+        if is_tv_tensor(value) and key not in KEYS.get(kind, ()):
+            names = " or ".join(KEYS.get(kind, ())) or "no name"
             raise ValueError(
                 f"transform_targets: expected {kind} under {names}, but image {index} has it under {key}"
             )

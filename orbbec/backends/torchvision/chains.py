@@ -7,44 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-import numpy as np
 import torch
 
-from orbbec.backends.torchvision.functions import is_pillow, to_pillow
 from orbbec.batch import ImageBatch
 from orbbec.transforms import Compose
 from orbbec.transforms.convert import ConversionError
 from orbbec.transforms.convert_torchvision import from_torchvision
-
-# Steps after which an image of Pillow's is a tensor.
-_MAKE_TENSORS = {"ToTensor", "PILToTensor", "ToImage"}
-
-
-@dataclass(frozen=True)
-class Part:
-    """Steps that follow each other and have counterparts.
-
-    Args:
-        compose: what does them, in as few passes as can be; None where nothing is to be done to pixels.
-        makes_tensors: whether torchvision's steps make a tensor of an image of Pillow's.
-    """
-
-    compose: Compose | None
-    makes_tensors: bool
-
-    def __call__(self, images: Any, **draws: Any) -> Any:
-        if not is_pillow(images):
-            return self._transformed(images, draws)
-        if images.mode not in ("L", "RGB"):
-            raise ValueError(f"convert: expected images of mode L or RGB, but got {images.mode}")
-        pixels = np.atleast_3d(np.array(images))
-        if self.makes_tensors:
-            return self._transformed(torch.from_numpy(pixels).permute(2, 0, 1), draws)
-        result = self._transformed(pixels, draws)
-        return to_pillow(result[..., 0] if result.shape[2] == 1 else result)
-
-    def _transformed(self, images: Any, draws: dict[str, Any]) -> Any:
-        return images if self.compose is None else self.compose(images, **draws)
 
 
 @dataclass(frozen=True)
@@ -52,10 +20,11 @@ class Chain:
     """A chain of torchvision whose steps run fused where orbbec knows them.
 
     Args:
-        parts: `Part`s, and between them torchvision's steps as they were.
+        parts: a `Compose` of steps that follow each other and have counterparts; torchvision's others as they
+            were.
     """
 
-    parts: Sequence[Part | Callable[[Any], Any]]
+    parts: Sequence[Compose | Callable[[Any], Any]]
 
     def __call__(
         self,
@@ -72,7 +41,7 @@ class Chain:
         one, and a batch tensor as one, as torchvision does.
 
         Args:
-            images: what `Compose` takes, or an image of Pillow's.
+            images: as that of `Compose`.
             sample_ids: as that of `Compose.plan`.
             epoch: as that of `Compose.plan`.
             generator: as that of `Compose.plan`.
@@ -82,7 +51,7 @@ class Chain:
         """
         draws = {"sample_ids": sample_ids, "epoch": epoch, "generator": generator}
         for part in self.parts:
-            images = part(images, **draws) if isinstance(part, Part) else _step(part, images)
+            images = part(images, **draws) if isinstance(part, Compose) else _step(part, images)
         return images
 
 
@@ -99,14 +68,13 @@ def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Chain:
         A chain in which what `Compose.from_torchvision` cannot convert stays as it is.
 
     Example:
-        >>> chain = convert([torch.nn.Identity(), torch.nn.ReLU(), torch.nn.Identity()])
-        >>> [type(part).__name__ for part in chain.parts]
-        ['Part', 'ReLU', 'Part']
+        >>> convert([torch.nn.Identity(), torch.nn.ReLU()]).parts
+        [ReLU()]
     """
-    parts: list[Part | Callable[[Any], Any]] = []
+    parts: list[Compose | Callable[[Any], Any]] = []
     for is_known, run in groupby(_flat(compose), _is_known):
         steps = list(run)
-        parts += [_part(steps, seed + len(parts), exact)] if is_known else steps
+        parts += _composed(steps, seed + len(parts), exact) if is_known else steps
     return Chain(parts)
 
 
@@ -127,10 +95,9 @@ def _is_known(step: Any) -> bool:
     return True
 
 
-def _part(steps: list[Any], seed: int, exact: bool) -> Part:
+def _composed(steps: list[Any], seed: int, exact: bool) -> list[Compose]:
     transforms, options = from_torchvision(steps)
-    compose = Compose(transforms, seed, exact, options) if transforms else None
-    return Part(compose, any(type(step).__name__ in _MAKE_TENSORS for step in steps))
+    return [Compose(transforms, seed, exact, options)] if transforms else []
 
 
 def _step(step: Callable[[Any], Any], images: Any) -> Any:

@@ -72,7 +72,7 @@ def test_numbers_are_those_of_plans_made_step_by_step():
             expected = Compose(pipeline.transforms, pipeline.seed).plan(other, ids, 7)
         except ValueError:
             continue  # too small for a crop
-        filled += pipeline._templates[3, "uint8"] is not None
+        filled += pipeline._templates[3, "uint8", False] is not None
         assert_same_plan(pipeline.plan(other, ids, 7), expected)
     assert filled > 150
 
@@ -87,7 +87,7 @@ def test_a_crop_that_does_not_fit_names_the_transform_and_the_image():
 def test_pipelines_that_draw_anything_else_are_planned_step_by_step():
     pipeline = Compose([RandomResizedCrop(8), RandomRotation(10)])
     pipeline.plan([(20, 30)])
-    assert pipeline._templates == {(3, "uint8"): None}
+    assert pipeline._templates == {(3, "uint8", False): None}
 
 
 def test_a_subclass_that_draws_in_a_way_of_its_own_is_asked():

@@ -138,3 +138,28 @@ def test_tv_tensors_follow_a_mosaic():
 def test_wrong_tv_tensors_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         CHAIN(torch.stack([IMAGE, IMAGE]), [target(), make()], epoch=0)
+
+
+def test_tv_tensors_of_a_sample_follow_wherever_they_stand():
+    crop, mask = T.RandomCrop((20, 20)), tv_tensors.Mask(target()["masks"][0])
+    image, box, (found, label) = crop(
+        (tv_tensors.Image(IMAGE), boxes(), [{"segmentation": mask}, 5]), epoch=0
+    )
+    expected_image, expected = crop(tv_tensors.Image(IMAGE), {"boxes": boxes(), "mask": mask}, epoch=0)
+    assert torch.equal(image, expected_image)
+    assert torch.equal(found["segmentation"], expected["mask"])
+    assert label == 5
+    kept = [row for row in box.tolist() if row[2] > row[0] and row[3] > row[1]]
+    assert kept == expected["boxes"].tolist()
+    assert len(box) == 2  # no label beside them could lose its row
+    assert box.canvas_size == (20, 20)
+
+
+def test_images_of_a_video_share_the_draws():
+    crop = T.Compose([T.RandomResizedCrop(20, antialias=False), T.GaussianNoise()])
+    video = tv_tensors.Video(IMAGE.expand(3, -1, -1, -1))
+    for result in (crop(video), crop((video, "a walk"))[0]):
+        assert type(result) is tv_tensors.Video
+        assert torch.equal(result[0], result[1])
+        assert torch.equal(result[0], result[2])
+    assert torch.equal(crop(video, sample_ids=[7])[2], crop(IMAGE, sample_ids=[7]))

@@ -1,0 +1,41 @@
+"""A function of the user's as a transform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from orbbec.plan.steps import Frame, Operator, Step
+from orbbec.transforms.transform import Transform
+
+
+@dataclass(frozen=True)
+class Lambda(Transform):
+    """Apply a function to each image, as a pass of its own.
+
+    Args:
+        lambd: takes an image `[C, H, W]`, which it leaves as it is, and returns one of its shape and dtype.
+
+    Source:
+        `torchvision.transforms.v2.Lambda`, whose function may return anything.
+
+    Example:
+        >>> import torch
+        >>> Lambda(torch.neg)(torch.ones(1, 1, 2))
+        tensor([[[-1., -1.]]])
+    """
+
+    lambd: Callable[[Tensor], Tensor]
+
+    def __post_init__(self) -> None:
+        if not callable(self.lambd):
+            raise TypeError(f"{self.name}: expected a function, but got {self.lambd!r}")
+
+    def steps(self, params: Any, frame: Frame) -> list[Step]:
+        return [Operator("lambda", options={"function": self.lambd}, why="is a function in Python")]
+
+    def to_dict(self) -> dict[str, Any]:
+        raise TypeError(f"{self.name}: a function cannot be written as text; pickle the pipeline")

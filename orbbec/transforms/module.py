@@ -1,0 +1,41 @@
+"""Transforms and pipelines as modules of torch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+_disabled = cache(torch.compiler.disable)
+
+
+def outside_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What `torch.compiler.disable` makes of a function, which imports `torch._dynamo` at once."""
+
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if "torch._dynamo" in sys.modules:
+            return _disabled(function)(*arguments, **options)
+        return function(*arguments, **options)
+
+    return call
+
+
+class FrozenModule(torch.nn.Module):
+    """The base of frozen dataclasses that stand in `torch.nn.Sequential`; has no parameters."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        module = super().__new__(cls)
+        torch.nn.Module.__init__(module)  # the __init__ of a dataclass does not call it
+        return module
+
+    def train(self, mode: bool = True) -> Self:
+        object.__setattr__(self, "training", mode)
+        return self

@@ -1,0 +1,193 @@
+"""PIL images, and tuples and dicts that hold images."""
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+import torch
+
+Image = pytest.importorskip("PIL.Image")
+
+from orbbec import transforms as T
+from orbbec.testing import photograph
+
+ARRAY = photograph(40, 50)
+TENSOR = torch.from_numpy(ARRAY).permute(2, 0, 1).contiguous()
+FLOATS = TENSOR * torch.tensor(1 / 255)  # as torchvision's v2; v1 divides, which may change the last bit
+PIL = Image.fromarray(ARRAY)
+PIPELINE = T.Compose([T.RandomResizedCrop(24, antialias=False), T.RandomHorizontalFlip(), T.GaussianNoise()])
+TO_FLOATS = T.Compose([T.Resize((24, 30)), T.ToDtype(torch.float32, scale=True), T.Normalize()])
+
+
+def pixels(image):
+    return np.asarray(image)
+
+
+def channels_first(array):
+    return torch.from_numpy(np.array(array)).permute(2, 0, 1)
+
+
+def test_a_pil_image_comes_back_as_one_with_the_bytes_of_its_array():
+    result = PIPELINE(PIL, epoch=1)
+    assert isinstance(result, Image.Image)
+    assert result.mode == "RGB"
+    assert np.array_equal(pixels(result), PIPELINE(ARRAY, epoch=1))
+
+
+def test_a_pil_image_that_becomes_floats_comes_back_as_a_tensor():
+    result = TO_FLOATS(PIL)
+    assert result.shape == (3, 24, 30)
+    assert result.is_contiguous()
+    assert torch.equal(result, TO_FLOATS(TENSOR))
+
+
+@pytest.mark.parametrize(
+    "mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"]
+)
+def test_modes_are_read_as_pillow_converts_them(mode):
+    kept = {"1": "L", "PA": "RGBA"}.get(mode, mode if mode in ("L", "LA", "RGBA") else "RGB")
+    image = PIL.convert("P").convert("PA") if mode == "PA" else PIL.convert("RGB").convert(mode)
+    result = T.RandomHorizontalFlip(1.0)(image)
+    assert result.mode == kept
+    assert np.array_equal(pixels(result), pixels(image.convert(kept))[:, ::-1])
+
+
+@pytest.mark.parametrize("mode", ["I", "F"])
+def test_a_mode_of_other_pixels_is_named(mode):
+    with pytest.raises(TypeError, match=f"expected a PIL image of mode .* but the image has mode {mode}"):
+        PIPELINE(PIL.convert("L").convert(mode))
+
+
+def test_sixteen_bits_are_read_as_uint16():
+    image = Image.fromarray(np.arange(20, dtype=np.uint16).reshape(4, 5))
+    with pytest.raises(TypeError, match="but got uint16"):
+        PIPELINE(image)
+
+
+def test_a_list_of_pil_images_is_a_batch():
+    smaller = PIL.resize((30, 20))
+    results = PIPELINE([PIL, smaller], sample_ids=[4, 5])
+    assert [type(image) for image in results] == [Image.Image] * 2
+    for image, given, index in zip(results, (ARRAY, pixels(smaller)), (4, 5), strict=True):
+        assert np.array_equal(pixels(image), PIPELINE(given, sample_ids=[index]))
+    assert TO_FLOATS([PIL, smaller]).shape == (2, 3, 24, 30)
+    with pytest.raises(TypeError, match="PIL images alone in the list, but image 1 is a ndarray"):
+        PIPELINE([PIL, ARRAY])
+
+
+def test_results_of_one_channel_are_of_mode_l():
+    assert T.Grayscale()(PIL).mode == "L"
+
+
+@pytest.mark.parametrize("last", [T.ToImage(), T.PILToTensor()])
+@pytest.mark.parametrize("image", [PIL, ARRAY, TENSOR], ids=["PIL", "array", "tensor"])
+def test_tensors_are_made_of_any_image(last, image):
+    result = T.Compose([T.RandomHorizontalFlip(1.0), last])(image)
+    assert torch.equal(result, TENSOR.flip(2))
+    assert result.is_contiguous()
+
+
+@pytest.mark.parametrize("image", [PIL, ARRAY, TENSOR], ids=["PIL", "array", "tensor"])
+def test_to_tensor_scales_bytes(image):
+    result = T.ToTensor()(image)
+    assert torch.equal(result, FLOATS)
+    assert result.is_contiguous()
+    assert torch.equal(T.ToTensor()(FLOATS), FLOATS)
+
+
+def test_arrays_of_a_batch_become_a_tensor():
+    assert torch.equal(T.ToTensor()(np.stack([ARRAY] * 2)), torch.stack([FLOATS] * 2))
+
+
+Sample = namedtuple("Sample", "image label")
+
+
+@pytest.mark.parametrize(
+    ("sample", "image_of", "rest_of"),
+    [
+        ((TENSOR, 3), lambda s: s[0], lambda s: s[1]),
+        ([TENSOR, 3], lambda s: s[0], lambda s: s[1]),
+        ((PIL, "cat", None), lambda s: s[0], lambda s: s[1:]),
+        (Sample(ARRAY, torch.tensor(3)), lambda s: s.image, lambda s: s.label),
+        ({"label": [1.0, 2.0], "image": TENSOR}, lambda s: s["image"], lambda s: s["label"]),
+        ({"a": {"path": "b"}, "inputs": [{"x": PIL}]}, lambda s: s["inputs"][0]["x"], lambda s: s["a"]),
+    ],
+    ids=["tuple", "list", "PIL", "named tuple", "dict", "nested"],
+)
+def test_a_structure_keeps_its_form_and_all_but_its_image(sample, image_of, rest_of):
+    result = PIPELINE(sample, epoch=2)
+    assert type(result) is type(sample)
+    assert rest_of(result) == rest_of(sample)
+    expected = PIPELINE(image_of(sample), epoch=2)
+    assert type(image_of(result)) is type(expected)
+    assert np.array_equal(pixels(image_of(result)), pixels(expected))
+
+
+def test_a_label_beside_an_image_stays():
+    image, label = PIPELINE(TENSOR, 7, epoch=0)
+    assert label == 7
+    assert torch.equal(image, PIPELINE(TENSOR, epoch=0))
+    assert PIPELINE((TENSOR, 7), epoch=0)[1] == 7
+
+
+def test_images_of_one_sample_share_the_draws():
+    first, second = PIPELINE((PIL, PIL))
+    assert np.array_equal(pixels(first), pixels(second))
+
+
+def test_of_plain_tensors_the_first_is_the_image():
+    second = TENSOR.clone()
+    image, other = PIPELINE((TENSOR, second), epoch=0)
+    assert torch.equal(image, PIPELINE(TENSOR, epoch=0))
+    assert other is second
+
+
+def test_boxes_of_a_dict_follow_with_their_labels():
+    flip = T.Compose([T.RandomHorizontalFlip(1.0), T.Pad(2)])
+    target = {"boxes": torch.tensor([[0.0, 1.0, 10.0, 11.0]]), "labels": torch.tensor([4])}
+    image, moved = flip((TENSOR, target))
+    assert torch.equal(image, flip(TENSOR))
+    assert moved["boxes"].tolist() == [[42.0, 3.0, 52.0, 13.0]]
+    assert moved["labels"].tolist() == [4]
+    sample = flip({"image": TENSOR, **target})
+    assert torch.equal(sample["image"], image)
+    assert sample["boxes"].tolist() == moved["boxes"].tolist()
+
+
+def test_a_transform_that_reads_boxes_finds_them_in_a_structure():
+    zoom = T.Compose([T.RandomIoUCrop(), T.Resize((8, 8))])
+    target = {"boxes": torch.tensor([[4.0, 4.0, 30.0, 30.0]])}
+    image, moved = zoom((TENSOR, target), epoch=3)
+    expected, listed = zoom(TENSOR, target, epoch=3)
+    assert torch.equal(image, expected)
+    assert torch.equal(moved["boxes"], listed["boxes"])
+
+
+def test_a_batch_with_its_labels_is_mixed_with_them():
+    images = torch.stack([TENSOR, TENSOR.flip(1), TENSOR.flip(2)]).float() / 255
+    mix = T.MixUp(num_classes=5)
+    mixed, labels = mix((images, torch.tensor([0, 3, 4])), epoch=1)
+    expected, targets = mix(images, [{"label": label} for label in (0, 3, 4)], epoch=1)
+    assert torch.equal(mixed, expected)
+    assert torch.equal(labels, torch.stack([target["label"] for target in targets]))
+    assert labels.shape == (3, 5)
+
+
+def test_a_batch_with_a_list_of_targets():
+    flip = T.RandomHorizontalFlip(1.0)
+    targets = [{"boxes": torch.tensor([[float(n), 0.0, 20.0, 20.0]])} for n in range(2)]
+    images = torch.stack([TENSOR] * 2)
+    flipped, moved = flip((images, targets))
+    assert torch.equal(flipped, images.flip(3))
+    assert [target["boxes"].tolist() for target in moved] == [
+        [[30.0, 0.0, 50.0, 20.0]],
+        [[30.0, 0.0, 49.0, 20.0]],
+    ]
+    with pytest.raises(ValueError, match="expected 2 targets, one per image, but got 1"):
+        flip({"images": images, "targets": targets[:1]})
+
+
+@pytest.mark.parametrize("empty", [{}, {"label": 3}, (), ("a", 1), {"boxes": torch.zeros(1, 4)}])
+def test_a_structure_without_images_is_named(empty):
+    with pytest.raises(TypeError, match=r"expected an image in the (dict|tuple)"):
+        PIPELINE(empty)
