@@ -61,6 +61,7 @@ def read_images(images: Any) -> Given:
         return Given(images, images.sizes.numpy(), images.channels, "uint8", lambda work: work)
     given = operator_input("Compose", "images", images)
     _check_dtype(given.images.dtype, "images")
+    _check_channels_first(given.images, images)
     count, channels, height, width = given.images.shape
     sizes = same_rows((height, width), count)
     name = _name(given.images.dtype)
@@ -85,6 +86,7 @@ def _read_list(images: Sequence[Any]) -> Given:
                 f"but image {index} has shape {list(image.shape)}"
             )
         tensor = operator_input("Compose", "images", image).images[0]
+        _check_channels_first(tensor[None], image)
         _check_dtype(tensor.dtype, f"image {index}")
         if tensors and (tensor.shape[0] != tensors[0].shape[0] or tensor.dtype != tensors[0].dtype):
             first, other = (f"{t.shape[0]} channels of {_name(t.dtype)}" for t in (tensors[0], tensor))
@@ -102,6 +104,16 @@ def _read_list(images: Sequence[Any]) -> Given:
     elif len(np.unique(sizes, axis=0)) == 1:
         work = torch.stack(tensors)
     return Given(work, sizes, channels, dtype, lambda work: work)
+
+
+def _check_channels_first(images: Tensor, given: Any) -> None:
+    """Refuse a tensor `[H, W, 3]`, whose rows would be channels."""
+    looks_last = images.dtype == torch.uint8 and images.shape[1] > 4 and images.shape[3] in (3, 4)
+    if looks_last and isinstance(given, Tensor):
+        raise ValueError(
+            f"Compose: expected a tensor [C, H, W], but got {list(given.shape)}, which looks like "
+            "[H, W, C]; permute it, or give an array"
+        )
 
 
 def _check_dtype(dtype: torch.dtype, what: str) -> None:

@@ -69,7 +69,9 @@ def around(op: str, name: str, value: Any, center: float = 0.0) -> Range:
 
 
 def numbers(op: str, name: str, value: Any, counts: Sequence[int] = ()) -> tuple[float, ...]:
-    """One number, or several in a sequence of an allowed length."""
+    """One number, or several in a sequence of an allowed length; a fill of None is 0, as in torchvision."""
+    if value is None and name == "fill":
+        return (0.0,)
     if is_number(value):
         return (float(value),)
     good = isinstance(value, (tuple, list)) and len(value) > 0 and all(is_number(v) for v in value)

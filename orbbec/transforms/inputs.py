@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Array
 from orbbec.plan import read_images
 from orbbec.plan.batches import Given, Work, as_list
+from orbbec.transforms.optional import is_pil
 from orbbec.transforms.tv_tensors import images_like, is_tv_tensor, plain
 
 _MODES = ("L", "LA", "RGB", "RGBA")
@@ -20,12 +21,6 @@ _CONVERTED = {
     **{"1": "L", "La": "LA", "RGBa": "RGBA", "PA": "RGBA"},
 }
 _MODES_OF_16_BITS = ("I;16", "I;16L", "I;16B", "I;16N")
-
-
-def is_pil(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a `PIL.Image.Image`; Pillow itself is not imported."""
-    module = sys.modules.get("PIL.Image")
-    return module is not None and isinstance(value, module.Image)
 
 
 def is_video(value: Any) -> bool:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import holds_planes
-from orbbec.transforms.inputs import is_pil
+from orbbec.transforms.optional import is_pil
 from orbbec.transforms.target_state import MASK_KEYS, POINT_KEYS
 from orbbec.transforms.tv_tensors import KEYS, is_tv_tensor
 

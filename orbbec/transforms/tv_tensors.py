@@ -6,9 +6,11 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from torch import Tensor
 
 from orbbec.plan.batches import as_list
+from orbbec.transforms.optional import is_pil
 
 if TYPE_CHECKING:
     from orbbec.transforms.targets import TargetOptions
@@ -65,7 +67,9 @@ def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[
     boxes = target.get("boxes")
     if is_tv_tensor(boxes):
         options = replace(options, box_format=_format_of(index, boxes))
-    return {key: plain(value) for key, value in target.items()}, options
+    return {
+        key: np.asarray(value) if is_pil(value) else plain(value) for key, value in target.items()
+    }, options
 
 
 def _format_of(index: int, boxes: Any) -> str:
@@ -78,11 +82,21 @@ def _format_of(index: int, boxes: Any) -> str:
 
 
 def target_like(target: dict[str, Any], given: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
-    """What was given as tv_tensors as such, on a canvas of `size` (height, width)."""
-    return {
-        key: _wrap(value, given[key], canvas_size=size) if is_tv_tensor(given.get(key)) else value
-        for key, value in target.items()
-    }
+    """What was given as tv_tensors and PIL images as such, on a canvas of `size` (height, width)."""
+    return {key: _entry_like(value, given.get(key), size) for key, value in target.items()}
+
+
+def _entry_like(value: Any, given: Any, size: tuple[int, int]) -> Any:
+    if is_tv_tensor(given):
+        return _wrap(value, given, canvas_size=size)
+    return _mask_like(value, given) if is_pil(given) else value
+
+
+def _mask_like(pixels: Any, given: Any) -> Any:
+    mask = sys.modules["PIL.Image"].fromarray(pixels)
+    if given.mode == "P":
+        mask.putpalette(given.getpalette())
+    return mask
 
 
 def _wrap(value: Tensor, like: Any, **metadata: Any) -> Any:

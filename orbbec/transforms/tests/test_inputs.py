@@ -191,3 +191,29 @@ def test_a_batch_with_a_list_of_targets():
 def test_a_structure_without_images_is_named(empty):
     with pytest.raises(TypeError, match=r"expected an image in the (dict|tuple)"):
         PIPELINE(empty)
+
+
+def test_a_tensor_of_rows_is_named_with_the_mend():
+    rows = torch.from_numpy(ARRAY)
+    for given in (rows, [TENSOR, rows], rows[None]):
+        with pytest.raises(ValueError, match=r"expected a tensor \[C, H, W\].* looks like .*permute it"):
+            PIPELINE(given)
+    assert T.RandomHorizontalFlip(1.0)(TENSOR[:, :, :3]).shape == (3, 40, 3)
+
+
+@pytest.mark.parametrize("mode", ["L", "P"])
+def test_a_mask_of_pillows_follows_as_one(mode):
+    labels = (ARRAY[..., 0] > 128).astype(np.uint8)
+    mask = Image.fromarray(labels)
+    if mode == "P":
+        mask.putpalette([0, 0, 0, 255, 0, 0])
+    crop = T.RandomResizedCrop(16)
+    sample = crop({"image": PIL, "mask": mask}, epoch=0)
+    expected = crop(ARRAY, {"mask": labels}, epoch=0)[1]["mask"]
+    assert (type(sample["mask"]), sample["mask"].mode) == (Image.Image, mode)
+    assert np.array_equal(pixels(sample["mask"]), expected)
+    assert mode == "L" or sample["mask"].getpalette()[:6] == [0, 0, 0, 255, 0, 0]
+
+
+def test_a_fill_of_none_is_black():
+    assert T.RandomRotation((90, 90), fill=None) == T.RandomRotation((90, 90), fill=0)
