@@ -35,6 +35,10 @@ def _is_one_image(value: Any) -> bool:
     return is_pil(value)
 
 
+def _is_image_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.ndim == 3 and not _is_target_tensor(value)
+
+
 def _is_target_tensor(value: Any) -> bool:
     return is_tv_tensor(value) and type(value).__name__ in KEYS
 
@@ -72,7 +76,7 @@ def _leaves(node: Any, key: Any = None) -> list[Any]:
 
 def _is_surely_images(value: Any) -> bool:
     if isinstance(value, list):
-        return len(value) > 0 and not isinstance(value[0], np.ndarray) and all(map(_is_one_image, value))
+        return len(value) > 0 and all(is_pil(one) or _is_image_tensor(one) for one in value)
     if is_tv_tensor(value):
         return type(value).__name__ in ("Image", "Video")
     return is_pil(value) or isinstance(value, ImageBatch) or holds_planes(value)

@@ -142,6 +142,13 @@ def test_of_plain_tensors_the_first_is_the_image():
     assert other is second
 
 
+def test_flat_tensors_in_a_list_are_no_images():
+    scores = [torch.rand(3, 4), torch.rand(2, 4)]
+    image, kept = PIPELINE((TENSOR, scores), epoch=0)
+    assert torch.equal(image, PIPELINE(TENSOR, epoch=0))
+    assert kept[0] is scores[0]
+
+
 def test_boxes_of_a_dict_follow_with_their_labels():
     flip = T.Compose([T.RandomHorizontalFlip(1.0), T.Pad(2)])
     target = {"boxes": torch.tensor([[0.0, 1.0, 10.0, 11.0]]), "labels": torch.tensor([4])}
