@@ -42,6 +42,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "RandomResizedCrop": T.RandomResizedCrop((128, 112), (0.2, 1.0)),
     "RandomRotation": T.RandomRotation(40, "linear", expand=True, fill=114),
     "RandomShortestSize": T.RandomShortestSize([64, 96, 128]),
+    "RandomResize": T.RandomResize(64, 129),
     "RandomSolarize": T.RandomSolarize(128, 1.0),
     "RandomZoomOut": T.RandomZoomOut(114, (1.0, 2.0), 1.0),
     "Resize": T.Resize((96, 128)),

@@ -4,6 +4,12 @@ from orbbec.transforms import functional
 from orbbec.transforms.affine import AlignFaces, AlignPoints, RandomAffine, RandomPerspective, RandomRotation
 from orbbec.transforms.augmix import AugMix
 from orbbec.transforms.auto import AutoAugment, RandAugment, TrivialAugmentWide
+from orbbec.transforms.bounding_boxes import (
+    ClampBoundingBoxes,
+    ConvertBoundingBoxFormat,
+    SanitizeBoundingBoxes,
+)
+from orbbec.transforms.checks import InterpolationMode
 from orbbec.transforms.color import (
     ColorJitter,
     Gamma,
@@ -41,8 +47,14 @@ from orbbec.transforms.neighborhood import (
     RandomEqualize,
 )
 from orbbec.transforms.noise import GaussianNoise
-from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToTensor
-from orbbec.transforms.scales import RandomIoUCrop, RandomShortestSize, RandomZoomOut, ScaleJitter
+from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
+from orbbec.transforms.scales import (
+    RandomIoUCrop,
+    RandomResize,
+    RandomShortestSize,
+    RandomZoomOut,
+    ScaleJitter,
+)
 from orbbec.transforms.targets import TargetOptions, TargetReport, Targets, transform_targets
 from orbbec.transforms.transform import Transform
 
@@ -53,14 +65,17 @@ __all__ = [
     "AugMix",
     "AutoAugment",
     "CenterCrop",
+    "ClampBoundingBoxes",
     "ColorJitter",
     "Compose",
+    "ConvertBoundingBoxFormat",
     "CutMix",
     "ElasticTransform",
     "Gamma",
     "GaussianBlur",
     "GaussianNoise",
     "Grayscale",
+    "InterpolationMode",
     "Lambda",
     "Letterbox",
     "MedianBlur",
@@ -88,6 +103,7 @@ __all__ = [
     "RandomPerspective",
     "RandomPhotometricDistort",
     "RandomPosterize",
+    "RandomResize",
     "RandomResizedCrop",
     "RandomRotation",
     "RandomShortestSize",
@@ -95,12 +111,14 @@ __all__ = [
     "RandomVerticalFlip",
     "RandomZoomOut",
     "Resize",
+    "SanitizeBoundingBoxes",
     "ScaleJitter",
     "TargetOptions",
     "TargetReport",
     "Targets",
     "ToDtype",
     "ToImage",
+    "ToPureTensor",
     "ToTensor",
     "Transform",
     "TrivialAugmentWide",

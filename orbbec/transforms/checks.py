@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any, TypeAlias
 
 Range: TypeAlias = tuple[float, float]
 Size: TypeAlias = int | Sequence[int]
 FillValue: TypeAlias = float | Sequence[float]
+
+
+class InterpolationMode(Enum):
+    """torchvision's names of interpolations."""
+
+    NEAREST = "nearest"
+    NEAREST_EXACT = "nearest-exact"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    BOX = "box"
+    HAMMING = "hamming"
+    LANCZOS = "lanczos"
+
 
 _WARPS = {"nearest": "nearest", "linear": "linear", "bilinear": "linear"}
 _RESIZINGS = {

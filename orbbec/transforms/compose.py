@@ -58,6 +58,10 @@ class Compose(Pipeline):
             raise TypeError(
                 f"Compose: expected target_options as TargetOptions, but got {self.target_options!r}"
             )
+        options = self.target_options
+        for transform in self.transforms:
+            options = transform.target_options(options)
+        object.__setattr__(self, "target_options", options)
         if sum(transform.places for transform in self.transforms) > _MOST_PLACES:
             raise ValueError(f"Compose: expected at most {_MOST_PLACES} transforms")
 
@@ -120,7 +124,6 @@ class Compose(Pipeline):
         positions in float32, rounds a whole number down (2 of 10,000 positions, none where a side is halved);
         masks take the pixels of a nearest image. `fill` of masks becomes `mask_fill` of `target_options`.
         `ConvertBoundingBoxFormat` falls away if it is to XYXY: boxes keep the format of their target.
-        `RandomResize` is a `RandomShortestSize`, whose shorter side is a pixel less in 4 % of the draws.
 
         Args:
             compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, or a

@@ -10,7 +10,6 @@ from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.output import ToDtype
 from orbbec.transforms.registry import known_transforms
-from orbbec.transforms.scales import RandomShortestSize
 from orbbec.transforms.targets import TargetOptions
 from orbbec.transforms.transform import Transform
 
@@ -101,13 +100,6 @@ def _formatted(step: Any, inner: Inner) -> list[Transform]:
     return []
 
 
-def _random_resize(step: Any, inner: Inner) -> list[Transform]:
-    sides = tuple(range(step.min_size, step.max_size))  # without the last, as torch.randint
-    return [
-        RandomShortestSize(sides, None, _value("interpolation", step.interpolation), bool(step.antialias))
-    ]
-
-
 def _sequence(step: Any, inner: Inner) -> list[Transform]:
     return flat(inner(getattr(step, "transforms", step)))
 
@@ -133,7 +125,6 @@ _MAKERS: dict[str, Maker] = {
     "RandomOrder": _order,
     "SanitizeBoundingBoxes": _sanitize,
     "ConvertBoundingBoxFormat": _formatted,
-    "RandomResize": _random_resize,
     "ConvertImageDtype": lambda step, inner: _to_dtype(step.dtype, True),
     "ToDtype": lambda step, inner: _to_dtype(step.dtype, step.scale),
 }

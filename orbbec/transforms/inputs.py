@@ -28,12 +28,13 @@ def is_video(value: Any) -> bool:
     return is_tv_tensor(value) and type(value).__name__ == "Video"
 
 
-def read(images: Any, as_tensors: bool = False) -> Given:
+def read(images: Any, as_tensors: bool = False, as_pure: bool = False) -> Given:
     """Describe images, and how results become what the user gave.
 
     Args:
         images: as `Compose` takes them.
         as_tensors: results of arrays and PIL images are tensors.
+        as_pure: results of tv_tensors are tensors.
 
     Raises:
         TypeError: another type, mode or dtype.
@@ -50,6 +51,8 @@ def read(images: Any, as_tensors: bool = False) -> Given:
     given = read_images(plain(images))
     if as_tensors and isinstance(images, np.ndarray):
         return given._replace(restore=_tensors(images.ndim < 4), as_planes=True)
+    if as_pure:
+        return given
     back = given.restore
     return given._replace(restore=lambda work: images_like(back(work), images))
 

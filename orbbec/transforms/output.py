@@ -112,6 +112,16 @@ class PILToTensor(ToImage):
     """
 
 
+class ToPureTensor(ToImage):
+    """Give tensors `[C, H, W]`, for `tv_tensors` too. The pixels stay as they are.
+
+    Source:
+        `torchvision.transforms.v2.ToPureTensor`.
+    """
+
+    makes_pure: ClassVar[bool] = True
+
+
 class ToTensor(ToImage):
     """Give float32 tensors `[C, H, W]`, of bytes multiplied by 1/255.
 

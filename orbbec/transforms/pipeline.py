@@ -22,7 +22,7 @@ from orbbec.transforms.inputs import is_video, read
 from orbbec.transforms.module import FrozenModule, outside_graphs
 from orbbec.transforms.structures import images_of, is_structure, labels_of, rebuilt, targets_of
 from orbbec.transforms.targets import TargetOptions, readable, transform_targets
-from orbbec.transforms.tv_tensors import name_of
+from orbbec.transforms.tv_tensors import name_of, plain
 
 LARGEST_SEED = 2**63 - 1
 _ANY_SIZES = np.array([[30000, 40000], [50001, 60002]])  # results of one size have it whatever the images
@@ -165,11 +165,25 @@ class Pipeline(FrozenModule):
         """
         if batch is None and callable(plan):
             return super().apply(plan)
-        return apply_plan(plan, read(batch, self._makes_tensors), out=out)
+        return apply_plan(plan, self._read(batch), out=out)
+
+    def _read(self, images: Any) -> Given:
+        as_tensors = any(transform.makes_tensors for transform in self.transforms)
+        return read(images, as_tensors, self._makes_pure)
 
     @property
-    def _makes_tensors(self) -> bool:
-        return any(transform.makes_tensors for transform in self.transforms)
+    def _makes_pure(self) -> bool:
+        return any(transform.makes_pure for transform in self.transforms)
+
+    def _moved(
+        self, plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None
+    ) -> Sequence[Any]:
+        """The targets of all images, as the plan moves them."""
+        moved = transform_targets(plan, targets, options or self.target_options)
+        if self._makes_pure:
+            for target in moved:
+                target.update({key: plain(value) for key, value in target.items()})
+        return moved
 
     @outside_graphs
     def forward(
@@ -211,9 +225,9 @@ class Pipeline(FrozenModule):
             return self._on_structure(structure, sample_ids, epoch, generator)
         single = isinstance(targets, dict)
         listed = [targets] if single else targets
-        given = read(batch, self._makes_tensors)
+        given = self._read(batch)
         plan = self._plan_for(given, self._key_of(batch, given, sample_ids, epoch, generator), listed)
-        changed = None if listed is None else transform_targets(plan, listed, self.target_options)
+        changed = None if listed is None else self._moved(plan, listed)
         images = run_passes(plan, given)
         if changed is None:
             return images
@@ -232,7 +246,7 @@ class Pipeline(FrozenModule):
         self, structure: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
     ) -> Any:
         images = images_of(structure)
-        given = [read(each, self._makes_tensors) for each in images]
+        given = [self._read(each) for each in images]
         key = self._key_of(images[0], given[0], sample_ids, epoch, generator)
         dicts = targets_of(structure, images)
         listed = _of_images(dicts, len(key.sample_ids))
@@ -248,8 +262,8 @@ class Pipeline(FrozenModule):
     def _changed(self, plan: Plan, dicts: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
         """The targets of one image or of a batch, as the plan moves them."""
         if len(plan) == 1:
-            return [transform_targets(plan, [target], self.target_options)[0] for target in dicts]
-        return transform_targets(plan, dicts, self.target_options) if dicts else []
+            return [self._moved(plan, [target])[0] for target in dicts]
+        return self._moved(plan, dicts) if dicts else []
 
     def _loose(self, plan: Plan, value: Any) -> Any:
         """A tv_tensor without labels that could lose its rows: keeps all of them."""
@@ -260,7 +274,7 @@ class Pipeline(FrozenModule):
             )
         key = name_of(value)
         options = replace(self.target_options, drop_boxes=False)
-        return transform_targets(plan, [{key: value}], options)[0][key]
+        return self._moved(plan, [{key: value}], options)[0][key]
 
     def _mixed_labels(self, plan: Plan, labels: Any) -> Any:
         targets = transform_targets(plan, [{"label": label} for label in labels], self.target_options)

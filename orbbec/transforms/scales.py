@@ -144,6 +144,42 @@ class RandomShortestSize(Transform):
 
 
 @dataclass(frozen=True)
+class RandomResize(Transform):
+    """Resize images so that the shorter side is a random whole number of pixels.
+
+    Args:
+        min_size: the smallest.
+        max_size: above the largest.
+        interpolation: as that of `Resize`.
+        antialias: as that of `Resize`.
+
+    Source:
+        `torchvision.transforms.v2.RandomResize`.
+    """
+
+    min_size: int
+    max_size: int
+    interpolation: str = "linear"
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        whole(self.name, "min_size", self.min_size, 1)
+        whole(self.name, "max_size", self.max_size, self.min_size + 1)
+        self._set(interpolation=resizing_of(self.name, self.interpolation, self.antialias))
+        flag(self.name, "antialias", self.antialias)
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        shorter = self.min_size + stream.below(self.max_size - self.min_size)
+        longer = (shorter * sizes.max(1) / sizes.min(1)).astype(np.int64)
+        upright = (sizes[:, 1] <= sizes[:, 0])[:, None]
+        outputs = np.where(upright, np.stack([longer, shorter], 1), np.stack([shorter, longer], 1))
+        return whole_images(sizes, outputs)
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
+
+
+@dataclass(frozen=True)
 class RandomIoUCrop(Transform):
     """Cut out a random part that has an overlap of its own choice with a box; for single-shot detectors.
 

@@ -15,6 +15,7 @@ from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
 from orbbec.transforms.module import FrozenModule
 from orbbec.transforms.pipeline import Pipeline
+from orbbec.transforms.targets import TargetOptions
 
 
 class Drawn(NamedTuple):
@@ -34,6 +35,7 @@ class Transform(FrozenModule):
 
     needs_targets: ClassVar[bool] = False
     makes_tensors: ClassVar[bool] = False  # of arrays and PIL images
+    makes_pure: ClassVar[bool] = False  # tensors, of tv_tensors
 
     @property
     def name(self) -> str:
@@ -85,6 +87,10 @@ class Transform(FrozenModule):
     def coordinates(self) -> Row | None:
         """What `draw_coordinates` needs to draw the same as `sample`, which is faster; None: it cannot."""
         return None
+
+    def target_options(self, given: TargetOptions) -> TargetOptions:
+        """What becomes of the targets of a pipeline with this transform."""
+        return given
 
     def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
         """The steps for a batch; takes its streams off `streams`."""

@@ -128,7 +128,7 @@ STEPS = [
         "RandomResize",
         {"min_size": 4, "max_size": 7},
         {"min_size": 4, "max_size": 7, "interpolation": "bilinear", "antialias": True},
-        [T.RandomShortestSize((4, 5, 6))],
+        [T.RandomResize(4, 7)],
     ),
     ("ToTensor", {}, {}, [T.ToTensor()]),
     ("ToImage", {}, {}, [T.ToImage()]),

@@ -14,6 +14,7 @@ HEIGHT, WIDTH = 40, 50
 BOXES = [[5.0, 6.0, 25.0, 30.0], [0.0, 0.0, 4.0, 4.0]]
 CHAIN = T.Compose([T.RandomHorizontalFlip(1.0), T.CenterCrop((30, 36)), T.Pad((1, 2))])
 IMAGE = photographs(1, 3, HEIGHT, WIDTH)[0]
+CROP_TO_20 = T.RandomCrop((20, 20))
 
 
 def boxes(values=BOXES, name="XYXY"):
@@ -141,7 +142,7 @@ def test_wrong_tv_tensors_are_named(make, message):
 
 
 def test_tv_tensors_of_a_sample_follow_wherever_they_stand():
-    crop, mask = T.RandomCrop((20, 20)), tv_tensors.Mask(target()["masks"][0])
+    crop, mask = CROP_TO_20, tv_tensors.Mask(target()["masks"][0])
     image, box, (found, label) = crop(
         (tv_tensors.Image(IMAGE), boxes(), [{"segmentation": mask}, 5]), epoch=0
     )
@@ -163,3 +164,10 @@ def test_images_of_a_video_share_the_draws():
         assert torch.equal(result[0], result[1])
         assert torch.equal(result[0], result[2])
     assert torch.equal(crop(video, sample_ids=[7])[2], crop(IMAGE, sample_ids=[7]))
+
+
+def test_pure_tensors_of_tv_tensors():
+    pipeline = T.Compose([CROP_TO_20, T.ToPureTensor()])
+    image, moved, box = pipeline((tv_tensors.Image(IMAGE), target(), boxes()), epoch=0)
+    assert {type(value) for value in (image, box, *moved.values())} == {torch.Tensor}
+    assert type(pipeline(tv_tensors.Image(IMAGE), epoch=0)) is torch.Tensor
