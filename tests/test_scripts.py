@@ -126,3 +126,10 @@ def test_faces_are_drawn(tmp_path):
     difference = re.fullmatch(r"6 crops; mean difference from the first (\d\.\d\d) levels\n", done.stdout)
     assert float(difference[1]) < 1  # 0.80: what two resamplings leave
     assert cv2.imread(str(tmp_path / "outputs" / "faces.jpg")).std() > 20
+
+
+def test_pipelines_of_torchvisions_users_run_with_another_import(tmp_path):
+    pytest.importorskip("torchvision")
+    done = run(tmp_path, "try_torchvision.py", "--draws", "300")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("| same |") == 17
