@@ -120,9 +120,9 @@ class Compose(Pipeline):
         """The chain that does what one of torchvision does, drawn for each image.
 
         `SanitizeBoundingBoxes` sets `min_size` of `target_options`. A resize by `NEAREST` or `NEAREST_EXACT`
-        reads torchvision's pixels, but where torch, which computes positions in float32, rounds a whole number
-        down (2 of 10,000 positions, none where a side is halved); masks take the pixels of a nearest image.
-        `fill` of masks becomes `mask_fill` of `target_options`.
+        reads torchvision's pixels, but where torch, which computes positions in float32, rounds a whole
+        number down (2 of 10,000 positions, none where a side is halved); masks take the pixels of a nearest
+        image. `fill` of masks becomes `mask_fill` of `target_options`.
         `ConvertBoundingBoxFormat` falls away if it is to XYXY: boxes keep the format of their target.
 
         Args:
