@@ -260,6 +260,8 @@ def _(
     channels_last: bool,
     *options: object,
 ) -> Tensor:
+    if matrix.dim() not in (2, 3):
+        raise ValueError(f"{OP}: expected matrix [N, 3, 3] or [3, 3], but got shape {list(matrix.shape)}")
     count = images.shape[:2] if layout is None else (layout.shape[0], channels)
     memory_format = torch.channels_last if channels_last else torch.contiguous_format
     kind = dtype_numbered(OP, dtype, DTYPES)

@@ -360,7 +360,7 @@ def _adjust(
     return output
 
 
-@register_fake("adjust_color")
+@register_fake("adjust_color", factors=1, mean=1)
 def _(
     images: Tensor,
     layout: Tensor | None,

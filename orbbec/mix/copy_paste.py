@@ -79,7 +79,7 @@ def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tenso
     return fake_like(images, layout)
 
 
-@register_fake("copy_paste_soft")
+@register_fake("copy_paste_soft", partners=1, masks=3)
 def _(images: Tensor, partners: Tensor, masks: Tensor) -> Tensor:
     return fake_like(images, None)
 

@@ -124,6 +124,8 @@ def _(
 ) -> Tensor:
     if layout is None:
         channels = images.size(1)
+    elif images.dtype != torch.uint8:
+        raise ValueError(f"mosaic: expected uint8 for variable-size images, but got {images.dtype}")
     last = layout is None and channels > 1 and images.stride(1) == 1 and images.stride(3) != 1
     return torch.empty(
         (partners.size(0), channels, *size),

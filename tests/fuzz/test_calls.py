@@ -256,3 +256,23 @@ def test_cvt_color_does_not_read_past_an_image_that_ends_early(source):
     """One byte holds a gray pixel and no coloured one."""
     images, layout = torch.full((1,), 255, dtype=BYTE), torch.tensor([(0, 1, 1)])
     assert torch.ops.orbbec.cvt_color(images, layout, 3, source, "GRAY", None).tolist() == [0]
+
+
+def _meta(*shape, dtype=torch.float32):
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+NONE, IDS = torch.empty(0, 0, 0, 0), torch.empty(0, 4, dtype=LONG)
+OPTIONS = 0.0, 0.0, False, torch.float32, False, "c", "c", []
+FAKE = {  # a tensor without memory among others calls the fake kernel, whose result backward goes on with
+    "augment": (NONE, None, 0, None, torch.zeros(()), [0, 0], None, None, [], [], *OPTIONS, _meta()),
+    "adjust_color": (NONE[:, :1], None, 0, "adjust_hue", 0.0, _meta(), 0.0, torch.zeros(())),
+    "copy_paste_soft": (NONE, _meta(dtype=LONG), torch.zeros(())),
+    "mosaic": (torch.empty(0), IDS[:, :3], 0, IDS, _meta(dtype=LONG), [1, 1], []),
+}
+
+
+@pytest.mark.parametrize("op", FAKE)
+def test_fake_kernels_name_what_a_gradient_would_trip_over(op):
+    with pytest.raises((ValueError, RuntimeError), match=f"{op}: expected "):
+        getattr(torch.ops.orbbec, op)(*FAKE[op])
