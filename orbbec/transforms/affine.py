@@ -174,6 +174,18 @@ class RandomAffine(Transform):
         return [Map(matrix, outputs, self.interpolation, "constant", numbers(self.name, "fill", self.fill))]
 
 
+def corner_maps(ends: Array, starts: Array) -> Array:
+    """The maps, output to source, that bring `starts` to `ends`: float64 `[N, 3, 3]`.
+
+    Args:
+        ends: `[N, 4, 2]`: (x, y) of corners of pixels, as torchvision has them.
+        starts: as `ends`.
+    """
+    half = shifts(0.5, 0.5, 1)  # from a pixel's corner to its centre
+    result: Array = np.linalg.inv(half) @ get_perspective_matrix(ends, starts) @ half
+    return result
+
+
 @dataclass(frozen=True, eq=False)
 class Corners:
     """Where the corners of each image go.
@@ -229,10 +241,7 @@ class RandomPerspective(Transform):
         right, bottom = frame.widths - 1.0, frame.heights - 1.0
         zero = np.zeros(len(frame))
         starts = np.stack([zero, zero, right, zero, right, bottom, zero, bottom], 1).reshape(-1, 4, 2)
-        # torchvision's corners are those of pixels, whose centres lie half a pixel on.
-        between = get_perspective_matrix(params.ends, starts)
-        half = shifts(0.5, 0.5, 1)
-        matrix = np.linalg.inv(half) @ between @ half
+        matrix = corner_maps(params.ends, starts)
         solvable = np.isfinite(matrix).all((1, 2)) & (np.abs(np.linalg.det(matrix)) > 1e-12)
         matrix = np.where((params.chosen & solvable)[:, None, None], matrix, identities(len(frame)))
         return [

@@ -47,7 +47,7 @@ class SanitizeBoundingBoxes(_OfTargets):
             min_size=number(self.name, "min_size", self.min_size, 0.0),
             min_area=number(self.name, "min_area", self.min_area, 0.0),
         )
-        if self.min_area > max(self.min_size, 1.0) ** 2:
+        if self.min_area > self.min_size**2:
             raise ValueError(
                 f"{self.name}: expected min_area of at most min_size ** 2, but got {self.min_area}"
             )

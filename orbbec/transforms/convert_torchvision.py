@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from orbbec.transforms.bounding_boxes import ConvertBoundingBoxFormat, SanitizeBoundingBoxes
 from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.output import ToDtype
@@ -85,18 +86,12 @@ def _mask_fill(steps: Iterable[Any]) -> float:
 
 
 def _sanitize(step: Any, inner: Inner) -> list[Transform]:
-    if step.min_area > step.min_size**2:
-        raise ValueError(f"expected min_area of at most min_size ** 2, but got {step.min_area}")
+    SanitizeBoundingBoxes(step.min_size, step.min_area)  # checks them
     return []
 
 
 def _formatted(step: Any, inner: Inner) -> list[Transform]:
-    name = str(getattr(step.format, "name", step.format)).upper()
-    if name != "XYXY":
-        raise ValueError(
-            f"expected format XYXY, since boxes keep the format of the target, but got {name}; convert them "
-            "where targets are read"
-        )
+    ConvertBoundingBoxFormat(step.format)  # checks it
     return []
 
 

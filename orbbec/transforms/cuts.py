@@ -99,8 +99,8 @@ class Boxes:
         return Map(matrix, self.sizes, "nearest", region=region, offset=offset, least=self.least)
 
 
-def resized_sizes(sizes: Array, size: tuple[int, ...], max_size: int | None) -> Array:
-    """The sizes of `Resize`: a size for all, or the shorter side.
+def resized_sizes(sizes: Array, size: tuple[int | Array, ...], max_size: int | None) -> Array:
+    """The sizes of `Resize`: a size for all, or the shorter side, one number or one per image.
 
     Example:
         >>> resized_sizes(np.array([[100, 50], [30, 60]]), (10,), None).tolist()

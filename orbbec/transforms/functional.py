@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from orbbec import blur, color
 from orbbec.jpeg import jpeg_compression
-from orbbec.matrices import get_perspective_matrix
-from orbbec.plan.points import shifts
 from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Map, Step, same_rows
 from orbbec.transforms import color as colors
 from orbbec.transforms import geometry, output
-from orbbec.transforms.affine import Affine
+from orbbec.transforms.affine import Affine, corner_maps
 from orbbec.transforms.checks import FillValue, interpolation_of, numbers, pair, resizing_of, size_pair
 from orbbec.transforms.cuts import Boxes
 from orbbec.transforms.inputs import read
@@ -185,10 +184,8 @@ def perspective(
 ) -> Any:
     """Move four points `startpoints` (x, y) of the image to `endpoints`."""
     method, filled = interpolation_of("perspective", interpolation), _fill("perspective", fill)
-    given = (np.array(points, np.float64) for points in (endpoints, startpoints))
-    between = get_perspective_matrix(*(points.reshape(1, 4, 2) for points in given))
-    half = shifts(0.5, 0.5, 1)  # corners are those of pixels, whose centres lie half a pixel on
-    matrix = np.linalg.inv(half) @ between @ half
+    ends, starts = (np.array(points, np.float64).reshape(1, 4, 2) for points in (endpoints, startpoints))
+    matrix = corner_maps(ends, starts)
     if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[0])) < 1e-12:
         raise ValueError("perspective: expected four points of which no three lie on a line")
     return _moved(
@@ -213,7 +210,7 @@ def adjust_saturation(inpt: Any, saturation_factor: float) -> Any:
 
 
 def adjust_hue(inpt: Any, hue_factor: float) -> Any:
-    """Shift the hue by a share of the circle, from -0.5 to 0.5. See `orbbec.adjust_hue`."""
+    """Shift the hue by a fraction of the circle, from -0.5 to 0.5. See `orbbec.adjust_hue`."""
     return _changed(inpt, color.adjust_hue, hue_factor)
 
 
@@ -228,7 +225,7 @@ def adjust_sharpness(inpt: Any, sharpness_factor: float) -> Any:
 
 
 def invert(inpt: Any) -> Any:
-    """Subtract from white. See `orbbec.invert`."""
+    """Subtract from the maximum value. See `orbbec.invert`."""
     return _changed(inpt, color.invert)
 
 
@@ -260,23 +257,26 @@ def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
 def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
     """The channels in another order."""
     given = read(inpt)
+    if not isinstance(given.work, Tensor):
+        raise TypeError("permute_channels: expected a tensor, an array or a PIL image")
     if sorted(permutation) != list(range(given.channels)):
         raise ValueError(
             f"permute_channels: expected an order of {given.channels} channels, but got {list(permutation)}"
         )
-    return _changed(inpt, lambda work: work[:, list(permutation)])
+    return given.restore(given.work[:, list(permutation)])
 
 
 def gaussian_blur(
     inpt: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
 ) -> Any:
     """Blur with kernels of (width, height) and deviations along (x, y). See `orbbec.gaussian_blur`."""
-    sides = _both(kernel_size)
-    deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else _both(sigma)
+    sides = both(kernel_size)
+    deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else both(sigma)
     return _changed(inpt, blur.gaussian_blur, (sides[1], sides[0]), (deviations[1], deviations[0]))
 
 
-def _both(value: Any) -> list[Any]:
+def both(value: Any) -> list[Any]:
+    """The two numbers, along x and y, that one number or two stand for."""
     listed = [value] if isinstance(value, (int, float)) else list(value)
     return listed * 2 if len(listed) == 1 else listed
 

@@ -1,4 +1,4 @@
-"""Images as users have them: tensors, arrays and batches, and PIL images and tv_tensors besides."""
+"""Reads images as users have them: tensors, arrays, batches, PIL images and tv_tensors."""
 
 from __future__ import annotations
 

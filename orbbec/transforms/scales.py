@@ -25,7 +25,7 @@ from orbbec.transforms.checks import (
     size_pair,
     whole,
 )
-from orbbec.transforms.cuts import Boxes, whole_images
+from orbbec.transforms.cuts import Boxes, resized_sizes, whole_images
 from orbbec.transforms.transform import Drawn, Transform
 
 
@@ -170,10 +170,7 @@ class RandomResize(Transform):
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         shorter = self.min_size + stream.below(self.max_size - self.min_size)
-        longer = (shorter * sizes.max(1) / sizes.min(1)).astype(np.int64)
-        upright = (sizes[:, 1] <= sizes[:, 0])[:, None]
-        outputs = np.where(upright, np.stack([longer, shorter], 1), np.stack([shorter, longer], 1))
-        return whole_images(sizes, outputs)
+        return whole_images(sizes, resized_sizes(sizes, (shorter,), None))
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
         return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Array
-from orbbec.blur import gaussian_blur
 from orbbec.color import (
     adjust_brightness,
     adjust_contrast,
@@ -28,6 +27,7 @@ from orbbec.color import (
 )
 from orbbec.jpeg import jpeg_compression
 from orbbec.resize import resize
+from orbbec.transforms.functional import both, gaussian_blur
 
 # By torchvision's names and by Pillow's numbers.
 _FILTERS: dict[Any, str] = {
@@ -135,14 +135,13 @@ def resized_crop(
 
 def blur(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
     """Blur a tensor or an `ImageBatch` by kernels of (width, height) and deviations along (x, y)."""
-    sides = _pair(kernel_size)
-    deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else _pair(sigma)
+    sides = both(kernel_size)
     is_small = isinstance(image, Tensor) and any(
         side // 2 >= length for side, length in zip(sides[::-1], image.shape[-2:], strict=True)
     )
     if is_small:
         raise ValueError("a kernel that the image does not hold")
-    return gaussian_blur(image, (sides[1], sides[0]), (deviations[1], deviations[0]))
+    return gaussian_blur(image, kernel_size, sigma)
 
 
 def of_rgb(adjust: Callable[..., Any]) -> Callable[..., Any]:
@@ -216,11 +215,6 @@ def _output_size(before: tuple[int, int], size: Any, max_size: int | None) -> tu
     geometry = importlib.import_module("torchvision.transforms.v2.functional._geometry")
     height, width = geometry._compute_resized_output_size(before, size=size, max_size=max_size)
     return int(height), int(width)
-
-
-def _pair(value: Any) -> list[Any]:
-    listed = [value] if isinstance(value, (int, float)) else list(value)
-    return listed * 2 if len(listed) == 1 else listed
 
 
 _BYTES, _FLOATS = frozenset({"uint8"}), frozenset({"float32"})

@@ -46,6 +46,7 @@ def test_boxes_are_xyxy(format):
         (lambda: T.ConvertBoundingBoxFormat(Format.XYWH), "expected format XYXY, .* but got XYWH"),
         (lambda: T.SanitizeBoundingBoxes(-1), "SanitizeBoundingBoxes: expected min_size"),
         (lambda: T.SanitizeBoundingBoxes(2, 5), r"expected min_area of at most min_size \*\* 2, but got 5.0"),
+        (lambda: T.SanitizeBoundingBoxes(0.5), r"expected min_area of at most min_size \*\* 2, but got 1.0"),
         (lambda: T.SanitizeBoundingBoxes(labels_getter="mine"), "expected labels_getter"),
         (lambda: T.RandomResize(9, 9), "RandomResize: expected max_size as a whole number of at least 10"),
     ],

@@ -278,7 +278,9 @@ def test_sizes_of_boxes_become_options():
     sanitize = stand_in("SanitizeBoundingBoxes", min_size=3, min_area=1.0)
     converted = T.Compose.from_torchvision([FLIP, sanitize], seed=5, exact=True)
     assert converted == T.Compose([T.RandomHorizontalFlip(0.25)], 5, True, T.TargetOptions(min_size=3.0))
-    with pytest.raises(ConversionError, match="step 0, SanitizeBoundingBoxes: expected min_area"):
+    with pytest.raises(
+        ConversionError, match="step 0, SanitizeBoundingBoxes: SanitizeBoundingBoxes: expected min_area"
+    ):
         T.Compose.from_torchvision([stand_in("SanitizeBoundingBoxes", min_size=3, min_area=10.0)])
 
 
@@ -290,7 +292,8 @@ def test_sizes_of_boxes_become_options():
         (torch.nn.ReLU(), "step 2, ReLU, has no counterpart"),
         (
             stand_in("ConvertBoundingBoxFormat", format=Enum("BoundingBoxFormat", "XYWH").XYWH),
-            "step 2, ConvertBoundingBoxFormat: expected format XYXY, .* but got XYWH",
+            "step 2, ConvertBoundingBoxFormat: ConvertBoundingBoxFormat: "
+            "expected format XYXY, .* but got XYWH",
         ),
         (stand_in("RandomOrder", transforms=[FLIP, stand_in("FiveCrop")]), r"step 2\.1, FiveCrop, has no"),
         (stand_in("CenterCrop", size=(9, 0)), "step 2, CenterCrop: CenterCrop: expected size"),

@@ -76,6 +76,11 @@ def test_calls_give_what_torchvisions_give(name, arguments, options, tolerance):
     assert difference <= tolerance or (name in ("affine", "rotate", "perspective") and shared > 0.999)
 
 
+def test_channels_of_variable_size_images_are_not_permuted():
+    with pytest.raises(TypeError, match="permute_channels: expected a tensor, an array or a PIL image"):
+        ours.permute_channels([ARRAY, ARRAY[:20]], [2, 1, 0])
+
+
 @pytest.mark.parametrize("name", ["resize", "crop", "horizontal_flip", "pad", "adjust_hue", "gaussian_blur"])
 def test_pil_images_and_arrays_have_the_bytes_of_tensors(name):
     arguments = {"resize": (20,), "crop": (1, 2, 20, 30), "pad": (3,), "adjust_hue": (0.1,)}.get(name, ())
