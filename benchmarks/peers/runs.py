@@ -16,6 +16,7 @@ from benchmarks.peers import (
     w4_colors,
     w5_nms,
     w6_roi_align,
+    w7_single,
 )
 from benchmarks.peers.contest import Absent, assemble
 from orbbec.data.bench_data import on_cores
@@ -29,7 +30,7 @@ from orbbec.testing.measure import (
 
 WORKLOADS = [
     workload
-    for module in (w1_warp, w2_crop, w3_load, w4_colors, w5_nms, w6_roi_align)
+    for module in (w1_warp, w2_crop, w3_load, w4_colors, w5_nms, w6_roi_align, w7_single)
     for workload in module.WORKLOADS
 ]
 

@@ -24,9 +24,9 @@ from orbbec.binding.arguments import (
     operator_output,
     size_values,
 )
-from orbbec.binding.dispatch import call_operator
+from orbbec.binding.dispatch import call_operator, is_plain
 from orbbec.binding.fakes import register_fake
-from orbbec.binding.recycle import room_for
+from orbbec.binding.recycle import output_for, room_for
 
 OP = "augment"
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
@@ -145,7 +145,7 @@ def augment(
         boxes,
         [] if mean is None else fill_values(OP, mean),
         [] if std is None else fill_values(OP, std),
-        *_scale_and_white(kind, result_dtype),
+        *scale_and_white(kind, result_dtype),
         contrast,
     )
     reading = name_value(OP, "interpolation", interpolation), name_value(OP, "border", border)
@@ -184,18 +184,18 @@ def augment_moved(
     as `[N, C, H, W]` on the CPU, float64 `[N, 3, 3]` and int64 `[N, 4]`.
     """
     last = is_channels_last(images, None) if channels_last is None else channels_last
-    scales = _scale_and_white(images.dtype, dtype)
+    scales = scale_and_white(images.dtype, dtype)
     arguments = (images, None, 0, regions, matrix, size, None, None, mean, std, *scales, False)
     reading = interpolation, border, fill
-    room = room_for((*images.shape[:2], *size), dtype, last, images, matrix)
-    if room is None:
-        room = call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last, *reading)
-    else:
-        torch.ops.orbbec.augment_out(*arguments, *reading, room)
-    return room
+    if not is_plain(images):
+        moved: Tensor = call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last, *reading)
+        return moved
+    output = output_for((*images.shape[:2], *size), dtype, last, images)
+    torch.ops.orbbec.augment_out.default(*arguments, *reading, output)
+    return output
 
 
-def _scale_and_white(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:
+def scale_and_white(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:
     """By what values are multiplied to have the units of the result, and the white of images."""
     was_byte, is_byte = kind == torch.uint8, result == torch.uint8
     return (1.0 if was_byte == is_byte else 255.0 if is_byte else 1 / 255), 255.0 if was_byte else 1.0

@@ -1,5 +1,6 @@
 #include "../binding/matrices.h"
 #include "../binding/stored.h"
+#include "moved.h"
 #include "planes.h"
 
 namespace orbbec {
@@ -189,6 +190,15 @@ void augment_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
 }
 
 }  // namespace
+
+void augment_moved(const Tensor& images, const Tensor& matrix, const std::optional<Tensor>& regions,
+                   const MovedOptions& options, const Tensor& out) {
+  run(images, std::nullopt, 0, regions, matrix, {out.size(2), out.size(3)}, std::nullopt,
+      std::nullopt, {options.mean, options.std, options.scale, 255.0, false, std::nullopt},
+      out.scalar_type(), false, {options.interpolation, options.border, options.fill, kArithmetic},
+      {std::nullopt, std::nullopt}, &out);
+}
+
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {

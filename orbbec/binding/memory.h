@@ -35,6 +35,7 @@ inline Tensor new_zeros(const char* op, Shape shape, ScalarType type, const Tens
 }
 
 inline Tensor contiguous(const char* op, const Tensor& tensor) {
+  if (tensor.is_contiguous()) return tensor;  // a call of the dispatcher less
   return allocated(op, tensor.sizes(), [&] { return torch::stable::contiguous(tensor); });
 }
 

@@ -21,7 +21,7 @@ from orbbec.binding.arguments import Array
 from orbbec.binding.dispatch import is_plain
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
-_LEAST = 2**20  # bytes: below, the allocator itself uses memory again
+_LEAST = 2**17  # bytes: malloc reuses smaller blocks, and returns larger ones to the system
 _LIMIT = 2**29  # bytes
 
 
@@ -163,6 +163,20 @@ def room_for(
     if not all(tensor is None or (tensor.device.type == "cpu" and is_plain(tensor)) for tensor in given):
         return None
     return RECYCLER.empty(shape, dtype, channels_last)
+
+
+def output_for(
+    shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *given: Tensor | None
+) -> Tensor:
+    """Where an operator on the CPU writes its result `[N, C, H, W]`; arguments as those of `room_for`."""
+    room = room_for(shape, dtype, channels_last, *given)
+    if room is not None:
+        return room
+    return torch.empty(
+        tuple(shape),
+        dtype=dtype,
+        memory_format=torch.channels_last if channels_last else torch.contiguous_format,
+    )
 
 
 def keep_free_memory(nbytes: int) -> None:

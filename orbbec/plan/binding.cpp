@@ -1,12 +1,18 @@
+#include "../augment/moved.h"
 #include "../binding/noise.h"
 #include "coordinates.h"
 
 namespace orbbec {
 
+// Defined in augment/binding.cpp. regions: int64 [N, 4] of what each image shows.
+void augment_moved(const Tensor& images, const Tensor& matrix, const std::optional<Tensor>& regions,
+                   const MovedOptions& options, const Tensor& out);
+
 namespace {
 
 constexpr const char* kAreas = "draw_areas";
 constexpr const char* kCoordinates = "draw_coordinates";
+constexpr const char* kDrawn = "augment_drawn";
 constexpr double kMostOfANumber = 1 << 30;  // in a program
 constexpr int64_t kPassNumbers = 16;        // of an image in a pass
 
@@ -119,6 +125,15 @@ struct Tables {
   }
 };
 
+void place_image(Placement& p, const Row& row, int64_t n, int64_t sample, PhiloxKey key) {
+  PhiloxStream stream(key, static_cast<uint64_t>(sample), row.place);
+  check(place(p, row.kind, row.numbers, stream), kCoordinates, "expected images of at least ",
+        row.numbers[0], "x", row.numbers[1], ", but image ", n, " is ", p.height, "x", p.width);
+  check(p.height <= kMaxSide && p.width <= kMaxSide, kCoordinates,
+        "expected at most 2147483647 rows and columns, but image ", n, " gets ", p.height, "x",
+        p.width);
+}
+
 void draw_image(const std::vector<Row>& rows, int64_t n, int64_t sample, const int64_t* size,
                 PhiloxKey key, const Tables& tables) {
   Placement p = placement_of(size[0], size[1]);
@@ -128,12 +143,7 @@ void draw_image(const std::vector<Row>& rows, int64_t n, int64_t sample, const i
       tables.write(pass++, n, p);
       p = placement_of(p.height, p.width);
     }
-    PhiloxStream stream(key, static_cast<uint64_t>(sample), row.place);
-    check(place(p, row.kind, row.numbers, stream), kCoordinates, "expected images of at least ",
-          row.numbers[0], "x", row.numbers[1], ", but image ", n, " is ", p.height, "x", p.width);
-    check(p.height <= kMaxSide && p.width <= kMaxSide, kCoordinates,
-          "expected at most 2147483647 rows and columns, but image ", n, " gets ", p.height, "x",
-          p.width);
+    place_image(p, row, n, sample, key);
   }
   tables.write(pass, n, p);
 }
@@ -157,6 +167,52 @@ Tensor draw_coordinates(Tensor sizes, Tensor sample_ids, Tensor program, int64_t
   return output;
 }
 
+// The matrix of an image [3, 3] and, of one that is cropped first, its region [4].
+void write_move(const Placement& p, double* matrix, int64_t* region) {
+  std::copy_n(p.matrix, 9, matrix);
+  if (region == nullptr) return;
+  for (int i = 0; i < 4; ++i) region[i] = static_cast<int64_t>(p.box[i]);
+  matrix[2] -= p.box[0], matrix[5] -= p.box[1];
+}
+
+void check_drawn(const Tensor& images, const Tensor& out) {
+  check(images.is_cpu() && images.dim() == 4, kDrawn,
+        "expected images of shape [N, C, H, W] on the CPU, but got ", shape_text(images));
+  check(out.is_cpu() && out.dim() == 4, kDrawn,
+        "expected out of shape [N, C, H, W] on the CPU, but got ", shape_text(out));
+  for (int i = 2; i < 4; ++i)
+    check(images.size(i) >= 1 && images.size(i) <= kMaxSide, kDrawn,
+          "expected images with pixels, but got ", shape_text(images));
+}
+
+void augment_drawn(Tensor images, Tensor sample_ids, Tensor program, int64_t seed, int64_t epoch,
+                   bool crops, std::vector<double> mean, std::vector<double> std, double scale,
+                   std::string interpolation, std::string border, std::vector<double> fill,
+                   Tensor out) {
+  check_drawn(images, out);
+  const int64_t count = images.size(0);
+  const std::vector<Row> rows = rows_of(program);
+  const Tensor samples = checked_ids(kDrawn, sample_ids, images);
+  std::optional<Tensor> regions;
+  if (crops) regions = new_tensor(kDrawn, std::vector<int64_t>{count, 4}, ScalarType::Long, images);
+  const Tensor matrix =
+      new_tensor(kDrawn, std::vector<int64_t>{count, 3, 3}, ScalarType::Double, images);
+  const auto* ids = static_cast<const int64_t*>(samples.const_data_ptr());
+  auto* const boxes = regions ? static_cast<int64_t*>(regions->mutable_data_ptr()) : nullptr;
+  auto* const maps = static_cast<double*>(matrix.mutable_data_ptr());
+  for (int64_t n = 0; n < count; ++n) {
+    Placement p = placement_of(images.size(2), images.size(3));
+    for (const Row& row : rows) {
+      check(!row.begins_pass, kDrawn, "expected a program of one pass");
+      place_image(p, row, n, ids[n], key_of(seed, epoch));
+    }
+    check(p.height == out.size(2) && p.width == out.size(3), kDrawn, "expected out of size ",
+          p.height, "x", p.width, ", but got ", shape_text(out));
+    write_move(p, maps + 9 * n, boxes != nullptr ? boxes + 4 * n : nullptr);
+  }
+  augment_moved(images, matrix, regions, {mean, std, scale, interpolation, border, fill}, out);
+}
+
 }  // namespace
 }  // namespace orbbec
 
@@ -167,9 +223,14 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "draw_coordinates(Tensor sizes, Tensor sample_ids, Tensor program, int passes, int seed, int "
       "epoch) -> Tensor");
+  m.def(
+      "augment_drawn(Tensor images, Tensor sample_ids, Tensor program, int seed, int epoch, bool "
+      "crops, float[] mean, float[] std, float scale, str interpolation, str border, float[] fill, "
+      "Tensor(a!) out) -> ()");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
   m.impl("draw_areas", TORCH_BOX(&orbbec::draw_areas));
   m.impl("draw_coordinates", TORCH_BOX(&orbbec::draw_coordinates));
+  m.impl("augment_drawn", TORCH_BOX(&orbbec::augment_drawn));
 }

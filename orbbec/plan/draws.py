@@ -71,3 +71,8 @@ def _(sizes: Tensor, *arguments: object) -> Tensor:
 @register_fake("draw_coordinates", sizes=2, sample_ids=1, program=2)
 def _(sizes: Tensor, sample_ids: Tensor, program: Tensor, passes: int, *key: int) -> Tensor:
     return sizes.new_empty((passes, _PASS_NUMBERS * sizes.size(0)), dtype=torch.float64)
+
+
+@register_fake("augment_drawn", sample_ids=1, program=2, out=4)
+def _(*arguments: object) -> None:
+    return None

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from orbbec.binding.arguments import Array
+from orbbec.plan.drawn import DrawnPass
 from orbbec.plan.draws import draw_coordinates
 from orbbec.plan.parts import part_of
 from orbbec.plan.passes import AugmentPass, OperatorPass, Pass
@@ -36,6 +37,9 @@ class Coordinate(IntEnum):
     FLIP_COLUMNS = 5
     FLIP_ROWS = 6
 
+
+_KEEP_SIZE = (Coordinate.FLIP_COLUMNS, Coordinate.FLIP_ROWS)
+_OF_ONE_SIZE = (Coordinate.RESIZE, Coordinate.RESIZE_AREA, Coordinate.CROP, Coordinate.CENTER_CROP)
 
 Row: TypeAlias = tuple[float, ...]  # a kind and its numbers; empty: a transform that neither draws nor moves
 
@@ -60,12 +64,14 @@ class Template:
         program: float64 `[K, 10]`: what `draw_coordinates` reads.
         groups: of each pass, which of those that are drawn it is; None: it moves no pixel.
         drawn: how many passes are drawn.
+        at_once: its only pass, where that only moves pixels to results of one size; else None.
     """
 
     plan: Plan
     program: Tensor
     groups: tuple[int | None, ...]
     drawn: int
+    at_once: DrawnPass | None
 
     @classmethod
     def of(cls, plan: Plan, moves: Sequence[int], rows: Sequence[Row | None]) -> Template | None:
@@ -92,7 +98,8 @@ class Template:
             program[n, : len(values)] = torch.tensor(values, dtype=torch.float64)
         groups = [sum(map(bool, moves[:n])) if count else None for n, count in enumerate(moves)]
         drawn = sum(map(bool, moves))
-        return cls(part_of(plan, slice(0, 1)), program, tuple(groups), drawn)
+        at_once = _drawn_pass(plan.passes, program, [row for row in rows if row])
+        return cls(part_of(plan, slice(0, 1)), program, tuple(groups), drawn, at_once)
 
     def fill(self, sizes: Array, sample_ids: Array, seed: int, epoch: int) -> Plan:
         """The plan of other images.
@@ -113,6 +120,16 @@ class Template:
             boxes, flips = numbers[9 * count : 13 * count].reshape(count, 4), numbers[15 * count :]
             passes.append(step.moved(numbers[: 9 * count].reshape(count, 3, 3), outputs, boxes, flips))
         return self.plan.redrawn(sizes, sample_ids, tuple(passes), seed, epoch)
+
+
+def _drawn_pass(passes: Sequence[Pass], program: Tensor, rows: Sequence[Row]) -> DrawnPass | None:
+    """The pass of a pipeline, if it has one alone, whose results have one size whatever is drawn."""
+    step, sizing = passes[0], [row for row in rows if row[0] not in _KEEP_SIZE]
+    has_one_size = sizing and sizing[-1][0] in _OF_ONE_SIZE
+    if len(passes) > 1 or not isinstance(step, AugmentPass) or not has_one_size:
+        return None
+    height, width = map(int, sizing[-1][1:3])
+    return DrawnPass(program, step, (height, width))
 
 
 def _can_fill(step: Pass, moves: int) -> bool:

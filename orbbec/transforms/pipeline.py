@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from orbbec.binding.arguments import Array
+from orbbec.binding.arguments import Array, operator_input
 from orbbec.plan import Fusion, Plan, Stream, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Given
@@ -18,8 +18,9 @@ from orbbec.plan.parts import without_images
 from orbbec.plan.steps import same_rows
 from orbbec.plan.template import Template, row_of
 from orbbec.transforms.checks import whole
-from orbbec.transforms.inputs import is_video, read
+from orbbec.transforms.inputs import is_video, pixels_of, read
 from orbbec.transforms.module import FrozenModule, outside_graphs
+from orbbec.transforms.optional import is_pil
 from orbbec.transforms.structures import images_of, is_structure, labels_of, rebuilt, targets_of
 from orbbec.transforms.targets import TargetOptions, readable, transform_targets
 from orbbec.transforms.tv_tensors import name_of, plain
@@ -119,6 +120,32 @@ class Pipeline(FrozenModule):
         whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
         return _Key(self.seed, epoch, _ids(sample_ids, count))
 
+    def _at_once(
+        self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
+    ) -> Any:
+        """The results of images in one piece, where one operator draws and augments; else None."""
+        if not self._templates:
+            return None
+        is_image = is_pil(images)
+        pixels = pixels_of(images) if is_image else images
+        if type(pixels) not in (torch.Tensor, np.ndarray):
+            return None
+        given = operator_input("Compose", "images", pixels)
+        as_planes = is_image or (self._makes_tensors and type(pixels) is np.ndarray)
+        name = str(given.images.dtype).removeprefix("torch.")
+        template = self._templates.get(_Pixels(given.images.shape[1], name, as_planes))
+        at_once = None if template is None else template.at_once
+        if at_once is None or not at_once.serves(given.images) or (is_image and not at_once.makes_floats):
+            return None
+        key = self._key(sample_ids, epoch, generator, len(given.images))
+        try:
+            result = at_once.run(given.images, key.sample_ids, key.seed, key.epoch)
+        except ValueError:
+            return None  # planning names the transform
+        if not as_planes:
+            return given.restore(result)
+        return result if pixels.ndim == 4 else result[0]
+
     def _plan_of_none(self, sizes: Array, key: _Key, pixels: _Pixels) -> Plan:
         """The plan of no images, whose results have the size that those of two such images share."""
         two = key._replace(sample_ids=np.arange(2))
@@ -168,10 +195,13 @@ class Pipeline(FrozenModule):
         return apply_plan(plan, self._read(batch), out=out)
 
     def _read(self, images: Any) -> Given:
-        as_tensors = any(transform.makes_tensors for transform in self.transforms)
-        return read(images, as_tensors, self._makes_pure)
+        return read(images, self._makes_tensors, self._makes_pure)
 
-    @property
+    @cached_property
+    def _makes_tensors(self) -> bool:
+        return any(transform.makes_tensors for transform in self.transforms)
+
+    @cached_property
     def _makes_pure(self) -> bool:
         return any(transform.makes_pure for transform in self.transforms)
 
@@ -220,13 +250,18 @@ class Pipeline(FrozenModule):
             TypeError: the images are of another type, mode or dtype, or there are none.
             ValueError: an argument does not fit.
         """
+        if targets is None:
+            result = self._at_once(batch, sample_ids, epoch, generator)
+            if result is not None:
+                return result
         if is_structure(batch) or not _are_targets(targets):
             structure = batch if targets is None else (batch, targets)
             return self._on_structure(structure, sample_ids, epoch, generator)
         single = isinstance(targets, dict)
         listed = [targets] if single else targets
         given = self._read(batch)
-        plan = self._plan_for(given, self._key_of(batch, given, sample_ids, epoch, generator), listed)
+        key = self._key_of(batch, given, sample_ids, epoch, generator)
+        plan = self._plan_for(given, key, listed)
         changed = None if listed is None else self._moved(plan, listed)
         images = run_passes(plan, given)
         if changed is None:

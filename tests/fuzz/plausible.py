@@ -30,7 +30,11 @@ GRADIENTS_OF_FLOATS = {
     "remap_backward",
     "resize_backward",
 }
-COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums", "augment", "augment_out"}
+COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums"} | {
+    "augment",
+    "augment_out",
+    "augment_drawn",
+}
 
 
 class Scene:
@@ -136,7 +140,7 @@ class Scene:
                 shape = self.images().shape if not self.ragged else (sum(self.lengths(self.c)),)
                 return TensorSpec(shape, self.dtype, shares=0)
             return self.images()
-        dtype = self.random.choice(FLOATS) if self.op == "augment_out" else self.dtype
+        dtype = self.random.choice(FLOATS) if self.op in ("augment_out", "augment_drawn") else self.dtype
         return self.pixels([self.n, self.c, self.oh, self.ow], dtype)
 
     def matrix(self, rows: int) -> TensorSpec:
@@ -189,12 +193,15 @@ class Scene:
             (len(rows), 16) if r.random() < 0.3 else (self.n, len(rows), 16), torch.float32, flat
         )
 
-    def moves(self) -> list[list[float]]:
-        """Rows of `draw_coordinates`, of a pass."""
+    def moves(self, *size: int) -> list[list[float]]:
+        """Rows of `draw_coordinates`, of a pass; the first resizes to `size`, the others flip."""
         r, rows = self.random, []
         for place in range(r.randint(0, 4)):
             kind = r.randrange(7)
-            numbers = [r.random()] if kind > 4 else [r.randint(1, 8), r.randint(1, 8), 0.2, 0.9, 1, 2]
+            if size:
+                kind = r.randint(5, 6) if rows else 0
+            sides = size or (r.randint(1, 8), r.randint(1, 8))
+            numbers = [r.random()] if kind > 4 else [*sides, 0.2, 0.9, 1, 2]
             rows.append([kind, place, 0, *numbers, *[0] * (7 - len(numbers))])
         return rows
 
@@ -266,6 +273,10 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "augment_out.boxes": lambda s: s.chance(0.4, lambda: _erased(s)),
     "augment.interpolation": lambda s: s.random.choice(WARPS[:3]),
     "augment_out.interpolation": lambda s: s.random.choice(WARPS[:3]),
+    "augment_drawn.sample_ids": lambda s: s.tensor([s.n], torch.int64, 0, 99),
+    "augment_drawn.program": lambda s: s.table(s.moves(s.oh, s.ow), torch.float64, 10),
+    "augment_drawn.interpolation": lambda s: s.random.choice(WARPS[:3]),
+    "crops": lambda s: s.random.random() < 0.5,
     "mean": lambda s: s.one_or_each(0, 1),
     "std": lambda s: s.one_or_each(0.1, 1),
     "scale": lambda s: 1 / 255,

@@ -1,0 +1,120 @@
+"""W7: one photograph per call, as a Dataset calls a transform: random crop to 224x224, flip, normalize.
+
+Each library draws for itself. So each photograph has one color, which no crop changes. A result is dropped
+before the next call; the last one is checked.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.peers.contest import Rival, Workload
+from orbbec.binding.arguments import Array
+from orbbec.testing.by_hand import FACTOR, MEAN, OFFSET, STD, in_place, resized
+from orbbec.transforms import Compose, ToImage
+from orbbec.transforms.bench import FLIP, SIDE, crop_of
+from orbbec.transforms.output import Normalize, ToDtype
+
+HEIGHT, WIDTH = 375, 500
+TRANSFORMS = [crop_of(False), FLIP, ToDtype(torch.float32, scale=True), Normalize(MEAN, STD)]
+
+
+@dataclass(frozen=True)
+class Scene:
+    device: str
+    images: int = 64
+
+    @cached_property
+    def colors(self) -> Array:
+        return np.random.default_rng(0).integers(0, 256, (self.images, 3), dtype=np.uint8)
+
+    @cached_property
+    def arrays(self) -> list[Array]:
+        return [np.tile(color, (HEIGHT, WIDTH, 1)) for color in self.colors]
+
+    @cached_property
+    def tensors(self) -> list[Tensor]:
+        return [torch.from_numpy(array).permute(2, 0, 1).contiguous() for array in self.arrays]
+
+    @cached_property
+    def expected(self) -> Array:
+        return np.full((1, SIDE, SIDE, 3), self.colors[-1] * FACTOR + OFFSET, np.float32)
+
+
+def one_by_one(images: list[Any], call: Callable[[Any], Tensor]) -> Callable[[], Tensor]:
+    def run() -> Tensor:
+        for image in images:
+            result = call(image)
+        return result[None]
+
+    return run
+
+
+def by_orbbec(scene: Scene) -> Callable[[], Tensor]:
+    return one_by_one(scene.tensors, Compose(TRANSFORMS))
+
+
+def by_orbbec_from_arrays(scene: Scene) -> Callable[[], Tensor]:
+    return one_by_one(scene.arrays, Compose([ToImage(), *TRANSFORMS]))
+
+
+def by_cv2(scene: Scene) -> Callable[[], Tensor]:
+    """With torchvision's ten tries of a crop."""
+
+    def crop(height: int, width: int) -> tuple[int, int, int, int]:
+        for _ in range(10):
+            area = height * width * random.uniform(0.08, 1.0)
+            ratio = np.exp(random.uniform(np.log(3 / 4), np.log(4 / 3)))
+            w, h = round((area * ratio) ** 0.5), round((area / ratio) ** 0.5)
+            if 0 < w <= width and 0 < h <= height:
+                return random.randint(0, height - h), random.randint(0, width - w), h, w
+        return 0, 0, height, width
+
+    def call(image: Array) -> Tensor:
+        top, left, h, w = crop(*image.shape[:2])
+        out = np.empty((3, SIDE, SIDE), np.float32)
+        in_place(resized(image[top : top + h, left : left + w], random.random() < 0.5, SIDE), out)
+        return torch.from_numpy(out)
+
+    return one_by_one(scene.arrays, call)
+
+
+def by_albumentations(scene: Scene) -> Callable[[], Tensor]:
+    import albumentations as A
+
+    pipeline = A.Compose(
+        [A.RandomResizedCrop((SIDE, SIDE)), A.HorizontalFlip(), A.Normalize(MEAN, STD), A.ToTensorV2()]
+    )
+    return one_by_one(scene.arrays, lambda image: pipeline(image=image)["image"])
+
+
+def by_torchvision(scene: Scene) -> Callable[[], Tensor]:
+    from torchvision.transforms import v2
+
+    pipeline = v2.Compose(
+        [
+            v2.RandomResizedCrop(SIDE, antialias=False),
+            v2.RandomHorizontalFlip(),
+            v2.ToDtype(torch.float32, scale=True),
+            v2.Normalize(MEAN, STD),
+        ]
+    )
+    return one_by_one(scene.tensors, pipeline)
+
+
+CONTENDERS = [
+    Rival("orbbec", "orbbec", by_orbbec, 100),
+    Rival("orbbec, arrays", "orbbec", by_orbbec_from_arrays, 100),
+    Rival("cv2 and NumPy in place", "cv2", by_cv2, 100),
+    Rival("AlbumentationsX", "albumentations", by_albumentations, 100),
+    Rival("torchvision v2", "torchvision", by_torchvision, 100),
+]
+WORKLOADS = [Workload("W7 one image per call", Scene, CONTENDERS)]
