@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from orbbec.transforms.bounding_boxes import ConvertBoundingBoxFormat, SanitizeBoundingBoxes
@@ -22,20 +23,26 @@ _BY_NUMBER = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box",
 _RENAMED = {"sampler_options": "options"}  # our argument: torchvision's attribute
 
 
-def from_torchvision(compose: Any) -> tuple[list[Transform], TargetOptions]:
-    """The transforms of a torchvision chain, v1 or v2; see `Compose.from_torchvision`."""
+def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transform], TargetOptions]:
+    """The transforms of a torchvision pipeline, v1 or v2; see `Compose.from_torchvision`.
+
+    Args:
+        compose: as that of `Compose.from_torchvision`.
+        functions: convert `Lambda`, whose function must then keep shape and dtype.
+    """
     steps = list(getattr(compose, "transforms", compose))
-    transforms = flat(convert(_OP, steps, _maker))
+    transforms = flat(convert(_OP, steps, partial(_maker, functions)))
     sizes = [float(step.min_size) for step in steps if type(step).__name__ == "SanitizeBoundingBoxes"]
     options = TargetOptions(min_size=sizes[-1]) if sizes else TargetOptions()
     return transforms, replace(options, mask_fill=_mask_fill(steps))
 
 
-def _maker(step: Any) -> Maker | None:
+def _maker(functions: bool, step: Any) -> Maker | None:
     name, library = type(step).__name__, type(step).__module__.split(".")[0]
-    if library == "torchvision" or (library == "torch" and name in ("Sequential", "Identity")):
-        return _MAKERS.get(name) or (_same if name in known_transforms() and name != "Lambda" else None)
-    return None  # a Lambda of torchvision may return anything
+    is_step = library == "torchvision" or (library == "torch" and name in ("Sequential", "Identity"))
+    if not is_step or (name == "Lambda" and not functions):
+        return None
+    return _MAKERS.get(name) or (_same if name in known_transforms() else None)
 
 
 def _same(step: Any, inner: Inner) -> list[Transform]:

@@ -29,30 +29,35 @@ class Chain:
     def __call__(
         self,
         images: Any,
+        targets: Any = None,
         sample_ids: Any = None,
         epoch: int | None = None,
         *,
         generator: torch.Generator | None = None,
     ) -> Any:
-        """Transform an image or a batch, each image with draws of its own.
+        """Transform an image or a batch, with draws per image.
 
         Without `sample_ids` and `epoch` each call draws anew, by torch's generator; with them, what orbbec
-        draws depends on them alone. A step that was left as it is treats the images of an `ImageBatch` one by
-        one, and a batch tensor as one, as torchvision does.
+        draws depends on them alone. A step that was left as it is runs on each image of an `ImageBatch`, and
+        on a batch tensor as a whole, as in torchvision.
 
         Args:
             images: as that of `Compose`.
+            targets: as that of `Compose`: dicts, or the labels of a batch.
             sample_ids: as that of `Compose.plan`.
             epoch: as that of `Compose.plan`.
             generator: as that of `Compose.plan`.
 
         Returns:
-            What torchvision's chain would: tensors of images of Pillow's after `ToTensor` and the like.
+            What torchvision's pipeline returns: tensors for PIL images after `ToTensor` and the like; with
+            `targets`, images and targets.
         """
         draws = {"sample_ids": sample_ids, "epoch": epoch, "generator": generator}
+        given = (images,) if targets is None else (images, targets)
         for part in self.parts:
-            images = part(images, **draws) if isinstance(part, Compose) else _step(part, images)
-        return images
+            result = part(*given, **draws) if isinstance(part, Compose) else _step(part, given)
+            given = (result,) if targets is None else result
+        return given[0] if targets is None else given
 
 
 def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Chain:
@@ -89,7 +94,7 @@ def _flat(compose: Any) -> Iterator[Any]:
 
 def _is_known(step: Any) -> bool:
     try:
-        from_torchvision([step])
+        from_torchvision([step], functions=False)  # torchvision's may return anything
     except ConversionError:
         return False
     return True
@@ -100,12 +105,18 @@ def _composed(steps: list[Any], seed: int, exact: bool) -> list[Compose]:
     return [Compose(transforms, seed, exact, options)] if transforms else []
 
 
-def _step(step: Callable[[Any], Any], images: Any) -> Any:
-    """One of torchvision's own steps; on each of unlike images, which it does not know together."""
+def _step(step: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    """One of torchvision's own steps; one image at a time where their sizes vary."""
+    images = given[0]
     if isinstance(images, ImageBatch):
         images = [image.permute(2, 0, 1) for image in images]
     if not isinstance(images, list):
-        return step(images)
-    results = [step(image) for image in images]
-    alike = len({result.shape for result in results}) == 1
-    return torch.stack(results) if alike else results
+        return step(*given)
+    results = [step(*each) for each in zip(images, *given[1:], strict=True)]
+    if len(given) == 1:
+        return _stacked(results)
+    return _stacked([result[0] for result in results]), [result[1] for result in results]
+
+
+def _stacked(images: list[Any]) -> Any:
+    return torch.stack(images) if len({image.shape for image in images}) == 1 else images

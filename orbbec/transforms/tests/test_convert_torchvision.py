@@ -274,6 +274,12 @@ def test_presets_of_torchvision_are_converted():
         assert compose.target_options.mask_fill == (255 if name == "segmentation" else 0)
 
 
+def test_functions_are_converted():
+    pipeline = T.Compose.from_torchvision([stand_in("Lambda", lambd=torch.neg), FLIP])
+    assert pipeline.transforms[0] == T.Lambda(torch.neg)
+    assert pipeline(torch.ones(1, 2, 2)).tolist() == [[[-1, -1], [-1, -1]]]
+
+
 def test_sizes_of_boxes_become_options():
     sanitize = stand_in("SanitizeBoundingBoxes", min_size=3, min_area=1.0)
     converted = T.Compose.from_torchvision([FLIP, sanitize], seed=5, exact=True)
@@ -287,7 +293,7 @@ def test_sizes_of_boxes_become_options():
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (stand_in("Lambda", lambd=abs), "step 2, Lambda, has no counterpart"),
+        (stand_in("FiveCrop", size=8), "step 2, FiveCrop, has no counterpart"),
         (stand_in("Resize", "mine", size=[9]), "step 2, Resize, has no counterpart"),
         (torch.nn.ReLU(), "step 2, ReLU, has no counterpart"),
         (

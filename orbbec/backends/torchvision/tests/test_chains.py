@@ -72,6 +72,23 @@ def test_unlike_images_go_through_an_unknown_step_one_by_one():
     assert (first.shape, second.shape) == ((3, 40, 60), (3, 20, 60))
 
 
+def test_labels_are_mixed():
+    batch = torch.stack([as_kind(PIXELS, "uint8")] * 4)
+    mixing = v2.RandomChoice([v2.CutMix(num_classes=5), v2.MixUp(num_classes=5)])
+    pipeline = convert(v2.Compose([v2.RandomHorizontalFlip(), v2.Lambda(torch.clone, torch.Tensor), mixing]))
+    images, labels = pipeline(batch, torch.tensor([0, 1, 2, 3]))
+    assert images.shape == batch.shape
+    assert labels.sum(1) == pytest.approx(np.ones(4))
+
+
+def test_targets_follow_through_a_step_of_torchvision():
+    pipeline = convert([v2.RandomHorizontalFlip(1.0), v2.Lambda(torch.clone, torch.Tensor)])
+    images = ImageBatch.from_images([PIXELS, PIXELS[:20]])
+    boxes = torch.tensor([[0.0, 0, 10, 10]])
+    _, targets = pipeline(images, [{"boxes": boxes}, {"boxes": boxes}], epoch=0)
+    assert [target["boxes"].tolist() for target in targets] == 2 * [[[50, 0, 60, 10]]]
+
+
 def test_parts_draw_from_seeds_of_their_own():
     flip = v2.RandomHorizontalFlip(0.5)
     chain = convert([flip, v2.Lambda(torch.clone), flip], seed=9)
