@@ -210,3 +210,11 @@ def test_targets_follow_and_a_plan_can_be_kept():
     plan = pipeline.plan([(37, 53)], dtype="uint16", channels=1)
     again = Plan.from_json(plan.to_json())
     assert np.array_equal(pipeline.apply(again, array), pipeline(array))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16])
+@pytest.mark.parametrize("scale", [False, True])
+def test_floats_have_the_layout_that_is_asked_for(dtype, scale):
+    to_floats = T.ToDtype(torch.float32, scale=scale, channels_last=True)
+    result = to_floats(torch.zeros(2, 3, 6, 7, dtype=dtype))
+    assert result.is_contiguous(memory_format=torch.channels_last)
