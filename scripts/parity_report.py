@@ -121,7 +121,8 @@ def transforms_section(result: Result) -> str:
         f"Each alone in `Compose([...], exact=True)` beside the function of {versions}, with the numbers "
         f"that it drew, on random images. Promised to be identical: {cases:,} cases, {values:,} values, "
         f"**{different:,} differ**. A chain is the functions one after the other: the tests compare random "
-        "chains of two and three."
+        "chains of two and three. A row may be identical where less is promised, as that of `RandAugment`: "
+        "none of its positions lay between two pixels in these cases."
     )
     parts = ["## Transforms", text, markdown_table(iter([head, *rows])), TRANSFORM_REASONS]
     return "\n\n".join([*parts, SHARPNESS.format(**result["sharpness"])])

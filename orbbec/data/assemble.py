@@ -57,7 +57,7 @@ class Decoding:
         roi: decode only the part of a JPEG that the plan looks at, with the bytes of the whole image: of
             baseline JPEGs, and of all where libjpeg-turbo was built in.
         shrink: with `roi` and libjpeg-turbo, decode JPEGs smaller where the plan shrinks them to half or
-            less: another and smoother picture than that of the whole image.
+            less, which changes the pixels: the picture is smoother than that of the whole image.
         max_pixels: larger images are bad samples.
         on_damage: as that of `decode_image`: "raise" makes bad samples of damaged JPEGs, "keep" keeps them.
         on_device: decode whole JPEGs on the device, a batch at a time, by nvImageCodec
@@ -73,7 +73,7 @@ class Decoding:
 
     mode: str = "RGB"
     roi: bool = True
-    shrink: bool = True
+    shrink: bool = False
     max_pixels: int = MAX_PIXELS
     on_device: bool = False
     planes: bool = False

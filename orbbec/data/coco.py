@@ -13,9 +13,11 @@ from orbbec.binding.arguments import Array
 from orbbec.data.masks import mask_of
 from orbbec.data.paths import check_path
 from orbbec.data.sample import Sample, faults_named, read_bytes
+from orbbec.transforms.checks import choice
 
 _FARTHEST = 1e9  # of coordinates, in pixels, and of areas
 _LONGEST = 1 << 20  # pixels of a side
+_LABELS = ("from_zero", "from_one", "category_id")
 _MOST_MASK_BYTES = 2 << 30  # of an image: a hostile file is refused before memory is gone
 
 
@@ -25,7 +27,7 @@ class Coco:
     The targets of an image with K objects:
 
     - `boxes` float32 `[K, 4]`, (x0, y0, x1, y1) in pixels,
-    - `labels` int64 `[K]`, places in `classes`, which stand in the order of their category ids,
+    - `labels` int64 `[K]`, as the argument `labels` says; `classes` stand in the order of their category ids,
     - `area` float32 `[K]`, as annotated, in pixels,
     - `masks` uint8 `[K, H, W]` of 0 and 1, the bytes of pycocotools,
     - `keypoints` float32 `[K, P, 3]`, (x, y, visibility); zeros where an object has none,
@@ -40,6 +42,8 @@ class Coco:
         keypoints: give `keypoints`.
         keep_crowd: keep crowds, and give `iscrowd`; evaluation needs them.
             False: leave them out, as they are no objects to learn.
+        labels: "from_zero": indices into `classes`; "from_one": these plus 1, which leaves 0 for the
+            background, as torchvision's detectors expect; or "category_id": the ids of the file.
         trust_paths: take any `file_name`, also absolute ones and those that leave `images` by `..`, which
             torchvision follows. False: refuse them, as a file by other hands could name any file.
 
@@ -67,8 +71,10 @@ class Coco:
         masks: bool = False,
         keypoints: bool = False,
         keep_crowd: bool = False,
+        labels: str = "from_zero",
         trust_paths: bool = False,
     ) -> None:
+        choice("Coco", "labels", labels, _LABELS)
         self.root, self.keep_crowd = Path(images), keep_crowd
         with open(annotations, encoding="utf-8") as file:
             try:
@@ -98,16 +104,17 @@ class Coco:
         objects = [entry for entry in objects if keep_crowd or not entry.get("iscrowd")]
         places = _places(self.sample_ids, "images")
         objects = _sorted_by_image(objects, places)
-        self._read_objects(objects, places, _places(self.category_ids, "categories"))
+        classes = _places(self.category_ids, "categories")
+        self._read_objects(objects, places, _labels_of(classes, labels))
         self._segmentations = [entry.get("segmentation") for entry in objects] if masks else None
         self._keypoints = _keypoints(objects, self.points) if keypoints else None
 
     def _read_objects(
-        self, objects: list[dict[str, Any]], places: dict[int, int], classes: dict[int, int]
+        self, objects: list[dict[str, Any]], places: dict[int, int], labels: dict[int, int]
     ) -> None:
         """Objects as columns: a few bytes each, where dicts take a kilobyte."""
         for entry in objects:
-            if entry["category_id"] not in classes or not _is_box(entry["bbox"]):
+            if entry["category_id"] not in labels or not _is_box(entry["bbox"]):
                 raise ValueError(
                     f"Coco: expected a known category and a box of 4 numbers, but got {entry!r:.200}"
                 )
@@ -119,7 +126,7 @@ class Coco:
         corners[:, 2:] += corners[:, :2]
         self._columns: dict[str, Array] = {
             "boxes": corners.astype(np.float32),
-            "labels": np.array([classes[entry["category_id"]] for entry in objects], np.int64),
+            "labels": np.array([labels[entry["category_id"]] for entry in objects], np.int64),
             "area": np.array([entry.get("area", 0) for entry in objects], np.float32),
             "iscrowd": np.array([bool(entry.get("iscrowd")) for entry in objects], bool),
         }
@@ -196,6 +203,13 @@ def _places(ids: list[int], name: str) -> dict[int, int]:
     if len(places) != len(ids) or (ids and (ids[0] < 0 or ids[-1] >= 1 << 63)):
         raise ValueError(f"Coco: expected {name} of unlike ids from 0, but got {len(places)} of {len(ids)}")
     return places
+
+
+def _labels_of(classes: dict[int, int], labels: str) -> dict[int, int]:
+    """The label of each category id."""
+    if labels == "category_id":
+        return {number: number for number in classes}
+    return {number: index + int(labels == "from_one") for number, index in classes.items()}
 
 
 def _sorted_by_image(objects: list[dict[str, Any]], places: dict[int, int]) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from orbbec.data.order import Order, order_of_rank, place_of
 from orbbec.data.queues import Crew, Stop, Worker
 from orbbec.data.report import Report
 from orbbec.data.sample import BadSample, Fault, SourceError
-from orbbec.data.staging import Staging, pinned, to_device
+from orbbec.data.staging import Staging, arrays_as_tensors, pinned, to_device
 from orbbec.data.threads import node_cores, thread_budget
 from orbbec.data.tune import tuner_for
 from orbbec.transforms import Compose, Transform
@@ -195,7 +195,8 @@ class Loader:
             good one of the source. What was skipped or replaced is in `faults`, and in a warning at the end
             of the epoch, or, where that was left, as the next begins.
         decoding: how images are decoded.
-        collate: makes targets of a batch of a list of dicts; the default gives a dict of tensors and lists.
+        collate: makes the targets of a batch of a list of dicts, whose arrays of numbers are tensors; the
+            default gives a dict of tensors and lists, `list` the dicts, as torchvision's detectors take them.
         numa: the node on whose cores the threads run, best that of the GPU; None: wherever the system likes.
 
     Example:
@@ -432,7 +433,8 @@ class Loader:
         wanted, epoch = task
         with self._staging.beside():  # for what is decoded on the device
             batch = self._assembler(wanted, epoch, stopped)
-        return len(wanted), batch._replace(targets=self.collate(batch.targets) if batch.targets else {})
+        targets = arrays_as_tensors(batch.targets)
+        return len(wanted), batch._replace(targets=self.collate(targets) if targets else {})
 
     def _moved(self, batch: Assembled) -> Assembled:
         with self._assembler.watch.timing("copy"):

@@ -7,10 +7,13 @@ from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch, PlaneBatch
+
+_NO_DTYPE_OF_TORCH = "gG"  # long double, real and complex
 
 
 class Staging:
@@ -75,12 +78,31 @@ def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
     """
     if isinstance(value, (Tensor, ImageBatch, PlaneBatch)):
         return change(value)
+    return _mapped(value, lambda entry: map_tensors(entry, change))
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A dict, list or tuple of what `change` makes of its entries; anything else as it is."""
     if isinstance(value, dict):
-        return {key: map_tensors(entry, change) for key, entry in value.items()}
+        return {key: change(entry) for key, entry in value.items()}
     if not isinstance(value, (list, tuple)):
         return value
-    entries = [map_tensors(entry, change) for entry in value]
+    entries = [change(entry) for entry in value]
     return type(value)(*entries) if hasattr(value, "_fields") else type(value)(entries)
+
+
+def arrays_as_tensors(value: Any) -> Any:
+    """Arrays of numbers, also in dicts, lists and tuples, as tensors; in their memory if torch can write it.
+
+    Example:
+        >>> arrays_as_tensors({"boxes": np.zeros((0, 4)), "name": "kept"})
+        {'boxes': tensor([], size=(0, 4), dtype=torch.float64), 'name': 'kept'}
+    """
+    if isinstance(value, np.ndarray):
+        is_numeric = value.dtype.kind in "biufc" and value.dtype.char not in _NO_DTYPE_OF_TORCH
+        own = value.dtype.newbyteorder("=")
+        return torch.from_numpy(np.require(value, own, ["C", "W"])) if is_numeric else value
+    return _mapped(value, arrays_as_tensors)
 
 
 def to_device(value: Any, device: torch.device) -> Any:

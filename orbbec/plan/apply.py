@@ -45,6 +45,7 @@ from orbbec.plan.batches import (
     merged,
     read_images,
     repeated,
+    signed,
 )
 from orbbec.plan.parts import Results, part_of, parts_of
 from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, Pass
@@ -141,7 +142,7 @@ def _that_only_moves(plan: Plan, work: Work) -> AugmentPass | None:
     if len(plan.passes) != 1 or type(work) is not Tensor or not work.is_cpu or torch.compiler.is_compiling():
         return None
     step = plan.passes[0]
-    if not isinstance(step, AugmentPass) or step.size is None or step.mixes is not None:
+    if not isinstance(step, AugmentPass) or step.size is None or step.mixes or step.dtype == "uint16":
         return None
     return None if step.colors.shape[1] or step.erase.shape[1] else step
 
@@ -209,7 +210,8 @@ def _run_all(run: _Run, work: Work, room: Any = None, after: After | None = None
 def _run_one(step: Pass, work: Work, sizes: Array, run: _Run, room: Any = None) -> Work:
     tables = next(run.tables)
     if isinstance(step, AugmentPass):
-        return _augment(step, work, sizes, tables, room)
+        run_augment = _augment_uint16 if step.dtype == "uint16" else _augment
+        return run_augment(step, work, sizes, tables, room)
     if isinstance(step, OperatorPass):
         return _operate(step, work, sizes, tables, run, room)
     if isinstance(step, MixPass):
@@ -256,7 +258,7 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, tables: Mapping[str, A
             **{name: _rows(table, rows) for name, table in taken.items()},
             mean=step.mean,
             std=step.std,
-            dtype=getattr(torch, step.dtype),
+            dtype=torch.float32 if step.dtype == "uint16" else getattr(torch, step.dtype),
             channels_last=step.channels_last,
             contrast=step.contrast,
             interpolation=step.interpolation,
@@ -268,6 +270,21 @@ def _augment(step: AugmentPass, work: Work, sizes: Array, tables: Mapping[str, A
 
     result = by_size(work, step, sizes, run, None if mixes_later else room)
     return _mix(step.mixes, result, step.mixes.table) if step.mixes is not None and mixes_later else result
+
+
+def _augment_uint16(
+    step: AugmentPass, work: Work, sizes: Array, tables: Mapping[str, Any], room: Any
+) -> Work:
+    """A pass that moves pixels, in float32, which holds each of 16 bits; rounded half to even at its end."""
+    wide = [image.float() for image in work] if isinstance(work, list) else work.float()
+    moved = _augment(step, wide, sizes, tables, None)
+    if isinstance(moved, list):
+        return [_as_uint16(image) for image in moved]
+    return _as_uint16(moved) if room is None else room.copy_(_as_uint16(moved))
+
+
+def _as_uint16(images: Tensor) -> Tensor:
+    return images.round().clamp(0, 65535).to(torch.uint16)
 
 
 def _operate(
@@ -308,8 +325,10 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     """
     if isinstance(work, Tensor):
         places = torch.from_numpy(drawn).to(work.device, non_blocking=True)
-        changed = operate(work.index_select(0, places), drawn)
+        changed = operate(signed(work).index_select(0, places).view(work.dtype), drawn)
         in_place = is_own and not work.requires_grad
+        if work.dtype == torch.uint16:
+            return signed(work).index_copy(0, places, signed(changed)).view(torch.uint16)
         return work.index_copy_(0, places, changed) if in_place else work.index_copy(0, places, changed)
     if isinstance(work, list):
         one = {row: operate(work[row][None], np.array([row]))[0] for row in drawn.tolist()}

@@ -45,9 +45,9 @@ def read_images(images: Any) -> Given:
     """Describe images without a copy where that can be.
 
     Args:
-        images: uint8 or float: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
-            array; ImageBatch or PlaneBatch; or a list of tensors `[C, H, W]` or of arrays `[H, W, C]` or
-            `[H, W]`.
+        images: uint8, uint16 or float: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or
+            `[N, H, W, C]` array; ImageBatch or PlaneBatch; or a list of tensors `[C, H, W]` or of arrays
+            `[H, W, C]` or `[H, W]`.
 
     Raises:
         TypeError: another type or dtype.
@@ -117,9 +117,9 @@ def _check_channels_first(images: Tensor, given: Any) -> None:
 
 
 def _check_dtype(dtype: torch.dtype, what: str) -> None:
-    if dtype not in (torch.uint8, torch.float16, torch.bfloat16, torch.float32):
+    if dtype not in (torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32):
         raise TypeError(
-            f"Compose: expected {what} of uint8, float16, bfloat16 or float32, but got {_name(dtype)}"
+            f"Compose: expected {what} of uint8, uint16, float16, bfloat16 or float32, but got {_name(dtype)}"
         )
 
 
@@ -142,8 +142,13 @@ def rows_of(work: Work, rows: Array) -> Work:
         on_device = chosen.to(work.buffer.device, non_blocking=True)
         return Rows(work.buffer, on_device, work.channels, chosen[:, 1:])
     if isinstance(work, Tensor):
-        return work[torch.from_numpy(rows).to(work.device)]
+        return signed(work)[torch.from_numpy(rows).to(work.device)].view(work.dtype)
     return torch.stack([work[row] for row in rows.tolist()])
+
+
+def signed(images: Tensor) -> Tensor:
+    """The images as they are, but uint16 as int16, which torch reads and writes by index."""
+    return images.view(torch.int16) if images.dtype == torch.uint16 else images
 
 
 def one_by_one(work: Work) -> Iterator[Work]:

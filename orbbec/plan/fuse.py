@@ -37,8 +37,11 @@ from orbbec.plan.steps import (
 )
 
 FLOATS = ("float16", "bfloat16", "float32")
-# Operators that take nothing but uint8, or images of some channels alone.
+WHITE = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
+# Operators that take nothing but uint8, those that take uint16, and those of images of some channels alone.
 BYTES_ALONE = ("autocontrast", "equalize", "jpeg_compression")
+_FILTERS = ("elastic_transform", "gaussian_blur", "median_blur", "motion_blur")
+TAKE_UINT16 = (*_FILTERS, "lambda", "resized_crop", "to_float")
 CHANNELS = {"jpeg_compression": (1, 3), "cvt_color": (3,)}
 _AFTER_CAST_UNSCALED = "expected to stand before ToDtype(scale=False), since floats are taken as 0 to 1"
 
@@ -98,7 +101,7 @@ class Fusion:
     """
 
     def __init__(self, sizes: Array, channels: int = 3, dtype: str = "uint8", exact: bool = False) -> None:
-        self.frame = Frame(sizes, channels, 255.0 if dtype == "uint8" else 1.0, exact)
+        self.frame = Frame(sizes, channels, WHITE.get(dtype, 1.0), exact)
         self.dtype, self.exact = dtype, exact
         self.passes: list[Pass] = []
         self.moves: list[int] = []  # of each pass, its coordinate transforms
@@ -159,7 +162,7 @@ class Fusion:
 
     def _new(self, why: str) -> _Open:
         sizes = self.frame.sizes
-        white = 255.0 if self.dtype == "uint8" else 1.0
+        white = WHITE.get(self.dtype, 1.0)
         return _Open(identities(len(sizes)), sizes, self.frame.white, white, self.dtype, why)
 
     def _split(self, why: str) -> None:
@@ -275,7 +278,15 @@ class Fusion:
             self._maps.append(matrix)
         self.frame = self.frame.of_sizes(sizes, least)
 
+    def _check_no_uint16(self, name: str) -> None:
+        if self.dtype == "uint16":
+            raise ValueError(
+                f"{name}: expected images of uint8 or floats, but got uint16; "
+                "put ToDtype(torch.float32, scale=True) before it"
+            )
+
     def _add_colors(self, step: Colors, name: str, place: int) -> None:
+        self._check_no_uint16(name)
         if self.frame.channels not in (1, 3):
             raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {self.frame.channels}")
         if self.exact and step.operators:
@@ -284,7 +295,7 @@ class Fusion:
             return
         if not step.contrast and (step.rows[:, :, 0] == CONTRAST).any():
             raise ValueError(f"{name}: expected Colors(contrast=True), since there are steps of contrast")
-        if self.dtype != "uint8" and self.frame.white == 255:
+        if self.dtype in FLOATS and self.frame.white != 1:
             raise ValueError(f"{name}: {_AFTER_CAST_UNSCALED}")
         p = self._open
         if p.mixes is not None:
@@ -300,6 +311,7 @@ class Fusion:
             self._open.contrasts.add(place)
 
     def _add_erase(self, step: Erase, name: str) -> None:
+        self._check_no_uint16(name)
         if self._open.mixes is not None:
             self._split(f"{name} fills rectangles after images were mixed")
         p, boxes = self._open, step.boxes.copy()
@@ -325,12 +337,16 @@ class Fusion:
         if step.dtype is None or step.dtype == self.dtype:
             return
         was_byte, is_byte = self.dtype == "uint8", step.dtype == "uint8"
-        if was_byte and not step.scale:
-            options = {"dtype": step.dtype, "scale": False}
-            self._add_operator(Operator("to_float", options=options, why="does not scale white to 1"), name)
+        if is_byte:
+            self._check_no_uint16(name)
+        if self.dtype == "uint16" or (was_byte and not step.scale):
+            why = "reads 16 bits" if self.dtype == "uint16" else "does not scale white to 1"
+            options = {"dtype": step.dtype, "scale": step.scale}
+            self._add_operator(Operator("to_float", options=options, why=why), name)
             self.dtype = step.dtype
-            self._open = self._new(f"{name} does not scale white to 1")
-            self.frame = replace(self.frame, white=255.0)
+            self.frame = replace(self.frame, white=1.0 if step.scale else self.frame.white)
+            self._open = self._new(f"{name} {why}")
+            self._open.channels_last = step.channels_last
             return
         if is_byte and not was_byte and self._open.mean is not None:
             self._split(f"{name} rounds to bytes after normalising")
@@ -368,7 +384,10 @@ class Fusion:
     def _check_operator(self, step: Operator, name: str) -> None:
         channels, known = self.frame.channels, CHANNELS.get(step.name)
         if step.name in BYTES_ALONE and self.dtype != "uint8":
-            raise ValueError(f"{name}: expected images of uint8, but got {self.dtype}; put it before ToDtype")
+            mend = "give images of 8 bits" if self.dtype == "uint16" else "put it before ToDtype"
+            raise ValueError(f"{name}: expected images of uint8, but got {self.dtype}; {mend}")
+        if step.name not in TAKE_UINT16:
+            self._check_no_uint16(name)
         if known is not None and channels not in known:
             counts = " or ".join(map(str, known))
             raise ValueError(f"{name}: expected images of {counts} channels, but got {channels}")
@@ -384,8 +403,8 @@ class Fusion:
         self._check_fill(step.options.get("fill", 0.0), name)
         self._maps, p = None, self._open
         # A mixup computes each image twice, which bytes cost more than another pass.
-        fuses = step.name == "cutmix" or (step.name == "mixup" and self.dtype != "uint8")
-        if fuses and p.holds and p.mixes is None and common_size(p.sizes) is not None:
+        mixed = {"cutmix": ("uint8", *FLOATS), "mixup": FLOATS}.get(step.name, ())
+        if self.dtype in mixed and p.holds and p.mixes is None and common_size(p.sizes) is not None:
             p.mixes = MixPass(step.name, step.table, p.sizes, self.dtype, step.options)
             p.holds[name] = None
             return
@@ -397,6 +416,7 @@ class Fusion:
         self._open = self._new(f"{step.name} stands before it")
 
     def _add_blend(self, step: Blend, name: str) -> None:
+        self._check_no_uint16(name)
         self._close()
         copies = Fusion(
             np.tile(self.frame.sizes, (step.weights.shape[1] - 1, 1)), self.frame.channels, self.dtype
@@ -421,8 +441,8 @@ def with_identities(name: str, table: Mapping[str, Array], drawn: Array) -> Mapp
 
 
 def _as_dtype(values: Tensor, name: str) -> Tensor:
-    """Values as a dtype has them, in float64; bytes rounded and cut off."""
-    bounded = values.round().clamp(0, 255) if name == "uint8" else values
+    """Values as a dtype has them, in float64; whole numbers rounded and cut off."""
+    bounded = values.round().clamp(0, WHITE[name]) if name in WHITE else values
     return bounded.to(getattr(torch, name)).double()
 
 

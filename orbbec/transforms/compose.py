@@ -27,7 +27,7 @@ class Compose(Pipeline):
     Without sample ids and epoch, each call draws new parameters, which torch's generator governs:
     `torch.manual_seed` makes them repeatable, and workers of a `DataLoader` differ. With sample ids or an
     epoch, what an image gets is a function of seed, epoch, its sample id and the pipeline alone: not of batch
-    size, order, workers or device.
+    size, order, workers or device. `MixUp`, `CutMix` and `Mosaic` read other images of the batch, too.
 
     Args:
         transforms: of `orbbec.transforms`, in order.

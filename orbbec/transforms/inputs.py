@@ -21,6 +21,7 @@ _CONVERTED = {
     **{"1": "L", "La": "LA", "RGBa": "RGBA", "PA": "RGBA"},
 }
 _MODES_OF_16_BITS = ("I;16", "I;16L", "I;16B", "I;16N")
+_OF_PIL = (torch.uint8, torch.uint16)
 
 
 def is_video(value: Any) -> bool:
@@ -71,18 +72,19 @@ def pixels_of(image: Any, index: int | None = None) -> Array:
     if image.mode in _CONVERTED:
         image = image.convert(_CONVERTED[image.mode])
     if image.mode not in _MODES + _MODES_OF_16_BITS:
-        known = ", ".join((*_MODES, *_CONVERTED))
+        known = ", ".join((*_MODES, *_CONVERTED, _MODES_OF_16_BITS[0]))
         raise TypeError(
             f"Compose: expected a PIL image of mode {known}, but {what} has mode {image.mode}; "
             "convert it, or give an array of floats from 0 to 1"
         )
-    return np.asarray(image)
+    pixels = np.asarray(image)
+    return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
 
 
 def _pil_images(single: bool) -> Any:
     def restore(work: Work) -> Any:
         images = as_list(work)
-        if images and images[0].dtype != torch.uint8:
+        if images and images[0].dtype not in _OF_PIL:
             return _tensors(single)(work)
         made = [_pil_image(image) for image in images]
         return made[0] if single else made

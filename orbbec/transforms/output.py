@@ -57,8 +57,8 @@ class ToDtype(Transform):
 
     Args:
         dtype: torch.uint8, float16, bfloat16 or float32.
-        scale: white stays white: 255 of bytes becomes 1 of floats. False keeps the numbers, as a pass of its
-            own.
+        scale: white stays white: 255 of uint8, or 65535 of uint16, becomes 1 of floats. False keeps the
+            numbers. uint16, and numbers that are kept, take a pass of their own.
         channels_last: the layout of the result; None: as it was.
 
     Source:
@@ -123,10 +123,11 @@ class ToPureTensor(ToImage):
 
 
 class ToTensor(ToImage):
-    """Give float32 tensors `[C, H, W]`, of bytes multiplied by 1/255.
+    """Give float32 tensors `[C, H, W]`, of bytes multiplied by 1/255, of uint16 by 1/65535.
 
     Source:
-        `torchvision.transforms.ToTensor`, which divides: the last bit may be another.
+        `torchvision.transforms.ToTensor`, which divides bytes, so that the last bit may be another, and gives
+        16 bits as int16.
     """
 
     def steps(self, params: Any, frame: Frame) -> list[Step]:

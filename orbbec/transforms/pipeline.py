@@ -83,7 +83,7 @@ class Pipeline(FrozenModule):
             sample_ids: whole numbers `[N]`; None, with an epoch: 0 to N - 1.
             epoch: from 0 to 2^63 - 1; None, with sample ids: 0.
             channels: of the images.
-            dtype: of the images: uint8, float16, bfloat16 or float32.
+            dtype: of the images: uint8, uint16, float16, bfloat16 or float32.
             targets: dicts, read by transforms that look at boxes or points (RandomIoUCrop, AlignPoints).
             generator: of the CPU, for draws without `sample_ids` and `epoch`; None: torch's default.
 
@@ -232,7 +232,7 @@ class Pipeline(FrozenModule):
         such as `(images, labels)`, MixUp and CutMix mix the labels too.
 
         Args:
-            batch: uint8 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
+            batch: uint8, uint16 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
                 `[N, H, W, C]` array, `ImageBatch`, `PlaneBatch`, PIL image, `torchvision.tv_tensors.Image` or
                 `Video` (whose images share the draws), or a list of variable-size images; or tuples, lists
                 and dicts that hold some.

@@ -45,7 +45,7 @@ def run_python(page: Path, *languages: str) -> dict[str, Any]:
     code_lines = [line for line in text.splitlines() if line.strip()]
     assert bool(examples.examples) == bool(code_lines), "a block without >>> is not run"
     report: list[str] = []
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     runner.run(examples, out=report.append, clear_globs=False)
     assert runner.failures == 0, "".join(report)
     return examples.globs

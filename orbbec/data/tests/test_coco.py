@@ -64,6 +64,19 @@ def test_objects_come_with_their_image(tmp_path):
     assert first["labels"].dtype == np.int64
 
 
+@pytest.mark.parametrize(
+    ("labels", "expected"), [("from_zero", [1, 0]), ("from_one", [2, 1]), ("category_id", [9, 4])]
+)
+def test_labels_are_counted_as_asked_for(tmp_path, labels, expected):
+    given = Coco(*write(tmp_path), labels=labels)[0].targets["labels"]
+    assert (given.tolist(), given.dtype) == (expected, np.int64)
+
+
+def test_unknown_labels_are_refused_before_the_file_is_read():
+    with pytest.raises(ValueError, match="category_id, but got 'one'"):
+        Coco("images", "nowhere.json", labels="one")
+
+
 def test_masks_of_polygons_and_crowds(tmp_path):
     coco = Coco(*write(tmp_path), masks=True, keep_crowd=True)
     first = coco[0].targets

@@ -58,12 +58,6 @@ def test_a_mode_of_other_pixels_is_named(mode):
         PIPELINE(PIL.convert("L").convert(mode))
 
 
-def test_sixteen_bits_are_read_as_uint16():
-    image = Image.fromarray(np.arange(20, dtype=np.uint16).reshape(4, 5))
-    with pytest.raises(TypeError, match="but got uint16"):
-        PIPELINE(image)
-
-
 def test_a_list_of_pil_images_is_a_batch():
     smaller = PIL.resize((30, 20))
     results = PIPELINE([PIL, smaller], sample_ids=[4, 5])

@@ -171,3 +171,11 @@ def test_pure_tensors_of_tv_tensors():
     image, moved, box = pipeline((tv_tensors.Image(IMAGE), target(), boxes()), epoch=0)
     assert {type(value) for value in (image, box, *moved.values())} == {torch.Tensor}
     assert type(pipeline(tv_tensors.Image(IMAGE), epoch=0)) is torch.Tensor
+
+
+def test_sixteen_bits_become_the_floats_of_torchvision():
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    image = pytest.importorskip("PIL.Image").fromarray(np.arange(65536, dtype=np.uint16).reshape(256, 256))
+    expected = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])(image)
+    actual = T.Compose([T.ToImage(), T.ToDtype(torch.float32, scale=True)])(image)
+    assert torch.equal(actual, expected.as_subclass(torch.Tensor))

@@ -12,6 +12,7 @@ if hasattr(torch.ops.orbbec, "set_emulation"):
 import orbbec.backends.torchvision as ot
 from orbbec.backends.torchvision.ops import OURS
 from orbbec.backends.torchvision.patches import is_stand_in
+from orbbec.nms import batched_nms
 from orbbec.testing import switches
 from orbbec.testing.boxes import random_boxes
 
@@ -101,3 +102,23 @@ def test_graphs_hold_torchvisions_operators():
         compiled = torch.compile(nms_at_half, backend="aot_eager", fullgraph=True)(boxes, scores)
     assert all("torchvision.nms" in str(each.graph).replace("::", ".") for each in (traced, exported))
     assert torch.equal(compiled, expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_batched_nms_of_many_boxes_differs_at_most_in_the_order_of_equal_scores(seed):
+    """There torchvision keeps class by class, and sorts what it keeps, which is not stable."""
+    boxes, scores = random_boxes(20_000, seed=seed)
+    classes = torch.randint(0, 80, (len(boxes),), generator=torch.Generator().manual_seed(1))
+    expected = torchvision.ops.batched_nms(boxes, scores, classes, 0.5)
+    actual = batched_nms(boxes, scores, classes, 0.5)
+    assert torch.equal(scores[actual], scores[expected])
+    assert torch.equal(actual.sort()[0], expected.sort()[0])
+
+
+def test_batched_nms_of_few_boxes_decides_without_the_offset_that_rounds():
+    """Two boxes of class 79 overlap by 0.5001; torchvision adds 79 * 1011 to coordinates of float32."""
+    boxes = torch.tensor([[0.3, 0, 10.3, 10], [0.3, 0, 10.3, 5.001], [1000, 1000, 1010, 1010]])
+    scores, classes = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([79, 79, 0])
+    assert torchvision.ops.nms(boxes[:2], scores[:2], 0.5).tolist() == [0]
+    assert batched_nms(boxes, scores, classes, 0.5).tolist() == [0, 2]
+    assert torchvision.ops.batched_nms(boxes, scores, classes, 0.5).tolist() == [0, 1, 2]
