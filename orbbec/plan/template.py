@@ -126,7 +126,7 @@ def _drawn_pass(passes: Sequence[Pass], program: Tensor, rows: Sequence[Row]) ->
     """The pass of a pipeline, if it has one alone, whose results have one size whatever is drawn."""
     step, sizing = passes[0], [row for row in rows if row[0] not in _KEEP_SIZE]
     has_one_size = sizing and sizing[-1][0] in _OF_ONE_SIZE
-    if len(passes) > 1 or not isinstance(step, AugmentPass) or not has_one_size:
+    if len(passes) > 1 or not isinstance(step, AugmentPass) or not has_one_size or step.dtype == "uint16":
         return None
     height, width = map(int, sizing[-1][1:3])
     return DrawnPass(program, step, (height, width))

@@ -95,6 +95,15 @@ def test_a_small_image_is_refused_by_name():
         pipeline(PIXELS[0, :9])
 
 
+def test_16_bits_are_planned():
+    pipeline, images = T.Compose([T.RandomCrop(9)]), PIXELS[0].astype(np.uint16) * 257
+    torch.manual_seed(3)
+    expected = pipeline(PIXELS[0])
+    for _ in range(2):
+        torch.manual_seed(3)
+        assert (pipeline(images) == expected.astype(np.uint16) * 257).all()
+
+
 def test_results_of_several_sizes_are_planned():
     pipeline = T.Compose([T.Resize(12, antialias=False), T.RandomHorizontalFlip()])
     shapes = [pipeline(PIXELS[0, :height]).shape for height in (19, 10, 19)]
