@@ -22,8 +22,9 @@ from orbbec.transforms.color import (
     RandomSolarize,
 )
 from orbbec.transforms.compose import Compose
-from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
+from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder, SomeOf
 from orbbec.transforms.erasing import RandomErasing
+from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
     CenterCrop,
@@ -69,6 +70,7 @@ __all__ = [
     "ColorJitter",
     "Compose",
     "ConvertBoundingBoxFormat",
+    "Crop",
     "CutMix",
     "ElasticTransform",
     "Gamma",
@@ -85,6 +87,7 @@ __all__ = [
     "Normalize",
     "PILToTensor",
     "Pad",
+    "PadIfNeeded",
     "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
@@ -106,13 +109,16 @@ __all__ = [
     "RandomResize",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomScale",
     "RandomShortestSize",
     "RandomSolarize",
     "RandomVerticalFlip",
     "RandomZoomOut",
     "Resize",
+    "ResizeToFit",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
+    "SomeOf",
     "TargetOptions",
     "TargetReport",
     "Targets",
