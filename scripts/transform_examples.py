@@ -33,6 +33,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "RandomAffine": T.RandomAffine(25, (0.1, 0.1), (0.7, 1.2), 10, "linear", 114),
     "RandomApply": T.RandomApply([T.RandomInvert(1.0)], p=0.5),
     "RandomAutocontrast": T.RandomAutocontrast(1.0),
+    "RandomBrightnessContrast": T.RandomBrightnessContrast((-0.3, 0.3), (-0.4, 0.4), 1.0),
     "RandomChoice": T.RandomChoice([T.RandomInvert(1.0), T.RandomVerticalFlip(1.0)]),
     "RandomCrop": T.RandomCrop((112, 96), padding=8, fill=114),
     "RandomEqualize": T.RandomEqualize(1.0),

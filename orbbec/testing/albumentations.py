@@ -7,6 +7,7 @@ RENAMED = {  # since AlbumentationsX
     **{"limit": "angle_range", "scale_limit": "scale_range", "gamma_limit": "gamma_range"},
     **{"blur_limit": "blur_range", "sigma_limit": "sigma_range"},
     **{name: f"{name}_range" for name in ("brightness", "contrast", "saturation", "hue")},
+    **{"brightness_limit": "brightness_range", "contrast_limit": "contrast_range"},
     **{"format": "coord_format", "clip": "clip_bboxes_on_input"},
 }
 

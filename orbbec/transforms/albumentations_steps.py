@@ -17,6 +17,7 @@ from orbbec.transforms.color import (
     ColorJitter,
     Gamma,
     Grayscale,
+    RandomBrightnessContrast,
     RandomChannelPermutation,
     RandomGrayscale,
     RandomInvert,
@@ -58,6 +59,8 @@ _RENAMED = {  # since AlbumentationsX
     "contrast": "contrast_range",
     "saturation": "saturation_range",
     "hue": "hue_range",
+    "brightness_limit": "brightness_range",
+    "contrast_limit": "contrast_range",
     "gamma_limit": "gamma_range",
     "blur_limit": "blur_range",
     "sigma_limit": "sigma_range",
@@ -260,13 +263,13 @@ def _shifts(step: Any) -> tuple[float, float] | None:
 
 
 def _brightened(step: Any) -> list[Transform]:
-    if step.brightness_by_max or not hasattr(step, "brightness_range"):
-        raise ValueError(
-            "expected AlbumentationsX's brightness_by_max=False, since there is no sum of an image and a "
-            "brightness here; ColorJitter is near to it"
-        )
-    expect_if(step, ensure_safe_output=False)
-    brightness, contrast = ((1 + low, 1 + high) for low, high in (step.brightness_range, step.contrast_range))
+    expect_if(step, ensure_safe_range=False, ensure_safe_output=False)
+    ranges = attribute(step, "brightness_limit"), attribute(step, "contrast_limit")
+    if step.brightness_by_max:
+        return [RandomBrightnessContrast(*ranges, 1.0)]
+    if not hasattr(step, "brightness_range"):
+        raise ValueError("expected brightness_by_max=True, since 2.0 adds a share of the mean else")
+    brightness, contrast = ((1 + low, 1 + high) for low, high in ranges)
     return [ColorJitter(contrast=contrast), ColorJitter(brightness)]
 
 

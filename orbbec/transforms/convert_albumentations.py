@@ -43,8 +43,8 @@ def _maker(step: Any) -> Maker | None:
     kind = type(step)
     if kind.__module__.split(".")[0] != "albumentations":
         return None
-    if kind.__name__ in _CONTAINERS:
-        return _CONTAINERS[kind.__name__]
+    if kind.__name__ in CONTAINERS:
+        return CONTAINERS[kind.__name__]
     make = MAKERS.get(kind.__name__)
     return None if make is None else lambda step, inner: _at_chance(make(step), step.p)
 
@@ -148,7 +148,7 @@ def _some_of(step: Any, inner: Inner) -> list[Transform]:
     return _at_chance([some], step.p)
 
 
-_CONTAINERS: dict[str, Maker] = {
+CONTAINERS: dict[str, Maker] = {
     **dict.fromkeys(("Compose", "ReplayCompose", "Sequential"), _sequential),
     "OneOf": _one_of,
     "OneOrOther": _one_or_other,

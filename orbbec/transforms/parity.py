@@ -74,6 +74,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "RandomPosterize": (_functional("posterize"),),
     "RandomSolarize": (_functional("solarize"),),
     "Gamma": (_functional("adjust_gamma"),),
+    "RandomBrightnessContrast": (Parity("", "clip(rint(pixel * factor + summand))"),),
     "RandomChannelPermutation": (_functional("permute_channels"),),
     "RandomAdjustSharpness": (_functional("adjust_sharpness"),),
     "RandomAutocontrast": (_functional("autocontrast"),),

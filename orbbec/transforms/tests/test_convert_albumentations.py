@@ -173,6 +173,15 @@ STEPS = [
         [FLOAT, T.Normalize((0.5,), (0.2,))],
     ),
     ("ToFloat", {}, {"max_value": None}, [FLOAT]),
+    (
+        "RandomBrightnessContrast",
+        {"brightness_limit": (-0.1, 0.3), "brightness_by_max": True},
+        {
+            **{"brightness_limit": (-0.1, 0.3), "contrast_limit": (-0.2, 0.2)},
+            **{"brightness_by_max": True, "ensure_safe_range": False, "p": 0.5},
+        },
+        [T.RandomBrightnessContrast((-0.1, 0.3))],
+    ),
     ("NoOp", {}, {"p": 0.5}, []),
     (
         "SmallestMaxSize",
@@ -441,8 +450,11 @@ def test_attributes_of_albumentationsx_are_read():
         ),
         (stand_in("ColorJitter"), "ColorJitter: .*attribute 'brightness'"),
         (
-            stand_in("RandomBrightnessContrast", brightness_limit=(-0.2, 0.2), brightness_by_max=True),
-            "RandomBrightnessContrast: expected AlbumentationsX's .* ColorJitter is near",
+            stand_in(
+                "RandomBrightnessContrast",
+                **{"brightness_limit": (-0.2, 0.2), "contrast_limit": (0.0, 0.0), "brightness_by_max": False},
+            ),
+            "RandomBrightnessContrast: expected brightness_by_max=True",
         ),
     ],
 )

@@ -43,6 +43,19 @@ CERTAIN = [
         {"brightness_range": (0.1, 0.1), "contrast_range": (-0.2, -0.2), "p": 1.0},
         2,
     ),
+    *(
+        (
+            "RandomBrightnessContrast",
+            {
+                "brightness_limit": (low, low),
+                "contrast_limit": (high, high),
+                "brightness_by_max": True,
+                "p": 1.0,
+            },
+            1,
+        )
+        for low, high in ((0.2, -0.3), (-0.15, 0.4), (0.07, 0.0))
+    ),
     ("LetterBox", {"size": (50, 40), "fill": 114}, 1),
     ("LetterBox", {"size": (31, 64), "fill": 9}, 1),
     ("MedianBlur", {"blur_limit": (5, 5), "p": 1.0}, 0),
@@ -80,7 +93,7 @@ CERTAIN = [
 def test_images_are_albumentations(kind, arguments, tolerance):
     theirs = pytest.importorskip("albumentations")
     is_x = hasattr(theirs, "LetterBox")
-    if not is_x and (kind in ("LetterBox", "RandomBrightnessContrast") or "group_element" in arguments):
+    if not is_x and (kind == "LetterBox" or {"group_element", "brightness_range"} & arguments.keys()):
         pytest.skip("of AlbumentationsX")
     image = photograph(40, 52)
     compose = theirs.Compose([made(theirs, kind, arguments)])
@@ -241,10 +254,17 @@ def test_sizes_of_random_scales_are_albumentations():
     assert_alike(own, other)
 
 
-def test_photometric_distortions_are_as_strong_as_albumentations():
-    theirs = pytest.importorskip("albumentations", minversion="2.5")
-    own, other = drawn_by_both(
-        theirs, [theirs.PhotoMetricDistort(p=0.8)], of=lambda image: round(image.mean()) // 8
-    )
+def assert_as_bright(theirs, step):
+    own, other = drawn_by_both(theirs, [step], of=lambda image: round(image.mean()) // 8)
     assert len(own) > 5
     assert_alike(own, other)
+
+
+def test_brightness_is_drawn_as_in_albumentations():
+    theirs = pytest.importorskip("albumentations")
+    assert_as_bright(theirs, theirs.RandomBrightnessContrast(brightness_by_max=True, p=0.8))
+
+
+def test_photometric_distortions_are_as_strong_as_albumentations():
+    theirs = pytest.importorskip("albumentations", minversion="2.5")
+    assert_as_bright(theirs, theirs.PhotoMetricDistort(p=0.8))
