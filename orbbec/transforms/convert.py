@@ -1,4 +1,4 @@
-"""Chains of other libraries in transforms of ours: what is common to all of them."""
+"""Pipelines of other libraries as transforms of ours: what is common to all of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTHING = RandomHorizontalFlip(0.0)  # fuses with whatever stands beside it
 
 
 class ConversionError(ValueError):
-    """A step of a chain has no counterpart here; names the step and its place."""
+    """A step of a pipeline has no counterpart here; names the step and its place."""
 
 
 def convert(
