@@ -102,8 +102,8 @@ test-torchvision: .venv-torchvision/ready build ## Test the switch and what is c
 	$(if $(TORCHVISION_TESTS),PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_tests.py $(TORCHVISION_TESTS))
 
 test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready build ## Test what is converted from Albumentations
-	$(call with_library,albumentations,orbbec/transforms/tests/test_convert_albumentations.py)
-	$(call with_library,albumentationsx,orbbec/transforms/tests/test_convert_albumentations.py)
+	$(call with_library,albumentations,$(wildcard orbbec/transforms/tests/test_convert_albumentations*.py))
+	$(call with_library,albumentationsx,$(wildcard orbbec/transforms/tests/test_convert_albumentations*.py))
 
 test-ray: .venv-ray/ready build ## Test orbbec.data.ray on a real Ray of this machine
 	$(call with_library,ray,orbbec/data/tests/test_ray.py)

@@ -52,10 +52,11 @@ def draw_shown(shown: Shown, side: int, box_format: str = "xyxy") -> Any:
     how = pillow.Resampling.NEAREST if scale >= 1 else pillow.Resampling.LANCZOS
     picture = pillow.fromarray(_with_masks(shown)).resize(size, how)
     pen = module("PIL.ImageDraw").Draw(picture)
-    for row, corners in _outlines(shown.targets, box_format):
+    boxes = _corners(shown, box_format)
+    for row, corners in _outlines(shown.targets, boxes):
         closed = [tuple(point) for point in (corners * scale).tolist()]
         pen.line([*closed, closed[0]], _color(row), _LINE)
-    _write_labels(pen, shown.targets, scale, box_format)
+    _write_labels(pen, shown.targets, scale, boxes)
     for row, x, y in _points(shown.targets):
         at_x, at_y = (x + 0.5) * scale, (y + 0.5) * scale
         pen.ellipse([at_x - _DOT, at_y - _DOT, at_x + _DOT, at_y + _DOT], _color(row), "white")
@@ -85,24 +86,27 @@ def _with_masks(shown: Shown) -> Array:
     return image.round().astype(np.uint8)
 
 
-def _outlines(targets: dict[str, Any], box_format: str) -> list[tuple[int, Array]]:
+def _outlines(targets: dict[str, Any], boxes: Array) -> list[tuple[int, Array]]:
     """Boxes and polygons with the number of their colour: `[P, 2]`, in edges of pixels."""
-    boxes = _corners(targets, box_format)
     found = list(zip(_rows(targets, len(boxes)), boxes, strict=True))
     polygons = targets.get("polygons", [])
     rows = _rows(targets, len(polygons))
     return found + [(row, points) for row, points in zip(rows, polygons, strict=True) if len(points) > 1]
 
 
-def _corners(targets: dict[str, Any], box_format: str) -> Array:
-    boxes = np.asarray(targets.get("boxes", ()), np.float64)
+def _corners(shown: Shown, box_format: str) -> Array:
+    """The corners of boxes: `[K, 4, 2]`."""
+    boxes = np.asarray(shown.targets.get("boxes", ()), np.float64)
     if boxes.size == 0:
         return np.zeros((0, 4, 2))
+    if box_format.endswith("n"):
+        height, width = shown.image.shape[:2]
+        boxes, box_format = boxes * (width, height, width, height), box_format[:-1]
     return np.asarray(box_convert(boxes, box_format, "xyxyxyxy")).reshape(-1, 4, 2)
 
 
-def _write_labels(pen: Any, targets: dict[str, Any], scale: float, box_format: str) -> None:
-    boxes, labels = _corners(targets, box_format), targets.get("labels", ())
+def _write_labels(pen: Any, targets: dict[str, Any], scale: float, boxes: Array) -> None:
+    labels = targets.get("labels", ())
     if len(boxes) != len(labels):
         return
     font = module("PIL.ImageFont").load_default(11)

@@ -14,6 +14,7 @@ from orbbec.transforms.color import (
     ColorJitter,
     Gamma,
     Grayscale,
+    RandomBrightnessContrast,
     RandomChannelPermutation,
     RandomGrayscale,
     RandomInvert,
@@ -22,8 +23,9 @@ from orbbec.transforms.color import (
     RandomSolarize,
 )
 from orbbec.transforms.compose import Compose
-from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
+from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder, SomeOf
 from orbbec.transforms.erasing import RandomErasing
+from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
     CenterCrop,
@@ -69,6 +71,7 @@ __all__ = [
     "ColorJitter",
     "Compose",
     "ConvertBoundingBoxFormat",
+    "Crop",
     "CutMix",
     "ElasticTransform",
     "Gamma",
@@ -85,11 +88,13 @@ __all__ = [
     "Normalize",
     "PILToTensor",
     "Pad",
+    "PadIfNeeded",
     "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
     "RandomApply",
     "RandomAutocontrast",
+    "RandomBrightnessContrast",
     "RandomChannelPermutation",
     "RandomChoice",
     "RandomCrop",
@@ -106,13 +111,16 @@ __all__ = [
     "RandomResize",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomScale",
     "RandomShortestSize",
     "RandomSolarize",
     "RandomVerticalFlip",
     "RandomZoomOut",
     "Resize",
+    "ResizeToFit",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
+    "SomeOf",
     "TargetOptions",
     "TargetReport",
     "Targets",

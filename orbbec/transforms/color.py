@@ -380,6 +380,55 @@ class Gamma(Transform):
 
 
 @dataclass(frozen=True, eq=False)
+class Lines:
+    """The factor and the summand of each image: float64 `[N]`, the latter as a share of white."""
+
+    factor: Array
+    summand: Array
+    chosen: Array
+
+
+@dataclass(frozen=True)
+class RandomBrightnessContrast(Transform):
+    """Multiply values and add to them: `value * (1 + contrast) + brightness * white`.
+
+    Args:
+        brightness: a range of shares of white, added.
+        contrast: a range within -1 and above, added to a factor of 1.
+        p: how likely, from 0 to 1.
+
+    Source:
+        `RandomBrightnessContrast` of Albumentations, with `brightness_by_max`.
+
+    Example:
+        >>> import torch
+        >>> brighter = RandomBrightnessContrast((0.2, 0.2), (0.5, 0.5), p=1.0)
+        >>> brighter(torch.tensor([0, 100, 200], dtype=torch.uint8).reshape(3, 1, 1)).flatten().tolist()
+        [51, 201, 255]
+    """
+
+    brightness: Range = (-0.2, 0.2)
+    contrast: Range = (-0.2, 0.2)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            brightness=interval(self.name, "brightness", self.brightness, -1.0, 1.0),
+            contrast=interval(self.name, "contrast", self.contrast, -1.0),
+            p=probability(self.name, self.p),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> Lines:
+        chosen = stream.chance(self.p)
+        factor = 1.0 + stream.between(*self.contrast)
+        return Lines(factor, stream.between(*self.brightness), chosen)
+
+    def steps(self, params: Lines, frame: Frame) -> list[Step]:
+        matrix = params.factor[:, None, None] * _IDENTITY
+        return _only(matrix_row(matrix, params.summand[:, None], len(frame)), params.chosen)
+
+
+@dataclass(frozen=True, eq=False)
 class Permutations:
     """The order of the channels of each image: int64 `[N, 3]`."""
 

@@ -149,12 +149,12 @@ class Compose(Pipeline):
 
     @classmethod
     def from_albumentations(cls, compose: Any, *, seed: int = 0, exact: bool = False) -> Compose:
-        """The chain that does what one of Albumentations does.
+        """The pipeline that does what one of Albumentations does.
 
-        A step is converted where a transform here draws the same, and refused where it draws something else.
-        Shifts and crops about the middle may lie one pixel off, by rounding; bytes differ by up to 4 levels,
-        those of AlbumentationsX's `GaussianBlur` by up to 14 at the rim.
-        Formats and thresholds of `bbox_params` become `target_options`.
+        A step is converted where a transform here draws the same, and refused where it draws something else;
+        the message says what is nearest. Shifts and crops about the middle may lie one pixel off, by
+        rounding; bytes differ by up to 4 levels, those of AlbumentationsX's `GaussianBlur` by up to 14 at
+        the rim. `bbox_params` and `keypoint_params` become `target_options`.
 
         Args:
             compose: `albumentations.Compose`, read by names of classes and attributes.

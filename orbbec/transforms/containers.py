@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy as np
 from orbbec.binding.arguments import Array
 from orbbec.plan.steps import Frame
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import is_number, probability
+from orbbec.transforms.checks import flag, is_number, probability, whole
 from orbbec.transforms.transform import Drawn, Transform, frame_after
 
 
@@ -50,6 +51,40 @@ def only(transform: Transform, chosen: Array, frame: Frame, streams: Iterator[St
         kept.append(Drawn(name, place, step.only(chosen, frame)))
         frame = frame.after(kept[-1].step)
     return kept
+
+
+def _turns(which: Array, count: int) -> list[Array]:
+    """The transforms of each image at each position of `which` `[N, P]`, as bool `[N, count]`."""
+    return [which[:, position, None] == np.arange(count) for position in range(which.shape[1])]
+
+
+def _in_turn(
+    transforms: Sequence[Transform],
+    turns: Sequence[Array],
+    frame: Frame,
+    streams: Iterator[Stream],
+    anew: bool = False,
+) -> list[Drawn]:
+    """The steps of transforms in each turn, for the images chosen in it: bool `[N, K]`.
+
+    Args:
+        transforms: K of them.
+        turns: an image gets a transform in one of them at most, if not `anew`.
+        frame: the images.
+        streams: of the transforms; with `anew`, others in each turn.
+        anew: draw other numbers in each turn.
+    """
+    drawn: list[Drawn] = []
+    own: list[list[Stream]] = []
+    for chosen in turns:
+        if anew or not own:
+            own = [[next(streams) for _ in range(transform.places)] for transform in transforms]
+        for index, transform in enumerate(transforms):
+            again = iter([stream.again() for stream in own[index]])
+            steps = only(transform, chosen[:, index], frame, again)
+            frame = frame_after(frame, steps)
+            drawn += steps
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -118,6 +153,50 @@ class RandomChoice(_Container):
 
 
 @dataclass(frozen=True)
+class SomeOf(_Container):
+    """Apply some of several transforms to each image.
+
+    Args:
+        transforms: K of them. Costs up to K times the passes, `n` times that with `replace` or `shuffle`,
+            where they are none that fuse.
+        n: how many of them an image gets, from 1 to K; from 1 on with `replace`.
+        replace: whether an image may get a transform more than once, drawn anew each time.
+        shuffle: apply them in random order; False: in the order of the list.
+
+    Source:
+        `SomeOf` and `RandomOrder` of Albumentations.
+    """
+
+    n: int = 1
+    replace: bool = False
+    shuffle: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        flag(self.name, "replace", self.replace)
+        flag(self.name, "shuffle", self.shuffle)
+        whole(self.name, "n", self.n, 1, math.inf if self.replace else len(self.transforms))
+
+    @property
+    def places(self) -> int:
+        own = sum(transform.places for transform in self.transforms)
+        return 1 + own * (self.n if self.replace else 1)
+
+    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+        stream, count = next(streams), len(self.transforms)
+        if self.replace:
+            which = (stream.uniforms(self.n) * count).astype(np.int64)
+        else:
+            which = stream.permutation(count)[:, : self.n]
+        if not self.shuffle:
+            which = np.sort(which, axis=1)
+        if not self.shuffle and not self.replace:
+            chosen = (which[:, :, None] == np.arange(count)).any(1)
+            return _in_turn(self.transforms, [chosen], frame, streams)
+        return _in_turn(self.transforms, _turns(which, count), frame, streams, anew=self.replace)
+
+
+@dataclass(frozen=True)
 class RandomOrder(_Container):
     """Apply all of several transforms, each image in its own order.
 
@@ -132,12 +211,4 @@ class RandomOrder(_Container):
     def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
         count = len(self.transforms)
         order = next(streams).permutation(count)
-        own = [[next(streams) for _ in range(transform.places)] for transform in self.transforms]
-        drawn: list[Drawn] = []
-        for position in range(count):
-            for index, transform in enumerate(self.transforms):
-                again = iter([stream.again() for stream in own[index]])
-                steps = only(transform, order[:, position] == index, frame, again)
-                frame = frame_after(frame, steps)
-                drawn += steps
-        return drawn
+        return _in_turn(self.transforms, _turns(order, count), frame, streams)

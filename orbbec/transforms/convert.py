@@ -1,8 +1,9 @@
-"""Chains of other libraries in transforms of ours: what is common to all of them."""
+"""Pipelines of other libraries as transforms of ours: what is common to all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from orbbec.transforms.containers import RandomApply
@@ -12,15 +13,20 @@ from orbbec.transforms.transform import Transform
 Inner: TypeAlias = Callable[[Iterable[Any]], list[list[Transform]]]
 Maker: TypeAlias = Callable[[Any, Inner], list[Transform]]
 
+NOTHING_NEAR: Mapping[str, str] = MappingProxyType({})
 _NOTHING = RandomHorizontalFlip(0.0)  # fuses with whatever stands beside it
 
 
 class ConversionError(ValueError):
-    """A step of a chain has no counterpart here; names the step and its place."""
+    """A step of a pipeline has no counterpart here; names the step and its place."""
 
 
 def convert(
-    op: str, steps: Iterable[Any], maker_of: Callable[[Any], Maker | None], path: str = ""
+    op: str,
+    steps: Iterable[Any],
+    maker_of: Callable[[Any], Maker | None],
+    path: str = "",
+    nearest: Mapping[str, str] = NOTHING_NEAR,
 ) -> list[list[Transform]]:
     """The transforms that stand for each step.
 
@@ -29,6 +35,7 @@ def convert(
         steps: of another library.
         maker_of: what makes transforms of a step, and of the steps within it; None: there is nothing.
         path: the place of the step that these are within, "2." for step 2.
+        nearest: what is nearest to classes without a counterpart, by their names.
 
     Raises:
         ConversionError: a step has no counterpart.
@@ -39,10 +46,13 @@ def convert(
         where = f"{op}: step {place}, {type(step).__name__}"
         maker = maker_of(step)
         if maker is None:
-            raise ConversionError(f"{where}, has no counterpart")
+            near = nearest.get(type(step).__name__)
+            raise ConversionError(
+                f"{where}, has no counterpart" + (f"; the nearest is {near}" if near else "")
+            )
 
         def inner(within: Iterable[Any], place: str = place) -> list[list[Transform]]:
-            return convert(op, within, maker_of, f"{place}.")
+            return convert(op, within, maker_of, f"{place}.", nearest)
 
         try:
             results.append(maker(step, inner))

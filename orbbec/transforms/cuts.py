@@ -119,6 +119,19 @@ def resized_sizes(sizes: Array, size: tuple[int | Array, ...], max_size: int | N
     return np.maximum(result, 1)
 
 
+def fitted_sizes(sizes: Array, size: tuple[int, int], enlarge: bool = True) -> Array:
+    """The largest sizes within `size` whose sides are in proportion, halves to even: float64 `[N, 2]`.
+
+    Example:
+        >>> fitted_sizes(np.array([[100, 50], [30, 60]]), (10, 10)).tolist()
+        [[10.0, 5.0], [5.0, 10.0]]
+    """
+    scale = (np.array(size) / sizes).min(1)
+    scale = scale if enlarge else np.minimum(scale, 1.0)
+    result: Array = np.maximum(np.rint(sizes * scale[:, None]), 1)
+    return result
+
+
 def whole_images(sizes: Array, outputs: Array, least: tuple[int, int] = (1, 1)) -> Boxes:
     """Boxes that are the images themselves."""
     zero = np.zeros(len(sizes))

@@ -26,7 +26,7 @@ from orbbec.transforms.checks import (
     size_pair,
     whole,
 )
-from orbbec.transforms.cuts import Boxes, resized_sizes, whole_images
+from orbbec.transforms.cuts import Boxes, fitted_sizes, resized_sizes, whole_images
 from orbbec.transforms.maps import box_maps, nearest_offsets
 from orbbec.transforms.transform import Drawn, Transform
 
@@ -153,7 +153,8 @@ class RandomResizedCrop(Transform):
         return [params.resized(self.interpolation, self.antialias, cuts=True, exact=frame.exact)]
 
 
-def _check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
+def check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
+    """Refuse images that are smaller than `size`."""
     small = (sizes < np.array(size)).any(1)
     if small.any():
         index = int(small.argmax())
@@ -161,6 +162,13 @@ def _check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
         raise ValueError(
             f"{op}: expected images of at least {size[0]}x{size[1]}, but image {index} is {height}x{width}"
         )
+
+
+def where_cut(frame: Frame, size: tuple[int, int]) -> Frame:
+    """The images, those that are not cut as if they held `size`: they may be smaller."""
+    if frame.chosen is None:
+        return frame
+    return frame.of_sizes(np.where(frame.chosen[:, None], frame.sizes, np.maximum(frame.sizes, size)))
 
 
 @dataclass(frozen=True)
@@ -231,10 +239,7 @@ class RandomCrop(Transform):
         border_of(self.name, self.padding_mode)
 
     def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
-        if frame.chosen is not None:  # an image that is not cut may be smaller
-            large = np.maximum(frame.sizes, size_pair(self.name, "size", self.size))
-            frame = frame.of_sizes(np.where(frame.chosen[:, None], frame.sizes, large))
-        return super().draw(frame, streams)
+        return super().draw(where_cut(frame, size_pair(self.name, "size", self.size)), streams)
 
     @property
     def _pads(self) -> bool:
@@ -250,7 +255,7 @@ class RandomCrop(Transform):
             np.maximum(np.array(size) - np.stack([rows, columns], 1), 0) if self.pad_if_needed else 0 * sizes
         )
         rows, columns = rows + 2 * lacks[:, 0], columns + 2 * lacks[:, 1]
-        _check_fit(self.name, np.stack([rows, columns], 1), size)
+        check_fit(self.name, np.stack([rows, columns], 1), size)
         at_y, at_x = stream.below(rows - size[0] + 1), stream.below(columns - size[1] + 1)
         outputs = same_rows(size, len(sizes))
         corner_x, corner_y = at_x - left - lacks[:, 1], at_y - top - lacks[:, 0]
@@ -383,11 +388,9 @@ class Letterbox(Transform):
 
     def _inner(self, sizes: Array) -> tuple[Array, Array]:
         """The sizes of the images in the output, and the rows above and the columns left of them."""
-        size = np.array(size_pair(self.name, "size", self.size))
-        scale = (size / sizes).min(1)
-        scale = scale if self.enlarge else np.minimum(scale, 1.0)
-        inner = np.maximum(np.rint(sizes * scale[:, None]), 1)
-        return inner, (size - inner) // 2
+        size = size_pair(self.name, "size", self.size)
+        inner = fitted_sizes(sizes, size, self.enlarge)
+        return inner, (np.array(size) - inner) // 2
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         size = size_pair(self.name, "size", self.size)

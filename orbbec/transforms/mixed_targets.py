@@ -42,7 +42,7 @@ def mixed(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask
         if "label" in own:
             first, second = (_shares(step, targets[m], m) for m in (n, other))
             result["label"] = share * first + (1 - share) * second
-        results.append(State(n, result, states[n].options))
+        results.append(State(n, result, states[n].options, states[n].size))
     return results
 
 
@@ -73,7 +73,7 @@ def _laid(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask
     tiles: list[State] = []
     for partner in step.table["partners"].reshape(-1).tolist():
         source = states[partner]
-        tiles.append(State(len(tiles), source.written(), source.options))
+        tiles.append(State(len(tiles), source.written(), source.options, source.size))
         tiles[-1].go_on_from(source)
     quarters = _quarters(step)
     for each in _cut_and_padded(step, sizes, quarters):
@@ -118,7 +118,7 @@ def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
         target["mask"] = parts[0]["mask"]
         for _, part, (left, top, right, bottom) in laid:
             target["mask"][..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
-    result = State(own.index, target, own.options)
+    result = State(own.index, target, own.options, tiles[0].size)
     if "boxes" in keys:
         result.go_on_from(*(tile for tile, _, _ in laid))
     result.dropped_before = own.dropped + sum(tile.dropped for tile in tiles)

@@ -164,7 +164,10 @@ class Pipeline(FrozenModule):
         streams = iter(stream.at_places(sum(t.places for t in self.transforms)))
         for transform in self.transforms:
             if transform.needs_targets:
-                known = [readable(n, target, self.target_options) for n, target in enumerate(targets or ())]
+                known = [
+                    readable(n, target, self.target_options, table[n])
+                    for n, target in enumerate(targets or ())
+                ]
                 drawn = transform.draw_for(fusion.frame, streams, known, fusion.matrix)
             else:
                 drawn = transform.draw(fusion.frame, streams)

@@ -43,8 +43,11 @@ _OF_IMAGE = ("mask", "image_id", "orig_size", "size")  # however many boxes ther
 class State:
     """Boxes as corners, everything else as it was given, and which boxes are kept."""
 
-    def __init__(self, index: int, target: dict[str, Any], options: TargetOptions) -> None:
+    def __init__(
+        self, index: int, target: dict[str, Any], options: TargetOptions, size: tuple[int, int]
+    ) -> None:
         self.index, self.given, self.options = index, target, options
+        self.size = size  # of the image as it is now
         self.values: dict[str, Any] = dict(target)
         self.corners = self._read_corners()
         self.count = len(self.corners)
@@ -80,19 +83,24 @@ class State:
         if not np.isfinite(table).all():
             row = int((~np.isfinite(table)).any(1).argmax())
             raise ValueError(f"transform_targets: box {row} of image {self.index} is not finite")
+        if self.options.box_format.endswith("n") and table.size > 0 and not _is_floating(boxes):
+            raise TypeError(
+                f"transform_targets: expected boxes {self.options.box_format} as floats, but image "
+                f"{self.index} has whole numbers"
+            )
         self._check_sides(table)
         if width == 5:
             return turned_corners(table)
         if width == 8:
             return np.asarray(table.reshape(-1, 4, 2))
-        return corners_of(_converted(table, self.options.box_format, "xyxy"))
+        return corners_of(corners_in_pixels(table, self.options.box_format, self.size))
 
     def _check_sides(self, table: Array) -> None:
         """Refuse boxes whose ends are in the wrong order."""
         name = self.options.box_format
         if name == "xyxyxyxy":
             return
-        sides = table[:, 2:4] - table[:, :2] if name == "xyxy" else table[:, 2:4]
+        sides = table[:, 2:4] - table[:, :2] if name in ("xyxy", "xyxyn") else table[:, 2:4]
         inverted = (sides < 0).any(1)
         if inverted.any():
             row = int(inverted.argmax())
@@ -122,7 +130,7 @@ class State:
 
     @property
     def is_upright(self) -> bool:
-        return self.options.box_format in ("xyxy", "xywh", "cxcywh")
+        return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
     def is_kept(self, step: AugmentPass | OperatorPass) -> bool:
         """Whether a pass leaves every pixel in its place."""
@@ -139,7 +147,7 @@ class State:
             return
         if isinstance(step, AugmentPass) and step.reads_beyond and step.regions is not None:
             self._cut(step.regions[n])
-        size = (int(step.sizes[n, 0]), int(step.sizes[n, 1]))
+        self.size = size = (int(step.sizes[n, 0]), int(step.sizes[n, 1]))
         if _is_elastic(step):
             bent = _displacement(step, n, size, plan)
 
@@ -154,14 +162,14 @@ class State:
         if self.options.box_format == "xyxyxyxy" and bent is None and np.linalg.det(forward) < 0:
             corners = corners[:, [1, 0, 3, 2]]  # so that they go round as they did
         self.parts = [move_points(part, 0.5) for part in self.parts]
-        self._move_boxes(corners, size, self.options.min_size)
+        self._move_boxes(corners, size, self.options.min_size, self.options.min_area)
         self._move_points(move_points, size)
 
     def _cut(self, region: Array) -> None:
         """Cut off what lies outside of left, top, right, bottom, and count from there."""
         corner, size = region[:2], (int(region[3] - region[1]), int(region[2] - region[0]))
         self.parts = [part - corner for part in self.parts]
-        self._move_boxes(self.corners - corner, size, 0.0)
+        self._move_boxes(self.corners - corner, size)
         self._move_points(lambda points, edge: points - corner, size)
 
     def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
@@ -171,9 +179,13 @@ class State:
             self.values["polygons"] = [_clipped(polygon, size) for polygon in moved]
         for key in POINT_KEYS:
             if key in self.values:
-                self.values[key] = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
+                points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
+                drops = self.options.drop_keypoints and points.ndim == 2
+                self.values[key] = points[inside] if drops else points
 
-    def _move_boxes(self, corners: Array, size: tuple[int, int], min_size: float) -> None:
+    def _move_boxes(
+        self, corners: Array, size: tuple[int, int], min_size: float = 0.0, min_area: float = 0.0
+    ) -> None:
         seen = np.asarray(np.isfinite(corners).all((1, 2)))
         corners = np.where(seen[:, None, None], corners, 0.0)
         if self.is_upright:
@@ -191,7 +203,7 @@ class State:
         self.corners = corners
         if not self.options.drop_boxes:
             return
-        large = (sides >= min_size).all(1)
+        large = (sides >= min_size).all(1) & (left >= min_area * (1 - 1e-9))
         self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
 
     def written(self) -> dict[str, Any]:
@@ -227,7 +239,7 @@ class State:
             return turned_boxes(corners)
         if self.options.box_format == "xyxyxyxy":
             return corners.reshape(-1, 8)
-        return _converted(hulls(corners), "xyxy", self.options.box_format)
+        return corners_to_format(hulls(corners), self.options.box_format, self.size)
 
 
 def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
@@ -257,8 +269,25 @@ def _move_masks(step: AugmentPass | OperatorPass, states: Sequence[State], plan:
         state.values[key] = moved
 
 
-def _converted(boxes: Array, source: str, target: str) -> Array:
-    return boxes if source == target else np.asarray(box_convert(boxes, source, target))
+def corners_in_pixels(boxes: Array, box_format: str, size: Sequence[int]) -> Array:
+    """Upright boxes `[K, 4]` in a format as xyxy in pixels of an image of `size`.
+
+    Example:
+        >>> corners_in_pixels(np.array([[0.5, 0.5, 0.5, 1.0]]), "cxcywhn", (10, 20)).tolist()
+        [[5.0, 0.0, 15.0, 10.0]]
+    """
+    corners: Array = np.asarray(box_convert(boxes, box_format.removesuffix("n"), "xyxy"))
+    return corners * _sides(size) if box_format.endswith("n") else corners
+
+
+def corners_to_format(corners: Array, box_format: str, size: Sequence[int]) -> Array:
+    """The inverse of `corners_in_pixels`."""
+    corners = corners / _sides(size) if box_format.endswith("n") else corners
+    return np.asarray(box_convert(corners, "xyxy", box_format.removesuffix("n")))
+
+
+def _sides(size: Sequence[int]) -> Array:
+    return np.tile(np.array(size[::-1], np.float64), 2)
 
 
 def _is_elastic(step: AugmentPass | OperatorPass) -> TypeGuard[OperatorPass]:
@@ -279,10 +308,11 @@ def _displacement(step: OperatorPass, n: int, size: tuple[int, int], plan: Plan)
     return result
 
 
-def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> Array:
+def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:
+    """Points where they are now, and which lie inside of the image."""
     points = numbers_of(given).copy()
     if points.size == 0:
-        return points
+        return points, np.ones(points.shape[:-1], bool)
     moved = move(points[..., :2])
     height, width = size
     x, y = moved[..., 0], moved[..., 1]
@@ -290,7 +320,7 @@ def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> Array:
     points[..., :2] = moved
     if points.shape[-1] > 2:
         points[..., 2] = np.where(inside, points[..., 2], 0)
-    return points
+    return points, inside
 
 
 def is_per_box(key: str, value: Any, count: int) -> bool:
@@ -324,6 +354,12 @@ def with_size(target: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
         return target
     sides = list(size) if isinstance(given, list) else _like(np.array(size), given, "size")
     return {**target, "size": sides}
+
+
+def _is_floating(values: Any) -> bool:
+    if isinstance(values, Tensor):
+        return values.is_floating_point()
+    return bool(np.asarray(values).dtype.kind == "f")
 
 
 def _like(values: Any, given: Any, what: str) -> Any:

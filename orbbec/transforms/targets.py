@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orbbec.boxes import box_convert
 from orbbec.plan.passes import AugmentPass, BlendPass, MixPass
 from orbbec.plan.plan import Plan
 from orbbec.plan.points import numbers_of
 from orbbec.transforms.checks import choice, flag, number
 from orbbec.transforms.mixed_targets import mixed
-from orbbec.transforms.target_state import State, move_all, with_size
+from orbbec.transforms.target_state import State, corners_in_pixels, move_all, with_size
 from orbbec.transforms.tv_tensors import plain_target, target_like
 
-BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy")
+BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,8 @@ class TargetOptions:
       "xyxyxyxy" stays exact under every affine map; a mirror swaps its corners, so that they go round as
       before. "cxcywha" stays exact under shifts, rotations, flips and scales that are the same along x and y;
       a parallelogram becomes the rectangle of its area whose sides are nearest to its own, by least squares.
-      Sides below 0 are refused.
+      Sides below 0 are refused. "xyxyn" and "cxcywhn" are "xyxy" and "cxcywh" relative to the image: x by its
+      width, y by its height, from 0 to 1. They come back relative to the size of the output.
     - `masks` `[K, H, W]` and `mask` `[H, W]`: the pixels that a nearest image takes, else the nearest.
     - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside of the image.
@@ -45,12 +45,16 @@ class TargetOptions:
     `torchvision.tv_tensors` under these names stay what they are, boxes in their own format.
 
     Args:
-        box_format: "xyxy", "xywh", "cxcywh", "cxcywha" or "xyxyxyxy".
+        box_format: "xyxy" (Pascal VOC, torchvision), "xywh" (COCO), "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn"
+            (Albumentations' own), or "cxcywhn" (label files of YOLO; ultralytics calls it xywhn).
         min_size: boxes with a side below this, in pixels, are dropped.
         min_visibility: boxes of which a smaller share than this is left inside are dropped, from 0 to 1.
         mask_fill: of masks, outside of an image.
         drop_boxes: False keeps all boxes, as torchvision does until `SanitizeBoundingBoxes`; those of which
             nothing is left have no area.
+        min_area: boxes of which less than this is left, in square pixels, are dropped.
+        drop_keypoints: True drops `keypoints` and `landmarks` `[P, 2]` and `[P, 3]` that leave the image;
+            those of boxes stay.
     """
 
     box_format: str = "xyxy"
@@ -58,13 +62,17 @@ class TargetOptions:
     min_visibility: float = 0.0
     mask_fill: float = 0.0
     drop_boxes: bool = True
+    min_area: float = 0.0
+    drop_keypoints: bool = False
 
     def __post_init__(self) -> None:
         choice("TargetOptions", "box_format", self.box_format, BOX_FORMATS)
         number("TargetOptions", "min_size", self.min_size, 0.0)
         number("TargetOptions", "min_visibility", self.min_visibility, 0.0, 1.0)
         number("TargetOptions", "mask_fill", self.mask_fill)
+        number("TargetOptions", "min_area", self.min_area, 0.0)
         flag("TargetOptions", "drop_boxes", self.drop_boxes)
+        flag("TargetOptions", "drop_keypoints", self.drop_keypoints)
 
 
 @dataclass(frozen=True)
@@ -110,10 +118,13 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     if len(targets) != len(plan):
         raise ValueError(f"transform_targets: expected {len(plan)} targets, but got {len(targets)}")
     chosen = TargetOptions() if options is None else options
-    states = [State(index, *plain_target(index, target, chosen)) for index, target in enumerate(targets)]
-    for state, (height, width) in zip(states, plan.sizes.tolist(), strict=True):
-        state.check(height, width)
     sizes = plan.sizes
+    states = [
+        State(index, *plain_target(index, target, chosen), size)
+        for index, (target, size) in enumerate(zip(targets, map(tuple, sizes.tolist()), strict=True))
+    ]
+    for state in states:
+        state.check(*state.size)
     for step in plan.passes:
         if isinstance(step, BlendPass):
             continue
@@ -133,10 +144,10 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     return results
 
 
-def readable(index: int, target: Any, options: TargetOptions) -> Any:
-    """A target for transforms that read it: tensors or arrays, upright boxes as xyxy."""
+def readable(index: int, target: Any, options: TargetOptions, size: Sequence[int]) -> Any:
+    """A target for transforms that read it: tensors or arrays, upright boxes as xyxy in pixels."""
     target, options = plain_target(index, target, options)
-    if options.box_format not in ("xywh", "cxcywh"):
+    if options.box_format in ("xyxy", "cxcywha", "xyxyxyxy"):
         return target
     boxes = numbers_of(target.get("boxes", ()))
-    return {**target, "boxes": box_convert(boxes, options.box_format, "xyxy")} if boxes.size else target
+    return {**target, "boxes": corners_in_pixels(boxes, options.box_format, size)} if boxes.size else target

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from orbbec import transforms as T
 from orbbec.__main__ import app
+from orbbec.boxes import box_convert
 from orbbec.preview import Shown, draw_rows, draw_sheet, draw_shown, read_images, read_targets
 from orbbec.preview.drawing import COLORS
 from orbbec.testing import photograph
@@ -92,6 +93,18 @@ def test_a_box_keeps_its_colour_when_others_are_dropped():
     drawn = np.asarray(draw_shown(rows[0][1], side=20)).reshape(-1, 3).tolist()
     assert list(BLUE) in drawn
     assert list(RED) not in drawn
+
+
+@pytest.mark.parametrize("box_format", ["xyxyn", "cxcywhn"])
+def test_relative_boxes_are_drawn_where_those_in_pixels_are(box_format):
+    image, boxes = photograph(40, 60), np.array([[6.0, 10.0, 30.0, 30.0]])
+    relative = box_convert(boxes / [60, 40, 60, 40], "xyxy", box_format[:-1])
+    drawn = [
+        np.asarray(draw_shown(Shown("", image, {"boxes": each, "labels": np.array([3])}), 60, form))
+        for each, form in ((boxes, "xyxy"), (relative, box_format))
+    ]
+    assert (drawn[0] == drawn[1]).all()
+    assert (drawn[0] != image).any()
 
 
 def test_small_images_grow_by_whole_factors_and_large_ones_shrink():

@@ -57,6 +57,14 @@ ALL = [
         T.RandomChoice([T.Pad(1), T.RandomInvert()], [1, 3]),
     ),
     T.RandomOrder([T.RandomInvert(), T.RandomRotation(9), T.RandomEqualize()]),
+    T.SomeOf([T.RandomInvert(), T.RandomRotation(9), T.RandomVerticalFlip()], 2, shuffle=True),
+    *(
+        T.RandomBrightnessContrast(),
+        T.Crop(2, 1, 6, 7),
+        T.ResizeToFit(9),
+        T.RandomScale(),
+        T.PadIfNeeded((40, 20)),
+    ),
 ]
 MIXING = [T.MixUp(), T.CutMix(), T.Mosaic(20)]
 

@@ -49,3 +49,60 @@ def test_images_that_are_cut_are_cut_as_by_themselves(crop):
     assert (step.sizes[chosen] == alone.sizes).all()
     assert (step.matrix[~chosen] == np.eye(3)).all()
     assert (step.sizes[~chosen] == sizes[~chosen]).all()
+
+
+MARKS = [T.RandomErasing(1.0, (0.01, 0.01), (1.0, 1.0), value) for value in (51, 102, 153)]
+
+
+def counted(container, count=3000):
+    """How often each list of places, of the transforms in the order in which they run, is drawn."""
+    drawn = container.draw(Frame(np.full((count, 2), 100)), iter(Stream(np.arange(count)).at_places(99)))
+    lists = [[] for _ in range(count)]
+    for _, _, step in drawn:
+        for index in np.flatnonzero(step.boxes[:, 0, 2] > 0):
+            lists[index].append([51, 102, 153].index(step.boxes[index, 0, 4]))
+    found, counts = np.unique(["".join(map(str, each)) for each in lists], return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "lists"),
+    [
+        ({"n": 1}, {"0": 1, "1": 1, "2": 1}),
+        ({"n": 2}, {"01": 1, "02": 1, "12": 1}),
+        ({"n": 3}, {"012": 1}),
+        ({"n": 2, "shuffle": True}, dict.fromkeys(("01", "02", "12", "10", "20", "21"), 1)),
+        ({"n": 2, "replace": True}, {"00": 1, "11": 1, "22": 1, "01": 2, "02": 2, "12": 2}),
+        (
+            {"n": 2, "replace": True, "shuffle": True},
+            {f"{one}{other}": 1 for one in "012" for other in "012"},
+        ),
+    ],
+)
+def test_some_of_draws_each_list_as_often_as_it_should(options, lists):
+    found = counted(T.SomeOf(MARKS, **options))
+    assert found.keys() == lists.keys()
+    expected = np.array(list(lists.values())) * 3000 / sum(lists.values())
+    seen = np.array([found[name] for name in lists])
+    # Chi-squared of up to 8 degrees of freedom is above 26.1 once in a thousand.
+    assert ((seen - expected) ** 2 / expected).sum() < 26.1
+
+
+def test_some_of_draws_anew_where_a_transform_comes_twice():
+    twice = T.SomeOf(MARKS[:1], 2, replace=True)
+    first, second = twice.draw(Frame(np.full((9, 2), 100)), iter(Stream(np.arange(9)).at_places(3)))
+    assert (first.step.boxes[:, 0, :2] != second.step.boxes[:, 0, :2]).any(1).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 0}, "n as a whole"),
+        ({"n": 4}, "from 1 to 3"),
+        ({"replace": 1}, "replace"),
+        ({"shuffle": 0}, "shuffle"),
+    ],
+)
+def test_bad_arguments_of_some_of_are_named(options, message):
+    with pytest.raises((TypeError, ValueError), match=f"SomeOf: expected .*{message}"):
+        T.SomeOf(MARKS, **options)

@@ -1,0 +1,34 @@
+"""Objects of Albumentations: stand-ins, which need no library, and its own in either version."""
+
+import inspect
+from typing import Any
+
+RENAMED = {  # since AlbumentationsX
+    **{"limit": "angle_range", "scale_limit": "scale_range", "gamma_limit": "gamma_range"},
+    **{"blur_limit": "blur_range", "sigma_limit": "sigma_range"},
+    **{name: f"{name}_range" for name in ("brightness", "contrast", "saturation", "hue")},
+    **{"brightness_limit": "brightness_range", "contrast_limit": "contrast_range"},
+    **{"format": "coord_format", "clip": "clip_bboxes_on_input"},
+}
+
+
+def stand_in(kind: str, module: str = "albumentations.augmentations", **attributes: Any) -> Any:
+    """An object of a class of that name and module, with attributes and a `p` of 1."""
+    step = type(kind, (), {"__module__": module})()
+    vars(step).update({"p": 1.0, **attributes})
+    return step
+
+
+def made(library: Any, kind: str, arguments: dict[str, Any]) -> Any:
+    """An object of Albumentations 2.0, or of AlbumentationsX, whose ranges take no single number."""
+    make = getattr(library, kind)
+    known = inspect.signature(make.__init__).parameters
+    own = {}
+    for name, value in arguments.items():
+        if name in known:
+            own[name] = value
+        else:
+            own[RENAMED[name]] = (
+                (value, value) if isinstance(value, (int, float)) and name != "clip" else value
+            )
+    return make(**own)

@@ -1,0 +1,200 @@
+"""Sizes that depend on the image: fitted, scaled, padded where they lack; and a part at a fixed place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import Frame, Step, same_rows
+from orbbec.plan.stream import Stream
+from orbbec.transforms.checks import (
+    FillValue,
+    Range,
+    Size,
+    border_of,
+    choice,
+    flag,
+    interval,
+    numbers,
+    resizing_of,
+    size_pair,
+    whole,
+)
+from orbbec.transforms.cuts import Boxes, fitted_sizes, whole_images
+from orbbec.transforms.geometry import check_fit, where_cut
+from orbbec.transforms.transform import Drawn, Transform
+
+# Of the pixels that an image lacks, which share stands above and to the left of it.
+_POSITIONS = {
+    "center": (0.5, 0.5),
+    "top_left": (0.0, 0.0),
+    "top_right": (0.0, 1.0),
+    "bottom_left": (1.0, 0.0),
+    "bottom_right": (1.0, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class ResizeToFit(Transform):
+    """Resize each image to the largest size that fits into another, sides in proportion.
+
+    Sides are rounded, halves to even. The size of the result depends on the image; `Letterbox` fills the
+    rest.
+
+    Args:
+        size: (height, width) in pixels, or one number for the longer side.
+        interpolation: as that of `Resize`.
+        antialias: as that of `Resize`.
+
+    Source:
+        `LongestMaxSize` of Albumentations.
+
+    Example:
+        >>> ResizeToFit(10).sample(np.array([[40, 60]]), Stream(np.array([0]))).sizes.tolist()
+        [[7, 10]]
+    """
+
+    size: Size
+    interpolation: str = "linear"
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        self._set(
+            size=size_pair(self.name, "size", self.size),
+            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
+        )
+        flag(self.name, "antialias", self.antialias)
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        size = size_pair(self.name, "size", self.size)
+        return whole_images(sizes, fitted_sizes(sizes, size).astype(np.int64))
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
+
+
+@dataclass(frozen=True)
+class RandomScale(Transform):
+    """Resize each image by a random factor, the same for both sides.
+
+    Fractions of pixels are cut off. The size of the result depends on the image.
+
+    Args:
+        scale_range: of the factor, above 0.
+        interpolation: as that of `Resize`.
+        antialias: as that of `Resize`.
+
+    Source:
+        `RandomScale` of Albumentations.
+
+    Example:
+        >>> RandomScale((0.5, 0.5)).sample(np.array([[41, 60]]), Stream(np.array([0]))).sizes.tolist()
+        [[20, 30]]
+    """
+
+    scale_range: Range = (0.9, 1.1)
+    interpolation: str = "linear"
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        self._set(
+            scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
+            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
+        )
+        flag(self.name, "antialias", self.antialias)
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        factor = stream.between(*self.scale_range)
+        return whole_images(sizes, np.maximum((sizes * factor[:, None]).astype(np.int64), 1))
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
+
+
+@dataclass(frozen=True)
+class PadIfNeeded(Transform):
+    """Put pixels about each image that is smaller than a size, along the sides that are.
+
+    Args:
+        size: (height, width) in pixels, or one side of a square.
+        fill: in units of the pixels: a number or one a channel.
+        padding_mode: "constant", "edge", "reflect" or "symmetric".
+        position: of the image: "center" (of an odd number of pixels the one more stands to the right or
+            below), "top_left", "top_right", "bottom_left", "bottom_right" or "random".
+
+    Source:
+        `PadIfNeeded` of Albumentations.
+
+    Example:
+        >>> import torch
+        >>> PadIfNeeded((1, 4), fill=9)(torch.zeros(1, 2, 1, dtype=torch.uint8)).tolist()
+        [[[9, 0, 9, 9], [9, 0, 9, 9]]]
+    """
+
+    size: Size
+    fill: FillValue = 0.0
+    padding_mode: str = "constant"
+    position: str = "center"
+
+    def __post_init__(self) -> None:
+        self._set(size=size_pair(self.name, "size", self.size), fill=numbers(self.name, "fill", self.fill))
+        border_of(self.name, self.padding_mode)
+        choice(self.name, "position", self.position, (*_POSITIONS, "random"))
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        size = size_pair(self.name, "size", self.size)
+        outputs = np.maximum(sizes, np.array(size))
+        lacks = outputs - sizes
+        if self.position == "random":
+            before = np.floor(stream.uniforms(2) * (lacks + 1))
+        else:
+            before = np.floor(lacks * _POSITIONS[self.position])
+        return Boxes.of_size(-before[:, 1], -before[:, 0], outputs, size)
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.cut(border_of(self.name, self.padding_mode), numbers(self.name, "fill", self.fill))]
+
+
+@dataclass(frozen=True)
+class Crop(Transform):
+    """Cut the same part out of each image.
+
+    Args:
+        top: of the part, in pixels.
+        left: of the part, in pixels.
+        height: of the part, in pixels.
+        width: of the part, in pixels.
+
+    Raises:
+        ValueError: an image does not hold the part, when a plan is made.
+
+    Source:
+        `torchvision.transforms.v2.functional.crop`, which pads.
+    """
+
+    top: int
+    left: int
+    height: int
+    width: int
+
+    def __post_init__(self) -> None:
+        for name, low in (("top", 0), ("left", 0), ("height", 1), ("width", 1)):
+            whole(self.name, name, getattr(self, name), low)
+
+    @property
+    def _end(self) -> tuple[int, int]:
+        return self.top + self.height, self.left + self.width
+
+    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+        return super().draw(where_cut(frame, self._end), streams)
+
+    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        check_fit(self.name, sizes, self._end)
+        size, zero = (self.height, self.width), np.zeros(len(sizes))
+        return Boxes.of_size(zero + self.left, zero + self.top, same_rows(size, len(sizes)), size)
+
+    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+        return [params.cut()]
