@@ -25,13 +25,13 @@ class _OfTargets(Transform):
 
 @dataclass(frozen=True)
 class SanitizeBoundingBoxes(_OfTargets):
-    """Drop small boxes with all that is in their row: sets `min_size` of the pipeline's `target_options`.
+    """Drop small boxes with all that is in their row: sets `min_size` and `min_area` of `target_options`.
 
     Boxes are dropped wherever it stands in the pipeline, as soon as they are too small.
 
     Args:
         min_size: of the sides, in pixels.
-        min_area: in pixels, at most the square of `min_size`, which implies it.
+        min_area: in square pixels.
         labels_getter: "default" or None: what is in the row of a box is found by its length.
 
     Source:
@@ -47,17 +47,13 @@ class SanitizeBoundingBoxes(_OfTargets):
             min_size=number(self.name, "min_size", self.min_size, 0.0),
             min_area=number(self.name, "min_area", self.min_area, 0.0),
         )
-        if self.min_area > self.min_size**2:
-            raise ValueError(
-                f"{self.name}: expected min_area of at most min_size ** 2, but got {self.min_area}"
-            )
         if self.labels_getter not in ("default", None):
             raise ValueError(
                 f'{self.name}: expected labels_getter as "default" or None, but got {self.labels_getter!r}'
             )
 
     def target_options(self, given: TargetOptions) -> TargetOptions:
-        return replace(given, min_size=self.min_size)
+        return replace(given, min_size=self.min_size, min_area=self.min_area)
 
 
 @dataclass(frozen=True)

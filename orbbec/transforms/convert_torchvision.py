@@ -32,8 +32,10 @@ def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transfo
     """
     steps = list(getattr(compose, "transforms", compose))
     transforms = flat(convert(_OP, steps, partial(_maker, functions)))
-    sizes = [float(step.min_size) for step in steps if type(step).__name__ == "SanitizeBoundingBoxes"]
-    options = TargetOptions(min_size=sizes[-1]) if sizes else TargetOptions()
+    options = TargetOptions()
+    for step in steps:
+        if type(step).__name__ == "SanitizeBoundingBoxes":
+            options = SanitizeBoundingBoxes(step.min_size, step.min_area).target_options(options)
     return transforms, replace(options, mask_fill=_mask_fill(steps))
 
 
@@ -93,7 +95,7 @@ def _mask_fill(steps: Iterable[Any]) -> float:
 
 
 def _sanitize(step: Any, inner: Inner) -> list[Transform]:
-    SanitizeBoundingBoxes(step.min_size, step.min_area)  # checks them
+    SanitizeBoundingBoxes(step.min_size, step.min_area)  # checks them; from_torchvision makes options of them
     return []
 
 
