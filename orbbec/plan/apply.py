@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -45,12 +45,15 @@ from orbbec.plan.batches import (
     merged,
     read_images,
     repeated,
+    rows_of,
 )
 from orbbec.plan.parts import Results, part_of, parts_of
 from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, Pass
 from orbbec.plan.plan import Plan
 from orbbec.plan.tables import tables_of
 from orbbec.resize import resized_crop
+from orbbec.warpaffine import warp_affine
+from orbbec.warpperspective import warp_perspective
 from orbbec.ycbcr import ycbcr_to_rgb
 
 After: TypeAlias = Callable[[int, Work], None]
@@ -71,15 +74,39 @@ def _call_each(images: Work, function: Callable[[Tensor], Tensor]) -> Work:
     return merged(results) if results else images
 
 
-OPERATORS: dict[str, Callable[..., Any]] = {"lambda": _call_each} | {
+def _resized_crop(
+    images: Work, *, interpolation: str | Sequence[str], which: Any = None, **options: Any
+) -> Any:
+    """`resized_crop` by one interpolation, or by `which` of several: one call for each that there is."""
+    if isinstance(interpolation, str):
+        return resized_crop(images, interpolation=interpolation, **options)
+    drawn = np.unique(np.asarray(which))
+    if len(drawn) < 2:
+        return resized_crop(images, interpolation=interpolation[int(drawn.sum())], **options)
+    result = options.pop("out", None)
+    for one in drawn.tolist():
+        rows = (which == one).nonzero()[:, 0]
+        own: dict[str, Any] = {
+            name: v[rows.to(v.device)] if isinstance(v, Tensor) else v for name, v in options.items()
+        }
+        part = resized_crop(rows_of(images, rows.numpy()), interpolation=interpolation[one], **own)
+        if result is None:
+            result = part.new_empty((len(which), *part.shape[1:]))
+        result[rows.to(part.device)] = part
+    return result
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
     call.__name__: call
     for call in (
         *(adjust_brightness, adjust_contrast, adjust_gamma, adjust_hue, adjust_saturation, adjust_sharpness),
         *(autocontrast, cvt_color, equalize, invert, posterize, solarize, to_float),
         *(gaussian_blur, median_blur, motion_blur),
-        *(elastic_transform, erase, gaussian_noise, jpeg_compression, resized_crop),
+        *(elastic_transform, erase, gaussian_noise, jpeg_compression),
+        *(warp_affine, warp_perspective),
     )
 }
+OPERATORS |= {"lambda": _call_each, "resized_crop": _resized_crop}
 
 
 def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:

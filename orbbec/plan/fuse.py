@@ -22,6 +22,7 @@ from orbbec.plan.steps import (
     COLOR_WIDTH,
     CONTRAST,
     ERASE_WIDTH,
+    SMOOTHNESS,
     Blend,
     Cast,
     Colors,
@@ -204,7 +205,7 @@ class Fusion:
     def _flipped_before(self, p: _Open) -> bool:
         """Let the resize that stands before a pass turn its results, if the pass would do no more."""
         last = self.passes[-1] if self.passes else None
-        if self.exact or not isinstance(last, OperatorPass) or not last.resizes:
+        if self.exact or not isinstance(last, OperatorPass) or last.name != "resized_crop":
             return False
         flips = p.flips_alone(self.dtype)
         if flips is None:
@@ -232,7 +233,7 @@ class Fusion:
         elif step.border == "constant" and not self._holds_fill(step):
             self._split(f"{name} fills with what {p.dtype} does not hold")
         p = self._open
-        if step.border == "constant" and p.border is None and p.interpolation == "linear":
+        if step.border == "constant" and p.border is None and p.interpolation in ("linear", "cubic"):
             self.notes.append(f"{name} mixes its fill with the rim over a pixel of what the pass reads")
         if step.border is not None:
             p.border = step.border
@@ -240,11 +241,10 @@ class Fusion:
             if p.cuts:
                 self.notes.append(f"{name} shows what lies around the part that was cut out before it")
         if not step.lossless:
+            both = max(p.interpolation or "nearest", step.interpolation, key=SMOOTHNESS.index)
             if p.interpolation not in (None, step.interpolation):
-                self.notes.append(f"{name} is fused with a map of another interpolation: both are linear")
-            p.interpolation = (
-                "linear" if p.interpolation not in (None, step.interpolation) else step.interpolation
-            )
+                self.notes.append(f"{name} is fused with a map of another interpolation: both are {both}")
+            p.interpolation = both
         if p.maps == 0:
             p.regions = step.region
         else:

@@ -342,7 +342,7 @@ def test_formats_of_albumentations_become_options():
         (stand_in("Perspective", scale=(0.05, 0.1)), "Perspective, has no counterpart"),
         (stand_in("HorizontalFlip", "mine"), "HorizontalFlip, has no counterpart"),
         (
-            stand_in("Resize", **SIZE, **{**READING, "interpolation": 5}),
+            stand_in("Resize", **SIZE, **{**READING, "interpolation": 7}),
             "Resize: Resize: expected interpolation as one of nearest",
         ),
         (
