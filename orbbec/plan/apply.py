@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -13,7 +13,14 @@ from torch import Tensor
 
 from orbbec.augment import augment, augment_moved
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, RaggedImages, StoredPlanes, holds_planes, operator_output
+from orbbec.binding.arguments import (
+    Array,
+    RaggedImages,
+    StoredPlanes,
+    holds_planes,
+    is_channels_last,
+    operator_output,
+)
 from orbbec.blur import gaussian_blur, median_blur, motion_blur
 from orbbec.color import (
     adjust_brightness,
@@ -75,25 +82,33 @@ def _call_each(images: Work, function: Callable[[Tensor], Tensor]) -> Work:
 
 
 def _resized_crop(
-    images: Work, *, interpolation: str | Sequence[str], which: Any = None, **options: Any
+    images: Work,
+    *,
+    interpolation: Any,
+    which: Tensor | None = None,
+    out: Tensor | None = None,
+    **options: Any,
 ) -> Any:
     """`resized_crop` by one interpolation, or by `which` of several: one call for each that there is."""
-    if isinstance(interpolation, str):
-        return resized_crop(images, interpolation=interpolation, **options)
-    drawn = np.unique(np.asarray(which))
-    if len(drawn) < 2:
-        return resized_crop(images, interpolation=interpolation[int(drawn.sum())], **options)
-    result = options.pop("out", None)
-    for one in drawn.tolist():
-        rows = (which == one).nonzero()[:, 0]
-        own: dict[str, Any] = {
-            name: v[rows.to(v.device)] if isinstance(v, Tensor) else v for name, v in options.items()
-        }
-        part = resized_crop(rows_of(images, rows.numpy()), interpolation=interpolation[one], **own)
-        if result is None:
-            result = part.new_empty((len(which), *part.shape[1:]))
-        result[rows.to(part.device)] = part
-    return result
+    if which is None:
+        return resized_crop(images, interpolation=interpolation, out=out, **options)
+    if not which.is_cpu or torch.compiler.is_compiling() or len(which) == 0:  # the host cannot read it
+        result = resized_crop(images, interpolation=interpolation[0], **options)
+        for k, name in enumerate(interpolation[1:], 1):
+            result = _where(which == k, resized_crop(images, interpolation=name, **options), result)
+        return result if out is None else out.copy_(result)
+    for k in sorted(set(which.tolist())):
+        rows = (which == k).nonzero()[:, 0]
+        chosen = {name: v[rows.to(v.device)] for name, v in options.items() if isinstance(v, Tensor)}
+        how = {**options, **chosen, "interpolation": interpolation[k]}
+        part = resized_crop(rows_of(images, rows.numpy()), **how)
+        if out is None:
+            is_last = is_channels_last(part, None)
+            layout = torch.channels_last if is_last else torch.contiguous_format
+            shape = len(which), *part.shape[1:]
+            out = torch.empty(shape, dtype=part.dtype, device=part.device, memory_format=layout)
+        out[rows.to(part.device)] = part
+    return out
 
 
 OPERATORS: dict[str, Callable[..., Any]] = {

@@ -18,7 +18,6 @@ _READ_ON_HOST = {
     "median_blur": ("kernel_size",),
     "elastic_transform": ("sigma",),
     "motion_blur": ("length", "angle_degrees"),
-    "resized_crop": ("which",),
 }
 _MADE_ON_HOST = ("motion_blur",)  # and copied from there in every call
 _PASSES = get_args(Pass)
@@ -98,7 +97,7 @@ def _fixed_pass(step: Any) -> Any:
 def _with_options(step: OperatorPass, names: tuple[str, ...]) -> OperatorPass | None:
     """A pass with columns as options; None if images that it changes differ in them."""
     table, options = dict(step.table), dict(step.options)
-    for name in (name for name in names if name in table):
+    for name in names:
         column = table.pop(name)
         rows = column[step.drawn] if step.drawn.any() else column
         if (rows != rows[:1]).any():

@@ -13,7 +13,6 @@ import orbbec
 from orbbec import transforms as T
 from orbbec.data.region import plan_for, regions_of
 from orbbec.plan import apply
-from orbbec.plan.tables import fixed
 from orbbec.testing import photograph
 
 PHOTO = photograph(60, 80)
@@ -186,18 +185,6 @@ def test_parts_that_are_decoded_alone_hold_what_each_of_several_filters_reads():
     assert np.array_equal(apply(plan_for(plan, regions), parts).permute(0, 2, 3, 1).numpy(), whole)
 
 
-def test_a_captured_plan_has_one_interpolation():
-    crop = T.Compose([T.RandomResizedCrop(9, interpolation="random")])
-    plans = [crop.plan([(20, 30)] * 2, sample_ids=ids, epoch=0) for ids in ([0, 1], [0, 0], [2, 2])]
-    drawn = [plan.passes[0].table["which"].tolist() for plan in plans]
-    for plan, which in zip(plans, drawn, strict=True):
-        settled = fixed(plan)
-        assert (settled is None) == (which[0] != which[1])
-        if settled is not None:
-            images = torch.from_numpy(photograph(20, 30)).permute(2, 0, 1).repeat(2, 1, 1, 1)
-            assert torch.equal(apply(settled, images), apply(plan, images))
-
-
 @pytest.mark.parametrize(
     ("interpolation", "antialias"),
     [
@@ -217,3 +204,17 @@ def test_a_resize_that_draws_nothing_takes_one_interpolation():
     for several in ("random", ("linear", "cubic")):
         with pytest.raises((ValueError, TypeError), match="Resize: expected interpolation as one of nearest"):
             T.Resize(9, several)
+
+
+def test_results_of_several_interpolations_lie_as_their_images():
+    crop = T.RandomResizedCrop(9, interpolation="random")
+    images = torch.from_numpy(np.stack([PHOTO] * 8)).permute(0, 3, 1, 2)
+    results = crop(images, epoch=0)
+    assert results.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(crop(images.contiguous(), epoch=0), results)
+
+
+def test_several_interpolations_have_gradients():
+    images = torch.rand(8, 3, 20, 30, requires_grad=True)
+    T.RandomResizedCrop(9, (0.9, 1.0), interpolation="random")(images, epoch=0).sum().backward()
+    assert torch.allclose(images.grad.sum((1, 2, 3)), torch.full((8,), 3.0 * 81), atol=0.01)
