@@ -38,7 +38,8 @@ class Resize(Transform):
 
     Args:
         size: (height, width), or one number for the shorter side; (side, side) makes squares.
-        interpolation: "linear"; "cubic"; "lanczos4"; "area"; "box" and "hamming", with antialias alone;
+        interpolation: "linear"; "cubic"; "lanczos4"; "area"; "linear_exact", which is OpenCV's and takes no
+            antialias; "box" and "hamming", with antialias alone;
             "nearest", by which pixel `x` reads `floor(x * width / output width)`, as cv2's INTER_NEAREST and
             torchvision's NEAREST; or "nearest_exact", which reads `floor((x + 0.5) * width / output width)`,
             as torchvision's NEAREST_EXACT. Also "bilinear", "bicubic", "lanczos", torchvision's
