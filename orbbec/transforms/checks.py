@@ -38,7 +38,8 @@ _RESIZINGS = (
     "box",
     "hamming",
 )
-_AS_WARPS = {"nearest_exact": "nearest", "area": "linear"}  # which have no other nearest, and no area
+# Warps have one nearest, one linear, and no area.
+_AS_WARPS = {"nearest_exact": "nearest", "linear_exact": "linear", "area": "linear"}
 _PILLOW = ("linear", "cubic", "lanczos4", "box", "hamming")  # what antialias can smooth by
 _BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
 
@@ -181,10 +182,11 @@ def resizings_of(op: str, value: Any, antialias: bool) -> str | tuple[str, ...]:
     if not isinstance(given, (tuple, list)):
         return resizing_of(op, given, antialias)
     names = tuple(resizing_of(op, one, antialias) for one in entries(op, "interpolation", given))
-    known = _PILLOW if antialias else _RESIZINGS
-    if not set(names) <= set(known):
-        raise _error(op, "interpolation", f"several of {', '.join(known)}", value)
-    return names if len(names) > 1 else names[0]
+    if len(names) == 1:
+        return names[0]
+    if antialias and not set(names) <= set(_PILLOW):
+        raise _error(op, "interpolation", f"several of {', '.join(_PILLOW)}", value)
+    return names
 
 
 def border_of(op: str, value: Any) -> str:
