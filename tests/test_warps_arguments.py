@@ -54,12 +54,13 @@ def test_images_of_another_rank(op):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_names_that_are_unknown_or_none(op):
-    refused(op, f"expected interpolation to be one of {NAMES}, but got 'bicubic'", interpolation="bicubic")
+    refused(op, f"expected interpolation to be one of {NAMES}, but got 'quintic'", interpolation="quintic")
     borders = "constant, replicate, reflect, reflect101, wrap, transparent"
     refused(op, f"expected border to be one of {borders}, but got ''", border="")
     refused(op, "expected arithmetic to be one of cv2_5, cv2_4, but got 'cv2'", arithmetic="cv2")
-    for argument in ("interpolation", "border", "arithmetic"):
-        refused(op, f"expected {argument} as a name, but got 1", TypeError, **{argument: 1})
+    for argument in ("interpolation", "border"):
+        refused(op, f"expected {argument} as a name, but got None", TypeError, **{argument: None})
+    refused(op, "expected arithmetic as a name, but got 1", TypeError, arithmetic=1)
 
 
 @pytest.mark.parametrize("op", WARPS)

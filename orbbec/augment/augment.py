@@ -19,13 +19,13 @@ from orbbec.binding.arguments import (
     fill_values,
     holds_planes,
     is_channels_last,
-    name_value,
     operator_input,
     operator_output,
     size_values,
 )
 from orbbec.binding.dispatch import call_operator, is_plain
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.names import Border, Interpolation, border_name, interpolation_name
 from orbbec.binding.recycle import output_for, room_for
 
 OP = "augment"
@@ -47,8 +47,8 @@ def augment(
     dtype: torch.dtype | None = None,
     channels_last: bool | None = None,
     contrast: bool | None = None,
-    interpolation: str = "linear",
-    border: str = "constant",
+    interpolation: Interpolation = "linear",
+    border: Border = "constant",
     fill: Fill = 0,
     out: Images | None = None,
 ) -> Any:
@@ -148,7 +148,7 @@ def augment(
         *scale_and_white(kind, result_dtype),
         contrast,
     )
-    reading = name_value(OP, "interpolation", interpolation), name_value(OP, "border", border)
+    reading = interpolation_name(OP, interpolation), border_name(OP, border)
     fills = fill_values(OP, fill)
     if target is not None:
         check_no_gradient(OP, pixels)

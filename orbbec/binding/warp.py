@@ -18,6 +18,7 @@ from orbbec.binding.arguments import (
 )
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.names import Border, Interpolation, border_name, interpolation_name
 from orbbec.binding.recycle import room_for
 
 
@@ -26,8 +27,8 @@ def call_warp(
     images: Any,
     map_tensor: Tensor,
     size: list[int],
-    interpolation: str,
-    border: str,
+    interpolation: Interpolation,
+    border: Border,
     fill: Any,
     extra: tuple[Any, ...],
     arithmetic: str | None,
@@ -41,8 +42,8 @@ def call_warp(
         given.channels,
         map_tensor,
         size,
-        name_value(op, "interpolation", interpolation),
-        name_value(op, "border", border),
+        interpolation_name(op, interpolation),
+        border_name(op, border),
         fill_values(op, fill),
         *extra,
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),

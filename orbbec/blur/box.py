@@ -5,15 +5,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, Matrix, name_value
+from orbbec.binding.arguments import Images, Matrix
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.names import Border, border_name
 from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes
 from orbbec.blur.gradients import Pass, axis_passes, register_gradient
 
 
 def box_blur(
-    images: Images, kernel_size: int | tuple[int, int] | Matrix, *, border: str = "reflect101"
+    images: Images, kernel_size: int | tuple[int, int] | Matrix, *, border: Border = "reflect101"
 ) -> Any:
     """Give each pixel the mean of the box about it.
 
@@ -43,7 +44,7 @@ def box_blur(
         [0, 30, 30, 30, 0]
     """
     sizes = kernel_sizes("box_blur", kernel_size, count_of(images))
-    name_value("box_blur", "border", border)
+    border = border_name("box_blur", border)
 
     def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
         result: Tensor = call_operator(

@@ -7,14 +7,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, Matrix, as_tensor, name_value
+from orbbec.binding.arguments import Images, Matrix, as_tensor
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.names import Border, border_name
 from orbbec.blur.arguments import count_of, device_of, fake_filtered, filter_images, kernel_sizes, numbers_of
 from orbbec.blur.gradients import Pass, register_gradient
 
 
-def filter2d(images: Images, kernel: Matrix, *, border: str = "reflect101") -> Any:
+def filter2d(images: Images, kernel: Matrix, *, border: Border = "reflect101") -> Any:
     """Give each pixel the sum of its window times a kernel.
 
     The kernel is not turned round. Its anchor is `(height // 2, width // 2)`. Sums are of float32 (of float64
@@ -49,7 +50,7 @@ def filter2d(images: Images, kernel: Matrix, *, border: str = "reflect101") -> A
     return _filter("filter2d", images, taps[None] if taps.dim() == 2 else taps, border)
 
 
-def sharpen(images: Images, amount: float | Matrix = 1.0, *, border: str = "reflect101") -> Any:
+def sharpen(images: Images, amount: float | Matrix = 1.0, *, border: Border = "reflect101") -> Any:
     """Add to each pixel `amount` times what it differs from the mean of its eight neighbours.
 
     `filter2d` by the 3 x 3 kernel of `-amount / 8` about `1 + amount`.
@@ -85,7 +86,7 @@ def motion_blur(
     length: int | Matrix,
     angle_degrees: float | Matrix,
     *,
-    border: str = "reflect101",
+    border: Border = "reflect101",
 ) -> Any:
     """Smear each image along a line through each pixel.
 
@@ -170,8 +171,8 @@ def _add_points(kernel: Any, x: Any, y: Any) -> None:
         np.add.at(kernel, (np.clip(row, 0, last), np.clip(column, 0, last)), weight)
 
 
-def _filter(op: str, images: Any, kernels: Tensor, border: str) -> Any:
-    name_value(op, "border", border)
+def _filter(op: str, images: Any, kernels: Tensor, border: Border) -> Any:
+    border = border_name(op, border)
 
     def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
         result: Tensor = call_operator(

@@ -6,9 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, Matrix, name_value
+from orbbec.binding.arguments import Images, Matrix
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.names import Border, border_name
 from orbbec.blur.arguments import (
     count_of,
     device_of,
@@ -24,7 +25,7 @@ def gaussian_blur(
     kernel_size: int | tuple[int, int] | Matrix,
     sigma: float | tuple[float, float] | Matrix = 0.0,
     *,
-    border: str = "reflect101",
+    border: Border = "reflect101",
 ) -> Any:
     """Blur each image by a gaussian of its own size and sigma.
 
@@ -60,7 +61,7 @@ def gaussian_blur(
     count = count_of(images)
     sizes = kernel_sizes(op, kernel_size, count)
     sigmas = _sigmas(op, sigma, count, device_of(images))
-    name_value(op, "border", border)
+    border = border_name(op, border)
 
     def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
         result: Tensor = call_operator(

@@ -114,7 +114,9 @@ def _read_by_filters(step: OperatorPass, whole: Array) -> Array:
     """Boxes, and what the filters of antialias read beside them."""
     boxes = step.table["boxes"]
     scale = (boxes[:, 2:] - boxes[:, :2]) / step.sizes[:, ::-1]
-    reach = np.ceil(_SUPPORTS.get(step.options["interpolation"], 1.0) * np.maximum(scale, 1.0)) + 1
+    supports = [_SUPPORTS.get(name, 1.0) for name in np.atleast_1d(step.options["interpolation"]).tolist()]
+    support = np.array(supports)[step.table.get("which", np.zeros(len(boxes), np.int64))]
+    reach = np.ceil(support[:, None] * np.maximum(scale, 1.0)) + 1
     low, high = np.floor(boxes[:, :2]) - reach, np.ceil(boxes[:, 2:]) + reach
     parts = np.concatenate([np.maximum(low, whole[:, :2]), np.minimum(high, whole[:, 2:])], 1)
     return parts.astype(np.int64)

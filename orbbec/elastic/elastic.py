@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, name_value, operator_input
+from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, operator_input
+from orbbec.binding.names import Border, Interpolation, border_name
 from orbbec.binding.noise import key_value, sample_table, whole_table
 from orbbec.blur import gaussian_blur
 from orbbec.philox import philox_noise
@@ -75,8 +76,8 @@ def elastic_transform(
     alpha: Strength = 50.0,
     sigma: Strength = 5.0,
     *,
-    interpolation: str = "linear",
-    border: str = "constant",
+    interpolation: Interpolation = "linear",
+    border: Border = "constant",
     fill: Fill = 0,
     seed: int = 0,
     sample_ids: Matrix | None = None,
@@ -123,7 +124,8 @@ def elastic_transform(
     op = "elastic_transform"
     given = operator_input(op, "images", images)
     count = given.images.size(0) if given.layout is None else given.layout.size(0)
-    if name_value(op, "border", border) == "transparent":
+    border = border_name(op, border)
+    if border == "transparent":
         raise ValueError(f"{op}: border 'transparent' is for warps alone")
     ids = sample_table(op, sample_ids, count)
     if ids is None:

@@ -13,7 +13,14 @@ from torch import Tensor
 
 from orbbec.augment import augment, augment_moved
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, RaggedImages, StoredPlanes, holds_planes, operator_output
+from orbbec.binding.arguments import (
+    Array,
+    RaggedImages,
+    StoredPlanes,
+    holds_planes,
+    is_channels_last,
+    operator_output,
+)
 from orbbec.blur import gaussian_blur, median_blur, motion_blur
 from orbbec.color import (
     adjust_brightness,
@@ -45,6 +52,7 @@ from orbbec.plan.batches import (
     merged,
     read_images,
     repeated,
+    rows_of,
     signed,
 )
 from orbbec.plan.parts import Results, part_of, parts_of
@@ -52,6 +60,8 @@ from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, P
 from orbbec.plan.plan import Plan
 from orbbec.plan.tables import tables_of
 from orbbec.resize import resized_crop
+from orbbec.warpaffine import warp_affine
+from orbbec.warpperspective import warp_perspective
 from orbbec.ycbcr import ycbcr_to_rgb
 
 After: TypeAlias = Callable[[int, Work], None]
@@ -72,15 +82,47 @@ def _call_each(images: Work, function: Callable[[Tensor], Tensor]) -> Work:
     return merged(results) if results else images
 
 
-OPERATORS: dict[str, Callable[..., Any]] = {"lambda": _call_each} | {
+def _resized_crop(
+    images: Work,
+    *,
+    interpolation: Any,
+    which: Tensor | None = None,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Any:
+    """`resized_crop` by one interpolation, or by `which` of several: one call for each that there is."""
+    if which is None:
+        return resized_crop(images, interpolation=interpolation, out=out, **options)
+    if not which.is_cpu or torch.compiler.is_compiling() or len(which) == 0:  # the host cannot read it
+        result = resized_crop(images, interpolation=interpolation[0], **options)
+        for k, name in enumerate(interpolation[1:], 1):
+            result = _where(which == k, resized_crop(images, interpolation=name, **options), result)
+        return result if out is None else out.copy_(result)
+    for k in sorted(set(which.tolist())):
+        rows = (which == k).nonzero()[:, 0]
+        chosen = {name: v[rows.to(v.device)] for name, v in options.items() if isinstance(v, Tensor)}
+        how = {**options, **chosen, "interpolation": interpolation[k]}
+        part = resized_crop(rows_of(images, rows.numpy()), **how)
+        if out is None:
+            is_last = is_channels_last(part, None)
+            layout = torch.channels_last if is_last else torch.contiguous_format
+            shape = len(which), *part.shape[1:]
+            out = torch.empty(shape, dtype=part.dtype, device=part.device, memory_format=layout)
+        signed(out)[rows.to(part.device)] = signed(part)
+    return out
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
     call.__name__: call
     for call in (
         *(adjust_brightness, adjust_contrast, adjust_gamma, adjust_hue, adjust_saturation, adjust_sharpness),
         *(autocontrast, cvt_color, equalize, invert, posterize, solarize, to_float),
         *(gaussian_blur, median_blur, motion_blur),
-        *(elastic_transform, erase, gaussian_noise, jpeg_compression, resized_crop),
+        *(elastic_transform, erase, gaussian_noise, jpeg_compression),
+        *(warp_affine, warp_perspective),
     )
 }
+OPERATORS |= {"lambda": _call_each, "resized_crop": _resized_crop}
 
 
 def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:

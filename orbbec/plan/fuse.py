@@ -22,6 +22,7 @@ from orbbec.plan.steps import (
     COLOR_WIDTH,
     CONTRAST,
     ERASE_WIDTH,
+    SMOOTHNESS,
     Blend,
     Cast,
     Colors,
@@ -41,7 +42,7 @@ WHITE = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
 # Operators that take nothing but uint8, those that take uint16, and those of images of some channels alone.
 BYTES_ALONE = ("autocontrast", "equalize", "jpeg_compression")
 _FILTERS = ("elastic_transform", "gaussian_blur", "median_blur", "motion_blur")
-TAKE_UINT16 = (*_FILTERS, "lambda", "resized_crop", "to_float")
+TAKE_UINT16 = (*_FILTERS, "lambda", "resized_crop", "to_float", "warp_affine", "warp_perspective")
 CHANNELS = {"jpeg_compression": (1, 3), "cvt_color": (3,)}
 _AFTER_CAST_UNSCALED = "expected to stand before ToDtype(scale=False), since floats are taken as 0 to 1"
 
@@ -207,7 +208,7 @@ class Fusion:
     def _flipped_before(self, p: _Open) -> bool:
         """Let the resize that stands before a pass turn its results, if the pass would do no more."""
         last = self.passes[-1] if self.passes else None
-        if self.exact or not isinstance(last, OperatorPass) or not last.resizes:
+        if self.exact or not isinstance(last, OperatorPass) or last.name != "resized_crop":
             return False
         flips = p.flips_alone(self.dtype)
         if flips is None:
@@ -235,7 +236,7 @@ class Fusion:
         elif step.border == "constant" and not self._holds_fill(step):
             self._split(f"{name} fills with what {p.dtype} does not hold")
         p = self._open
-        if step.border == "constant" and p.border is None and p.interpolation == "linear":
+        if step.border == "constant" and p.border is None and p.interpolation in ("linear", "cubic"):
             self.notes.append(f"{name} mixes its fill with the rim over a pixel of what the pass reads")
         if step.border is not None:
             p.border = step.border
@@ -243,11 +244,10 @@ class Fusion:
             if p.cuts:
                 self.notes.append(f"{name} shows what lies around the part that was cut out before it")
         if not step.lossless:
+            both = max(p.interpolation or "nearest", step.interpolation, key=SMOOTHNESS.index)
             if p.interpolation not in (None, step.interpolation):
-                self.notes.append(f"{name} is fused with a map of another interpolation: both are linear")
-            p.interpolation = (
-                "linear" if p.interpolation not in (None, step.interpolation) else step.interpolation
-            )
+                self.notes.append(f"{name} is fused with a map of another interpolation: both are {both}")
+            p.interpolation = both
         if p.maps == 0:
             p.regions = step.region
         else:

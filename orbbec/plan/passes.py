@@ -40,7 +40,7 @@ class AugmentPass:
         std: a number a channel, or none.
         dtype: of its output, by name.
         channels_last: layout of its output; None: that of its input.
-        interpolation: "nearest" or "linear".
+        interpolation: "nearest", "linear" or "cubic".
         border: what lies outside of an image.
         fill: of a constant border, in units of the pass's input.
         mixes: what is mixed at its end, if anything is.

@@ -14,6 +14,7 @@ COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
 ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")
 COLOR_WIDTH, ERASE_WIDTH = 16, 8
 _IDENTITY = np.eye(3)
+SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of maps, the smoother ones last
 NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)
 
 
@@ -74,7 +75,7 @@ class Frame:
         if isinstance(step, Operator) and step.channels is not None:
             return replace(self, channels=step.channels)
         if isinstance(step, (Operator, Mix)) and step.sizes is not None:
-            return self.of_sizes(step.sizes, step.least)
+            return self.of_sizes(step.sizes, self.least_after(step))
         if isinstance(step, Cast) and step.dtype is not None and step.scale:
             return replace(self, white=255.0 if step.dtype == "uint8" else 1.0)
         return self
@@ -89,7 +90,7 @@ class Map:
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to source pixels, pixel centres at whole numbers.
         sizes: int64 `[N, 2]`: of the output.
-        interpolation: "nearest" or "linear".
+        interpolation: one of `SMOOTHNESS`.
         border: what lies outside; None: the map never reads there.
         fill: of a constant border, in units of the chain: one number or one a channel.
         lossless: every pixel is a pixel of the source, moved.
@@ -219,14 +220,18 @@ class Operator:
     def _kept_size(self, chosen: Array, frame: Frame) -> Operator:
         assert self.matrix is not None
         assert self.sizes is not None
-        height, width = frame.heights, frame.widths
-        whole = np.stack([0 * width, 0 * width, width, height], 1).astype(np.float64)
+        table = dict(self.table)
+        if "boxes" in table:
+            table["boxes"] = np.where(chosen[:, None], table["boxes"], frame.regions.astype(np.float64))
+        else:
+            rows = table["matrix"].shape[1]
+            table["matrix"] = np.where(chosen[:, None, None], table["matrix"], _IDENTITY[:rows])
         return replace(
             self,
-            table={**self.table, "boxes": np.where(chosen[:, None], self.table["boxes"], whole)},
+            table=table,
             matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
             sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
-            least=_lower(self.least, frame.least),
+            least=_lower(frame.least_after(self), frame.least),
         )
 
 

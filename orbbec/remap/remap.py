@@ -7,6 +7,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.names import Border, Interpolation
 from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_position_gradient
 
@@ -16,8 +17,8 @@ def remap(
     map_x: Matrix,
     map_y: Matrix,
     *,
-    interpolation: str = "linear",
-    border: str = "constant",
+    interpolation: Interpolation = "linear",
+    border: Border = "constant",
     fill: Fill = 0,
     arithmetic: str | None = None,
     out: Images | None = None,

@@ -1,5 +1,6 @@
 """Resize images with OpenCV's and with Pillow's numbers."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +12,8 @@ from orbbec.binding.arguments import (
     Matrix,
     as_tensor,
     check_no_gradient,
+    is_ragged,
+    is_whole,
     name_value,
     operator_input,
     operator_output,
@@ -18,19 +21,20 @@ from orbbec.binding.arguments import (
 )
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.names import Interpolation, interpolation_name
 from orbbec.binding.warp import fake_output, room_like
 
 
 def resize(
     images: Images,
-    size: tuple[int, int],
+    size: int | tuple[int, int],
     *,
-    interpolation: str = "linear",
+    interpolation: Interpolation = "linear",
     antialias: bool = False,
     arithmetic: str | None = None,
     out: Images | None = None,
 ) -> Any:
-    """Resize each image to one size.
+    """Resize each image to one size, or to one length of its shorter side.
 
     Pixel `x` of the output lies at `(x + 0.5) * width / size[1] - 0.5` of the source. Without `antialias` the
     taps are as near as in the source, as OpenCV has it; with it they spread by the factor of shrinking, as
@@ -40,10 +44,12 @@ def resize(
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or a
             CUDA device.
-        size: output `(height, width)` in pixels, each at least 1.
+        size: output `(height, width)` in pixels, each at least 1; or one number for the shorter side, the
+            longer one then being `size * longer // shorter`.
         interpolation: "nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area" (the mean, where
-            an image shrinks) or "lanczos4"; with `antialias`: "box", "linear" or "bilinear", "hamming",
-            "cubic" or "bicubic", or "lanczos".
+            an image shrinks) or "lanczos4"; with `antialias`: "box", "linear", "hamming", "cubic" or
+            "lanczos4". Also by the names of torchvision and Pillow ("bilinear", "bicubic", "lanczos"), their
+            enumerations, and the numbers of `cv2.INTER_*`.
         antialias: Pillow's filters in place of OpenCV's. Channels are resized apart; none is taken as alpha.
         arithmetic: whose numbers: "cv2_5" or "cv2_4", which differ for nearest_exact alone; with `antialias`
             "pillow_13" or "pillow_12", which sum the axes in another order where images shrink much more in
@@ -52,8 +58,8 @@ def resize(
 
     Returns:
         Images of `size`, the kind and dtype of `images`, on their device; channels last if `images` are. An
-        `ImageBatch` gives a `[N, C, height, width]` tensor. `out` if it was given. An image without pixels
-        gives zeros.
+        `ImageBatch` gives a `[N, C, height, width]` tensor, and another `ImageBatch` where `size` is one
+        number. `out` if it was given. An image without pixels gives zeros.
 
     Raises:
         TypeError: an argument is of a type or dtype that is not one of those above.
@@ -68,8 +74,39 @@ def resize(
         [50, 120]
         >>> resize(image, (1, 2), antialias=True).flatten().tolist()
         [71, 117]
+        >>> resize(torch.zeros(3, 40, 60), 20).shape
+        torch.Size([3, 20, 30])
     """
-    return _call(images, None, size, interpolation, antialias, arithmetic, out)
+    if not is_whole(size) or isinstance(size, (bool, Tensor)):
+        return _call(images, None, size, interpolation, antialias, arithmetic, out)
+    if is_ragged(images):
+        if out is not None:
+            raise ValueError("resize: expected size as (height, width) for an ImageBatch with out=")
+        return _resize_each(images, size, interpolation, antialias, arithmetic)
+    shape = _shorter_side(size, *operator_input("resize", "images", images).images.shape[-2:])
+    return _call(images, None, shape, interpolation, antialias, arithmetic, out)
+
+
+def _shorter_side(side: Any, height: Any, width: Any) -> tuple[Any, Any]:
+    """The (height, width) of an image whose shorter side is to be `side`; of none without pixels."""
+    if side < 1:
+        raise ValueError(f"resize: expected size of at least 1 pixel, but got {side}")
+    if height < width:
+        return side, side * width // height if height else side
+    return side * height // width if width else side, side
+
+
+def _resize_each(batch: Any, side: Any, interpolation: Any, antialias: bool, arithmetic: str | None) -> Any:
+    """The images of an ImageBatch, each to a size of its own."""
+    sizes = [_shorter_side(side, *size) for size in batch.sizes.tolist()]
+    empty = (
+        None if batch.device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=batch.device)
+    )
+    result = batch.of_sizes(sizes, batch.channels, empty=empty)
+    for image, size, target in zip(batch, sizes, result, strict=True):
+        pixels, out = image.permute(2, 0, 1), target.permute(2, 0, 1)
+        _call(pixels, None, size, interpolation, antialias, arithmetic, out)
+    return result
 
 
 def resized_crop(
@@ -77,7 +114,7 @@ def resized_crop(
     boxes: Matrix,
     size: tuple[int, int],
     *,
-    interpolation: str = "linear",
+    interpolation: Interpolation = "linear",
     antialias: bool = False,
     arithmetic: str | None = None,
     flips: Matrix | None = None,
@@ -93,7 +130,7 @@ def resized_crop(
         boxes: float32, float64 or integers `[N, 4]`, or `[4]` for all images: `x0, y0, x1, y1` in pixels,
             from corner (0, 0); on the CPU or on the device of `images`. What lies outside of an image is cut
             off; a box of which nothing is left, or that is not a number, gives zeros.
-        size: as that of `resize`.
+        size: (height, width) in pixels, each at least 1.
         interpolation: as that of `resize`.
         antialias: as that of `resize`.
         arithmetic: as that of `resize`.
@@ -139,7 +176,7 @@ def _call(
         given.channels,
         None if boxes is None else _box_rows(boxes, count),
         size_values("resize", size),
-        name_value("resize", "interpolation", interpolation),
+        _method(interpolation, antialias),
         bool(antialias),
         name_value("resize", "arithmetic", arithmetic),
         _longest_sides(images, given.layout),
@@ -155,6 +192,11 @@ def _call(
     check_no_gradient("resize", given.images, target.images)
     torch.ops.orbbec.resize_out(*arguments, target.images)
     return out
+
+
+def _method(interpolation: Any, antialias: bool) -> str:
+    name = interpolation_name("resize", interpolation)
+    return "lanczos" if antialias and name == "lanczos4" else name
 
 
 def _box_rows(boxes: Tensor, count: int) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from orbbec.binding.arguments import Array
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
 from orbbec.plan.points import forward_of, numbers_of, shifts
-from orbbec.plan.steps import Frame, Map, Step, identities, same_rows
+from orbbec.plan.steps import Frame, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import (
     FillValue,
@@ -20,7 +20,6 @@ from orbbec.transforms.checks import (
     around,
     entries,
     flag,
-    interpolation_of,
     interval,
     is_number,
     number,
@@ -31,6 +30,7 @@ from orbbec.transforms.checks import (
 )
 from orbbec.transforms.maps import affine_maps, expanded_sizes
 from orbbec.transforms.transform import Drawn, Transform
+from orbbec.transforms.warps import checked_reading, reading_of, warped
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Affine:
     Args:
         angle_degrees: float64 `[N]`, clockwise on screen.
         translate: float64 `[N, 2]`: (x, y) in pixels.
-        scale: float64 `[N]`.
+        scale: float64 `[N]`, or `[N, 2]`: along x and y.
         shear: float64 `[N, 2]`: along x and y, in degrees.
     """
 
@@ -75,10 +75,11 @@ class RandomRotation(Transform):
 
     Args:
         degrees: a range, counter-clockwise; one number d is (-d, d).
-        interpolation: "nearest" or "linear".
+        interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
         expand: make the output large enough for the whole image; not together with `center`.
         center: (x, y) from the left top corner in pixels; None: the middle.
         fill: outside, in units of the pixels: a number or one a channel.
+        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
 
     Source:
         `torchvision.transforms.v2.RandomRotation`.
@@ -89,13 +90,13 @@ class RandomRotation(Transform):
     expand: bool = False
     center: Sequence[float] | None = None
     fill: FillValue = 0.0
+    padding_mode: str = "constant"
 
     def __post_init__(self) -> None:
         self._set(
             degrees=around(self.name, "degrees", self.degrees),
-            interpolation=interpolation_of(self.name, self.interpolation),
             center=center_of(self.name, self.center),
-            fill=numbers(self.name, "fill", self.fill),
+            **checked_reading(self),
         )
         if flag(self.name, "expand", self.expand) and self.center is not None:
             raise ValueError(f"{self.name}: expected no center together with expand")
@@ -107,7 +108,7 @@ class RandomRotation(Transform):
 
     def steps(self, params: Affine, frame: Frame) -> list[Step]:
         matrix, outputs = params.maps(frame, center_of(self.name, self.center), self.expand)
-        return [Map(matrix, outputs, self.interpolation, "constant", numbers(self.name, "fill", self.fill))]
+        return [warped(matrix, outputs, *reading_of(self))]
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,12 @@ class RandomAffine(Transform):
     Args:
         degrees: a range, clockwise as torchvision has it; one number d is (-d, d).
         translate: largest shifts along x and y, as shares of width and height, from 0 to 1.
-        scale: a range of factors; None: 1.
+        scale: a range of factors, or one along x and one along y in four numbers; None: 1.
         shear: degrees: one number s for (-s, s) along x, a range along x, or two ranges in four numbers.
-        interpolation: "nearest" or "linear".
+        interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
         fill: outside, in units of the pixels: a number or one a channel.
         center: (x, y) from the left top corner in pixels; None: the middle.
+        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
 
     Source:
         `torchvision.transforms.v2.RandomAffine`.
@@ -129,18 +131,18 @@ class RandomAffine(Transform):
 
     degrees: float | Range
     translate: Range | None = None
-    scale: Range | None = None
+    scale: Sequence[float] | None = None
     shear: float | Sequence[float] | None = None
     interpolation: str = "nearest"
     fill: FillValue = 0.0
     center: Sequence[float] | None = None
+    padding_mode: str = "constant"
 
     def __post_init__(self) -> None:
         self._set(
             degrees=around(self.name, "degrees", self.degrees),
-            interpolation=interpolation_of(self.name, self.interpolation),
             center=center_of(self.name, self.center),
-            fill=numbers(self.name, "fill", self.fill),
+            **checked_reading(self),
             shear=self._shears(),
         )
         if self.translate is not None:
@@ -149,7 +151,9 @@ class RandomAffine(Transform):
                 number(self.name, "translate", share, 0.0, 1.0)
             self._set(translate=shares)
         if self.scale is not None:
-            self._set(scale=interval(self.name, "scale", self.scale, 1e-9))
+            given = numbers(self.name, "scale", self.scale, (2, 4))
+            ranges = (interval(self.name, "scale", given[n : n + 2], 1e-9) for n in range(0, len(given), 2))
+            self._set(scale=tuple(side for low_high in ranges for side in low_high))
 
     def _shears(self) -> tuple[float, ...] | None:
         if self.shear is None:
@@ -164,14 +168,17 @@ class RandomAffine(Transform):
         shares = np.array(self.translate if self.translate is not None else (0.0, 0.0))
         reach = shares * sizes[:, ::-1]
         translate = np.rint((2 * stream.uniforms(2) - 1) * reach)
-        scale = stream.between(*(self.scale if self.scale is not None else (1.0, 1.0)))
+        scales = self.scale if self.scale is not None else (1.0, 1.0)
+        scale = stream.between(*scales[:2])
         shears = (*(self._shears() or (0.0, 0.0)), 0.0, 0.0)
         shear = np.stack([stream.between(*shears[:2]), stream.between(*shears[2:4])], 1)
+        if len(scales) == 4:
+            scale = np.stack([scale, stream.between(*scales[2:])], 1)
         return Affine(angle, translate, scale, shear)
 
     def steps(self, params: Affine, frame: Frame) -> list[Step]:
         matrix, outputs = params.maps(frame, center_of(self.name, self.center))
-        return [Map(matrix, outputs, self.interpolation, "constant", numbers(self.name, "fill", self.fill))]
+        return [warped(matrix, outputs, *reading_of(self))]
 
 
 def corner_maps(ends: Array, starts: Array) -> Array:
@@ -206,8 +213,9 @@ class RandomPerspective(Transform):
     Args:
         distortion_scale: how far at most, as a share of half a side, from 0 to 1.
         p: how likely, from 0 to 1.
-        interpolation: "linear" or "nearest".
+        interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
         fill: outside, in units of the pixels: a number or one a channel.
+        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
 
     Source:
         `torchvision.transforms.v2.RandomPerspective`.
@@ -217,13 +225,13 @@ class RandomPerspective(Transform):
     p: float = 0.5
     interpolation: str = "linear"
     fill: FillValue = 0.0
+    padding_mode: str = "constant"
 
     def __post_init__(self) -> None:
         self._set(
             distortion_scale=number(self.name, "distortion_scale", self.distortion_scale, 0.0, 1.0),
             p=probability(self.name, self.p),
-            interpolation=interpolation_of(self.name, self.interpolation),
-            fill=numbers(self.name, "fill", self.fill),
+            **checked_reading(self),
         )
 
     def sample(self, sizes: Array, stream: Stream) -> Corners:
@@ -244,9 +252,7 @@ class RandomPerspective(Transform):
         matrix = corner_maps(params.ends, starts)
         solvable = np.isfinite(matrix).all((1, 2)) & (np.abs(np.linalg.det(matrix)) > 1e-12)
         matrix = np.where((params.chosen & solvable)[:, None, None], matrix, identities(len(frame)))
-        return [
-            Map(matrix, frame.sizes, self.interpolation, "constant", numbers(self.name, "fill", self.fill))
-        ]
+        return [warped(matrix, frame.sizes, *reading_of(self), "warp_perspective")]
 
 
 # Eyes, nose and corners of the mouth in a crop of 112 x 112, as ArcFace has them: (x, y).
@@ -269,8 +275,9 @@ class AlignPoints(Transform):
         size: (height, width) of the output in pixels, or one side of a square.
         template: K points (x, y) in the output, in pixels, K at least 2.
         key: of the points `[K, 2]` or `[K, 3]` in the targets of an image.
-        interpolation: "linear" or "nearest".
+        interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
         fill: outside, in units of the pixels: a number or one a channel.
+        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
 
     Source:
         Umeyama's least squares, as `get_similarity_matrix`.
@@ -281,6 +288,7 @@ class AlignPoints(Transform):
     key: str = "keypoints"
     interpolation: str = "linear"
     fill: FillValue = 0.0
+    padding_mode: str = "constant"
 
     needs_targets = True
 
@@ -290,8 +298,7 @@ class AlignPoints(Transform):
                 pair(self.name, "template", point) for point in entries(self.name, "template", self.template)
             ),
             size=size_pair(self.name, "size", self.size),
-            interpolation=interpolation_of(self.name, self.interpolation),
-            fill=numbers(self.name, "fill", self.fill),
+            **checked_reading(self),
         )
         if not isinstance(self.key, str):
             raise TypeError(f"{self.name}: expected key as a name, but got {self.key!r}")
@@ -344,9 +351,7 @@ class AlignPoints(Transform):
         forward = identities(len(frame))
         forward[:, :2] = get_similarity_matrix(np.where(usable[:, None, None], points, template), template)
         forward = np.where(usable[:, None, None], forward, whole)
-        matrix = invert_perspective(forward)
-        fill = numbers(self.name, "fill", self.fill)
-        return [Map(matrix, outputs, self.interpolation, "constant", fill)]
+        return [warped(invert_perspective(forward), outputs, *reading_of(self))]
 
 
 @dataclass(frozen=True)
@@ -359,6 +364,7 @@ class AlignFaces(AlignPoints):
         key: as that of `AlignPoints`.
         interpolation: as that of `AlignPoints`.
         fill: as that of `AlignPoints`.
+        padding_mode: as that of `AlignPoints`.
 
     Source:
         The template of ArcFace (InsightFace); Umeyama's least squares.

@@ -47,7 +47,7 @@ class AugMix(Transform):
         chain_depth: how many operations one after the other; below 1: 1 to 3 of them, drawn for each copy.
         alpha: of both distributions, above 0.
         all_ops: with brightness, contrast, colour and sharpness.
-        interpolation: "linear" or "nearest".
+        interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: outside, in units of the pixels: a number or one a channel.
 
     Source:

@@ -15,7 +15,6 @@ from orbbec.plan.steps import (
     SOLARIZE,
     Colors,
     Frame,
-    Map,
     Operator,
     Step,
     color_row,
@@ -34,6 +33,7 @@ from orbbec.transforms.color import (
 )
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.transform import Transform
+from orbbec.transforms.warps import warped
 
 OPERATIONS = (
     *(
@@ -124,7 +124,7 @@ def slot_steps(params: Choices, frame: Frame, interpolation: str, fill: tuple[fl
     for slot in range(params.operation.shape[1]):
         operation, magnitude = params.operation[:, slot], params.magnitude[:, slot]
         maps = moves(operation, magnitude, frame)
-        result.append(Map(maps, frame.sizes, interpolation, "constant", fill))
+        result.append(warped(maps, frame.sizes, interpolation, "constant", fill))
         one_by_one = color_operators(operation, magnitude, frame) if frame.exact else ()
         result.append(Colors(colors(operation, magnitude), contrast=True, operators=one_by_one))
         result += operators(operation, magnitude)
@@ -208,7 +208,7 @@ class TrivialAugmentWide(_Auto):
 
     Args:
         num_magnitude_bins: of the strength, at least 2.
-        interpolation: "nearest" or "linear".
+        interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: outside, in units of the pixels: a number or one a channel.
 
     Source:
@@ -244,7 +244,7 @@ class RandAugment(_Auto):
         num_ops: how many, one after the other.
         magnitude: the strength, from 0 to `num_magnitude_bins` - 1.
         num_magnitude_bins: at least 2.
-        interpolation: "nearest" or "linear".
+        interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: outside, in units of the pixels: a number or one a channel.
 
     Source:
@@ -289,7 +289,7 @@ class AutoAugment(_Auto):
 
     Args:
         policy: "imagenet", "cifar10" or "svhn".
-        interpolation: "nearest" or "linear".
+        interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: outside, in units of the pixels: a number or one a channel.
 
     Source:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, TypeAlias
 
+from orbbec.binding.names import known_border, known_interpolation
+
 Range: TypeAlias = tuple[float, float]
 Size: TypeAlias = int | Sequence[int]
 FillValue: TypeAlias = float | Sequence[float]
@@ -24,16 +26,22 @@ class InterpolationMode(Enum):
     LANCZOS = "lanczos"
 
 
-_WARPS = {"nearest": "nearest", "linear": "linear", "bilinear": "linear"}
-_RESIZINGS = {
-    **_WARPS,
-    **dict.fromkeys(("nearest_exact", "nearest-exact"), "nearest_exact"),
-    **dict.fromkeys(("cubic", "bicubic"), "cubic"),
-    **dict.fromkeys(("lanczos4", "lanczos"), "lanczos4"),
-    **{"area": "area", "box": "box", "hamming": "hamming"},
-}
-_CV2_NUMBERS = {0: "nearest", 1: "linear", 2: "cubic", 3: "area", 4: "lanczos4", 6: "nearest_exact"}
-_BORDERS = {"constant": "constant", "edge": "replicate", "reflect": "reflect101", "symmetric": "reflect"}
+_WARPS = ("nearest", "linear", "cubic", "lanczos4")
+_RESIZINGS = (
+    "nearest",
+    "linear",
+    "nearest_exact",
+    "linear_exact",
+    "cubic",
+    "lanczos4",
+    "area",
+    "box",
+    "hamming",
+)
+# Warps have one nearest, one linear, and no area.
+_AS_WARPS = {"nearest_exact": "nearest", "linear_exact": "linear", "area": "linear"}
+_PILLOW = ("linear", "cubic", "lanczos4", "box", "hamming")  # what antialias can smooth by
+_BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
 
 
 def is_number(value: Any) -> bool:
@@ -148,18 +156,19 @@ def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
 
 
 def interpolation_of(op: str, value: Any) -> str:
-    """Either "nearest" or "linear"; names and numbers of other libraries as those of `resizing_of`."""
-    name = _interpolation_name(value).removesuffix("_exact").removesuffix("-exact")  # of a warp the same
-    if name not in _WARPS:
-        raise _error(op, "interpolation", '"nearest" or "linear"', value)
-    return _WARPS[name]
+    """How warps read between pixels: a name or a number as `known_interpolation` takes it."""
+    name = known_interpolation(value)
+    name = _AS_WARPS.get(name or "", name)
+    if name is None or name not in _WARPS:
+        raise _error(op, "interpolation", f"one of {', '.join(_WARPS)}", value)
+    return name
 
 
 def resizing_of(op: str, value: Any, antialias: bool = False) -> str:
-    """How images are resized: a name, torchvision's or Pillow's enumeration, or a number of cv2's."""
-    name = _RESIZINGS.get(_interpolation_name(value))
-    if name is None:
-        raise _error(op, "interpolation", f"one of {', '.join(dict.fromkeys(_RESIZINGS.values()))}", value)
+    """How images are resized: a name or a number as `known_interpolation` takes it."""
+    name = known_interpolation(value)
+    if name is None or name not in _RESIZINGS:
+        raise _error(op, "interpolation", f"one of {', '.join(_RESIZINGS)}", value)
     if name in ("box", "hamming") and not antialias:
         raise ValueError(
             f"{op}: expected antialias=True with interpolation {name}, which is a filter of Pillow's"
@@ -167,19 +176,30 @@ def resizing_of(op: str, value: Any, antialias: bool = False) -> str:
     return name
 
 
-def _interpolation_name(value: Any) -> str:
-    if type(value).__name__ == "Resampling":  # whose numbers are not those of cv2
-        return str(value.name).lower()
-    value = getattr(value, "value", value)
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if isinstance(value, str) else _CV2_NUMBERS.get(value, "") if is_number else ""
+def resizings_of(op: str, value: Any, antialias: bool) -> str | tuple[str, ...]:
+    """As `resizing_of`; of several, one is drawn for each image. "random" is linear or cubic, as in timm."""
+    given = ("linear", "cubic") if value == "random" else value
+    if not isinstance(given, (tuple, list)):
+        return resizing_of(op, given, antialias)
+    names = tuple(resizing_of(op, one, antialias) for one in entries(op, "interpolation", given))
+    if len(names) == 1:
+        return names[0]
+    if antialias and not set(names) <= set(_PILLOW):
+        raise _error(op, "interpolation", f"several of {', '.join(_PILLOW)}", value)
+    return names
 
 
 def border_of(op: str, value: Any) -> str:
-    """The border that torchvision's `padding_mode` names."""
-    if not isinstance(value, str) or value not in _BORDERS:
-        raise _error(op, "padding_mode", f"one of {', '.join(_BORDERS)}", value)
-    return _BORDERS[value]
+    """The border that `padding_mode` names, as torchvision does: its "reflect" does not repeat the edge."""
+    name = "reflect101" if value == "reflect" else known_border(value)
+    if name is None or name not in _BORDERS:
+        raise _error(
+            op,
+            "padding_mode",
+            "one of constant, edge, reflect, symmetric, replicate, reflect101, wrap",
+            value,
+        )
+    return name
 
 
 def choice(op: str, name: str, value: Any, known: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,13 +14,12 @@ from orbbec.transforms.maps import box_maps, nearest_offsets
 
 # The filters of antialias by the interpolations that they stand for.
 FILTERS = {"linear": "linear", "cubic": "cubic", "lanczos4": "lanczos", "box": "box", "hamming": "hamming"}
-_READS = {
+READS = {
     "antialias": "reads as many pixels as an image shrinks by (antialias)",
     "area": "reads as many pixels as an image shrinks by",
     "cubic": "reads 16 pixels",
     "lanczos4": "reads 64 pixels",
-    "linear": "is rounded by itself",
-    "nearest": "is rounded by itself",
+    **dict.fromkeys(("linear", "linear_exact", "nearest"), "is rounded by itself"),
 }
 
 
@@ -31,6 +31,7 @@ class Boxes:
         left: float64 `[N]`, in pixels, as the three others; may lie outside of the image.
         sizes: int64 `[N, 2]`: of the output.
         least: height and width that no output is below, whatever the images.
+        which: int64 `[N]`: of several interpolations, that of each image; None: there is one.
     """
 
     left: Array
@@ -39,6 +40,7 @@ class Boxes:
     height: Array
     sizes: Array
     least: tuple[int, int] = (1, 1)
+    which: Array | None = None
 
     @classmethod
     def of_size(cls, left: Array, top: Array, outputs: Array, least: tuple[int, int] = (1, 1)) -> Boxes:
@@ -67,27 +69,42 @@ class Boxes:
         """Left, top, right, bottom: `[N, 4]`."""
         return side_by_side(self.left, self.top, self.left + self.width, self.top + self.height)
 
-    def resized(self, interpolation: str, antialias: bool, cuts: bool, exact: bool = False) -> Step:
+    def resized(
+        self, interpolation: str | Sequence[str], antialias: bool, cuts: bool, exact: bool = False
+    ) -> Step:
         """The boxes resized.
 
         Args:
-            interpolation: as `resizing_of` gives it.
+            interpolation: as `resizings_of` gives it.
             antialias: by Pillow's filter of that name, if there is one.
             cuts: whether they may be parts of the images.
             exact: linear and nearest without antialias too by an operator, which has OpenCV's bytes.
         """
-        smooth = antialias and interpolation in FILTERS
         matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
+        if not isinstance(interpolation, str):
+            names = tuple(FILTERS[name] if antialias else name for name in interpolation)
+            why = (
+                f"reads by {' or '.join(interpolation)}, one of them drawn for each image: one call for each"
+            )
+            return self._operator(names, antialias, matrix, why)
+        smooth = antialias and interpolation in FILTERS
         fuses = interpolation in ("linear", "nearest") and not (smooth or exact)
         if interpolation == "nearest_exact" or fuses:
             return self._map(matrix, interpolation, self.regions() if cuts else None)
+        name = FILTERS[interpolation] if smooth else interpolation
+        return self._operator(name, smooth, matrix, READS["antialias" if smooth else interpolation])
+
+    def _operator(
+        self, interpolation: str | tuple[str, ...], antialias: bool, matrix: Array, why: str
+    ) -> Operator:
+        boxes = self.corners().astype(np.float64)
         return Operator(
             "resized_crop",
-            {"boxes": self.corners().astype(np.float64)},
-            {"interpolation": FILTERS[interpolation] if smooth else interpolation, "antialias": smooth},
+            {"boxes": boxes} if self.which is None else {"boxes": boxes, "which": self.which},
+            {"interpolation": interpolation, "antialias": antialias},
             matrix=matrix,
             sizes=self.sizes,
-            why=_READS["antialias" if smooth else interpolation],
+            why=why,
             least=self.least,
         )
 

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from orbbec import blur, color
 from orbbec.jpeg import jpeg_compression
-from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Map, Step, same_rows
+from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Step, same_rows
 from orbbec.transforms import color as colors
-from orbbec.transforms import geometry, output
+from orbbec.transforms import geometry, output, warps
 from orbbec.transforms.affine import Affine, corner_maps
 from orbbec.transforms.checks import FillValue, interpolation_of, numbers, pair, resizing_of, size_pair
 from orbbec.transforms.cuts import Boxes
@@ -170,7 +170,7 @@ def _warped(
 
     def warped(frame: Frame) -> Step:
         columns = (np.array([value] * len(frame), np.float64) for value in parameters)
-        return Map(*Affine(*columns).maps(frame, middle, expand), method, "constant", filled)
+        return warps.warped(*Affine(*columns).maps(frame, middle, expand), method, "constant", filled)
 
     return _moved(image, warped)
 
@@ -190,7 +190,9 @@ def perspective(
         raise ValueError("perspective: expected four points of which no three lie on a line")
     return _moved(
         inpt,
-        lambda frame: Map(np.repeat(matrix, len(frame), 0), frame.sizes, method, "constant", filled),
+        lambda frame: warps.warped(
+            np.repeat(matrix, len(frame), 0), frame.sizes, method, "constant", filled, "warp_perspective"
+        ),
     )
 
 

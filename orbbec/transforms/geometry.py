@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from orbbec.transforms.checks import (
     padding_of,
     probability,
     resizing_of,
+    resizings_of,
     size_pair,
     whole,
 )
@@ -37,7 +38,8 @@ class Resize(Transform):
 
     Args:
         size: (height, width), or one number for the shorter side; (side, side) makes squares.
-        interpolation: "linear"; "cubic"; "lanczos4"; "area"; "box" and "hamming", with antialias alone;
+        interpolation: "linear"; "cubic"; "lanczos4"; "area"; "linear_exact", which is OpenCV's and takes no
+            antialias; "box" and "hamming", with antialias alone;
             "nearest", by which pixel `x` reads `floor(x * width / output width)`, as cv2's INTER_NEAREST and
             torchvision's NEAREST; or "nearest_exact", which reads `floor((x + 0.5) * width / output width)`,
             as torchvision's NEAREST_EXACT. Also "bilinear", "bicubic", "lanczos", torchvision's
@@ -101,11 +103,12 @@ class RandomResizedCrop(Transform):
         size: (height, width) of the output in pixels, or one side of a square.
         scale: of the area of the part, as shares of the image's.
         ratio: of the width of the part to its height; the logarithm is drawn.
-        interpolation: as that of `Resize`.
+        interpolation: as that of `Resize`; or several, of which one is drawn for each image. "random": linear
+            and cubic.
         antialias: as that of `Resize`.
 
     Source:
-        `torchvision.transforms.v2.RandomResizedCrop`.
+        `torchvision.transforms.v2.RandomResizedCrop`; timm's `RandomResizedCropAndInterpolation`.
 
     Example:
         >>> crop = RandomResizedCrop((8, 8)).sample(np.array([[40, 60]]), Stream(np.array([0])))
@@ -116,7 +119,7 @@ class RandomResizedCrop(Transform):
     size: Size
     scale: Range = (0.08, 1.0)
     ratio: Range = (3.0 / 4.0, 4.0 / 3.0)
-    interpolation: str = "linear"
+    interpolation: str | Sequence[str] = "linear"
     antialias: bool = True
 
     def __post_init__(self) -> None:
@@ -124,7 +127,7 @@ class RandomResizedCrop(Transform):
             size=size_pair(self.name, "size", self.size),
             scale=interval(self.name, "scale", self.scale, 0.0),
             ratio=interval(self.name, "ratio", self.ratio, 1e-6),
-            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
+            interpolation=resizings_of(self.name, self.interpolation, self.antialias),
         )
         flag(self.name, "antialias", self.antialias)
 
@@ -136,9 +139,13 @@ class RandomResizedCrop(Transform):
             begin = np.where(found[:, None], begin, (sizes - middle) // 2)
         size = size_pair(self.name, "size", self.size)
         outputs = same_rows(size, len(sizes))
-        return Boxes(begin[:, 1], begin[:, 0], sides[:, 1], sides[:, 0], outputs, size)
+        several = not isinstance(self.interpolation, str)
+        which = stream.below(len(self.interpolation)) if several else None
+        return Boxes(begin[:, 1], begin[:, 0], sides[:, 1], sides[:, 0], outputs, size, which)
 
-    def coordinates(self) -> Row:
+    def coordinates(self) -> Row | None:
+        if not isinstance(self.interpolation, str):
+            return None
         return Coordinate.RESIZE_AREA, *size_pair(self.name, "size", self.size), *self.scale, *self.ratio
 
     def _middles(self, sizes: Array) -> Array:
@@ -216,7 +223,7 @@ class RandomCrop(Transform):
             top, right, bottom).
         pad_if_needed: pad smaller images to `size`.
         fill: of the padding, in units of the pixels: a number or one a channel.
-        padding_mode: "constant", "edge", "reflect" or "symmetric".
+        padding_mode: as that of `Pad`.
 
     Raises:
         ValueError: an image is too small, when a plan is made.
@@ -277,7 +284,8 @@ class Pad(Transform):
     Args:
         padding: one number, (left and right, top and bottom), or (left, top, right, bottom), in pixels.
         fill: in units of the pixels: a number or one a channel.
-        padding_mode: "constant", "edge", "reflect" or "symmetric".
+        padding_mode: "constant", "edge", "reflect" (which does not repeat the edge), "symmetric" or "wrap";
+            also "replicate", "reflect101" and the numbers of `cv2.BORDER_*`.
 
     Source:
         `torchvision.transforms.v2.Pad`.

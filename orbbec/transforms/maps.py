@@ -67,12 +67,12 @@ def cosines_sines(degrees: Array) -> tuple[Array, Array]:
 def affine_maps(
     angle: Array, translate: Array, scale: Array, shear: Array, center: Array, sizes: Array, outputs: Array
 ) -> Array:
-    """The inverses of: shear, scale, turn by `angle` degrees clockwise on screen about `center`, shift.
+    """The inverses of: scale, shear, turn by `angle` degrees clockwise on screen about `center`, shift.
 
     Args:
         angle: `[N]` in degrees.
         translate: `[N, 2]`: (x, y) in pixels.
-        scale: `[N]`.
+        scale: `[N]`, or `[N, 2]`: along x and y.
         shear: `[N, 2]`: along x and y, in degrees.
         center: `[N, 2]`: (x, y) in pixels from the middle of the image.
         sizes: int64 `[N, 2]`: of the images.
@@ -88,7 +88,7 @@ def affine_maps(
     tangent = sin_x / cos_x
     a, c = cos_less / cos_y, sin_less / cos_y
     b, d = -(a * tangent + sin_turn), cos_turn - c * tangent
-    linear = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / scale[:, None, None]
+    linear = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / scale.reshape(len(scale), -1, 1)
     maps = identities(len(sizes))
     maps[:, :2, :2] = linear
     shift = center - np.einsum("nij,nj->ni", linear, center + translate)

@@ -76,7 +76,10 @@ def _warped(
     if _takes_pixels(step):
         columns: dict[str, Any] = {name: torch.from_numpy(v[rows]) for name, v in step.table.items()}
         return list(torch.split(resized_crop(_ragged(tables), size=size, **columns, **step.options), counts))
-    maps, border = (step.reads, step.border) if isinstance(step, AugmentPass) else (step.matrix, "replicate")
+    if isinstance(step, AugmentPass):
+        maps, border = step.reads, step.border
+    else:
+        maps, border = step.matrix, step.options.get("border", "replicate")
     how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": fills, "inverse": True}
     moved = warp_perspective(_ragged(tables), torch.from_numpy(maps[rows]), size, **how)
     return list(torch.split(moved, counts))

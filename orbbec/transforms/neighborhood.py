@@ -14,7 +14,6 @@ from orbbec.plan.stream import Stream
 from orbbec.transforms.checks import (
     FillValue,
     Range,
-    interpolation_of,
     interval,
     is_number,
     number,
@@ -26,6 +25,7 @@ from orbbec.transforms.checks import (
 )
 from orbbec.transforms.geometry import Chosen
 from orbbec.transforms.transform import Transform
+from orbbec.transforms.warps import checked_reading, reading_of
 
 _STATISTICS = "takes a histogram of the whole image"
 
@@ -251,8 +251,9 @@ class ElasticTransform(Transform):
     Args:
         alpha: strength in pixels: a number, or (x, y).
         sigma: of the smoothing in pixels: a number, or (x, y).
-        interpolation: "linear" or "nearest".
+        interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
         fill: outside, in units of the pixels: a number or one a channel.
+        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
 
     Source:
         `torchvision.transforms.v2.ElasticTransform`.
@@ -262,6 +263,7 @@ class ElasticTransform(Transform):
     sigma: float | Sequence[float] = 5.0
     interpolation: str = "linear"
     fill: FillValue = 0.0
+    padding_mode: str = "constant"
 
     def __post_init__(self) -> None:
         for name in ("alpha", "sigma"):
@@ -269,10 +271,7 @@ class ElasticTransform(Transform):
             for value in given:
                 number(self.name, name, value, 0.0)
             self._set(**{name: given * (2 // len(given))})
-        self._set(
-            interpolation=interpolation_of(self.name, self.interpolation),
-            fill=numbers(self.name, "fill", self.fill),
-        )
+        self._set(**checked_reading(self))
 
     def sample(self, sizes: Array, stream: Stream) -> int:
         return stream.place
@@ -280,10 +279,12 @@ class ElasticTransform(Transform):
     def steps(self, params: int, frame: Frame) -> list[Step]:
         assert isinstance(self.alpha, tuple)
         assert isinstance(self.sigma, tuple)
-        count, fill = len(frame), numbers(self.name, "fill", self.fill)
+        count = len(frame)
+        interpolation, border, fill = reading_of(self)
         table = {"alpha": np.tile(self.alpha, (count, 1)), "sigma": np.tile(self.sigma, (count, 1))}
         options = {
-            "interpolation": self.interpolation,
+            "interpolation": interpolation,
+            "border": border,
             "fill": list(fill) if len(fill) > 1 else fill[0],
             "place": params,
         }

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, size_values
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.names import Border, Interpolation
 from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_matrix_gradient
 
@@ -15,8 +16,8 @@ def warp_affine(
     matrix: Matrix,
     size: tuple[int, int],
     *,
-    interpolation: str = "linear",
-    border: str = "constant",
+    interpolation: Interpolation = "linear",
+    border: Border = "constant",
     fill: Fill = 0,
     inverse: bool = False,
     arithmetic: str | None = None,
@@ -35,10 +36,13 @@ def warp_affine(
             the CPU or on the device of `images`. A singular one counts as zeros: every pixel reads source
             pixel (0, 0).
         size: output `(height, width)` in pixels, each at least 1.
-        interpolation: "nearest", "linear", "cubic", "area" (the same as linear) or "lanczos4".
+        interpolation: "nearest", "linear", "cubic", "area" (the same as linear) or "lanczos4"; also by the
+            names of torchvision and Pillow ("bilinear", "bicubic", "lanczos"), their enumerations, and the
+            numbers of `cv2.INTER_*`.
         border: what is read outside of an image: "constant" (`fill`), "replicate" (aaa|abc|ccc), "reflect"
             (cba|abc|cba), "reflect101" (cb|abc|ba), "wrap" (abc|abc|abc), or "transparent" (what `out` held
-            before).
+            before); also "edge" for "replicate", "symmetric" for "reflect", and the numbers of
+            `cv2.BORDER_*`.
         fill: the value outside of a constant border, in the units of the pixels: one number, or one a
             channel. Rounded half to even and saturated for integer images.
         inverse: whether `matrix` maps output pixels to source pixels already.

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, size_values
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.names import Border, Interpolation
 from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_matrix_gradient
 
@@ -15,8 +16,8 @@ def warp_perspective(
     matrix: Matrix,
     size: tuple[int, int],
     *,
-    interpolation: str = "linear",
-    border: str = "constant",
+    interpolation: Interpolation = "linear",
+    border: Border = "constant",
     fill: Fill = 0,
     inverse: bool = False,
     arithmetic: str | None = None,

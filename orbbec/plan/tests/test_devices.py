@@ -27,6 +27,12 @@ CHAINS = {
         T.RandomAdjustSharpness(2.0),
         T.ToDtype(torch.float16, scale=True),
     ],
+    "warps": [
+        T.RandomResizedCrop(12, interpolation=("linear", "cubic")),
+        T.RandomRotation(20, "lanczos", padding_mode="symmetric"),
+        T.RandomAffine(10, interpolation="cubic", padding_mode="wrap"),
+        T.RandomPerspective(interpolation="lanczos", fill=(1, 2, 3)),
+    ],
     "blended": [T.AugMix(mixture_width=2, chain_depth=2), T.GaussianNoise(0.0, (0.0, 0.2))],
     "unlike sizes": [T.RandomRotation(20, "linear", expand=True), T.RandomInvert(), T.RandomPosterize(3)],
 }
@@ -56,7 +62,7 @@ def _images(result):
     return [image.permute(2, 0, 1) for image in result] if unlike else list(result)
 
 
-@pytest.mark.parametrize("name", ["fused", "operators", "blended"])
+@pytest.mark.parametrize("name", ["fused", "operators", "warps", "blended"])
 def test_plans_are_compiled_whole(name):
     images = photographs(3, 3, 14, 17)
     plan = T.Compose(CHAINS[name], seed=3).plan([(14, 17)] * 3, epoch=0)

@@ -29,6 +29,11 @@ CHAINS = {
     ],
     "gray": [CROP, T.Grayscale(), T.RandomSolarize(0.5), T.JPEG((20, 80))],
     "blended": [CROP, T.AugMix(mixture_width=2), T.MixUp(num_classes=2)],
+    "warped": [
+        T.RandomResizedCrop(10, interpolation=("linear", "cubic", "lanczos")),
+        T.RandomRotation(20, "lanczos"),
+        T.RandomPerspective(interpolation="lanczos", fill=(1, 2, 3)),
+    ],
     "by policies": [CROP, T.RandAugment(), T.AutoAugment(), T.Mosaic((12, 11))],
 }
 

@@ -291,7 +291,8 @@ def test_arguments_that_do_not_fit():
     refused("expected images of uint8", TypeError, images=torch.zeros(2, 3, 8, 9, dtype=torch.int8))
     refused("expected images as a tensor, an array or an ImageBatch", TypeError, images=[1])
     refused("expected images of shape [N, C, H, W] or [C, H, W]", images=torch.zeros(3))
-    refused("expected size as (height, width), but got 5", TypeError, size=5)
+    refused("expected size as (height, width), but got 5.0", TypeError, size=5.0)
+    refused("expected size of at least 1 pixel, but got 0", size=0)
     refused("expected size as (height, width), but got (5.0, 6)", TypeError, size=(5.0, 6))
     for size in ((0, 5), (5, -1), (2**31, 5)):
         refused("expected size as (height, width), each from 1 to 2147483647", size=size)
@@ -309,7 +310,7 @@ def test_arguments_that_do_not_fit():
         arithmetic="cv2_5",
         antialias=True,
     )
-    refused("expected interpolation as a name, but got 1", TypeError, interpolation=1)
+    refused("expected interpolation as a name, but got None", TypeError, interpolation=None)
     refused("expected boxes of shape [2, 4], but got [3, 4]", boxes=torch.zeros(3, 4))
     refused("expected boxes of shape [2, 4], but got [5]", boxes=torch.zeros(5))
     refused("expected boxes as a tensor or an array", TypeError, boxes=[0, 0, 1, 1])
@@ -331,3 +332,40 @@ def test_sides_that_are_told_too_small_write_nothing_beyond_the_tables(device):
             assert resized.shape == (1, 3, 3, 4)
         with pytest.raises(ValueError, match="expected longest"):
             torch.ops.orbbec.resize(batch.buffer, batch.layout, 3, None, *options, [-1, 5])
+
+
+def test_a_number_is_the_shorter_side(device):
+    images = photographs(2, 3, 40, 63)
+    for given, shape in ((images, (20, 31)), (images.mT, (31, 20)), (images[0], (20, 31))):
+        resized = orbbec.resize(device.put(given), 20, antialias=True)
+        assert_same_bytes(resized, orbbec.resize(device.put(given), shape, antialias=True))
+    assert orbbec.resize(photograph(30, 40), 60).shape == (60, 80, 3)
+    assert orbbec.resize(torch.zeros(0, 3, 40, 63), 20).shape == (0, 3, 20, 31)
+
+
+def test_variable_size_images_keep_their_ratio(device):
+    photos = [photograph(40, 63), photograph(63, 40), photograph(1, 1), photograph(333, 20)]
+    batch = ImageBatch.from_images(photos)
+    resized = orbbec.resize(device.put(batch), 20, interpolation="cubic")
+    assert resized.sizes.tolist() == [[20, 31], [31, 20], [20, 20], [333, 20]]
+    for photo, image in zip(photos, resized, strict=True):
+        size = tuple(image.shape[:2])
+        assert_same_bytes(
+            image, device.put(torch.from_numpy(orbbec.resize(photo, size, interpolation="cubic")))
+        )
+    assert len(orbbec.resize(ImageBatch.from_images([], channels=3), 20)) == 0
+    with pytest.raises(
+        ValueError, match=r"^resize: expected size as \(height, width\) for an ImageBatch with out="
+    ):
+        orbbec.resize(batch, 20, out=torch.zeros(4, 3, 20, 20, dtype=torch.uint8))
+
+
+@pytest.mark.parametrize(("height", "width"), [(3, 7), (7, 3), (500, 333), (65537, 2), (9, 9)])
+@pytest.mark.parametrize("side", [1, 2, 13, 224])
+def test_the_longer_side_is_torchvisions(height, width, side):
+    short, long = sorted((height, width))
+    expected = (int(side * long / short), side) if height > width else (side, int(side * long / short))
+    assert (
+        tuple(orbbec.resize(torch.zeros(1, height, width), side, interpolation="nearest").shape[1:])
+        == expected
+    )

@@ -383,7 +383,7 @@ def test_attributes_of_albumentationsx_are_read():
         (stand_in("RandomFog"), "RandomFog, has no counterpart$"),
         (stand_in("HorizontalFlip", "mine"), "HorizontalFlip, has no counterpart"),
         (
-            stand_in("Resize", **SIZE, **{**READING, "interpolation": 5}),
+            stand_in("Resize", **SIZE, **{**READING, "interpolation": 7}),
             "Resize: Resize: expected interpolation as one of nearest",
         ),
         (

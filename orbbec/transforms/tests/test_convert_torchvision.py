@@ -89,6 +89,12 @@ STEPS = [
         [T.RandomPerspective(p=1.0)],
     ),
     (
+        "RandomPerspective",
+        {"p": 1.0, "interpolation": 3},
+        {"p": 1.0, "distortion_scale": 0.5, "interpolation": 3, "fill": 0},
+        [T.RandomPerspective(p=1.0, interpolation="cubic")],
+    ),
+    (
         "Pad",
         {"padding": [1, 2], "fill": (1, 2, 3)},
         {"padding": [1, 2], "fill": (1, 2, 3), "padding_mode": "constant"},

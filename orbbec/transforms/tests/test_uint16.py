@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec import gaussian_blur, mixup, resize
+from orbbec import gaussian_blur, mixup, resize, warp_affine
 from orbbec import transforms as T
 from orbbec.plan import Plan
 from orbbec.testing.samples import photograph
@@ -218,3 +218,21 @@ def test_floats_have_the_layout_that_is_asked_for(dtype, scale):
     to_floats = T.ToDtype(torch.float32, scale=scale, channels_last=True)
     result = to_floats(torch.zeros(2, 3, 6, 7, dtype=dtype))
     assert result.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_one_of_several_interpolations_is_that_of_the_operator():
+    images = [deep(channels=3, seed=seed) for seed in range(6)]
+    transform = T.RandomResizedCrop(16, (1.0, 1.0), (53 / 37, 53 / 37), interpolation="random")
+    results = moved(transform, images)
+    for result, image in zip(results, images, strict=True):
+        both = [resize(image, (16, 16), interpolation=name, antialias=True) for name in ("linear", "cubic")]
+        assert any(np.array_equal(result.permute(1, 2, 0), each) for each in both)
+
+
+def test_lanczos_warps_are_those_of_the_operator():
+    array = deep(channels=3)
+    pipeline = T.Compose([T.RandomRotation((30, 30), "lanczos", padding_mode="wrap")])
+    plan = pipeline.plan([(37, 53)], dtype="uint16")
+    options = {"interpolation": "lanczos4", "border": "wrap", "inverse": True}
+    expected = warp_affine(array, plan.matrix[0, :2], (37, 53), **options)
+    assert np.array_equal(pipeline(array), expected)

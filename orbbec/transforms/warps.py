@@ -1,0 +1,61 @@
+"""Images read along maps: in the fused pass where it can do that, else by an operator."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import Map, Operator, Step
+from orbbec.transforms.checks import border_of, interpolation_of, numbers
+from orbbec.transforms.cuts import READS
+
+
+def warped(
+    matrix: Array,
+    sizes: Array,
+    interpolation: str,
+    border: str,
+    fill: tuple[float, ...],
+    operator: Literal["warp_affine", "warp_perspective"] = "warp_affine",
+) -> Step:
+    """The step that reads each image along its map.
+
+    Args:
+        matrix: float64 `[N, 3, 3]`: output pixels to source pixels.
+        sizes: int64 `[N, 2]`: of the output.
+        interpolation: as `interpolation_of` gives it. Lanczos alone needs an operator.
+        border: as `border_of` gives it.
+        fill: of a constant border, in units of the pixels: one number or one a channel.
+        operator: the one that can read along all maps of this kind.
+    """
+    if interpolation != "lanczos4":
+        return Map(matrix, sizes, interpolation, border, fill)
+    return Operator(
+        operator,
+        {"matrix": matrix[:, :2] if operator == "warp_affine" else matrix},
+        {
+            "interpolation": interpolation,
+            "border": border,
+            "fill": fill if len(fill) > 1 else fill[0],
+            "inverse": True,
+        },
+        matrix=matrix,
+        sizes=sizes,
+        why=READS[interpolation],
+    )
+
+
+def checked_reading(transform: Any) -> dict[str, Any]:
+    """The arguments of a transform that say how it reads, in their checked form."""
+    name = transform.name
+    border_of(name, transform.padding_mode)
+    return {
+        "interpolation": interpolation_of(name, transform.interpolation),
+        "fill": numbers(name, "fill", transform.fill),
+    }
+
+
+def reading_of(transform: Any) -> tuple[str, str, tuple[float, ...]]:
+    """Interpolation, border and fill of a transform, as `warped` takes them."""
+    fill = numbers(transform.name, "fill", transform.fill)
+    return transform.interpolation, border_of(transform.name, transform.padding_mode), fill
