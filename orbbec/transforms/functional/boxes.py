@@ -160,7 +160,7 @@ def _canvas(op: str, given: Any, canvas_size: Sequence[int] | None) -> tuple[int
 
 def _converted(boxes: Tensor, source: str, target: str) -> Tensor:
     """Boxes in another format, of their dtype, by way of whole corners where they are whole numbers."""
-    if boxes.is_floating_point() or not {source, target} <= set(_UPRIGHT):
+    if boxes.is_floating_point() or source == target or not {source, target} <= set(_UPRIGHT):
         exact: Tensor = box_convert(boxes, source, target)
         return exact
     corners = box_convert(boxes.double(), source, "xyxy").trunc()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,21 +32,17 @@ class Given(Transform):
         return [self.make(frame)]
 
 
-def done(op: str, inpt: Any, transform: Transform) -> Any:
-    """Images as a transform without draws leaves them."""
+def done(op: str, inpt: Any, *transforms: Transform) -> Any:
+    """Images as transforms without draws leave them."""
     check_images(op, inpt)
-    return Pipeline((transform,), exact=True)(inpt, epoch=0)
+    return Pipeline(transforms, exact=True)(inpt, epoch=0)
 
 
-def moved(
-    op: str, inpt: Any, transform: Transform | Callable[[Frame], Step], fill: tuple[float, ...] = (0.0,)
-) -> Any:
-    """Images, or boxes, masks or points in their place, as a transform or its one step moves them."""
-    if not isinstance(transform, Transform):
-        transform = Given(transform)
+def moved(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float, ...] = (0.0,)) -> Any:
+    """Images, or boxes, masks or points in their place, as transforms without draws move them."""
     if not is_target(inpt):
-        return done(op, inpt, transform)
-    plan = Pipeline((transform,), exact=True).plan([canvas_of(inpt)], epoch=0)
+        return done(op, inpt, *transforms)
+    plan = Pipeline(transforms, exact=True).plan([canvas_of(inpt)], epoch=0)
     options = TargetOptions(drop_boxes=False, mask_fill=fill[0])
     return transform_targets(plan, [{name_of(inpt): inpt}], options)[0][name_of(inpt)]
 

@@ -69,7 +69,8 @@ def equalize(inpt: Any) -> Any:
 
 def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
     """The gray image, of one or three equal channels. See `orbbec.transforms.Grayscale`."""
-    return done("rgb_to_grayscale", inpt, colors.Grayscale(num_output_channels))
+    gray = done("rgb_to_grayscale", inpt, colors.Grayscale(num_output_channels))
+    return grayscale_to_rgb(gray) if num_output_channels == 3 else gray
 
 
 def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:

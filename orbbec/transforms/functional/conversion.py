@@ -11,6 +11,7 @@ from torch import Tensor
 from orbbec.transforms import output
 from orbbec.transforms.functional.calls import done
 from orbbec.transforms.optional import optional
+from orbbec.transforms.tv_tensors import images_like, is_target, plain
 
 _MODES: dict[tuple[int, str], tuple[str, ...]] = {  # of channels and dtype; the first where none is given
     (1, "uint8"): ("L",),
@@ -24,7 +25,12 @@ _MODES: dict[tuple[int, str], tuple[str, ...]] = {  # of channels and dtype; the
 
 
 def to_dtype(inpt: Any, dtype: torch.dtype = torch.float32, scale: bool = False) -> Any:
-    """Another dtype. See `orbbec.transforms.ToDtype`."""
+    """Another dtype. See `orbbec.transforms.ToDtype`.
+
+    Without `scale`, and of `tv_tensors` of boxes, masks and points, a tensor is cast, to any dtype.
+    """
+    if isinstance(inpt, Tensor) and (not scale or is_target(inpt)):
+        return images_like(plain(inpt).to(dtype), inpt)
     return done("to_dtype", inpt, output.ToDtype(dtype, scale))
 
 

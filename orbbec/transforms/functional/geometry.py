@@ -15,9 +15,9 @@ from orbbec.plan.steps import Frame, Map, Step, same_rows
 from orbbec.remap import remap
 from orbbec.transforms import geometry
 from orbbec.transforms.affine import Affine, between_centers, corner_maps
-from orbbec.transforms.checks import FillValue, interpolation_of, numbers, pair, resizing_of, size_pair
-from orbbec.transforms.cuts import Boxes
-from orbbec.transforms.functional.calls import changed, fill_of, moved
+from orbbec.transforms.checks import FillValue, interpolation_of, numbers, pair, resizing_of, size_pair, whole
+from orbbec.transforms.cuts import Boxes, whole_images
+from orbbec.transforms.functional.calls import Given, changed, fill_of, moved
 from orbbec.transforms.functional.sizes import get_size
 from orbbec.transforms.masks import bent_masks
 from orbbec.transforms.tv_tensors import images_like, is_mask, plain
@@ -25,30 +25,47 @@ from orbbec.transforms.tv_tensors import images_like, is_mask, plain
 
 def resize(
     inpt: Any,
-    size: int | Sequence[int],
+    size: int | Sequence[int] | None,
     interpolation: Any = "bilinear",
     max_size: int | None = None,
     antialias: bool = True,
 ) -> Any:
-    """Resize an image; one number is the length of its shorter side. See `orbbec.transforms.Resize`."""
-    return moved("resize", inpt, geometry.Resize(size, _of_kind(inpt, interpolation), max_size, antialias))
+    """Resize an image; one number is the length of its shorter side. See `orbbec.transforms.Resize`.
+
+    With `size` None `max_size` is the length of the longer side.
+    """
+    if size is not None:
+        method = geometry.Resize(size, _of_kind(inpt, interpolation), max_size, antialias)
+        return moved("resize", inpt, [method])
+    longer, name = whole("resize", "max_size", max_size, 1), resizing_of("resize", interpolation, antialias)
+
+    def resized(frame: Frame) -> Step:
+        outputs = (longer * frame.sizes / frame.sizes.max(1, keepdims=True)).astype(np.int64)
+        boxes = whole_images(frame.sizes, np.maximum(outputs, 1))
+        return boxes.resized(_of_kind(inpt, name), antialias, cuts=False, exact=True)
+
+    return moved("resize", inpt, [Given(resized)])
 
 
 def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
     """Cut out a part; what lies outside of the image is 0."""
-    size = size_pair("crop", "size", (height, width))
+    return moved("crop", inpt, [_cut("crop", top, left, height, width)])
+
+
+def _cut(op: str, top: int, left: int, height: int, width: int) -> Given:
+    size = size_pair(op, "height and width", (height, width))
 
     def cut(frame: Frame) -> Step:
         count = len(frame)
         boxes = Boxes.of_size(np.full(count, float(left)), np.full(count, float(top)), same_rows(size, count))
         return boxes.padded(frame)
 
-    return moved("crop", inpt, cut)
+    return Given(cut)
 
 
 def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
     """Cut out the middle. See `orbbec.transforms.CenterCrop`."""
-    return moved("center_crop", inpt, geometry.CenterCrop(output_size))
+    return moved("center_crop", inpt, [geometry.CenterCrop(output_size)])
 
 
 def resized_crop(
@@ -61,29 +78,24 @@ def resized_crop(
     interpolation: Any = "bilinear",
     antialias: bool = True,
 ) -> Any:
-    """Resize a part that lies inside of the image; as Pillow, filters read what lies beyond it."""
-    method = resizing_of("resized_crop", _of_kind(inpt, interpolation), antialias)
+    """Cut out a part and resize it; what lies outside of the image is 0.
+
+    As in torchvision, filters read nothing beyond the part; `orbbec.transforms.RandomResizedCrop` and
+    `orbbec.resized_crop` do, as Pillow.
+    """
     outputs = size_pair("resized_crop", "size", size)
-    part = size_pair("resized_crop", "height and width", (height, width))
-
-    def resized(frame: Frame) -> Step:
-        if top < 0 or left < 0 or (frame.sizes < [top + part[0], left + part[1]]).any():
-            raise ValueError("resized_crop: expected a part inside of the image")
-        at_x, at_y, wide, high = (np.full(len(frame), float(v)) for v in (left, top, width, height))
-        boxes = Boxes(at_x, at_y, wide, high, same_rows(outputs, len(frame)), outputs)
-        return boxes.resized(method, antialias, cuts=True, exact=True)
-
-    return moved("resized_crop", inpt, resized)
+    resized = geometry.Resize(outputs, _of_kind(inpt, interpolation), None, antialias)
+    return moved("resized_crop", inpt, [_cut("resized_crop", top, left, height, width), resized])
 
 
 def horizontal_flip(inpt: Any) -> Any:
     """Swap left and right."""
-    return moved("horizontal_flip", inpt, geometry.RandomHorizontalFlip(1.0))
+    return moved("horizontal_flip", inpt, [geometry.RandomHorizontalFlip(1.0)])
 
 
 def vertical_flip(inpt: Any) -> Any:
     """Swap top and bottom."""
-    return moved("vertical_flip", inpt, geometry.RandomVerticalFlip(1.0))
+    return moved("vertical_flip", inpt, [geometry.RandomVerticalFlip(1.0)])
 
 
 def pad(
@@ -91,7 +103,7 @@ def pad(
 ) -> Any:
     """Put pixels around an image. See `orbbec.transforms.Pad`."""
     sides, filled = padding if isinstance(padding, int) else tuple(padding), fill_of("pad", fill)
-    return moved("pad", inpt, geometry.Pad(sides, filled, padding_mode), filled)
+    return moved("pad", inpt, [geometry.Pad(sides, filled, padding_mode)], filled)
 
 
 def affine(
@@ -118,8 +130,7 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: FillValue | None = None,
 ) -> Any:
-    """Rotate by `angle` degrees counter-clockwise about the middle or `center`, which `expand` ignores."""
-    center = None if expand else center
+    """Rotate by `angle` degrees counter-clockwise about the middle or `center`."""
     return _warped(inpt, "rotate", (-angle, (0.0, 0.0), 1.0, (0.0, 0.0)), interpolation, fill, center, expand)
 
 
@@ -143,7 +154,7 @@ def _warped(
         columns = (np.array([value] * len(frame), np.float64) for value in parameters)
         return Map(*Affine(*columns).maps(frame, middle, expand), method, "constant", filled)
 
-    return moved(name, image, warped, filled)
+    return moved(name, image, [Given(warped)], filled)
 
 
 def perspective(
@@ -167,7 +178,7 @@ def perspective(
     def warped(frame: Frame) -> Step:
         return Map(np.repeat(matrix, len(frame), 0), frame.sizes, method, "constant", filled)
 
-    return moved("perspective", inpt, warped, filled)
+    return moved("perspective", inpt, [Given(warped)], filled)
 
 
 def _perspective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:
@@ -228,7 +239,7 @@ def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
 def ten_crop(inpt: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
     """The parts of `five_crop`, and those of the image with left and right, or top and bottom, swapped."""
     flipped = (geometry.RandomVerticalFlip if vertical_flip else geometry.RandomHorizontalFlip)(1.0)
-    return *five_crop(inpt, size), *five_crop(moved("ten_crop", inpt, flipped), size)
+    return *five_crop(inpt, size), *five_crop(moved("ten_crop", inpt, [flipped]), size)
 
 
 def _of_kind(inpt: Any, interpolation: Any) -> Any:

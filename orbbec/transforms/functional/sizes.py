@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from orbbec.transforms.functional.calls import canvas_of, readable
-from orbbec.transforms.tv_tensors import images_like, is_target, plain
+from orbbec.transforms.inputs import is_video
+from orbbec.transforms.tv_tensors import images_like, is_target, is_tv_tensor, plain
 
 
 def get_size(inpt: Any) -> list[int]:
@@ -47,8 +48,8 @@ def uniform_temporal_subsample(inpt: Any, num_samples: int) -> Any:
 
 
 def _frames(op: str, inpt: Any) -> Tensor:
-    if not isinstance(inpt, Tensor) or is_target(inpt):
-        raise TypeError(f"{op}: expected a tensor of images, but got {type(inpt)}")
+    if not isinstance(inpt, Tensor) or (is_tv_tensor(inpt) and not is_video(inpt)):
+        raise TypeError(f"{op}: expected a video, but got {type(inpt)}")
     if inpt.ndim < 4:
         raise ValueError(f"{op}: expected a video [..., T, C, H, W], but got {list(inpt.shape)}")
     video: Tensor = plain(inpt)
