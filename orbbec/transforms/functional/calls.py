@@ -11,7 +11,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import holds_planes
-from orbbec.plan.batches import Given as Pixels
+from orbbec.plan.batches import Given
 from orbbec.plan.steps import Frame, Step
 from orbbec.transforms.checks import FillValue, numbers
 from orbbec.transforms.inputs import read
@@ -23,13 +23,16 @@ from orbbec.transforms.tv_tensors import is_target, name_of
 
 
 @dataclass(frozen=True, eq=False)
-class Given(Transform):
-    """One step, given as a function of the images."""
-
+class _Given(Transform):
     make: Callable[[Frame], Step]
 
     def steps(self, params: Any, frame: Frame) -> list[Step]:
         return [self.make(frame)]
+
+
+def given(make: Callable[[Frame], Step]) -> Transform:
+    """The transform of one step, which follows from what the images are."""
+    return _Given(make)
 
 
 def done(op: str, inpt: Any, *transforms: Transform) -> Any:
@@ -49,11 +52,11 @@ def moved(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float
 
 def changed(op: str, inpt: Any, operator: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Images as an operator leaves them."""
-    given = readable(op, inpt)
-    return given.restore(operator(given.work, *arguments, **options))
+    images = readable(op, inpt)
+    return images.restore(operator(images.work, *arguments, **options))
 
 
-def readable(op: str, inpt: Any) -> Pixels:
+def readable(op: str, inpt: Any) -> Given:
     """Images, and how results become what was given."""
     check_images(op, inpt)
     return read(inpt)

@@ -17,9 +17,10 @@ from orbbec.transforms import geometry
 from orbbec.transforms.affine import Affine, between_centers, corner_maps
 from orbbec.transforms.checks import FillValue, interpolation_of, numbers, pair, resizing_of, size_pair, whole
 from orbbec.transforms.cuts import Boxes, whole_images
-from orbbec.transforms.functional.calls import Given, changed, fill_of, moved
+from orbbec.transforms.functional.calls import changed, fill_of, given, moved
 from orbbec.transforms.functional.sizes import get_size
 from orbbec.transforms.masks import bent_masks
+from orbbec.transforms.transform import Transform
 from orbbec.transforms.tv_tensors import images_like, is_mask, plain
 
 
@@ -44,7 +45,7 @@ def resize(
         boxes = whole_images(frame.sizes, np.maximum(outputs, 1))
         return boxes.resized(_of_kind(inpt, name), antialias, cuts=False, exact=True)
 
-    return moved("resize", inpt, [Given(resized)])
+    return moved("resize", inpt, [given(resized)])
 
 
 def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
@@ -52,7 +53,7 @@ def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
     return moved("crop", inpt, [_cut("crop", top, left, height, width)])
 
 
-def _cut(op: str, top: int, left: int, height: int, width: int) -> Given:
+def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
     size = size_pair(op, "height and width", (height, width))
 
     def cut(frame: Frame) -> Step:
@@ -60,7 +61,7 @@ def _cut(op: str, top: int, left: int, height: int, width: int) -> Given:
         boxes = Boxes.of_size(np.full(count, float(left)), np.full(count, float(top)), same_rows(size, count))
         return boxes.padded(frame)
 
-    return Given(cut)
+    return given(cut)
 
 
 def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
@@ -154,7 +155,7 @@ def _warped(
         columns = (np.array([value] * len(frame), np.float64) for value in parameters)
         return Map(*Affine(*columns).maps(frame, middle, expand), method, "constant", filled)
 
-    return moved(name, image, [Given(warped)], filled)
+    return moved(name, image, [given(warped)], filled)
 
 
 def perspective(
@@ -178,7 +179,7 @@ def perspective(
     def warped(frame: Frame) -> Step:
         return Map(np.repeat(matrix, len(frame), 0), frame.sizes, method, "constant", filled)
 
-    return moved("perspective", inpt, [Given(warped)], filled)
+    return moved("perspective", inpt, [given(warped)], filled)
 
 
 def _perspective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:

@@ -12,7 +12,7 @@ from orbbec import blur, noise
 from orbbec.jpeg import jpeg_compression
 from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Step
 from orbbec.transforms import output
-from orbbec.transforms.functional.calls import Given, changed, done
+from orbbec.transforms.functional.calls import changed, done, given
 from orbbec.transforms.pipeline import new_seed
 
 
@@ -49,7 +49,7 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
         row[4:] = np.resize(values, ERASE_WIDTH - 4)
         return Erase(np.tile(row, (len(frame), 1, 1)))
 
-    return done("erase", inpt, Given(erased))
+    return done("erase", inpt, given(erased))
 
 
 def jpeg(image: Any, quality: int) -> Any:
