@@ -25,6 +25,10 @@ def convert_bounding_box_format(
         old_format: "XYXY", "XYWH", "CXCYWH", "CXCYWHR", "XYXYXYXY", or torchvision's enumeration.
         new_format: as `old_format`.
         inplace: False.
+
+    Example:
+        >>> convert_bounding_box_format(torch.tensor([[1, 2, 4, 8]]), "XYXY", "XYWH").tolist()
+        [[1, 2, 3, 6]]
     """
     op = "convert_bounding_box_format"
     if new_format is None:
@@ -85,6 +89,11 @@ def sanitize_bounding_boxes(
 
     Returns:
         The boxes that are left, and which those are: bool `[N]`.
+
+    Example:
+        >>> boxes = torch.tensor([[1, 2, 4, 8], [3, 3, 3, 9], [5, 5, 21, 9]])
+        >>> sanitize_bounding_boxes(boxes, "XYXY", (10, 20))[1].tolist()
+        [True, False, False]
     """
     op = "sanitize_bounding_boxes"
     boxes, source = _boxes_of(op, bounding_boxes, "format", format)

@@ -208,6 +208,12 @@ def elastic(
 
     Source:
         The numbers of `cv2.remap`; see `orbbec.elastic_transform`.
+
+    Example:
+        >>> image = torch.tensor([[[1, 2, 3, 4]]], dtype=torch.uint8)
+        >>> to_the_right = torch.tensor([0.5, 0.0]).expand(1, 1, 4, 2)  # by a quarter of the width
+        >>> elastic(image, to_the_right).tolist()
+        [[[2, 3, 4, 0]]]
     """
     method, filled = interpolation_of("elastic", interpolation), list(fill_of("elastic", fill))
     if not isinstance(displacement, Tensor):
