@@ -99,7 +99,8 @@ test-peers: test-torchvision test-albumentations test-ray ## Run the tests that 
 test-torchvision: .venv-torchvision/ready build ## Test the switch and what is converted from torchvision
 	$(call with_library,torchvision,orbbec/backends orbbec/transforms/tests/test_convert_torchvision.py orbbec/transforms/tests/test_functional.py orbbec/transforms/tests/test_tv_tensors.py \
 	  tests/test_scripts.py::test_pipelines_of_torchvisions_users_run_with_another_import); \
-	$(if $(TORCHVISION_TESTS),PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_tests.py $(TORCHVISION_TESTS))
+	$(if $(TORCHVISION_TESTS),PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_tests.py $(TORCHVISION_TESTS) && \
+	  PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_functional.py $(TORCHVISION_TESTS))
 
 test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready build ## Test what is converted from Albumentations
 	$(call with_library,albumentations,$(wildcard orbbec/transforms/tests/test_convert_albumentations*.py))

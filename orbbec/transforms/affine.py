@@ -188,8 +188,13 @@ def corner_maps(ends: Array, starts: Array) -> Array:
         ends: `[N, 4, 2]`: (x, y) of corners of pixels, as torchvision has them.
         starts: as `ends`.
     """
+    return between_centers(get_perspective_matrix(ends, starts))
+
+
+def between_centers(maps: Array) -> Array:
+    """The maps `[N, 3, 3]` of the centres of pixels that map their corners as given."""
     half = shifts(0.5, 0.5, 1)  # from a pixel's corner to its centre
-    result: Array = np.linalg.inv(half) @ get_perspective_matrix(ends, starts) @ half
+    result: Array = np.linalg.inv(half) @ maps @ half
     return result
 
 

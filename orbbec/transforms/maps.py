@@ -101,11 +101,12 @@ def expanded_sizes(maps: Array, sizes: Array) -> Array:
     """The sizes that hold whole images when turned by affine `maps`: int64 `[N, 2]`.
 
     Source:
-        torchvision's `_compute_affine_output_size`, whose linear part is applied the same way round.
+        torchvision's `_compute_affine_output_size`, which applies the maps the same way round.
     """
-    half = sizes[:, ::-1] * 0.5
+    half, middle, linear = sizes[:, ::-1] * 0.5, (sizes[:, ::-1] - 1) / 2, maps[:, :2, :2]
+    shift = np.round(maps[:, :2, 2] - middle + np.einsum("nij,nj->ni", linear, middle), 9)
     signs = np.array([[-1, -1], [-1, 1], [1, 1], [1, -1]])
-    corners = np.einsum("nij,nkj->nki", maps[:, :2, :2], signs[None] * half[:, None])
+    corners = np.einsum("nij,nkj->nki", linear, signs[None] * half[:, None]) + shift[:, None]
     low, high = (corners.min(1) + half, corners.max(1) + half)
     high, low = np.ceil(np.trunc(high * 1e4) * 1e-4), np.floor(np.trunc(low * 1e4) * 1e-4)
     result: Array = (high - low).astype(np.int64)[:, ::-1]

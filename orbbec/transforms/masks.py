@@ -13,6 +13,7 @@ from orbbec.elastic import elastic_transform
 from orbbec.plan.batches import Rows
 from orbbec.plan.passes import AugmentPass, OperatorPass
 from orbbec.plan.plan import Plan
+from orbbec.remap import remap
 from orbbec.resize import resized_crop
 from orbbec.warpperspective import warp_perspective
 
@@ -113,6 +114,14 @@ def _bent(step: AugmentPass | OperatorPass, mask: Mask, plan: Plan, fills: list[
     pixels = table.permute(0, 3, 1, 2).reshape(1, -1, height, width)
     bent: Tensor = elastic_transform(pixels, **options)
     return bent.reshape(count, channels, height, width)
+
+
+def bent_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
+    """Masks `[..., H, W]` of any dtype, whose pixels read the nearest to positions `x`, `y` `[H, W]`."""
+    fills = torch.tensor([fill]).to(masks.dtype).view(torch.uint8).tolist()
+    pixels = _as_bytes(masks).permute(0, 3, 1, 2)
+    bent: Tensor = remap(pixels, x, y, interpolation="nearest", fill=fills).permute(0, 2, 3, 1)
+    return bent.contiguous().reshape(-1).view(masks.dtype).reshape(masks.shape)
 
 
 def _ragged(tables: Sequence[Tensor]) -> Rows:

@@ -113,7 +113,7 @@ class Pipeline(FrozenModule):
 
     def _key(self, sample_ids: Any, epoch: int | None, generator: torch.Generator | None, count: int) -> _Key:
         if sample_ids is None and epoch is None:
-            return _Key(_new_seed(generator), 0, np.arange(count))
+            return _Key(new_seed(generator), 0, np.arange(count))
         if generator is not None:
             raise ValueError("Compose: expected a generator only without sample_ids and epoch")
         epoch = 0 if epoch is None else epoch
@@ -337,7 +337,8 @@ def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str
     return dicts
 
 
-def _new_seed(generator: torch.Generator | None) -> int:
+def new_seed(generator: torch.Generator | None = None) -> int:
+    """A seed of draws from a generator of the CPU; None: torch's default."""
     return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
 
 

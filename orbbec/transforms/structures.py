@@ -16,7 +16,7 @@ from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import holds_planes
 from orbbec.transforms.optional import is_pil
 from orbbec.transforms.target_state import MASK_KEYS, POINT_KEYS
-from orbbec.transforms.tv_tensors import KEYS, is_tv_tensor
+from orbbec.transforms.tv_tensors import KEYS, is_target, is_tv_tensor
 
 _TARGET_KEYS = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
 Visit = Callable[[Any], Any]
@@ -31,16 +31,12 @@ def is_structure(value: Any) -> bool:
 
 def _is_one_image(value: Any) -> bool:
     if isinstance(value, (Tensor, np.ndarray)):
-        return value.ndim in (2, 3) and not _is_target_tensor(value)
+        return value.ndim in (2, 3) and not is_target(value)
     return is_pil(value)
 
 
 def _is_image_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.ndim == 3 and not _is_target_tensor(value)
-
-
-def _is_target_tensor(value: Any) -> bool:
-    return is_tv_tensor(value) and type(value).__name__ in KEYS
+    return isinstance(value, Tensor) and value.ndim == 3 and not is_target(value)
 
 
 def images_of(structure: Any) -> list[Any]:
@@ -114,7 +110,7 @@ def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: V
     """
     if id(structure) in replaced:
         return replaced[id(structure)]
-    if _is_target_tensor(structure):
+    if is_target(structure):
         return loose(structure)
     if isinstance(structure, dict):
         return _rebuilt_dict(structure, replaced, target, loose)
@@ -138,6 +134,6 @@ def _rebuilt_dict(given: dict[Any, Any], replaced: Mapping[int, Any], target: Vi
 
 
 def _goes_with_target(key: Any, value: Any, replaced: Mapping[int, Any]) -> bool:
-    if _is_target_tensor(value):
+    if is_target(value):
         return key in KEYS[type(value).__name__]
     return not isinstance(value, dict) and not any(id(leaf) in replaced for leaf in _leaves(value))

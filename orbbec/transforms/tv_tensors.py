@@ -25,6 +25,16 @@ def is_tv_tensor(value: Any) -> bool:
     return module is not None and isinstance(value, module.TVTensor)
 
 
+def is_target(value: Any) -> bool:
+    """Whether a value is of the `tv_tensors` of boxes, masks or points."""
+    return is_tv_tensor(value) and type(value).__name__ in KEYS
+
+
+def is_mask(value: Any) -> bool:
+    """Whether a value is a `tv_tensors.Mask`."""
+    return is_target(value) and type(value).__name__ == "Mask"
+
+
 def name_of(value: Any) -> str:
     """The name under which a target holds a tv_tensor."""
     kind = type(value).__name__
@@ -43,9 +53,9 @@ def images_like(images: Any, given: Any) -> Any:
     like = given[0] if isinstance(given, (list, tuple)) and given else given
     if not is_tv_tensor(like):
         return images
-    return (
-        _wrap(images, like) if isinstance(images, Tensor) else [_wrap(each, like) for each in as_list(images)]
-    )
+    if isinstance(images, Tensor):
+        return wrapped(images, like)
+    return [wrapped(each, like) for each in as_list(images)]
 
 
 def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[str, Any], TargetOptions]:
@@ -64,20 +74,24 @@ def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[
             raise ValueError(
                 f"transform_targets: expected {kind} under {names}, but image {index} has it under {key}"
             )
-    boxes = target.get("boxes")
+    boxes: Any = target.get("boxes")
     if is_tv_tensor(boxes):
-        options = replace(options, box_format=_format_of(index, boxes))
+        name = format_of("transform_targets", boxes.format, f"image {index} has")
+        options = replace(options, box_format=name)
     return {
         key: np.asarray(value) if is_pil(value) else plain(value) for key, value in target.items()
     }, options
 
 
-def _format_of(index: int, boxes: Any) -> str:
-    name = boxes.format.name
+def format_of(op: str, format: Any, given: str = "got") -> str:
+    """The name of a format that torchvision's enumeration or name stands for.
+
+    Raises:
+        ValueError: unknown.
+    """
+    name = str(getattr(format, "name", format)).upper()
     if name not in _FORMATS:
-        raise ValueError(
-            f"transform_targets: expected boxes as one of {', '.join(_FORMATS)}, but image {index} has {name}"
-        )
+        raise ValueError(f"{op}: expected boxes as one of {', '.join(_FORMATS)}, but {given} {name}")
     return _FORMATS[name]
 
 
@@ -88,7 +102,7 @@ def target_like(target: dict[str, Any], given: dict[str, Any], size: tuple[int, 
 
 def _entry_like(value: Any, given: Any, size: tuple[int, int]) -> Any:
     if is_tv_tensor(given):
-        return _wrap(value, given, canvas_size=size)
+        return wrapped(value, given, canvas_size=size)
     return _mask_like(value, given) if is_pil(given) else value
 
 
@@ -99,5 +113,6 @@ def _mask_like(pixels: Any, given: Any) -> Any:
     return mask
 
 
-def _wrap(value: Tensor, like: Any, **metadata: Any) -> Any:
+def wrapped(value: Tensor, like: Any, **metadata: Any) -> Any:
+    """A tensor as the kind of tv_tensor that `like` is."""
     return sys.modules["torchvision.tv_tensors"].wrap(value, like=like, **metadata)

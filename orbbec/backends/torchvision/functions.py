@@ -27,7 +27,8 @@ from orbbec.color import (
 )
 from orbbec.jpeg import jpeg_compression
 from orbbec.resize import resize
-from orbbec.transforms.functional import both, gaussian_blur
+from orbbec.transforms.functional import gaussian_blur
+from orbbec.transforms.functional.pixels import both
 
 # By torchvision's names and by Pillow's numbers.
 _FILTERS: dict[Any, str] = {

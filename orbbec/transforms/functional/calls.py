@@ -1,0 +1,84 @@
+"""How the functions call transforms and operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import holds_planes
+from orbbec.plan.batches import Given
+from orbbec.plan.steps import Frame, Step
+from orbbec.transforms.checks import FillValue, numbers
+from orbbec.transforms.inputs import read
+from orbbec.transforms.optional import is_pil
+from orbbec.transforms.pipeline import Pipeline
+from orbbec.transforms.targets import TargetOptions, transform_targets
+from orbbec.transforms.transform import Transform
+from orbbec.transforms.tv_tensors import is_target, name_of
+
+
+@dataclass(frozen=True, eq=False)
+class _Given(Transform):
+    make: Callable[[Frame], Step]
+
+    def steps(self, params: Any, frame: Frame) -> list[Step]:
+        return [self.make(frame)]
+
+
+def given(make: Callable[[Frame], Step]) -> Transform:
+    """The transform of one step, which follows from what the images are."""
+    return _Given(make)
+
+
+def done(op: str, inpt: Any, *transforms: Transform) -> Any:
+    """Images as transforms without draws leave them."""
+    check_images(op, inpt)
+    return Pipeline(transforms, exact=True)(inpt, epoch=0)
+
+
+def moved(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float, ...] = (0.0,)) -> Any:
+    """Images, or boxes, masks or points in their place, as transforms without draws move them."""
+    if not is_target(inpt):
+        return done(op, inpt, *transforms)
+    plan = Pipeline(transforms, exact=True).plan([canvas_of(inpt)], epoch=0)
+    options = TargetOptions(drop_boxes=False, mask_fill=fill[0])
+    return transform_targets(plan, [{name_of(inpt): inpt}], options)[0][name_of(inpt)]
+
+
+def changed(op: str, inpt: Any, operator: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Images as an operator leaves them."""
+    images = readable(op, inpt)
+    return images.restore(operator(images.work, *arguments, **options))
+
+
+def readable(op: str, inpt: Any) -> Given:
+    """Images, and how results become what was given."""
+    check_images(op, inpt)
+    return read(inpt)
+
+
+def check_images(op: str, inpt: Any) -> None:
+    """Refuse what holds no images.
+
+    Raises:
+        TypeError: names the type.
+    """
+    kinds = (Tensor, np.ndarray, ImageBatch, list, tuple, dict)
+    if is_target(inpt) or not (isinstance(inpt, kinds) or is_pil(inpt) or holds_planes(inpt)):
+        raise TypeError(f"{op}: expected images, but got {type(inpt)}")
+
+
+def canvas_of(target: Any) -> tuple[int, int]:
+    """Height and width of the image that boxes, masks or points belong to."""
+    height, width = getattr(target, "canvas_size", target.shape[-2:])
+    return int(height), int(width)
+
+
+def fill_of(op: str, fill: FillValue | None) -> tuple[float, ...]:
+    """The numbers of a fill; none are 0."""
+    return (0.0,) if fill is None else numbers(op, "fill", fill)

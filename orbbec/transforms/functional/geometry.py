@@ -1,0 +1,260 @@
+"""Resizes, crops, flips and warps with given parameters; boxes, masks and points of `tv_tensors` follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.binding.arguments import Array
+from orbbec.plan.steps import Frame, Step, same_rows
+from orbbec.remap import remap
+from orbbec.transforms import geometry
+from orbbec.transforms.affine import Affine, between_centers, corner_maps
+from orbbec.transforms.checks import FillValue, interpolation_of, numbers, pair, resizing_of, size_pair, whole
+from orbbec.transforms.cuts import Boxes, whole_images
+from orbbec.transforms.functional.calls import changed, fill_of, given, moved
+from orbbec.transforms.functional.sizes import get_size
+from orbbec.transforms.masks import bent_masks
+from orbbec.transforms.transform import Transform
+from orbbec.transforms.tv_tensors import images_like, is_mask, plain
+from orbbec.transforms.warps import warped
+
+
+def resize(
+    inpt: Any,
+    size: int | Sequence[int] | None,
+    interpolation: Any = "bilinear",
+    max_size: int | None = None,
+    antialias: bool = True,
+) -> Any:
+    """Resize an image; one number is the length of its shorter side. See `orbbec.transforms.Resize`.
+
+    With `size` None `max_size` is the length of the longer side.
+    """
+    if size is not None:
+        method = geometry.Resize(size, _of_kind(inpt, interpolation), max_size, antialias)
+        return moved("resize", inpt, [method])
+    longer, name = whole("resize", "max_size", max_size, 1), resizing_of("resize", interpolation, antialias)
+
+    def resized(frame: Frame) -> Step:
+        outputs = (longer * frame.sizes / frame.sizes.max(1, keepdims=True)).astype(np.int64)
+        boxes = whole_images(frame.sizes, np.maximum(outputs, 1))
+        return boxes.resized(_of_kind(inpt, name), antialias, cuts=False, exact=True)
+
+    return moved("resize", inpt, [given(resized)])
+
+
+def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
+    """Cut out a part; what lies outside of the image is 0."""
+    return moved("crop", inpt, [_cut("crop", top, left, height, width)])
+
+
+def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
+    size = size_pair(op, "height and width", (height, width))
+
+    def cut(frame: Frame) -> Step:
+        count = len(frame)
+        boxes = Boxes.of_size(np.full(count, float(left)), np.full(count, float(top)), same_rows(size, count))
+        return boxes.padded(frame)
+
+    return given(cut)
+
+
+def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
+    """Cut out the middle. See `orbbec.transforms.CenterCrop`."""
+    return moved("center_crop", inpt, [geometry.CenterCrop(output_size)])
+
+
+def resized_crop(
+    inpt: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: int | Sequence[int],
+    interpolation: Any = "bilinear",
+    antialias: bool = True,
+) -> Any:
+    """Cut out a part and resize it; what lies outside of the image is 0.
+
+    As in torchvision, filters read nothing beyond the part; `orbbec.transforms.RandomResizedCrop` and
+    `orbbec.resized_crop` do, as Pillow.
+    """
+    outputs = size_pair("resized_crop", "size", size)
+    resized = geometry.Resize(outputs, _of_kind(inpt, interpolation), None, antialias)
+    return moved("resized_crop", inpt, [_cut("resized_crop", top, left, height, width), resized])
+
+
+def horizontal_flip(inpt: Any) -> Any:
+    """Swap left and right."""
+    return moved("horizontal_flip", inpt, [geometry.RandomHorizontalFlip(1.0)])
+
+
+def vertical_flip(inpt: Any) -> Any:
+    """Swap top and bottom."""
+    return moved("vertical_flip", inpt, [geometry.RandomVerticalFlip(1.0)])
+
+
+def pad(
+    inpt: Any, padding: int | Sequence[int], fill: FillValue | None = None, padding_mode: str = "constant"
+) -> Any:
+    """Put pixels around an image. See `orbbec.transforms.Pad`."""
+    sides, filled = padding if isinstance(padding, int) else tuple(padding), fill_of("pad", fill)
+    return moved("pad", inpt, [geometry.Pad(sides, filled, padding_mode)], filled)
+
+
+def affine(
+    inpt: Any,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: float | Sequence[float],
+    interpolation: Any = "nearest",
+    fill: FillValue | None = None,
+    center: Sequence[float] | None = None,
+) -> Any:
+    """Rotate by `angle` degrees clockwise, translate, scale and shear about the middle or `center`."""
+    along, down = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
+    moves = pair("affine", "translate", tuple(translate))
+    return _warped(inpt, "affine", (angle, moves, scale, (along, down)), interpolation, fill, center)
+
+
+def rotate(
+    inpt: Any,
+    angle: float,
+    interpolation: Any = "nearest",
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: FillValue | None = None,
+) -> Any:
+    """Rotate by `angle` degrees counter-clockwise about the middle or `center`."""
+    return _warped(inpt, "rotate", (-angle, (0.0, 0.0), 1.0, (0.0, 0.0)), interpolation, fill, center, expand)
+
+
+def _warped(
+    image: Any,
+    name: str,
+    parameters: tuple[float, tuple[float, float], float, tuple[float, float]],
+    interpolation: Any,
+    fill: FillValue | None,
+    center: Sequence[float] | None,
+    expand: bool = False,
+) -> Any:
+    method, filled = interpolation_of(name, interpolation), fill_of(name, fill)
+    middle = None if center is None else pair(name, "center", tuple(center))
+    if not all(map(math.isfinite, (parameters[0], *parameters[1], parameters[2], *parameters[3]))):
+        raise ValueError(f"{name}: expected finite numbers, but got {parameters}")
+    if parameters[2] <= 0:
+        raise ValueError(f"{name}: expected a scale above 0, but got {parameters[2]}")
+
+    def step(frame: Frame) -> Step:
+        columns = (np.array([value] * len(frame), np.float64) for value in parameters)
+        return warped(*Affine(*columns).maps(frame, middle, expand), method, "constant", filled)
+
+    return moved(name, image, [given(step)], filled)
+
+
+def perspective(
+    inpt: Any,
+    startpoints: Sequence[Sequence[float]] | None,
+    endpoints: Sequence[Sequence[float]] | None,
+    interpolation: Any = "bilinear",
+    fill: FillValue | None = None,
+    coefficients: Sequence[float] | None = None,
+) -> Any:
+    """Move four points `startpoints` (x, y) of the image to `endpoints`.
+
+    In their place `coefficients` may be given: eight numbers a to h, by which the corner (x, y) of an output
+    pixel reads `((a x + b y + c) / (g x + h y + 1), (d x + e y + f) / (g x + h y + 1))`.
+    """
+    method, filled = interpolation_of("perspective", interpolation), fill_of("perspective", fill)
+    matrix = _perspective_map(startpoints, endpoints, coefficients)
+    if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[0])) < 1e-12:
+        raise ValueError("perspective: expected four points of which no three lie on a line")
+
+    def step(frame: Frame) -> Step:
+        matrices = np.repeat(matrix, len(frame), 0)
+        return warped(matrices, frame.sizes, method, "constant", filled, "warp_perspective")
+
+    return moved("perspective", inpt, [given(step)], filled)
+
+
+def _perspective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:
+    if coefficients is not None:
+        if startpoints is not None or endpoints is not None:
+            raise ValueError("perspective: expected startpoints and endpoints, or coefficients, but got both")
+        entries = *numbers("perspective", "coefficients", coefficients, (8,)), 1.0
+        return between_centers(np.reshape(entries, (1, 3, 3)))
+    if startpoints is None or endpoints is None:
+        raise ValueError("perspective: expected startpoints and endpoints, or coefficients")
+    ends, starts = (np.array(points, np.float64).reshape(1, 4, 2) for points in (endpoints, startpoints))
+    return corner_maps(ends, starts)
+
+
+def elastic(
+    inpt: Any, displacement: Tensor, interpolation: Any = "bilinear", fill: FillValue | None = None
+) -> Any:
+    """Read each pixel at a position of its own.
+
+    Args:
+        inpt: images of one size, or `tv_tensors.Mask`.
+        displacement: float `[1, H, W, 2]`: how far away (x, y) a pixel reads, as shares of half the width and
+            half the height.
+        interpolation: "nearest" or "bilinear"; masks are read by nearest.
+        fill: outside, in units of the pixels: a number or one a channel; None: 0.
+
+    Source:
+        The numbers of `cv2.remap`; see `orbbec.elastic_transform`.
+
+    Example:
+        >>> image = torch.tensor([[[1, 2, 3, 4]]], dtype=torch.uint8)
+        >>> to_the_right = torch.tensor([0.5, 0.0]).expand(1, 1, 4, 2)  # by a quarter of the width
+        >>> elastic(image, to_the_right).tolist()
+        [[[2, 3, 4, 0]]]
+    """
+    method, filled = interpolation_of("elastic", interpolation), list(fill_of("elastic", fill))
+    if not isinstance(displacement, Tensor):
+        raise TypeError(f"elastic: expected displacement as a tensor, but got {type(displacement)}")
+    height, width = get_size(inpt)
+    if displacement.shape != (1, height, width, 2):
+        raise ValueError(
+            f"elastic: expected displacement of shape {[1, height, width, 2]}, "
+            f"but got {list(displacement.shape)}"
+        )
+    shares = displacement[0].to(torch.float32)
+    x = shares[..., 0] * (width / 2) + torch.arange(width, device=shares.device)
+    y = shares[..., 1] * (height / 2) + torch.arange(height, device=shares.device)[:, None]
+    if is_mask(inpt):
+        return images_like(bent_masks(plain(inpt), x, y, filled[0]), inpt)
+    return changed("elastic", inpt, remap, x, y, interpolation=method, fill=filled)
+
+
+def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
+    """Cut out the four corners and the middle: left top, right top, left bottom, right bottom, middle."""
+    high, wide = size_pair("five_crop", "size", size)
+    height, width = get_size(inpt)
+    if high > height or wide > width:
+        raise ValueError(f"five_crop: expected size of at most {[height, width]}, but got {[high, wide]}")
+    corners = ((top, left) for top in (0, height - high) for left in (0, width - wide))
+    parts = (crop(inpt, top, left, high, wide) for top, left in corners)
+    return *parts, center_crop(inpt, (high, wide))
+
+
+def ten_crop(inpt: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
+    """The parts of `five_crop`, and those of the image with left and right, or top and bottom, swapped."""
+    flipped = (geometry.RandomVerticalFlip if vertical_flip else geometry.RandomHorizontalFlip)(1.0)
+    return *five_crop(inpt, size), *five_crop(moved("ten_crop", inpt, [flipped]), size)
+
+
+def _of_kind(inpt: Any, interpolation: Any) -> Any:
+    """By nearest for masks."""
+    exact = resizing_of("resize", interpolation, antialias=True) == "nearest_exact"
+    return ("nearest_exact" if exact else "nearest") if is_mask(inpt) else interpolation
+
+
+hflip, vflip, elastic_transform = horizontal_flip, vertical_flip, elastic

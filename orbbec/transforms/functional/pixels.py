@@ -1,0 +1,69 @@
+"""Blurs, noise, rectangles, the artefacts of JPEG, and normalising."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from orbbec import blur, noise
+from orbbec.jpeg import jpeg_compression
+from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Step
+from orbbec.transforms import output
+from orbbec.transforms.functional.calls import changed, done, given
+from orbbec.transforms.pipeline import new_seed
+
+
+def gaussian_blur(
+    inpt: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
+) -> Any:
+    """Blur with kernels of (width, height) and deviations along (x, y). See `orbbec.gaussian_blur`."""
+    sides = both(kernel_size)
+    deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else both(sigma)
+    sizes, sigmas = (sides[1], sides[0]), (deviations[1], deviations[0])
+    return changed("gaussian_blur", inpt, blur.gaussian_blur, sizes, sigmas)
+
+
+def both(value: Any) -> list[Any]:
+    """The two numbers, along x and y, that one number or two stand for."""
+    listed = [value] if isinstance(value, (int, float)) else list(value)
+    return listed * 2 if len(listed) == 1 else listed
+
+
+def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = False) -> Any:
+    """Fill the rectangle of height `h` and width `w` at row `i` and column `j`.
+
+    `v` is a number, or one per channel, also as a tensor `[C, 1, 1]`. `inplace` may not be True.
+    """
+    if inplace:
+        raise ValueError("erase: expected inplace=False")
+    values = torch.as_tensor(v, dtype=torch.float64).flatten().tolist()
+
+    def erased(frame: Frame) -> Step:
+        if len(values) not in (1, frame.channels):
+            raise ValueError(f"erase: expected 1 or {frame.channels} numbers as v, but got {len(values)}")
+        row = np.zeros(ERASE_WIDTH)
+        row[:4] = j, i, j + w, i + h
+        row[4:] = np.resize(values, ERASE_WIDTH - 4)
+        return Erase(np.tile(row, (len(frame), 1, 1)))
+
+    return done("erase", inpt, given(erased))
+
+
+def jpeg(image: Any, quality: int) -> Any:
+    """The artefacts of JPEG. See `orbbec.jpeg_compression`."""
+    return changed("jpeg", image, jpeg_compression, quality)
+
+
+def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
+    """Subtract the mean and divide by the standard deviation; of floats. `inplace` may not be True."""
+    if inplace:
+        raise ValueError("normalize: expected inplace=False")
+    return done("normalize", inpt, output.Normalize(tuple(mean), tuple(std)))
+
+
+def gaussian_noise(inpt: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:
+    """Add normal noise, drawn anew in each call by torch's generator. See `orbbec.gaussian_noise`."""
+    return changed("gaussian_noise", inpt, noise.gaussian_noise, mean, sigma, clip, seed=new_seed())

@@ -1,0 +1,59 @@
+"""Sizes of images, of videos, and of the images that boxes, masks and points belong to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.transforms.functional.calls import canvas_of, readable
+from orbbec.transforms.inputs import is_video
+from orbbec.transforms.tv_tensors import images_like, is_target, is_tv_tensor, plain
+
+
+def get_size(inpt: Any) -> list[int]:
+    """Height and width of an image in pixels."""
+    if isinstance(inpt, Tensor) and (is_target(inpt) or inpt.ndim > 1):
+        return list(canvas_of(inpt))
+    height, width = readable("get_size", inpt).sizes[0].tolist()
+    return [height, width]
+
+
+def get_image_size(inpt: Any) -> list[int]:
+    """Width and height of an image in pixels."""
+    return get_size(inpt)[::-1]
+
+
+def get_dimensions(inpt: Any) -> list[int]:
+    """Channels, height and width of an image."""
+    return [get_num_channels(inpt), *get_size(inpt)]
+
+
+def get_num_channels(inpt: Any) -> int:
+    """The channels of an image."""
+    return readable("get_num_channels", inpt).channels
+
+
+def get_num_frames(inpt: Any) -> int:
+    """The images of a video `[..., T, C, H, W]`."""
+    return int(_frames("get_num_frames", inpt).shape[-4])
+
+
+def uniform_temporal_subsample(inpt: Any, num_samples: int) -> Any:
+    """The images of a video `[..., T, C, H, W]` at `num_samples` places from the first to the last."""
+    video = _frames("uniform_temporal_subsample", inpt)
+    places = torch.linspace(0, video.shape[-4] - 1, num_samples, device=video.device).long()
+    return images_like(video.index_select(-4, places), inpt)
+
+
+def _frames(op: str, inpt: Any) -> Tensor:
+    if not isinstance(inpt, Tensor) or (is_tv_tensor(inpt) and not is_video(inpt)):
+        raise TypeError(f"{op}: expected a video, but got {type(inpt)}")
+    if inpt.ndim < 4:
+        raise ValueError(f"{op}: expected a video [..., T, C, H, W], but got {list(inpt.shape)}")
+    video: Tensor = plain(inpt)
+    return video
+
+
+get_image_num_channels = get_num_channels
