@@ -93,7 +93,7 @@ def grids(targets: list[Target]) -> tuple[Tensor, Tensor]:
             column, row = min(int(x), cells - 1), min(int(y), cells - 1)
             sizes = (right - left) / CELL, (bottom - top) / CELL
             boxes[n, :, row, column] = torch.tensor([1, x - column, y - row, *sizes])
-        masks[n, 0] = torch.from_numpy(target["masks"].any(0)) if len(target["masks"]) else 0
+        masks[n, 0] = target["masks"].any(0)
     return boxes, masks[:, :, ::2, ::2]
 
 

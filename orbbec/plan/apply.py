@@ -53,6 +53,7 @@ from orbbec.plan.batches import (
     read_images,
     repeated,
     rows_of,
+    selected,
     signed,
 )
 from orbbec.plan.parts import Results, part_of, parts_of
@@ -367,7 +368,7 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     """
     if isinstance(work, Tensor):
         places = torch.from_numpy(drawn).to(work.device, non_blocking=True)
-        changed = operate(signed(work).index_select(0, places).view(work.dtype), drawn)
+        changed = operate(selected(work, places), drawn)
         in_place = is_own and not work.requires_grad
         if work.dtype == torch.uint16:
             return signed(work).index_copy(0, places, signed(changed)).view(torch.uint16)

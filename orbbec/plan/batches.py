@@ -142,13 +142,20 @@ def rows_of(work: Work, rows: Array) -> Work:
         on_device = chosen.to(work.buffer.device, non_blocking=True)
         return Rows(work.buffer, on_device, work.channels, chosen[:, 1:])
     if isinstance(work, Tensor):
-        return signed(work)[torch.from_numpy(rows).to(work.device)].view(work.dtype)
+        return selected(work, torch.from_numpy(rows).to(work.device))
     return torch.stack([work[row] for row in rows.tolist()])
 
 
 def signed(images: Tensor) -> Tensor:
     """The images as they are, but uint16 as int16, which torch reads and writes by index."""
     return images.view(torch.int16) if images.dtype == torch.uint16 else images
+
+
+def selected(images: Tensor, rows: Tensor) -> Tensor:
+    """Some of the images `[N, C, H, W]`, also of uint16."""
+    if images.dtype == torch.uint16:
+        return signed(images).index_select(0, rows).view(torch.uint16)
+    return images.index_select(0, rows)  # a view of its own dtype would lose the gradient
 
 
 def one_by_one(work: Work) -> Iterator[Work]:

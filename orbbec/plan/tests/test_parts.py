@@ -94,6 +94,15 @@ def test_gradients_pass_where_parts_would_be_taken(monkeypatch):
     assert images.grad.abs().sum() > 0
 
 
+def test_gradients_pass_operators_that_change_some_images():
+    images, pipeline = batches()["floats"].requires_grad_(), T.Compose([T.RandomApply([T.GaussianBlur(3)])])
+    results = pipeline(images, epoch=0)
+    changed = (results != images).flatten(1).any(1)
+    assert 0 < changed.sum() < len(images)
+    results.square().sum().backward()
+    assert (images.grad.flatten(1).abs().sum(1) > 0).all()
+
+
 @pytest.mark.parametrize("part", [PART, 2**24])
 @pytest.mark.parametrize("name", ["resized", "half", "blurred last", "gray", "undrawn last"])
 def test_out_takes_the_results_of_any_chain(name, part, monkeypatch):

@@ -90,7 +90,7 @@ def test_boxes_follow():
         (lambda: T.ResizeToFit(0), "ResizeToFit: expected size"),
         (lambda: T.RandomScale((0.0, 1.0)), "RandomScale: expected scale_range"),
         (lambda: T.PadIfNeeded(8, position="left"), "PadIfNeeded: expected position as one of center"),
-        (lambda: T.PadIfNeeded(8, padding_mode="wrap"), "PadIfNeeded: expected padding_mode"),
+        (lambda: T.PadIfNeeded(8, padding_mode="mirror"), "PadIfNeeded: expected padding_mode"),
         (lambda: T.Crop(-1, 0, 2, 2), "Crop: expected top as a whole number of at least 0"),
         (lambda: T.Crop(0, 0, 0, 2), "Crop: expected height as a whole number of at least 1"),
     ],
