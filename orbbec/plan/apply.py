@@ -53,8 +53,8 @@ from orbbec.plan.batches import (
     read_images,
     repeated,
     rows_of,
-    selected,
     signed,
+    unsigned,
 )
 from orbbec.plan.parts import Results, part_of, parts_of
 from orbbec.plan.passes import IDENTITIES, AugmentPass, MixPass, OperatorPass, Pass
@@ -368,7 +368,7 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     """
     if isinstance(work, Tensor):
         places = torch.from_numpy(drawn).to(work.device, non_blocking=True)
-        changed = operate(selected(work, places), drawn)
+        changed = operate(unsigned(signed(work).index_select(0, places), work.dtype), drawn)
         in_place = is_own and not work.requires_grad
         if work.dtype == torch.uint16:
             return signed(work).index_copy(0, places, signed(changed)).view(torch.uint16)

@@ -142,7 +142,7 @@ def rows_of(work: Work, rows: Array) -> Work:
         on_device = chosen.to(work.buffer.device, non_blocking=True)
         return Rows(work.buffer, on_device, work.channels, chosen[:, 1:])
     if isinstance(work, Tensor):
-        return selected(work, torch.from_numpy(rows).to(work.device))
+        return unsigned(signed(work)[torch.from_numpy(rows).to(work.device)], work.dtype)
     return torch.stack([work[row] for row in rows.tolist()])
 
 
@@ -151,11 +151,9 @@ def signed(images: Tensor) -> Tensor:
     return images.view(torch.int16) if images.dtype == torch.uint16 else images
 
 
-def selected(images: Tensor, rows: Tensor) -> Tensor:
-    """Some of the images `[N, C, H, W]`, also of uint16."""
-    if images.dtype == torch.uint16:
-        return signed(images).index_select(0, rows).view(torch.uint16)
-    return images.index_select(0, rows)  # a view of its own dtype would lose the gradient
+def unsigned(images: Tensor, dtype: torch.dtype) -> Tensor:
+    """The inverse of `signed`; a view of a tensor's own dtype would lose the gradient."""
+    return images.view(torch.uint16) if dtype == torch.uint16 else images
 
 
 def one_by_one(work: Work) -> Iterator[Work]:
