@@ -23,7 +23,7 @@ phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 # So the build itself checks what it compiles for, 9.0 or the GPUs present, and `cuda` need not compile that again.
 no_spill = -Xptxas -warn-spills,-Werror
 # Tests of what no device runs, and those of its folders that one does run.
-host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/preview --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
+host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
 on_device = orbbec/data/tests/test_loader.py orbbec/data/tests/test_planes.py orbbec/data/tests/test_sink.py
 # The tests of $(2) that need the library $(1), and the pages that show it.
 with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \

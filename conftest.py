@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from orbbec.testing import Device
+from tests.support import Device
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

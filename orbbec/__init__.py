@@ -21,6 +21,7 @@ from orbbec.boxes import (
     masks_to_boxes,
     remove_small_boxes,
 )
+from orbbec.cli.profile import profile
 from orbbec.color import (
     ChannelStatistics,
     adjust_brightness,
@@ -57,7 +58,6 @@ from orbbec.mix import copy_paste, cutmix, mixup, mosaic, mosaic_offsets
 from orbbec.nms import batched_nms, nms, nms_match
 from orbbec.nms_rotated import nms_rotated
 from orbbec.noise import gaussian_noise
-from orbbec.profile import profile
 from orbbec.remap import remap
 from orbbec.resize import resize, resized_crop
 from orbbec.roi_align import RoIAlign, roi_align

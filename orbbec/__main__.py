@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from orbbec.cli.doctor import advise, collect, report
+from orbbec.cli.preview import draw_rows, read_chain, read_images, read_targets, write_sheet
+from orbbec.cli.profile.command import profile_command
 from orbbec.data.commands import index_command, pack_command
-from orbbec.doctor import advise, collect, report
-from orbbec.preview import draw_rows, read_chain, read_images, read_targets, write_sheet
-from orbbec.profile.command import profile_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

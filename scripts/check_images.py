@@ -21,8 +21,9 @@ import typer
 sys.path.insert(0, str(Path(__file__).parents[1] / "3rdparty"))
 import vendor
 
-from orbbec.testing.damage import File, damaged_files
-from orbbec.testing.examine import Finding, Guard, counts, disagreements, examined
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.support.damage import File, damaged_files
+from tests.support.examine import Finding, Guard, counts, disagreements, examined
 
 PILLOW = vendor.Package(
     folder="pillow",

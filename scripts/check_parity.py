@@ -6,7 +6,7 @@
     python scripts/check_parity.py --report     writes docs/parity.md anew from what docs/parity holds
 
 A cell is a warp, a dtype, an interpolation and a border; a line is a form of another operator, beside the
-author of its numbers (orbbec/testing/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`,
+author of its numbers (tests/support/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`,
 OpenCV 4 with `arithmetic="cv2_4"`. The exit status is 1 if a value differs where identity is promised.
 
 OPENCV_IPP has no say in warps, but for one: warpPerspective of float32 with nearest in OpenCV 4.13.0.
@@ -30,12 +30,13 @@ import torch
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from parity_report import print_lines, print_tables, write_report
 
 import orbbec
-from orbbec.testing import opencv, parity, peers, photograph, similarity
-from orbbec.testing.tally import Tally
-from orbbec.testing.warps import INTERPOLATIONS, WARPS
+from tests.support import opencv, parity, peers, photograph, similarity
+from tests.support.tally import Tally
+from tests.support.warps import INTERPOLATIONS, WARPS
 
 FULL, FULL_LINE = 2000, 1000
 FEW = 200  # cases of a cell where a difference is expected: enough to say how large it is

@@ -5,7 +5,9 @@
 Needs nvidia-dali, in the version that the page names.
 """
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,9 @@ import numpy.typing as npt
 import torch
 from nvidia.dali import fn, pipeline_def, types
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
-from orbbec.testing import photograph
+from tests.support import photograph
 
 Array = npt.NDArray[Any]
 

@@ -5,6 +5,7 @@
 Prints a line an operator and exits with 1 where bytes differ that are promised to be the author's.
 """
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -19,8 +20,9 @@ from photographs import Image, load_photograph
 from PIL import Image as Picture
 from PIL import ImageDraw, ImageFont, ImageOps
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
-from orbbec.testing import jpegs
+from tests.support import jpegs
 
 Kernel = npt.NDArray[np.float32]
 

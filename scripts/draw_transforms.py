@@ -12,7 +12,7 @@ import typer
 from photographs import Image, load_photograph
 from transform_examples import chain_of, example, names, portrait, targets_for
 
-from orbbec.preview import Shown, draw_rows, draw_sheet
+from orbbec.cli.preview import Shown, draw_rows, draw_sheet
 
 DRAWS, COLUMNS, SIDE = 3, 4, 84  # pictures, transforms in a row, pixels
 

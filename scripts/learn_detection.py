@@ -20,8 +20,8 @@ from torch import Tensor, nn
 import orbbec
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.cli.preview import draw_rows, write_sheet
 from orbbec.data import Loader, Sample, live
-from orbbec.preview import draw_rows, write_sheet
 
 SIDE, CELL, BATCH = 96, 8, 24  # pixels of an image, of a cell; images
 SCENES, UNSEEN = 192, 48

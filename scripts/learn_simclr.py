@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.cli.preview import draw_rows, write_sheet
 from orbbec.data import ImageFolder, Loader, decode_image, live
-from orbbec.preview import draw_rows, write_sheet
 
 SIDE, BATCH, TEMPERATURE = 64, 96, 0.2  # pixels, images
 END = (T.ToDtype(torch.float32, scale=True), T.Normalize())

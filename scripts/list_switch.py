@@ -19,11 +19,12 @@ import torch
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from parity_report import difference_text
 
 from orbbec.backends.torchvision.functions import FUNCTIONS
-from orbbec.doctor.facts import cpu_model
-from orbbec.testing import peers, switch_chains, switches
+from orbbec.cli.doctor.facts import cpu_model
+from tests.support import peers, switch_chains, switches
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, FIGURES = DOCS / "switch.md", DOCS / "parity" / "switch.json"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from orbbec.testing.parity import DTYPES
-from orbbec.testing.warps import BORDERS, INTERPOLATIONS, WARPS
+from tests.support.parity import DTYPES
+from tests.support.warps import BORDERS, INTERPOLATIONS, WARPS
 
 Row = dict[str, Any]
 Result = dict[str, Any]

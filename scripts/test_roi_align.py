@@ -6,14 +6,16 @@ with 1 where they differ.
 
 import importlib.util
 import sys
+from pathlib import Path
 
 import numpy as np
 import torch
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
 from orbbec import RoIAlign as PackageRoIAlign
 from orbbec.roi_align import RoIAlign
-from orbbec.testing.roi_oracle import oracle_align
+from tests.support.roi_oracle import oracle_align
 
 TOLERANCE = 1e-3  # seen: 7.1e-5, where features reach 20
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec.doctor import collect
-from orbbec.testing import measure
-from orbbec.testing.benchmark import Case, Contender, Work, source_positions, touched_pixels
-from orbbec.testing.warp_work import WarpShape
+from orbbec.cli.doctor import collect
+from tests.support import measure
+from tests.support.benchmark import Case, Contender, Work, source_positions, touched_pixels
+from tests.support.warp_work import WarpShape
 
 ROOT = Path(__file__).parents[1]
 ONES = np.ones((2, 3, 4, 1), np.uint8)
@@ -32,9 +32,9 @@ def work_of(*contenders):
     return Work(contenders, ONES, images=2, moved_bytes=48)
 
 
-def test_every_operator_with_a_bench_has_cases(bench):
+def test_every_file_has_cases(bench):
     operators = {operator for operator, _ in bench.find_cases("")}
-    assert operators == {path.parent.name for path in ROOT.glob("orbbec/*/bench.py")} != set()
+    assert operators == {path.stem for path in ROOT.glob("benchmarks/ops/*.py")} != set()
 
 
 def test_filter_looks_at_operator_and_case(bench):
@@ -134,7 +134,7 @@ def test_touched_pixels_counts_each_pixel_once(interpolation, expected):
 @pytest.mark.parametrize("operator", ["warpaffine", "warpperspective", "remap"])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
 def test_contenders_of_the_warps_give_the_same_bytes(operator, dtype):
-    prepare = importlib.import_module(f"orbbec.{operator}.bench").prepare
+    prepare = importlib.import_module(f"benchmarks.ops.{operator}").prepare
     work = prepare(WarpShape(images=3, source=(40, 56), target=(24, 30), dtype=dtype), "cpu")
     timings = [measure.check(contender, work.expected) for contender in work.contenders]
     assert timings[0].name.startswith("cv2")
@@ -143,7 +143,7 @@ def test_contenders_of_the_warps_give_the_same_bytes(operator, dtype):
 
 
 def test_grid_sample_comes_near_to_the_same_warp():
-    prepare = importlib.import_module("orbbec.warpaffine.bench").prepare
+    prepare = importlib.import_module("benchmarks.ops.warpaffine").prepare
     shape = WarpShape(images=3, source=(40, 56), target=(24, 30))
     work = prepare(shape, "cpu", beside_grid_sample=True)
     rival = measure.check(work.contenders[-1], work.expected)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import Meetings, assert_same_bytes, photographs
+from tests.support import Meetings, assert_same_bytes, photographs
 
 
 @functools.cache

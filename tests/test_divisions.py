@@ -8,7 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import orbbec
-from orbbec.testing.augments import CONTRAST
+from tests.support.augments import CONTRAST
 
 
 class Divisions(TorchDispatchMode):

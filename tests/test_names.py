@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import photograph
 from orbbec.transforms import InterpolationMode
+from tests.support import photograph
 
 PHOTO = photograph(20, 30)
 TURN = np.array([[0.9, 0.3, 4.0], [-0.2, 1.1, -3.0]])

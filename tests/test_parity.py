@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-parity = pytest.importorskip("orbbec.testing.parity", reason="needs cv2")
-from orbbec.testing import opencv, peers
-from orbbec.testing.warps import BORDERS, INTERPOLATIONS, WARPS
+parity = pytest.importorskip("tests.support.parity", reason="needs cv2")
+from tests.support import opencv, peers
+from tests.support.warps import BORDERS, INTERPOLATIONS, WARPS
 
 CASES = 6
 LINES = peers.lines()

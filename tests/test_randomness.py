@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from orbbec import transforms as T
 from orbbec.plan import Plan
-from orbbec.testing import photograph
+from tests.support import photograph
 
 IMAGE = torch.from_numpy(photograph(40, 50)).permute(2, 0, 1)
 PIPELINE = T.Compose([T.RandomResizedCrop(16, antialias=False), T.RandomHorizontalFlip(), T.GaussianNoise()])

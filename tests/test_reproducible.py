@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 from orbbec import transforms as T
 from orbbec.batch import collate
-from orbbec.testing import photograph
+from tests.support import photograph
 
 COUNT, EPOCH = 64, 3
 CHAINS = {

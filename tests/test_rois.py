@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes
-from orbbec.testing.rois import CASES, run_case
+from tests.support import assert_same_bytes
+from tests.support.rois import CASES, run_case
 
 OPS = tuple(CASES)
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]

@@ -10,8 +10,8 @@ hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import strategies as st
 
 import orbbec
-from orbbec.testing import assert_same_bytes
-from orbbec.testing.rois import CASES, run_case
+from tests.support import assert_same_bytes
+from tests.support.rois import CASES, run_case
 
 EXAMPLES = int(os.environ.get("ORBBEC_FUZZ_EXAMPLES", "200"))
 REFUSALS = (ValueError, RuntimeError, TypeError)

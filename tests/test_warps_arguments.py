@@ -8,8 +8,8 @@ import torch
 
 import orbbec
 from orbbec import ImageBatch
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing.warps import WARPS, random_maps, raw_arguments, warp
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.warps import WARPS, random_maps, raw_arguments, warp
 
 pytestmark = pytest.mark.sanitized
 SOURCE, TARGET = (8, 9), (5, 6)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec.testing import assert_same_bytes, photographs
-from orbbec.testing.samples import DTYPES
-from orbbec.testing.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_maps, warp
+from tests.support import assert_same_bytes, photographs
+from tests.support.samples import DTYPES
+from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_maps, warp
 
 # One pixel, below a block of 16 and of 32 columns, just past one, no multiple of one.
 SIZES = [((1, 1), (1, 1)), ((3, 5), (2, 7)), ((20, 31), (9, 33)), ((40, 23), (37, 130))]

@@ -6,8 +6,8 @@ import torch
 
 from orbbec.binding.warp_gradients import matrix_gradient
 from orbbec.matrices import matrix_to_source
-from orbbec.testing import assert_same_bytes, photographs
-from orbbec.testing.warps import BORDERS, WARPS, random_maps, raw_arguments, warp
+from tests.support import assert_same_bytes, photographs
+from tests.support.warps import BORDERS, WARPS, random_maps, raw_arguments, warp
 
 SOURCE, TARGET = (6, 7), (5, 8)
 

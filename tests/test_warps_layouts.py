@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from orbbec import ImageBatch
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing.warps import WARPS, random_maps, raw_arguments, warp
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.warps import WARPS, random_maps, raw_arguments, warp
 
 SOURCE, TARGET = (21, 34), (19, 37)
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from orbbec import ImageBatch
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing.warps import INTERPOLATIONS, WARPS, random_maps, raw_arguments, warp
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.warps import INTERPOLATIONS, WARPS, random_maps, raw_arguments, warp
 
 SOURCE, TARGET = (8, 9), (5, 6)
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from orbbec import ImageBatch
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing.samples import DTYPES
-from orbbec.testing.warps import ARITHMETICS, BORDERS, WARPS, random_maps, warp
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.samples import DTYPES
+from tests.support.warps import ARITHMETICS, BORDERS, WARPS, random_maps, warp
 
 # Below, at and past vectors of 8 and 16 and blocks of 16 columns.
 WIDTHS = (1, 7, 8, 15, 16, 17, 31, 33, 130)

@@ -1,4 +1,4 @@
-"""Times the operators compared with their rivals: every case of every `orbbec/*/bench.py`.
+"""Times the operators compared with their rivals: every case in `benchmarks/ops`.
 
     python tools/bench.py [OPERATOR ...] [--device cpu|cuda] [--threads 1 2] [--rounds 11] [--filter TEXT]
         [--output DIR]
@@ -27,9 +27,9 @@ import torch
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from orbbec.doctor import Facts, collect  # noqa: E402
-from orbbec.testing.benchmark import Case  # noqa: E402
-from orbbec.testing.measure import (  # noqa: E402
+from orbbec.cli.doctor import Facts, collect  # noqa: E402
+from tests.support.benchmark import Case  # noqa: E402
+from tests.support.measure import (  # noqa: E402
     Result,
     heading,
     losses,
@@ -46,12 +46,11 @@ COPY_BYTES = 2**30  # of the copy that a GPU's rate is measured with: far more t
 
 
 def find_cases(text: str) -> Iterator[tuple[str, Case]]:
-    """The cases of all `bench.py` in whose operator and name `text`, a regular expression, is found."""
-    for path in sorted(ROOT.glob("orbbec/*/bench.py")):
-        operator = path.parent.name
-        for case in importlib.import_module(f"orbbec.{operator}.bench").CASES:
-            if re.search(text, f"{operator} {case.name}", re.IGNORECASE):
-                yield operator, case
+    """The cases in whose operator and name `text`, a regular expression, is found."""
+    for path in sorted(ROOT.glob("benchmarks/ops/*.py")):
+        for case in importlib.import_module(f"benchmarks.ops.{path.stem}").CASES:
+            if re.search(text, f"{path.stem} {case.name}", re.IGNORECASE):
+                yield path.stem, case
 
 
 def copy_rate(device: str) -> float | None:

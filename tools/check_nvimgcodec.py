@@ -10,15 +10,18 @@ chroma makes; where the Loader gives other bytes; or where a damaged file is not
 from __future__ import annotations
 
 import argparse
+import sys
 import time
+from pathlib import Path
 
 import torch
 from nvidia import nvimgcodec
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from orbbec import ImageBatch, resize
 from orbbec.data import Decoding, Loader, Sample
 from orbbec.data.nvimgcodec import BatchDecoder
-from orbbec.testing import photograph
+from tests.support import photograph
 
 COUNT, ROUNDS, LARGEST_MEAN = 32, 5, 4.0
 

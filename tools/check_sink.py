@@ -9,15 +9,17 @@ Ends with 1 where a byte differs, or where nothing was replayed.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from orbbec.data import Loader, Sample
 from orbbec.data.sink import Sink
-from orbbec.testing import Recorder, photograph, same_bytes
 from orbbec.transforms import (
     ColorJitter,
     GaussianBlur,
@@ -28,6 +30,7 @@ from orbbec.transforms import (
     RandomResizedCrop,
     ToDtype,
 )
+from tests.support import Recorder, photograph, same_bytes
 
 COUNT, BATCH_SIZE, SINK_SIZE, EPOCHS, SIDE, CLASSES = 66, 8, 4, 3, 48, 5
 

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def load_doctor() -> ModuleType:
-    """orbbec/doctor by itself: `import orbbec.doctor` loads the binary first, which may be what is broken."""
-    folder = ROOT / "orbbec" / "doctor"
+    """orbbec/cli/doctor by itself: its import loads the binary first, which may be what is broken."""
+    folder = ROOT / "orbbec" / "cli" / "doctor"
     spec = importlib.util.spec_from_file_location("orbbec_doctor", folder / "__init__.py")
     assert spec
     assert spec.loader

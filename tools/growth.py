@@ -26,15 +26,16 @@ import torch
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.ops.transforms import BRIGHTNESS_OF, SATURATION_OF, recolored_by_cv2  # noqa: E402
 from orbbec import ImageBatch  # noqa: E402
 from orbbec import transforms as T  # noqa: E402
 from orbbec.binding.arguments import Array  # noqa: E402
-from orbbec.doctor import collect  # noqa: E402
+from orbbec.cli.doctor import collect  # noqa: E402
 from orbbec.plan import Plan  # noqa: E402
-from orbbec.testing import photograph  # noqa: E402
-from orbbec.testing.benchmark import Case, Contender, Work, as_array, share  # noqa: E402
-from orbbec.testing.by_hand import MEAN, STD, as_usual, buffer, crops  # noqa: E402
-from orbbec.testing.measure import (  # noqa: E402
+from tests.support import photograph  # noqa: E402
+from tests.support.benchmark import Case, Contender, Work, as_array, share  # noqa: E402
+from tests.support.by_hand import MEAN, STD, as_usual, buffer, crops  # noqa: E402
+from tests.support.measure import (  # noqa: E402
     FEWEST_ROUNDS,
     Result,
     Timing,
@@ -46,7 +47,6 @@ from orbbec.testing.measure import (  # noqa: E402
     set_threads,
     time_case,
 )
-from orbbec.transforms.bench import BRIGHTNESS_OF, SATURATION_OF, recolored_by_cv2  # noqa: E402
 
 BY_HAND, USUAL = "cv2 and NumPy by hand", "cv2 and NumPy, as usual"
 FUSED, INTO, EXACT = "orbbec", "orbbec, out=", "orbbec, step by step"

@@ -2,9 +2,9 @@
 
     python tools/new_op.py adjust_gamma
 
-makes orbbec/adjustgamma/ from tools/op_template/: `adjust_gamma` scales the pixels of each image and adds
-an offset, on the CPU and on CUDA, with its checks, fake kernel, docstring, benchmark and tests. Build it and
-test it:
+makes orbbec/adjustgamma/ and benchmarks/ops/adjustgamma.py from tools/op_template/: `adjust_gamma` scales
+the pixels of each image and adds an offset, on the CPU and on CUDA, with its checks, fake kernel, docstring,
+benchmark and tests. Build it and test it:
 
     make build
     .venv/bin/python -m pytest orbbec/adjustgamma
@@ -44,8 +44,13 @@ def write_operator(name: str, package: Path) -> Path:
         target, text = str(source.relative_to(TEMPLATE)), source.read_text()
         for old, new in zip(theirs, ours, strict=True):
             target, text = target.replace(old, new), text.replace(old, new)
-        (folder / target).parent.mkdir(parents=True, exist_ok=True)
-        (folder / target).write_text(text)
+        path = (
+            package.parent / "benchmarks" / "ops" / f"{ours[1]}.py"
+            if target == "bench.py"
+            else folder / target
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
     return folder
 
 

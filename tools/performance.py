@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from orbbec.testing.measure import Result, result_of, row  # noqa: E402
+from tests.support.measure import Result, result_of, row  # noqa: E402
 
 PAGE = ROOT / "docs" / "performance.md"
 RUNS = ROOT / "docs" / "benchmarks"
@@ -43,7 +43,7 @@ def source_of(path: Path) -> str:
 
 
 def operators() -> list[str]:
-    return sorted(path.parent.name for path in ROOT.glob("orbbec/*/bench.py"))
+    return sorted(path.stem for path in ROOT.glob("benchmarks/ops/*.py"))
 
 
 def cell(result: Result | None) -> str:

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
-from orbbec.testing import photographs
-from orbbec.testing.boxes import random_boxes, random_rotated_boxes
-from orbbec.testing.samples import DTYPES
-from orbbec.testing.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_maps, warp
+from tests.support import photographs
+from tests.support.boxes import random_boxes, random_rotated_boxes
+from tests.support.samples import DTYPES
+from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_maps, warp
 
 _CONTRAST = 6  # the step of a colour program that needs the mean of the image
 _MODES = ("nearest", "linear", "cubic", "area", "lanczos4")

@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.peers import report, runs
 from benchmarks.peers.contest import versions
-from orbbec.doctor import collect
-from orbbec.testing.measure import machine_name, provenance, timing_arguments
+from orbbec.cli.doctor import collect
+from tests.support.measure import machine_name, provenance, timing_arguments
 
 
 def main() -> None:

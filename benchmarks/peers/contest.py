@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from orbbec.binding.arguments import Array
-from orbbec.testing.benchmark import Contender, Work
-from orbbec.testing.measure import Refused, check
+from tests.support.benchmark import Contender, Work
+from tests.support.measure import Refused, check
 
 T = TypeVar("T")
 CPU, CUDA, BOTH = ("cpu",), ("cuda",), ("cpu", "cuda")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.contest import Absent
-from orbbec.testing.measure import Result, heading, losses, row, wins
+from tests.support.measure import Result, heading, losses, row, wins
 
 WINS = "**wins**"
 TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)  # of the chart

@@ -20,7 +20,7 @@ from benchmarks.peers import (
 )
 from benchmarks.peers.contest import Absent, assemble
 from orbbec.data.bench_data import on_cores
-from orbbec.testing.measure import (
+from tests.support.measure import (
     Result,
     progress,
     result_of,

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 import orbbec
+from benchmarks.ops.warpaffine import by_grid_sample, random_similarities
 from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload
 from benchmarks.peers.dali import dali_runner
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array
-from orbbec.testing.benchmark import cv2, share
-from orbbec.testing.warp_work import WarpShape
-from orbbec.warpaffine.bench import by_grid_sample, random_similarities
+from tests.support.benchmark import cv2, share
+from tests.support.warp_work import WarpShape
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.peers.contest import BOTH, Rival, Workload
-from benchmarks.peers.dali import dali_runner
-from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
-from orbbec.testing.benchmark import as_array, cv2, share
-from orbbec.testing.by_hand import MEAN, STD, Finish, buffer, crops, in_place
-from orbbec.transforms import Compose
-from orbbec.transforms.bench import (
+from benchmarks.ops.transforms import (
     BY_HAND,
     FLIP,
     IMAGES,
@@ -28,7 +21,14 @@ from orbbec.transforms.bench import (
     crops_of,
     unlike_photographs,
 )
+from benchmarks.peers.contest import BOTH, Rival, Workload
+from benchmarks.peers.dali import dali_runner
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array
+from orbbec.transforms import Compose
 from orbbec.transforms.output import Normalize, ToDtype
+from tests.support.benchmark import as_array, cv2, share
+from tests.support.by_hand import MEAN, STD, Finish, buffer, crops, in_place
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.ops.transforms import SIDE, classification, crops_of
 from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload, by_threads
 from benchmarks.peers.w2_crop import (
     albumentations_chain,
@@ -27,10 +28,9 @@ from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array
 from orbbec.data import Decoding, Loader, decode_image, image_size
 from orbbec.data.bench_data import Files, jpegs_below
-from orbbec.testing.benchmark import as_array, cv2, share
-from orbbec.testing.by_hand import MEAN, STD, buffer, in_place, resized
-from orbbec.testing.measure import ROOT
-from orbbec.transforms.bench import SIDE, classification, crops_of
+from tests.support.benchmark import as_array, cv2, share
+from tests.support.by_hand import MEAN, STD, buffer, in_place, resized
+from tests.support.measure import ROOT
 
 FILES, BATCH = 128, 64
 MOST_BYTES = 2**22  # of a decoded photograph

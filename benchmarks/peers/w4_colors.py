@@ -15,15 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.peers.contest import BOTH, Rival, Workload
-from benchmarks.peers.dali import dali_runner
-from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
-from orbbec.plan import Stream
-from orbbec.testing import photograph
-from orbbec.testing.benchmark import as_array, share
-from orbbec.transforms import ColorJitter, Compose, RandomApply
-from orbbec.transforms.bench import (
+from benchmarks.ops.transforms import (
     BLUR,
     BLURRED,
     GRAY,
@@ -34,7 +26,15 @@ from orbbec.transforms.bench import (
     simclr_by_torchvision,
     simclr_draws,
 )
+from benchmarks.peers.contest import BOTH, Rival, Workload
+from benchmarks.peers.dali import dali_runner
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array
+from orbbec.plan import Stream
+from orbbec.transforms import ColorJitter, Compose, RandomApply
 from orbbec.transforms.color import Jitter
+from tests.support import photograph
+from tests.support.benchmark import as_array, share
 
 IMAGES, KERNEL = 16, 23
 

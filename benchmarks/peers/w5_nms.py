@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 import orbbec
+from benchmarks.ops.nms import CLASSES, THRESHOLD
+from benchmarks.ops.nms import by_cv2 as cv2_runner
 from benchmarks.peers.contest import BOTH, Rival, Workload
 from orbbec.binding.arguments import Array
-from orbbec.nms.bench import CLASSES, THRESHOLD
-from orbbec.nms.bench import by_cv2 as cv2_runner
-from orbbec.testing.boxes import random_boxes
+from tests.support.boxes import random_boxes
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import torch
 import orbbec
 from benchmarks.peers.contest import BOTH, Rival, Workload
 from orbbec.binding.arguments import Array
-from orbbec.testing.benchmark import as_array
-from orbbec.testing.roi_work import RoiShape, by_grid_sample
+from tests.support.benchmark import as_array
+from tests.support.roi_work import RoiShape, by_grid_sample
 
 
 @dataclass(frozen=True)

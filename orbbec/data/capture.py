@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Capture(Protocol):
-    """Work that can be done again on the same memory: `CudaCapture`, in tests `orbbec.testing.Recorder`.
+    """Work that can be done again on the same memory: `CudaCapture`, in tests `tests.support.Recorder`.
 
     Args:
         device: where the work runs.

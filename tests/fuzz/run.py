@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from orbbec.testing import Device
 from tests.fuzz.call import LIBRARY, Call, Outcome
 from tests.fuzz.children import PAST_LIMIT, UNDER_ASAN, Limits, Runner
 from tests.fuzz.draw import draw_call, operators
 from tests.fuzz.shrink import MOST_SLOW_TRIES, MOST_TRIES, shrink
+from tests.support import Device
 
 ROOT = Path(__file__).resolve().parents[2]
 CALLS_OF_A_CHILD = 2000

@@ -52,8 +52,8 @@ PLANTED = {
     ),
     "an operator that uses the tests' tools": (
         "orbbec/blur/blur.py",
-        "from orbbec.testing import photograph\n",
-        "blur may not import testing",
+        "from tests.support import photograph\n",
+        "blur may not import tests",
     ),
     "core that includes torch": (
         "orbbec/core/image.h",
@@ -127,7 +127,7 @@ def write_project(root: Path) -> None:
         "orbbec/binding/check.h": "#include <torch/csrc/stable/tensor.h>\n",
         "orbbec/batch/batch.py": "from orbbec.blur import blur\n",
         "orbbec/opencv/opencv.py": "",
-        "orbbec/testing/__init__.py": "from orbbec import blur\n",
+        "tests/support/__init__.py": "from orbbec import blur\n",
         "orbbec/warp/warp.py": "",
         "orbbec/blur/blur.py": "import torch\nfrom . import blur\nfrom orbbec.binding.warp import x\n",
         "orbbec/blur/blur.h": '#include "../core/image.h"\n',

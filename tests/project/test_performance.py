@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orbbec.testing.measure import Result, Timing
+from tests.support.measure import Result, Timing
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from orbbec.scaleoffset import scale_offset
-from orbbec.testing import photographs
-from orbbec.testing.benchmark import Case, Contender, Work, as_array
+from tests.support import photographs
+from tests.support.benchmark import Case, Contender, Work, as_array
 
 
 def prepare(device: str) -> Work:

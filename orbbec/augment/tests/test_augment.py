@@ -8,9 +8,9 @@ import torch
 
 import orbbec
 from orbbec import ImageBatch, augment
-from orbbec.testing import assert_same_bytes, augments, photograph, photographs
-from orbbec.testing.augments import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
-from orbbec.testing.warps import random_maps
+from tests.support import assert_same_bytes, augments, photograph, photographs
+from tests.support.augments import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
+from tests.support.warps import random_maps
 
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
 BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")

@@ -6,8 +6,8 @@ import torch
 
 from orbbec import augment
 from orbbec import transforms as T
-from orbbec.testing import assert_same_bytes
-from orbbec.testing.augments import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
+from tests.support import assert_same_bytes
+from tests.support.augments import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
 
 MEAN, STD = [0.45, 0.4, 0.5], [0.25, 0.3, 0.2]
 

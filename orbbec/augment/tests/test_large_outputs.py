@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from orbbec import augment
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 COUNT, HEIGHT, WIDTH = 24, 131, 127  # 1.2 MB of bytes; no row begins where a cache line does
 FLIP = torch.tensor([[-1.0, 0, WIDTH - 1], [0, 1, 0]])

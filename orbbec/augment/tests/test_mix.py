@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from orbbec import ImageBatch, augment, cutmix, mixup
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing.augments import CONTRAST, GAMMA
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.augments import CONTRAST, GAMMA
 
 COUNT = 4
 PARTNERS = torch.tensor([2, 0, 3, 3])

@@ -9,8 +9,6 @@ import torch
 
 from orbbec import PlaneBatch, augment, ycbcr_to_rgb
 from orbbec.batch.plane_batch import SAMPLINGS
-from orbbec.testing import assert_same_bytes
-from orbbec.testing.augments import CONTRAST, GAMMA, HUE, MATRIX
 from orbbec.transforms import (
     ColorJitter,
     Compose,
@@ -22,6 +20,8 @@ from orbbec.transforms import (
     RandomShortestSize,
     ToDtype,
 )
+from tests.support import assert_same_bytes
+from tests.support.augments import CONTRAST, GAMMA, HUE, MATRIX
 
 SIZES = [(1, 1), (1, 6), (6, 1), (5, 5), (7, 13), (33, 18)]
 plan_apply = importlib.import_module("orbbec.plan.apply")  # the package has a function of that name

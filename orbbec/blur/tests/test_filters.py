@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from orbbec import ImageBatch
 from orbbec.blur import box_blur, filter2d, median_blur, motion_blur, sharpen
 from orbbec.blur.filter import motion_kernels
-from orbbec.testing import assert_same_bytes, opencv, photograph, photographs
-from orbbec.testing.samples import DTYPES
+from tests.support import assert_same_bytes, opencv, photograph, photographs
+from tests.support.samples import DTYPES
 
 # cv2's filters refuse "wrap".
 ALL_BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")

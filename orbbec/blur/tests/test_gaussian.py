@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from orbbec import ImageBatch
 from orbbec.blur import gaussian_blur
-from orbbec.testing import Device, assert_same_bytes, opencv, photograph, photographs
-from orbbec.testing.samples import DTYPES
+from tests.support import Device, assert_same_bytes, opencv, photograph, photographs
+from tests.support.samples import DTYPES
 
 # cv2's filters refuse "wrap".
 ALL_BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")

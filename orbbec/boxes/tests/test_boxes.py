@@ -16,7 +16,7 @@ from orbbec.boxes import (
     masks_to_boxes,
     remove_small_boxes,
 )
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 MEASURES = {
     "box_iou": box_iou,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orbbec.boxes import box_convert, box_iou, generalized_box_iou
 from orbbec.boxes.tests.test_boxes import FORMATS
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 
 @settings(deadline=None, max_examples=60)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec.boxes import box_convert, box_iou, box_iou_rotated
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 COUNT = 20_000  # pairs of each kind
 inf, nan = float("inf"), float("nan")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orbbec.testing import photographs
+from tests.support import photographs
 
 # Name of the functional, its arguments for uint8, for floats.
 CALLS = [

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes, photographs
+from tests.support import assert_same_bytes, photographs
 
 RECORD = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 CALLS = json.loads(str(RECORD["calls"]))

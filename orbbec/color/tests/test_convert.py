@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes, photographs
+from tests.support import assert_same_bytes, photographs
 
 cv2 = pytest.importorskip("cv2", reason="the bytes are OpenCV's")
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes, photographs
+from tests.support import assert_same_bytes, photographs
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from orbbec.cli.doctor.facts import jpeg_decoder
 from orbbec.data import BadSample, Decoding, Loader, Sample, decode, decode_image, native
 from orbbec.data.native import check_jpeg
-from orbbec.doctor.facts import jpeg_decoder
-from orbbec.testing.damage import FORMATS, closed, damaged_files, flipped, good_file, huge, with_many_scans
-from orbbec.testing.examine import Guard, be, disagreements, examined, machines
-from orbbec.testing.samples import photograph
 from orbbec.transforms import Pad
+from tests.support.damage import FORMATS, closed, damaged_files, flipped, good_file, huge, with_many_scans
+from tests.support.examine import Guard, be, disagreements, examined, machines
+from tests.support.samples import photograph
 
 SIZE = (48, 64)
 

@@ -16,8 +16,8 @@ from orbbec.data.decode import decode_image, decode_region, image_size, planes_h
 from orbbec.data.jpeg_header import jpeg_header
 from orbbec.data.native import decode_rectangle, has_native
 from orbbec.data.orientation import Rectangle, upright, upright_size
-from orbbec.testing.examine import NoDecoder
 from orbbec.transforms import CenterCrop, Resize
+from tests.support.examine import NoDecoder
 
 needs_native = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
 

@@ -14,10 +14,10 @@ from orbbec import ImageBatch, PlaneBatch, ycbcr_to_rgb
 from orbbec.data import BadSample, Decoding, Loader, Sample, decode, decode_image, decode_planes, native
 from orbbec.data.native import decode_planes_into, has_native, sampling_of
 from orbbec.data.staging import map_tensors
-from orbbec.testing.damage import flipped
-from orbbec.testing.examine import NoDecoder
-from orbbec.testing.jpegs import FACTORS, encoded
 from orbbec.transforms import Normalize, RandomHorizontalFlip, RandomResizedCrop, ToDtype
+from tests.support.damage import flipped
+from tests.support.examine import NoDecoder
+from tests.support.jpegs import FACTORS, encoded
 
 pytestmark = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
 

@@ -15,8 +15,8 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from orbbec.data import BadSample, Order, Sample, Shards, ShardStream, ShuffleBuffer, index_archives, pack
 from orbbec.data.tar import end_of_archive, index_path
-from orbbec.testing.examine import Guard
-from orbbec.testing.hostile import HOSTILE_ENTRIES
+from tests.support.examine import Guard
+from tests.support.hostile import HOSTILE_ENTRIES
 
 webdataset = pytest.importorskip("webdataset")
 

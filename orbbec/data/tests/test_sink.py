@@ -12,8 +12,8 @@ from orbbec.batch import collate
 from orbbec.data import Loader, Sample, sink
 from orbbec.data.sink import Sink
 from orbbec.data.slots import Feed, Slots
-from orbbec.testing import Recorder, assert_same_bytes, photograph
 from orbbec.transforms import Normalize, RandomResizedCrop, ToDtype
+from tests.support import Recorder, assert_same_bytes, photograph
 
 FLOATS = ToDtype(torch.float32, scale=True)
 JITTER = T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8)

@@ -18,8 +18,8 @@ from orbbec.data.tar import (
     to_rows,
     write_index,
 )
-from orbbec.testing.examine import Guard
-from orbbec.testing.hostile import ENTRIES, HOSTILE_ENTRIES, with_size
+from tests.support.examine import Guard
+from tests.support.hostile import ENTRIES, HOSTILE_ENTRIES, with_size
 
 FIELDS = {"jpg": bytes(range(256)) * 5, "cls": b"", "boxes.npy": b"x" * 512}
 

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 
 from orbbec.philox import philox_noise
-from orbbec.testing import photographs
+from tests.support import photographs
 
 # Height, width, alpha (x, y), sigma; sides are larger than half a window, which torchvision needs.
 CASES = [

@@ -8,9 +8,9 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec.elastic import elastic_displacement, elastic_transform
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing import philox as oracle
-from orbbec.testing.samples import DTYPES
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support import philox as oracle
+from tests.support.samples import DTYPES
 
 RECORD = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 CASES = sorted({key.split("/")[0] for key in RECORD if "/" in key})

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-opencv = pytest.importorskip("orbbec.testing.opencv", reason="needs cv2")
+opencv = pytest.importorskip("tests.support.opencv", reason="needs cv2")
 
 from orbbec.elastic import elastic_displacement, elastic_transform
-from orbbec.testing import assert_same_bytes, photograph
+from tests.support import assert_same_bytes, photograph
 
 
 @pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic"])

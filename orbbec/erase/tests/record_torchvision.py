@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orbbec.testing import photographs
+from tests.support import photographs
 
 # Channels, height, width; left, top, right, bottom; the values.
 CASES = [

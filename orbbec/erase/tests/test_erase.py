@@ -8,9 +8,9 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec.erase import erase
-from orbbec.testing import Device, assert_same_bytes, photograph, photographs
-from orbbec.testing.erases import by_numpy, random_boxes
-from orbbec.testing.samples import DTYPES
+from tests.support import Device, assert_same_bytes, photograph, photographs
+from tests.support.erases import by_numpy, random_boxes
+from tests.support.samples import DTYPES
 
 RECORD = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 SIZES = [(1, 1), (1, 40), (35, 1), (7, 13), (9, 64)]

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from orbbec.erase import erase
-from orbbec.testing import assert_same_bytes, photographs
-from orbbec.testing.erases import by_numpy
-from orbbec.testing.samples import DTYPES
+from tests.support import assert_same_bytes, photographs
+from tests.support.erases import by_numpy
+from tests.support.samples import DTYPES
 
 ONE_PIXEL = {"height": 1, "width": 1, "channels": 1, "boxes": [(0, 0, 1, 1)], "noise": None, "last": False}
 COORDINATE = st.one_of(st.integers(-3, 45), st.sampled_from([-(2**63), 2**63 - 1, 2**31]))

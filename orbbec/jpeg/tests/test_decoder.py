@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbbec.data import native
-from orbbec.testing import assert_same_bytes, photograph
-from orbbec.testing.jpegs import FACTORS
+from tests.support import assert_same_bytes, photograph
+from tests.support.jpegs import FACTORS
 
 SCAN = b"\xff\xda"
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec import ImageBatch, jpeg_compression
-from orbbec.testing import assert_same_bytes, photograph, photographs
+from tests.support import assert_same_bytes, photograph, photographs
 
 SIZES = [(1, 1), (1, 5), (9, 2), (8, 8), (17, 16), (23, 37)]
 SUBSAMPLINGS = ["420", "444"]

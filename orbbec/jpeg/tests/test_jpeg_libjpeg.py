@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbbec import jpeg_compression
-from orbbec.testing import assert_same_bytes, photograph
-from orbbec.testing.jpegs import SAMPLING, by_opencv, by_pillow
+from tests.support import assert_same_bytes, photograph
+from tests.support.jpegs import SAMPLING, by_opencv, by_pillow
 
 
 def assert_as_libjpeg(image, quality, subsampling):

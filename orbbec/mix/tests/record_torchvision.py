@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orbbec.testing import photographs
+from tests.support import photographs
 
 SHAPE = (4, 3, 4, 5)
 DTYPES = {

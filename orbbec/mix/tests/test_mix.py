@@ -9,8 +9,8 @@ import torch
 
 from orbbec import ImageBatch, copy_paste, cutmix, mixup, mosaic, mosaic_offsets
 from orbbec.binding.partners import add_to_partners
-from orbbec.testing import Device, assert_same_bytes, photograph, photographs
-from orbbec.testing.samples import DTYPES
+from tests.support import Device, assert_same_bytes, photograph, photographs
+from tests.support.samples import DTYPES
 
 RECORDED = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 SHAPE = (4, 3, 4, 5)  # of the photographs recorded

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbbec import mixup
-from orbbec.testing import assert_same_bytes, photograph
-from orbbec.testing.mixes import SWAP, mixup_by_opencv
+from tests.support import assert_same_bytes, photograph
+from tests.support.mixes import SWAP, mixup_by_opencv
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])

@@ -6,7 +6,7 @@ import torch
 
 import orbbec
 from orbbec.nms import batched_nms, nms, nms_match
-from orbbec.testing.boxes import iou_matrix, random_boxes
+from tests.support.boxes import iou_matrix, random_boxes
 
 RECORDED = np.load(Path(__file__).with_name("torchvision_nms.npz"))
 CASES = range(sum(name.startswith("keep_") for name in RECORDED))

@@ -7,7 +7,7 @@ hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import strategies as st
 
 from orbbec.nms import nms
-from orbbec.testing.boxes import random_boxes
+from tests.support.boxes import random_boxes
 
 EXAMPLES = int(os.environ.get("ORBBEC_FUZZ_EXAMPLES", "200"))
 REFUSALS = (ValueError, RuntimeError, TypeError)

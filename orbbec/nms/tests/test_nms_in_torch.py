@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from orbbec.nms import batched_nms, nms, nms_match
-from orbbec.testing.boxes import random_boxes
+from tests.support.boxes import random_boxes
 
 
 def test_opcheck_finds_nothing(device):

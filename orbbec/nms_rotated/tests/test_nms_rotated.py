@@ -6,7 +6,7 @@ import torch
 
 from orbbec.nms import nms
 from orbbec.nms_rotated import nms_rotated
-from orbbec.testing.boxes import random_boxes, random_rotated_boxes
+from tests.support.boxes import random_boxes, random_rotated_boxes
 
 NAN, INF = float("nan"), float("inf")
 

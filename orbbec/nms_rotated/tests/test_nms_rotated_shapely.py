@@ -10,7 +10,7 @@ shapely = pytest.importorskip("shapely")
 from hypothesis import strategies as st
 
 from orbbec.nms_rotated import nms_rotated
-from orbbec.testing.boxes import random_rotated_boxes
+from tests.support.boxes import random_rotated_boxes
 
 EXAMPLES = int(os.environ.get("ORBBEC_FUZZ_EXAMPLES", "200"))
 REFUSALS = (ValueError, RuntimeError, TypeError)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orbbec import ImageBatch
 from orbbec.noise import gaussian_noise
 from orbbec.philox import philox_noise
-from orbbec.testing import assert_same_bytes, photograph, photographs
+from tests.support import assert_same_bytes, photograph, photographs
 
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32, torch.float64)
 SIZES = [(1, 1), (1, 40), (35, 1), (7, 13), (9, 64)]

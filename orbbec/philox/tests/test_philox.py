@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from orbbec.philox import philox_blocks, philox_draws, philox_noise
-from orbbec.testing import assert_same_bytes
-from orbbec.testing import philox as oracle
+from tests.support import assert_same_bytes
+from tests.support import philox as oracle
 
 KEY = {"seed": 0x123456789ABCDEF, "epoch": 3, "place": 40000}
 # Random123 1.14, kat_vectors: counter, key, block.

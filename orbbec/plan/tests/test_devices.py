@@ -7,7 +7,7 @@ import torch
 import orbbec
 from orbbec import transforms as T
 from orbbec.plan import apply
-from orbbec.testing import assert_same_bytes, photograph, photographs
+from tests.support import assert_same_bytes, photograph, photographs
 
 CHAINS = {
     "fused": [

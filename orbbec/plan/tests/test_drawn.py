@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import orbbec.transforms as T
-from orbbec.testing.compare import assert_same_bytes
+from tests.support.compare import assert_same_bytes
 
 FLOATS = [T.ToDtype(torch.float32, scale=True), T.Normalize()]
 PIPELINES = {

@@ -10,8 +10,8 @@ import orbbec
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, Stream, apply
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing.augments import augment as oracle
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.augments import augment as oracle
 
 SIZES = np.array([[20, 30], [33, 17], [21, 21]])
 FLOAT = T.ToDtype(torch.float32, scale=True)

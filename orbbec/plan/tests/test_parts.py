@@ -7,7 +7,7 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import parts, read_images, run_passes
-from orbbec.testing import assert_same_bytes, photograph
+from tests.support import assert_same_bytes, photograph
 
 SIZES = [(14, 17), (20, 13), (16, 16), (9, 30), (14, 17)]
 PART = 4000  # bytes: of two or three images of 20x20

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orbbec.plan import Stream
-from orbbec.testing import philox
+from tests.support import philox
 
 IDS = np.array([3, 0, 7, -1, 2**62])
 

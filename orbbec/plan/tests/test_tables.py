@@ -7,7 +7,7 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, apply, apply_fixed, fixed, structure_of, tables_of
-from orbbec.testing import Meetings, assert_same_bytes, photograph
+from tests.support import Meetings, assert_same_bytes, photograph
 
 SIZES = np.array([[14, 17], [20, 13], [16, 16], [9, 30]])
 CROP = T.RandomResizedCrop(10)

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing.warps import random_maps
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.warps import random_maps
 
 
 def test_remap_worked_by_hand(device):

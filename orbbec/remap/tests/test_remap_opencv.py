@@ -5,11 +5,11 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes, photograph
-from orbbec.testing.warps import random_maps
+from tests.support import assert_same_bytes, photograph
+from tests.support.warps import random_maps
 
-opencv = pytest.importorskip("orbbec.testing.opencv", reason="needs cv2")
-parity = pytest.importorskip("orbbec.testing.parity", reason="needs cv2")
+opencv = pytest.importorskip("tests.support.opencv", reason="needs cv2")
+parity = pytest.importorskip("tests.support.parity", reason="needs cv2")
 
 ARITHMETIC = opencv.arithmetic()
 PROMISED = [cell for cell in parity.cells() if cell.op == "remap" and parity.is_promised(cell, ARITHMETIC)]

@@ -6,8 +6,8 @@ import torch
 
 import orbbec
 from orbbec import ImageBatch
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing.samples import DTYPES
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.samples import DTYPES
 
 FLIPS = torch.tensor([True, False, True])
 BOXES = torch.tensor([[1.0, 2, 30, 20], [0, 0, 33, 40], [5.5, 3, 20, 33.2]], dtype=torch.float64)

@@ -8,8 +8,8 @@ import torch
 
 import orbbec
 from orbbec import ImageBatch
-from orbbec.testing import assert_same_bytes, photograph, photographs
-from orbbec.testing.samples import DTYPES
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.samples import DTYPES
 
 CV2 = ("nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area", "lanczos4")
 PILLOW = ("box", "linear", "hamming", "cubic", "lanczos")

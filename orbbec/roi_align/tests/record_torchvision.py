@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orbbec.testing.rois import roi_case
+from tests.support.rois import roi_case
 
 WHOLE, ALL = 12, 240  # cases
 DTYPES = {"float32": torch.float32, "float64": torch.float64}

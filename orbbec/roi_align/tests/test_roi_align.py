@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from orbbec import RoIAlign, roi_align
-from orbbec.testing import assert_same_bytes
-from orbbec.testing.roi_oracle import oracle_align
-from orbbec.testing.rois import roi_case, run_case
+from tests.support import assert_same_bytes
+from tests.support.roi_oracle import oracle_align
+from tests.support.rois import roi_case, run_case
 
 RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
 DTYPES = {"float32": torch.float32, "float64": torch.float64}

@@ -3,9 +3,9 @@ import pytest
 import torch
 
 from orbbec import RoIAlignRotated, roi_align, roi_align_rotated
-from orbbec.testing import assert_same_bytes
-from orbbec.testing.roi_oracle import oracle_align
-from orbbec.testing.rois import roi_case, rotated_case, run_case
+from tests.support import assert_same_bytes
+from tests.support.roi_oracle import oracle_align
+from tests.support.rois import roi_case, rotated_case, run_case
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from orbbec import RoIPool, roi_pool
-from orbbec.testing import assert_same_bytes
-from orbbec.testing.roi_oracle import oracle_pool
-from orbbec.testing.rois import roi_case, run_case
+from tests.support import assert_same_bytes
+from tests.support.roi_oracle import oracle_pool
+from tests.support.rois import roi_case, run_case
 
 # Written by roi_align/tests/record_torchvision.py.
 RECORDED = np.load(Path(__file__).parents[2] / "roi_align" / "tests" / "torchvision.npz")

@@ -6,7 +6,7 @@ import orbbec
 from orbbec.soft_nms import matrix_nms
 from orbbec.soft_nms.tests import oracle
 from orbbec.soft_nms.tests.test_soft_nms import ODD, SIZES, random_detections
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 METHODS = ("linear", "gaussian")
 nan = float("nan")

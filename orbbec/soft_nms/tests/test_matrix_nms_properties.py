@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from orbbec.soft_nms import matrix_nms
 from orbbec.soft_nms.tests.test_matrix_nms import METHODS, labelled
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 
 @settings(deadline=None, max_examples=50)

@@ -7,7 +7,7 @@ import torch
 import orbbec
 from orbbec.soft_nms import soft_nms
 from orbbec.soft_nms.tests import oracle
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 METHODS = ("naive", "linear", "gaussian")
 DTYPES = (torch.float32, torch.float64)

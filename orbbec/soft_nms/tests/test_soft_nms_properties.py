@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from orbbec.soft_nms import soft_nms
 from orbbec.soft_nms.tests import oracle
 from orbbec.soft_nms.tests.test_soft_nms import METHODS, random_detections
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 nan, inf = float("nan"), float("inf")
 COORDINATE = st.one_of(st.integers(-3, 12).map(float), st.sampled_from([nan, inf, -inf, 1e30, -1e30, 0.5]))

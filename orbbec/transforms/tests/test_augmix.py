@@ -11,10 +11,10 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Fusion, Plan, Stream, apply
 from orbbec.plan.steps import Frame
-from orbbec.testing import assert_same_bytes, photograph, photographs
 from orbbec.transforms.augmix import Mixture
 from orbbec.transforms.auto import OPERATIONS, Choices
 from orbbec.transforms.tests.record_torchvision import AUGMIX_CHAINS, AUGMIX_WEIGHTS, sample_image
+from tests.support import assert_same_bytes, photograph, photographs
 
 EXPECTED = np.load(Path(__file__).with_name("torchvision.npz"))["call.augmix.image"]
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.testing import assert_same_bytes, photographs
 from orbbec.transforms.tests.test_compose import ALL, MIXING
+from tests.support import assert_same_bytes, photographs
 
 EVERY = [*ALL, *MIXING]
 SIZE = (20, 30)

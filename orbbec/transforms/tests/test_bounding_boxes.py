@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.testing import photographs
+from tests.support import photographs
 
 IMAGE = photographs(1, 3, 40, 50)[0]
 TARGET = {

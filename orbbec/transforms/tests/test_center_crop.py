@@ -6,7 +6,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.testing import photograph
+from tests.support import photograph
 
 SIZES = [(1, 1), (5, 9), (6, 10), (9, 5), (7, 7), (8, 8), (12, 3), (30, 41)]
 

@@ -11,7 +11,7 @@ import torch
 import orbbec
 from orbbec import transforms as T
 from orbbec.plan import Stream
-from orbbec.testing import assert_same_bytes, photograph, photographs
+from tests.support import assert_same_bytes, photograph, photographs
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
 CHAIN = T.Compose(

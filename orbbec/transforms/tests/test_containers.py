@@ -6,8 +6,8 @@ import pytest
 from orbbec import transforms as T
 from orbbec.plan import Stream
 from orbbec.plan.steps import Frame
-from orbbec.testing import assert_same_bytes, photographs
 from orbbec.transforms.containers import only
+from tests.support import assert_same_bytes, photographs
 
 SMALL_OR_CUT = {
     "choice": T.RandomChoice([T.Resize((9, 9)), T.RandomCrop(20)]),

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.testing.albumentations import made, stand_in
 from orbbec.transforms.convert import ConversionError
+from tests.support.albumentations import made, stand_in
 
 NOTHING = T.RandomHorizontalFlip(0.0)
 FLOAT = T.ToDtype(torch.float32, scale=True)

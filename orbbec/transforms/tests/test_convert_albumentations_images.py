@@ -8,9 +8,9 @@ import pytest
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.testing import photograph
-from orbbec.testing.albumentations import made
 from orbbec.transforms.convert import ConversionError
+from tests.support import photograph
+from tests.support.albumentations import made
 
 # The largest difference to 2.0.8 with OpenCV 4.14, which is what was seen: OpenCV 4 moves pixels in steps of
 # 1/32, Albumentations spreads levels without Pillow's rounding, its gray is 0.299, 0.587, 0.114.

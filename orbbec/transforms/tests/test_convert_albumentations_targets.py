@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from orbbec import transforms as T
-from orbbec.testing.albumentations import made, stand_in
 from orbbec.transforms.albumentations_steps import OnArrays
 from orbbec.transforms.convert import ConversionError
+from tests.support.albumentations import made, stand_in
 
 FLIP = stand_in("HorizontalFlip", p=0.25)
 BLUR = stand_in("MedianBlur", blur_limit=(3, 3), p=0.1)

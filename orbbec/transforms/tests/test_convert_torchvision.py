@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.testing import photographs
 from orbbec.transforms.convert import ConversionError
+from tests.support import photographs
 
 BILINEAR = Enum("InterpolationMode", {"BILINEAR": "bilinear"}).BILINEAR
 EXACT = Enum("InterpolationMode", {"NEAREST_EXACT": "nearest-exact"}).NEAREST_EXACT

@@ -6,7 +6,7 @@ import pytest
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Stream
-from orbbec.testing import assert_same_bytes, photograph
+from tests.support import assert_same_bytes, photograph
 
 IMAGES = [photograph(40, 60), photograph(60, 40), photograph(7, 90), photograph(1, 1)]
 

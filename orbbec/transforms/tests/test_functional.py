@@ -13,8 +13,8 @@ from torchvision import tv_tensors
 from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import functional as theirs
 
-from orbbec.testing import photograph
 from orbbec.transforms import functional as ours
+from tests.support import photograph
 
 ARRAY = photograph(40, 50)
 TENSOR = torch.from_numpy(ARRAY).permute(2, 0, 1).contiguous()

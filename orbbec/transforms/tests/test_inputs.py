@@ -9,7 +9,7 @@ import torch
 Image = pytest.importorskip("PIL.Image")
 
 from orbbec import transforms as T
-from orbbec.testing import photograph
+from tests.support import photograph
 
 ARRAY = photograph(40, 50)
 TENSOR = torch.from_numpy(ARRAY).permute(2, 0, 1).contiguous()

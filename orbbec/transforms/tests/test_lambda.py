@@ -5,7 +5,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.testing import photograph, photographs
+from tests.support import photograph, photographs
 
 IMAGES = photographs(3, 3, 12, 10)
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.testing import assert_same_bytes
 from orbbec.transforms import masks as masks_module
+from tests.support import assert_same_bytes
 
 SIZES = [(20, 30), (33, 17), (21, 21)]
 TURN = T.RandomAffine(30, (0.1, 0.1), (0.7, 1.3), interpolation="linear")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.testing import photographs
+from tests.support import photographs
 
 COUNT = 64
 BYTES = photographs(COUNT, 3, 20, 24)

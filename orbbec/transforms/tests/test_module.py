@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.testing import photographs
 from orbbec.transforms.registry import known_transforms
+from tests.support import photographs
 
 IMAGES = photographs(2, 3, 20, 24)
 PHOTOS = photographs(2, 3, 30, 36)

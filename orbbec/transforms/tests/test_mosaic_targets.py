@@ -6,7 +6,7 @@ import torch
 
 from orbbec import box_convert
 from orbbec import transforms as T
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 SIZES = [(30, 41), (25, 20), (44, 33), (17, 52), (38, 38)]
 RANGES = {"inside": (0.25, 0.75), "anywhere": (0.0, 1.0), "first corner": (0.0, 0.0), "last": (1.0, 1.0)}

@@ -7,7 +7,7 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.boxes import box_convert
-from orbbec.testing import photograph
+from tests.support import photograph
 
 WIDE = np.zeros((100, 200, 3), np.uint8)
 

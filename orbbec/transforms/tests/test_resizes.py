@@ -13,7 +13,7 @@ import orbbec
 from orbbec import transforms as T
 from orbbec.data.region import plan_for, regions_of
 from orbbec.plan import apply
-from orbbec.testing import photograph
+from tests.support import photograph
 
 PHOTO = photograph(60, 80)
 SMALL, LARGE = (23, 31), (90, 101)

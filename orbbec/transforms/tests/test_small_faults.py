@@ -7,9 +7,9 @@ import torch
 from orbbec import transforms as T
 from orbbec.plan.points import turned_boxes, turned_corners
 from orbbec.plan.stream import Stream
-from orbbec.testing import assert_same_bytes, photographs
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
+from tests.support import assert_same_bytes, photographs
 
 
 def test_the_least_values_are_accepted():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from orbbec import transforms as T
 from orbbec.plan.points import turned_corners
-from orbbec.testing import assert_same_bytes, photographs
+from tests.support import assert_same_bytes, photographs
 
 HEIGHT, WIDTH, FINE = 40, 56, 6
 SIMILAR = {

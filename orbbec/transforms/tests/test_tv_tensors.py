@@ -8,7 +8,7 @@ tv_tensors = pytest.importorskip("torchvision.tv_tensors")
 
 from orbbec import transforms as T
 from orbbec.boxes import box_convert
-from orbbec.testing import assert_same_bytes, photographs
+from tests.support import assert_same_bytes, photographs
 
 HEIGHT, WIDTH = 40, 50
 BOXES = [[5.0, 6.0, 25.0, 30.0], [0.0, 0.0, 4.0, 4.0]]

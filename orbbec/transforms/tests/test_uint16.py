@@ -7,7 +7,7 @@ import torch
 from orbbec import gaussian_blur, mixup, resize, warp_affine
 from orbbec import transforms as T
 from orbbec.plan import Plan
-from orbbec.testing.samples import photograph
+from tests.support.samples import photograph
 
 
 def deep(height=37, width=53, channels=1, seed=0):

@@ -9,7 +9,7 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, Stream, apply
 from orbbec.plan.steps import Frame
-from orbbec.testing import photograph
+from tests.support import photograph
 
 PHOTO = photograph(60, 80)
 FILL = (114.0, 7.0, 250.0)
@@ -52,7 +52,7 @@ def test_warps_are_those_of_the_operators(kind, interpolation, padding_mode):
 @pytest.mark.parametrize("kind", KINDS)
 def test_warps_are_those_of_opencv(kind, interpolation, padding_mode):
     cv2 = pytest.importorskip("cv2")
-    from orbbec.testing import opencv
+    from tests.support import opencv
 
     transform = KINDS[kind](interpolation=interpolation, padding_mode=padding_mode, fill=FILL)
     plan = T.Compose([transform]).plan([PHOTO.shape[:2]], epoch=5)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes, photographs, similarity
+from tests.support import assert_same_bytes, photographs, similarity
 
 
 def test_warp_affine_worked_by_hand(device):

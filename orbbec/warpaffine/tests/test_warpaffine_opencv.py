@@ -5,10 +5,10 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes, photograph, similarity
+from tests.support import assert_same_bytes, photograph, similarity
 
-opencv = pytest.importorskip("orbbec.testing.opencv", reason="needs cv2")
-parity = pytest.importorskip("orbbec.testing.parity", reason="needs cv2")
+opencv = pytest.importorskip("tests.support.opencv", reason="needs cv2")
+parity = pytest.importorskip("tests.support.parity", reason="needs cv2")
 
 ARITHMETIC = opencv.arithmetic()
 PROMISED = [

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.testing import assert_same_bytes, photographs
-from orbbec.testing.warps import random_maps
+from tests.support import assert_same_bytes, photographs
+from tests.support.warps import random_maps
 
 
 def test_warp_perspective_worked_by_hand(device):

@@ -6,7 +6,7 @@ import torch
 from orbbec import ImageBatch, PlaneBatch, ycbcr_to_rgb
 from orbbec.batch.plane_batch import SAMPLINGS
 from orbbec.data.orientation import upright
-from orbbec.testing import assert_same_bytes
+from tests.support import assert_same_bytes
 
 hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import HealthCheck, given, settings

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from orbbec import ycbcr_to_rgb
 from orbbec.data import decode_planes
 from orbbec.data.native import has_native
-from orbbec.testing import assert_same_bytes, photograph
-from orbbec.testing.jpegs import FACTORS, decoded_by_opencv, encoded
+from tests.support import assert_same_bytes, photograph
+from tests.support.jpegs import FACTORS, decoded_by_opencv, encoded
 
 pytestmark = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
 

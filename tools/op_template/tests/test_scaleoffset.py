@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from orbbec.scaleoffset import scale_offset
-from orbbec.testing import assert_same_bytes, photographs
+from tests.support import assert_same_bytes, photographs
 
 SIZES = [(1, 1), (7, 13), (33, 65)]  # one pixel, less than a block, no multiple of one
 

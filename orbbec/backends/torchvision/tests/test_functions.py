@@ -14,7 +14,7 @@ from PIL import Image, ImageEnhance
 
 from orbbec.backends.torchvision import functions
 from orbbec.backends.torchvision.functions import FUNCTIONS
-from orbbec.testing import photograph
+from tests.support import photograph
 
 SIZES = [(3, 3), (4, 9), (17, 12), (31, 45), (64, 40), (97, 120)]
 DRAWS = 10

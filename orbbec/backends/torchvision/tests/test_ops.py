@@ -13,8 +13,8 @@ import orbbec.backends.torchvision as ot
 from orbbec.backends.torchvision.ops import OURS
 from orbbec.backends.torchvision.patches import is_stand_in
 from orbbec.nms import batched_nms
-from orbbec.testing import switches
-from orbbec.testing.boxes import random_boxes
+from tests.support import switches
+from tests.support.boxes import random_boxes
 
 CELLS = [cell for cell in switches.cells() if cell.api == "ops"]
 

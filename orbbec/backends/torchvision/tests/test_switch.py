@@ -21,10 +21,10 @@ from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.functions import FUNCTIONS
 from orbbec.backends.torchvision.places import replacements
 from orbbec.data import native
-from orbbec.testing import switches
-from orbbec.testing.samples import photograph
-from orbbec.testing.switch_chains import chains
-from orbbec.testing.switches import as_kind
+from tests.support import switches
+from tests.support.samples import photograph
+from tests.support.switch_chains import chains
+from tests.support.switches import as_kind
 
 CASES = 12
 F = v2.functional

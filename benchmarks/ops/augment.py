@@ -1,0 +1,80 @@
+"""`augment` compared with OpenCV and NumPy by hand: random crops to 224, flips, normalising."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.augment import augment
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array
+from tests.support import photograph
+from tests.support.benchmark import Case, Contender, Work, as_array, cv2
+from tests.support.by_hand import MEAN, STD, by_table, crops, in_place
+
+IMAGES, SIDE = 64, 224
+
+
+def draw_crops(images: list[Array]) -> tuple[Array, Array]:
+    """As RandomResizedCrop draws: int64 `[N, 4]` left, top, right, bottom; and bool `[N]`, flipped."""
+    rng = np.random.default_rng(0)
+    crops = []
+    for height, width in (image.shape[:2] for image in images):
+        area = height * width * rng.uniform(0.08, 1)
+        ratio = np.exp(rng.uniform(np.log(3 / 4), np.log(4 / 3)))
+        w, h = min(width, round((area * ratio) ** 0.5)), min(height, round((area / ratio) ** 0.5))
+        left, top = int(rng.integers(0, width - w + 1)), int(rng.integers(0, height - h + 1))
+        crops.append((left, top, left + w, top + h))
+    return np.array(crops), rng.random(len(images)) < 0.5
+
+
+def maps_of(crops: Array, flipped: Array) -> Tensor:
+    """From output to crop, `[N, 2, 3]`."""
+    scale = (crops[:, 2:] - crops[:, :2]) / SIDE
+    maps = np.zeros((len(crops), 2, 3))
+    for axis in (0, 1):
+        maps[:, axis, axis], maps[:, axis, 2] = scale[:, axis], 0.5 * scale[:, axis] - 0.5
+    maps[flipped, 0, 2] += (SIDE - 1) * scale[flipped, 0]
+    maps[flipped, 0, 0] *= -1
+    return torch.from_numpy(maps)
+
+
+def prepare(device: str, dtype: torch.dtype) -> Work:
+    draw = np.random.default_rng(1)
+    sizes = draw.integers((330, 450), (400, 520), (IMAGES, 2)).tolist()
+    images = [photograph(height, width, seed=n) for n, (height, width) in enumerate(sizes)]
+    boxes, flipped = draw_crops(images)
+    batch = ImageBatch.from_images(images)
+    maps, regions = maps_of(boxes, flipped), torch.from_numpy(boxes)
+    options: dict[str, Any] = {"mean": MEAN, "std": STD, "border": "replicate"}
+    expected = as_array(augment(batch, maps, (SIDE, SIDE), regions=regions, dtype=dtype, **options).float())
+    moved, maps, regions = batch.to(device), maps.to(device), regions.to(device)
+
+    def run(**kind: Any) -> Tensor:
+        result: Tensor = augment(moved, maps, (SIDE, SIDE), regions=regions, **options, **kind)
+        return result
+
+    room = run(dtype=dtype)
+    name = str(dtype).removeprefix("torch.")
+    contenders = [
+        Contender(f"orbbec, {name}", partial(run, dtype=dtype), exact=dtype == torch.float32),
+        Contender(f"orbbec, {name}, out=", lambda: run(out=room), exact=dtype == torch.float32),
+    ]
+    if cv2 is not None and device == "cpu":
+        finishes = {"cv2's table": by_table} | (
+            {"NumPy in place": in_place} if dtype == torch.float32 else {}
+        )
+        for way, finish in finishes.items():
+            by_hand = crops(images, boxes, flipped, SIDE, finish, name)
+            contenders.insert(0, Contender(f"cv2 and {way}", by_hand, exact=False, least_psnr=45))
+    pixels = int((boxes[:, 2:] - boxes[:, :2]).prod(1).sum())
+    moved_bytes = 3 * (pixels + IMAGES * SIDE * SIDE * room.element_size())
+    return Work(contenders, expected, images=IMAGES, moved_bytes=moved_bytes)
+
+
+CASES = [
+    Case(f"crop of 500x375 to 224, flip, normalise to {str(dtype)[6:]}", partial(prepare, dtype=dtype))
+    for dtype in (torch.float32, torch.float16)
+]

@@ -1,0 +1,197 @@
+"""Collects what there is to know about an installation. Nothing here raises: what is missing is empty."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).parents[2]
+SIMD_FLAGS = (
+    "sse4_2",
+    "avx",
+    "f16c",
+    "fma",
+    "avx2",
+    "avx512f",
+    "avx512bw",
+    "avx512vl",
+    "avx512vbmi",
+    "avx512_vnni",
+    "asimd",
+    "sve",
+)
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU, and what came of running a kernel of the binary on it."""
+
+    name: str
+    capability: str  # "9.0"
+    memory_gib: float
+    seen_by_torch: bool
+    self_test: str  # "passed", or what went wrong; empty: not tried
+
+
+@dataclass(frozen=True)
+class Facts:
+    """An installation. Text is empty for what is not there."""
+
+    orbbec: str
+    python: str
+    system: str
+    cpu: str
+    cpu_flags: tuple[str, ...]
+    cores: int
+    numpy: str
+    cv2: str
+    torchvision: str
+    torch: str
+    torch_failure: str  # why torch is not importable
+    torch_cuda: str  # the CUDA that torch was built for
+    arithmetic: str
+    binary: str  # its path
+    library_variable: str  # what ORBBEC_LIBRARY says
+    binary_failure: str  # why it does not load
+    compiler: str
+    binary_cuda: str
+    architectures: tuple[str, ...]
+    opencv: str  # the OpenCV inside of orbbec.opencv
+    opencv_failure: str
+    jpeg_decoder: str  # the decoder of parts of JPEGs, of orbbec.data
+    gpus: tuple[Gpu, ...]
+    driver: str
+    nvcc: str
+
+
+def collect() -> Facts:
+    """Look at this machine and this environment; runs a small kernel on every GPU."""
+    torch, torch_failure = try_import("torch")
+    orbbec, binary_failure = try_import("orbbec") if torch else (None, "torch is missing")
+    build = importlib.import_module("orbbec.cli.build_info") if orbbec else None
+    opencv, opencv_failure = try_import("orbbec.opencv") if orbbec else (None, "orbbec is not importable")
+    variable = os.environ.get("ORBBEC_LIBRARY", "")
+    return Facts(
+        orbbec=version_of(orbbec),
+        python=f"{platform.python_version()} ({platform.python_implementation()})",
+        system=system(),
+        cpu=cpu_model(),
+        cpu_flags=cpu_flags(),
+        cores=os.cpu_count() or 0,
+        numpy=version_of(try_import("numpy")[0]),
+        cv2=version_of(try_import("cv2")[0]),
+        torchvision=version_of(try_import("torchvision")[0]),
+        torch=version_of(torch),
+        torch_failure=torch_failure,
+        torch_cuda=(torch.version.cuda or "") if torch else "",
+        arithmetic=orbbec.default_arithmetic() if orbbec else "",
+        binary=variable or str(PACKAGE / "_C.abi3.so"),
+        library_variable=variable,
+        binary_failure=binary_failure,
+        compiler=build.get_compiler_version() if build else "",
+        binary_cuda=build.get_compiling_cuda_version().replace("not available", "") if build else "",
+        architectures=tuple(build.get_compiled_architectures()) if build else (),
+        opencv=opencv.version() if opencv else "",
+        opencv_failure=opencv_failure,
+        jpeg_decoder=jpeg_decoder(PACKAGE / "data" / "_jpeg.abi3.so"),
+        gpus=gpus(torch, orbbec),
+        driver="".join(nvidia_smi("driver_version")[:1]),
+        nvcc=nvcc(),
+    )
+
+
+def try_import(name: str) -> tuple[Any, str]:
+    """A module and "", or None and why not. Broken packages raise what they like."""
+    try:
+        return importlib.import_module(name), ""
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+def version_of(module: Any) -> str:
+    return str(getattr(module, "__version__", ""))
+
+
+def jpeg_decoder(path: Path) -> str:
+    """What is inside of the library at a path."""
+    try:
+        has_simd = ctypes.CDLL(str(path)).orbbec_jpeg_has_simd()
+    except (OSError, AttributeError):
+        return ""
+    return "libjpeg-turbo" if has_simd else "libjpeg-turbo without SIMD"
+
+
+def system() -> str:
+    try:
+        name = platform.freedesktop_os_release().get("PRETTY_NAME", "")
+    except (OSError, AttributeError):
+        name = ""
+    return ", ".join(filter(None, [name or platform.system(), f"{platform.release()} {platform.machine()}"]))
+
+
+def cpu_info(field: str) -> str:
+    """The first value of a field of /proc/cpuinfo."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+    match = re.search(rf"^{field}\s*:\s*(.*)$", text, re.MULTILINE)
+    return match[1].strip() if match else ""
+
+
+def cpu_model() -> str:
+    return cpu_info("model name") or platform.processor() or platform.machine()
+
+
+def cpu_flags() -> tuple[str, ...]:
+    """Those of `SIMD_FLAGS` that the CPU has."""
+    present = set((cpu_info("flags") or cpu_info("Features")).split())
+    return tuple(flag for flag in SIMD_FLAGS if flag in present)
+
+
+def gpus(torch: Any, orbbec: Any) -> tuple[Gpu, ...]:
+    """The GPUs that torch sees, tested; or those that the driver names, where torch sees none."""
+    if torch and torch.cuda.is_available():
+        return tuple(torch_gpu(torch, orbbec, index) for index in range(torch.cuda.device_count()))
+    rows = [row.split(", ") for row in nvidia_smi("name,compute_cap,memory.total")]
+    return tuple(Gpu(name, capability, gib(float(mib) * 2**20), False, "") for name, capability, mib in rows)
+
+
+def torch_gpu(torch: Any, orbbec: Any, index: int) -> Gpu:
+    found = torch.cuda.get_device_properties(index)
+    self_test = (torch.ops.orbbec.cuda_self_test(index) or "passed") if orbbec else ""
+    return Gpu(found.name, f"{found.major}.{found.minor}", gib(found.total_memory), True, self_test)
+
+
+def gib(size: float) -> float:
+    return round(size / 2**30, 1)
+
+
+def nvidia_smi(fields: str) -> list[str]:
+    """One line a GPU; none where there is no driver."""
+    return output_of("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits").splitlines()
+
+
+def nvcc() -> str:
+    """Release and path of the nvcc on PATH, or in CUDA_HOME or /usr/local/cuda, where the build looks."""
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    path = shutil.which("nvcc") or shutil.which("nvcc", path=f"{home}/bin")
+    release = re.search(r"release ([\d.]+)", output_of(path, "--version")) if path else None
+    return f"{release[1]} ({path})" if release else ""
+
+
+def output_of(*command: str) -> str:
+    """What a program prints, or "" where it is missing, fails or takes longer than 20 s."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,80 @@
+"""What a chain draws for images, epoch by epoch, in bytes that can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from orbbec.binding.arguments import Array
+from orbbec.cli.preview.drawing import ROW_KEY, Shown
+from orbbec.plan import Plan
+from orbbec.plan.batches import as_list
+from orbbec.plan.passes import AugmentPass, OperatorPass
+from orbbec.transforms import Compose, transform_targets
+
+
+def draw_rows(
+    chain: Compose,
+    images: Mapping[str, Array],
+    targets: Sequence[dict[str, Any]] | None = None,
+    draws: int = 6,
+    epoch: int = 0,
+) -> tuple[list[list[Shown]], str]:
+    """Of each image, the original and what the chain makes of it in some epochs.
+
+    The images are one batch, their sample ids 0 to N - 1: what is shown is what training would see.
+
+    Args:
+        chain: whose seed counts.
+        images: uint8 `[H, W, 3]` by name.
+        targets: a dict an image, as `TargetOptions` says.
+        draws: how many epochs.
+        epoch: the first one.
+
+    Returns:
+        A row an image; and the plan of the first epoch as text.
+    """
+    arrays = list(images.values())
+    given = [_with_rows(target) for target in targets or [{}] * len(arrays)]
+    sizes = [array.shape[:2] for array in arrays]
+    rows = [
+        [Shown(_caption(name, array), array, target)]
+        for (name, array), target in zip(images.items(), given, strict=True)
+    ]
+    plans = [chain.plan(sizes, epoch=epoch + turn, targets=given) for turn in range(draws)]
+    for plan in plans:
+        moved = transform_targets(plan, given, chain.target_options)
+        results = as_list(chain.apply(plan, arrays))
+        for row, result, target in zip(rows, results, moved, strict=True):
+            visible = as_bytes(result, plan)
+            row.append(Shown(_caption(f"epoch {plan.epoch}", visible), visible, target))
+    return rows, str(plans[0]) if plans else ""
+
+
+def as_bytes(image: torch.Tensor, plan: Plan) -> Array:
+    """A result `[C, H, W]` of a plan as uint8 `[H, W, 3]`: not normalised, white as 255."""
+    values = image.permute(1, 2, 0).cpu()
+    if values.dtype != torch.uint8:
+        last, unscaled = plan.passes[-1], any(map(_keeps_255, plan.passes))
+        levels = values.double().numpy()
+        if isinstance(last, AugmentPass) and last.mean is not None:
+            levels = levels * np.array(last.std) + np.array(last.mean)
+        levels = np.nan_to_num(levels * (1.0 if unscaled else 255.0))
+        values = torch.from_numpy(levels.round().clip(0, 255).astype(np.uint8))
+    return np.asarray(values.expand(-1, -1, 3).numpy())
+
+
+def _keeps_255(step: object) -> bool:
+    return isinstance(step, OperatorPass) and step.options.get("scale") is False
+
+
+def _with_rows(target: dict[str, Any]) -> dict[str, Any]:
+    """With a number a box, by which it keeps its colour when others are dropped."""
+    return {**target, ROW_KEY: np.arange(len(target["boxes"]))} if "boxes" in target else dict(target)
+
+
+def _caption(name: str, image: Array) -> str:
+    return f"{name}, {image.shape[1]} x {image.shape[0]}"

@@ -1,0 +1,104 @@
+"""Pictures in rows: as one image, or as a page of HTML."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from orbbec.cli.preview.drawing import Shown, draw_shown
+from orbbec.cli.preview.reading import module
+
+PAPER, INK, FAINT = "#faf9f6", "#1c1c1e", "#85827b"
+_MARGIN, _GAP, _CAPTION, _TEXT_LINE = 24, 8, 20, 18  # pixels
+_TYPES = (".png", ".jpg", ".jpeg", ".webp")
+
+
+def write_sheet(
+    path: Path, rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
+) -> None:
+    """Write rows of pictures to a file; its ending says what: .png, .jpg, .webp or .html.
+
+    Raises:
+        ValueError: the ending is none of these.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (*_TYPES, ".html"):
+        raise ValueError(f"preview: expected a file in {', '.join(_TYPES)} or .html, but got {path.name}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix.lower() == ".html":
+        path.write_text(sheet_as_html(rows, text, side, box_format))
+    else:
+        draw_sheet(rows, text, side, box_format).save(path, quality=85, optimize=True)
+
+
+def draw_sheet(
+    rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
+) -> Any:
+    """Rows of pictures under some text.
+
+    Args:
+        rows: of pictures.
+        text: lines above the pictures.
+        side: of the square that each picture fits into, in pixels.
+        box_format: of the boxes, as that of `TargetOptions`.
+
+    Returns:
+        A picture of Pillow.
+    """
+    pillow, font = module("PIL.Image"), module("PIL.ImageFont").load_default(12)
+    lines = text.splitlines()
+    header = _MARGIN + _TEXT_LINE * len(lines)
+    columns = max((len(row) for row in rows), default=0)
+    widest = max((round(font.getlength(line)) for line in lines), default=0)
+    width = 2 * _MARGIN + max(columns * (side + _GAP) - _GAP, widest)
+    height = header + len(rows) * (_CAPTION + side + _GAP) + _MARGIN
+    sheet = pillow.new("RGB", (width, height), PAPER)
+    pen = module("PIL.ImageDraw").Draw(sheet)
+    for number, line in enumerate(lines):
+        pen.text((_MARGIN, _MARGIN // 2 + number * _TEXT_LINE), line, FAINT if number else INK, font=font)
+    for y, row in enumerate(rows):
+        for x, shown in enumerate(row):
+            left, top = _MARGIN + x * (side + _GAP), header + y * (_CAPTION + side + _GAP)
+            pen.text((left, top + 2), _fitting(shown.caption, font, _room(row, x, side)), INK, font=font)
+            sheet.paste(draw_shown(shown, side, box_format), (left, top + _CAPTION))
+    return sheet
+
+
+def _room(row: Sequence[Shown], x: int, side: int) -> int:
+    """Pixels until the next caption of the row."""
+    end = next((n for n in range(x + 1, len(row)) if row[n].caption), len(row))
+    return (end - x) * (side + _GAP) - _GAP
+
+
+def _fitting(text: str, font: Any, width: int) -> str:
+    while text and font.getlength(text) > width:
+        text = text[:-1]
+    return text
+
+
+def sheet_as_html(
+    rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
+) -> str:
+    """A page that holds the pictures; arguments as those of `draw_sheet`."""
+    parts = [
+        '<!doctype html><meta charset="utf-8"><title>orbbec preview</title>',
+        f"<style>body{{font:13px sans-serif;background:{PAPER};color:{INK};margin:24px}}"
+        f"div{{white-space:nowrap}}figure{{display:inline-block;margin:0 8px 12px 0;width:{side}px;"
+        f"vertical-align:top}}figcaption{{overflow:hidden;color:{FAINT}}}</style>",
+        f"<pre>{html.escape(text)}</pre>",
+    ]
+    for row in rows:
+        parts.append("<div>" + "".join(_figure(shown, side, box_format) for shown in row) + "</div>")
+    return "\n".join(parts) + "\n"
+
+
+def _figure(shown: Shown, side: int, box_format: str) -> str:
+    file = io.BytesIO()
+    draw_shown(shown, side, box_format).save(file, "PNG")
+    source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    caption = html.escape(shown.caption)
+    return f'<figure><figcaption>{caption}</figcaption><img src="{source}" alt="{caption}"></figure>'

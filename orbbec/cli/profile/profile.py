@@ -1,0 +1,251 @@
+"""A chain timed pass by pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from statistics import median
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from orbbec.binding.arguments import holds_planes
+from orbbec.cli.profile.traffic import floor_bytes, pixel_bytes, traffic
+from orbbec.plan import Plan, read_images, run_passes
+from orbbec.plan.batches import Given, Work, device_of
+from orbbec.transforms.compose import Compose
+from orbbec.transforms.tv_tensors import plain
+
+FEWEST_ROUNDS = 7
+_BOUND_BY_MEMORY = 0.8  # of the rate of a copy
+READ, DRAW, RETURN = "read the images", "draw the plan", "return the results"
+
+Mark: TypeAlias = Any  # seconds, or an event of a CUDA stream
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A part of the work.
+
+    Args:
+        name: of the pass, or what is done around the passes.
+        holds: the transforms that a pass runs.
+        why: a pass begins there, where the chain was split.
+        read_bytes: of images.
+        written_bytes: of images.
+        seconds: one number a round.
+    """
+
+    name: str
+    holds: tuple[str, ...]
+    why: str
+    read_bytes: int
+    written_bytes: int
+    seconds: tuple[float, ...]
+
+    @property
+    def moved_bytes(self) -> int:
+        return self.read_bytes + self.written_bytes
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Where the time of a chain goes. `print` shows a table, and advice for what takes longest.
+
+    Args:
+        images: in the batch.
+        device: that they are on.
+        threads: of torch.
+        costs: before, in and after the passes, in order.
+        wall_seconds: from the images to the results, one number a round.
+        floor_bytes: what is seen of the images, read once, and the results, written once.
+        copy_seconds: a copy that moves as many bytes, one number a round.
+    """
+
+    images: int
+    device: str
+    threads: int
+    costs: tuple[Cost, ...]
+    wall_seconds: tuple[float, ...]
+    floor_bytes: int
+    copy_seconds: tuple[float, ...]
+
+    @property
+    def moved_bytes(self) -> int:
+        """What all passes read and write."""
+        return sum(cost.moved_bytes for cost in self.costs)
+
+    @property
+    def copy_rate(self) -> float:
+        """Bytes a second, read and written, of that copy."""
+        return self.floor_bytes / median(self.copy_seconds)
+
+    @property
+    def share_of_copy(self) -> float:
+        """How near the chain comes to the time of that copy: 1 is as fast."""
+        return median(self.copy_seconds) / median(self.wall_seconds)
+
+    @property
+    def advice(self) -> str:
+        """What takes longest, and what can be done about it."""
+        top = max(self.costs, key=lambda cost: median(cost.seconds))
+        share = f"{top.name} takes {median(top.seconds) / median(self.wall_seconds):.0%}"
+        if top.name == DRAW:
+            return f"{share}: numbers a batch, not a pixel, so larger batches share them"
+        if top.name == READ:
+            return f"{share}: a list is copied to one piece; give an ImageBatch or a tensor"
+        if top.name == RETURN:
+            return f"{share}: results are laid out anew; give tensors to get tensors"
+        if top.why:
+            return f"{share}: a pass of its own because {top.why}"
+        rate = top.moved_bytes / median(top.seconds) / self.copy_rate
+        if rate > _BOUND_BY_MEMORY:
+            return f"{share}, at {rate:.0%} of the rate of a copy: only fewer bytes make it faster"
+        return f"{share}, at {rate:.0%} of the rate of a copy: the rest is arithmetic"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        return asdict(self) | {"moved_bytes": self.moved_bytes, "copy_rate": self.copy_rate}
+
+    def __str__(self) -> str:
+        wall = median(self.wall_seconds)
+        rows: list[tuple[str, ...]] = [("part", "ms", "of all", "read MB", "written MB", "GB/s")]
+        for cost in self.costs:
+            seconds = median(cost.seconds)
+            rate = f"{cost.moved_bytes / seconds / 1e9:.2f}" if cost.moved_bytes else ""
+            moved = [f"{count / 1e6:.2f}" for count in (cost.read_bytes, cost.written_bytes)]
+            rows.append((cost.name, f"{seconds * 1e3:.3f}", f"{seconds / wall:.0%}", *moved, rate))
+        clock = "events of the stream" if self.device.startswith("cuda") else "wall time"
+        where = f"{self.device}, {self.threads} threads" if self.device == "cpu" else self.device
+        images = "1 image" if self.images == 1 else f"{self.images} images"
+        lines = [f"{images} on {where}; medians of {len(self.wall_seconds)} rounds, {clock}"]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for name, *cells in rows:
+            numbers = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+            lines.append("  ".join([name.ljust(widths[0]), *numbers]).rstrip())
+        lines.append(f"all: {wall * 1e3:.3f} ms, {wall / self.images * 1e3:.4f} an image")
+        lines.append(
+            f"bytes: {self.moved_bytes / 1e6:.2f} MB moved, {self.floor_bytes / 1e6:.2f} MB at least; a copy "
+            f"moves those at {self.copy_rate / 1e9:.2f} GB/s, the chain takes {1 / self.share_of_copy:.1f} "
+            "times as long"
+        )
+        return "\n".join([*lines, self.advice])
+
+
+def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> Profile:
+    """Time each part of a call of a chain.
+
+    The parts are timed within whole calls, so that a pass finds in the caches what the one before it left
+    there. On CUDA the marks are events of the stream; that has never been run on a GPU.
+
+    Args:
+        chain: the transforms; targets are left out.
+        batch: at least one image, as `chain` takes them, but no `PlaneBatch`.
+        epoch: of the draws, the same in every round.
+        rounds: at least 7, after one that warms up.
+
+    Returns:
+        Times and bytes, by parts.
+
+    Raises:
+        TypeError: the batch is a `PlaneBatch`.
+        ValueError: there is no image, or a number is too small.
+
+    Example:
+        >>> from orbbec.transforms import CenterCrop, GaussianBlur
+        >>> chain = Compose([CenterCrop(8), GaussianBlur(3)])
+        >>> found = profile(chain, torch.zeros(2, 3, 16, 16, dtype=torch.uint8))
+        >>> [(cost.name, cost.read_bytes, cost.written_bytes) for cost in found.costs[2:4]]
+        [('1. augment', 384, 384), ('2. gaussian_blur', 384, 384)]
+    """
+    if rounds < FEWEST_ROUNDS:
+        raise ValueError(f"profile: expected rounds of at least {FEWEST_ROUNDS}, but got {rounds}")
+    if holds_planes(batch):
+        raise TypeError("profile: expected images, but got planes; ycbcr_to_rgb makes images of them")
+    images = read_images(plain(batch))
+    if len(images.sizes) == 0:
+        raise ValueError("profile: expected at least 1 image")
+    device = device_of(images.work)
+    _, plan, given, works = _call(chain, batch, epoch, device)
+    kinds = [pixel_bytes(work) for work in (given.work, *works)]
+    least = floor_bytes(plan, kinds[0], kinds[-1])
+    copy = _copier(least // 2, device)
+    times, copies = [], []
+    for _ in range(rounds):
+        times.append(_call(chain, batch, epoch, device)[0])
+        copies.append(_seconds(copy())[0])
+    return Profile(
+        images=len(plan),
+        device=str(device),
+        threads=torch.get_num_threads(),
+        costs=tuple(_costs(plan, kinds, list(zip(*times, strict=True)))),
+        wall_seconds=tuple(map(sum, times)),
+        floor_bytes=least,
+        copy_seconds=tuple(copies),
+    )
+
+
+def _call(
+    chain: Compose, batch: Any, epoch: int, device: torch.device
+) -> tuple[list[float], Plan, Given, list[Work]]:
+    """What `chain(batch)` does: the seconds of each part, the plan, the images, and results of each pass."""
+    works: dict[int, Work] = {}
+    passes: list[int] = []
+    marks = [_mark(device)]
+
+    def after(number: int, work: Work) -> None:
+        marks.append(_mark(device))
+        passes.append(number)
+        works[number] = work
+
+    given = read_images(plain(batch))
+    marks.append(_mark(device))
+    plan = chain.plan(given.sizes, epoch=epoch, channels=given.channels, dtype=given.dtype)
+    marks.append(_mark(device))
+    run_passes(plan, given, after=after)
+    marks.append(_mark(device))
+    read, drawn, *each, returned = _seconds(marks)
+    of_passes = np.bincount(passes, each, len(plan.passes)).tolist()
+    return [read, drawn, *of_passes, returned], plan, given, [works[n] for n in range(len(plan.passes))]
+
+
+def _costs(plan: Plan, kinds: Sequence[int], seconds: Sequence[tuple[float, ...]]) -> list[Cost]:
+    costs = [Cost(name, (), "", 0, 0, own) for name, own in zip((READ, DRAW), seconds, strict=False)]
+    sizes = plan.sizes
+    for number, (step, own) in enumerate(zip(plan.passes, seconds[2:], strict=False)):
+        read, written = traffic(step, sizes, kinds[number], kinds[number + 1])
+        costs.append(Cost(f"{number + 1}. {step.name}", step.holds, step.why, read, written, own))
+        sizes = step.sizes
+    return [*costs, Cost(RETURN, (), "", 0, 0, seconds[-1])]
+
+
+def _copier(count: int, device: torch.device) -> Callable[[], list[Mark]]:
+    """Copies `count` bytes, between two marks."""
+    source = torch.zeros(count, dtype=torch.uint8, device=device)
+    target = torch.zeros_like(source)
+
+    def copy() -> list[Mark]:
+        begin = _mark(device)
+        target.copy_(source)
+        return [begin, _mark(device)]
+
+    return copy
+
+
+def _mark(device: torch.device) -> Mark:
+    if device.type != "cuda":
+        return perf_counter()
+    event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    event.record()
+    return event
+
+
+def _seconds(marks: Sequence[Mark]) -> list[float]:
+    """From each mark to the next."""
+    if isinstance(marks[0], float):
+        return [end - begin for begin, end in pairwise(marks)]
+    marks[-1].synchronize()
+    return [begin.elapsed_time(end) / 1000 for begin, end in pairwise(marks)]
