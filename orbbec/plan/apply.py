@@ -83,6 +83,11 @@ def _call_each(images: Work, function: Callable[[Tensor], Tensor]) -> Work:
     return merged(results) if results else images
 
 
+def _to_uint8(images: Tensor, dtype: torch.dtype) -> Tensor:
+    """Floats without their fractions, cut off at 0 and 255."""
+    return images.clamp(0, 255).to(dtype)
+
+
 def _resized_crop(
     images: Work,
     *,
@@ -123,7 +128,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
         *(warp_affine, warp_perspective),
     )
 }
-OPERATORS |= {"lambda": _call_each, "resized_crop": _resized_crop}
+OPERATORS |= {"lambda": _call_each, "resized_crop": _resized_crop, "to_uint8": _to_uint8}
 
 
 def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:

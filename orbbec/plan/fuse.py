@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import torch
@@ -339,12 +340,15 @@ class Fusion:
         was_byte, is_byte = self.dtype == "uint8", step.dtype == "uint8"
         if is_byte:
             self._check_no_uint16(name)
-        if self.dtype == "uint16" or (was_byte and not step.scale):
-            why = "reads 16 bits" if self.dtype == "uint16" else "does not scale white to 1"
-            options = {"dtype": step.dtype, "scale": step.scale}
-            self._add_operator(Operator("to_float", options=options, why=why), name)
+        if self.dtype == "uint16" or (was_byte != is_byte and not step.scale):
+            why = "reads 16 bits" if self.dtype == "uint16" else "keeps the numbers"
+            options: dict[str, Any] = {"dtype": step.dtype}
+            options |= {} if is_byte else {"scale": step.scale}
+            operator = "to_uint8" if is_byte else "to_float"
+            self._add_operator(Operator(operator, options=options, why=why), name)
             self.dtype = step.dtype
-            self.frame = replace(self.frame, white=1.0 if step.scale else self.frame.white)
+            white = 1.0 if step.scale else self.frame.white
+            self.frame = replace(self.frame, white=255.0 if is_byte else white)
             self._open = self._new(f"{name} {why}")
             self._open.channels_last = step.channels_last
             return

@@ -116,3 +116,14 @@ def test_the_image_without_pixels_is_named():
 def test_a_crop_pads_no_more_than_is_lacking():
     images = photographs(9, 3, 8, 8)
     assert_same_bytes(T.Compose([T.RandomCrop(8, pad_if_needed=True)])(images, epoch=0), images)
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_bytes_of_floats_keep_the_numbers(as_list):
+    image = torch.tensor([[[0.0, 0.9, 1.0, 200.7, 300.0, -4.0]]])
+    images = [image, image[:, :, :5]] if as_list else image[None]
+    result = T.Compose([T.ToDtype(torch.uint8)])(images)
+    assert result[0].flatten().tolist() == [0, 0, 1, 200, 255, 0]
+    there_and_back = T.Compose([T.ToDtype(torch.float32), T.ToDtype(torch.uint8)])
+    pixels = torch.arange(256, dtype=torch.uint8).reshape(1, 16, 16)
+    assert torch.equal(there_and_back(pixels), pixels)
