@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from orbbec.transforms.affine import RandomAffine, RandomRotation
-from orbbec.transforms.checks import resizing_of
+from orbbec.transforms.checks import interpolation_of, resizing_of
 from orbbec.transforms.color import (
     ColorJitter,
     Gamma,
@@ -65,9 +65,7 @@ _RENAMED = {  # since AlbumentationsX
     "blur_limit": "blur_range",
     "sigma_limit": "sigma_range",
 }
-_INTERPOLATIONS = {0: "nearest", 1: "linear", 6: "nearest_exact"}  # of warps, by OpenCV's numbers
-_WARP_BORDERS = {0: "constant"}  # by OpenCV's numbers
-_PADDING_MODES = {0: "constant", 1: "edge", 2: "symmetric", 4: "reflect"}  # by OpenCV's numbers of borders
+_PADDING_MODES = {0: "constant", 1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}  # by OpenCV's numbers
 _ZERO = (0.0, 0.0)
 
 
@@ -213,13 +211,13 @@ def _symmetries(step: Any, names: Sequence[str]) -> list[Transform]:
 
 def _outside(step: Any) -> dict[str, Any]:
     """The interpolation of a warp, and what lies outside of the image."""
-    one_of(step, "border_mode", _WARP_BORDERS)
     expect_if(step, mask_interpolation=0)
     if step.fill_mask is not None:  # no part of Affine in AlbumentationsX
         expect(step, fill_mask=0.0)
     return {
-        "interpolation": _INTERPOLATIONS[one_of(step, "interpolation", _INTERPOLATIONS)],
+        "interpolation": interpolation_of(type(step).__name__, step.interpolation),
         "fill": step.fill,
+        "padding_mode": _PADDING_MODES[one_of(step, "border_mode", _PADDING_MODES)],
     }
 
 
@@ -230,16 +228,16 @@ def _rotated(step: Any) -> list[Transform]:
 
 def _affine(step: Any) -> list[Transform]:
     expect(step, fit_output=False, balanced_scale=False)
-    scale, shear = step.scale["x"], step.shear
-    if step.scale["y"] != scale or (not step.keep_ratio and scale[0] != scale[1]):
-        raise ValueError("expected keep_ratio=True or one scale, since width and height get the same factor")
+    (low, high), shear = step.scale["x"], step.shear
+    is_one = step.keep_ratio or (tuple(step.scale["y"]) == (low, high) and low == high)
+    scale = (low, high) if is_one else (low, high, *step.scale["y"])
     sheared = [axis for axis in ("x", "y") if tuple(shear[axis]) != _ZERO]
     if len(sheared) == 2 or (sheared and tuple(step.rotate) != _ZERO):
         raise ValueError("expected shear along one axis and without rotate, or none")
-    low, high = step.rotate
+    first, last = step.rotate
     return [
         RandomAffine(
-            (-high, -low),  # clockwise
+            (-last, -first),  # clockwise
             _shifts(step),
             scale,
             (*shear["x"], *shear["y"]) if sheared else None,

@@ -30,6 +30,17 @@ CERTAIN = [
     ("Affine", {"rotate": (20, 20), "scale": (1.25, 1.25), "p": 1.0}, 4),
     ("Affine", {"shear": {"x": (9, 9), "y": (0, 0)}, "p": 1.0}, 4),
     ("Affine", {"shear": {"x": (0, 0), "y": (-7, -7)}, "scale": (0.75, 0.75), "p": 1.0}, 4),
+    ("Affine", {"scale": {"x": (1.2, 1.2), "y": (0.8, 0.8)}, "keep_ratio": False, "p": 1.0}, 1),
+    (
+        "Affine",
+        {"scale": {"x": (1.2, 1.2), "y": (0.8, 0.8)}, "keep_ratio": False, "rotate": (20, 20), "p": 1},
+        1,
+    ),
+    *(("Rotate", {"limit": (30, 30), "border_mode": border, "p": 1.0}, 1) for border in range(1, 5)),
+    *(
+        ("Rotate", {"limit": (-40, -40), "interpolation": n, "border_mode": 2, "p": 1.0}, 1)
+        for n in (2, 3, 4)
+    ),
     ("ToGray", {"p": 1.0}, 1),
     ("InvertImg", {"p": 1.0}, 0),
     ("Posterize", {"num_bits": (3, 3), "p": 1.0}, 0),
