@@ -9,7 +9,6 @@ used. Needs torchvision, whose model it is. Writes DIR/<machine>/resnet50.json a
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
@@ -29,6 +28,7 @@ from orbbec.data import Decoding, Loader
 from orbbec.data.bench_data import Files, jpegs_below
 from orbbec.data.loader import Batch
 from tests.support.measure import ROOT, machine_name, provenance, row
+from tests.support.records import write_records
 
 CLASSES, FILES, WARM_UP = 1000, 2048, 10
 NOTE = """A ResNet-50 is trained on parts of 224x224 of JPEG files: decoded, cropped, flipped and normalised
@@ -165,7 +165,7 @@ def main() -> None:
     path = given.output / machine_name(facts, given.device) / "resnet50"
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {**about, "speeds": [asdict(speed) for speed in speeds]}
-    path.with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
+    write_records(path.with_suffix(".json"), content)
     path.with_suffix(".md").write_text(page(about, speeds))
     print(path.with_suffix(".md").read_text())
 

@@ -12,7 +12,6 @@ OpenCV 4 with `arithmetic="cv2_4"`. The exit status is 1 if a value differs wher
 OPENCV_IPP has no say in warps, but for one: warpPerspective of float32 with nearest in OpenCV 4.13.0.
 """
 
-import json
 import platform
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from parity_report import print_lines, print_tables, write_report
 
 import orbbec
 from tests.support import opencv, parity, peers, photograph, similarity
+from tests.support.records import write_records
 from tests.support.tally import Tally
 from tests.support.warps import INTERPOLATIONS, WARPS
 
@@ -208,7 +208,7 @@ def compare_warps(number: int, seed: int, processes: int, op: list[str] | None) 
 def keep(name: str, result: dict[str, Any]) -> None:
     path = DOCS / "parity" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result, indent=1) + "\n")
+    write_records(path, result)
     print(f"wrote {path}")
 
 

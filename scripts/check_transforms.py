@@ -8,7 +8,6 @@ installed are left out, so that --write needs all three. The exit status is 1 if
 identity is promised.
 """
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from parity_report import difference_text, write_report
 
 from tests.support import peers, sharpness
+from tests.support.records import write_records
 from tests.support.transforms import LINES
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -55,7 +55,7 @@ def main(
             "lines": rows,
             "sharpness": {**sharpness.measure()._asdict(), **sharpness.measure_rim()._asdict()},
         }
-        (DOCS / "parity" / "transforms.json").write_text(json.dumps(content, indent=1) + "\n")
+        write_records(DOCS / "parity" / "transforms.json", content)
         write_report(DOCS)
     if broken:
         raise typer.Exit(1)

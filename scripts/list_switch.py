@@ -25,6 +25,7 @@ from parity_report import difference_text
 from orbbec.backends.torchvision.functions import FUNCTIONS
 from orbbec.cli.doctor.facts import cpu_model
 from tests.support import peers, switch_chains, switches
+from tests.support.records import write_records
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, FIGURES = DOCS / "switch.md", DOCS / "parity" / "switch.json"
@@ -149,7 +150,7 @@ def main(
     torch.set_num_threads(1)
     figures = json.loads(FIGURES.read_text()) if check else measured(cases)
     if not check:
-        FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
+        write_records(FIGURES, figures)
         PAGE.write_text(page(figures))
     failures = broken(figures)
     if page(figures) != PAGE.read_text():

@@ -14,7 +14,6 @@ torchvision are rivals where they are there.
 import argparse
 import importlib
 import itertools
-import json
 import re
 import statistics
 import sys
@@ -41,6 +40,7 @@ from tests.support.measure import (  # noqa: E402
     time_case,
     timing_arguments,
 )
+from tests.support.records import write_records  # noqa: E402
 
 COPY_BYTES = 2**30  # of the copy that a GPU's rate is measured with: far more than any cache holds
 
@@ -135,7 +135,7 @@ def write(
     head += f"The GPU copies {rate / 1e9:.0f} GB/s, read and written.\n" if rate else ""
     text = "\n".join(filter(None, [head, table(results, rate), scaling_table(results)]))
     path.parent.mkdir(parents=True, exist_ok=True)
-    Path(f"{path}.json").write_text(json.dumps(content, indent=1) + "\n")
+    write_records(Path(f"{path}.json"), content)
     Path(f"{path}.md").write_text(text.rstrip() + "\n")
     print(text)
 

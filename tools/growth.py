@@ -47,6 +47,7 @@ from tests.support.measure import (  # noqa: E402
     set_threads,
     time_case,
 )
+from tests.support.records import write_records  # noqa: E402
 
 BY_HAND, USUAL = "cv2 and NumPy by hand", "cv2 and NumPy, as usual"
 FUSED, INTO, EXACT = "orbbec", "orbbec, out=", "orbbec, step by step"
@@ -403,7 +404,7 @@ def write(folder: Path, found: Sequence[tuple[Panel, Sequence[Result]]], about: 
         {"title": panel.title, "axis": panel.axis, "results": [asdict(result) for result in results]}
         for panel, results in found
     ]
-    (folder / "growth.json").write_text(json.dumps({**about, "panels": panels}, indent=1) + "\n")
+    write_records(folder / "growth.json", {**about, "panels": panels})
     where = f"{about['cpu']}, {about['cores']} cores, {about['date']}"
     versions = ", ".join(f"{name} {about[name]}" for name in ("orbbec", "torch", "cv2"))
     head = (

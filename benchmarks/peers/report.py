@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -11,6 +10,7 @@ from typing import Any
 
 from benchmarks.peers.contest import Absent
 from tests.support.measure import Result, heading, losses, row, wins
+from tests.support.records import write_records
 
 WINS = "**wins**"
 TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)  # of the chart
@@ -118,6 +118,6 @@ def write(path: Path, about: Mapping[str, Any], results: Sequence[Result], absen
         "results": [asdict(result) for result in results],
         "not_timed": [asdict(one) for one in absent],
     }
-    path.with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
+    write_records(path.with_suffix(".json"), content)
     path.with_suffix(".md").write_text(page(about, results, absent))
     draw(path.with_suffix(".png"), results)
