@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from parity_report import print_lines, print_tables, write_report
 
 import orbbec
-from tests.support import opencv, parity, peers, photograph, similarity
+from tests.support import opencv, parity, peer_lines, peers, photograph, similarity
 from tests.support.records import write_records
 from tests.support.tally import Tally
 from tests.support.warps import INTERPOLATIONS, WARPS
@@ -98,7 +98,7 @@ def run(tasks: list[Task], processes: int) -> list[dict[str, Any]]:
 
 def run_line(task: tuple[str, int, int]) -> Tally:
     name, cases, seed = task
-    return peers.compare(next(line for line in peers.lines() if line.name == name), cases, seed)
+    return peers.compare(next(line for line in peer_lines.lines() if line.name == name), cases, seed)
 
 
 def compare_lines(lines: list[peers.Line], cases: int, seed: int, processes: int) -> list[dict[str, Any]]:
@@ -238,7 +238,7 @@ def main(
         if writes:
             keep(f"opencv-{warps['opencv']}", warps)
     for name in () if report else author or peers.MODULES:
-        lines = [line for line in peers.lines() if line.author == name and (op is None or line.op in op)]
+        lines = [line for line in peer_lines.lines() if line.author == name and (op is None or line.op in op)]
         if not lines:
             continue
         rows = compare_lines(lines, FULL_LINE if full else cases, seed, processes)

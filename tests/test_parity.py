@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 parity = pytest.importorskip("tests.support.parity", reason="needs cv2")
-from tests.support import opencv, peers
+from tests.support import opencv, peer_lines, peers
 from tests.support.warps import BORDERS, INTERPOLATIONS, WARPS
 
 CASES = 6
-LINES = peers.lines()
+LINES = peer_lines.lines()
 
 
 @pytest.mark.parametrize("op", WARPS)

@@ -1,4 +1,4 @@
-"""Checks who may see whom: Python imports and `#include` lines of orbbec/, and the size of files.
+"""Checks who may see whom: Python imports and `#include` lines of orbbec/, cycles, and the size of files.
 
     python tools/check_layers.py [project root]
 
@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 # Each imports only from those before it. Operators share one rank, and never import each other; what is made
@@ -30,6 +31,7 @@ ORDER = (
 RANKS = {name: rank for rank, name in enumerate(ORDER)}
 # Outside of the order: they may import anything, and nothing of the package imports them.
 OUTSIDE = {"__init__", "__main__", "cli"}
+BINARIES = {"_opencv"}  # modules without a Python file
 ALONE = "opencv"  # neither imports the others nor is imported by them
 
 LONGEST_FILE = 500  # lines
@@ -58,6 +60,8 @@ def check(root: Path) -> list[Violation]:
             found += kernel_launches_of(path)
     found += shared_stems_of(package)
     found += long_files_of(root)
+    if not found:  # an import of what stands above makes a cycle too
+        found += cycle_of(root)
     return sorted((path.relative_to(root), line, text) for path, line, text in found)
 
 
@@ -175,6 +179,38 @@ def own_files(root: Path) -> Iterable[Path]:
         for top in sorted(root.glob(pattern)):
             files = sorted(top.rglob("*")) if top.is_dir() else [top]
             yield from (path for path in files if path.suffix in CODE_SUFFIXES)
+
+
+def cycle_of(root: Path) -> Iterator[Violation]:
+    """A cycle of imports or includes, if there is one."""
+    files = {path for path in own_files(root) if "op_template" not in path.parts}
+    modules = {module_name(path.relative_to(root)): path for path in files if path.suffix == ".py"}
+    graph = {path: {*included_files(path), *imported_files(path, modules)} & files for path in files}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        names = " -> ".join(str(path.relative_to(root)) for path in reversed(error.args[1]))
+        yield error.args[1][-1], 1, f"is in a cycle: {names}"
+
+
+def module_name(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_files(path: Path, modules: dict[str, Path]) -> Iterator[Path]:
+    """The modules that a file imports, also within functions; not the packages that these lie in."""
+    for node in ast.walk(ast.parse(path.read_text())) if path.suffix == ".py" else ():
+        names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+        if isinstance(node, ast.ImportFrom):
+            inner = [f"{node.module}.{name}" for name in names if name not in BINARIES]
+            names = [name if name in modules else str(node.module) for name in inner]
+        yield from (modules[name] for name in names if modules.get(name, path) != path)
+
+
+def included_files(path: Path) -> Iterator[Path]:
+    if path.suffix != ".py":
+        yield from ((path.parent / name).resolve() for name in INCLUDE.findall(path.read_text()))
 
 
 def main() -> int:

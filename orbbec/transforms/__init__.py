@@ -57,7 +57,8 @@ from orbbec.transforms.scales import (
     RandomZoomOut,
     ScaleJitter,
 )
-from orbbec.transforms.targets import TargetOptions, TargetReport, Targets, transform_targets
+from orbbec.transforms.target_options import TargetOptions
+from orbbec.transforms.targets import TargetReport, Targets, transform_targets
 from orbbec.transforms.transform import Transform
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 from orbbec.plan.steps import Frame, Step
 from orbbec.plan.template import Row
 from orbbec.transforms.checks import number
-from orbbec.transforms.targets import TargetOptions
+from orbbec.transforms.target_options import TargetOptions
 from orbbec.transforms.transform import Transform
 
 

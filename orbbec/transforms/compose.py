@@ -14,7 +14,7 @@ from orbbec.transforms.convert_torchvision import from_torchvision
 from orbbec.transforms.optional import optional
 from orbbec.transforms.pipeline import LARGEST_SEED, Pipeline
 from orbbec.transforms.registry import check_arguments, transform_of
-from orbbec.transforms.targets import TargetOptions
+from orbbec.transforms.target_options import TargetOptions
 from orbbec.transforms.transform import Transform, plain_value
 
 _MOST_PLACES = 65536

@@ -14,7 +14,7 @@ from orbbec.transforms.albumentations_steps import MAKERS, NEAREST, attribute, e
 from orbbec.transforms.color import RandomPhotometricDistort
 from orbbec.transforms.containers import RandomApply, RandomChoice, SomeOf
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
-from orbbec.transforms.targets import TargetOptions
+from orbbec.transforms.target_options import TargetOptions
 from orbbec.transforms.transform import Transform
 
 _OP = "from_albumentations"

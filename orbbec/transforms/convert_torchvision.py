@@ -12,7 +12,7 @@ from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.output import ToDtype
 from orbbec.transforms.registry import known_transforms
-from orbbec.transforms.targets import TargetOptions
+from orbbec.transforms.target_options import TargetOptions
 from orbbec.transforms.transform import Transform
 
 _OP = "from_torchvision"

@@ -22,7 +22,8 @@ from orbbec.transforms.inputs import is_video, pixels_of, read
 from orbbec.transforms.module import FrozenModule, outside_graphs
 from orbbec.transforms.optional import is_pil
 from orbbec.transforms.structures import images_of, is_structure, labels_of, rebuilt, targets_of
-from orbbec.transforms.targets import TargetOptions, readable, transform_targets
+from orbbec.transforms.target_options import TargetOptions
+from orbbec.transforms.targets import readable, transform_targets
 from orbbec.transforms.tv_tensors import name_of, plain
 
 LARGEST_SEED = 2**63 - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -31,9 +31,7 @@ from orbbec.plan.points import (
     turned_corners,
 )
 from orbbec.transforms.masks import Mask, moved_masks
-
-if TYPE_CHECKING:
-    from orbbec.transforms.targets import TargetOptions
+from orbbec.transforms.target_options import TargetOptions
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")

@@ -15,7 +15,7 @@ from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
 from orbbec.transforms.module import FrozenModule
 from orbbec.transforms.pipeline import Pipeline
-from orbbec.transforms.targets import TargetOptions
+from orbbec.transforms.target_options import TargetOptions
 
 
 class Drawn(NamedTuple):

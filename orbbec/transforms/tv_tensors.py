@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from orbbec.plan.batches import as_list
 from orbbec.transforms.optional import is_pil
-
-if TYPE_CHECKING:
-    from orbbec.transforms.targets import TargetOptions
+from orbbec.transforms.target_options import TargetOptions
 
 KEYS = {"BoundingBoxes": ("boxes",), "Mask": ("mask", "masks"), "KeyPoints": ("keypoints", "landmarks")}
 _FORMATS = {"CXCYWHR": "cxcywha", "XYXYXYXY": "xyxyxyxy", "XYXY": "xyxy", "XYWH": "xywh", "CXCYWH": "cxcywh"}

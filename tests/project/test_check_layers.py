@@ -10,6 +10,16 @@ ROOT = Path(__file__).parents[2]
 
 # path, text, a part of what must be said of it
 PLANTED = {
+    "a cycle of imports": (
+        "tests/support/a.py",
+        "def f():\n    from tests.support import b\n",
+        "is in a cycle: tests/support/a.py -> tests/support/b.py -> tests/support/a.py",
+    ),
+    "a cycle of includes": (
+        "orbbec/core/image.h",
+        '#pragma once\n#include "dtypes.h"\n',
+        "is in a cycle: orbbec/core/dtypes.h -> orbbec/core/image.h -> orbbec/core/dtypes.h",
+    ),
     "an operator that imports another": (
         "orbbec/blur/blur.py",
         "x = 1\nfrom orbbec.warp.warp import warp\n",
@@ -120,6 +130,7 @@ def write_project(root: Path) -> None:
         "orbbec/__init__.py": "from orbbec.blur import blur\n",
         "orbbec/_library.py": "",
         "orbbec/core/image.h": "#pragma once\n",
+        "orbbec/core/dtypes.h": '#include "image.h"\n',
         "orbbec/core/launch.h": "#include <cuda_runtime.h>\n",
         "orbbec/core/executor_cuda.h": '#include "launch.h"\n',
         "orbbec/matrices/matrices.py": "",
@@ -128,6 +139,7 @@ def write_project(root: Path) -> None:
         "orbbec/batch/batch.py": "from orbbec.blur import blur\n",
         "orbbec/opencv/opencv.py": "",
         "tests/support/__init__.py": "from orbbec import blur\n",
+        "tests/support/b.py": "from tests.support.a import x\n",
         "orbbec/warp/warp.py": "",
         "orbbec/blur/blur.py": "import torch\nfrom . import blur\nfrom orbbec.binding.warp import x\n",
         "orbbec/blur/blur.h": '#include "../core/image.h"\n',

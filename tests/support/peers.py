@@ -1,6 +1,6 @@
 """Operators beside their other authors on random cases: a line for each form of an operator.
 
-Needs `cv2`, `PIL` or `torchvision` for the lines of each; `lines()` gives those whose author is here.
+Needs `cv2`, `PIL` or `torchvision` for the lines of each; `peer_lines` lists those whose author is here.
 """
 
 import importlib.metadata
@@ -55,14 +55,6 @@ def draw_image(
     levels = rng.random(shape) if kind > 1 else rng.integers(0, 6, shape) / 8 + rng.random() / 4
     scaled = levels * top if top == 1 else np.floor(levels * (top + 1))
     return np.minimum(scaled, top).astype(dtype)
-
-
-def lines() -> list[Line]:
-    """Of every operator whose other author can be imported."""
-    from tests.support import blurs, colors, jpegs, mixes, resizes
-
-    listed = [*resizes.LINES, *colors.LINES, *blurs.LINES, *jpegs.LINES, *mixes.LINES]
-    return [line for line in listed if is_here(line.author)]
 
 
 def is_here(author: str) -> bool:

@@ -17,7 +17,8 @@ from orbbec.transforms.checks import FillValue, numbers
 from orbbec.transforms.inputs import read
 from orbbec.transforms.optional import is_pil
 from orbbec.transforms.pipeline import Pipeline
-from orbbec.transforms.targets import TargetOptions, transform_targets
+from orbbec.transforms.target_options import TargetOptions
+from orbbec.transforms.targets import transform_targets
 from orbbec.transforms.transform import Transform
 from orbbec.transforms.tv_tensors import is_target, name_of
 
