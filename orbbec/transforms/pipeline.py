@@ -125,7 +125,7 @@ class Pipeline(FrozenModule):
         self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
     ) -> Any:
         """The results of images in one piece, where one operator draws and augments; else None."""
-        if not self._templates:
+        if not any(template is not None and template.at_once for template in self._templates.values()):
             return None
         is_image = is_pil(images)
         pixels = pixels_of(images) if is_image else images
