@@ -8,6 +8,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from orbbec.binding.recycle import RECYCLER
+
 Result = TypeVar("Result")
 
 
@@ -39,9 +41,13 @@ class Recorder:
         return work()
 
     def record(self, work: Callable[[], Tensor]) -> Tensor:
-        """Do the work, and keep each call of torch that it makes."""
-        with _Recording(self._calls):
-            return work()
+        """Do the work, and keep each call of torch that it makes; in new memory, as on CUDA."""
+        limit, RECYCLER.limit = RECYCLER.limit, 0
+        try:
+            with _Recording(self._calls):
+                return work()
+        finally:
+            RECYCLER.limit = limit
 
     def replay(self) -> None:
         """Make the calls again; their results go where they went."""
