@@ -189,8 +189,11 @@ def cycle_of(root: Path) -> Iterator[Violation]:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        names = " -> ".join(str(path.relative_to(root)) for path in reversed(error.args[1]))
-        yield error.args[1][-1], 1, f"is in a cycle: {names}"
+        cycle = error.args[1][:0:-1]  # its last file is its first again
+        first = cycle.index(min(cycle))
+        cycle = [*cycle[first:], *cycle[: first + 1]]
+        names = " -> ".join(str(path.relative_to(root)) for path in cycle)
+        yield cycle[0], 1, f"is in a cycle: {names}"
 
 
 def module_name(path: Path) -> str:
