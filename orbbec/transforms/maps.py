@@ -88,7 +88,8 @@ def affine_maps(
     tangent = sin_x / cos_x
     a, c = cos_less / cos_y, sin_less / cos_y
     b, d = -(a * tangent + sin_turn), cos_turn - c * tangent
-    linear = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / scale.reshape(len(scale), -1, 1)
+    scales = scale.reshape(len(scale), -1, 1)
+    linear = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / scales
     maps = identities(len(sizes))
     maps[:, :2, :2] = linear
     shift = center - np.einsum("nij,nj->ni", linear, center + translate)

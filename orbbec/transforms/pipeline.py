@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -201,11 +201,11 @@ class Pipeline(FrozenModule):
     def _read(self, images: Any) -> Given:
         return read(images, self._makes_tensors, self._makes_pure)
 
-    @cached_property
+    @property
     def _makes_tensors(self) -> bool:
         return any(transform.makes_tensors for transform in self.transforms)
 
-    @cached_property
+    @property
     def _makes_pure(self) -> bool:
         return any(transform.makes_pure for transform in self.transforms)
 
