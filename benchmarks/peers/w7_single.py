@@ -19,6 +19,7 @@ from torch import Tensor
 from benchmarks.ops.transforms import FLIP, SIDE, crop_of
 from benchmarks.peers.contest import Rival, Workload
 from orbbec.binding.arguments import Array
+from orbbec.data.bench_data import random_part
 from orbbec.transforms import Compose, ToImage
 from orbbec.transforms.output import Normalize, ToDtype
 from tests.support.by_hand import FACTOR, MEAN, OFFSET, STD, in_place, resized
@@ -67,21 +68,12 @@ def by_orbbec_from_arrays(scene: Scene) -> Callable[[], Tensor]:
 
 
 def by_cv2(scene: Scene) -> Callable[[], Tensor]:
-    """With torchvision's ten tries of a crop."""
-
-    def crop(height: int, width: int) -> tuple[int, int, int, int]:
-        for _ in range(10):
-            area = height * width * random.uniform(0.08, 1.0)
-            ratio = np.exp(random.uniform(np.log(3 / 4), np.log(4 / 3)))
-            w, h = round((area * ratio) ** 0.5), round((area / ratio) ** 0.5)
-            if 0 < w <= width and 0 < h <= height:
-                return random.randint(0, height - h), random.randint(0, width - w), h, w
-        return 0, 0, height, width
+    chance = random.Random(0)
 
     def call(image: Array) -> Tensor:
-        top, left, h, w = crop(*image.shape[:2])
+        top, left, h, w = random_part(*image.shape[:2], chance)
         out = np.empty((3, SIDE, SIDE), np.float32)
-        in_place(resized(image[top : top + h, left : left + w], random.random() < 0.5, SIDE), out)
+        in_place(resized(image[top : top + h, left : left + w], chance.random() < 0.5, SIDE), out)
         return torch.from_numpy(out)
 
     return one_by_one(scene.arrays, call)

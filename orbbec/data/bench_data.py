@@ -205,7 +205,7 @@ def _fill_by_cv2(cv2: Any, decoder: str, path: str, seed: int, out: Array) -> No
     else:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB)
     chance = random.Random(seed)
-    top, left, height, width = _random_part(image.shape[0], image.shape[1], chance)
+    top, left, height, width = random_part(image.shape[0], image.shape[1], chance)
     small = cv2.resize(image[top : top + height, left : left + width], (SIDE, SIDE))
     if chance.random() < 0.5:
         small = small[:, ::-1]
@@ -217,7 +217,7 @@ _SCALE = (1 / 255 / np.array(STD, np.float32))[:, None, None]
 _OFFSET = (-np.array(MEAN, np.float32) / np.array(STD, np.float32))[:, None, None]
 
 
-def _random_part(height: int, width: int, chance: random.Random) -> tuple[int, int, int, int]:
+def random_part(height: int, width: int, chance: random.Random) -> tuple[int, int, int, int]:
     """Top, left, height, width, as RandomResizedCrop draws them."""
     for _ in range(10):
         area = height * width * chance.uniform(0.08, 1.0)
