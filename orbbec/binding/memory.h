@@ -2,7 +2,9 @@
 // torch's ABI.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "check.h"
 
@@ -23,10 +25,24 @@ Tensor allocated(const char* op, Shape shape, const Make& make) {
   }
 }
 
-// On the device of `place`.
+// On the device of `place`. `torch::stable::empty` looks its operator up by name at each call.
 inline Tensor new_tensor(const char* op, Shape shape, ScalarType type, const Tensor& place) {
-  return allocated(op, shape,
-                   [&] { return torch::stable::empty(shape, type, std::nullopt, place.device()); });
+  using torch::stable::detail::from;
+  using torch::stable::detail::to;
+  std::vector<int64_t> strides(shape.size(), 1);
+  const auto device = place.device();
+  return allocated(op, shape, [&] {
+    for (size_t i = strides.size(); i-- > 1;) {
+      const int64_t size = std::max<int64_t>(shape[i], 1);
+      if (__builtin_mul_overflow(strides[i], size, &strides[i - 1]))
+        throw std::runtime_error("too large");
+    }
+    AtenTensorHandle made;
+    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
+        static_cast<int64_t>(shape.size()), shape.data(), strides.data(), to<int32_t>(from(type)),
+        to<int32_t>(from(device.type())), device.index(), &made));
+    return Tensor(made);
+  });
 }
 
 inline Tensor new_zeros(const char* op, Shape shape, ScalarType type, const Tensor& place) {

@@ -24,6 +24,15 @@ _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
 _LEAST = 2**17  # bytes: malloc reuses smaller blocks, and returns larger ones to the system
 _LIMIT = 2**29  # bytes
 
+_IN_NUMPY = {
+    torch.uint8: np.uint8,
+    torch.uint16: np.uint16,
+    torch.float16: np.float16,
+    torch.float32: np.float32,
+    torch.float64: np.float64,
+}
+_OF_SIZE = {1: torch.uint8, 2: torch.float16, 4: torch.float32, 8: torch.float64}
+
 
 class _Lent(ref):  # type: ignore[type-arg]
     """What is lent, and the memory behind it."""
@@ -67,13 +76,21 @@ class Recycler:
         nbytes = prod(shape) * dtype.itemsize
         if nbytes == 0:
             return torch.empty(tuple(shape), dtype=dtype)
-        memory = torch.from_numpy(self._lend(nbytes) if _LEAST <= nbytes <= self.limit else _new(nbytes))
-        strides: tuple[int, ...] = ()
+        if dtype not in _IN_NUMPY:
+            # Not a view, which refuses to be detached in place.
+            same = self.empty(shape, _OF_SIZE[dtype.itemsize], channels_last)
+            return torch.empty(0, dtype=dtype).set_(same.untyped_storage(), 0, same.shape, same.stride())
+        strides = None
         if channels_last:
             _, channels, height, width = shape
-            strides = height * width * channels, 1, width * channels, channels
-        # No view, which refuses to be detached in place.
-        return torch.empty(0, dtype=dtype).set_(memory.untyped_storage(), 0, tuple(shape), strides)
+            row = width * channels
+            strides = [step * dtype.itemsize for step in (height * row, 1, row, channels)]
+        lends = _LEAST <= nbytes <= self.limit
+        memory = self._block(nbytes) if lends else _new(nbytes)
+        array: Array = np.ndarray(shape, _IN_NUMPY[dtype], memory, 0, strides)
+        if lends:
+            self._lend(array, memory)
+        return torch.from_numpy(array)
 
     @property
     def free_bytes(self) -> int:
@@ -89,17 +106,19 @@ class Recycler:
             if self._claim(kept):
                 excess -= kept.memory.nbytes
 
-    def _lend(self, nbytes: int) -> Array:
+    def _block(self, nbytes: int) -> Array:
         size = _block_size(nbytes)
         memory = self._found(size)
-        self.release(self.limit)
-        memory = _new(size) if memory is None else memory
-        lent = memory[:nbytes]  # the tensor, and all that share its memory, hold this one
+        if self._free:
+            self.release(self.limit)
+        return _new(size) if memory is None else memory
+
+    def _lend(self, array: Array, memory: Array) -> None:
+        """Notice when nobody holds the array, which the tensor, and all that share its memory, hold."""
         # No function of Python's is called when it goes: Python would drop an interrupt that comes meanwhile.
-        kept = _Lent(lent, self._free.append)
+        kept = _Lent(array, self._free.append)
         kept.memory = memory
         self._kept[id(kept)] = kept
-        return lent
 
     def _found(self, size: int) -> Array | None:
         """The smallest block that holds so much; of several the one let go of last."""
@@ -155,13 +174,13 @@ def room_for(
         A tensor whose values are not set; None where the operator is to make its result itself: on CUDA, for
         a gradient, where a compiler looks on, in a worker of a DataLoader, or of a size that is not kept.
     """
-    count, channels, height, width = shape
-    if torch.compiler.is_compiling() or min(channels, height, width) < 1 or get_worker_info() is not None:
+    if torch.compiler.is_compiling() or min(shape) < 1 or get_worker_info() is not None:
         return None
-    if not _LEAST <= count * channels * height * width * dtype.itemsize <= RECYCLER.limit:
+    if not _LEAST <= prod(shape) * dtype.itemsize <= RECYCLER.limit:
         return None
-    if not all(tensor is None or (tensor.device.type == "cpu" and is_plain(tensor)) for tensor in given):
-        return None
+    for tensor in given:
+        if tensor is not None and not (tensor.is_cpu and is_plain(tensor)):
+            return None
     return RECYCLER.empty(shape, dtype, channels_last)
 
 

@@ -185,26 +185,27 @@ void check_drawn(const Tensor& images, const Tensor& out) {
           "expected images with pixels, but got ", shape_text(images));
 }
 
-void augment_drawn(Tensor images, Tensor sample_ids, Tensor program, int64_t seed, int64_t epoch,
+void augment_drawn(Tensor images, std::optional<Tensor> sample_ids, Tensor program, int64_t seed, int64_t epoch,
                    bool crops, std::vector<double> mean, std::vector<double> std, double scale,
                    std::string interpolation, std::string border, std::vector<double> fill,
                    Tensor out) {
   check_drawn(images, out);
   const int64_t count = images.size(0);
   const std::vector<Row> rows = rows_of(program);
-  const Tensor samples = checked_ids(kDrawn, sample_ids, images);
+  std::optional<Tensor> samples;
+  if (sample_ids) samples = checked_ids(kDrawn, *sample_ids, images);
   std::optional<Tensor> regions;
   if (crops) regions = new_tensor(kDrawn, std::vector<int64_t>{count, 4}, ScalarType::Long, images);
   const Tensor matrix =
       new_tensor(kDrawn, std::vector<int64_t>{count, 3, 3}, ScalarType::Double, images);
-  const auto* ids = static_cast<const int64_t*>(samples.const_data_ptr());
+  const auto* ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
   auto* const boxes = regions ? static_cast<int64_t*>(regions->mutable_data_ptr()) : nullptr;
   auto* const maps = static_cast<double*>(matrix.mutable_data_ptr());
   for (int64_t n = 0; n < count; ++n) {
     Placement p = placement_of(images.size(2), images.size(3));
     for (const Row& row : rows) {
       check(!row.begins_pass, kDrawn, "expected a program of one pass");
-      place_image(p, row, n, ids[n], key_of(seed, epoch));
+      place_image(p, row, n, ids != nullptr ? ids[n] : n, key_of(seed, epoch));
     }
     check(p.height == out.size(2) && p.width == out.size(3), kDrawn, "expected out of size ",
           p.height, "x", p.width, ", but got ", shape_text(out));
@@ -224,7 +225,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "draw_coordinates(Tensor sizes, Tensor sample_ids, Tensor program, int passes, int seed, int "
       "epoch) -> Tensor");
   m.def(
-      "augment_drawn(Tensor images, Tensor sample_ids, Tensor program, int seed, int epoch, bool "
+      "augment_drawn(Tensor images, Tensor? sample_ids, Tensor program, int seed, int epoch, bool "
       "crops, float[] mean, float[] std, float scale, str interpolation, str border, float[] fill, "
       "Tensor(a!) out) -> ()");
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,50 +21,59 @@ class DrawnPass:
 
     Args:
         program: float64 `[K, 10]`, as `draw_coordinates` reads it.
-        step: any pass of the pipeline, for its options.
         size: (height, width) of all results in pixels.
+        dtype: of the results.
+        channels_last: how the results lie; None: as the images do.
+        options: the other arguments of the operator.
     """
 
     program: Tensor
-    step: AugmentPass
     size: tuple[int, int]
+    dtype: torch.dtype
+    channels_last: bool | None
+    options: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, step: AugmentPass, program: Tensor, dtype: torch.dtype, size: tuple[int, int]) -> DrawnPass:
+        """What does the same as any pass of the pipeline on images of one dtype."""
+        result = getattr(torch, step.dtype)
+        scale, _ = scale_and_white(dtype, result)
+        options = (
+            step.regions is not None,
+            step.mean or (),
+            step.std or (),
+            scale,
+            step.interpolation,
+            step.border,
+            step.fill,
+        )
+        return cls(program, size, result, step.channels_last, options)
 
     @property
     def makes_floats(self) -> bool:
-        return self.step.dtype != "uint8"
+        return self.dtype is not torch.uint8
 
     def serves(self, images: Tensor) -> bool:
         """Whether `[N, C, H, W]` are at least 1 image on the CPU that asks for no gradient."""
-        return images.is_cpu and images.shape[0] > 0 and is_plain(images)
+        return images.is_cpu and images.size(0) > 0 and is_plain(images)
 
-    def run(self, images: Tensor, sample_ids: Array, seed: int, epoch: int) -> Tensor:
+    def run(self, images: Tensor, sample_ids: Array | None, seed: int, epoch: int) -> Tensor:
         """Draw and augment.
 
         Args:
             images: `[N, C, H, W]`, which it serves.
-            sample_ids: int64 `[N]`.
+            sample_ids: int64 `[N]`; None: 0 to N - 1.
             seed: as that of `Stream`.
             epoch: as that of `Stream`.
 
         Raises:
             ValueError: an image is too small for a crop.
         """
-        step, dtype = self.step, getattr(torch, self.step.dtype)
-        last = is_channels_last(images, None) if step.channels_last is None else step.channels_last
-        output = output_for((*images.shape[:2], *self.size), dtype, last, images)
-        torch.ops.orbbec.augment_drawn.default(
-            images,
-            torch.from_numpy(sample_ids),
-            self.program,
-            seed,
-            epoch,
-            step.regions is not None,
-            step.mean or (),
-            step.std or (),
-            scale_and_white(images.dtype, dtype)[0],
-            step.interpolation,
-            step.border,
-            step.fill,
-            output,
-        )
+        last = is_channels_last(images, None) if self.channels_last is None else self.channels_last
+        output = output_for((images.size(0), images.size(1), *self.size), self.dtype, last)
+        ids = None if sample_ids is None else torch.from_numpy(sample_ids)
+        _augment_drawn(images, ids, self.program, seed, epoch, *self.options, output)
         return output
+
+
+_augment_drawn = torch.ops.orbbec.augment_drawn.default

@@ -98,7 +98,7 @@ class Template:
             program[n, : len(values)] = torch.tensor(values, dtype=torch.float64)
         groups = [sum(map(bool, moves[:n])) if count else None for n, count in enumerate(moves)]
         drawn = sum(map(bool, moves))
-        at_once = _drawn_pass(plan.passes, program, [row for row in rows if row])
+        at_once = _drawn_pass(plan, program, [row for row in rows if row])
         return cls(part_of(plan, slice(0, 1)), program, tuple(groups), drawn, at_once)
 
     def fill(self, sizes: Array, sample_ids: Array, seed: int, epoch: int) -> Plan:
@@ -122,14 +122,15 @@ class Template:
         return self.plan.redrawn(sizes, sample_ids, tuple(passes), seed, epoch)
 
 
-def _drawn_pass(passes: Sequence[Pass], program: Tensor, rows: Sequence[Row]) -> DrawnPass | None:
+def _drawn_pass(plan: Plan, program: Tensor, rows: Sequence[Row]) -> DrawnPass | None:
     """The pass of a pipeline, if it has one alone, whose results have one size whatever is drawn."""
-    step, sizing = passes[0], [row for row in rows if row[0] not in _KEEP_SIZE]
-    has_one_size = sizing and sizing[-1][0] in _OF_ONE_SIZE
-    if len(passes) > 1 or not isinstance(step, AugmentPass) or not has_one_size or step.dtype == "uint16":
+    step, sizing = plan.passes[0], [row for row in rows if row[0] not in _KEEP_SIZE]
+    if len(plan.passes) > 1 or not isinstance(step, AugmentPass) or step.dtype == "uint16":
+        return None
+    if not sizing or sizing[-1][0] not in _OF_ONE_SIZE:
         return None
     height, width = map(int, sizing[-1][1:3])
-    return DrawnPass(program, step, (height, width))
+    return DrawnPass.of(step, program, getattr(torch, plan.dtype), (height, width))
 
 
 def _can_fill(step: Pass, moves: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,6 +15,7 @@ from orbbec.binding.arguments import Array, operator_input
 from orbbec.plan import Fusion, Plan, Stream, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Given
+from orbbec.plan.drawn import DrawnPass
 from orbbec.plan.parts import without_images
 from orbbec.plan.steps import same_rows
 from orbbec.plan.template import Template, row_of
@@ -28,6 +30,18 @@ from orbbec.transforms.tv_tensors import name_of, plain
 
 LARGEST_SEED = 2**63 - 1
 _ANY_SIZES = np.array([[30000, 40000], [50001, 60002]])  # results of one size have it whatever the images
+
+
+class _Scratch(threading.local):
+    """An int64 tensor and its memory, one per thread: to create them takes longer than to draw."""
+
+    def __init__(self) -> None:
+        with torch.inference_mode(False):
+            self.tensor = torch.empty((), dtype=torch.int64, device="cpu")
+        self.memory: memoryview[int] = memoryview(self.tensor.numpy())  # type: ignore[arg-type]
+
+
+_SCRATCH = _Scratch()
 
 
 class _Key(NamedTuple):
@@ -60,6 +74,9 @@ class Pipeline(FrozenModule):
     exact: bool = False
     target_options: TargetOptions = field(default_factory=TargetOptions)
     _templates: dict[_Pixels, Template | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _drawn: dict[tuple[torch.dtype, int, bool], DrawnPass] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -125,22 +142,24 @@ class Pipeline(FrozenModule):
         self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
     ) -> Any:
         """The results of images in one piece, where one operator draws and augments; else None."""
-        if not any(template is not None and template.at_once for template in self._templates.values()):
+        if not self._drawn:
             return None
-        is_image = is_pil(images)
+        is_image = type(images) not in (torch.Tensor, np.ndarray)
+        if is_image and not is_pil(images):
+            return None
         pixels = pixels_of(images) if is_image else images
-        if type(pixels) not in (torch.Tensor, np.ndarray):
-            return None
         given = operator_input("Compose", "images", pixels)
-        as_planes = is_image or (self._makes_tensors and type(pixels) is np.ndarray)
-        name = str(given.images.dtype).removeprefix("torch.")
-        template = self._templates.get(_Pixels(given.images.shape[1], name, as_planes))
-        at_once = None if template is None else template.at_once
-        if at_once is None or not at_once.serves(given.images) or (is_image and not at_once.makes_floats):
+        batch = given.images
+        as_planes = is_image or (type(pixels) is np.ndarray and self._makes_tensors)
+        drawn = self._drawn.get((batch.dtype, batch.size(1), as_planes))
+        if drawn is None or not drawn.serves(batch) or (is_image and not drawn.makes_floats):
             return None
-        key = self._key(sample_ids, epoch, generator, len(given.images))
         try:
-            result = at_once.run(given.images, key.sample_ids, key.seed, key.epoch)
+            if sample_ids is None and epoch is None:
+                result = drawn.run(batch, None, new_seed(generator), 0)
+            else:
+                key = self._key(sample_ids, epoch, generator, batch.size(0))
+                result = drawn.run(batch, key.sample_ids, key.seed, key.epoch)
         except ValueError:
             return None  # planning names the transform
         if not as_planes:
@@ -186,7 +205,11 @@ class Pipeline(FrozenModule):
             dtype=pixels.dtype,
         )
         if pixels not in self._templates and not self.exact:
-            self._templates[pixels] = Template.of(plan, fusion.moves, list(map(row_of, self.transforms)))
+            template = Template.of(plan, fusion.moves, list(map(row_of, self.transforms)))
+            self._templates[pixels] = template
+            if template is not None and template.at_once is not None:
+                of_dtype = getattr(torch, pixels.dtype)
+                self._drawn[of_dtype, pixels.channels, pixels.as_planes] = template.at_once
         return plan
 
     def apply(self, plan: Any, batch: Any = None, *, out: Any = None) -> Any:
@@ -340,7 +363,12 @@ def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str
 
 def new_seed(generator: torch.Generator | None = None) -> int:
     """A seed of draws from a generator of the CPU; None: torch's default."""
-    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+    scratch = _SCRATCH
+    if generator is None:
+        scratch.tensor.random_()
+    else:
+        scratch.tensor.random_(generator=generator)
+    return scratch.memory[()]
 
 
 def _sizes(sizes: Any) -> Array:

@@ -131,6 +131,14 @@ def test_opcheck():
     torch.library.opcheck(OPERATOR, tuple(GOOD.values()))
 
 
+def test_without_sample_ids_images_are_counted():
+    results = [torch.zeros(4, 3, 9, 9) for _ in range(2)]
+    for sample_ids, out in zip((None, torch.arange(4)), results, strict=True):
+        OPERATOR(*{**GOOD, "sample_ids": sample_ids, "out": out}.values())
+    assert_same_bytes(*results)
+    assert len({result.numpy().tobytes() for result in results[0]}) == 4
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
