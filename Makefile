@@ -1,11 +1,11 @@
-# `make` lists what there is to do. Settings, as in `make test PYTHON=python3.12`:
+# `make` lists the targets. Settings, with defaults in brackets, as in `make test PYTHON=python3.12`:
 #   PYTHON                 the interpreter, 3.10 or newer (python3)
-#   TORCH                  what pip installs where that interpreter has no torch >= 2.10 (torch==2.13.0)
-#   TORCHVISION            what `make test-torchvision` tests with (the release that goes with that torch)
-#   TORCHVISION_TESTS      the folder `test` of its source, whose tests that runs too, without the switch and with it
+#   TORCH                  the torch to install if the interpreter has none >= 2.10 (torch==2.13.0)
+#   TORCHVISION            the torchvision for `make test-torchvision` (the release that matches torch)
+#   TORCHVISION_TESTS      the folder `test` of torchvision's source, to run its tests without and with the switch
 #   MUTATE                 options of tools/mutate.py for `make mutate`
-#   MAX_JOBS               compilers at a time (one a core)
-#   TORCH_CUDA_ARCH_LIST   what CUDA is compiled for (the GPUs present; without any, 9.0 alone, to save time)
+#   MAX_JOBS               number of parallel compilers (one per core)
+#   TORCH_CUDA_ARCH_LIST   CUDA architectures (those of the GPUs present; without a GPU only 9.0, to save time)
 
 export PYTHON ?= python3
 export TORCH ?= torch==2.13.0
@@ -18,14 +18,14 @@ MAKEFLAGS += --no-print-directory
 py := .venv/bin/python
 py_peers := .venv-peers/bin/python
 
-# Names what the recipe does, and says how long it took.
+# Prints the name of a recipe and the time it took.
 phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
-# So the build itself checks what it compiles for, 9.0 or the GPUs present, and `cuda` need not compile that again.
+# Register spills fail the build, so that `cuda` need not compile the same architectures again.
 no_spill = -Xptxas -warn-spills,-Werror
-# Tests of what no device runs, and those of its folders that one does run.
+# Tests that use no device, and the tests within those folders that do.
 host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
 on_device = orbbec/data/tests/test_loader.py orbbec/data/tests/test_planes.py orbbec/data/tests/test_sink.py
-# The tests of $(2) that need the library $(1), and the pages that show it.
+# Runs the tests $(2) that need the library $(1), and the examples of that library in the docs.
 with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
   tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
@@ -36,10 +36,10 @@ cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/demo build ## See it work: train on real photographs, beside cv2 (needs no OpenCV source)
+demo: .venv/demo build ## Train on photographs and compare with cv2 (needs no OpenCV source)
 	$(call phase,demo) $(py) scripts/train_demo.py
 
-# Two at a time: the emulated device takes as long as all the rest.
+# In parallel: the emulated device takes as long as everything else.
 test: .venv/tests ## Build and check everything: what CI runs
 	@$(MAKE) -j2 emulated checked
 
@@ -52,7 +52,7 @@ checked: .venv/tests
 	@$(MAKE) pytest
 	@$(MAKE) test-peers
 
-venv: .venv/ready ## Make .venv: torch and what the build needs
+venv: .venv/ready ## Create .venv with torch and the build requirements
 
 .venv/ready: requirements/build.txt requirements/runtime.txt tools/make_venv.sh
 	$(call phase,venv) tools/make_venv.sh; touch $@
@@ -66,7 +66,7 @@ venv: .venv/ready ## Make .venv: torch and what the build needs
 build: .venv/ready ## Build what is out of date, in place
 	$(call phase,build) tools/build_in_place.sh
 
-opencv: .venv/ready ## Fetch and build the OpenCV that orbbec.opencv links, once a machine
+opencv: .venv/ready ## Fetch and build the OpenCV that orbbec.opencv links, once per machine
 	$(call phase,opencv) $(py) 3rdparty/vendor.py
 
 lint: .venv/tests ## Check format, names, types and layers
@@ -81,7 +81,7 @@ format: .venv/tests ## Format Python and C++
 	$(py) -m ruff format .
 	$(cpp_files) | xargs $(clang_format) -i
 
-cuda: .venv/ready ## Compile every kernel for every architecture; a spill or a warning fails
+cuda: .venv/ready ## Compile every kernel for every architecture; spills and warnings fail
 	$(call phase,cuda) $(py) tools/check_cuda.py $(addprefix --arch ,$(CUDA_ARCHS))
 
 emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under AddressSanitizer and UBSan
@@ -94,19 +94,19 @@ gpu-dry-run: .venv/tests
 pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GPU
 	$(call phase,pytest) $(py) -m pytest -q
 
-test-peers: test-torchvision test-albumentations test-ray ## Run the tests that need another library, each in a venv of its own
+test-peers: test-torchvision test-albumentations test-ray ## Run the tests that need another library, each in its own venv
 
-test-torchvision: .venv-torchvision/ready build ## Test the switch and what is converted from torchvision
+test-torchvision: .venv-torchvision/ready build ## Test the switch and the conversion from torchvision
 	$(call with_library,torchvision,orbbec/backends orbbec/transforms/tests/test_convert_torchvision.py orbbec/transforms/tests/test_functional.py orbbec/transforms/tests/test_tv_tensors.py \
 	  tests/test_scripts.py::test_pipelines_of_torchvisions_users_run_with_another_import); \
 	$(if $(TORCHVISION_TESTS),PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_tests.py $(TORCHVISION_TESTS) && \
 	  PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_functional.py $(TORCHVISION_TESTS))
 
-test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready build ## Test what is converted from Albumentations
+test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready build ## Test the conversion from Albumentations
 	$(call with_library,albumentations,$(wildcard orbbec/transforms/tests/test_convert_albumentations*.py))
 	$(call with_library,albumentationsx,$(wildcard orbbec/transforms/tests/test_convert_albumentations*.py))
 
-test-ray: .venv-ray/ready build ## Test orbbec.data.ray on a real Ray of this machine
+test-ray: .venv-ray/ready build ## Test orbbec.data.ray with Ray on this machine
 	$(call with_library,ray,orbbec/data/tests/test_ray.py)
 
 .PRECIOUS: .venv-%/ready
@@ -119,7 +119,7 @@ bench: .venv-peers/ready build ## Time the operators compared with their rivals,
 peers: .venv-peers/ready build ## Time whole workloads compared with every rival, in a venv of several GB
 	$(call phase,peers) $(py_peers) -m benchmarks.peers; $(py_peers) tools/performance.py
 
-gpu: .venv-peers/ready ## On a machine with a GPU: test there, then time whatever a GPU changes
+gpu: .venv-peers/ready ## On a machine with a GPU: run the tests and the GPU benchmarks
 	$(call phase,gpu) PYTHON=$(py_peers) tools/gpu_check.sh; \
 	$(py_peers) -m benchmarks.peers --device cuda; \
 	$(py_peers) -m benchmarks.resnet50
@@ -128,25 +128,25 @@ gpu: .venv-peers/ready ## On a machine with a GPU: test there, then time whateve
 	$(call phase,install $<) $(PYTHON) -m venv .venv-peers; \
 	$(py_peers) -m pip install --quiet -r $<; touch $@
 
-parity: .venv/tests build test-peers ## Compare with OpenCV at full length and write docs/parity.md
+parity: .venv/tests build test-peers ## Run the full comparison with OpenCV and write docs/parity.md
 	$(call phase,parity) for name in torchvision albumentations albumentationsx ray; do \
 	  .venv-$$name/bin/python scripts/record_peer.py $$name; done; \
 	$(py) scripts/check_parity.py --full
 
-corpus: .venv/tests build ## Give broken images, and Pillow's test images, to the decoder and the Loader
+corpus: .venv/tests build ## Give broken images and Pillow's test images to the decoder and the Loader
 	$(call phase,corpus) $(py) scripts/check_images.py
 
-attack: .venv/tests build ## Give hostile files to every reader and decoder, ORBBEC_ATTACK_SECONDS long (600)
+attack: .venv/tests build ## Give hostile files to every reader and decoder for ORBBEC_ATTACK_SECONDS (600)
 	$(call phase,attack) ORBBEC_ATTACK_SECONDS=$${ORBBEC_ATTACK_SECONDS:-600} $(py) -m pytest -q -s tests/attack
 
-docs: .venv/tests ## Build the site of docs/ in build/site
+docs: .venv/tests ## Build the documentation site in build/site
 	$(call phase,docs) $(py) -m mkdocs build
 
-mutate: .venv-mutate/ready build ## Make small faults, one at a time, and list those that no test finds
+mutate: .venv-mutate/ready build ## Insert small faults one at a time and list those that no test finds
 	$(call phase,mutate) .venv-mutate/bin/python tools/mutate.py $(MUTATE)
 
 wheel: .venv/ready ## Build dist/*.whl for every architecture
 	$(call phase,wheel) $(py) -m build --wheel --no-isolation
 
-clean: ## Remove what was built; .venv stays
+clean: ## Remove build results; keep .venv
 	rm -rf build dist outputs *.egg-info orbbec/*.so orbbec/*/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,5 +1,5 @@
-# Builds the libjpeg-turbo inside of OpenCV's source package by itself: copied beside it as CMakeLists.txt.
-# What its own CMakeLists.txt expects of OpenCV's is defined here.
+# Builds only the libjpeg-turbo in OpenCV's sources: vendor.py copies this file next to it as CMakeLists.txt.
+# The macros and variables that it expects from OpenCV's build are defined here.
 cmake_minimum_required(VERSION 3.25)
 project(orbbec_libjpeg_turbo C)
 
@@ -20,13 +20,13 @@ macro(ocv_install_3rdparty_licenses)
 endmacro()
 
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(REQUIRE_SIMD ON) # unless ENABLE_LIBJPEG_TURBO_SIMD is off, which vendor.py says aloud
+set(REQUIRE_SIMD ON) # unless ENABLE_LIBJPEG_TURBO_SIMD is off; vendor.py prints that
 set(JPEG_LIBRARY jpeg)
 set(3P_LIBRARY_OUTPUT_PATH ${CMAKE_BINARY_DIR})
 add_subdirectory(libjpeg-turbo)
 
-# Huffman codes are most of a JPEG's time, and shifts of BMI2 read them faster: their decoders are compiled a second
-# time, under other names, and jdmaster.c calls those that the processor has.
+# Huffman decoding takes most of the time, and BMI2 shifts make it faster. The decoders are compiled twice, the second
+# time under other names, and jdmaster.c calls those that the processor supports.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(decoders jinit_huff_decoder jinit_phuff_decoder)
   set(chooser ${CMAKE_CURRENT_BINARY_DIR}/choose_decoder.c)

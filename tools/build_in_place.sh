@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds what is out of date beside its sources, a line a file. All that the compilers say is in build/build.log.
+# Builds what is out of date in place and prints one line per file. build/build.log has the complete output.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if ! nvidia-smi -L 2>/dev/null | grep -q ^GPU; then
-  # Nothing here runs it: one architecture shows that it builds.
+  # No GPU runs the kernels here; one architecture shows that they build.
   export TORCH_CUDA_ARCH_LIST=${TORCH_CUDA_ARCH_LIST:-9.0+PTX}
 fi
 mkdir -p build
@@ -12,6 +12,6 @@ log=build/build.log
 .venv/bin/python setup.py build_ext --inplace 2>&1 | tee $log |
   sed -nuE -e 's/^(\[[0-9]+\/[0-9]+\]).* -c ([^ ]+).*/\1 \2/' -e "s|$PWD/||" -e '/^(\[|orbbec: )/p' || {
   tail -60 $log
-  echo "The build failed; all of it is in $log." >&2
+  echo "The build failed; see $log." >&2
   exit 1
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# On a machine with a GPU: builds, runs the whole suite on CUDA, checkers of memory on a sample of all kernels, and the
-# benchmarks; writes docs/benchmarks/<gpu>/. Under 10 minutes, without a network, with torch, NumPy and pytest alone.
+# On a machine with a GPU: builds, runs the whole test suite on CUDA, compute-sanitizer on a sample of all kernels, and the
+# benchmarks; writes docs/benchmarks/<gpu>/. Takes under 10 minutes and needs torch, NumPy and pytest, but no network.
 #
-#   tools/gpu_check.sh              PYTHON=... chooses the interpreter (else .venv's, or python3)
-#   tools/gpu_check.sh --dry-run    what needs no GPU: the binary loads, and all tests are found without other packages
+#   tools/gpu_check.sh              PYTHON=... selects the interpreter (default: .venv, else python3)
+#   tools/gpu_check.sh --dry-run    checks without a GPU that the binary loads and that all tests can be collected
 #
-# Where nvidia-nvimgcodec-cu13[nvjpeg] is installed, it is compared with its codecs of the CPU.
-# That the CPU equals OpenCV is shown by `make test`; here CUDA is compared with the CPU, bit for bit.
+# If nvidia-nvimgcodec-cu13[nvjpeg] is installed, its GPU codecs are compared with its CPU codecs.
+# This script compares CUDA with the CPU, bit for bit; `make test` compares the CPU with OpenCV.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,12 +19,12 @@ trap 'rm -rf "$work"' EXIT
 report=()
 failed=0
 
-# Tests of what never touches a GPU.
+# Tests that never use a GPU.
 host_only=(--ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=tests/attack --ignore=tests/emulation --ignore=tests/project --ignore=tests/test_scripts.py)
-# Without the doctests, which import modules that need cv2.
+# No doctests: they import modules that need cv2.
 pytest=("$python" -m pytest -q -p no:cacheprovider -o "addopts=-ra --import-mode=importlib" "${host_only[@]}")
 
-# phase NAME SECONDS COMMAND...: runs it within that time; what fails is reported, and the rest still runs.
+# phase NAME SECONDS COMMAND...: runs a command with a time limit. A failure is reported; later phases still run.
 phase() {
   local name=$1 limit=$2 start=$SECONDS status
   shift 2
@@ -38,7 +38,7 @@ phase() {
   return $status
 }
 
-# Stands for a machine that has none of what only the tests elsewhere need.
+# Hides the packages that only other tests need, as on a machine without them.
 hide_packages() {
   mkdir "$work/hidden"
   for name in cv2 hypothesis typer rich PIL skimage sklearn scipy; do
@@ -63,11 +63,11 @@ if [ "${1:-}" = --dry-run ]; then
   phase kernels 90 "$python" tools/sample_kernels.py --device cpu
   phase sink 60 "$python" tools/check_sink.py --device cpu
   phase benchmarks 60 "$python" tools/bench.py --help
-  echo "== no GPU was used: run tools/gpu_check.sh where there is one"
+  echo "== no GPU was used: run tools/gpu_check.sh on a machine with one"
 else
   sed -i s/DEVICE/cuda/ "$work/loads.py"
   if timeout 60 "$python" "$work/loads.py" 2> /dev/null; then
-    report+=("build       the binary that came along works here")
+    report+=("build       not needed: the existing binary works")
   else
     ORBBEC_CUDA=1 phase build 170 "$python" setup.py build_ext --inplace
     phase loads 60 "$python" "$work/loads.py" || exit 1
@@ -76,7 +76,7 @@ else
   phase tests 170 "${pytest[@]}" --device cuda
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null)
   if [ -n "$sanitizer" ]; then
-    # Without torch's cache each tensor is memory of its own, so that what lies beyond its end is nobody's.
+    # Without torch's cache each tensor is a separate allocation, so that reads past its end are found.
     export PYTORCH_NO_CUDA_MEMORY_CACHING=1
     sample=(--error-exitcode 9 "$python" tools/sample_kernels.py)
     phase memcheck 80 "$sanitizer" --tool memcheck "${sample[@]}"
@@ -84,7 +84,7 @@ else
     phase synccheck 30 "$sanitizer" --tool synccheck "${sample[@]}" --blocks
     unset PYTORCH_NO_CUDA_MEMORY_CACHING
   else
-    report+=("sanitizer   not run: there is no compute-sanitizer")
+    report+=("sanitizer   not run: compute-sanitizer is not installed")
   fi
   phase sink 60 "$python" tools/check_sink.py
   if "$python" -c 'import nvidia.nvimgcodec' 2> /dev/null; then

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes .venv-NAME: what requirements/NAME.txt lists, with all that .venv has, torch included.
+# Creates .venv-NAME with requirements/NAME.txt and all packages of .venv, including torch.
 #
 #   tools/make_peer_venv.sh torchvision|albumentations|albumentationsx|ray|mutate
 #
-#   TORCHVISION=torchvision==0.28.*    the release that goes with the torch of .venv, if not set
+#   TORCHVISION=torchvision==0.28.*    by default the release that matches the torch of .venv
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,15 +27,15 @@ if [ "$name" != torchvision ] && [ "$name" != mutate ]; then
   exit
 fi
 
-# 0.28 goes with torch 2.13, and so on. PyPI has builds for CUDA alone.
+# torchvision 0.28 matches torch 2.13, and so on. PyPI has only CUDA builds.
 release=$("$py" -c 'import torch; print(int(torch.__version__.split(".")[1]) + 15)')
 "${pip[@]}" --no-deps "${TORCHVISION:-torchvision==0.$release.*}"
 "${pip[@]}" -r "requirements/$name.txt"
 if [ -n "$("$py" -c 'import torch; print(torch.version.cuda or "")')" ]; then
   exit
 fi
-# Without torch's CUDA libraries such a build does not load, not even its operators for the CPU. Libraries in their
-# place have the symbols that it looks for; nothing calls them where there is no GPU.
+# Without torch's CUDA libraries such a build does not load, not even its CPU operators. Stub libraries define the
+# missing symbols; nothing calls them on a machine without a GPU.
 stubs=$PWD/$venv/stubs
 mkdir -p "$stubs"
 {

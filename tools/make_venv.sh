@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes .venv, with torch and what the build and the package need.
+# Creates .venv with torch and the requirements of the build and the package.
 #
 #   PYTHON=python3         the interpreter; 3.10 or newer
-#   TORCH=torch==2.13.0    what pip installs where that interpreter has no torch >= 2.10
+#   TORCH=torch==2.13.0    the torch to install if that interpreter has none >= 2.10
 #
-# The torch of the interpreter, if it has one, is used as it is: it fits the machine, and another would cost gigabytes.
+# If the interpreter has torch, .venv uses it: it matches the machine, and another copy takes gigabytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,14 +26,14 @@ if "$python" -c "$has_torch" 2>/dev/null; then
 fi
 purelib='import sysconfig; print(sysconfig.get_path("purelib"))'
 if [ ! -x .venv/bin/python ] && ! "$python" -m venv "${options[@]}" .venv 2>/dev/null; then
-  # Debian keeps ensurepip in a package of its own; pip itself can stand in for it.
+  # Debian packages ensurepip separately; the pip of the interpreter installs pip instead.
   "$python" -m venv --without-pip "${options[@]}" .venv
-  # Written into .venv alone, so a system that guards its own packages (PEP 668) has nothing to fear.
+  # PEP 668 protects the packages of the system; this writes only into .venv.
   PIP_BREAK_SYSTEM_PACKAGES=1 "$python" -m pip install --quiet --target "$(.venv/bin/python -c "$purelib")" pip
 fi
 site=$(.venv/bin/python -c "$purelib")
 if [ $found = yes ] && ! .venv/bin/python -c "$has_torch" 2>/dev/null; then
-  # The interpreter lives in a virtual environment itself, which --system-site-packages looks past.
+  # The interpreter is itself in a virtual environment, which --system-site-packages ignores.
   "$python" -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])' > "$site/parent.pth"
 fi
 pwd > "$site/orbbec.pth"
@@ -41,7 +41,7 @@ pwd > "$site/orbbec.pth"
 if [ $found = no ]; then
   .venv/bin/python -m pip install "${TORCH:-torch==2.13.0}"
 fi
-# The interpreter's own copies, if it has any, may keep their programs elsewhere.
+# The interpreter's own copies may have their programs in another folder.
 .venv/bin/python -m pip install --quiet --ignore-installed -r requirements/build.txt
 .venv/bin/python -m pip install --quiet -r requirements/runtime.txt
 .venv/bin/python -c 'import torch; print("torch", torch.__version__, "of", torch.__path__[0])'
