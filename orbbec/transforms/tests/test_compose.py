@@ -244,7 +244,7 @@ def test_texts_that_are_no_chain():
         ("[]", "a list of transforms"),
         ('{"transforms": [{"name": "Nothing"}]}', "no transform 'Nothing'"),
         ('{"transforms": [{"name": "Pad", "pad": 1}]}', "Pad: there is no argument pad"),
-        ('{"transforms": [7]}', "a table with a name"),
+        ('{"transforms": [7]}', "a dict with a name"),
     ):
         with pytest.raises(ValueError, match=message):
             T.Compose.from_json(text)
@@ -327,7 +327,7 @@ def test_wrong_arguments_are_named_at_construction(make, name):
         ({"sead": 7}, "Compose: there is no argument sead"),
         ({"transforms": [{"name": "RandomCrop"}]}, "RandomCrop: expected argument size"),
         ({"target_options": {"minsize": 7}}, "TargetOptions: there is no argument minsize"),
-        ({"target_options": 7}, "Compose: expected target_options as a table, but got 7"),
+        ({"target_options": 7}, "Compose: expected target_options as a dict, but got 7"),
     ],
 )
 def test_what_a_chain_does_not_have_is_named_in_its_text(content, message):

@@ -14,7 +14,7 @@ CANVAS = (48, 60)
 
 
 def numbered():
-    """Images of unlike sizes whose pixels have unlike numbers from 1 on, in three bytes."""
+    """Variable-size images whose pixels have different numbers from 1 on, in three bytes."""
     count = sum(height * width for height, width in SIZES)
     values = np.random.default_rng(0).permutation(count) + 1
     images, begin = [], 0
