@@ -1,4 +1,4 @@
-"""The decoder of baseline JPEGs beside what OpenCV makes of the same files: the same bytes."""
+"""The decoder of baseline JPEGs compared with what OpenCV makes of the same files: the same bytes."""
 
 import io
 
