@@ -147,10 +147,10 @@ class RandomAffine(Transform):
             shear=self._shears(),
         )
         if self.translate is not None:
-            shares = pair(self.name, "translate", self.translate)
-            for share in shares:
-                number(self.name, "translate", share, 0.0, 1.0)
-            self._set(translate=shares)
+            fractions = pair(self.name, "translate", self.translate)
+            for fraction in fractions:
+                number(self.name, "translate", fraction, 0.0, 1.0)
+            self._set(translate=fractions)
         if self.scale is not None:
             given = numbers(self.name, "scale", self.scale, (2, 4))
             ranges = (interval(self.name, "scale", given[n : n + 2], 1e-9) for n in range(0, len(given), 2))
@@ -166,8 +166,8 @@ class RandomAffine(Transform):
 
     def sample(self, sizes: Array, stream: Stream) -> Affine:
         angle = stream.between(*around(self.name, "degrees", self.degrees))
-        shares = np.array(self.translate if self.translate is not None else (0.0, 0.0))
-        reach = shares * sizes[:, ::-1]
+        fractions = np.array(self.translate if self.translate is not None else (0.0, 0.0))
+        reach = fractions * sizes[:, ::-1]
         translate = np.rint((2 * stream.uniforms(2) - 1) * reach)
         scales = self.scale if self.scale is not None else (1.0, 1.0)
         scale = stream.between(*scales[:2])

@@ -198,7 +198,7 @@ def _cut(step: Any) -> list[Transform]:
 
 # Flips, rotations, affine transforms
 
-_QUARTERS = [RandomRotation((turn, turn), expand=True) for turn in (90.0, 180.0, 270.0)]
+_QUARTERS = [RandomRotation((angle, angle), expand=True) for angle in (90.0, 180.0, 270.0)]
 _MIRRORS = [RandomHorizontalFlip(1.0), RandomVerticalFlip(1.0)]
 _SYMMETRIES = {
     "e": as_one([]),
@@ -381,11 +381,11 @@ def _compressed(step: Any) -> list[Transform]:
 def _normalized(step: Any) -> list[Transform]:
     expect(step, normalization="standard")
     expect_if(step, clip_range=None)
-    white = step.max_pixel_value
-    if white in (1.0, 255.0):
-        scaled = [ToDtype(torch.float32, scale=True)] if white == 255.0 else []
+    maximum = step.max_pixel_value
+    if maximum in (1.0, 255.0):
+        scaled = [ToDtype(torch.float32, scale=True)] if maximum == 255.0 else []
         return [*scaled, Normalize(step.mean, step.std)]
-    mean, std = (tuple(np.ravel(value) * (white / 255.0)) for value in (step.mean, step.std))
+    mean, std = (tuple(np.ravel(value) * (maximum / 255.0)) for value in (step.mean, step.std))
     return [ToDtype(torch.float32, scale=True), Normalize(mean, std)]
 
 

@@ -13,7 +13,7 @@ from orbbec.transforms.auto import NARROW, OPERATIONS, Choices, signed, slot_ste
 from orbbec.transforms.checks import FillValue, flag, interpolation_of, number, numbers, whole
 from orbbec.transforms.transform import Transform
 
-_SPACE = replace(NARROW, most_bits=4, share=1.0 / 3.0)
+_SPACE = replace(NARROW, most_bits=4, fraction=1.0 / 3.0)
 _BINS = 10  # strength levels
 _ALL = np.arange(1, len(OPERATIONS) - 1)  # without Identity and Invert
 _COLORS = [OPERATIONS.index(name) for name in ("Brightness", "Color", "Contrast", "Sharpness")]
@@ -84,11 +84,11 @@ class AugMix(Transform):
 
     def sample(self, sizes: Array, stream: Stream) -> Mixture:
         own = stream.dirichlets(self.alpha, 2)
-        shares = stream.dirichlets(self.alpha, self.mixture_width) * own[:, 1:]
+        weights = stream.dirichlets(self.alpha, self.mixture_width) * own[:, 1:]
         copies = [self._chain(sizes, stream) for _ in range(self.mixture_width)]
         operations, magnitudes = zip(*copies, strict=True)
         choices = Choices(np.concatenate(operations), np.concatenate(magnitudes))
-        return Mixture(np.concatenate([own[:, :1], shares], 1), choices)
+        return Mixture(np.concatenate([own[:, :1], weights], 1), choices)
 
     def _chain(self, sizes: Array, stream: Stream) -> tuple[Array, Array]:
         """The operations and magnitudes of one copy of each image: `[N, slots]`."""

@@ -76,12 +76,12 @@ class Space:
     bits: int  # most bits removed
     most_bits: int = 8
     shift: float | None = None  # in pixels; None: a fraction of the side
-    share: float = 150.0 / 331.0
+    fraction: float = 150.0 / 331.0
 
     def magnitudes(self, operation: Array, level: Array, sizes: Array) -> Array:
         """Unsigned magnitudes for levels from 0 to 1: `[N]`."""
         shift = (
-            np.full((len(sizes), 2), self.shift) if self.shift is not None else sizes[:, ::-1] * self.share
+            np.full((len(sizes), 2), self.shift) if self.shift is not None else sizes[:, ::-1] * self.fraction
         )
         largest = {
             **dict.fromkeys(("ShearX", "ShearY"), self.shear),

@@ -29,16 +29,16 @@ def before(count: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class Weights:
     """The weight of each image, the box of the other image, and which images are mixed.
 
     Args:
-        share: float64 `[N]`.
+        weight: float64 `[N]`.
         boxes: int64 `[N, 4]`, of CutMix.
         chosen: bool `[N]`.
     """
 
-    share: Array
+    weight: Array
     boxes: Array
     chosen: Array
 
@@ -81,12 +81,12 @@ class MixUp(_Mixing):
         `torchvision.transforms.v2.MixUp`, which draws once per batch.
     """
 
-    def sample(self, sizes: Array, stream: Stream) -> Shares:
-        share = stream.betas(self.alpha)
-        return Shares(share, np.zeros((len(sizes), 4), np.int64), stream.chance(self.p))
+    def sample(self, sizes: Array, stream: Stream) -> Weights:
+        weight = stream.betas(self.alpha)
+        return Weights(weight, np.zeros((len(sizes), 4), np.int64), stream.chance(self.p))
 
-    def steps(self, params: Shares, frame: Frame) -> list[Step]:
-        table = {"partners": before(len(frame)), "weights": params.share}
+    def steps(self, params: Weights, frame: Frame) -> list[Step]:
+        table = {"partners": before(len(frame)), "weights": params.weight}
         mix = Mix("mixup", table, options={"num_classes": self.num_classes})
         return self._of_chosen(mix, params.chosen, frame)
 
@@ -106,16 +106,16 @@ class CutMix(_Mixing):
         `torchvision.transforms.v2.CutMix`, which draws once per batch.
     """
 
-    def sample(self, sizes: Array, stream: Stream) -> Shares:
-        share = stream.betas(self.alpha)
+    def sample(self, sizes: Array, stream: Stream) -> Weights:
+        weight = stream.betas(self.alpha)
         middle = np.stack([stream.below(sizes[:, 1]), stream.below(sizes[:, 0])], 1)
-        half = (0.5 * np.sqrt(1.0 - share)[:, None] * sizes[:, ::-1]).astype(np.int64)
+        half = (0.5 * np.sqrt(1.0 - weight)[:, None] * sizes[:, ::-1]).astype(np.int64)
         low, high = np.maximum(middle - half, 0), np.minimum(middle + half, sizes[:, ::-1])
         left = 1.0 - (high - low).prod(1) / sizes.prod(1)
-        return Shares(left, np.concatenate([low, high], 1), stream.chance(self.p))
+        return Weights(left, np.concatenate([low, high], 1), stream.chance(self.p))
 
-    def steps(self, params: Shares, frame: Frame) -> list[Step]:
-        table = {"partners": before(len(frame)), "boxes": params.boxes, "weights": params.share}
+    def steps(self, params: Weights, frame: Frame) -> list[Step]:
+        table = {"partners": before(len(frame)), "boxes": params.boxes, "weights": params.weight}
         mix = Mix("cutmix", table, options={"num_classes": self.num_classes})
         return self._of_chosen(mix, params.chosen, frame)
 
@@ -160,12 +160,12 @@ class Mosaic(_Applied):
 
     def sample(self, sizes: Array, stream: Stream) -> Centers:
         height, width = size_pair(self.name, "size", self.size)
-        shares = np.stack([stream.between(*self.center_range) for _ in range(2)], 1)
-        return Centers(np.rint(shares * [width, height]).astype(np.int64), stream.chance(self.p))
+        fractions = np.stack([stream.between(*self.center_range) for _ in range(2)], 1)
+        return Centers(np.rint(fractions * [width, height]).astype(np.int64), stream.chance(self.p))
 
     def steps(self, params: Centers, frame: Frame) -> list[Step]:
         size, every = size_pair(self.name, "size", self.size), np.arange(len(frame))
-        partners = np.stack([np.roll(every, turn) for turn in range(4)], 1)
+        partners = np.stack([np.roll(every, shift) for shift in range(4)], 1)
         outputs = same_rows(size, len(frame))
         fill = numbers(self.name, "fill", self.fill)
         table = {"partners": partners, "centers": params.centers}

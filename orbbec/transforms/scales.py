@@ -250,9 +250,9 @@ class RandomIoUCrop(Transform):
     def _crop(self, size: Array, boxes: Array, first: Array, stream: Stream) -> Array:
         """The region of one image: left, top, right, bottom."""
         draws = first
-        for turn in range(self.rounds):
-            if turn:
-                draws = stream.uniforms((turn + 1) * len(first))[0, turn * len(first) :]
+        for attempt in range(self.rounds):
+            if attempt:
+                draws = stream.uniforms((attempt + 1) * len(first))[0, attempt * len(first) :]
                 stream = stream.again()
             overlap = self.sampler_options[int(draws[0] * len(self.sampler_options))]
             if overlap >= 1:

@@ -226,9 +226,9 @@ def elastic(
             f"elastic: expected displacement of shape {[1, height, width, 2]}, "
             f"but got {list(displacement.shape)}"
         )
-    shares = displacement[0].to(torch.float32)
-    x = shares[..., 0] * (width / 2) + torch.arange(width, device=shares.device)
-    y = shares[..., 1] * (height / 2) + torch.arange(height, device=shares.device)[:, None]
+    offsets = displacement[0].to(torch.float32)
+    x = offsets[..., 0] * (width / 2) + torch.arange(width, device=offsets.device)
+    y = offsets[..., 1] * (height / 2) + torch.arange(height, device=offsets.device)[:, None]
     if is_mask(inpt):
         return images_like(bent_masks(plain(inpt), x, y, filled[0]), inpt)
     return changed("elastic", inpt, remap, x, y, interpolation=method, fill=filled)

@@ -318,7 +318,7 @@ IDS = [f"{name}-{index}" for index, (name, *_) in enumerate(STEPS)]
 FLIP = stand_in("HorizontalFlip", p=0.25)
 
 
-def chain(*steps):
+def pipeline(*steps):
     return T.Compose.from_albumentations(stand_in("Compose", transforms=[FLIP, *steps], processors={}))
 
 
@@ -328,12 +328,12 @@ def written(transforms, **options):
 
 @pytest.mark.parametrize(("kind", "_", "attributes", "expected"), STEPS, ids=IDS)
 def test_steps_are_converted(kind, _, attributes, expected):
-    assert chain(stand_in(kind, **attributes)).to_json() == written(expected)
+    assert pipeline(stand_in(kind, **attributes)).to_json() == written(expected)
 
 
 @pytest.mark.parametrize(("kind", "_", "attributes", "expected"), STEPS_X, ids=[s[0] for s in STEPS_X])
 def test_steps_of_version_x_are_converted(kind, _, attributes, expected):
-    assert chain(stand_in(kind, **attributes)).to_json() == written(expected)
+    assert pipeline(stand_in(kind, **attributes)).to_json() == written(expected)
 
 
 @pytest.mark.parametrize(("kind", "arguments", "_", "expected"), STEPS_X, ids=[s[0] for s in STEPS_X])
@@ -373,7 +373,7 @@ def test_attributes_of_albumentationsx_are_read():
         T.GaussianNoise(0.0, (0.2, 0.44)),
         T.ColorJitter((0.8, 1.2), (0.7, 1.2), (0.6, 1.2), (-0.5, 0.5)),
     ]
-    assert chain(*steps).to_json() == written(expected)
+    assert pipeline(*steps).to_json() == written(expected)
 
 
 @pytest.mark.parametrize(
@@ -456,4 +456,4 @@ def test_attributes_of_albumentationsx_are_read():
 )
 def test_steps_without_counterpart_are_named(step, message):
     with pytest.raises(ConversionError, match=f"from_albumentations: step 1, {message}"):
-        chain(step)
+        pipeline(step)

@@ -1,4 +1,4 @@
-"""Chains of torchvision in transforms of ours: stand-ins of its objects, and itself where it is installed."""
+"""Conversion of torchvision pipelines: with stand-ins of its objects, and with torchvision if installed."""
 
 from collections import defaultdict
 from enum import Enum
