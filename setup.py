@@ -1,4 +1,4 @@
-"""Builds orbbec: one binary for CPU and CUDA, and beside it what `3rdparty/vendor.py` has fetched.
+"""Builds orbbec: one binary for CPU and CUDA, and next to it what `3rdparty/vendor.py` has fetched.
 
 Why it is so:
 
@@ -30,7 +30,7 @@ TORCH_TARGET = "0x020a000000000000"  # 2.10, the oldest torch that the binary se
 DEFAULT_ARCHITECTURES = "7.5;8.0;9.0;10.0;12.0+PTX"
 
 
-# Beside an interpreter that was called by its path lies the ninja that torch looks for on PATH.
+# Next to an interpreter that was called by its path lies the ninja that torch looks for on PATH.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
@@ -82,7 +82,7 @@ def operators() -> cpp_extension.CppExtension:
     os.environ["TORCH_CUDA_ARCH_LIST"] = architectures()
     print(f"orbbec: building for CPU and CUDA ({cuda}, architectures {os.environ['TORCH_CUDA_ARCH_LIST']})")
     cpp_extension.CUDA_HOME = str(cuda)
-    # Beside a torch without CUDA the headers of .cu files would not be tracked.
+    # Next to a torch without CUDA the headers of .cu files would not be tracked.
     torch.version.cuda = torch.version.cuda or "13.0"
     return cpp_extension.CppExtension(
         "orbbec._C",

@@ -293,7 +293,7 @@ def sha256_of(path: Path) -> str:
 
 
 def unpack(package: Package, archive: Path, target: Path) -> Path:
-    """Unpack beside ``target``, edit and rename, so that a ``target`` that exists is whole."""
+    """Unpack next to ``target``, edit and rename, so that a ``target`` that exists is whole."""
     if target.is_dir():
         return target
     partial = target.with_name(target.name + ".partial")

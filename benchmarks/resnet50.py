@@ -1,4 +1,4 @@
-"""Trains a ResNet-50 from JPEG files through the Loader: the share that it reaches of one batch's speed.
+"""Trains a ResNet-50 from JPEG files through the Loader: the fraction that it reaches of one batch's speed.
 
     python -m benchmarks.resnet50 [FOLDER] [--device cpu|cuda] [--batch 256] [--steps 60] [--output DIR]
 
@@ -110,8 +110,8 @@ def measure(
     """Time one way to decode."""
 
     def loader() -> Loader:
-        chain = classification("float32", antialias=True)
-        return Loader(Files(paths), batch, chain, trainer.device, drop_last=True, decoding=decoding)
+        pipeline = classification("float32", antialias=True)
+        return Loader(Files(paths), batch, pipeline, trainer.device, drop_last=True, decoding=decoding)
 
     with loader() as alone:
         lone = images_a_second(endless(alone), steps, lambda batch: None, trainer.wait)

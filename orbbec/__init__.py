@@ -1,4 +1,4 @@
-"""Image augmentation operators for PyTorch: OpenCV's numbers, the same bits on the CPU and on CUDA."""
+"""Image augmentation operators for PyTorch with OpenCV's results, bit-identical on CPU and CUDA."""
 
 from orbbec._library import default_arithmetic, load_library, set_default_arithmetic
 

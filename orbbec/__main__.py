@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from orbbec.cli.doctor import advise, collect, report
-from orbbec.cli.preview import draw_rows, read_chain, read_images, read_targets, write_sheet
+from orbbec.cli.preview import draw_rows, read_images, read_pipeline, read_targets, write_sheet
 from orbbec.cli.profile.command import profile_command
 from orbbec.data.commands import index_command, pack_command
 
@@ -30,7 +30,7 @@ app.command("profile")(profile_command)
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print facts and advice as JSON.")] = False,
 ) -> None:
-    """Show versions, the binary, GPUs and whether CUDA works here, and give advice for what is off."""
+    """Show versions, the binary, GPUs and whether CUDA works, with advice on problems."""
     facts = collect()
     advice = advise(facts)
     print(json.dumps({**asdict(facts), "advice": advice}, indent=2) if as_json else report(facts, advice))
@@ -39,24 +39,25 @@ def doctor(
 @app.command()
 def preview(
     images: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, help="Image files.")],
-    pipeline: Annotated[Path, typer.Option(exists=True, help="The chain: .yaml or .json of a Compose.")],
-    out: Annotated[Path, typer.Option(help="What to write: .png, .jpg, .webp or .html.")],
+    pipeline: Annotated[Path, typer.Option(exists=True, help="The pipeline: a Compose as .yaml or .json.")],
+    out: Annotated[Path, typer.Option(help="Output file: .png, .jpg, .webp or .html.")],
     targets: Annotated[
-        Path | None, typer.Option(exists=True, help="Boxes, points, masks: .json by file name of the image.")
+        Path | None,
+        typer.Option(exists=True, help="Boxes, points, masks: a .json file keyed by image file name."),
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Epochs shown of each image.")] = 6,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the chain's own.")] = None,
-    epoch: Annotated[int, typer.Option(min=0, help="The first one shown.")] = 0,
-    side: Annotated[int, typer.Option(min=16, help="Of each picture, in pixels.")] = 192,
+    draws: Annotated[int, typer.Option(min=1, help="Number of epochs to show per image.")] = 6,
+    seed: Annotated[int | None, typer.Option(min=0, help="Overrides the pipeline's seed.")] = None,
+    epoch: Annotated[int, typer.Option(min=0, help="First epoch to show.")] = 0,
+    side: Annotated[int, typer.Option(min=16, help="Side of each picture in pixels.")] = 192,
 ) -> None:
-    """Draw images beside what a chain makes of them, with their boxes, points and masks."""
+    """Draw images next to their augmentations, with boxes, points and masks."""
     try:
-        chain = read_chain(pipeline)
-        chain = chain if seed is None else replace(chain, seed=seed)
+        loaded = read_pipeline(pipeline)
+        loaded = loaded if seed is None else replace(loaded, seed=seed)
         pixels = read_images(images)
         given = None if targets is None else read_targets(targets, pixels)
-        rows, plan = draw_rows(chain, pixels, given, draws, epoch)
-        write_sheet(out, rows, plan, side, chain.target_options.box_format)
+        rows, plan = draw_rows(loaded, pixels, given, draws, epoch)
+        write_sheet(out, rows, plan, side, loaded.target_options.box_format)
     except (ImportError, OSError, TypeError, ValueError) as error:
         print(error, file=sys.stderr)
         raise typer.Exit(1) from error
@@ -65,12 +66,14 @@ def preview(
 
 @app.command("bench-data")
 def bench_data(
-    folder: Annotated[str, typer.Argument(help="JPEGs below it are read.")],
-    threads: Annotated[str, typer.Option(help="How many, as in 1,2: a table each.")] = "1,2",
-    images: Annotated[int, typer.Option(min=1, help="A round.")] = 512,
-    rounds: Annotated[int, typer.Option(min=1, help="Of each contender, after one that warms up.")] = 5,
+    folder: Annotated[str, typer.Argument(help="Folder whose JPEGs are read, recursively.")],
+    threads: Annotated[
+        str, typer.Option(help="Numbers of threads, such as 1,2: one table for each.")
+    ] = "1,2",
+    images: Annotated[int, typer.Option(min=1, help="Images per round.")] = 512,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds per contender, after one warm-up round.")] = 5,
 ) -> None:
-    """Time JPEGs on disk to batches: the Loader beside thread pools of cv2 and torchvision's DataLoader."""
+    """Time JPEGs on disk to batches: the Loader, thread pools with cv2, and torchvision with a DataLoader."""
     from orbbec.data.bench_data import jpegs_below, measure, table
 
     try:

@@ -1,4 +1,4 @@
-"""The binary: which file it is, loading it, and the settings that hold for all operators."""
+"""The binary: its path, loading it, and settings of all operators."""
 
 import os
 import threading
@@ -8,20 +8,20 @@ from types import TracebackType
 import torch
 
 _ARITHMETICS = ("cv2_5", "cv2_4")
-_main_arithmetic = "cv2_5"  # of the main thread, and of threads that set none
-_of_thread = threading.local()  # no ContextVar, which torch.compile does not trace
+_main_arithmetic = "cv2_5"  # for the main thread and threads without a setting
+_of_thread = threading.local()  # not a ContextVar, which torch.compile cannot trace
 
 
 def library_path() -> Path:
-    """The binary of the operators: `_C.abi3.so` of this package, or the file that ORBBEC_LIBRARY names."""
+    """The binary of the operators: `_C.abi3.so` of this package, or the file in ORBBEC_LIBRARY."""
     return Path(os.environ.get("ORBBEC_LIBRARY") or Path(__file__).parent / "_C.abi3.so")
 
 
 def load_library() -> None:
-    """Load the binary and so register `torch.ops.orbbec`.
+    """Load the binary, which registers `torch.ops.orbbec`.
 
     Raises:
-        ImportError: there is no binary, or it does not fit this torch.
+        ImportError: the binary is missing, or incompatible with this torch.
     """
     path = library_path()
     if not path.exists():
@@ -30,13 +30,13 @@ def load_library() -> None:
         torch.ops.load_library(str(path))  # type: ignore[no-untyped-call]
     except OSError as error:
         raise ImportError(
-            f"orbbec: {path.name} does not load beside torch {torch.__version__} (2.10 or newer is needed): "
-            f"{error}; tools/collect_env.py says more"
+            f"orbbec: {path.name} does not load with torch {torch.__version__} (2.10 or newer is needed): "
+            f"{error}; see the output of tools/collect_env.py"
         ) from error
 
 
 def default_arithmetic() -> str:
-    """The arithmetic that operators use in this thread unless told otherwise: "cv2_5" or "cv2_4".
+    """The default arithmetic of operators in this thread: "cv2_5" or "cv2_4".
 
     Example:
         >>> default_arithmetic()
@@ -47,17 +47,17 @@ def default_arithmetic() -> str:
 
 
 class set_default_arithmetic:
-    """Choose whose numbers all operators give: those of OpenCV 5 ("cv2_5") or of OpenCV 4 ("cv2_4").
+    """Choose the results of all operators: those of OpenCV 5 ("cv2_5") or of OpenCV 4 ("cv2_4").
 
-    Set in the main thread, it holds there and in all threads that have set none. Set in another thread, it
-    holds in that thread alone. The threads of a `Loader` compute as the thread that began the epoch did then.
-    It takes effect at once; as a context manager, as `torch.set_grad_enabled`, until the block ends.
+    A setting in the main thread also applies to threads without a setting. A setting in another thread
+    applies to that thread only. The threads of a `Loader` use the setting of the thread that began the epoch.
+    It takes effect immediately; as a context manager, like `torch.set_grad_enabled`, until the block ends.
 
     Args:
         arithmetic: "cv2_5" or "cv2_4". The two differ by up to 7 levels of 255 in a warp.
 
     Raises:
-        ValueError: another name.
+        ValueError: the name is unknown.
 
     Example:
         >>> with set_default_arithmetic("cv2_4"):
@@ -85,7 +85,7 @@ class set_default_arithmetic:
 
 
 def _set(own: str | None, of_main: str) -> None:
-    """Set that of this thread and, where it is the main thread, that of threads that set none."""
+    """Set the arithmetic of this thread and, in the main thread, of threads without a setting."""
     global _main_arithmetic
     _of_thread.arithmetic = own
     if threading.current_thread() is threading.main_thread():

@@ -4,7 +4,7 @@
     python scripts/check_images.py --no-pillow   without Pillow's, which pip fetches once
 
 Broken are images of nine formats: cut off at every kilobyte, with flipped bits, a gap, zeros alone, nothing,
-another format's suffix, a declared size of 60,000 x 60,000; beside them CMYK, gray, progressive and each
+another format's suffix, a declared size of 60,000 x 60,000; next to them CMYK, gray, progressive and each
 orientation of EXIF. Each file is decoded in a process that is watched. The exit status is 1 if one crashes,
 hangs or raises what is no ValueError; if bytes are not Pillow's though gray has 8 bits; or if a Loader loses
 a good sample or gives one twice.

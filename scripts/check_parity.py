@@ -5,7 +5,7 @@
     python scripts/check_parity.py --write      25 cases a cell; writes docs/parity*
     python scripts/check_parity.py --report     writes docs/parity.md anew from what docs/parity holds
 
-A cell is a warp, a dtype, an interpolation and a border; a line is a form of another operator, beside the
+A cell is a warp, a dtype, an interpolation and a border; a line is a form of another operator, against the
 author of its numbers (tests/support/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`,
 OpenCV 4 with `arithmetic="cv2_4"`. The exit status is 1 if a value differs where identity is promised.
 

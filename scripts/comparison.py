@@ -23,15 +23,15 @@ def is_same(what: str, actual: npt.NDArray[np.generic], expected: npt.NDArray[np
     if (actual.shape, actual.dtype) != (expected.shape, expected.dtype):
         print(f"DIFFERENT  {what}: {actual.dtype} {actual.shape}, expected {expected.dtype} {expected.shape}")
         return False
-    unlike = int((actual != expected).sum())
+    differing = int((actual != expected).sum())
     worst = float(np.abs(actual.astype(np.float64) - expected.astype(np.float64)).max())
-    verdict = "same     " if unlike == 0 else "DIFFERENT"
-    print(f"{verdict}  {what}: {unlike} of {actual.size} values differ, at most by {worst:g}")
-    return unlike == 0
+    verdict = "same     " if differing == 0 else "DIFFERENT"
+    print(f"{verdict}  {what}: {differing} of {actual.size} values differ, at most by {worst:g}")
+    return differing == 0
 
 
 def save_side_by_side(name: str, pictures: list[Image]) -> None:
-    """Write RGB pictures of one height beside each other to `outputs/<name>.png`."""
+    """Write RGB pictures of one height next to each other to `outputs/<name>.png`."""
     OUTPUTS.mkdir(exist_ok=True)
     path = OUTPUTS / f"{name}.png"
     cv2.imwrite(str(path), np.hstack(pictures)[:, :, ::-1])

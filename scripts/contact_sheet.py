@@ -1,4 +1,4 @@
-"""A picture of what augmentation does: each original beside what the network saw of it."""
+"""A picture of what augmentation does: each original compared with what the network saw of it."""
 
 from pathlib import Path
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Draws photographs of one face, turned, above the crops that AlignFaces makes of them.
+"""Draws photographs of one face, rotated, above the crops that AlignFaces makes of them.
 
     python scripts/draw_faces.py [--output docs/images/faces.jpg]
 
@@ -19,7 +19,7 @@ from torch import Tensor
 from orbbec import get_rotation_matrix, warp_affine
 from orbbec.transforms import AlignFaces, Compose
 
-# Eyes, nose, corners of the mouth, read off by eye, and about where to turn: pixels (x, y).
+# Eyes, nose, corners of the mouth, read off by eye, and about where to rotate: pixels (x, y).
 LANDMARKS = ((203.8, 100.8), (247.0, 103.3), (225.8, 127.5), (204.2, 140.5), (243.3, 141.7))
 MIDDLE = (225.0, 120.0)
 ANGLES = (-75.0, -45.0, -15.0, 15.0, 45.0, 75.0)

@@ -1,4 +1,4 @@
-"""Draws each image operator's output beside its other author's, and their difference, amplified.
+"""Draws each image operator's output compared with its other author's, and their difference, amplified.
 
     python scripts/draw_operators.py [--output docs/images/operators.jpg]
 
@@ -200,7 +200,7 @@ def draw(sheet: Picture.Image, corner: tuple[int, int], example: Example, image:
 def main(
     output: Annotated[Path, typer.Option(help="The picture to write.")] = Path("outputs/operators.jpg"),
 ) -> None:
-    """Draw each operator's output beside its other author's."""
+    """Draw each operator's output compared with its other author's."""
     image = cv2.resize(load_photograph("astronaut"), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
     rows = -(-len(EXAMPLES) // COLUMNS)
     width, height = 3 * SIDE + 2 * GAP, CAPTION + SIDE + GAP

@@ -1,8 +1,8 @@
-"""A detector of cut-outs, trained with a chain that moves boxes and masks with the images.
+"""A detector of cut-outs, trained with a pipeline that moves boxes and masks with the images.
 
 Ovals of one photograph lie on the others. The network says for each cell of a grid whether the middle of one
 lies in it and how large it is, and for each pixel whether it belongs to one. Measured on scenes that it never
-saw: the share of their ovals that a predicted box overlaps by half (intersection over union).
+saw: the fraction of their ovals that a predicted box overlaps by half (intersection over union).
 """
 
 import time
@@ -116,7 +116,7 @@ def boxes_of(grid: Tensor) -> tuple[Tensor, Tensor]:
 
 @torch.no_grad()
 def recall(network: nn.Module, images: list[Image], targets: list[Target], device: str) -> float:
-    """The share of true boxes that are found with a score of one half and an overlap of one half."""
+    """The fraction of true boxes that are found with a score of one half and an overlap of one half."""
     network.eval()
     batch, moved = WITHOUT_CHANCE(ImageBatch.from_images(images).to(device), targets)
     found, count = 0, 0

@@ -1,6 +1,6 @@
-"""Contrastive learning with SimCLR's whole chain: two draws of each image, to be told from all others.
+"""Contrastive learning with SimCLR's whole pipeline: two draws of each image, to be told from all others.
 
-What is learned without labels is measured by them: the share of images whose nearest neighbour, by their
+What is learned without labels is measured by them: the fraction of images whose nearest neighbour, by their
 features, is of the same photograph.
 """
 
@@ -43,7 +43,7 @@ def contrast(first: Tensor, second: Tensor) -> Tensor:
 
 @torch.no_grad()
 def neighbours_of_one_kind(network: nn.Module, images: list[Image], labels: Tensor, device: str) -> float:
-    """The share of images whose nearest neighbour has their label."""
+    """The fraction of images whose nearest neighbour has their label."""
     network.eval()
     batch = ImageBatch.from_images(images).to(device)
     features = nn.functional.normalize(network(WITHOUT_CHANCE(batch)), dim=1)
@@ -53,7 +53,7 @@ def neighbours_of_one_kind(network: nn.Module, images: list[Image], labels: Tens
 
 
 def learn(source: ImageFolder, epochs: int, device: str, console: Console, sheet: Path) -> Learned:
-    """Train on JPEG files of unlike sizes."""
+    """Train on JPEG files of different sizes."""
     begin = time.perf_counter()
     backbone = nn.Sequential(convolutions(3, 16, 32, 64, 96), nn.AdaptiveAvgPool2d(1), nn.Flatten()).to(
         device
@@ -63,8 +63,8 @@ def learn(source: ImageFolder, epochs: int, device: str, console: Console, sheet
     images, labels = [decode_image(sample.data) for sample in source], torch.tensor(source.labels)
     learned = Learned("SimCLR", fall=0.97, measure="nearest neighbours of the same photograph")
     learned.before = neighbours_of_one_kind(backbone, images, labels, device)
-    # Two views: two loaders of one order, whose chains draw by unlike seeds.
-    first, second = (Loader(source, BATCH, chain, device, drop_last=True) for chain in (CHAIN, OTHER))
+    # Two views: two loaders of one order, whose pipelines draw by different seeds.
+    first, second = (Loader(source, BATCH, pipeline, device, drop_last=True) for pipeline in (CHAIN, OTHER))
     for epoch in range(epochs):
         losses = []
         for views in zip(live(first, f"SimCLR {epoch + 1:2d}", console), second, strict=True):

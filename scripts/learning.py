@@ -22,12 +22,12 @@ class Learned:
 
     Args:
         name: of the training.
-        fall: the last loss is to be below this share of the first.
+        fall: the last loss is to be below this fraction of the first.
         measure: what is measured before and after.
         losses: the mean of each epoch.
         before: the measure before.
         after: the measure after.
-        passes: of the chain, a line each.
+        passes: of the pipeline, a line each.
         seconds: of augmenting, and of the whole.
         sheet: with pictures of what the network saw.
     """
@@ -49,7 +49,7 @@ class Learned:
         measured = f"{self.measure} {self.before:.0%} before, {self.after:.0%} after"
         return f"{text}; {measured}", last < self.fall * first
 
-    def chain(self) -> str:
-        """The passes of the chain, and what they took."""
+    def pipeline(self) -> str:
+        """The passes of the pipeline, and what they took."""
         augmenting, whole = self.seconds
         return f"{self.passes}\n{augmenting:.1f} of {whole:.1f} s went to it; contact sheet: {self.sheet}"

@@ -101,7 +101,7 @@ def operators(rows: list[Row]) -> Iterator[str]:
             yield f"| `{row['op']}` | {row['values']:,} | {entry(row)} |"
 
 
-def chains(times: list[Row]) -> Iterator[str]:
+def pipelines(times: list[Row]) -> Iterator[str]:
     """What is saved of torchvision's chains."""
     yield "| chain | torchvision | switch | saved | `exact=False` | saved | `convert` | saved |"
     yield "| --- " * 8 + "|"
@@ -123,7 +123,7 @@ def page(figures: dict[str, Any]) -> str:
         "",
         "Microseconds for an image of 375x500:",
         "",
-        *chains(figures["chains"]),
+        *pipelines(figures["chains"]),
     ]
     head, rest = PAGE.read_text().split(BEGIN)
     return head + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1]

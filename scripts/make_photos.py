@@ -18,7 +18,7 @@ from rich.progress import track
 SIZES = (
     ((375, 500),) * 10 + ((500, 375),) * 4 + ((333, 500),) * 3 + ((480, 640),) * 2 + ((400, 400), (281, 500))
 )
-LEAST_AREA = 0.35  # of a part, as a share of the largest that fits
+LEAST_AREA = 0.35  # of a part, as a fraction of the largest that fits
 QUALITY = 90
 
 

@@ -50,5 +50,5 @@ def load_photograph(name: str) -> Image:
 
 
 def load_photographs() -> dict[str, Image]:
-    """The coloured photographs by name, as RGB `[H, W, 3]` of unlike sizes."""
+    """The coloured photographs by name, as RGB `[H, W, 3]` of different sizes."""
     return {name: load_photograph(name) for name in COLOURED}

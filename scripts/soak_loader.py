@@ -59,11 +59,11 @@ def main(
 ) -> None:
     """Soak a loader in small: 200 epochs of 64 photographs."""
     crop = RandomResizedCrop(224, antialias=False)
-    chain = [crop, RandomHorizontalFlip(), ToDtype(torch.float32, scale=True), Normalize()]
+    pipeline = [crop, RandomHorizontalFlip(), ToDtype(torch.float32, scale=True), Normalize()]
     points = []
     with tempfile.TemporaryDirectory() as folder:
         write_photos(Path(folder), images)
-        loader = Loader(ImageFolder(folder), BATCH, chain)
+        loader = Loader(ImageFolder(folder), BATCH, pipeline)
         for epoch in range(epochs):
             loader.set_epoch(epoch)
             run_epoch(loader, epoch)

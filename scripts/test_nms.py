@@ -1,4 +1,4 @@
-"""`nms`, `soft_nms` and `batched_nms` on a photograph of coins, beside cv2. Exits with 1 if they differ."""
+"""`nms`, `soft_nms` and `batched_nms` against cv2 on a photograph of coins. Exits with 1 if they differ."""
 
 import sys
 
@@ -74,11 +74,11 @@ def main() -> bool:
     print(f"{len(dets)} windows, {len(kept)} after nms, {len(new_dets)} after soft_nms")
     save_side_by_side("test_nms", [image, draw(image, dets), draw(image, kept)])
     checks = [
-        is_same(f"nms and cv2 {cv2.__version__}, places", inds, expected),
-        is_same("nms of boxes and scores, places", nms(boxes, scores, THRESHOLD).numpy(), expected),
+        is_same(f"nms and cv2 {cv2.__version__}, positions", inds, expected),
+        is_same("nms of boxes and scores, positions", nms(boxes, scores, THRESHOLD).numpy(), expected),
         is_same("nms, rows", kept, dets[expected]),
-        is_same("soft_nms and cv2, places", soft_inds, soft_expected),
-        is_same("batched_nms and cv2, places", keep.numpy(), by_cv2(dets, groups)),
+        is_same("soft_nms and cv2, positions", soft_inds, soft_expected),
+        is_same("batched_nms and cv2, positions", keep.numpy(), by_cv2(dets, groups)),
         is_same("batched_nms, rows", rows.numpy(), dets[keep.numpy()]),
     ]
     # Both compute e^x in float32, each in its own way: 6e-8 was seen, one in the last place.

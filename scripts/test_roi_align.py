@@ -1,4 +1,4 @@
-"""RoIAlign, called as the README of an earlier package did, beside NumPy and torchvision.
+"""RoIAlign, called as the README of an earlier package did, compared with NumPy and torchvision.
 
 torchvision is compared where it is importable, to the last bit; NumPy, in float64, to a thousandth. Exits
 with 1 where they differ.

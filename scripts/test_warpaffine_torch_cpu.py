@@ -1,4 +1,4 @@
-"""`affine_torch` on the CPU, one map an image, beside cv2. Exits with 1 where they differ."""
+"""`affine_torch` on the CPU, one map per image, compared with cv2. Exits with 1 where they differ."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`affine_torch` on the GPU, one map an image, beside cv2. Exits with 1 where they differ.
+"""`affine_torch` on the GPU, one map per image, compared with cv2. Exits with 1 where they differ.
 
 Without a GPU it says that nothing was compared, and exits with 0.
 """

@@ -1,10 +1,10 @@
 """Train a small network on real photographs, from JPEG files to the loss, with augmentation by orbbec.
 
-Tiles of unlike sizes are cut from photographs and written as JPEGs, a folder a photograph; the network learns
-which one a tile is from. A `Loader` reads and decodes them, and each batch is warped on the device by one
-call, each image by a random matrix. Everything that the network sees is computed by cv2 as well, from the
-file on, and compared byte for byte. Then another network learns without labels by SimCLR's chain, inside of
-the loader, and a detector by one that moves boxes and masks.
+Variable-size tiles of photographs are written as JPEGs, one folder per photograph; the network learns
+which photograph a tile comes from. A `Loader` reads and decodes them, and one call warps each batch on the
+device, each image by a random matrix. cv2 also computes everything that the network sees, starting from the
+file, and the bytes are compared. Then another network learns without labels with SimCLR's pipeline in the
+loader, and a detector with a pipeline that transforms boxes and masks.
 
 Exits with 1 if a byte differs or a loss does not fall.
 """
@@ -40,14 +40,14 @@ TILES_PER_PHOTOGRAPH = 48
 TILE_SIDES = (96, 288)  # pixels: the smallest and the largest side of a tile
 QUALITY = 95  # of their JPEGs
 TIMED_BATCHES = 4  # in the comparison of speed
-FALL = 0.6  # the last epoch's loss is to be below this share of the first's
+FALL = 0.6  # the last epoch's loss is to be below this fraction of the first's
 PICTURES = 6  # augmented pictures of a photograph in the contact sheet
 
 console = Console()
 
 
 def write_tiles(photographs: dict[str, Image], folder: Path) -> ImageFolder:
-    """Cut `TILES_PER_PHOTOGRAPH` tiles from each photograph at random places, of unlike sizes and shapes."""
+    """Cut `TILES_PER_PHOTOGRAPH` tiles of random position, size and shape from each photograph."""
     places = np.random.default_rng(0)
     for name, photograph in photographs.items():
         (folder / name).mkdir()
@@ -118,7 +118,7 @@ class Training:
         return self.history
 
     def step(self, batch: Batch, epoch: int) -> tuple[float, float]:
-        """Augment, learn, compare with cv2; the loss, and the share of images told rightly."""
+        """Augment, learn, compare with cv2; the loss, and the fraction of images told rightly."""
         sample_ids, labels = batch.sample_ids.tolist(), batch.targets["label"]
         matrices = random_matrices(batch.images.sizes.cpu(), sample_ids, epoch)
         augmented = warp_by_orbbec(batch.images, matrices, self.device)
@@ -133,7 +133,7 @@ class Training:
 
 
 def work_to_time(batches: list[Batch], device: str) -> dict[str, Callable[[], None]]:
-    """The augmentation of some batches, from tiles in memory to one array or tensor a batch."""
+    """The augmentation of some batches, from tiles in memory to one array or tensor per batch."""
     images = [batch.images.to("cpu") for batch in batches]
     arrays = [[image.numpy() for image in batch] for batch in images]
     ids = [batch.sample_ids.tolist() for batch in batches]
@@ -155,7 +155,7 @@ def work_to_time(batches: list[Batch], device: str) -> dict[str, Callable[[], No
 
     return {
         "cv2.warpAffine, image by image": by_cv2,
-        "orbbec.warp_affine, a batch a call": by_orbbec,
+        "orbbec.warp_affine, a batch per call": by_orbbec,
         "the same, and its collate": by_orbbec_with_collate,
     }
 
@@ -166,7 +166,7 @@ def wait_for(device: str) -> None:
 
 
 def median_seconds(work: dict[str, Callable[[], None]], threads: int, rounds: int) -> list[float]:
-    """Of each: the median of some rounds, in which the rivals take turns, after one to warm up."""
+    """Of each: the median of some rounds, in which the rivals alternate, after one to warm up."""
     torch.set_num_threads(threads)
     cv2.setNumThreads(threads)
     taken: list[list[float]] = []

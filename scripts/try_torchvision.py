@@ -24,7 +24,7 @@ from orbbec import transforms as ot
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SIDE, COUNT = 128, 64  # of the image whose pixels say where they were; images for the statistics of pixels
-LEAST = 1e-4  # the share of runs in which chance alone fails a test: of some 60 tests about 0.6 %
+LEAST = 1e-4  # the fraction of runs in which chance alone fails a test: of some 60 tests about 0.6 %
 
 
 class Recipe(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a chain costs: calls of operators, launches, memory."""
+"""What a pipeline costs: calls of operators, launches, memory."""
 
 import ctypes
 import gc
@@ -30,7 +30,7 @@ GEOMETRY = [
     T.RandomAffine(5, interpolation="linear"),
     CROP,
 ]
-# A chain, its passes, and whether one of them takes a mean before.
+# A pipeline, its passes, and whether one of them takes a mean before.
 CHAINS = {
     "crop, flip, normalise": ([CROP, T.RandomHorizontalFlip(), *END], ["augment"], False),
     "four maps": ([*GEOMETRY, *END], ["augment"], False),
@@ -76,7 +76,7 @@ class Calls(TorchDispatchMode):
 
 
 def images(count):
-    """Of unlike sizes, about 500 x 375."""
+    """Of different sizes, about 500 x 375."""
     rng = np.random.default_rng(0)
     sizes = rng.integers((330, 450), (400, 520), (count, 2)).tolist()
     return ImageBatch.from_images([rng.integers(0, 256, (*size, 3), np.uint8) for size in sizes])
@@ -96,8 +96,8 @@ def test_a_chain_is_as_many_calls_as_its_plan_says(name):
 
 def test_bytes_of_unlike_sizes_are_written_where_they_stay():
     batch = images(5)
-    chain = T.Compose([T.RandomShortestSize([40, 50], antialias=True), T.RandomHorizontalFlip()], seed=1)
-    plan = chain.plan(batch.sizes, epoch=0)
+    pipeline = T.Compose([T.RandomShortestSize([40, 50], antialias=True), T.RandomHorizontalFlip()], seed=1)
+    plan = pipeline.plan(batch.sizes, epoch=0)
 
     class CallsInto(Calls):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -107,29 +107,29 @@ def test_bytes_of_unlike_sizes_are_written_where_they_stay():
 
     with CallsInto() as calls:
         results = apply(plan, batch)
-    assert calls.names == 5 * ["resize"]  # which turns its results
+    assert calls.names == 5 * ["resize"]  # which flips its results
     assert results.sizes.tolist() == plan.output_sizes.tolist()
     for row in range(5):
-        alone = chain(batch[row].numpy(), sample_ids=[row])
+        alone = pipeline(batch[row].numpy(), sample_ids=[row])
         assert np.array_equal(results[row].numpy(), alone)
 
 
-def calls_of_plan(chain):
+def calls_of_plan(pipeline):
     with Calls() as calls:
-        chain.plan([(375, 500)], epoch=0)
+        pipeline.plan([(375, 500)], epoch=0)
     return calls.names
 
 
 def test_what_moves_pixels_is_drawn_in_one_call():
-    chain = T.Compose(CHAINS["crop, flip, normalise"][0], seed=1)
-    calls_of_plan(chain)  # step by step
-    assert calls_of_plan(chain) == ["draw_coordinates"]
+    pipeline = T.Compose(CHAINS["crop, flip, normalise"][0], seed=1)
+    calls_of_plan(pipeline)  # step by step
+    assert calls_of_plan(pipeline) == ["draw_coordinates"]
 
 
 def test_all_else_is_drawn_in_two_calls():
-    chain = T.Compose(CHAINS["SimCLR"][0], seed=1)
+    pipeline = T.Compose(CHAINS["SimCLR"][0], seed=1)
     for _ in range(2):
-        assert calls_of_plan(chain) == ["draw_areas", "philox_draws"]
+        assert calls_of_plan(pipeline) == ["draw_areas", "philox_draws"]
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -164,10 +164,10 @@ def peak_of(work):
 
 def peaks_of(name):
     """Bytes of the output of 64 images, of the peak with fresh outputs, and of the peak into `out`."""
-    batch, chain = images(64), T.Compose(CHAINS[name][0], seed=1)
-    output = chain(batch, epoch=0)
-    fresh = peak_of(lambda: chain(batch, epoch=0))
-    into = peak_of(lambda: chain.apply(chain.plan(batch.sizes, epoch=0), batch, out=output))
+    batch, pipeline = images(64), T.Compose(CHAINS[name][0], seed=1)
+    output = pipeline(batch, epoch=0)
+    fresh = peak_of(lambda: pipeline(batch, epoch=0))
+    into = peak_of(lambda: pipeline.apply(pipeline.plan(batch.sizes, epoch=0), batch, out=output))
     return output.nbytes, fresh, into
 
 
@@ -180,7 +180,7 @@ def test_a_chain_needs_input_output_and_what_stands_between_passes(name):
     output, fresh, into = map(int, printed.stdout.split())
     buffers = 2 if name == "SimCLR" else 0  # the bytes before and after the blur
     between = buffers * 64 * 3 * SIDE * SIDE
-    # Fresh memory comes in pages of 2 MB. Largest seen beside all this: 0.3 MB into `out`, 1.9 MB with one
+    # Fresh memory comes in pages of 2 MB. Largest seen next to all this: 0.3 MB into `out`, 1.9 MB with one
     # fresh buffer, 3.7 MB with three.
     assert output <= fresh <= output + between + 2**20 + (buffers + 1) * 2**21
     assert into <= between + 2**20 + (2**21 if between else 0)

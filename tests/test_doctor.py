@@ -51,7 +51,7 @@ OLD_GPU = replace(H200, name="Tesla T4", capability="7.5")
 
 def test_a_healthy_installation_gets_no_advice():
     assert advise(HEALTHY) == []
-    assert report(HEALTHY, []).endswith("All is well.")
+    assert report(HEALTHY, []).endswith("No problems found.")
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_a_healthy_installation_gets_no_advice():
             "torch sees no GPU although the driver",
         ),
         ({"binary_cuda": "", "architectures": ()}, "built without CUDA"),
-        ({"binary_cuda": "", "architectures": (), "nvcc": ""}, "there is no nvcc here"),
-        ({"gpus": (replace(OLD_GPU, self_test="no kernel image"),)}, "holds nothing for the Tesla T4"),
+        ({"binary_cuda": "", "architectures": (), "nvcc": ""}, "nvcc was not found"),
+        ({"gpus": (replace(OLD_GPU, self_test="no kernel image"),)}, "has no code for the Tesla T4"),
         ({"gpus": (replace(OLD_GPU, self_test="no kernel image"),)}, "TORCH_CUDA_ARCH_LIST=7.5"),
         ({"gpus": (replace(H200, capability="12.0"),)}, "compiled at first use for the NVIDIA H200"),
         (
@@ -78,9 +78,9 @@ def test_a_healthy_installation_gets_no_advice():
         ),
         (
             {"opencv": "", "opencv_failure": "ImportError"},
-            "orbbec.opencv (nothing else needs it) is not built",
+            "orbbec.opencv (needed by tests only) is not built",
         ),
-        ({"jpeg_decoder": ""}, "orbbec.data leaves JPEGs that are not baseline to cv2"),
+        ({"jpeg_decoder": ""}, "orbbec.data decodes JPEGs that are not baseline with cv2"),
         ({"jpeg_decoder": "libjpeg-turbo without SIMD"}, "built without SIMD: install nasm"),
         ({"cv2": "4.12.0"}, 'orbbec.set_default_arithmetic("cv2_4")'),
         ({"arithmetic": "cv2_4"}, 'orbbec.set_default_arithmetic("cv2_5")'),

@@ -51,7 +51,7 @@ host_only = pytest.mark.skipif(
 
 
 class Photographs(Dataset):
-    """Images of unlike sizes with boxes, the sample id of each its index."""
+    """Variable-size images with boxes, the sample id of each its index."""
 
     def __len__(self):
         return COUNT
@@ -69,16 +69,16 @@ def chain_of(name):
     return T.Compose(CHAINS[name], seed=11)
 
 
-def plan_of(chain, batch):
+def plan_of(pipeline, batch):
     targets = [{"boxes": np.asarray(boxes)} for boxes in batch["boxes"]]
-    plan = chain.plan(batch["images"].sizes, batch["sample_ids"], EPOCH, targets=targets)
+    plan = pipeline.plan(batch["images"].sizes, batch["sample_ids"], EPOCH, targets=targets)
     return plan, T.transform_targets(plan, targets)
 
 
-def results_of(chain, batch, planned=None):
+def results_of(pipeline, batch, planned=None):
     """Of each sample id, the bytes of its image and of its boxes."""
-    plan, targets = plan_of(chain, batch) if planned is None else planned
-    images = chain.apply(plan, batch["images"])
+    plan, targets = plan_of(pipeline, batch) if planned is None else planned
+    images = pipeline.apply(plan, batch["images"])
     images = images.cpu().contiguous().view(torch.uint8).numpy()
     return {
         index: (image.tobytes(), target["boxes"].tobytes())
@@ -93,7 +93,7 @@ def batches_of(order, size):
 
 @pytest.fixture(scope="module")
 def expected():
-    """Of each chain, by one batch in order, on the CPU: it is made before a device is active."""
+    """Of each pipeline, by one batch in order, on the CPU: it is made before a device is active."""
     batch = batches_of(range(COUNT), COUNT)[0]
     results = {name: results_of(chain_of(name), batch) for name in CHAINS}
     assert all(len({image for image, _ in found.values()}) == COUNT for found in results.values())
@@ -103,32 +103,32 @@ def expected():
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_batches_of_any_size_and_order_give_the_same_bytes(device, expected, name, size):
-    chain, found = chain_of(name), {}
+    pipeline, found = chain_of(name), {}
     for batch in batches_of(np.random.default_rng(size).permutation(COUNT).tolist(), size):
         moved = {**batch, "images": batch["images"].to("cuda" if device.name == "cuda" else "cpu")}
-        found |= results_of(chain, moved)
+        found |= results_of(pipeline, moved)
     assert found == expected[name]
 
 
 def test_another_epoch_or_seed_gives_other_bytes():
     batch = batches_of(range(8), 8)[0]
-    chains = [chain_of("one pass"), T.Compose(CHAINS["one pass"], seed=12)]
-    first, second = ([image for image, _ in results_of(chain, batch).values()] for chain in chains)
+    pipelines = [chain_of("one pass"), T.Compose(CHAINS["one pass"], seed=12)]
+    first, second = ([image for image, _ in results_of(pipeline, batch).values()] for pipeline in pipelines)
     assert all(one != other for one, other in zip(first, second, strict=True))
 
 
 class Planned:
     """Collates and plans, or applies the plan as well, in whatever process it is called."""
 
-    def __init__(self, chain, work):
-        self.chain, self.work = chain, work
+    def __init__(self, pipeline, work):
+        self.pipeline, self.work = pipeline, work
 
     def __call__(self, samples):
         batch = collate(samples)
         if self.work == "nothing":
             return batch, None
-        planned = plan_of(self.chain, batch)
-        return (batch, planned) if self.work == "plan" else results_of(self.chain, batch, planned)
+        planned = plan_of(self.pipeline, batch)
+        return (batch, planned) if self.work == "plan" else results_of(self.pipeline, batch, planned)
 
 
 @host_only
@@ -136,12 +136,12 @@ class Planned:
 @pytest.mark.parametrize("work", ["nothing", "plan", "all"])
 @pytest.mark.parametrize("workers", [0, 1, 4])
 def test_workers_give_the_same_bytes(expected, work, workers):
-    chain, found = chain_of("one pass"), {}
+    pipeline, found = chain_of("one pass"), {}
     loader = DataLoader(
-        Photographs(), batch_size=7, shuffle=True, num_workers=workers, collate_fn=Planned(chain, work)
+        Photographs(), batch_size=7, shuffle=True, num_workers=workers, collate_fn=Planned(pipeline, work)
     )
     for made in loader:
-        found |= made if work == "all" else results_of(chain, *made)
+        found |= made if work == "all" else results_of(pipeline, *made)
     assert found == expected["one pass"]
 
 
@@ -159,11 +159,11 @@ def test_two_processes_of_a_sharded_training_give_the_same_bytes(expected, tmp_p
 def shard(folder, rank):
     """What one process of two sees of an epoch."""
     dist.init_process_group("gloo", f"file://{folder}/store", timedelta(seconds=60), rank=rank, world_size=2)
-    dataset, chain, found = Photographs(), chain_of("one pass"), {}
+    dataset, pipeline, found = Photographs(), chain_of("one pass"), {}
     sampler = DistributedSampler(dataset)
     sampler.set_epoch(EPOCH)
     for batch in DataLoader(dataset, batch_size=8, sampler=sampler, collate_fn=collate):
-        found |= results_of(chain, batch)
+        found |= results_of(pipeline, batch)
     dist.destroy_process_group()
     return found
 

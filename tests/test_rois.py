@@ -187,7 +187,7 @@ def test_compiles_as_one_graph_used_twice(device, op, dynamic):
         ({"rois": torch.zeros(5)}, ValueError, r"expected rois of shape \[K, .\], but got \[5\]"),
         ({"rois": torch.zeros(1, 5).long()}, TypeError, "expected rois of float16, .* but got int64"),
         ({"rois": None}, TypeError, "expected rois as a tensor, but got NoneType"),
-        ({"rois": []}, ValueError, "one tensor an image, but got an empty list"),
+        ({"rois": []}, ValueError, "one tensor per image, but got an empty list"),
         (
             {"rois": [torch.zeros(2, 7)]},
             ValueError,

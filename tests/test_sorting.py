@@ -1,4 +1,4 @@
-"""orbbec::argsort and orbbec::chosen_places beside torch's stable sort and its masks."""
+"""orbbec::argsort and orbbec::chosen_places compared with torch's stable sort and its masks."""
 
 import pytest
 import torch

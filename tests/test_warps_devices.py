@@ -12,7 +12,7 @@ from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, ran
 
 # One pixel, below a block of 16 and of 32 columns, just past one, no multiple of one.
 SIZES = [((1, 1), (1, 1)), ((3, 5), (2, 7)), ((20, 31), (9, 33)), ((40, 23), (37, 130))]
-FILLS = [(3.5,), (3.5, -7.0, 300.0), (1.0, 2.0, 3.0, 4.0, 5.0)]  # one a channel
+FILLS = [(3.5,), (3.5, -7.0, 300.0), (1.0, 2.0, 3.0, 4.0, 5.0)]  # one per channel
 # Every border with every size, and each of them with every number of channels.
 CASES = [
     (border, size, FILLS[(i + j) % len(FILLS)])

@@ -4,7 +4,7 @@
         [--output DIR]
 
 Before anything is timed, every output is compared: byte for byte where a contender promises that, else by its
-PSNR, which may have a least. Then contenders take turns, round by round, in one process; figures are medians
+PSNR, which may have a least. Then contenders alternate, round by round, in one process; figures are medians
 over the rounds, with the distance between the quartiles. One thread is timed in CPU time of the process, that
 other programs on the machine disturb little; several threads are timed in wall time, CUDA by its own events.
 Every sample, by both clocks, goes to DIR/<machine>/<operator>.json. Needs torch and NumPy alone; cv2 and
@@ -68,7 +68,7 @@ def copy_rate(device: str) -> float | None:
 
 
 def table(results: list[Result], rate: float | None) -> str:
-    """Where a rival wins, and a Markdown table a case. Speeds are compared with the fastest rival's."""
+    """Where a rival wins, and a Markdown table per case. Speeds are compared with the fastest rival's."""
     lines = ["## Where a rival wins", "", *losses(results), ""]
     for result in results:
         lines += [f"### {result.operator}: {heading(result)}", ""]

@@ -40,8 +40,8 @@ def main() -> None:
     spent = (time.perf_counter() - began) / (ROUNDS * COUNT)
     differences = (found.to("cpu").buffer.int() - decoded(on_host, files, sizes).buffer).abs().float()
     mean, largest = differences.mean().item(), int(differences.max())
-    print(f"nvImageCodec on {device}: {1000 * spent:.3f} ms an image of 512x640")
-    print(f"beside its CPU codecs: largest difference {largest}, mean {mean:.3f}")
+    print(f"nvImageCodec on {device}: {1000 * spent:.3f} ms per image of 512x640")
+    print(f"compared with its CPU codecs: largest difference {largest}, mean {mean:.3f}")
     print(f"copied on the device: {decoder.copies} of {COUNT * (ROUNDS + 1)} images")
     is_same = all(torch.equal(a, b) for a, b in zip(loaded(files, device), found, strict=True))
     damaged = files[0].replace(b"\xff\xdb", b"\xff\xef")  # without its tables of quantization

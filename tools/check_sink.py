@@ -1,4 +1,4 @@
-"""Trains by a sink over a Loader: its images beside those of a Loader on the CPU, and the time of an epoch.
+"""Trains by a sink over a Loader: compares its images with a Loader's on the CPU, and times an epoch.
 
     python tools/check_sink.py                 on CUDA: captured in graphs
     python tools/check_sink.py --device cpu    recorded and made again: that this script works
@@ -85,8 +85,8 @@ def loader(device: str) -> Loader:
     source = [Sample(image, {"label": n % CLASSES}, n) for n, image in enumerate(images)]
     jitter, blur = RandomApply([ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8), RandomApply([GaussianBlur(5)])
     ending = [ToDtype(torch.float32, scale=True), Normalize()]
-    chain = [RandomResizedCrop(SIDE), RandomHorizontalFlip(), jitter, blur, RandomErasing(), *ending]
-    return Loader(source, BATCH_SIZE, chain, device, seed=1)
+    pipeline = [RandomResizedCrop(SIDE), RandomHorizontalFlip(), jitter, blur, RandomErasing(), *ending]
+    return Loader(source, BATCH_SIZE, pipeline, device, seed=1)
 
 
 def seconds(losses: Iterable[Tensor]) -> float:

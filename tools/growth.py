@@ -2,7 +2,7 @@
 
     python tools/growth.py [batch side length threads] [--rounds 7] [--output DIR]
 
-Everything is timed as by tools/bench.py: outputs are compared, contenders take turns in one process, figures
+Everything is timed as by tools/bench.py: outputs are compared, contenders alternate in one process, figures
 are medians over the rounds, in CPU time of one thread or wall time of several. Writes growth.json, growth.md
 and growth.png to DIR/<machine>/; a run of some panels keeps that page's others. Takes some minutes and up to
 2 GiB of memory; needs cv2 and matplotlib.
@@ -109,7 +109,7 @@ class Panel:
 
 
 def batch_of(count: int, height: int, width: int) -> ImageBatch:
-    """Photographs in one buffer; after `IMAGES` unlike ones they come again."""
+    """Photographs in one buffer; after `IMAGES` different ones they come again."""
     unlike = [photograph(height, width, seed=n) for n in range(min(count, IMAGES))]
     return ImageBatch.from_images([unlike[n % len(unlike)] for n in range(count)])
 
@@ -118,17 +118,17 @@ def classify(count: int, source: tuple[int, int], side: int, device: str) -> Wor
     """Crop, flip, normalise to float32."""
     crop = T.RandomResizedCrop(side, antialias=False)
     end = T.ToDtype(torch.float32, scale=True), T.Normalize(MEAN, STD)
-    chain, batch = T.Compose([crop, T.RandomHorizontalFlip(), *end]), batch_of(count, *source)
-    (only,) = chain.plan(batch.sizes, epoch=0).passes
+    pipeline, batch = T.Compose([crop, T.RandomHorizontalFlip(), *end]), batch_of(count, *source)
+    (only,) = pipeline.plan(batch.sizes, epoch=0).passes
     images, flipped = [image.numpy() for image in batch.images()], only.matrix[:, 0, 0] < 0
     room = torch.empty(count, 3, side, side)
     contenders = (
         Contender(BY_HAND, crops(images, only.regions, flipped, side), False, least_psnr=40),
         Contender(USUAL, crops(images, only.regions, flipped, side, as_usual), False, least_psnr=40),
-        Contender(FUSED, lambda: chain(batch, epoch=0)),
-        Contender(INTO, lambda: chain.apply(chain.plan(batch.sizes, epoch=0), batch, out=room)),
+        Contender(FUSED, lambda: pipeline(batch, epoch=0)),
+        Contender(INTO, lambda: pipeline.apply(pipeline.plan(batch.sizes, epoch=0), batch, out=room)),
     )
-    return Work(contenders, as_array(chain(batch, epoch=0)), count, 0)
+    return Work(contenders, as_array(pipeline(batch, epoch=0)), count, 0)
 
 
 def augment_at_length(length: int, device: str) -> Work:
@@ -274,7 +274,7 @@ def curves_of(panel: Panel, results: Sequence[Result]) -> dict[str, list[float]]
 
 
 def table(panel: Panel, results: Sequence[Result]) -> str:
-    """A Markdown table: microseconds, or nanoseconds a pixel."""
+    """A Markdown table: microseconds, or nanoseconds per pixel."""
     scale, unit = (1e9, "ns") if panel.unit == "s a pixel" else (1e6, "µs")
     curves = curves_of(panel, results)
     head = [panel.axis, *(f"{name}, {unit}{panel.unit[1:]}" for name in curves)]
@@ -336,7 +336,7 @@ def listed(values: Sequence[str]) -> str:
 
 
 def draw(found: Sequence[tuple[Panel, Sequence[Result]]], path: Path, title: str) -> None:
-    """A chart a panel, two beside each other."""
+    """A chart a panel, two next to each other."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter, FixedLocator, LogLocator, NullFormatter
 

@@ -141,7 +141,7 @@ class Finder:
                 self._add(node, ast.unparse(ast.Call(name, node.args, kept)), within)
 
     def _of_if(self, node: ast.If, within: bool) -> None:
-        """A check that is left out, a condition that is turned round."""
+        """A check that is left out, a condition that is negated."""
         if isinstance(node.test, (ast.Name, ast.Attribute, ast.Call)):
             self._add(node.test, f"(not {ast.unparse(node.test)})", within)
         self._add(node.test, "False", within)

@@ -64,7 +64,7 @@ def by_case(results: Iterable[Result]) -> dict[str, dict[int, Result]]:
 
 
 def table_of(names: Iterable[str]) -> list[str]:
-    """A row a case of these runs: one thread, two threads."""
+    """A row per case of these runs: one thread, two threads."""
     paths = [path for path in map(newest, names) if path]
     lines = [f"From {', '.join(map(source_of, paths))}:", ""] if paths else ["Not yet measured."]
     if paths:

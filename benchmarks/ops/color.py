@@ -35,7 +35,7 @@ ByHand = Callable[[Array, Array], Any]  # of an image [H, W, C], into its output
 def prepare(
     ours: Callable[[Any], Any], by_hand: ByHand | None, by_torchvision: Any, channels: int, device: str
 ) -> Work:
-    """A batch of uint8 photographs, an image a call by hand."""
+    """A batch of uint8 photographs, an image per call by hand."""
     arrays = [photograph(*SIZE, channels, seed=n) for n in range(IMAGES)]
     stacked = torch.from_numpy(np.stack(arrays))
     batch = stacked.permute(0, 3, 1, 2).to(device)
@@ -117,7 +117,7 @@ def equalized(image: Array, out: Array) -> None:
 
 
 def by_clahe(image: Array, out: Array) -> None:
-    """One object a thread, for it has buffers of its own."""
+    """One object per thread, for it has buffers of its own."""
     if not hasattr(OBJECTS, "clahe"):
         OBJECTS.clahe = cv2.createCLAHE(2.0, (8, 8))
     OBJECTS.clahe.apply(image, dst=out)

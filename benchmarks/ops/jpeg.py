@@ -43,7 +43,7 @@ def by_pillow(quality: int, subsampling: str, image: Array) -> Array:
 
 
 def prepare(size: tuple[int, int], quality: int, subsampling: str, device: str) -> Work:
-    """A batch of uint8 photographs, an image a call for the others."""
+    """A batch of uint8 photographs, an image per call for the others."""
     arrays = [photograph(*size, seed=n) for n in range(IMAGES)]
     stacked = torch.from_numpy(np.stack(arrays))
     last = stacked.permute(0, 3, 1, 2).to(device)

@@ -108,7 +108,7 @@ def quarters(partners: Tensor) -> Tensor:
 
 
 def by_slices(images: Tensor, partners: Tensor) -> Tensor:
-    """As YOLO does it, a canvas and four slices an image."""
+    """As YOLO does it, a canvas and four slices per image."""
     canvases = kept("mosaic", images, (IMAGES, 3, *CANVAS)).fill_(114)
     x, y = CENTER
     for canvas, own in zip(canvases, quarters(partners).tolist(), strict=True):

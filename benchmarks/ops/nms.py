@@ -1,4 +1,4 @@
-"""`nms` and `batched_nms` beside torchvision's, where that can be imported, and OpenCV's."""
+"""`nms` and `batched_nms` compared with torchvision's, where that can be imported, and OpenCV's."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

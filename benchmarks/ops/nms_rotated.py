@@ -1,4 +1,4 @@
-"""`nms_rotated` beside OpenCV's suppression of rotated rectangles."""
+"""`nms_rotated` compared with OpenCV's suppression of rotated rectangles."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ def prepare(count: int) -> Callable[[str], Work]:
         expected = nms_rotated(*random_rotated_boxes(count), THRESHOLD).numpy()
         contenders = [Contender("orbbec", lambda: nms_rotated(boxes, scores, THRESHOLD))]
         if cv2 is not None and device == "cpu" and count <= MOST_FOR_RIVALS:
-            # Angles of OpenCV turn clockwise.
+            # OpenCV angles are clockwise.
             rows = [((x, y), (w, h), -angle) for x, y, w, h, angle in boxes.tolist()]
             listed = scores.tolist()
 

@@ -39,7 +39,7 @@ def prepare(dtype: torch.dtype, device: str) -> Work:
 
 
 def by_hand(images: Array, sigma: float, white: int) -> list[Contender]:
-    """An image a call, in place; each image has a generator of its own, for threads may not share one."""
+    """An image per call, in place; each image has a generator of its own, for threads may not share one."""
     out = np.empty_like(images)
     draws = [np.random.Generator(np.random.SFC64(n)) for n in range(len(images))]
 

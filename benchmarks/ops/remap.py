@@ -1,4 +1,4 @@
-"""`remap` beside a loop of `cv2.remap`."""
+"""`remap` compared with a loop of `cv2.remap`."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from tests.support.warp_work import Warp, WarpShape
 
 
 def random_waves(count: int, source: tuple[int, int], target: tuple[int, int]) -> tuple[Array, Array]:
-    """The whole source, bent by waves of up to 4 % of its side: two float32 `[count, height, width]`."""
+    """The whole source, displaced by waves of up to 4 % of its side: two float32 `[count, height, width]`."""
     draw = np.random.default_rng(0)
     y, x = np.mgrid[: target[0], : target[1]] / np.reshape(target, (2, 1, 1))
     phase, height = draw.uniform(0, 2 * np.pi, (2, count, 1, 1)), draw.uniform(0, 0.04, (2, count, 1, 1))
@@ -22,7 +22,7 @@ def random_waves(count: int, source: tuple[int, int], target: tuple[int, int]) -
 
 
 def prepare(shape: WarpShape, device: str) -> Work:
-    """One table of positions an image."""
+    """One table of positions per image."""
     map_x, map_y = random_waves(shape.count(device), shape.source, shape.target)
 
     def by_cv2(image: Array, map_x: Array, map_y: Array, dst: Array | None = None) -> Array:

@@ -1,4 +1,4 @@
-"""`roi_align` beside torchvision, or beside `grid_sample` where torchvision is not importable."""
+"""`roi_align` compared with torchvision, or with `grid_sample` where torchvision is not importable."""
 
 from collections.abc import Callable
 from functools import partial

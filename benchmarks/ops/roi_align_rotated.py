@@ -1,4 +1,4 @@
-"""`roi_align_rotated` beside `roi_align` of the same regions upright: what turning them costs."""
+"""`roi_align_rotated` compared with `roi_align` of the same regions upright: what rotating them costs."""
 
 from collections.abc import Callable
 from functools import partial

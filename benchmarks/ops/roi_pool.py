@@ -1,4 +1,4 @@
-"""`roi_pool` beside torchvision, where it is importable."""
+"""`roi_pool` compared with torchvision, where it is importable."""
 
 from collections.abc import Callable
 from functools import partial

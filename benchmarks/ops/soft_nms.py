@@ -1,4 +1,4 @@
-"""`soft_nms` and `matrix_nms` beside `cv2.dnn.softNMSBoxes` and loops in NumPy and torch."""
+"""`soft_nms` and `matrix_nms` compared with `cv2.dnn.softNMSBoxes` and loops in NumPy and torch."""
 
 from functools import partial
 

@@ -79,7 +79,7 @@ def unlike_photographs() -> list[Array]:
 
 
 def crops_of(sizes: Array) -> tuple[Array, Array]:
-    """What that chain draws: int64 `[N, 4]` left, top, right, bottom; and bool `[N]`, flipped."""
+    """What that pipeline draws: int64 `[N, 4]` left, top, right, bottom; and bool `[N]`, flipped."""
     streams = Stream(np.arange(len(sizes))).at_places(2)
     return crop_of(False).sample(sizes, streams[0]).regions(), FLIP.sample(sizes, streams[1]).chosen
 
@@ -106,9 +106,9 @@ def crops_by_torchvision(
 def prepare_classification(device: str, antialias: bool) -> Work:
     images = unlike_photographs()
     sizes = np.array([image.shape[:2] for image in images])
-    chain, half = (classification(dtype, antialias) for dtype in ("float32", "float16"))
+    pipeline, half = (classification(dtype, antialias) for dtype in ("float32", "float16"))
     (boxes, flipped), host = crops_of(sizes), ImageBatch.from_images(images)
-    expected, batch = as_array(chain(host, epoch=0)), host.to(device)
+    expected, batch = as_array(pipeline(host, epoch=0)), host.to(device)
     room, half_room = (
         torch.empty(IMAGES, 3, SIDE, SIDE, dtype=d, device=device) for d in (torch.float32, torch.half)
     )
@@ -126,8 +126,8 @@ def prepare_classification(device: str, antialias: bool) -> Work:
         one_by_one = crops_by_torchvision(images, boxes, flipped, antialias)
         contenders.append(Contender(name, one_by_one, False, least_psnr=45))
     contenders += [
-        Contender("orbbec", lambda: chain(batch, epoch=0)),
-        Contender("orbbec, out=", into(chain, room)),
+        Contender("orbbec", lambda: pipeline(batch, epoch=0)),
+        Contender("orbbec, out=", into(pipeline, room)),
         Contender("orbbec, float16", lambda: half(batch), False, least_psnr=60),
         Contender("orbbec, float16, out=", into(half, half_room), False, least_psnr=60),
     ]
@@ -141,7 +141,7 @@ def simclr() -> Compose:
 
 
 def simclr_draws(count: int) -> list[Draw]:
-    """What that chain draws: the factors in order, whether it is gray, the sigma of the blur or none."""
+    """What that pipeline draws: the factors in order, whether it is gray, the sigma of the blur or none."""
     sizes, streams = np.full((count, 2), SIDE), Stream(np.arange(count)).at_places(5)
     jittered, factors = streams[0].chance(JITTERED), JITTER.sample(sizes, streams[1])
     grays, blurred = GRAY.sample(sizes, streams[2]).chosen, streams[3].chance(BLURRED)
@@ -208,9 +208,9 @@ def simclr_by_torchvision(images: Tensor, draws: list[Draw]) -> Callable[[], Ten
 
 
 def prepare_simclr(device: str) -> Work:
-    arrays, chain = [photograph(SIDE, SIDE, seed=n) for n in range(IMAGES)], simclr()
+    arrays, pipeline = [photograph(SIDE, SIDE, seed=n) for n in range(IMAGES)], simclr()
     host, draws = ImageBatch.from_images(arrays), simclr_draws(IMAGES)
-    expected = as_array(chain(host, epoch=0))
+    expected = as_array(pipeline(host, epoch=0))
     batch, planes = host.to(device), torch.from_numpy(np.stack(arrays).transpose(0, 3, 1, 2).copy())
     contenders = []
     # Bytes are rounded after each of their steps, and cv2's hue has 180 levels.
@@ -224,8 +224,8 @@ def prepare_simclr(device: str) -> Work:
         )
     moved = planes.to(device)
     contenders += [
-        Contender("orbbec, ImageBatch", lambda: chain(batch, epoch=0)),
-        Contender("orbbec, planes", lambda: chain(moved, epoch=0)),
+        Contender("orbbec, ImageBatch", lambda: pipeline(batch, epoch=0)),
+        Contender("orbbec, planes", lambda: pipeline(moved, epoch=0)),
     ]
     return Work(contenders, expected, IMAGES, 2 * 3 * IMAGES * SIDE * SIDE)
 
@@ -234,11 +234,15 @@ def prepare_detection(device: str) -> Work:
     """Images that stay variable-size: the shorter side of 640 to 800 pixels, and a flip."""
     images = unlike_photographs()[: IMAGES // 4]
     sides = list(range(640, 801, 32))
-    chain, plain = (
+    pipeline, plain = (
         Compose([RandomShortestSize(sides, 1333, antialias=antialias), FLIP]) for antialias in (True, False)
     )
     host = ImageBatch.from_images(images)
-    plan, expected, batch = chain.plan(host.sizes, epoch=0), as_array(chain(host, epoch=0)), host.to(device)
+    plan, expected, batch = (
+        pipeline.plan(host.sizes, epoch=0),
+        as_array(pipeline(host, epoch=0)),
+        host.to(device),
+    )
     sizes, flipped = plan.output_sizes.tolist(), plan.matrix[:, 0, 0] < 0
     tensors = [torch.from_numpy(image).permute(2, 0, 1).contiguous() for image in images]
 
@@ -271,7 +275,7 @@ def prepare_detection(device: str) -> Work:
             )
         )
     contenders += [
-        Contender("orbbec", lambda: chain(batch, epoch=0)),
+        Contender("orbbec", lambda: pipeline(batch, epoch=0)),
         Contender("orbbec, antialias=False", lambda: plain(batch), False, least_psnr=45),
     ]
     return Work(

@@ -1,4 +1,4 @@
-"""`warp_affine` beside a loop of `cv2.warpAffine` and torch's `grid_sample`."""
+"""`warp_affine` compared with a loop of `cv2.warpAffine` and torch's `grid_sample`."""
 
 from collections.abc import Callable
 from functools import partial
@@ -26,7 +26,7 @@ def random_similarities(count: int, source: tuple[int, int], target: tuple[int, 
 
 
 def prepare(shape: WarpShape, device: str, beside_grid_sample: bool = False) -> Work:
-    """One random similarity an image."""
+    """One random similarity per image."""
     matrices = random_similarities(shape.count(device), shape.source, shape.target)
     inverses = orbbec.invert_affine(matrices)
 

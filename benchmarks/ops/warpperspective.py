@@ -1,4 +1,4 @@
-"""`warp_perspective` beside a loop of `cv2.warpPerspective`."""
+"""`warp_perspective` compared with a loop of `cv2.warpPerspective`."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ def random_perspectives(count: int, source: tuple[int, int], target: tuple[int, 
 
 
 def prepare(shape: WarpShape, device: str) -> Work:
-    """One random perspective an image."""
+    """One random perspective per image."""
     matrices = random_perspectives(shape.count(device), shape.source, shape.target)
 
     def by_cv2(image: Array, matrix: Array, dst: Array | None = None) -> Array:

@@ -46,7 +46,7 @@ def page(about: Mapping[str, Any], results: Sequence[Result], absent: Sequence[A
 
 
 def summary(results: Sequence[Result]) -> list[str]:
-    """A row a case: orbbec, and the best rival with this number of threads."""
+    """A row per case: orbbec, and the best rival with this number of threads."""
     lines = [row(["workload", "orbbec, ms", "best rival", "its ms", "times faster"])]
     lines += [row(["---", "---:", "---", "---:", "---:"])]
     for result in results:

@@ -160,7 +160,7 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
 
 
 def by_cvcuda(scene: Scene) -> Callable[[], Any]:
-    """An image a call, since a call on a tensor takes one map."""
+    """An image per call, since a call on a tensor takes one map."""
     import cvcuda
 
     images = [cvcuda.as_tensor(image.permute(1, 2, 0).contiguous()[None], "NHWC") for image in scene.planar]

@@ -33,7 +33,7 @@ from tests.support.by_hand import MEAN, STD, Finish, buffer, crops, in_place
 
 @dataclass(frozen=True)
 class Scene:
-    """Photographs; the part of each, and whether that is flipped, are those that orbbec's chain draws."""
+    """Photographs; the part of each, and whether that is flipped, are those that orbbec's pipeline draws."""
 
     antialias: bool
     device: str
@@ -147,7 +147,7 @@ def by_torchvision(scene: Scene, channels_last: bool) -> Callable[[], Tensor]:
 
 
 def by_kornia(scene: Scene) -> Callable[[], Tensor]:
-    """An image a call: its batches are of one size."""
+    """An image per call: its batches are of one size."""
     from kornia.enhance import normalize
     from kornia.geometry.transform import hflip, resize
 
@@ -190,8 +190,8 @@ def albumentations_chain(crop: list[int], flips: bool) -> Any:
 
 
 def by_albumentations(scene: Scene) -> Callable[[], Tensor]:
-    chains = [albumentations_chain(*own) for own in zip(scene.crops.tolist(), scene.flipped, strict=True)]
-    return lambda: torch.stack(share(lambda chain, image: chain(image=image)["image"], chains, scene.arrays))
+    pipelines = [albumentations_chain(*own) for own in zip(scene.crops.tolist(), scene.flipped, strict=True)]
+    return lambda: torch.stack(share(lambda run, image: run(image=image)["image"], pipelines, scene.arrays))
 
 
 def dali_tail(pixels: Any, mirror: Any, antialias: bool) -> Any:

@@ -48,7 +48,7 @@ def photographs(files: int = FILES) -> tuple[tempfile.TemporaryDirectory[str], l
 
 @dataclass(frozen=True)
 class Scene:
-    """Files; the part of each, and whether that is flipped, are those that orbbec's chain draws."""
+    """Files; the part of each, and whether that is flipped, are those that orbbec's pipeline draws."""
 
     device: str
     images: int = FILES
@@ -119,7 +119,7 @@ def prepare(decode: Callable[[str], Array], item: Item, out: Array) -> None:
 
 
 def in_pool(scene: Scene, decode: Callable[[str], Array]) -> Callable[[], Tensor]:
-    """Batches take turns in two buffers, as where one is trained on while the next is made."""
+    """Batches alternate in two buffers, as where one is trained on while the next is made."""
     kept = [np.empty((BATCH, 3, SIDE, SIDE), np.float32) for _ in range(2)]
 
     def batches() -> Iterator[Tensor]:

@@ -165,7 +165,7 @@ def by_albumentations(scene: Scene) -> Callable[[], Any]:
     """A Compose for each image, that does what was drawn for it."""
     import albumentations as A
 
-    def chain(draw: Draw) -> Any:
+    def pipeline(draw: Draw) -> Any:
         ranges = [(factor, factor) for _, factor in draw["steps"]]
         steps = [SteadyJitter(*ranges, p=1)] if ranges else []
         steps += [A.ToGray(p=1)] if draw["gray"] else []
@@ -180,8 +180,8 @@ def by_albumentations(scene: Scene) -> Callable[[], Any]:
         def apply(self, img: Array, **params: Any) -> Any:
             return super().apply(img, **{**params, "order": ["brightness_contrast", "saturation", "hue"]})
 
-    chains = list(map(chain, scene.draws))
-    return lambda: share(lambda chain, image: chain(image=image)["image"], chains, scene.arrays)
+    pipelines = list(map(pipeline, scene.draws))
+    return lambda: share(lambda pipeline, image: pipeline(image=image)["image"], pipelines, scene.arrays)
 
 
 def by_dali(scene: Scene) -> Callable[[], Any]:

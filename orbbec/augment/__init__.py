@@ -1,4 +1,4 @@
-"""A chain of augmentations in one pass."""
+"""A pipeline of augmentations in one pass."""
 
 from orbbec.augment.augment import augment, augment_moved
 

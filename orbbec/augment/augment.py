@@ -1,4 +1,4 @@
-"""A chain of augmentations in one pass: one read of the bytes, one write of the result."""
+"""A pipeline of augmentations in one pass: one read of the input, one write of the output."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ from orbbec.binding.recycle import output_for, room_for
 
 OP = "augment"
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
-CONTRAST = 6  # the code of the step that asks for the image's mean
+CONTRAST = 6  # code of the step that needs the image's mean
 
 
 def augment(
@@ -52,68 +52,68 @@ def augment(
     fill: Fill = 0,
     out: Images | None = None,
 ) -> Any:
-    """Map, colour, erase, normalise and cast each image in one pass over the pixels of the output.
+    """Warp, adjust colours, erase, normalise, mix and cast each image in one pass over the output.
 
-    Every output pixel is read through the map of its image, goes through its colour program, takes the fill
-    of the last rectangle that covers it, is normalised, mixed with that of another image, cast and stored.
-    Nothing is rounded before the end.
-    Gradients, the same in every run, go to float `images` and to `matrix`, by nearest and linear.
+    Each output pixel is read at the source position given by its image's matrix, passes through the colour
+    program, takes the fill of the last rectangle that covers it, is normalised, mixed with another image's
+    pixel, cast and stored. Values are rounded once, at the end.
+    Deterministic gradients are available for float `images` and for `matrix`, with nearest and linear.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch`. uint8, float16, bfloat16 or float32; 1 to 4 channels; on the CPU or a
-            CUDA device. White is 255 for uint8, 1 for floats. Or a `PlaneBatch`, whose RGB is made as it is
-            read and lies nowhere: fewer bytes to move on a CUDA device; on the CPU `ycbcr_to_rgb` before is
-            faster. Its bits are those of `ycbcr_to_rgb`.
+            CUDA device. The maximum value is 255 for uint8, 1 for floats. Or a `PlaneBatch`, whose RGB is
+            computed on the fly and never stored, which saves memory traffic on a CUDA device; on the CPU,
+            calling `ycbcr_to_rgb` first is faster. The results are identical to those of `ycbcr_to_rgb`.
         matrix: `[N, 2, 3]` or `[N, 3, 3]`, or one for all images; float32 or float64, on the CPU or on the
             device of `images`: from output pixel (x, y) to source pixel.
         size: (height, width) of the output in pixels.
-        regions: whole numbers `[N, 4]`, or `[4]` for all images: left, top, right, bottom of the part of each
-            image that is seen, right and bottom exclusive, cut off at the image: what lies beyond counts as
-            outside, and `matrix` counts from its corner. None: all of it.
+        regions: integers `[N, 4]`, or `[4]` for all images: left, top, right, bottom of the visible region of
+            each image, right and bottom exclusive, clipped to the image. Pixels beyond the region count as
+            outside, and `matrix` is relative to its corner. None: the whole image.
         colors: float32 `[N, steps, 16]`, or `[steps, 16]` for all images; for 1 or 3 channels. A row is the
-            code of a step and its numbers, as below. One channel counts as three equal ones.
+            code of a step and its numbers, see below. One channel is treated as three equal channels.
         erase: float32 `[N, boxes, 8]`, or `[boxes, 8]`: left, top, right, bottom in output pixels, right and
-            bottom exclusive, then the fill of up to four channels as fractions of white.
-        mean: subtracted from each channel, after uint8 is scaled to 0..1; a number or one a channel.
-        std: divided by. Given with `mean` or not at all.
-        mix: float32 `[N, 7]`: the number of another image of the batch; left, top, right, bottom in output
-            pixels, right and bottom exclusive; and the weights of the image and of the other in there, of
-            which 0 and 1 are the other alone. Everything else is done to both before. A number out of range
-            is no image. None: nothing is mixed.
-        dtype: of the result: uint8, float16, bfloat16 or float32; None: that of `images`. uint8 becomes
-            floats from 0 to 1, and floats times 255 become uint8.
-        channels_last: how the result lies in memory; None: as `images` do.
-        contrast: whether `colors` has a step of code 6; None: it is looked up in a table on the CPU, and
-            taken to have one on a CUDA device.
-        interpolation: "nearest", "linear" or "cubic", as those of `warp_affine`.
-        border: as in `warp_affine`, but for "transparent".
-        fill: as in `warp_affine`, in units of the images.
-        out: written into instead of a new output; its dtype and layout count.
+            bottom exclusive, then the fill of up to four channels as fractions of the maximum value.
+        mean: subtracted from each channel, after uint8 is scaled to 0..1; a number or one per channel.
+        std: divisor of each channel. Required with `mean`.
+        mix: float32 `[N, 7]`: index of another image of the batch; left, top, right, bottom in output pixels,
+            right and bottom exclusive; and the weights of the image and of the other image inside this box
+            (0 and 1: the other image only). Mixing comes after all other steps. An index out of range means
+            no mixing. None: no image is mixed.
+        dtype: dtype of the result: uint8, float16, bfloat16 or float32; None: that of `images`. uint8 is
+            scaled to floats from 0 to 1, and floats are multiplied by 255 for uint8.
+        channels_last: memory layout of the result; None: that of `images`.
+        contrast: whether `colors` has a step of code 6; None: looked up if `colors` is on the CPU, and
+            assumed on a CUDA device.
+        interpolation: "nearest", "linear" or "cubic", see `warp_affine`.
+        border: see `warp_affine`; "transparent" is not supported.
+        fill: see `warp_affine`; in the units of `images`.
+        out: output buffer; its dtype and layout determine those of the result.
 
     Returns:
-        Images of the kind of `images`, of `size` and `dtype`; unlike images become a tensor.
+        Images of the type of `images`, with `size` and `dtype`; variable-size images become a tensor.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape, size, name or device does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, size, name or device is invalid.
 
-    The steps of `colors`, on values from 0 to white:
+        The steps of `colors`, on values from 0 to the maximum value M:
 
     | code | numbers | what it does |
     | --- | --- | --- |
     | 0 | | nothing |
-    | 1 | 9 of a matrix by rows, 3 offsets as fractions of white | rgb = matrix rgb + offset, cut off |
-    | 2 | turn, -0.5 to 0.5 of the circle | turns the hue |
-    | 3 | gamma, gain | white * gain * (v / white)^gamma, cut off |
+    | 1 | 9 of a matrix by rows, 3 offsets as fractions of M | rgb = matrix rgb + offset, clipped |
+    | 2 | shift, -0.5 to 0.5 of the circle | shifts the hue |
+    | 3 | gamma, gain | M * gain * (v / M)^gamma, clipped |
     | 4 | bits, 0 to 8 | keeps the high bits |
-    | 5 | threshold as a fraction of white | white - v at the threshold and above |
-    | 6 | factor | mean + factor * (v - mean) of the mean gray of the output; at most one an image |
+    | 5 | threshold as a fraction of M | M - v for v at or above the threshold |
+    | 6 | factor | mean + factor * (v - mean), mean gray of the output; at most one per image |
 
     Source:
-        Without colours, rectangles and normalising, `warp_affine` and `warp_perspective` bit for bit. The
-        steps are those of torchvision's v2 functionals on floats. `mix` gives the bits that
-        `mixup` and `cutmix` give after it in float32.
+        Without colours, rectangles and normalisation, identical to `warp_affine` and `warp_perspective`. The
+        steps are those of torchvision's v2 functionals on floats. `mix` is identical to a following `mixup`
+        or `cutmix` in float32.
 
     Example:
         >>> image = torch.tensor([[[0, 50, 100, 255]]], dtype=torch.uint8)
@@ -156,10 +156,10 @@ def augment(
         return out
     last = is_channels_last(pixels, given.layout) if channels_last is None else channels_last
     count = pixels.shape[:2] if given.layout is None else (given.layout.shape[0], given.channels)
-    room = room_for((*count, *arguments[5]), result_dtype, last, pixels, arguments[4])
-    if room is not None:
-        torch.ops.orbbec.augment_out(*arguments, *reading, fills, room, partners, *planes)
-        return given.restore(room)
+    buffer = room_for((*count, *arguments[5]), result_dtype, last, pixels, arguments[4])
+    if buffer is not None:
+        torch.ops.orbbec.augment_out(*arguments, *reading, fills, buffer, partners, *planes)
+        return given.restore(buffer)
     ending = (result_dtype, last, *reading, fills, partners, *planes)
     return given.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, *ending))
 
@@ -178,10 +178,10 @@ def augment_moved(
     border: str,
     fill: Sequence[float],
 ) -> Tensor:
-    """What `augment` does where pixels are moved, normalised and cast alone; for plans.
+    """`augment` with only warping, normalisation and casting, for plans.
 
-    The operator alone checks the arguments, which takes a small image less time. They are those of `augment`,
-    as `[N, C, H, W]` on the CPU, float64 `[N, 3, 3]` and int64 `[N, 4]`.
+    Only the operator checks the arguments, which saves time on small images. They are those of `augment`, in
+    the form `[N, C, H, W]` on the CPU, float64 `[N, 3, 3]` and int64 `[N, 4]`.
     """
     last = is_channels_last(images, None) if channels_last is None else channels_last
     scales = scale_and_white(images.dtype, dtype)
@@ -196,13 +196,13 @@ def augment_moved(
 
 
 def scale_and_white(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:
-    """By what values are multiplied to have the units of the result, and the white of images."""
+    """The factor from the units of images to those of the result, and the maximum value of images."""
     was_byte, is_byte = kind == torch.uint8, result == torch.uint8
     return (1.0 if was_byte == is_byte else 255.0 if is_byte else 1 / 255), 255.0 if was_byte else 1.0
 
 
 def _input(images: Any) -> tuple[OperatorInput, tuple[Tensor, ...]]:
-    """The images, and how those of a PlaneBatch are stored."""
+    """The images, and the storage tables of a PlaneBatch."""
     if not holds_planes(images):
         return operator_input(OP, "images", images), ()
     given = OperatorInput(images.buffer, images.rgb_layout, 3, lambda output: output)
@@ -210,7 +210,7 @@ def _input(images: Any) -> tuple[OperatorInput, tuple[Tensor, ...]]:
 
 
 def _table(name: str, given: Any, images: Tensor) -> Tensor | None:
-    """float32 and contiguous, on the device of `images`."""
+    """A parameter table: float32 and contiguous, on the device of `images`."""
     if given is None:
         return None
     table = as_tensor(OP, name, given).to(torch.float32)
@@ -220,7 +220,7 @@ def _table(name: str, given: Any, images: Tensor) -> Tensor | None:
 
 
 def _regions(given: Any, images: Tensor, layout: Tensor | None) -> Tensor | None:
-    """int64 and contiguous, on the device of `images`, a row an image."""
+    """The regions: int64 and contiguous, on the device of `images`, one row per image."""
     if given is None:
         return None
     regions = as_tensor(OP, "regions", given)
@@ -232,7 +232,7 @@ def _regions(given: Any, images: Tensor, layout: Tensor | None) -> Tensor | None
 
 
 def _square(given: Any) -> Tensor:
-    """`[..., 3, 3]` of maps, those of two rows completed by (0, 0, 1)."""
+    """Matrices as `[..., 3, 3]`; matrices of two rows are completed by (0, 0, 1)."""
     matrix = as_tensor(OP, "matrix", given)
     if matrix.dim() < 2 or matrix.shape[-2] != 2:
         return matrix

@@ -1,7 +1,7 @@
-"""What `augment` is differentiated by: its images, and its maps.
+"""Gradients of `augment` for its images and matrices.
 
-The pass is gone back through from its end: mixing, normalising, rectangles, the colour program, the map. What
-the program saw is computed anew, a step at a time, by the operator itself.
+The backward pass goes through mixing, normalisation, rectangles, the colour program and the warp in reverse
+order. The inputs of the colour program are recomputed step by step with the operator itself.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _MATRIX, _HUE, _GAMMA, _POSTERIZE, _SOLARIZE, _CONTRAST = range(1, 7)
 
 
 def _where_inside(gradient: Tensor, values: Tensor) -> Tensor:
-    """Nothing comes back through what is cut off."""
+    """Zero gradient for clipped values."""
     return gradient.masked_fill(~((values >= 0) & (values <= 1)), 0.0)
 
 
@@ -56,7 +56,7 @@ def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     weights = torch.tensor(GRAY, dtype=x.dtype, device=x.device).view(3, 1, 1)
     gray = (x * weights).sum(1, keepdim=True)
     counted = gray.clamp(0, 1).double()
-    # A tensor: by a number CUDA multiplies by its reciprocal.
+    # A tensor, because CUDA divides by a Python number through its reciprocal.
     pixels = counted.new_full((), x.shape[2] * x.shape[3])
     mean = (counted.sum((1, 2, 3), keepdim=True) / pixels).to(x.dtype)
     inside = _where_inside(gradient, mean * (1 - factor) + x * factor)
@@ -64,7 +64,7 @@ def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     return inside * factor + weights * _where_inside(of_mean.to(x.dtype).expand_as(gray), gray)
 
 
-# By the code of a step: the gradient for what goes in, from that for what comes out; values from 0 to 1.
+# By step code: the gradient of the input from that of the output; values from 0 to 1.
 _FORMULAS: dict[int, Formula] = {
     _MATRIX: _of_matrix,
     _HUE: _of_hue,
@@ -76,15 +76,15 @@ _FORMULAS: dict[int, Formula] = {
 
 
 def _through_step(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
-    """Each image by the formula of its own step `[N, 16]`."""
+    """The gradient of each image through its own step `[N, 16]`."""
     code, result = row[:, 0].trunc().view(-1, 1, 1, 1), gradient
     for known, formula in _FORMULAS.items():
         result = torch.where(code == known, formula(gradient, x, row), result)
     return result
 
 
-def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, white: float) -> Tensor:
-    """From the end of a colour program to the pixels as they were read; one channel is three equal ones."""
+def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, maximum: float) -> Tensor:
+    """The gradient through a colour program; one channel is treated as three equal channels."""
     channels, program = read.shape[1], colors.expand(read.shape[0], *colors.shape[-2:])
     values = read.expand(-1, 3, -1, -1).contiguous()
     whole = torch.eye(3, device=read.device)
@@ -93,18 +93,18 @@ def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, white: float
         before.append(values)
         reading = (torch.float32, False, "nearest", "replicate", [0.0])
         row = program[:, step : step + 1].contiguous()
-        arguments: tuple[Any, ...] = (None, whole, read.shape[2:], row, None, [], [], 1.0, white, True)
+        arguments: tuple[Any, ...] = (None, whole, read.shape[2:], row, None, [], [], 1.0, maximum, True)
         values = torch.ops.orbbec.augment(values, None, 0, *arguments, *reading)
     if channels == 1:
         gradient = torch.cat((gradient, gradient.new_zeros(gradient.shape).expand(-1, 2, -1, -1)), dim=1)
-    largest = read.new_full((), white)  # a tensor, as above
+    largest = read.new_full((), maximum)  # a tensor, as above
     for step in reversed(range(program.shape[1])):
         gradient = _through_step(gradient, before[step] / largest, program[:, step])
     return gradient if channels == 3 else gradient.sum(1, keepdim=True)
 
 
 def _covered(boxes: Tensor, height: int, width: int) -> Tensor:
-    """The pixels that rectangles cover: bool `[N or 1, 1, height, width]`."""
+    """A mask of the pixels covered by rectangles: bool `[N or 1, 1, height, width]`."""
     rows = boxes if boxes.dim() == 3 else boxes[None]
     x = torch.arange(width, dtype=torch.float32, device=boxes.device)
     y = torch.arange(height, dtype=torch.float32, device=boxes.device)[:, None]
@@ -116,7 +116,7 @@ def _covered(boxes: Tensor, height: int, width: int) -> Tensor:
 
 
 def _through_mix(gradient: Tensor, mix: Tensor) -> Tensor:
-    """From mixed images to each before."""
+    """The gradient through mixing."""
     partners = mix[:, 0].clamp(-1, gradient.shape[0]).floor().long()
     mixed = _covered(mix[:, None, 1:5], *gradient.shape[2:]) & has_partner(partners)
     own, other = (weight.view(-1, 1, 1, 1) * gradient for weight in mix[:, 5:].unbind(1))
@@ -125,11 +125,11 @@ def _through_mix(gradient: Tensor, mix: Tensor) -> Tensor:
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    images, layout, _, regions, matrix, size, colors, boxes, _, std, scale, white, *_, mix, _, _ = inputs
+    images, layout, _, regions, matrix, size, colors, boxes, _, std, scale, maximum, *_, mix, _, _ = inputs
     if layout is not None and matrix.requires_grad:
-        raise NotImplementedError("augment: no gradient for maps of unlike images")
+        raise NotImplementedError("augment: no gradient for matrix with variable-size images")
     ctx.save_for_backward(images, regions, matrix, colors, boxes, mix)
-    ctx.size, ctx.std, ctx.scale, ctx.white, ctx.reading = size, std, scale, white, inputs[-6:-3]
+    ctx.size, ctx.std, ctx.scale, ctx.maximum, ctx.reading = size, std, scale, maximum, inputs[-6:-3]
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -143,10 +143,10 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         of_values = of_values.masked_fill(_covered(boxes, *of_values.shape[2:]), 0.0)
     if colors is not None and colors.shape[-2] > 0:
         read = torch.ops.orbbec.augment(
-            *(images, None, 0, regions, matrix, ctx.size, None, None, [], [], 1.0, ctx.white, False),
+            *(images, None, 0, regions, matrix, ctx.size, None, None, [], [], 1.0, ctx.maximum, False),
             *(torch.float32, False, interpolation, border, fill),
         )
-        of_values = _through_colors(of_values, read, colors, ctx.white)
+        of_values = _through_colors(of_values, read, colors, ctx.maximum)
     options = (interpolation, border, fill, True, "cv2_5")
     context = Context(images, matrix, options, regions)
     of_images, of_maps = backward_of("warp_perspective", context, of_values.contiguous())

@@ -1,1 +1,1 @@
-"""Other libraries' functions, done by orbbec."""
+"""Other libraries' functions, implemented by orbbec."""

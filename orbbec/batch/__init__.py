@@ -1,4 +1,4 @@
-"""Images of unlike sizes in one buffer, as pixels or as planes; the collate function that makes them."""
+"""Variable-size images in one buffer, as pixels or as planes, and the collate function."""
 
 from orbbec.batch.collate import collate
 from orbbec.batch.image_batch import ImageBatch

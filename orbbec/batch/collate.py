@@ -1,4 +1,4 @@
-"""Samples of a dataset to a batch, for ``DataLoader(collate_fn=collate)``."""
+"""Collates samples of a dataset to a batch, for ``DataLoader(collate_fn=collate)``."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ _MOST_CHANNELS = 4
 
 
 def collate(samples: Sequence[Any]) -> Any:
-    """Make a batch of samples; their images become an ImageBatch.
+    """Collate samples to a batch; their images become an ImageBatch.
 
-    What stands at the same place in every sample becomes, by the first rule that fits:
+    The values at one position of all samples are collated by the first rule that applies:
 
     1. Images: an ImageBatch. An image is a uint8 array or CPU tensor ``[H, W, C]`` of 1 to 4 channels or
-       ``[H, W]`` (a mask is one too) or a PIL image, taken as ``numpy.asarray`` gives it (mode P gives its
-       indices). What a dict calls "masks" is no image: it is ``[K, H, W]``, as transforms take it.
-    2. Dicts with the same keys, tuples of one type and length: the same dict or tuple, place by place. So do
-       lists of one length where they are the samples themselves, or the first one holds an image.
+       ``[H, W]`` (including masks) or a PIL image, converted by ``numpy.asarray`` (mode P gives its
+       indices). The dict entry "masks" is not an image: it is ``[K, H, W]``, as in transforms.
+       2. Dicts with equal keys, tuples of one type and length: the same dict or tuple, collated by entry.
+       Also lists of one length if they are the samples themselves, or if the first contains an image.
     3. Numbers; arrays of one shape and dtype; tensors of one shape and dtype: a tensor, by torch's
        ``default_collate``.
-    4. Anything else, such as strings, None, boxes of unlike counts, other lists: a list, one item a sample.
+    4. Anything else, such as strings, None, different numbers of boxes, other lists: a list with one item per
+    sample.
 
-    So boxes as arrays ``[K, 4]`` come as a list of N arrays, or as one tensor ``[N, K, 4]`` where all K are
-    alike: iterating over either gives the boxes of one image after another.
+    Boxes ``[K, 4]`` therefore become a list of N arrays, or one tensor ``[N, K, 4]`` if all K are equal;
+    iterating over either gives the boxes of each image.
 
     Args:
-        samples: at least one sample: an image, or a dict, tuple or list of images and other things.
+        samples: at least one sample: an image, or a dict, tuple or list with images and other values.
 
     Returns:
-        The batch: an ImageBatch, or a dict, tuple or list that holds one for every place of an image.
+        The batch: an ImageBatch, or a dict, tuple or list with an ImageBatch for each image of a sample.
 
     Raises:
-        TypeError: a PIL image is not of 8 bits a channel.
-        ValueError: there is no sample, or the images of one place are unlike in channels or without pixels.
+        TypeError: a PIL image does not have 8 bits per channel.
+        ValueError: there is no sample, or images to be batched are empty or differ in channels.
 
     Example:
         >>> samples = [(np.zeros((2, 3, 3), np.uint8), 7, "a"), (np.zeros((5, 4, 3), np.uint8), 8, "b")]
@@ -73,12 +74,12 @@ def _is_image(value: Any) -> bool:
 
 
 def _is_shape_of_image(shape: Sequence[int]) -> bool:
-    """Masks ``[K, H, W]`` and images ``[C, H, W]`` are told apart by their last axis."""
+    """Whether a shape is an image's; the last axis distinguishes images from masks ``[K, H, W]``."""
     return len(shape) == 2 or (len(shape) == 3 and shape[2] <= _MOST_CHANNELS)
 
 
 def is_pil(value: Any) -> bool:
-    # No need to import it: who has a PIL image did. Another thread may be importing it now.
+    # Not imported here: a caller with a PIL image has imported it. Another thread may be importing it now.
     kind = getattr(sys.modules.get("PIL.Image"), "Image", None)
     return kind is not None and isinstance(value, kind)
 
@@ -103,8 +104,8 @@ def _are_stackable(values: list[Any]) -> bool:
         return True
     for kind in (torch.Tensor, np.ndarray):
         if all(isinstance(value, kind) for value in values):
-            unlike = {(value.dtype, value.shape) for value in values}
-            return len(unlike) == 1 and _is_numeric(values[0].dtype)
+            forms = {(value.dtype, value.shape) for value in values}
+            return len(forms) == 1 and _is_numeric(values[0].dtype)
     return False
 
 

@@ -1,11 +1,11 @@
-"""ImageBatch: images of unlike sizes in one tensor.
+"""ImageBatch: variable-size images in one tensor.
 
-The bytes of a batch of N images, every part at a multiple of 64 bytes::
+The bytes of a batch of N images, every section at a multiple of 64 bytes::
 
-    pixels of image 0 | ... | pixels of image N - 1 | layout table | room for a plan
+    pixels of image 0 | ... | pixels of image N - 1 | layout table | plan buffer
     uint8 [H, W, C]                                   int64 [N, 3]   uint8
 
-A row of the table is (offset, height, width): where the image begins, in bytes, and its size in pixels.
+A row of the layout table is (offset, height, width): offset in bytes, size in pixels.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from orbbec.binding.recycle import RECYCLER
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
 _ROW_BYTES = 24  # of the layout table: three int64
-_DEFAULT_CHANNELS = 3  # of a batch without images
+_DEFAULT_CHANNELS = 3  # for a batch without images
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageBatch(StoredBatch):
-    """Images of unlike sizes, uint8 ``[H, W, C]``, in one tensor that crosses to a device in one copy.
+    """Variable-size images, uint8 ``[H, W, C]``, in one tensor that is copied to a device at once.
 
-    Made by :meth:`from_images` and :meth:`from_tensor`. The host knows every size and offset wherever the
-    pixels are, so that no question about them waits for the device.
+    Made by :meth:`from_images` and :meth:`from_tensor`. Sizes and offsets are also kept on the host, so that
+    reading them never waits for the device.
 
     Args:
-        storage: uint8, flat: the pixels, the layout table and the room for a plan.
-        host_layout: int64 ``[N, 3]`` on the CPU: the layout table, apart from ``storage``.
-        channels: of every image.
-        pixel_bytes: where the layout table of ``storage`` begins.
-        plan_bytes: the length of the room for a plan, at the end of ``storage``.
-        first: the row of the layout table of ``storage`` where this batch begins; not 0 in a slice.
+        storage: uint8, flat: the pixels, the layout table and the plan buffer.
+        host_layout: int64 ``[N, 3]`` on the CPU: a copy of the layout table.
+        channels: number of channels of every image.
+        pixel_bytes: offset of the layout table in ``storage``.
+        plan_bytes: length of the plan buffer at the end of ``storage``.
+        first: first row of this batch in the layout table of ``storage``; above 0 for a slice.
 
     Example:
         >>> batch = ImageBatch.from_images([np.zeros((2, 3, 3), np.uint8), np.ones((5, 4, 3), np.uint8)])
@@ -71,21 +71,22 @@ class ImageBatch(StoredBatch):
     ) -> ImageBatch:
         """Copy images into a batch on the CPU.
 
-        In a DataLoader worker the batch is made in shared memory, from where it needs no copy to leave.
+        In a DataLoader worker the batch is allocated in shared memory, so that it can be sent without a copy.
 
         Args:
             images: uint8 arrays or CPU tensors ``[H, W, C]`` or ``[H, W]`` (1 channel), any strides. Channels
-                are last for tensors too; permute those that have them first.
-            channels: the number of channels; None: that of the first image, 3 where there is no image.
-            pin_memory: make the batch in page-locked memory, which copies to CUDA without the host waiting.
-            plan_bytes: the length of the room kept for a plan, in bytes.
+                are last for tensors too; permute ``[C, H, W]`` tensors.
+            channels: the number of channels; None: that of the first image, or 3 without images.
+            pin_memory: allocate page-locked memory, which allows asynchronous copies to CUDA.
+            plan_bytes: length of the plan buffer in bytes.
 
         Returns:
-            A batch of ``len(images)`` images, in their order.
+            A batch of ``len(images)`` images, in order.
 
         Raises:
-            TypeError: an image is no array or tensor, or not uint8.
-            ValueError: an image has a wrong rank, no pixels, unlike channels, or is not on the CPU.
+            TypeError: an image is not an array or tensor, or not uint8.
+            ValueError: an image has a wrong rank, no pixels, other channels than the first, or is not on the
+                CPU.
             RuntimeError: ``pin_memory`` in a forked worker, or without an accelerator.
         """
         if pin_memory:
@@ -106,12 +107,12 @@ class ImageBatch(StoredBatch):
         *,
         empty: Callable[[int], torch.Tensor] | None = None,
     ) -> ImageBatch:
-        """Make a batch whose pixels are still to be written, such as by a decoder.
+        """Make an uninitialised batch, for example for a decoder.
 
         Args:
-            sizes: height and width of each image in pixels, from 1.
-            channels: of every image.
-            empty: gives so many bytes, a flat uint8 tensor where the batch is to be; None: as `from_images`.
+            sizes: height and width of each image in pixels, at least 1.
+            channels: number of channels of every image.
+            empty: allocates a flat uint8 tensor of a number of bytes; None: allocate like `from_images`.
 
         Returns:
             A batch of ``len(sizes)`` images.
@@ -129,14 +130,14 @@ class ImageBatch(StoredBatch):
 
         Args:
             images: uint8 ``[N, C, H, W]``, any strides; on the CPU or a CUDA device.
-            plan_bytes: the length of the room kept for a plan, in bytes.
+            plan_bytes: length of the plan buffer in bytes.
 
         Returns:
             A batch of N images.
 
         Raises:
-            TypeError: ``images`` is no tensor, or not uint8.
-            ValueError: the shape does not fit.
+            TypeError: ``images`` is not a tensor, or not uint8.
+            ValueError: the shape is invalid.
 
         Example:
             >>> ImageBatch.from_tensor(torch.zeros(8, 3, 5, 7, dtype=torch.uint8))
@@ -175,7 +176,7 @@ class ImageBatch(StoredBatch):
 
     @property
     def plan(self) -> torch.Tensor:
-        """The room for a plan: uint8 ``[plan_bytes]``, in the memory of ``storage``."""
+        """The plan buffer: uint8 ``[plan_bytes]``, in the memory of ``storage``."""
         return self.storage[self.storage.numel() - self.plan_bytes :]
 
     @property
@@ -185,21 +186,21 @@ class ImageBatch(StoredBatch):
 
     @property
     def offsets(self) -> torch.Tensor:
-        """Where each image begins in ``buffer``, in bytes: int64 ``[N]``, always on the CPU."""
+        """The offset of each image in ``buffer``, in bytes: int64 ``[N]``, always on the CPU."""
         return self.host_layout[:, 0]
 
     def with_pixels(self, pixels: torch.Tensor, channels: int) -> ImageBatch:
-        """A batch of the sizes and places of this one, with other pixels.
+        """A batch with the layout of this one and other pixels.
 
         Args:
-            pixels: uint8, flat, as long as `buffer`, on its device; copied.
-            channels: of every image; not more than there are here.
+            pixels: uint8, flat, as long as `buffer`, on its device; they are copied.
+            channels: number of channels of every image; at most that of this batch.
 
         Returns:
             A batch with the layout table and the plan of this one.
 
         Raises:
-            ValueError: the pixels or the channels do not fit.
+            ValueError: the pixels or the channels are invalid.
         """
         if pixels.dtype != torch.uint8 or pixels.shape != self.buffer.shape:
             raise ValueError(f"ImageBatch.with_pixels: expected uint8 pixels of shape [{self.pixel_bytes}]")
@@ -219,7 +220,7 @@ class ImageBatch(StoredBatch):
         ]
 
     def numpy(self) -> list[npt.NDArray[np.uint8]]:
-        """The images as arrays ``[H, W, C]``, sharing the memory of a batch that is on the CPU."""
+        """The images as arrays ``[H, W, C]``, sharing the memory of a batch on the CPU."""
         return [image.numpy() for image in self.to("cpu").images()]
 
     def __len__(self) -> int:
@@ -251,7 +252,7 @@ class ImageBatch(StoredBatch):
         return replace(self, host_layout=self.host_layout[start:stop], first=self.first + start)
 
     def __reduce__(self) -> tuple[Callable[..., ImageBatch], tuple[Any, ...]]:
-        """Pickle as one tensor and a few numbers: between processes the tensor goes through shared memory."""
+        """Pickle as one tensor and a few numbers; between processes the tensor uses shared memory."""
         numbers = (len(self), self.channels, self.pixel_bytes, self.plan_bytes, self.first)
         return _rebuild, (self.storage, *numbers)
 
@@ -289,7 +290,7 @@ def _as_array(index: int, image: npt.NDArray[np.uint8] | torch.Tensor) -> npt.ND
 def _read_shapes(
     arrays: Sequence[npt.NDArray[np.uint8]], channels: int | None
 ) -> tuple[list[tuple[int, int]], int]:
-    """Read the sizes (height, width) and the one number of channels."""
+    """The sizes (height, width) and the common number of channels."""
     sizes = []
     for index, array in enumerate(arrays):
         shape = array.shape
@@ -315,7 +316,7 @@ def _read_shapes(
 def _allocate(
     sizes: Sequence[tuple[int, int]], channels: int, plan_bytes: int, empty: Callable[[int], torch.Tensor]
 ) -> ImageBatch:
-    """Make a batch with its layout table written and its pixels not."""
+    """Allocate a batch with its layout table and uninitialised pixels."""
     if plan_bytes < 0:
         raise ValueError(f"ImageBatch: expected plan_bytes of at least 0, but got {plan_bytes}")
     sides = np.array(sizes, np.int64).reshape(-1, 2)
@@ -327,7 +328,7 @@ def _allocate(
 
 
 def packed(sizes: npt.NDArray[np.int64], nbytes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
-    """The layout table of images of so many bytes, one after the other, and the bytes of all."""
+    """The layout table of consecutive images of the given bytes, and their total bytes."""
     table = np.zeros((len(sizes), 3), np.int64)
     table[:, 1:] = sizes
     ends = np.cumsum(rounded_up(nbytes))
@@ -336,7 +337,7 @@ def packed(sizes: npt.NDArray[np.int64], nbytes: npt.NDArray[np.int64]) -> tuple
 
 
 def empty_on_host(nbytes: int, pin_memory: bool = False) -> torch.Tensor:
-    """So many bytes: in shared memory where this is a worker of a DataLoader."""
+    """Uninitialised bytes; in shared memory in a DataLoader worker."""
     if pin_memory:
         return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
     if nbytes and get_worker_info() is not None:
@@ -349,5 +350,5 @@ _Bytes = TypeVar("_Bytes", int, npt.NDArray[np.int64])
 
 
 def rounded_up(nbytes: _Bytes) -> _Bytes:
-    """To the multiple of 64 at which a part begins."""
+    """Rounded up to a multiple of 64, where a section begins."""
     return -(-nbytes // _ALIGNMENT) * _ALIGNMENT

@@ -1,12 +1,12 @@
-"""PlaneBatch: images as JPEGs hold them, in one tensor; half the bytes of RGB where chroma is halved twice.
+"""PlaneBatch: YCbCr planes of JPEGs in one tensor; half the bytes of RGB for 4:2:0.
 
 The bytes of a batch of N images, planes at a multiple of 64 bytes::
 
     planes of image 0 | ... | planes of image N - 1 | layout        | forms         | layout of RGB
-    luma, blueness, redness: uint8 [H, W]             int64 [N, 3]    int64 [N, 2]    int64 [N, 3]
+    Y, Cb, Cr: uint8 [H, W]             int64 [N, 3]    int64 [N, 2]    int64 [N, 3]
 
-A row of a layout is (offset, height, width); of forms (place in `SAMPLINGS`, orientation of EXIF). Sizes of
-planes are those of the stored image, sizes of RGB those of the turned one.
+A row of a layout is (offset, height, width); a row of forms is (index in `SAMPLINGS`, EXIF orientation).
+Sizes of planes refer to the stored image, sizes of RGB to the upright image.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from orbbec.batch.image_batch import ImageBatch, empty_on_host, packed, rounded_
 from orbbec.batch.stored_batch import StoredBatch
 from orbbec.binding.arguments import Array
 
-# How an image is stored: RGB side by side, luma alone, or planes whose chroma is whole, has half the columns,
-# half the rows, or half of both. The numbers are those of ycbcr/ycbcr.h.
+# Interleaved RGB, luma only, or planes with full chroma, half the columns, half the rows, or half of both.
+# The order is that of ycbcr/ycbcr.h.
 SAMPLINGS = ("rgb", "gray", "444", "422", "440", "420")
-_COLUMNS = [3, 2, 3]  # of the tables
-_TURNED = 5  # from this orientation on, rows are columns
+_COLUMNS = [3, 2, 3]  # of the three tables
+_TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlaneBatch(StoredBatch):
-    """Images of unlike sizes as their files hold them, which cross to a device in one copy.
+    """Variable-size images as stored in JPEG files, in one tensor that is copied to a device at once.
 
-    Made by :meth:`of_sizes`, and of files by `orbbec.data.decode_planes`. `orbbec.ycbcr_to_rgb` makes an
-    `ImageBatch` of it, wherever it is.
+    Made by :meth:`of_sizes`, or from files by `orbbec.data.decode_planes`. `orbbec.ycbcr_to_rgb` converts it
+    to an `ImageBatch` on its device.
 
     Args:
         storage: uint8, flat: the planes, then the tables.
-        host_table: int64 ``[N, 8]`` on the CPU: the three tables side by side, apart from ``storage``.
-        plane_bytes: where the tables of ``storage`` begin.
-        pixel_bytes: of the RGB images.
+        host_table: int64 ``[N, 8]`` on the CPU: a copy of the three tables, side by side.
+        plane_bytes: offset of the tables in ``storage``.
+        pixel_bytes: bytes of the RGB images.
 
     Example:
         >>> batch = PlaneBatch.of_sizes([(4, 6), (5, 3)], ["420", "rgb"], [1, 6])
@@ -47,7 +47,7 @@ class PlaneBatch(StoredBatch):
         PlaneBatch(2 images, 420 and rgb, device=cpu)
         >>> [tuple(plane.shape) for plane in batch.planes(0)]
         [(4, 6), (2, 3), (2, 3)]
-        >>> batch.sizes.tolist()  # the second is turned
+        >>> batch.sizes.tolist()  # the second is transposed
         [[4, 6], [3, 5]]
     """
 
@@ -64,19 +64,19 @@ class PlaneBatch(StoredBatch):
         *,
         empty: Callable[[int], torch.Tensor] | None = None,
     ) -> PlaneBatch:
-        """Make a batch whose planes are still to be written, such as by a decoder.
+        """Make an uninitialised batch, for example for a decoder.
 
         Args:
-            sizes: height and width of each stored image in pixels, from 1.
-            samplings: how each is stored, one of "rgb", "gray", "444", "422", "440", "420".
-            orientations: how each is to be turned, 1 to 8, as EXIF has it; None: none is.
-            empty: gives so many bytes, a flat uint8 tensor on the CPU; None: new memory.
+            sizes: height and width of each stored image in pixels, at least 1.
+            samplings: the sampling of each image: "rgb", "gray", "444", "422", "440" or "420".
+            orientations: the EXIF orientation of each image, 1 to 8; None: all are upright.
+            empty: allocates a flat uint8 tensor of a number of bytes on the CPU; None: new memory.
 
         Returns:
             A batch of ``len(sizes)`` images.
 
         Raises:
-            ValueError: an argument does not fit.
+            ValueError: an argument is invalid.
         """
         count = len(sizes)
         orientations = [1] * count if orientations is None else orientations
@@ -87,7 +87,7 @@ class PlaneBatch(StoredBatch):
             np.int64,
         ).reshape(-1, 2)
         layout, plane_bytes = packed(stored, _bytes_of(stored, forms[:, 0]))
-        upright = np.where(forms[:, 1:] >= _TURNED, stored[:, ::-1], stored)
+        upright = np.where(forms[:, 1:] >= _TRANSPOSED, stored[:, ::-1], stored)
         rgb_layout, pixel_bytes = packed(upright, 3 * stored[:, 0] * stored[:, 1])
         table = torch.from_numpy(np.concatenate([layout, forms, rgb_layout], 1))
         storage = (empty or empty_on_host)(plane_bytes + table.nbytes)
@@ -118,21 +118,21 @@ class PlaneBatch(StoredBatch):
 
     @property
     def rgb_bytes(self) -> int:
-        """The bytes of the ImageBatch that this becomes."""
+        """The bytes of the ImageBatch after conversion."""
         return rounded_up(self.pixel_bytes + 8 * _COLUMNS[2] * len(self))
 
     @property
     def sizes(self) -> torch.Tensor:
-        """The sizes (height, width) of the turned images in pixels: int64 ``[N, 2]``, always on the CPU."""
+        """The sizes (height, width) of the upright images in pixels: int64 ``[N, 2]``, always on the CPU."""
         return self.host_table[:, 6:]
 
     @property
     def samplings(self) -> list[str]:
-        """How each image is stored, one of `SAMPLINGS`."""
+        """The sampling of each image, one of `SAMPLINGS`."""
         return [SAMPLINGS[form] for form in self.host_table[:, 3].tolist()]
 
     def places(self) -> list[torch.Tensor]:
-        """The bytes of each image, all its planes: uint8, flat, sharing the memory of the batch."""
+        """The bytes of all planes of each image: uint8, flat, sharing the memory of the batch."""
         table = self.host_table.numpy()
         ends = table[:, 0] + _bytes_of(table[:, 1:3], table[:, 3])
         return [
@@ -151,7 +151,7 @@ class PlaneBatch(StoredBatch):
         return [part.view(*shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def images(self, storage: torch.Tensor) -> ImageBatch:
-        """The batch of RGB images whose pixels were written to ``storage``, of ``rgb_bytes``."""
+        """The batch of RGB images whose pixels are in ``storage``, which has ``rgb_bytes``."""
         batch = ImageBatch(storage, self.host_table[:, 5:].contiguous(), 3, self.pixel_bytes)
         batch.layout.copy_(self.rgb_layout)
         return batch
@@ -183,13 +183,13 @@ def _check_forms(count: int, samplings: Sequence[str], orientations: Sequence[in
 
 
 def _chroma_size(sizes: Array, forms: Array) -> Array:
-    """Height and width of the planes beside the first."""
+    """Height and width of the chroma planes."""
     halved = np.array([[name in ("440", "420"), name in ("422", "420")] for name in SAMPLINGS])[forms]
     return np.where(halved, -(-sizes // 2), sizes)
 
 
 def _bytes_of(sizes: Array, forms: Array) -> Array:
-    """Of all planes of each image; as many of "rgb" as of "444"."""
+    """The bytes of all planes of each image; "rgb" needs as many as "444"."""
     chroma = _chroma_size(sizes, forms).prod(1)
     result: Array = sizes.prod(1) + np.where(forms == SAMPLINGS.index("gray"), 0, 2 * chroma)
     return result

@@ -1,4 +1,4 @@
-"""StoredBatch: what batches share that lie in one tensor, so that one copy moves all of them."""
+"""StoredBatch: base of batches in one tensor, which are copied at once."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ class StoredBatch:
 
     @property
     def device(self) -> torch.device:
-        """Where the batch lies."""
+        """The device of the batch."""
         return self.storage.device
 
     @property
     def nbytes(self) -> int:
-        """The bytes that a copy to a device moves."""
+        """The bytes copied to a device."""
         return self.storage.numel()
 
     def to(self: _Batch, device: torch.device | str, non_blocking: bool = False) -> _Batch:
-        """Copy all of the batch to a device in one copy.
+        """Copy the batch to a device in one copy.
 
-        A slice takes the whole storage along, as a view of a tensor does when it is pickled.
+        A slice copies its whole storage, as pickling a tensor's view does.
 
         Args:
-            device: where to.
-            non_blocking: return before the copy from page-locked memory, or to the host, has ended.
+            device: the target device.
+            non_blocking: return before a copy from page-locked memory or to the host has finished.
 
         Returns:
-            The batch on ``device``; itself where it is there already.
+            The batch on ``device``; itself if it is already there.
 
         Raises:
             RuntimeError: ``device`` is CUDA and this process is a forked worker.
@@ -53,10 +53,10 @@ class StoredBatch:
         return self if storage is self.storage else replace(self, storage=storage)
 
     def pin_memory(self: _Batch) -> _Batch:
-        """Copy the batch to page-locked memory; DataLoader calls this where it has ``pin_memory=True``.
+        """Copy the batch to page-locked memory; a DataLoader with ``pin_memory=True`` calls this.
 
         Returns:
-            The batch in page-locked memory; itself where it is there already.
+            The batch in page-locked memory; itself if it is already there.
 
         Raises:
             RuntimeError: this process is a forked worker, or there is no accelerator.
@@ -66,14 +66,14 @@ class StoredBatch:
         return self if storage is self.storage else replace(self, storage=storage)
 
     def is_pinned(self) -> bool:
-        """Whether the batch lies in page-locked memory."""
+        """Whether the batch is in page-locked memory."""
         return self.storage.is_pinned()
 
     def record_stream(self, stream: torch.Stream) -> None:
-        """Keep the memory from reuse until the work queued on ``stream`` has ended; nothing to do on the CPU.
+        """Protect the memory from reuse until the work queued on ``stream`` is done; no effect on the CPU.
 
         Args:
-            stream: a CUDA stream, other than the one on which the batch was made, that reads the batch.
+            stream: a CUDA stream that reads the batch, other than the one on which it was made.
         """
         if self.device.type != "cpu":
             self.storage.record_stream(stream)

@@ -1,1 +1,1 @@
-"""The seam between Python and the kernels: what the wrappers and the bindings of all operators share."""
+"""The layer between Python and the kernels: code shared by the wrappers and bindings of all operators."""

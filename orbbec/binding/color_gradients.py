@@ -1,13 +1,13 @@
-"""What gradients of colour steps share: weights of gray, the slope of gamma, the gradient of hue."""
+"""Shared gradients of colour steps: gray weights, the slope of gamma, the gradient of hue."""
 
 import torch
 from torch import Tensor
 
-GRAY = (0.2989, 0.587, 0.114)  # of red, green, blue, as torchvision has them
+GRAY = (0.2989, 0.587, 0.114)  # of red, green, blue, as in torchvision
 
 
 def gamma_slope(x: Tensor, gamma: Tensor) -> Tensor:
-    """The slope of `x^gamma`; 0 at black by exponents below 1, where it is infinite.
+    """The slope of `x^gamma`; 0 at x = 0 for exponents below 1, where it is infinite.
 
     Example:
         >>> gamma_slope(torch.tensor([0.0, 0.25]), torch.tensor(0.5)).tolist()
@@ -17,26 +17,26 @@ def gamma_slope(x: Tensor, gamma: Tensor) -> Tensor:
     return slope.masked_fill(slope.isinf(), 0.0)
 
 
-def hue_gradient(gradient: Tensor, x: Tensor, turn: Tensor) -> Tensor:
-    """The gradient for images of a turn of their hue.
+def hue_gradient(gradient: Tensor, x: Tensor, shift: Tensor) -> Tensor:
+    """The gradient for images of a hue shift.
 
-    Each channel of the result is the highest, the lowest, or a sum of the three with constant weights.
+    Each channel of the result is the largest, the smallest, or a weighted sum of the three channels.
 
     Args:
-        gradient: `[N, 3, H, W]`: for the result.
+        gradient: `[N, 3, H, W]`: gradient of the result.
         x: `[N, 3, H, W]`: the images, from 0 to 1.
-        turn: `[N, 1, 1, 1]`: as shares of the circle.
+        shift: `[N, 1, 1, 1]`: fractions of the colour circle.
     """
     high, low = x.amax(1, keepdim=True), x.amin(1, keepdim=True)
     r, g, b = x.unbind(1)
     red = x[:, 0] == high[:, 0]
     green = (x[:, 1] == high[:, 0]) & ~red
     span = torch.where(high == low, torch.ones_like(high), high - low)[:, 0]
-    # The two others as (ahead, behind) on the circle; one of them is the lowest.
+    # The two others as (ahead, behind) on the circle; one of them is the smallest.
     ahead = torch.where(red, g, torch.where(green, b, r))
     behind = torch.where(red, b, torch.where(green, r, g))
     start = torch.where(red, 0.0, torch.where(green, 2.0, 4.0)).to(x.dtype)
-    sixths = torch.remainder((ahead - behind) / span + start + turn[:, 0] * 6, 6)
+    sixths = torch.remainder((ahead - behind) / span + start + shift[:, 0] * 6, 6)
     sector = sixths.floor()
     part = sixths - sector
     # The moving channel: high - span * (part or 1 - part); span * part = +-(middle - low) + k * span.
@@ -50,7 +50,7 @@ def hue_gradient(gradient: Tensor, x: Tensor, turn: Tensor) -> Tensor:
     of_middle = sign * slope
     of_high = base_high + sign * constant
     of_low = 1 - of_middle - of_high
-    out_high, out_low, out_middle = _places(sector, gradient)
+    out_high, out_low, out_middle = _by_rank(sector, gradient)
     into_high = out_high + of_high * out_middle
     into_low = out_low + of_low * out_middle
     into_middle = of_middle * out_middle
@@ -64,8 +64,8 @@ def hue_gradient(gradient: Tensor, x: Tensor, turn: Tensor) -> Tensor:
     return result
 
 
-def _places(sector: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of the highest, the lowest and the moving channel of the result."""
+def _by_rank(sector: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of the largest, the smallest and the moving channel of the result."""
     highest = torch.tensor([0, 1, 1, 2, 2, 0], device=sector.device)
     lowest = torch.tensor([2, 2, 0, 0, 1, 1], device=sector.device)
     number = sector.long().clamp(0, 5)

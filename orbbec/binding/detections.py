@@ -1,4 +1,4 @@
-"""Boxes, scores and groups as users have them, turned into what the operators take and back again."""
+"""Conversion of boxes, scores and groups between users' types and the operators' tensors."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -14,11 +14,11 @@ Boxes: TypeAlias = Tensor | Array
 
 
 def box_tensor(op: str, name: str, given: Any, columns: int) -> Tensor:
-    """`given` as a tensor `[N, columns]` in the type it is computed in: float32 for half types.
+    """`given` as a tensor `[N, columns]` in the dtype of the computation: float32 for half types.
 
     Raises:
-        TypeError: neither a tensor nor an array, or not of real numbers.
-        ValueError: another shape.
+        TypeError: not a tensor or array, or not of real numbers.
+        ValueError: the shape is invalid.
     """
     boxes = real_tensor(op, name, given)
     if boxes.dim() != 2 or boxes.shape[1] != columns:
@@ -27,7 +27,7 @@ def box_tensor(op: str, name: str, given: Any, columns: int) -> Tensor:
 
 
 def real_tensor(op: str, name: str, given: Any) -> Tensor:
-    """`given` as a tensor without a gradient, of real numbers."""
+    """`given` as a detached tensor of real numbers."""
     tensor = as_tensor(op, name, given).detach()
     if not tensor.is_floating_point():
         dtype = str(tensor.dtype).removeprefix("torch.")
@@ -49,8 +49,8 @@ def vector(op: str, name: str, given: Any, boxes: Tensor) -> Tensor:
     """`given` as a tensor `[N]`, one value for each of `boxes`, on their device.
 
     Raises:
-        TypeError: neither a tensor nor an array.
-        ValueError: another shape or device.
+        TypeError: not a tensor or array.
+        ValueError: the shape or device is invalid.
     """
     values = as_tensor(op, name, given).detach()
     if values.dim() != 1 or values.shape[0] != boxes.shape[0]:
@@ -61,27 +61,27 @@ def vector(op: str, name: str, given: Any, boxes: Tensor) -> Tensor:
 
 
 def like(given: Any, *results: Tensor) -> Any:
-    """The results as tensors if `given` is one, else as arrays; one alone, or a tuple of them."""
+    """One result or a tuple of results, as tensors if `given` is a tensor, otherwise as arrays."""
     kinds = results if isinstance(given, Tensor) else tuple(result.cpu().numpy() for result in results)
     return kinds[0] if len(kinds) == 1 else kinds
 
 
 def is_number(value: Any) -> bool:
-    """Whether an argument is a threshold, not an array of scores."""
+    """Whether an argument is a threshold rather than an array of scores."""
     return isinstance(value, (int, float)) or getattr(value, "ndim", None) == 0
 
 
 def best_first(scores: Tensor) -> Tensor:
-    """Places of the scores from the highest to the lowest, equal ones in their order, NaN before all."""
+    """Indices of the scores in descending order; stable, NaN first."""
     return stable_argsort(scores if scores.dtype == torch.float64 else scores.float(), descending=True)
 
 
 def stable_argsort(values: Tensor, descending: bool = False) -> Tensor:
-    """Places `[N]` of float32, float64 or int64 values in their order, equal ones as they stand."""
+    """Indices `[N]` that sort float32, float64 or int64 values stably."""
     if values.is_cuda:
         return values.argsort(descending=descending, stable=True)
-    places: Tensor = torch.ops.orbbec.argsort(values, descending)
-    return places
+    indices: Tensor = torch.ops.orbbec.argsort(values, descending)
+    return indices
 
 
 @register_fake("argsort")
@@ -89,17 +89,17 @@ def _(values: Tensor, descending: bool) -> Tensor:
     return values.new_empty(values.shape, dtype=torch.int64)
 
 
-def chosen_places(places: Tensor, chosen: Tensor) -> Tensor:
-    """Those of the int64 `places` `[N]` where the mask `chosen` is set."""
-    if places.is_cuda:
-        return places[chosen]
-    found: Tensor = torch.ops.orbbec.chosen_places(places, chosen)
+def select_indices(indices: Tensor, chosen: Tensor) -> Tensor:
+    """The entries of int64 `indices` `[N]` where the mask `chosen` is set."""
+    if indices.is_cuda:
+        return indices[chosen]
+    found: Tensor = torch.ops.orbbec.chosen_places(indices, chosen)
     return found
 
 
 @register_fake("chosen_places")
-def _(places: Tensor, chosen: Tensor) -> Tensor:
-    return places.new_empty((torch.library.get_ctx().new_dynamic_size(),))
+def _(indices: Tensor, chosen: Tensor) -> Tensor:
+    return indices.new_empty((torch.library.get_ctx().new_dynamic_size(),))
 
 
 def keep_greedily(
@@ -111,23 +111,23 @@ def keep_greedily(
     """Suppress boxes within their groups.
 
     Args:
-        keepers_of: an operator on boxes and groups `[N]`, best first within each group: the place of the box
-            that each falls to, its own if it is kept.
+        keepers_of: an operator on boxes and groups `[N]`, best first within each group: the index of the box
+            that suppresses each box, its own index if it is kept.
         boxes: `[N, ...]`.
         scores: `[N]`.
-        groups: int64 `[N]`, or None where all are of one group.
+        groups: int64 `[N]`, or None for one group.
 
     Returns:
-        bool `[N]`, whether each is kept, and int64 `[N]`, its place in `boxes`; both by descending score.
+        bool `[N]`, whether each box is kept, and int64 `[N]`, its index in `boxes`; both by descending score.
     """
     order = best_first(scores)
-    places = torch.arange(len(boxes), device=boxes.device)
+    indices = torch.arange(len(boxes), device=boxes.device)
     if groups is None:
-        return keepers_of(boxes.index_select(0, order), None) == places, order
+        return keepers_of(boxes.index_select(0, order), None) == indices, order
     ordered = groups.index_select(0, order)
     by_group = stable_argsort(ordered)
     ranked = boxes.index_select(0, order.index_select(0, by_group))
-    kept = keepers_of(ranked, ordered.index_select(0, by_group)) == places
+    kept = keepers_of(ranked, ordered.index_select(0, by_group)) == indices
     return torch.empty_like(kept).scatter_(0, by_group, kept), order
 
 
@@ -136,7 +136,7 @@ def group_numbers(op: str, name: str, given: Any, boxes: Tensor) -> Tensor | Non
 
     Raises:
         TypeError: not of integers.
-        ValueError: another shape or device.
+        ValueError: the shape or device is invalid.
     """
     if given is None:
         return None
@@ -147,7 +147,7 @@ def group_numbers(op: str, name: str, given: Any, boxes: Tensor) -> Tensor | Non
 
 
 def check_max_output(op: str, count: Any) -> None:
-    """Refuse what is no number of boxes; None is for no limit.
+    """Check a number of boxes; None means no limit.
 
     Raises:
         TypeError: not a whole number.
@@ -162,7 +162,7 @@ def check_max_output(op: str, count: Any) -> None:
 
 
 def at_most(kept: Tensor, order: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The first `count` of `order` that are kept, then -1, and how many; without a synchronisation."""
+    """The first `count` kept entries of `order`, padded with -1, and their number; does not synchronise."""
     rank = kept.cumsum(0) - 1
     slot = torch.where(kept & (rank < count), rank, torch.full_like(rank, count))
     chosen = torch.full((count + 1,), -1, dtype=torch.int64, device=order.device)

@@ -1,4 +1,4 @@
-"""Calls of operators that have a gradient, and of those that refuse one."""
+"""Calls of operators with a gradient, and refusal of gradients."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -7,18 +7,18 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-# Not public, so a torch without it goes the longer way.
+# Not public; a torch without it takes the slower path.
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
 _is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)  # by vmap or grad
 
 
 def call_operator(operator: Any, *arguments: Any) -> Any:
-    """Call an operator with a registered gradient; past it where none is asked for.
+    """Call an operator with a registered gradient, bypassing autograd if no gradient is needed.
 
-    A gradient registered from Python costs every call more time than a small image, asked for or not.
+    A gradient registered from Python costs every call more time than a small image takes, needed or not.
 
     Raises:
-        NotImplementedError: a forward-mode gradient is asked for, which torch would take to be 0.
+        NotImplementedError: a forward-mode gradient is requested, which torch would treat as 0.
     """
     if torch.compiler.is_compiling():
         return operator(*arguments)
@@ -32,17 +32,17 @@ def call_operator(operator: Any, *arguments: Any) -> Any:
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """Whether nobody but the operator sees it: no gradient, no subclass, no transform of functions."""
+    """Whether a tensor has no gradient, is no subclass, and is not in a function transform."""
     wrapped = _is_wrapped is not None and _is_wrapped(tensor)
     return type(tensor) is Tensor and not (tensor.requires_grad or wrapped or _has_tangent(tensor))
 
 
 def refuse_gradient(op: str, name: str) -> None:
-    """Let `backward` say that there is none, which torch would take to be 0.
+    """Make `backward` raise an error where torch would treat the gradient as 0.
 
     Args:
-        op: the operator; called by `call_operator`.
-        name: of the function, for the message.
+        op: the operator; it must be called by `call_operator`.
+        name: name of the function, for the message.
     """
 
     def backward(ctx: Any, *gradients: Tensor) -> None:
@@ -52,7 +52,7 @@ def refuse_gradient(op: str, name: str) -> None:
 
 
 def _has_tangent(tensor: Tensor) -> bool:
-    # The level is not public; without it every tensor is asked, which takes a microsecond.
+    # The level is not public; without it every tensor is checked, which takes a microsecond.
     if getattr(forward_ad, "_current_level", 0) < 0 or not tensor.is_floating_point():
         return False
     return forward_ad.unpack_dual(tensor).tangent is not None  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Registers fake kernels: what operators give where tensors have no memory."""
+"""Registration of fake kernels."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,17 +11,16 @@ Fake = Callable[..., Any]
 
 
 def register_fake(op: str, **dimensions: int) -> Callable[[Fake], Fake]:
-    """Register a function as the fake kernel of an operator, after a check of what it indexes.
+    """Register a function as the fake kernel of an operator, with checks of the dimensions it indexes.
 
-    Images are checked wherever an operator takes them: `[N, C, H, W]`, or a flat buffer and its table
-    `[N, 3]`.
+    Images are always checked: `[N, C, H, W]`, or a flat buffer and its layout table `[N, 3]`.
 
     Args:
         op: the operator.
-        dimensions: by the names of the schema, how many dimensions a tensor has or numbers a list.
+        dimensions: by schema name, the number of dimensions of a tensor or the length of a list.
 
     Returns:
-        A decorator, which gives the function back as it was.
+        A decorator that returns the function unchanged.
     """
     names = [argument.name for argument in getattr(torch.ops.orbbec, op).default._schema.arguments]
     ragged = {"images", "layout"} <= set(names)

@@ -1,22 +1,22 @@
-"""CUDA in worker processes: what does not work there, said before CUDA says it."""
+"""A clear error for CUDA in forked worker processes."""
 
 import os
 
 import torch
 from torch.utils.data import get_worker_info
 
-# A forked process inherits this module, a spawned one imports it anew.
+# A forked process inherits this module; a spawned one imports it again.
 _IMPORTED_BY = os.getpid()
 
 
 def check_not_forked(op: str) -> None:
-    """Refuse CUDA where it cannot work: in a forked DataLoader worker, or forked after CUDA was initialised.
+    """Refuse CUDA in a forked DataLoader worker, or in a process forked after CUDA was initialised.
 
     Args:
-        op: the name of the caller, for the message.
+        op: name of the caller, for the message.
 
     Raises:
-        RuntimeError: this process was forked; the message says what to do instead.
+        RuntimeError: this process was forked; the message suggests alternatives.
 
     Example:
         >>> check_not_forked("ImageBatch.to")

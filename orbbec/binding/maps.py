@@ -1,4 +1,4 @@
-"""What the wrappers of operators share whose output has the sizes of the images."""
+"""Shared code of wrappers whose output has the sizes of the images."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def images_input(op: str, images: Any, channels: int | None = None) -> OperatorInput:
-    """Describe images for an operator whose output has their sizes: an ImageBatch gives an ImageBatch.
+    """Describe images for an operator that keeps their sizes: an ImageBatch gives an ImageBatch.
 
-    `channels` are those of the output; None: as many as the images have.
+    `channels` is the number of output channels; None: that of the images.
     """
     given = operator_input(op, "images", images)
     if given.layout is None:
@@ -26,12 +26,12 @@ def images_input(op: str, images: Any, channels: int | None = None) -> OperatorI
 
 
 def count_of(given: OperatorInput) -> int:
-    """How many images there are."""
+    """The number of images."""
     return given.images.size(0) if given.layout is None else given.layout.size(0)
 
 
 def fake_like(images: Tensor, layout: Tensor | None, channels: int | None = None) -> Tensor:
-    """An output without memory, of the sizes and the layout of the images."""
+    """A fake output with the sizes and the layout of the images."""
     if layout is not None:
         return torch.empty_like(images)
     count, given, height, width = images.shape
@@ -46,7 +46,7 @@ def fake_like(images: Tensor, layout: Tensor | None, channels: int | None = None
 
 
 def whole_numbers(op: str, name: str, value: Any, shape: list[int], low: int, high: int) -> Tensor:
-    """Whole numbers as contiguous int64 of `shape`, where they lie; those on the CPU are from low to high."""
+    """Integers as contiguous int64 of `shape` on their device; on the CPU, their range is checked."""
     values = as_tensor(op, name, value)
     if values.dtype not in _WHOLE:
         raise TypeError(f"{op}: expected {name} of whole numbers, but got {values.dtype}")

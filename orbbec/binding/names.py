@@ -1,4 +1,4 @@
-"""Names of interpolations and borders: ours, and those of OpenCV, Pillow and torchvision."""
+"""Names of interpolations and borders, and their OpenCV, Pillow and torchvision aliases."""
 
 from enum import Enum
 from typing import Any, TypeAlias
@@ -13,39 +13,39 @@ _INTERPOLATIONS = {
     "nearest-exact": "nearest_exact",
 }
 _BORDERS = {"edge": "replicate", "symmetric": "reflect", "reflect_101": "reflect101"}
-# By the numbers of cv2.INTER_* and cv2.BORDER_*.
+# Indexed by the values of cv2.INTER_* and cv2.BORDER_*.
 _INTERPOLATION_NUMBERS = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact", "nearest_exact")
 _BORDER_NUMBERS = ("constant", "replicate", "reflect", "wrap", "reflect101", "transparent")
 
 
 def interpolation_name(op: str, value: Any) -> str:
-    """The name by which operators know an interpolation.
+    """The operators' name of an interpolation.
 
-    A name that nobody has is given back as it is: the operator says which ones it takes.
+    An unknown name is returned unchanged: the operator's error lists its names.
 
     Args:
-        op: the operator's name, for messages.
-        value: as that of `known_interpolation`.
+        op: name of the operator, for messages.
+        value: see `known_interpolation`.
 
     Raises:
-        TypeError: of another type.
-        ValueError: a number that OpenCV does not have.
+        TypeError: the type is not supported.
+        ValueError: the number is not one of OpenCV's.
     """
     name = known_interpolation(value)
     return _unknown(op, "interpolation", value, _INTERPOLATION_NUMBERS) if name is None else name
 
 
 def border_name(op: str, value: Any) -> str:
-    """The name by which operators know a border; as `interpolation_name`."""
+    """The operators' name of a border; see `interpolation_name`."""
     name = known_border(value)
     return _unknown(op, "border", value, _BORDER_NUMBERS) if name is None else name
 
 
 def known_interpolation(value: Any) -> str | None:
-    """The name of an interpolation, and of those with several the one that operators have.
+    """The canonical name of an interpolation.
 
     Args:
-        value: a name; an `InterpolationMode`, ours or torchvision's; a `PIL.Image.Resampling`; or a number of
+        value: a name; orbbec's or torchvision's `InterpolationMode`; a `PIL.Image.Resampling`; or a value of
             `cv2.INTER_*`. Anything else gives None.
 
     Example:
@@ -54,17 +54,17 @@ def known_interpolation(value: Any) -> str | None:
     """
     if type(value) is str:
         return _INTERPOLATIONS.get(value, value)
-    if type(value).__name__ == "Resampling":  # whose numbers are not those of OpenCV
+    if type(value).__name__ == "Resampling":  # its values differ from OpenCV's
         return known_interpolation(value.name.lower())
     name = _numbered(getattr(value, "value", value), _INTERPOLATION_NUMBERS)
     return name if name is None else _INTERPOLATIONS.get(name, name)
 
 
 def known_border(value: Any) -> str | None:
-    """The name of a border, of which "reflect" is OpenCV's, which repeats the edge.
+    """The canonical name of a border. "reflect" is OpenCV's, which repeats the edge.
 
     Args:
-        value: a name, or a number of `cv2.BORDER_*`. Anything else gives None.
+        value: a name, or a value of `cv2.BORDER_*`. Anything else gives None.
 
     Example:
         >>> [known_border(value) for value in ("reflect", "edge", "symmetric", 4, 99)]

@@ -1,4 +1,4 @@
-"""What the wrappers of operators that draw noise share: the key of their numbers."""
+"""Shared code of operators that draw noise: the key of the random numbers."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _LIMITS = {"seed": 1 << 63, "epoch": 1 << 63, "place": 1 << 16}
 
 
 def key_value(op: str, name: str, value: Any) -> int:
-    """`value` of "seed", "epoch" or "place": a whole number that the counter has room for."""
+    """Check `value` of "seed", "epoch" or "place": a whole number within the counter's range."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer, torch.SymInt)):
         raise TypeError(f"{op}: expected {name} as a whole number, but got {value!r}")
     if not 0 <= value < _LIMITS[name]:
@@ -21,7 +21,7 @@ def key_value(op: str, name: str, value: Any) -> int:
 
 
 def whole_table(op: str, name: str, value: Any) -> Tensor:
-    """Whole numbers, in a tensor, an array or a sequence, as an int64 tensor where they lie."""
+    """Whole numbers in a tensor, an array or a sequence, as an int64 tensor on their device."""
     if isinstance(value, (list, tuple)):
         try:
             value = torch.tensor(value)
@@ -37,7 +37,7 @@ def whole_table(op: str, name: str, value: Any) -> Tensor:
 
 
 def sample_table(op: str, sample_ids: Any, count: int) -> Tensor | None:
-    """int64 `[count]`; None where they count up."""
+    """Sample ids as int64 `[count]`; None if they count up from 0."""
     if sample_ids is None:
         return None
     table = whole_table(op, "sample_ids", sample_ids)

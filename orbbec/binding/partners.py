@@ -1,4 +1,4 @@
-"""What gradients of mixed images share: a partner gets its share of the gradient of each image."""
+"""Shared gradients of mixed images: each image of a pair gets its weighted gradient."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from orbbec.binding.maps import fake_like
 
 
 def has_partner(partners: Tensor) -> Tensor:
-    """Which images have a partner: `[N, 1, 1, 1]`."""
+    """Which images have a valid pair index: `[N, 1, 1, 1]`."""
     return ((partners >= 0) & (partners < partners.size(0))).reshape(-1, 1, 1, 1)
 
 
 def add_to_partners(own: Tensor, parts: Tensor, partners: Tensor) -> Tensor:
-    """`own[n]` and every `parts[m]` whose image has n as partner, added in the order of the images.
+    """`own[n]` plus every `parts[m]` with `partners[m] == n`, added in ascending order of m.
 
     Args:
         own: float `[N, C, H, W]`.
-        parts: the same.
-        partners: int64 `[N]`; those out of range are left out.
+        parts: float `[N, C, H, W]`.
+        partners: int64 `[N]`; indices out of range are ignored.
 
     Example:
         >>> ones = torch.ones(3, 1, 1, 1)
@@ -46,10 +46,10 @@ def _backward_of_sum(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     order, starts = ctx.saved_tensors
     count = order.size(0)
     rank = torch.arange(count, device=order.device)
-    partner = torch.searchsorted(starts, rank, right=True) - 1  # of the image at each rank
+    partner = torch.searchsorted(starts, rank, right=True) - 1  # pair index of the image at each rank
     inside = (rank >= starts[0]) & (rank < starts[-1])
     of_rank = gradient[partner.clamp(0, max(count - 1, 0))] * inside.reshape(-1, 1, 1, 1)
-    # The caller's own order may name no image: what it names so goes to a row past the last.
+    # The caller's order may contain invalid indices; they go to an extra row at the end.
     rows = torch.where((order >= 0) & (order < count), order, count)
     of_parts = of_rank.new_zeros(count + 1, *of_rank.shape[1:]).index_copy(0, rows, of_rank)
     return gradient, of_parts[:count], None, None

@@ -1,4 +1,4 @@
-"""A number an image, as wrappers take it."""
+"""Arguments of one number per image."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from orbbec.binding.maps import count_of
 def per_image(
     op: str, name: str, value: Any, given: OperatorInput, is_valid: Callable[[float], bool], rule: str
 ) -> tuple[Tensor | None, float]:
-    """One number an image, as float64 on their device, or one for all; `is_valid` sees those on the host."""
+    """One number per image, or one for all, as float64 on its device; `is_valid` checks host values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not is_valid(float(value)):
             raise ValueError(f"{op}: expected {name} {rule}, but got {value}")

@@ -1,4 +1,4 @@
-"""What the wrappers of roi_align, roi_align_rotated and roi_pool share."""
+"""Shared code of roi_align, roi_align_rotated and roi_pool."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -17,10 +17,10 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def check_float(op: str, name: str, tensor: Any) -> None:
-    """Refuse what is not a tensor of a floating type.
+    """Check for a floating-point tensor.
 
     Raises:
-        TypeError: `tensor` is none, or of another dtype.
+        TypeError: `tensor` is not a tensor or has another dtype.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{op}: expected {name} as a tensor, but got {type(tensor).__name__}")
@@ -30,11 +30,11 @@ def check_float(op: str, name: str, tensor: Any) -> None:
 
 
 def check_input(op: str, input: Any) -> None:
-    """Refuse what is not a `[N, C, H, W]` tensor of a floating type.
+    """Check for a floating-point tensor `[N, C, H, W]`.
 
     Raises:
-        TypeError: `input` is no tensor, or of another dtype.
-        ValueError: another number of dimensions, or CUDA after a fork.
+        TypeError: `input` is not a tensor or has another dtype.
+        ValueError: the number of dimensions is invalid, or CUDA is used after a fork.
     """
     check_float(op, "input", input)
     if input.dim() != 4:
@@ -47,13 +47,13 @@ def as_rois(op: str, rois: Any, numbers: int) -> Tensor:
     """Regions as one `[K, numbers]` tensor whose first column is the index of the image.
 
     Args:
-        op: the operator's name, for messages.
-        rois: such a tensor, or `[L, numbers - 1]` tensors, one an image.
-        numbers: of a region, its image among them.
+        op: name of the operator, for messages.
+        rois: such a tensor, or `[L, numbers - 1]` tensors, one per image.
+        numbers: numbers per region, including its image index.
 
     Raises:
-        TypeError: neither a tensor nor a list of them, or another dtype.
-        ValueError: another shape.
+        TypeError: not a tensor or a list of tensors, or another dtype.
+        ValueError: the shape is invalid.
     """
     if isinstance(rois, (list, tuple)):
         return _from_list(op, rois, numbers)
@@ -66,7 +66,7 @@ def as_rois(op: str, rois: Any, numbers: int) -> Tensor:
 
 def _from_list(op: str, rois: Sequence[Any], numbers: int) -> Tensor:
     if not rois:
-        raise ValueError(f"{op}: expected rois as a tensor or one tensor an image, but got an empty list")
+        raise ValueError(f"{op}: expected rois as a tensor or one tensor per image, but got an empty list")
     columns = []
     for index, boxes in enumerate(rois):
         check_float(op, f"rois[{index}]", boxes)
@@ -74,26 +74,26 @@ def _from_list(op: str, rois: Sequence[Any], numbers: int) -> Tensor:
             raise ValueError(
                 f"{op}: expected rois[{index}] of shape [L, {numbers - 1}], but got {list(boxes.shape)}"
             )
-        # float32 at least: half types cannot count the images of a large batch.
+        # At least float32: half types cannot represent the indices of a large batch.
         wide = boxes if boxes.dtype == torch.float64 else boxes.float()
         columns.append(torch.cat((wide.new_full((wide.shape[0], 1), index), wide), dim=1))
     return torch.cat(columns)
 
 
 def output_size_values(op: str, output_size: Any) -> list[int]:
-    """`output_size` as [height, width]: one number stands for both."""
+    """`output_size` as [height, width]; one number means both."""
     if isinstance(output_size, int):
         return [output_size, output_size]
     return size_values(op, output_size, "output_size as a number or (height, width)")
 
 
 def is_channels_last(images: Tensor) -> bool:
-    """Whether the operators read these `[N, C, H, W]` images as channels last, and so write."""
+    """Whether the operators treat `[N, C, H, W]` images as channels_last for reading and writing."""
     return images.shape[1] > 1 and images.stride(1) == 1 and images.stride(3) != 1
 
 
 def new_images(like: Tensor, shape: Sequence[int], channels_last: bool) -> Tensor:
-    """An output without values, laid out as the operators lay theirs out."""
+    """An uninitialised output in the operators' memory layout."""
     memory_format = torch.channels_last if channels_last else torch.contiguous_format
     return torch.empty(tuple(shape), dtype=like.dtype, device=like.device, memory_format=memory_format)
 

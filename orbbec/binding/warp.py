@@ -1,4 +1,4 @@
-"""What the wrappers of warp_affine, warp_perspective and remap share."""
+"""Shared code of warp_affine, warp_perspective and remap."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def call_warp(
     arithmetic: str | None,
     out: Any,
 ) -> Any:
-    """Call `torch.ops.orbbec.<op>`, or its out form, on images of any kind."""
+    """Call `torch.ops.orbbec.<op>`, or its out variant, on images of any kind."""
     given: OperatorInput = operator_input(op, "images", images)
     arguments = (
         given.images,
@@ -49,19 +49,19 @@ def call_warp(
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:
-        room = room_like(given, size, map_tensor)
-        if room is None:
+        buffer = buffer_like(given, size, map_tensor)
+        if buffer is None:
             return given.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
-        getattr(torch.ops.orbbec, f"{op}_out")(*arguments, room)
-        return given.restore(room)
+        getattr(torch.ops.orbbec, f"{op}_out")(*arguments, buffer)
+        return given.restore(buffer)
     target = operator_output(op, out)
     check_no_gradient(op, given.images, map_tensor, target.images)
     getattr(torch.ops.orbbec, f"{op}_out")(*arguments, target.images)
     return out
 
 
-def room_like(given: OperatorInput, size: Sequence[int], *others: Tensor | None) -> Tensor | None:
-    """Where an operator can write results of `size`, as its images lie; see `room_for`."""
+def buffer_like(given: OperatorInput, size: Sequence[int], *others: Tensor | None) -> Tensor | None:
+    """An output buffer for results of `size` in the layout of the images; see `room_for`."""
     images, layout = given.images, given.layout
     count, channels = images.shape[:2] if layout is None else (layout.shape[0], given.channels)
     shape = count, channels, *size
@@ -69,7 +69,7 @@ def room_like(given: OperatorInput, size: Sequence[int], *others: Tensor | None)
 
 
 def check_devices(op: str, images: Tensor, layout: Tensor | None, map_tensor: Tensor) -> None:
-    """Refuse a map or a layout where the operator could not read it."""
+    """Check that the operator can read the map and the layout on their devices."""
     if map_tensor.device.type != "cpu" and map_tensor.device != images.device:
         raise ValueError(f"{op}: expected the map on the CPU or on the device of images")
     if layout is not None and layout.device != images.device:
@@ -77,7 +77,7 @@ def check_devices(op: str, images: Tensor, layout: Tensor | None, map_tensor: Te
 
 
 def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list[int]) -> Tensor:
-    """An output without memory, laid out as the operator lays it out: channels last where the images are."""
+    """A fake output in the operator's layout: channels_last if the images are."""
     if layout is not None:
         return images.new_empty((layout.size(0), channels, *size))
     memory_format = torch.channels_last if is_channels_last(images, None) else torch.contiguous_format
@@ -86,7 +86,7 @@ def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list
 
 
 def register_fakes(op: str) -> None:
-    """Register what `op` and its out form give where tensors have no memory."""
+    """Register the fake kernels of `op` and its out variant."""
 
     @register_fake(op, size=2)
     def _(

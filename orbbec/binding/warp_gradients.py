@@ -1,4 +1,4 @@
-"""Gradients of warp_affine, warp_perspective and remap, for images and for maps."""
+"""Gradients of warp_affine, warp_perspective and remap for images, matrices and positions."""
 
 from typing import Any, NamedTuple
 
@@ -10,19 +10,19 @@ from orbbec.matrices.linear import sum_first
 
 
 class Context(NamedTuple):
-    """What a warp keeps for its gradient."""
+    """The values that a warp saves for its gradient."""
 
     images: Tensor
     map_tensor: Tensor
     options: tuple[Any, ...]  # interpolation, border, fill, ..., arithmetic, as in the schema
-    regions: Tensor | None = None  # of images that are seen in part, of warp_perspective alone
+    regions: Tensor | None = None  # visible regions of images, for warp_perspective only
 
 
 def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of a warp for its images, and in float64 for its map from output to source.
+    """The gradients of a warp for its images, and in float64 for its output-to-source matrix or positions.
 
-    Sums are exact multiples of a power of two, chosen so that the greatest possible sum fits 62 bits; so they
-    are the same on every device and in every run. An image whose gradient is not finite gets NaN throughout.
+    Sums use fixed point with a power-of-two scale, chosen so that the largest possible sum fits 62 bits; they
+    are therefore identical on every device and in every run. An image with a non-finite gradient gets NaN.
     """
     images = context.images
     if context.options[0] not in ("nearest", "linear", "area"):
@@ -48,7 +48,7 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
 
 
 def matrix_gradient(matrix: Tensor, to_source_gradient: Tensor, inverse: bool) -> Tensor:
-    """The gradient for `matrix` from that for its map from output to source, `[N, rows, 3]` in float64."""
+    """The gradient for `matrix` from that for its output-to-source matrix, `[N, rows, 3]` in float64."""
     rows = matrix.shape[-2]
     result = to_source_gradient
     if not inverse:
@@ -62,7 +62,7 @@ def matrix_gradient(matrix: Tensor, to_source_gradient: Tensor, inverse: bool) -
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """Of matrices; each product is rounded before it is added, which no BLAS promises."""
+    """Matrix product; each product is rounded before the addition, which BLAS does not guarantee."""
     terms = a.unsqueeze(-1) * b.unsqueeze(-3)  # [..., i, k, j]
     result: Tensor = sum(terms.unbind(-2))  # type: ignore[assignment]
     return result
@@ -76,7 +76,7 @@ def _homogeneous(matrix: Tensor, corner: float = 1.0) -> Tensor:
 
 
 def register_matrix_gradient(op: str) -> None:
-    """Register the gradient of a warp by matrices."""
+    """Register the gradient of a warp with matrices."""
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         images, _, _, matrix, _, interpolation, border, fill, inverse, arithmetic = inputs
@@ -93,7 +93,7 @@ def register_matrix_gradient(op: str) -> None:
 
 
 def register_position_gradient(op: str) -> None:
-    """Register the gradient of a warp by a table of positions."""
+    """Register the gradient of a warp with explicit positions."""
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         images, _, _, positions, _, interpolation, border, fill, arithmetic = inputs
@@ -111,5 +111,5 @@ def register_position_gradient(op: str) -> None:
 
 
 def fake_gradients(gradient: Tensor, images: Tensor, map_shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Gradients without memory."""
+    """Fake gradients."""
     return images.new_empty(images.shape, dtype=torch.int64), images.new_empty(map_shape, dtype=torch.float64)

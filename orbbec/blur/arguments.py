@@ -1,4 +1,4 @@
-"""What the wrappers of this folder share."""
+"""Argument checks of the filters."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,9 +15,9 @@ _WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
 
 
 def filter_images(op: str, images: Any, run: Callable[[Tensor, Tensor | None, int], Tensor]) -> Any:
-    """Images of the kind, sizes and dtype of `images`, made by `run(images, layout, channels)`.
+    """Filter images with `run(images, layout, channels)`, keeping type, sizes and dtype.
 
-    Unlike images are filtered in a buffer as long as theirs; layout table and plan are copied behind them.
+    Variable-size images are filtered into a buffer of equal length; layout table and plan are copied.
     """
     given = operator_input(op, "images", images)
     if given.layout is None:
@@ -29,21 +29,21 @@ def filter_images(op: str, images: Any, run: Callable[[Tensor, Tensor | None, in
 
 
 def count_of(images: Any) -> int:
-    """How many images there are, where `operator_input` takes them."""
+    """The number of images in a value that `operator_input` accepts."""
     if isinstance(images, (Tensor, np.ndarray)):
         return int(images.shape[0]) if images.ndim == 4 else 1
     return len(images.layout) if is_ragged(images) else 1
 
 
 def device_of(images: Any) -> torch.device:
-    """Where images are that `operator_input` takes; the CPU for what it refuses."""
+    """The device of a value that `operator_input` accepts; the CPU for other values."""
     if isinstance(images, Tensor):
         return images.device
     return images.buffer.device if is_ragged(images) else torch.device("cpu")
 
 
 def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
-    """`kernel_size` as height, width, for all images or image after image."""
+    """`kernel_size` as height and width, once for all images or for each image in order."""
     if isinstance(kernel_size, (int, np.integer)):
         return [int(kernel_size)] * 2
     if isinstance(kernel_size, Tensor) and kernel_size.device.type != "cpu":
@@ -64,7 +64,7 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
         return [_whole(height), _whole(width)]
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"{op}: expected kernel_size as a whole number, (height, width) or one an image, "
+            f"{op}: expected kernel_size as a whole number, (height, width) or one per image, "
             f"but got {kernel_size!r}"
         ) from error
 
@@ -76,7 +76,7 @@ def _whole(value: Any) -> int:
 
 
 def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device) -> Tensor:
-    """A number for all images, or one an image: float64 `[1]` on `device`, or `[count]` where it lies."""
+    """A number for all images, or one per image: float64 `[1]` on `device`, or `[count]` on its device."""
     if isinstance(value, (int, float, np.number)):
         return torch.full((1,), float(value), dtype=torch.float64, device=device)
     if not isinstance(value, (Tensor, np.ndarray)):
@@ -88,7 +88,7 @@ def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device)
 
 
 def fake_filtered(images: Tensor, layout: Tensor | None, *_: object) -> Tensor:
-    """What a filter gives where tensors have no memory."""
+    """The fake kernel of a filter."""
     if layout is not None:
         return torch.empty_like(images)
     return fake_output(images, None, 0, list(images.shape[-2:]))

@@ -1,4 +1,4 @@
-"""Blur images by means over boxes."""
+"""Box blur."""
 
 from typing import Any
 
@@ -16,27 +16,27 @@ from orbbec.blur.gradients import Pass, axis_passes, register_gradient
 def box_blur(
     images: Images, kernel_size: int | tuple[int, int] | Matrix, *, border: Border = "reflect101"
 ) -> Any:
-    """Give each pixel the mean of the box about it.
+    """Replace each pixel by the mean of the box around it.
 
-    A box of even size reaches one pixel further up and left. uint8 and uint16 are rounded as OpenCV rounds
-    them, which for some sizes is not to the nearest.
+    A box of even size extends one pixel further up and to the left. uint8 and uint16 are rounded as in
+    OpenCV, which for some sizes is not to the nearest.
 
     Args:
-        images: as `gaussian_blur` takes them.
+        images: see `gaussian_blur`.
         kernel_size: in pixels, at most 16777216 of them: a number, `(height, width)`, or whole numbers `[N]`
-            or `[N, 2]` on the CPU, one size an image. May be larger than the image.
+            or `[N, 2]` on the CPU, one size per image. May be larger than the image.
         border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
 
     Returns:
-        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape, size or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, size or name is invalid.
 
     Source:
-        `cv::blur` of OpenCV 5.0.0 and 4.12.0: the same bytes for uint8 and uint16. As there, in the last
-        values of a row the mean of two white pixels is 0.
+        `cv::blur` of OpenCV 5.0.0 and 4.12.0: identical for uint8 and uint16, including its overflow: in the
+        last values of a row the mean of two maximum values is 0.
 
     Example:
         >>> image = torch.tensor([[[0, 0, 90, 0, 0]]], dtype=torch.uint8)

@@ -1,4 +1,4 @@
-"""Filter images by kernels: any, a sharpening one, lines."""
+"""2D filters: arbitrary kernels, sharpening, motion blur."""
 
 import math
 from typing import Any
@@ -16,30 +16,29 @@ from orbbec.blur.gradients import Pass, register_gradient
 
 
 def filter2d(images: Images, kernel: Matrix, *, border: Border = "reflect101") -> Any:
-    """Give each pixel the sum of its window times a kernel.
+    """Correlate each image with a kernel.
 
-    The kernel is not turned round. Its anchor is `(height // 2, width // 2)`. Sums are of float32 (of float64
-    for float64 images), row after row, each product fused with the sum so far; integers are rounded half to
-    even and saturated.
+    The kernel is not flipped. Its anchor is `(height // 2, width // 2)`. Sums are accumulated in float32
+    (float64 for float64 images), row by row, with fused multiply-add; integers are rounded half to even and
+    saturated.
 
     Args:
-        images: as `gaussian_blur` takes them.
-        kernel: float32 or float64 `[h, w]`, or `[N, h, w]`, one an image; on the CPU or on the device of
+        images: see `gaussian_blur`.
+        kernel: float32 or float64 `[h, w]`, or `[N, h, w]`, one per image; on the CPU or on the device of
             `images`. May be larger than the image.
         border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
 
     Returns:
-        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or name is invalid.
 
     Source:
-        `cv::filter2D`: for uint8 and kernels of fewer than 130 taps the bytes of OpenCV 4.12.0, and those of
-        5.0.0, which fuses nothing in the last one to three values of a row, but for sums that are halves.
-        Larger kernels OpenCV goes about by Fourier transforms, whose rounding differs from version to
-        version; here the sum is the same.
+        `cv::filter2D`. For uint8 and kernels of fewer than 130 taps, identical to OpenCV 4.12.0, and to 5.0.0
+        except for exact halves in the last one to three values of a row, where 5.0.0 does not fuse. For
+        larger kernels OpenCV uses Fourier transforms, whose rounding differs between versions.
 
     Example:
         >>> image = torch.tensor([[[0, 1, 2, 3]]], dtype=torch.uint8)
@@ -51,21 +50,21 @@ def filter2d(images: Images, kernel: Matrix, *, border: Border = "reflect101") -
 
 
 def sharpen(images: Images, amount: float | Matrix = 1.0, *, border: Border = "reflect101") -> Any:
-    """Add to each pixel `amount` times what it differs from the mean of its eight neighbours.
+    """Add `amount` times the difference between each pixel and the mean of its eight neighbours.
 
-    `filter2d` by the 3 x 3 kernel of `-amount / 8` about `1 + amount`.
+    This is `filter2d` with the 3 x 3 kernel of `-amount / 8` around `1 + amount`.
 
     Args:
-        images: as `gaussian_blur` takes them.
-        amount: a number, or `[N]`, one an image, on the CPU or on the device of `images`. 0 changes nothing.
+        images: see `gaussian_blur`.
+        amount: a number, or `[N]`, one per image, on the CPU or on the device of `images`. 0 changes nothing.
         border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
 
     Returns:
-        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or name is invalid.
 
     Source:
         `cv::filter2D` with that kernel.
@@ -88,20 +87,20 @@ def motion_blur(
     *,
     border: Border = "reflect101",
 ) -> Any:
-    """Smear each image along a line through each pixel.
+    """Blur each image along a line.
 
     Args:
-        images: as `gaussian_blur` takes them.
-        length: of the line in pixels, at least 1: a whole number, or `[N]` on the CPU.
-        angle_degrees: from the row, counter-clockwise: a number, or `[N]` on the CPU.
+        images: see `gaussian_blur`.
+        length: length of the line in pixels, at least 1: a whole number, or `[N]` on the CPU.
+        angle_degrees: counter-clockwise from the horizontal: a number, or `[N]` on the CPU.
         border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
 
     Returns:
-        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape, number or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, number or name is invalid.
 
     Source:
         `cv::filter2D` with the kernels of `motion_kernels`.
@@ -122,14 +121,14 @@ def motion_blur(
 
 
 def motion_kernels(lengths: list[int], angles_degrees: list[float]) -> Tensor:
-    """The kernels of `motion_blur`, all of the odd side that the longest needs, each with the sum 1.
+    """The kernels of `motion_blur`, of the odd side that the longest line needs; each sums to 1.
 
-    `length` points a pixel apart along the line, about the middle; each gives its weight to the four taps
-    about it, as bilinear interpolation has it.
+    `length` points, one pixel apart along the centred line, distribute their weights to the four nearest taps
+    bilinearly.
 
     Args:
         lengths: in pixels.
-        angles_degrees: as many.
+        angles_degrees: one per length.
 
     Returns:
         float64 `[N, side, side]` on the CPU.
@@ -144,7 +143,7 @@ def motion_kernels(lengths: list[int], angles_degrees: list[float]) -> Tensor:
     if any(not 1 <= length <= 32766 for length in lengths):
         raise ValueError(f"motion_blur: expected length from 1 to 32766, but got {lengths}")
     if any(not math.isfinite(angle) for angle in angles_degrees):
-        raise ValueError(f"motion_blur: expected angle_degrees that are finite, but got {angles_degrees}")
+        raise ValueError(f"motion_blur: expected finite angle_degrees, but got {angles_degrees}")
     side = 2 * (max(lengths, default=1) // 2) + 1
     kernels = np.zeros((len(lengths), side, side))
     for kernel, length, angle in zip(kernels, lengths, angles_degrees, strict=True):

@@ -1,4 +1,4 @@
-"""Blur images by gaussians of their own."""
+"""Gaussian blur."""
 
 from typing import Any
 
@@ -27,30 +27,31 @@ def gaussian_blur(
     *,
     border: Border = "reflect101",
 ) -> Any:
-    """Blur each image by a gaussian of its own size and sigma.
+    """Blur each image with a Gaussian kernel of its own size and sigma.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or a
             CUDA device.
         kernel_size: odd, in pixels: a number, `(height, width)`, or whole numbers `[N]` or `[N, 2]` on the
-            CPU, one size an image. May be larger than the image.
-        sigma: in pixels: a number, `(down, along)` a row, or `[N]` or `[N, 2]` on the CPU or on the device of
-            `images`. 0 (or less): from the size, `0.15 * size + 0.35`, and OpenCV's tables for sizes up to 9.
-        border: what is read outside of an image: "constant" (zeros), "replicate" (aaa|abc|ccc), "reflect"
+            CPU, one size per image. May be larger than the image.
+        sigma: in pixels: a number, `(y, x)`, or `[N]` or `[N, 2]` on the CPU or on the device of `images`. 0
+            or
+            less: derived from the size, `0.15 * size + 0.35`, with OpenCV's fixed kernels for sizes up to 9.
+        border: values outside an image: "constant" (zeros), "replicate" (aaa|abc|ccc), "reflect"
             (cba|abc|cba), "reflect101" (cb|abc|ba) or "wrap" (abc|abc|abc).
 
     Returns:
-        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape, size or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, size or name is invalid.
 
     Source:
-        `cv::GaussianBlur` of OpenCV 5.0.0 and 4.12.0: the same bytes for uint8 and uint16, whose taps are
-        whole numbers of 8 and 16 bits and whose sum over both axes is rounded once. Floats differ from it in
-        the last bits: by 5.4e-7 at most for pixels from 0 to 1.
+        `cv::GaussianBlur` of OpenCV 5.0.0 and 4.12.0: identical for uint8 and uint16, which use integer taps
+        of 8 and 16 bits and round once after both axes. Floats differ in the last bits: by at most 5.4e-7 for
+        pixels from 0 to 1.
 
     Example:
         >>> image = torch.tensor([[[0, 0, 64, 0, 0]]], dtype=torch.uint8)
@@ -73,16 +74,14 @@ def gaussian_blur(
 
 
 def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
-    """float64 `[1, 2]` on `device`, or `[count, 2]` where it lies."""
+    """`sigma` as float64 `[1, 2]` on `device`, or `[count, 2]` on its own device."""
     if isinstance(sigma, (int, float, np.number)):
         sigma = (sigma, sigma)
     if isinstance(sigma, (tuple, list)):
         try:
             down, along = map(float, sigma)
         except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{op}: expected sigma as a number or (down, along), but got {sigma!r}"
-            ) from error
+            raise TypeError(f"{op}: expected sigma as a number or (y, x), but got {sigma!r}") from error
         sigmas = torch.full((1, 2), down, dtype=torch.float64, device=device)
         sigmas[:, 1].fill_(along)
         return sigmas

@@ -1,4 +1,4 @@
-"""Gradients of the filters: the window flipped, and what fell on the border folded back."""
+"""Gradients of the filters: correlation with the flipped window, and folding of the border."""
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
@@ -8,26 +8,26 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-_MOST_ELEMENTS = 2**40  # of a gradient: more than there is memory for, with room for a window around it
+_MOST_ELEMENTS = 2**40  # per gradient: beyond any memory, yet safe from overflow with a window added
 
 
 class Pass(NamedTuple):
-    """A filter of images, or one of those that it is made of."""
+    """A filter, or one pass of a separable filter."""
 
     window: tuple[int, int]  # (height, width) of the largest kernel
-    flipped: Callable[[Tensor], Tensor]  # the filter by the kernel rotated by half a circle, zeros outside
+    flipped: Callable[[Tensor], Tensor]  # the filter with the kernel rotated by 180 degrees, zeros outside
 
 
 def gradient_of(gradient: Tensor, border: str, passes: Sequence[Pass]) -> Tensor:
     """The gradient for the images of a filter.
 
-    Sums have a fixed order, the same on every device. A filter of two passes, one per axis, is transposed
-    pass by pass: both margins of a large window at once would hold many times the pixels of the image.
+    Sums have the same order on every device. A separable filter is transposed pass by pass, since the margins
+    of a large window on both axes would have many times the pixels of the image.
 
     Args:
-        gradient: of the output, float `[N, C, H, W]`.
-        border: of the filter.
-        passes: what the filter is made of.
+        gradient: gradient of the output, float `[N, C, H, W]`.
+        border: border of the filter.
+        passes: the passes of the filter.
 
     Returns:
         `[N, C, H, W]`, of the dtype of `gradient`.
@@ -52,12 +52,12 @@ def _transposed(
 
 
 def _margins(kernel: int) -> tuple[int, int, int]:
-    """Before and after a pixel, and by how much a flipped kernel of even size is shifted."""
+    """The margins before and after, and the shift of a flipped kernel of even size."""
     return kernel // 2, kernel - 1 - kernel // 2, 1 - kernel % 2
 
 
 def _fold(values: Tensor, axis: int, before: int, after: int, border: str) -> Tensor:
-    """Add what lies outside to the pixels that stand there."""
+    """Add the gradient outside the image to the pixels that the border repeats there."""
     size = values.shape[axis] - before - after
     folded = values.narrow(axis, before, size)
     if border == "constant":
@@ -72,7 +72,7 @@ def _fold(values: Tensor, axis: int, before: int, after: int, border: str) -> Te
 
 
 def _runs(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, int, int, int]]:
-    """(position, index, step, length) of the runs along which both change by one."""
+    """Runs (position, index, step, length) along which both change by one."""
     begin = 0
     while begin < len(pairs):
         position, index = pairs[begin]
@@ -89,7 +89,7 @@ def _runs(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, int, int, int]]:
 
 
 def border_index(position: int, size: int, border: str) -> int:
-    """The pixel that stands at a position outside, as core/border.h has it.
+    """The index of the pixel that a border repeats at a position, as in core/border.h.
 
     Example:
         >>> [border_index(p, 3, "reflect101") for p in (-2, -1, 3, 4)]
@@ -107,12 +107,12 @@ def border_index(position: int, size: int, border: str) -> int:
 def register_gradient(op: str, passes_of: Callable[..., Sequence[Pass]]) -> None:
     """Register the gradient of `op(images, layout, channels, *options)`, whose last option is the border.
 
-    It is an operator of its own, `op_backward(gradient, *options)`, so that a compiler need not look into it;
-    and the gradient of that is the filter again, since both are linear.
+    The gradient is an operator of its own, `op_backward(gradient, *options)`, so that torch.compile does not
+    trace it. Its own gradient is the filter, since both are linear.
 
     Args:
         op: the operator.
-        passes_of: from its options, what it is made of.
+        passes_of: gives the passes of the filter from its options.
     """
     forward = getattr(torch.ops.orbbec, op).default
     after_channels = str(forward._schema).partition(" channels, ")[2]
@@ -149,11 +149,11 @@ def _check_gradient(op: str, gradient: Tensor) -> None:
 
 
 def axis_passes(kernel_size: list[int], blur: Callable[[Tensor, list[int]], Tensor]) -> list[Pass]:
-    """The passes of a symmetric filter down the columns and along the rows.
+    """The vertical and the horizontal pass of a symmetric filter.
 
     Args:
-        kernel_size: (height, width) for all images, or one after the other for each.
-        blur: the filter of images by such sizes, with zeros outside.
+        kernel_size: (height, width) for all images, or for each image in order.
+        blur: the filter for such sizes, with zeros outside.
     """
 
     def along(axis: int) -> Pass:
@@ -169,8 +169,8 @@ def _register_linear(op: str, before: int, transposed: Callable[..., Tensor]) ->
 
     Args:
         op: the operator.
-        before: how many arguments stand before its options; the first are the images.
-        transposed: the other operator, by the same options.
+        before: number of arguments before its options; the first is the images.
+        transposed: the transposed operator, with the same options.
     """
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Give pixels the median of their surroundings."""
+"""Median blur."""
 
 from typing import Any
 
@@ -12,25 +12,25 @@ from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel
 
 
 def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> Any:
-    """Give each pixel the median of the window about it.
+    """Replace each pixel by the median of its window.
 
-    Outside of an image stands its nearest pixel, as in OpenCV, which has no other border here. Of floats, NaN
-    counts as greater than infinity. There is no gradient.
+    The border is always "replicate", as in OpenCV. NaN is treated as greater than infinity. There is no
+    gradient.
 
     Args:
-        images: as `gaussian_blur` takes them.
+        images: see `gaussian_blur`.
         kernel_size: odd, in pixels: a number, `(height, width)`, or whole numbers `[N]` or `[N, 2]` on the
-            CPU, one size an image. May be larger than the image.
+            CPU, one size per image. May be larger than the image.
 
     Returns:
-        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape or size does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or size is invalid.
 
     Source:
-        `cv::medianBlur` of OpenCV 5.0.0 and 4.12.0, the same bytes; it has sizes above 5 for uint8 alone.
+        `cv::medianBlur` of OpenCV 5.0.0 and 4.12.0: identical. OpenCV supports sizes above 5 for uint8 only.
 
     Example:
         >>> image = torch.tensor([[[7, 0, 9, 8]]], dtype=torch.uint8)

@@ -1,4 +1,4 @@
-"""Boxes: their overlaps, formats, areas and limits."""
+"""Boxes: overlaps, formats, areas and clipping."""
 
 from orbbec.boxes.boxes import box_area, clip_boxes_to_image, masks_to_boxes, remove_small_boxes
 from orbbec.boxes.formats import box_convert

@@ -1,4 +1,4 @@
-"""The boxes that the functions of this folder take."""
+"""Argument checks of the box functions."""
 
 import math
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from torch import Tensor
 from orbbec.binding.arguments import as_tensor
 from orbbec.binding.forked import check_not_forked
 
-# How many numbers a box of a format has.
+# Numbers per box of each format.
 NUMBERS = {"xyxy": 4, "xywh": 4, "cxcywh": 4, "cxcywha": 5, "xyxyxyxy": 8}
 
 
 def boxes_of(op: str, name: str, given: Any, numbers: int = 4) -> Tensor:
-    """`given` as a tensor `[..., numbers]`, with its gradient.
+    """Convert `given` to a tensor `[..., numbers]`, keeping its gradient.
 
     Raises:
-        TypeError: neither a tensor nor an array, or complex or of truth values.
-        ValueError: another shape.
+        TypeError: not a tensor or array, or complex or bool.
+        ValueError: the shape is invalid.
     """
     boxes = as_tensor(op, name, given)
     if boxes.is_complex() or boxes.dtype == torch.bool:
@@ -46,7 +46,7 @@ def pair_of(op: str, boxes1: Any, boxes2: Any, numbers: int = 4) -> tuple[Tensor
 
 
 def computed_dtype(boxes: Tensor) -> torch.dtype:
-    """The type boxes are computed in: float32 for half types, int64 for integers."""
+    """The dtype of the computation: float32 for half types, int64 for integers."""
     if boxes.is_floating_point():
         return boxes.dtype if boxes.dtype == torch.float64 else torch.float32
     return torch.int64
@@ -60,7 +60,7 @@ def format_name(op: str, name: str, value: Any, known: Sequence[str]) -> str:
     """The name of a format.
 
     Raises:
-        ValueError: not one of `known`.
+        ValueError: the format is not in `known`.
     """
     if value not in known:
         raise ValueError(f"{op}: expected {name} as one of {', '.join(known)}, but got {value!r}")
@@ -68,7 +68,7 @@ def format_name(op: str, name: str, value: Any, known: Sequence[str]) -> str:
 
 
 def batched_pairs(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, list[int]]:
-    """As `[B, N, K]` and `[B, M, K]`, and the shape of what is computed of each pair."""
+    """Both sets as `[B, N, K]` and `[B, M, K]`, and the shape of the pairwise result."""
     batch = torch.broadcast_shapes(first.shape[:-2], second.shape[:-2])  # type: ignore[no-untyped-call]
     count = math.prod(batch)
     rows = first.expand(*batch, *first.shape[-2:]).reshape(count, *first.shape[-2:])

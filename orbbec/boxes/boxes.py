@@ -1,4 +1,4 @@
-"""Areas and limits of boxes, and boxes about masks, with torchvision's numbers."""
+"""Areas and clipping of boxes, and boxes of masks, with torchvision's results."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ WITH_AREA = ("xyxy", "xywh", "cxcywh", "cxcywha")
 def box_area(boxes: Boxes, fmt: str = "xyxy") -> Any:
     """The areas of boxes: width times height.
 
-    Negative if one of the two is, positive if both are.
+    The area is negative if one of the two is negative, positive if both are.
 
     Args:
         boxes: `[..., 4]` tensor or array of any real dtype, `[..., 5]` for "cxcywha"; on any device.
@@ -25,8 +25,8 @@ def box_area(boxes: Boxes, fmt: str = "xyxy") -> Any:
         `[...]`: float64 for float64, float32 for other floats, int64 for integers; differentiable.
 
     Raises:
-        TypeError: neither a tensor nor an array of real numbers.
-        ValueError: the shape or the format does not fit.
+        TypeError: not a tensor or array of real numbers.
+        ValueError: the shape or the format is invalid.
 
     Source:
         `torchvision.ops.box_area`.
@@ -48,21 +48,20 @@ def area_of(boxes: Tensor, fmt: str) -> Tensor:
 
 
 def clip_boxes_to_image(boxes: Boxes, size: tuple[int, int]) -> Any:
-    """Boxes cut off at the border of an image: x from 0 to the width, y from 0 to the height.
+    """Clip boxes to an image: x from 0 to the width, y from 0 to the height.
 
-    NaN stays NaN; infinities become the border. A box outside of the image becomes one without area on its
-    border.
+    NaN stays NaN; infinities are clipped. A box outside the image becomes an empty box on its border.
 
     Args:
         boxes: `[..., 4]` tensor or array of any real dtype: x1, y1, x2, y2. On any device.
-        size: of the image: `(height, width)` in pixels.
+        size: `(height, width)` of the image in pixels.
 
     Returns:
         Boxes of the shape and dtype of `boxes`; differentiable.
 
     Raises:
-        TypeError: neither a tensor nor an array of real numbers.
-        ValueError: the shape or the size does not fit.
+        TypeError: not a tensor or array of real numbers.
+        ValueError: the shape or the size is invalid.
 
     Source:
         `torchvision.ops.clip_boxes_to_image`.
@@ -84,18 +83,18 @@ def clip_boxes_to_image(boxes: Boxes, size: tuple[int, int]) -> Any:
 
 
 def remove_small_boxes(boxes: Boxes, min_size: float) -> Any:
-    """The places of the boxes of which both sides are at least `min_size` long; NaN sides are not.
+    """The indices of the boxes whose sides are both at least `min_size`; boxes with NaN sides are removed.
 
     Args:
         boxes: `[N, 4]` tensor or array of any real dtype: x1, y1, x2, y2. On any device.
-        min_size: in the units of the boxes.
+        min_size: smallest side, in the units of the boxes.
 
     Returns:
         int64 `[K]`, ascending.
 
     Raises:
-        TypeError: neither a tensor nor an array of real numbers.
-        ValueError: the shape does not fit.
+        TypeError: not a tensor or array of real numbers.
+        ValueError: the shape is invalid.
 
     Source:
         `torchvision.ops.remove_small_boxes`.
@@ -110,20 +109,20 @@ def remove_small_boxes(boxes: Boxes, min_size: float) -> Any:
 
 
 def masks_to_boxes(masks: Boxes) -> Any:
-    """The smallest boxes about what is not 0 in each mask: its first and its last column and row.
+    """The bounding box of the nonzero pixels of each mask: first and last column and row.
 
     Args:
         masks: `[N, H, W]` tensor or array of any dtype; on any device.
 
     Returns:
-        float32 `[N, 4]`: x1, y1, x2, y2 in pixels, x2 and y2 inside. Zeros for a mask that is all 0.
+        float32 `[N, 4]`: x1, y1, x2, y2 in pixels, x2 and y2 inclusive. Zeros for an empty mask.
 
     Raises:
-        TypeError: neither a tensor nor an array.
-        ValueError: the shape does not fit.
+        TypeError: not a tensor or array.
+        ValueError: the shape is invalid.
 
     Source:
-        `torchvision.ops.masks_to_boxes`, which refuses a mask that is all 0.
+        `torchvision.ops.masks_to_boxes`, which refuses empty masks.
 
     Example:
         >>> mask = torch.zeros(1, 4, 5, dtype=torch.bool)
@@ -140,7 +139,7 @@ def masks_to_boxes(masks: Boxes) -> Any:
 
 
 def _first_and_last(used: Tensor) -> tuple[Tensor, Tensor]:
-    """Of each row of `[N, K]` truth values, the first and the last place that is true; 0 where none is."""
+    """The first and last true index of each row of bool `[N, K]`; 0 if there is none."""
     place = torch.arange(used.shape[1], device=used.device, dtype=torch.float32)
     if used.shape[1] == 0:
         return (used.new_zeros(used.shape[0], dtype=torch.float32),) * 2

@@ -1,4 +1,4 @@
-"""Boxes from one format to another."""
+"""Conversion of box formats."""
 
 from typing import Any
 
@@ -8,40 +8,39 @@ from torch import Tensor
 from orbbec.binding.detections import Boxes, like
 from orbbec.boxes.arguments import NUMBERS, boxes_of, format_name
 
-# torchvision's name of a format that has another here.
+# torchvision's name of a format: the name here.
 SYNONYMS = {"cxcywhr": "cxcywha"}
 
 
 def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
-    """Boxes from one format to another.
+    """Convert boxes from one format to another.
 
-    "xyxy": the left top and the right bottom corner. "xywh": left top corner, width, height. "cxcywh":
-    centre, width, height. "cxcywha": that and an angle in degrees, counter-clockwise on screen (y points
-    down). "xyxyxyxy": the corners left top, right top, right bottom, left bottom, as they lie before the box
-    is turned.
+    "xyxy": top-left and bottom-right corner. "xywh": top-left corner, width, height. "cxcywh": centre, width,
+    height. "cxcywha": "cxcywh" and an angle in degrees, counter-clockwise on screen (y points down).
+    "xyxyxyxy": the corners that are top left, top right, bottom right and bottom left before rotation.
 
-    An upright box becomes a rotated one of angle 0; a rotated box becomes the upright one that holds it.
-    From "xyxyxyxy", the first three corners count, and the angle is that of the side between the first two,
+    An upright box becomes a rotated box of angle 0; a rotated box becomes its upright bounding box.
+    "xyxyxyxy" is read from its first three corners, and the angle is that of the side between the first two,
     from -180 to 180.
 
     Args:
-        boxes: `[..., 4]`, `[..., 5]` or `[..., 8]` tensor or array, as the format has it; of any real dtype
-            where both formats are upright, else float. On any device.
+        boxes: `[..., 4]`, `[..., 5]` or `[..., 8]` tensor or array, depending on the format; of any real
+            dtype if both formats are upright, otherwise float. On any device.
         in_fmt: the format of `boxes`.
-        out_fmt: the format of the result; the same gives a copy.
+        out_fmt: the format of the result; the same format gives a copy.
 
     Returns:
         `[..., numbers of the format]`, of the dtype of `boxes`; float for "cxcywh" of integers.
         Differentiable.
 
     Raises:
-        TypeError: neither a tensor nor an array of such numbers.
-        ValueError: a shape or a format does not fit.
+        TypeError: not a tensor or array of a supported dtype.
+        ValueError: a shape or a format is invalid.
 
     Source:
-        `torchvision.ops.box_convert`: its numbers where it has the conversion ("cxcywhr" is its name of
-        "cxcywha", and is understood). Sine, cosine and arctangent are torch's, whose last bit may differ
-        between devices.
+        `torchvision.ops.box_convert`, with identical results for the conversions that it supports. Its name
+        "cxcywhr" for "cxcywha" is accepted. Sine, cosine and arctangent are torch's, whose last bit may
+        differ between devices.
 
     Example:
         >>> box_convert(torch.tensor([[1.0, 2.0, 4.0, 8.0]]), "xyxy", "cxcywh").tolist()
@@ -60,7 +59,7 @@ def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
 
 
 def converted(boxes: Tensor, source: str, target: str) -> Tensor:
-    """`boxes` in another format; both are known. Upright and rotated ones each have a form that all go by."""
+    """Convert between known formats through a common form for upright, and one for rotated boxes."""
     if source == target:
         return boxes.clone()
     if source in UPRIGHT_FROM:
@@ -68,10 +67,10 @@ def converted(boxes: Tensor, source: str, target: str) -> Tensor:
         if target in UPRIGHT_FROM:
             return UPRIGHT_TO[target](corners)
         return ROTATED_TO[target](_with_angle(corners))
-    turned = ROTATED_FROM[source](boxes)
+    rotated = ROTATED_FROM[source](boxes)
     if target in ROTATED_FROM:
-        return ROTATED_TO[target](turned)
-    return UPRIGHT_TO[target](_hull(_to_four_corners(turned)))
+        return ROTATED_TO[target](rotated)
+    return UPRIGHT_TO[target](_hull(_to_four_corners(rotated)))
 
 
 def _same(boxes: Tensor) -> Tensor:
@@ -98,7 +97,7 @@ def _to_cxcywh(corners: Tensor) -> Tensor:
     return torch.stack(((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1), -1)
 
 
-# Rotated boxes meet as the first corner as it lies when turned, width, height, angle.
+# Common form of rotated boxes: first corner after rotation, width, height, angle.
 
 
 def _with_angle(corners: Tensor) -> Tensor:
@@ -113,16 +112,16 @@ def _from_cxcywha(boxes: Tensor) -> Tensor:
     return torch.stack((x1, y1, w, h, angle), -1)
 
 
-def _to_cxcywha(turned: Tensor) -> Tensor:
-    x1, y1, w, h, angle = turned.unbind(-1)
+def _to_cxcywha(rotated: Tensor) -> Tensor:
+    x1, y1, w, h, angle = rotated.unbind(-1)
     cosine, sine = torch.cos(angle * torch.pi / 180.0), torch.sin(angle * torch.pi / 180.0)
     cx = x1 + w / 2 * cosine + h / 2 * sine
     cy = y1 - w / 2 * sine + h / 2 * cosine
     return torch.stack((cx, cy, w, h, angle), -1)
 
 
-def _to_four_corners(turned: Tensor) -> Tensor:
-    x1, y1, w, h, angle = turned.unbind(-1)
+def _to_four_corners(rotated: Tensor) -> Tensor:
+    x1, y1, w, h, angle = rotated.unbind(-1)
     cosine, sine = torch.cos(angle * torch.pi / 180.0), torch.sin(angle * torch.pi / 180.0)
     x2, y2 = x1 + w * cosine, y1 - w * sine
     right, down = h * sine, h * cosine

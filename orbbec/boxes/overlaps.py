@@ -1,4 +1,4 @@
-"""Measures of the overlap of boxes of corners, with torchvision's numbers."""
+"""Overlaps of boxes, with torchvision's results."""
 
 import math
 from typing import Any
@@ -16,26 +16,26 @@ AXIS_ALIGNED = ("xyxy", "xywh", "cxcywh")
 
 
 def box_iou(boxes1: Boxes, boxes2: Boxes, fmt: str = "xyxy") -> Any:
-    """The intersection over union of every box of one set with every box of another.
+    """The pairwise intersection over union of two sets of boxes.
 
-    `shared / (area1 + area2 - shared)`, each operation rounded. NaN where both areas are 0, or a number is
-    NaN; a box whose x2 < x1 or y2 < y1 shares nothing, and has a negative area if but one of the two holds.
+    `shared / (area1 + area2 - shared)`, each operation rounded. NaN if both areas are 0 or a number is NaN. A
+    box with x2 < x1 or y2 < y1 overlaps nothing, and its area is negative if only one of the two holds.
 
     Args:
         boxes1: `[..., N, 4]` tensor or array of any real dtype; on the CPU or a CUDA device.
         boxes2: `[..., M, 4]`, on the device of `boxes1`.
-        fmt: of both: "xyxy", "xywh" or "cxcywh".
+        fmt: format of both: "xyxy", "xywh" or "cxcywh".
 
     Returns:
-        `[..., N, M]`: float64 if a set is, else float32; differentiable.
+        `[..., N, M]`: float64 if one set is float64, otherwise float32; differentiable.
 
     Raises:
-        TypeError: neither tensors nor arrays of real numbers.
-        ValueError: a shape, device or format does not fit.
+        TypeError: not tensors or arrays of real numbers.
+        ValueError: a shape, device or format is invalid.
 
     Source:
-        `torchvision.ops.box_iou`: its bits for float32 and float64 in "xyxy". Half types are computed in
-        float32 from the start, where torchvision rounds the sides of the intersection to half.
+        `torchvision.ops.box_iou`: identical for float32 and float64 in "xyxy". Half types are computed in
+        float32 throughout, whereas torchvision rounds the sides of the intersection to half.
 
     Example:
         >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
@@ -51,23 +51,23 @@ def box_iou(boxes1: Boxes, boxes2: Boxes, fmt: str = "xyxy") -> Any:
 
 
 def generalized_box_iou(boxes1: Boxes, boxes2: Boxes) -> Any:
-    """The generalized intersection over union of every box of one set with every box of another.
+    """The pairwise generalized intersection over union of two sets of boxes.
 
-    `iou - (hull - union) / hull`, with the area of the smallest box that holds both: from -1 to 1.
+    `iou - (hull - union) / hull`, where hull is the area of the smallest enclosing box: from -1 to 1.
 
     Args:
         boxes1: `[..., N, 4]` tensor or array of any real dtype: x1, y1, x2, y2. On the CPU or a CUDA device.
         boxes2: `[..., M, 4]`, on the device of `boxes1`.
 
     Returns:
-        `[..., N, M]`: float64 if a set is, else float32; differentiable. NaN as in `box_iou`.
+        `[..., N, M]`: float64 if one set is float64, otherwise float32; differentiable. NaN as in `box_iou`.
 
     Raises:
-        TypeError: neither tensors nor arrays of real numbers.
-        ValueError: a shape or device does not fit.
+        TypeError: not tensors or arrays of real numbers.
+        ValueError: a shape or device is invalid.
 
     Source:
-        `torchvision.ops.generalized_box_iou`: its bits for float32 and float64.
+        `torchvision.ops.generalized_box_iou`: identical for float32 and float64.
 
     Example:
         >>> box = torch.tensor([[0.0, 0.0, 1.0, 1.0]])
@@ -79,25 +79,25 @@ def generalized_box_iou(boxes1: Boxes, boxes2: Boxes) -> Any:
 
 
 def distance_box_iou(boxes1: Boxes, boxes2: Boxes, eps: float = 1e-7) -> Any:
-    """The distance intersection over union of every box of one set with every box of another.
+    """The pairwise distance intersection over union of two sets of boxes.
 
-    `iou - d2 / (c2 + eps)`, with the squares of the distance of the centres and of the diagonal of the
-    smallest box that holds both.
+    `iou - d2 / (c2 + eps)`, where d2 is the squared distance of the centres and c2 the squared diagonal of
+    the smallest enclosing box.
 
     Args:
         boxes1: `[..., N, 4]` tensor or array of any real dtype: x1, y1, x2, y2. On the CPU or a CUDA device.
         boxes2: `[..., M, 4]`, on the device of `boxes1`.
-        eps: keeps the division from one by 0.
+        eps: avoids division by 0.
 
     Returns:
-        `[..., N, M]`: float64 if a set is, else float32; differentiable. NaN as in `box_iou`.
+        `[..., N, M]`: float64 if one set is float64, otherwise float32; differentiable. NaN as in `box_iou`.
 
     Raises:
-        TypeError: neither tensors nor arrays of real numbers.
-        ValueError: a shape or device does not fit.
+        TypeError: not tensors or arrays of real numbers.
+        ValueError: a shape or device is invalid.
 
     Source:
-        `torchvision.ops.distance_box_iou`: its bits for float32 and float64.
+        `torchvision.ops.distance_box_iou`: identical for float32 and float64.
 
     Example:
         >>> box = torch.tensor([[0.0, 0.0, 1.0, 1.0]])
@@ -109,25 +109,25 @@ def distance_box_iou(boxes1: Boxes, boxes2: Boxes, eps: float = 1e-7) -> Any:
 
 
 def complete_box_iou(boxes1: Boxes, boxes2: Boxes, eps: float = 1e-7) -> Any:
-    """The complete intersection over union of every box of one set with every box of another.
+    """The pairwise complete intersection over union of two sets of boxes.
 
     `distance_iou - v**2 / (1 - iou + v + eps)`, with `v` the squared difference of the angles of the
-    diagonals, times `4 / pi**2`; the gradient takes `v / (1 - iou + v + eps)` as constant.
+    diagonals, times `4 / pi**2`; the gradient treats `v / (1 - iou + v + eps)` as constant.
 
     Args:
         boxes1: `[..., N, 4]` tensor or array of any real dtype: x1, y1, x2, y2. On the CPU or a CUDA device.
         boxes2: `[..., M, 4]`, on the device of `boxes1`.
-        eps: keeps the divisions from those by 0.
+        eps: avoids division by 0.
 
     Returns:
-        `[..., N, M]`: float64 if a set is, else float32; differentiable. NaN as in `box_iou`.
+        `[..., N, M]`: float64 if one set is float64, otherwise float32; differentiable. NaN as in `box_iou`.
 
     Raises:
-        TypeError: neither tensors nor arrays of real numbers.
-        ValueError: a shape or device does not fit.
+        TypeError: not tensors or arrays of real numbers.
+        ValueError: a shape or device is invalid.
 
     Source:
-        `torchvision.ops.complete_box_iou`: its bits for float32 and float64 on one device; the arctangent is
+        `torchvision.ops.complete_box_iou`: identical for float32 and float64 on one device; the arctangent is
         torch's, whose last bit may differ between devices.
 
     Example:
@@ -154,7 +154,7 @@ def _diagonal_angle(boxes: Tensor) -> Tensor:
 
 
 def _measured(measure: str, first: Tensor, second: Tensor, eps: float = 0.0) -> Tensor:
-    """One pass where no gradient is asked for; else, and for integers, the same numbers from torch."""
+    """One fused pass without gradients; with gradients or integers, the same results from torch."""
     if needs_gradient(first, second) or not first.is_floating_point():
         return _composed(measure, first, second, eps)
     rows, columns, shape = batched_pairs(first, second)

@@ -1,4 +1,4 @@
-"""The overlap of rotated boxes."""
+"""Overlaps of rotated boxes."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from orbbec.boxes.arguments import batched_pairs, pair_of
 
 
 def box_iou_rotated(boxes1: Boxes, boxes2: Boxes) -> Any:
-    """The intersection over union of every rotated box of one set with every one of another.
+    """The pairwise intersection over union of two sets of rotated boxes.
 
-    Computed in float64, whatever the dtype: within 4e-15 of the exact ratio of the given numbers, far from
-    the origin as near it. 0 for boxes that touch, and for a box that has a side not above 0, or a number that
-    is NaN or infinite, or an area beyond float64.
+    Computed in float64 for every dtype, within 4e-15 of the exact ratio, also far from the origin. It is 0
+    for boxes that only touch, and for boxes with a side of 0 or less, a NaN or infinite number, or an area
+    that overflows float64.
 
     Args:
         boxes1: `[..., N, 5]` tensor or array of any real dtype: centre x and y, width, height, and angle in
@@ -23,19 +23,19 @@ def box_iou_rotated(boxes1: Boxes, boxes2: Boxes) -> Any:
         boxes2: `[..., M, 5]`, on the device of `boxes1`.
 
     Returns:
-        `[..., N, M]`: float64 if a set is, else float32. Has no gradient.
+        `[..., N, M]`: float64 if one set is float64, otherwise float32. There is no gradient.
 
     Raises:
-        TypeError: neither tensors nor arrays of real numbers.
-        ValueError: a shape or device does not fit.
+        TypeError: not tensors or arrays of real numbers.
+        ValueError: a shape or device is invalid.
 
     Source:
-        The areas that shapely finds (2e-14 apart; shapely's error is the larger part).
+        Compared with shapely's areas: 2e-14 apart, mostly shapely's error.
 
     Example:
         >>> upright = torch.tensor([[0.0, 0.0, 2.0, 2.0, 0.0]])
-        >>> turned = torch.tensor([[0.0, 0.0, 2.0, 2.0, 45.0], [1.0, 0.0, 2.0, 2.0, 90.0]])
-        >>> [round(value, 4) for value in box_iou_rotated(upright, turned)[0].tolist()]
+        >>> rotated = torch.tensor([[0.0, 0.0, 2.0, 2.0, 45.0], [1.0, 0.0, 2.0, 2.0, 90.0]])
+        >>> [round(value, 4) for value in box_iou_rotated(upright, rotated)[0].tolist()]
         [0.7071, 0.3333]
     """
     first, second = pair_of("box_iou_rotated", boxes1, boxes2, 5)

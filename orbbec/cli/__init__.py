@@ -1,1 +1,1 @@
-"""What `python -m orbbec` runs, and `orbbec.profile`: doctor, preview, profile, facts about the build."""
+"""The commands of `python -m orbbec`, and `orbbec.profile`: doctor, preview, profile, build information."""

@@ -1,4 +1,4 @@
-"""The compilers that made the binary, as the binary itself tells."""
+"""The compilers of the binary, as recorded in it."""
 
 import torch
 
@@ -24,7 +24,7 @@ def get_compiling_cuda_version() -> str:
 
 
 def get_compiled_architectures() -> list[str]:
-    """The compute capabilities that the CUDA kernels were compiled for, such as "9.0"; none without CUDA.
+    """The compute capabilities that the CUDA kernels were compiled for, such as "9.0"; empty without CUDA.
 
     Example:
         >>> all("." in architecture for architecture in get_compiled_architectures())

@@ -1,4 +1,4 @@
-"""Colours: conversions, adjustments, tables, statistics, and normalised model input."""
+"""Colour conversion and adjustment, lookup tables, statistics and normalisation."""
 
 from orbbec.color.adjust import (
     adjust_brightness,

@@ -1,4 +1,4 @@
-"""Adjust the colours of images, with torchvision's numbers."""
+"""Colour adjustments with torchvision's results."""
 
 import math
 from typing import Any
@@ -22,14 +22,14 @@ def adjust_brightness(images: Images, brightness_factor: Factor) -> Any:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch`. uint8, or float16, bfloat16, float32 or float64 from 0 to 1; on the CPU
             or a CUDA device.
-        brightness_factor: at least 0; 0 is black, 1 the image. One number, or `[N]`, one an image.
+        brightness_factor: at least 0; 0 is black, 1 the image. One number, or `[N]`, one per image.
 
     Returns:
-        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, size, dtype and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape or a number does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or a number is invalid.
 
     Source:
         torchvision's v2 `adjust_brightness` of tensors, on a CPU with FMA. Differentiable by `images`.
@@ -42,22 +42,22 @@ def adjust_brightness(images: Images, brightness_factor: Factor) -> Any:
 
 
 def adjust_contrast(images: Images, contrast_factor: Factor) -> Any:
-    """Blend images with the mean of their gray.
+    """Blend images with the mean of their gray image.
 
     Args:
-        images: as those of `adjust_brightness`, of 1 or 3 channels.
-        contrast_factor: at least 0; 0 is gray, 1 the image. One number, or `[N]`, one an image.
+        images: see `adjust_brightness`, of 1 or 3 channels.
+        contrast_factor: at least 0; 0 is gray, 1 the image. One number, or `[N]`, one per image.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
-        torchvision's v2 `adjust_contrast` of tensors, on a CPU with FMA. Its mean is a float32 sum; here
-        bytes are summed as whole numbers. Differentiable by `images`.
+        torchvision's v2 `adjust_contrast` of tensors, on a CPU with FMA. torchvision computes the mean with
+        float32 sums; here bytes are summed as integers. Differentiable by `images`.
 
     Example:
         >>> adjust_contrast(torch.tensor([[[10, 30]]], dtype=torch.uint8), 0.5).flatten().tolist()
@@ -72,18 +72,18 @@ def adjust_contrast(images: Images, contrast_factor: Factor) -> Any:
 
 
 def adjust_saturation(images: Images, saturation_factor: Factor) -> Any:
-    """Blend images with their gray.
+    """Blend images with their gray image.
 
     Args:
-        images: as those of `adjust_brightness`, RGB; of 1 channel they stay as they are.
-        saturation_factor: at least 0; 0 is gray, 1 the image. One number, or `[N]`, one an image.
+        images: see `adjust_brightness`, RGB; images of 1 channel are unchanged.
+        saturation_factor: at least 0; 0 is gray, 1 the image. One number, or `[N]`, one per image.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
         torchvision's v2 `adjust_saturation` of tensors, on a CPU with FMA. Differentiable by `images`.
@@ -97,18 +97,18 @@ def adjust_saturation(images: Images, saturation_factor: Factor) -> Any:
 
 
 def adjust_hue(images: Images, hue_factor: Factor) -> Any:
-    """Turn the hue of images.
+    """Shift the hue of images.
 
     Args:
-        images: as those of `adjust_brightness`, RGB; of 1 channel they stay as they are.
-        hue_factor: from -0.5 to 0.5 of the circle. One number, or `[N]`, one an image.
+        images: see `adjust_brightness`, RGB; images of 1 channel are unchanged.
+        hue_factor: shift from -0.5 to 0.5 of the colour circle. One number, or `[N]`, one per image.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
         torchvision's v2 `adjust_hue` of tensors. Differentiable by `images`.
@@ -124,19 +124,19 @@ def adjust_hue(images: Images, hue_factor: Factor) -> Any:
 
 
 def adjust_gamma(images: Images, gamma: Factor, gain: float = 1.0) -> Any:
-    """Raise pixels, from 0 to 1, to a power, and multiply them.
+    """Raise pixels, scaled to 0..1, to a power and multiply them.
 
     Args:
-        images: as those of `adjust_brightness`; negative floats give NaN.
-        gamma: at least 0; above 1 darker. One number, or `[N]`, one an image.
-        gain: what the powers are multiplied by.
+        images: see `adjust_brightness`; negative floats give NaN.
+        gamma: at least 0; above 1 darker. One number, or `[N]`, one per image.
+        gain: factor applied to the powers.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
         torchvision's v2 `adjust_gamma` of tensors. Differentiable by `images`.
@@ -157,19 +157,19 @@ def adjust_gamma(images: Images, gamma: Factor, gain: float = 1.0) -> Any:
 
 
 def adjust_sharpness(images: Images, sharpness_factor: Factor) -> Any:
-    """Blend images with their blur over 3x3 pixels; the rim stays.
+    """Blend images with their 3x3 blur; the outermost pixels are unchanged.
 
     Args:
-        images: as those of `adjust_brightness`.
-        sharpness_factor: at least 0; 0 is the blur, 1 the image, 2 sharper. One number, or `[N]`, one an
-            image.
+        images: see `adjust_brightness`.
+        sharpness_factor: at least 0; 0 gives the blur, 1 the image, 2 a sharper image. One number, or `[N]`,
+            one per image.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
         torchvision's v2 `adjust_sharpness` of tensors, on a CPU with FMA. Differentiable by `images`.
@@ -184,17 +184,17 @@ def adjust_sharpness(images: Images, sharpness_factor: Factor) -> Any:
 
 
 def invert(images: Images) -> Any:
-    """Replace each value by white less it.
+    """Replace each value v by the maximum value minus v.
 
     Args:
-        images: as those of `adjust_brightness`.
+        images: see `adjust_brightness`.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
         torchvision's v2 `invert`. Differentiable.
@@ -208,18 +208,18 @@ def invert(images: Images) -> Any:
 
 
 def posterize(images: Images, bits: Factor) -> Any:
-    """Keep only the highest bits of each value.
+    """Keep the highest bits of each value.
 
     Args:
-        images: as those of `adjust_brightness`.
-        bits: from 0 to 8. One whole number, or `[N]`, one an image.
+        images: see `adjust_brightness`.
+        bits: from 0 to 8. One whole number, or `[N]`, one per image.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
         torchvision's v2 `posterize`. Its gradient is 0.
@@ -236,18 +236,19 @@ def posterize(images: Images, bits: Factor) -> Any:
 
 
 def solarize(images: Images, threshold: Factor) -> Any:
-    """Invert the values that are not below a threshold.
+    """Invert the values at or above a threshold.
 
     Args:
-        images: as those of `adjust_brightness`.
-        threshold: at most white, 255 for uint8 and 1 for floats. One number, or `[N]`, one an image.
+        images: see `adjust_brightness`.
+        threshold: at most the maximum value, 255 for uint8 and 1 for floats. One number, or `[N]`, one per
+            image.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
         torchvision's v2 `solarize`. Differentiable by `images`.
@@ -257,26 +258,28 @@ def solarize(images: Images, threshold: Factor) -> Any:
         [100, 55]
     """
     given = images_input("solarize", images)
-    white = 255 if given.images.dtype == torch.uint8 else 1
-    factor = per_image("solarize", "threshold", threshold, given, lambda v: v <= white, f"of at most {white}")
+    largest = 255 if given.images.dtype == torch.uint8 else 1
+    factor = per_image(
+        "solarize", "threshold", threshold, given, lambda v: v <= largest, f"of at most {largest}"
+    )
     return given.restore(_adjust("solarize", given, factor))
 
 
 def autocontrast(images: Images) -> Any:
-    """Stretch each channel of each image so that its darkest value is black and its brightest white.
+    """Stretch each channel of each image to the full range from 0 to the maximum value.
 
     Args:
-        images: as those of `adjust_brightness`, uint8.
+        images: see `adjust_brightness`, uint8.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
-        torchvision's v2 `autocontrast` of tensors, which may give 254 for white by rounding.
+        torchvision's v2 `autocontrast` of tensors, whose truncation may give 254 for the maximum.
 
     Example:
         >>> autocontrast(torch.tensor([[[100, 150, 200]]], dtype=torch.uint8)).flatten().tolist()
@@ -286,20 +289,20 @@ def autocontrast(images: Images) -> Any:
 
 
 def equalize(images: Images) -> Any:
-    """Spread the levels of each channel of each image evenly, as Pillow does.
+    """Equalize the histogram of each channel of each image, as in Pillow.
 
     Args:
-        images: as those of `adjust_brightness`, uint8.
+        images: see `adjust_brightness`, uint8.
 
     Returns:
-        As `adjust_brightness`.
+        See `adjust_brightness`.
 
     Raises:
-        TypeError: as `adjust_brightness`.
-        ValueError: as `adjust_brightness`.
+        TypeError: see `adjust_brightness`.
+        ValueError: see `adjust_brightness`.
 
     Source:
-        torchvision's v2 `equalize`, of tensors and of Pillow's images. See `equalize_hist` for OpenCV's.
+        torchvision's v2 `equalize`, of tensors and Pillow images. See `equalize_hist` for OpenCV's.
 
     Example:
         >>> equalize(torch.arange(0, 256, 2, dtype=torch.uint8).repeat(1, 8, 1))[0, 0, -1].item()
@@ -334,7 +337,7 @@ def _channels(given: OperatorInput) -> int:
 def _pixel_counts(given: OperatorInput) -> Tensor:
     if given.layout is None:
         pixels = max(given.images.size(2) * given.images.size(3), 1)
-        # A tensor: by a number CUDA multiplies by its reciprocal.
+        # A tensor, because CUDA divides by a Python number through its reciprocal.
         return torch.full((1,), pixels, dtype=torch.float64, device=given.images.device)
     return (given.layout[:, 1] * given.layout[:, 2]).double()
 

@@ -1,4 +1,4 @@
-"""What the adjustments of float images are differentiated by: their images, and the mean of contrast."""
+"""Gradients of the adjustments for float images, and of the mean for contrast."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Equalise the histograms of tiles, with OpenCV's numbers."""
+"""CLAHE with OpenCV's results."""
 
 from typing import Any
 
@@ -14,21 +14,21 @@ OP = "clahe"
 
 
 def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8, 8)) -> Any:
-    """Equalise each channel tile by tile, with limited contrast, blended between the tiles.
+    """Contrast limited adaptive histogram equalization of each channel.
 
     Args:
         images: uint8 `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or
             `[N, H, W, C]` array; or an `ImageBatch`; on the CPU or a CUDA device.
-        clip_limit: how many times the mean count a level of a tile may have; 0 for no limit. One number, or
-            `[N]`, one an image.
-        tiles: how many (rows, columns) of tiles, each from 1 to 1024.
+        clip_limit: largest count of a level in a tile, relative to the mean count; 0 for no limit. One
+            number, or `[N]`, one per image.
+        tiles: number of tiles as (rows, columns), each from 1 to 1024.
 
     Returns:
-        Images of the kind and size of `images`, on their device; channels last if `images` are.
+        Images of the type, size and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of another type.
-        ValueError: a dtype, shape or number does not fit.
+        TypeError: an argument has an unsupported type.
+        ValueError: a dtype, shape or number is invalid.
 
     Source:
         `cv::CLAHE` of each channel; its `tileGridSize` is (columns, rows). Identical to OpenCV 5.0.0 and

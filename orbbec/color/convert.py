@@ -1,4 +1,4 @@
-"""Convert images between colour spaces, with OpenCV's numbers."""
+"""Colour space conversion with OpenCV's results."""
 
 from typing import Any
 
@@ -16,29 +16,30 @@ OP = "cvt_color"
 
 
 def cvt_color(images: Images, source: str, target: str) -> Any:
-    """Convert the colours of images from one space to another.
+    """Convert images from one colour space to another.
 
-    One of the two spaces is RGB or BGR. uint8 follows OpenCV's integers: hue in half degrees, from 0 to 179,
-    all else from 0 to 255. Floats follow its formulas: hue in degrees, from 0 to 360, all else from 0 to 1.
+    One of the two spaces must be RGB or BGR. uint8 follows OpenCV's integer arithmetic: hue in half degrees,
+    from 0 to 179, other channels from 0 to 255. Floats follow its formulas: hue in degrees, from 0 to 360,
+    other channels from 0 to 1.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W, C]` or `[N, H, W, C]` array, or
             `[H, W]` of "GRAY"; or an `ImageBatch`. uint8, float16, bfloat16 or float32 ("LAB": uint8); on the
             CPU or a CUDA device.
-        source: what the channels of `images` are: "RGB", "BGR", "GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB".
-        target: what those of the result are.
+        source: colour space of `images`: "RGB", "BGR", "GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB".
+        target: colour space of the result.
 
     Returns:
-        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are. One
-        array of "GRAY" is `[H, W]`. Differentiable, but for "HSV" and "HLS".
+        Images of the type, size, dtype and memory format of `images`, on their device. A
+        single "GRAY" array is `[H, W]`. Differentiable, except for "HSV" and "HLS".
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
+        TypeError: an argument has an unsupported type or dtype.
         ValueError: a name or the number of channels does not fit, or neither space is RGB or BGR.
 
     Source:
-        `cv::cvtColor`. uint8 is identical to OpenCV 5.0.0 and 4.12.0 in each of the 2^24 colours, but for
-        RGB to HLS: 1 off in 3 of 50 million values.
+        `cv::cvtColor`. uint8 is identical to OpenCV 5.0.0 and 4.12.0 for all 2^24 colours, except for RGB to
+        HLS: 3 of 50 million values differ by 1.
 
     Example:
         >>> orange = torch.tensor([255, 128, 0], dtype=torch.uint8).reshape(3, 1, 1)
@@ -79,7 +80,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
 
 
 def _matrix(source: str, target: str, device: torch.device) -> Tensor:
-    """The linear part of a conversion, `[target, source]`: what it makes of a channel alone, less black."""
+    """The linear part of a conversion, `[target, source]`: each unit channel's result minus that of black."""
     channels = 1 if source == "GRAY" else 3
     colors = torch.eye(channels + 1, channels, dtype=torch.float32, device=device)  # the last is black
     made: Tensor = torch.ops.orbbec.cvt_color(colors[..., None, None], None, 0, source, target, None)

@@ -1,4 +1,4 @@
-"""The tables of OpenCV's integer LAB, which orbbec/color/convert_lab.h reads."""
+"""Lookup tables of OpenCV's integer LAB, for orbbec/color/convert_lab.h."""
 
 import functools
 
@@ -8,13 +8,13 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Array
 
-# OpenCV makes its cube roots in float32, which rounds two of them the other way.
+# OpenCV computes cube roots in float32, which rounds two of them differently.
 _CUBE_ROOT_CORRECTIONS = {49: -1, 628: 1}
 
 
 @functools.cache
 def lab_tables(device: torch.device) -> Tensor:
-    """All tables, int32, one after the other, on a device.
+    """All tables, concatenated, int32, on a device.
 
     Example:
         >>> len(lab_tables(torch.device("cpu")))
@@ -25,14 +25,14 @@ def lab_tables(device: torch.device) -> Tensor:
 
 
 def _linear() -> Array:
-    """Light in 2040ths of white, of a byte of sRGB."""
-    share = np.arange(256) / 255
-    light = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    """Linear light in 2040ths of the maximum, by sRGB byte."""
+    level = np.arange(256) / 255
+    light = np.where(level <= 0.04045, level / 12.92, ((level + 0.055) / 1.055) ** 2.4)
     return np.asarray(np.rint(2040 * light))
 
 
 def _cube_roots() -> Array:
-    """32768ths, of light in 2040ths: the cube root, and a straight line where it would be steep."""
+    """Cube root in 32768ths, by light in 2040ths; linear near zero."""
     light = np.arange(3072) / 2040
     roots = np.rint(32768 * np.where(light < 216 / 24389, light * 841 / 108 + 16 / 116, np.cbrt(light)))
     for entry, correction in _CUBE_ROOT_CORRECTIONS.items():
@@ -41,7 +41,7 @@ def _cube_roots() -> Array:
 
 
 def _lightness() -> tuple[Array, Array]:
-    """Of a byte of L: the luminance and its cube root, in 16384ths."""
+    """Luminance and its cube root in 16384ths, by byte of L."""
     l_byte = np.arange(256)
     root = np.where(
         l_byte <= 20,
@@ -53,14 +53,14 @@ def _lightness() -> tuple[Array, Array]:
 
 
 def _cubes() -> Array:
-    """Light in 16384ths, of its cube root from -8145 on."""
+    """Light in 16384ths, by cube root from -8145 on."""
     root = np.arange(-8145, 36864 - 8145, dtype=np.int64)
     line = np.trunc(root * 108 / 841) - 16384 * 16 // 116 * 108 // 841
     return np.where(root <= 3390, line, root * root // 16384 * root // 16384)
 
 
 def _encoded() -> Array:
-    """A byte of sRGB, of light in 4096ths."""
+    """Byte of sRGB, by light in 4096ths."""
     light = np.arange(4096) / 4096
-    share = np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
-    return np.asarray(np.rint(255 * share))
+    level = np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
+    return np.asarray(np.rint(255 * level))

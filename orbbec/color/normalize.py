@@ -1,4 +1,4 @@
-"""Normalise images and cast them, in one pass, to what a model reads."""
+"""Normalisation and casting to model input in one pass."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,26 +24,26 @@ def normalize(
     channels_last: bool = False,
     scale: bool = True,
 ) -> Tensor:
-    """Normalise images, cast them and lay them out, in one pass.
+    """Normalise images, cast them and set their memory layout, in one pass.
 
-    `(pixel * s - mean) / std`, each operation rounded in float32 (float64 if `dtype` is); `s` is 1 / 255 for
-    uint8 and 1 / 65535 for uint16, 1 for floats and where `scale` is false.
+    `(pixel * s - mean) / std`, each operation rounded to float32 (float64 if `dtype` is float64); `s` is 1 /
+    255 for uint8, 1 / 65535 for uint16, and 1 for floats or if `scale` is False.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch` of images of one size. uint8, uint16, float16, bfloat16, float32 or
             float64; on the CPU or a CUDA device.
-        mean: one number, or one a channel (up to 16), in the units of the scaled pixels.
-        std: likewise; none is 0.
-        dtype: of the result: float16, bfloat16, float32 or float64.
-        channels_last: whether the result lies in memory channels last.
-        scale: whether the numbers of integers are divided by the largest there is.
+        mean: one number, or one per channel (up to 16), in the units of the scaled pixels.
+        std: one number, or one per channel; not 0.
+        dtype: dtype of the result: float16, bfloat16, float32 or float64.
+        channels_last: whether the result has the channels_last memory format.
+        scale: whether integers are divided by the largest value of their dtype.
 
     Returns:
         `[N, C, H, W]` tensor, or `[C, H, W]` for a single image, of `dtype`, on the device of `images`.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
+        TypeError: an argument has an unsupported type or dtype.
         ValueError: the numbers do not fit the channels, or the sizes of an `ImageBatch` differ.
 
     Source:
@@ -61,20 +61,20 @@ def normalize(
 def to_float(
     images: Images, *, dtype: torch.dtype = torch.float32, channels_last: bool = False, scale: bool = True
 ) -> Tensor:
-    """Cast images to floats, integers to the range from 0 to 1.
+    """Cast images to floats and scale integers to the range from 0 to 1.
 
     Args:
-        images: as those of `normalize`.
+        images: see `normalize`.
         dtype: of the result: float16, bfloat16, float32 or float64.
-        channels_last: whether the result lies in memory channels last.
-        scale: whether the numbers of integers are divided by the largest there is.
+        channels_last: whether the result has the channels_last memory format.
+        scale: whether integers are divided by the largest value of their dtype.
 
     Returns:
         `[N, C, H, W]` tensor, or `[C, H, W]` for a single image, of `dtype`, on the device of `images`.
 
     Raises:
-        TypeError: as `normalize`.
-        ValueError: as `normalize`.
+        TypeError: see `normalize`.
+        ValueError: see `normalize`.
 
     Source:
         torchvision's `to_dtype(scale=True)`.
@@ -113,7 +113,7 @@ def _normalize(
 
 
 def _common_size(op: str, images: Any, given: OperatorInput) -> list[int]:
-    """The one size (height, width) of unlike images; empty where the tensor has it."""
+    """The common size (height, width) of an ImageBatch; empty for a tensor."""
     if given.layout is None:
         return []
     sizes = {(height, width) for height, width in images.sizes.tolist()}

@@ -1,4 +1,4 @@
-"""Tables of 256 bytes: applied, made from a histogram, and the histogram itself."""
+"""Lookup tables, histogram equalization and channel statistics."""
 
 from typing import Any, NamedTuple
 
@@ -12,28 +12,28 @@ from orbbec.binding.maps import fake_like, images_input
 
 
 class ChannelStatistics(NamedTuple):
-    """Of each channel of each image; see `channel_statistics`."""
+    """Statistics per channel and image; see `channel_statistics`."""
 
     mean: Tensor  # float64 [N, C]
     std: Tensor  # float64 [N, C]
-    histogram: Tensor | None  # int64 [N, C, 256] of uint8
+    histogram: Tensor | None  # int64 [N, C, 256] for uint8
 
 
 def lut(images: Images, table: Matrix) -> Any:
-    """Replace each byte by the byte that a table has for it.
+    """Apply a lookup table to each byte.
 
     Args:
         images: uint8 `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or
             `[N, H, W, C]` array; or an `ImageBatch`; on the CPU or a CUDA device.
-        table: uint8 `[256]` for all, `[C, 256]` for each channel, or `[N, C, 256]` or `[N, 1, 256]` for each
-            image; on the device of `images`.
+        table: uint8 `[256]` for all, `[C, 256]` per channel, or `[N, C, 256]` or `[N, 1, 256]` per image; on
+            the device of `images`.
 
     Returns:
-        Images of the kind and size of `images`, on their device; channels last if `images` are.
+        Images of the type, size and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of another type.
-        ValueError: a dtype, shape or device does not fit.
+        TypeError: an argument has an unsupported type.
+        ValueError: a dtype, shape or device is invalid.
 
     Source:
         `cv::LUT`.
@@ -51,16 +51,16 @@ def lut(images: Images, table: Matrix) -> Any:
 
 
 def equalize_hist(images: Images) -> Any:
-    """Spread the levels of each channel evenly, with OpenCV's numbers.
+    """Equalize the histogram of each channel, with OpenCV's results.
 
     Args:
-        images: as those of `lut`.
+        images: see `lut`.
 
     Returns:
-        Images of the kind and size of `images`, on their device; channels last if `images` are.
+        Images of the type, size and memory format of `images`, on their device.
 
     Raises:
-        TypeError: `images` is of another type.
+        TypeError: `images` has an unsupported type.
         ValueError: `images` are not of uint8.
 
     Source:
@@ -74,21 +74,21 @@ def equalize_hist(images: Images) -> Any:
 
 
 def channel_statistics(images: Images) -> ChannelStatistics:
-    """Mean and standard deviation of each channel of each image, and the histogram of bytes.
+    """Mean, standard deviation and, for uint8, histogram of each channel of each image.
 
-    The sums have one order on every device, those of bytes are whole numbers: all devices give the same bits.
-    The deviation is that of the whole population, as NumPy's `std`. There is no gradient.
+    Sums have a fixed order, and sums of bytes are integers, so that all devices give the same bits. The
+    standard deviation is that of the population, as in NumPy's `std`. There is no gradient.
 
     Args:
         images: uint8, float16, bfloat16, float32 or float64 images of any kind; see `cvt_color`.
 
     Returns:
         `mean` and `std`, float64 `[N, C]`, in the units of the pixels, and `histogram`, int64 `[N, C, 256]`
-        for uint8, else None; on the device of `images`.
+        for uint8, otherwise None; on the device of `images`.
 
     Raises:
-        TypeError: `images` is of another type.
-        ValueError: the dtype does not fit.
+        TypeError: `images` has an unsupported type.
+        ValueError: the dtype is invalid.
 
     Source:
         NumPy's `mean` and `std` in float64.
@@ -120,7 +120,7 @@ def _pixels(given: OperatorInput) -> Tensor:
 
 
 def by_histogram(name: str, given: OperatorInput) -> Any:
-    """Replace bytes by the tables that their histograms give."""
+    """Apply lookup tables made from histograms."""
     return given.restore(torch.ops.orbbec.by_histogram(given.images, given.layout, given.channels, name))
 
 

@@ -1,4 +1,4 @@
-"""From files to the model: readers, decoding, orders, and the loader that feeds a device."""
+"""From files to the model: readers, decoding, sample order, and the loader that feeds a device."""
 
 from orbbec.batch import collate
 from orbbec.data.arrays import Arrays, Hdf5, NpyFile

@@ -1,4 +1,4 @@
-"""Images in arrays: NumPy in memory or in files, HDF5."""
+"""Readers of image arrays: NumPy in memory or in files, and HDF5."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from orbbec.data.handles import check_size, open_file
 from orbbec.data.needed import needed
 from orbbec.data.sample import Sample, faults_named, read_range
 
-# The header of an .npy file is a Python literal; what is none raises these.
+# The header of an .npy file is a Python literal; anything else raises one of these.
 _NO_HEADER = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError)
-_MOST_BYTES = 1 << 30  # of a row
-_MOST_PIXELS = 1 << 60  # so that no place in a file exceeds 63 bits
+_MOST_BYTES = 1 << 30  # per row
+_MOST_PIXELS = 1 << 60  # so that file offsets fit in 63 bits
 
 
 class Arrays:
-    """Images and targets that are rows of arrays. The sample id of a row is its place.
+    """Images and targets as rows of arrays. The sample id of a row is its index.
 
     Args:
         images: `[N, H, W, C]` or `[N, H, W]`.
-        targets: arrays or lists of N rows, by the name of the target.
+        targets: arrays or lists of N rows, by target name.
 
     Raises:
-        ValueError: the numbers of rows differ; names the target.
+        ValueError: the numbers of rows differ; the message names the target.
 
     Example:
         >>> arrays = Arrays(np.zeros((2, 4, 6, 3), np.uint8), {"label": [5, 7]})
@@ -43,13 +43,13 @@ class Arrays:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], images: str = "images") -> Arrays:
-        """Read an `.npz` file into memory: `images`, and each other array as a target.
+        """Read an `.npz` file into memory: `images`, and every other array as a target.
 
-        The target `labels` of whole numbers is named `label`.
+        An integer array `labels` becomes the target `label`.
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: it is no `.npz` file, or has no such array.
+            ValueError: the file is not an `.npz` file or has no such array.
         """
         with open(path, "rb") as opened:
             try:
@@ -57,7 +57,7 @@ class Arrays:
                 if images not in getattr(file, "files", ()):
                     raise ValueError(f"expected an .npz file with an array '{images}'")
                 tables = {name: file[name] for name in file.files}
-            except Exception as error:  # what is malformed makes NumPy and zipfile raise what they like
+            except Exception as error:  # NumPy and zipfile raise many kinds of errors on malformed files
                 raise ValueError(f"Arrays: {path} cannot be read: {error}") from error
         return cls(
             tables[images], {_target_name(n, table): table for n, table in tables.items() if n != images}
@@ -72,17 +72,17 @@ class Arrays:
 
 
 class NpyFile:
-    """Images in an `.npy` file, read row by row. The sample id of a row is its place.
+    """Images in an `.npy` file, read row by row. The sample id of a row is its index.
 
-    The file is not mapped into memory: where it shrinks, a sample is bad and the process lives on.
+    The file is not memory-mapped: if it shrinks, a sample is bad and the process continues.
 
     Args:
-        path: of an array `[N, H, W, C]` or `[N, H, W]`.
-        targets: arrays or lists of N rows, by the name of the target.
+        path: file of an array `[N, H, W, C]` or `[N, H, W]`.
+        targets: arrays or lists of N rows, by target name.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no such file, in Fortran's order, or the numbers of rows differ.
+        ValueError: the file is not such a file or in Fortran order, or the numbers of rows differ.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -98,7 +98,7 @@ class NpyFile:
             try:
                 self.shape, fortran, self.dtype = _header_of(file)
             except _NO_HEADER as error:
-                raise ValueError(f"NpyFile: {path} is no .npy file: {error}") from error
+                raise ValueError(f"NpyFile: {path} is not an .npy file: {error}") from error
             self._begin = file.tell()
         is_plain = self.dtype.kind in "biufc" and min(self.shape, default=0) >= 0
         if len(self.shape) < 3 or fortran or not is_plain or math.prod(self.shape) > _MOST_PIXELS:
@@ -122,21 +122,20 @@ class NpyFile:
 
 
 class Hdf5:
-    """Images in an HDF5 file; needs the package `h5py`. The sample id of a row is its place.
+    """Images in an HDF5 file; needs the package `h5py`. The sample id of a row is its index.
 
-    The file is opened once in each process.
+    Each process opens the file once.
 
     Args:
-        path: of the file.
-        images: the data set of the images: `[N, H, W, C]`, `[N, H, W]`, or N encoded ones as bytes of any
-            length.
-        targets: the data sets of targets, by the name of the target. None: every other one of N rows, under
-            its own name, `labels` of whole numbers as `label`.
+        path: the file.
+        images: name of the data set of images: `[N, H, W, C]`, `[N, H, W]`, or N encoded images as bytes.
+        targets: names of data sets by target name. None: every other data set of N rows under its own name,
+            and an integer data set `labels` as `label`.
 
     Raises:
         ImportError: the package is missing.
         OSError: the file cannot be read.
-        ValueError: it has no such data set, or one of another number of rows.
+        ValueError: a data set is missing or has another number of rows.
 
     Example:
         >>> import h5py
@@ -160,7 +159,7 @@ class Hdf5:
             sets = _data_sets(self._file())
         except (RuntimeError, KeyError) as error:
             raise ValueError(f"Hdf5: {path} is damaged: {error}") from error
-        self._bytes = self.path.stat().st_size  # all of it, or HDF5 had refused to open it
+        self._bytes = self.path.stat().st_size  # HDF5 refuses to open incomplete files
         if images not in sets:
             raise ValueError(f"Hdf5: expected a data set '{images}' in {path}, but got {', '.join(sets)}")
         self._length = len(sets[images])
@@ -194,7 +193,7 @@ class Hdf5:
 
 
 def _header_of(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, Fortran's order, dtype."""
+    """Shape, whether in Fortran order, dtype."""
     if np.lib.format.read_magic(file) == (1, 0):
         return np.lib.format.read_array_header_1_0(file)
     return np.lib.format.read_array_header_2_0(file)
@@ -216,16 +215,16 @@ def _open_hdf5(path: Path) -> Any:
 
 
 def _encoded(value: Any) -> bytes:
-    """The bytes of an encoded image; of a number they would be so many zeros."""
+    """The bytes of an encoded image. Refuses numbers, for which bytes() would give zeros."""
     if isinstance(value, bytes) or (isinstance(value, np.ndarray) and value.dtype == np.uint8):
         return bytes(value)
     raise ValueError(f"expected an image or its encoded bytes, but got {type(value).__name__}")
 
 
 def _check_data_set(name: str, table: Any) -> None:
-    """See that a row is in this file, and in memory: what was never written is not in the file, but zeros."""
+    """Refuse rows in other files and rows too large for memory; rows never written read as zeros."""
     if table.external or table.is_virtual:
-        raise ValueError(f"Hdf5: expected rows in the file itself, but {name} has them in other files")
+        raise ValueError(f"Hdf5: expected rows in the file itself, but {name} stores them in other files")
     for shape in (table.shape[1:], table.chunks or ()):
         size = math.prod(shape) * table.dtype.itemsize
         if size > _MOST_BYTES:
@@ -248,7 +247,7 @@ def _target_name(name: str, table: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A row as a target: numbers and text as Python has them, arrays as they are."""
+    """A row as a target: Python numbers and text, and arrays unchanged."""
     if isinstance(value, np.generic):
         value = value.item()
     return value.decode() if isinstance(value, bytes) else value

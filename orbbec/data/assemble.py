@@ -1,9 +1,9 @@
-"""One batch: samples read, planned, decoded where the plan looks, and packed; what one task of a Loader does.
+"""One task of a Loader: read the samples of a batch, plan, decode the regions that the plan needs, pack.
 
 ::
 
-    read --> sizes from the headers --> plan --> the parts that it reads, decoded --> one packed ImageBatch
-                                                 or whole JPEGs, as planes         --> one packed PlaneBatch
+    read --> sizes from the headers --> plan --> regions that it reads, decoded --> one packed ImageBatch
+                                                 or planes of whole JPEGs       --> one packed PlaneBatch
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ from orbbec.transforms import Compose, transform_targets
 from orbbec.transforms.checks import choice
 
 ON_ERROR = ("raise", "skip", "substitute")
-_TRIES = 100  # of a substitute
-_PLACED = {"boxes", "masks", "mask", "keypoints", "landmarks", "polygons"}  # targets that follow pixels
+_TRIES = 100  # substitutes
+# Targets that geometric transforms change.
+_PLACED = {"boxes", "masks", "mask", "keypoints", "landmarks", "polygons"}
 
 
 @dataclass(frozen=True)
@@ -54,21 +55,21 @@ class Decoding:
 
     Args:
         mode: "RGB", "L" or "RGBA".
-        roi: decode only the part of a JPEG that the plan looks at, with the bytes of the whole image: of
-            baseline JPEGs, and of all where libjpeg-turbo was built in.
-        shrink: with `roi` and libjpeg-turbo, decode JPEGs smaller where the plan shrinks them to half or
-            less, which changes the pixels: the picture is smoother than that of the whole image.
+        roi: decode only the region of a JPEG that the plan reads, with the same bytes as in the whole image.
+            Works for baseline JPEGs, and for all JPEGs if libjpeg-turbo was built in.
+        shrink: with `roi` and libjpeg-turbo, decode JPEGs at a lower resolution if the plan shrinks them to
+            half or less. This changes the pixels: the result is smoother.
         max_pixels: larger images are bad samples.
-        on_damage: as that of `decode_image`: "raise" makes bad samples of damaged JPEGs, "keep" keeps them.
-        on_device: decode whole JPEGs on the device, a batch at a time, by nvImageCodec
-            (`nvidia-nvimgcodec-cu13`), and on the host what that cannot take. On a GPU its pixels are not
-            those of the host to the last bit. For "RGB" and "L"; `roi` and `shrink` then mean nothing.
-        planes: decode whole JPEGs as far as planes, half the bytes of RGB where chroma is halved twice, and
-            make RGB of them on the device, with the bytes of the host. For "RGB", where libjpeg-turbo was
-            built in; `roi` and `shrink` then mean nothing.
+        on_damage: see `decode_image`: "raise" makes damaged JPEGs bad samples, "keep" keeps them.
+        on_device: decode whole JPEGs on the device, one batch at a time, with nvImageCodec
+            (`nvidia-nvimgcodec-cu13`); unsupported files are decoded on the host. On a GPU the last bits of
+            its pixels differ from the host's. For "RGB" and "L"; ignores `roi` and `shrink`.
+        planes: decode whole JPEGs to planes, half the bytes of RGB for 4:2:0, and convert them to RGB on the
+            device, with the same bytes as on the host. For "RGB", if libjpeg-turbo was built in; ignores
+            `roi` and `shrink`.
 
     Raises:
-        ValueError: another mode or `on_damage`, or both `on_device` and `planes`.
+        ValueError: `mode` or `on_damage` is unknown, or both `on_device` and `planes` are set.
     """
 
     mode: str = "RGB"
@@ -81,14 +82,14 @@ class Decoding:
 
     def __post_init__(self) -> None:
         if self.on_device and self.planes:
-            raise ValueError("Decoding: expected one of on_device and planes, but got both")
+            raise ValueError("Decoding: expected on_device or planes, but got both")
         modes = MODES if self.on_device else ("RGB",) if self.planes else tuple(CHANNELS)
         choice("Decoding", "mode", self.mode, modes)
         choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
 
 
 class Assembled(NamedTuple):
-    """A batch on the host; its plan is still to be applied."""
+    """A batch on the host whose plan has not been applied yet."""
 
     images: Any
     targets: Any
@@ -100,16 +101,16 @@ _Item = TypeVar("_Item")
 
 
 class _Bad(NamedTuple):
-    """A sample that is bad, and its place in the source; -1: in none."""
+    """A bad sample and its index in the source; -1 for a stream."""
 
-    place: int
+    position: int
     fault: Fault
 
 
 class _Opened(NamedTuple):
-    """A sample that was decoded, or the header of a JPEG of which a part will be."""
+    """A decoded sample, or the header of a JPEG whose region is decoded later."""
 
-    place: int  # in the source; -1: in none
+    position: int  # in the source; -1 for a stream
     sample: Sample
     header: JpegHeader | None
     pixels: Pixels | None
@@ -133,15 +134,15 @@ class _Opened(NamedTuple):
 
 @dataclass
 class Assembler:
-    """Makes batches, in several threads at once.
+    """Makes batches; thread-safe.
 
     Args:
-        source: samples by their index; of a stream, the samples themselves are given to the call.
-        transforms: planned for each batch; None: images as they are.
-        decoding: how.
-        on_error: what becomes of bad samples: "raise", "skip", or "substitute" the next good one.
+        source: samples by index. For a stream, the call receives the samples themselves.
+        transforms: planned for each batch; None: images are unchanged.
+        decoding: how images are decoded.
+        on_error: handling of bad samples: "raise", "skip", or "substitute" the next good sample.
         pin_memory: pack into page-locked memory.
-        decoder: of whole batches on a device, where they then are; None: images are decoded one by one.
+        decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
     """
 
     source: Any
@@ -154,13 +155,13 @@ class Assembler:
     faults: list[Fault] = field(default_factory=list)
 
     def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Stop) -> Assembled:
-        """Make a batch; smaller, or empty, where samples are skipped.
+        """Make a batch. It is smaller, or empty, if samples are skipped.
 
         Raises:
             BadSample: a sample is bad, or its image or targets do not fit the transforms, and `on_error` is
                 "raise" or there is no substitute.
-            ValueError: samples do not fit the transforms together; names them.
-            SourceError: the source raised something else; says what, and at which sample.
+            ValueError: the samples do not fit the transforms together; the message names them.
+            SourceError: the source raised another error; the message names the sample.
             Stopped: the event was set.
         """
         opened = self._settled([self._open(item) for item in _until(stopped, wanted)], epoch)
@@ -181,30 +182,30 @@ class Assembler:
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], _ids([]), None)
 
     def _open(self, item: int | Sample | BadSample) -> _Opened | _Bad:
-        """Read a sample: the header where a part of it can be decoded later, else its pixels."""
-        if isinstance(item, BadSample):  # streams give it, since they go on after it
+        """Read a sample: its header if a region can be decoded later, otherwise its pixels."""
+        if isinstance(item, BadSample):  # streams yield it and continue
             return self._bad(-1, item)
-        place = item if isinstance(item, int) else -1
+        index = item if isinstance(item, int) else -1
         try:
             with self.watch.timing("read"):
                 sample = self._read(item) if isinstance(item, int) else item
                 header = self._header(sample)
-            return _Opened(place, sample, header, None if header else self._whole(sample))
+            return _Opened(index, sample, header, None if header else self._whole(sample))
         except BadSample as error:
-            return self._bad(place, error)
+            return self._bad(index, error)
 
-    def _read(self, place: int) -> Sample:
+    def _read(self, index: int) -> Sample:
         try:
-            sample = self.source[place]
+            sample = self.source[index]
         except BadSample:
             raise
         except Exception as error:
             where = _raised_in(error)
-            text = f"Loader: sample {place} raised {type(error).__name__}: {error}{where}"
+            text = f"Loader: sample {index} raised {type(error).__name__}: {error}{where}"
             raise SourceError(text) from error
         if not isinstance(sample, Sample):
             kind = type(sample).__name__
-            raise TypeError(f"Loader: expected a Sample, but sample {place} is a {kind}; see as_source")
+            raise TypeError(f"Loader: expected a Sample, but sample {index} is a {kind}; see as_source")
         return sample
 
     def _header(self, sample: Sample) -> JpegHeader | None:
@@ -246,10 +247,12 @@ class Assembler:
         regions: Regions | None,
         stopped: Stop,
     ) -> list[_Opened | _Bad | None]:
-        """Write the pixels of a batch; gives what replaces each entry that was not as it seemed."""
+        """Write the pixels of a batch; returns replacements for entries that turned out different."""
         if isinstance(batch, PlaneBatch):
-            places = zip(_until(stopped, opened), batch.samplings, batch.places(), strict=True)
-            return [self._write_planes(entry, sampling, place.numpy()) for entry, sampling, place in places]
+            buffers = zip(_until(stopped, opened), batch.samplings, batch.places(), strict=True)
+            return [
+                self._write_planes(entry, sampling, buffer.numpy()) for entry, sampling, buffer in buffers
+            ]
         if self.decoder is not None:
             return self._decode_on_device(self.decoder, opened, batch)
         rows = enumerate(zip(_until(stopped, opened), batch.numpy(), strict=True))
@@ -259,24 +262,24 @@ class Assembler:
         self, decoder: BatchDecoder, opened: Sequence[_Opened], batch: ImageBatch
     ) -> list[_Opened | _Bad | None]:
         pairs = list(zip(opened, batch.images(), strict=True))
-        for entry, place in pairs:
+        for entry, buffer in pairs:
             if entry.pixels is not None:
-                place.copy_(torch.from_numpy(np.require(entry.pixels, requirements="W")))
-        encoded: list[Any] = [(entry.sample.data, place) for entry, place in pairs if entry.pixels is None]
+                buffer.copy_(torch.from_numpy(np.require(entry.pixels, requirements="W")))
+        encoded: list[Any] = [(entry.sample.data, buffer) for entry, buffer in pairs if entry.pixels is None]
         with self.watch.timing("decode"):
             done = iter(decoder.decode_into(encoded))
         is_whole = [entry.pixels is not None or next(done) for entry in opened]
         return [None if good else self._on_host(entry) for entry, good in zip(opened, is_whole, strict=True)]
 
-    def _write_planes(self, entry: _Opened, sampling: str, place: Pixels) -> _Opened | _Bad | None:
+    def _write_planes(self, entry: _Opened, sampling: str, buffer: Pixels) -> _Opened | _Bad | None:
         with self.watch.timing("decode"):
-            is_whole = write_planes(entry.stored, sampling, place)
+            is_whole = write_planes(entry.stored, sampling, buffer)
         return None if is_whole else self._on_host(entry)
 
     def _write(
         self, entry: _Opened, pixels: Pixels, row: int, regions: Regions | None
     ) -> _Opened | _Bad | None:
-        """Write what the plan reads of an image; gives what replaces an entry that was not as it seemed."""
+        """Write the region of an image that the plan reads; returns a replacement if it proved different."""
         part, shrink = (None, 1) if regions is None else regions[row]
         if entry.pixels is not None:
             pixels[...] = entry.pixels if part is None else part.of(entry.pixels)
@@ -293,20 +296,20 @@ class Assembler:
             return self._on_host(entry)
 
     def _on_host(self, entry: _Opened) -> _Opened | _Bad:
-        """An entry that was not decoded as others are: Pillow decides whether it is bad."""
+        """An entry that the fast path could not decode; Pillow decides whether it is bad."""
         try:
             return entry._replace(header=None, pixels=self._whole(entry.sample))
         except BadSample as error:
-            return self._bad(entry.place, error)
+            return self._bad(entry.position, error)
 
-    def _bad(self, place: int, error: BadSample) -> _Bad:
-        """The record of a bad sample, for the policies that go on after it."""
+    def _bad(self, index: int, error: BadSample) -> _Bad:
+        """The record of a bad sample, for policies that continue after it."""
         if self.on_error == "raise":
             raise error
-        return _Bad(place, Fault.of(error))
+        return _Bad(index, Fault.of(error))
 
     def _settled(self, found: Sequence[_Opened | _Bad], epoch: int) -> list[_Opened]:
-        """The policy applied to faults."""
+        """Apply the error policy."""
         result = []
         for entry in found:
             if isinstance(entry, _Opened):
@@ -320,33 +323,33 @@ class Assembler:
     def _substitute(self, bad: _Bad, epoch: int) -> _Opened:
         """The next good sample of the source, whole."""
         for step in range(1, min(_TRIES, len(self.source))):
-            place = (bad.place + step) % len(self.source)
+            index = (bad.position + step) % len(self.source)
             with suppress(BadSample):
-                sample = self._read(place)
-                return self._alone(_Opened(place, sample, None, self._whole(sample)), epoch)
+                sample = self._read(index)
+                return self._alone(_Opened(index, sample, None, self._whole(sample)), epoch)
         raise BadSample(bad.fault.sample_id, bad.fault.path, bad.fault.reason)
 
     def _unplanned(self, opened: Sequence[_Opened], epoch: int, error: ValueError) -> list[_Opened | _Bad]:
-        """Faults in place of the samples of a batch that cannot be augmented alone either."""
+        """Replace samples that cannot be augmented even alone by faults."""
         found: list[_Opened | _Bad] = []
         for entry in opened:
             try:
                 found.append(self._alone(entry, epoch))
             except BadSample as bad:
-                found.append(self._bad(entry.place, bad))
+                found.append(self._bad(entry.position, bad))
         if not any(isinstance(entry, _Bad) for entry in found):
             ids = ", ".join(str(entry.sample.sample_id) for entry in opened)
             raise ValueError(f"Loader: samples {ids}: {error}") from None
         return found
 
     def _alone(self, entry: _Opened, epoch: int) -> _Opened:
-        """An entry that can be augmented in a batch of its own, else a BadSample."""
+        """The entry if it can be augmented in a batch of its own; raises BadSample otherwise."""
         with _named(entry.sample, "its image and targets"):
             self._planned([entry], epoch)
         return entry
 
     def _planned(self, opened: Sequence[_Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
-        """The plan of a batch, and where targets come to be by it."""
+        """The plan of a batch, and the transformed targets."""
         targets = [entry.sample.targets for entry in opened]
         if self.transforms is None:
             return None, targets
@@ -371,9 +374,13 @@ class Assembler:
 
 
 def _raised_in(error: Exception) -> str:
-    """Where the code of a source raised an error; nothing where it has no code."""
-    place = extract_tb(error.__traceback__)[-1]
-    return "" if place.filename == __file__ else f" (in {place.name}, {place.filename}:{place.lineno})"
+    """The location in a source's code that raised an error; empty if there is none."""
+    location = extract_tb(error.__traceback__)[-1]
+    return (
+        ""
+        if location.filename == __file__
+        else f" (in {location.name}, {location.filename}:{location.lineno})"
+    )
 
 
 def _ids(sample_ids: Sequence[int]) -> torch.Tensor:
@@ -381,7 +388,7 @@ def _ids(sample_ids: Sequence[int]) -> torch.Tensor:
 
 
 def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
-    """Whether a plan changes anything of targets; it does not where they are labels alone, and unmixed."""
+    """Whether a plan changes targets; it does not change plain labels unless it mixes images."""
     return bool(plan.mixes) or any(_PLACED & target.keys() for target in targets)
 
 
@@ -394,7 +401,7 @@ def _until(stopped: Stop, items: Sequence[_Item]) -> Iterator[_Item]:
 
 @contextmanager
 def _named(sample: Sample, part: str = "its image") -> Iterator[None]:
-    """Turn a complaint about a part of this sample into its BadSample."""
+    """Convert an error about this sample into its BadSample."""
     try:
         yield
     except ValueError as error:
@@ -402,7 +409,7 @@ def _named(sample: Sample, part: str = "its image") -> Iterator[None]:
 
 
 def _with_channels(pixels: Any, channels: int) -> Pixels:
-    """An array `[H, W]` or `[H, W, C]` with the channels of the batch; gray becomes any of them."""
+    """An array `[H, W]` or `[H, W, C]` with the channels of the batch; gray is repeated."""
     if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or 0 in pixels.shape:
         raise ValueError(f"expected pixels uint8 [H, W, C], but got {pixels.dtype} {list(pixels.shape)}")
     image: Pixels = pixels if pixels.ndim == 3 else pixels[:, :, None]

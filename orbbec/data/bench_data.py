@@ -1,8 +1,8 @@
-"""Files to batches, timed: this loader beside the ways that it replaces, on the user's own folder.
+"""Time files to batches: this loader compared with its alternatives, on the user's own folder.
 
-Everybody reads JPEGs from disk and makes `[N, 3, 224, 224]` float32 of them: a random part resized, flipped
-by chance, normalised. Rounds are interleaved, each on the next files, and an epoch of its contender: threads
-and processes start anew.
+Every contender reads JPEGs from disk and makes float32 `[N, 3, 224, 224]`: random resized crop, random flip,
+normalisation. Rounds are interleaved. Each round is one epoch of its contender on the next files: threads and
+processes start anew.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Run = Callable[[Sequence[str], int], int]  # paths, threads -> images
 
 @dataclass
 class Files:
-    """Image files as a source; `paths` may be replaced by as many others between epochs."""
+    """Image files as a source; `paths` may be replaced by equally many others between epochs."""
 
     paths: Sequence[str]
 
@@ -50,7 +50,7 @@ class Files:
 
 
 class Timing(NamedTuple):
-    """Milliseconds an image: by the clock, and of the processor's time."""
+    """Milliseconds per image: wall-clock time and CPU time."""
 
     clock: float
     processor: float
@@ -58,7 +58,7 @@ class Timing(NamedTuple):
 
 @dataclass
 class Row:
-    """What was measured of a contender."""
+    """The measurements of a contender."""
 
     name: str
     rounds: list[Timing] = field(default_factory=list)
@@ -70,10 +70,10 @@ class Row:
 
 
 def jpegs_below(folder: str | os.PathLike[str]) -> list[str]:
-    """The JPEGs below a folder, in order.
+    """The JPEGs below a folder, sorted.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there are none.
     """
     found = sorted(str(path) for path in Path(folder).rglob("*") if path.suffix.lower() in _JPEG)
     if not found:
@@ -82,32 +82,32 @@ def jpegs_below(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def measure(paths: Sequence[str], threads: int, images: int, rounds: int) -> list[Row]:
-    """Time every contender that can run here.
+    """Time every contender whose packages are installed.
 
     Args:
-        paths: of JPEGs; taken one after the other, again from the first where they do not suffice.
-        threads: of each contender, which has as many cores.
-        images: a round.
-        rounds: of each; a first one, that warms up, is not counted.
+        paths: JPEG files, used in order and repeated if there are too few.
+        threads: threads of each contender, which also gets as many cores.
+        images: images per round.
+        rounds: rounds per contender, after one uncounted warm-up round.
 
     Returns:
-        A row a contender; the first is this loader.
+        One row per contender; the first is this loader.
     """
     contenders = available()
     rows = [Row(name) for name in contenders]
-    turns = cycle(paths)
+    endless = cycle(paths)
     with on_cores(threads):
-        for turn in range(rounds + 1):
-            chunk = list(islice(turns, images))
+        for number in range(rounds + 1):
+            chunk = list(islice(endless, images))
             for row, run in zip(rows, contenders.values(), strict=True):
                 timing = _timed(partial(run, chunk, threads))
-                if turn:
+                if number:
                     row.rounds.append(timing)
     return rows
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows as text, with the time of each over that of the first.
+    """The rows as text, with each time divided by the first row's.
 
     Example:
         >>> print(table([Row("this", [Timing(2.0, 2.0)]), Row("that", [Timing(3.0, 2.5)])]))
@@ -149,7 +149,7 @@ def _is_there(name: str) -> bool:
 
 @contextmanager
 def on_cores(count: int) -> Iterator[None]:
-    """Run on the first `count` of the cores that this process may run on."""
+    """Run on the first `count` cores that this process may use."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -169,7 +169,7 @@ def _timed(run: Callable[[], int]) -> Timing:
 
 
 class _Orbbec:
-    """A loader that is kept between rounds, as between epochs; a round starts its threads."""
+    """A loader kept between rounds, as between epochs; each round starts its threads."""
 
     def __init__(self, antialias: bool) -> None:
         crop = RandomResizedCrop(SIDE, antialias=antialias)
@@ -218,7 +218,7 @@ _OFFSET = (-np.array(MEAN, np.float32) / np.array(STD, np.float32))[:, None, Non
 
 
 def random_part(height: int, width: int, chance: random.Random) -> tuple[int, int, int, int]:
-    """Top, left, height, width, as RandomResizedCrop draws them."""
+    """Top, left, height and width with the distribution of RandomResizedCrop."""
     for _ in range(10):
         area = height * width * chance.uniform(0.08, 1.0)
         ratio = np.exp(chance.uniform(np.log(3 / 4), np.log(4 / 3)))
@@ -235,7 +235,7 @@ def _run_torchvision(paths: Sequence[str], threads: int) -> int:
 
 
 class _PilFiles(torch.utils.data.Dataset[torch.Tensor]):
-    """Files by PIL and torchvision's transforms of PIL images."""
+    """Files read by PIL, with torchvision's transforms of PIL images."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         transforms = importlib.import_module("torchvision.transforms")

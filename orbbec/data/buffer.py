@@ -1,4 +1,4 @@
-"""Shuffling what comes as a stream, where no index allows an exact shuffle."""
+"""A shuffle buffer for streams, which have no index for an exact shuffle."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
-from orbbec.data.order import place_of
+from orbbec.data.order import position_of
 from orbbec.philox import philox_draws
 from orbbec.transforms.checks import whole
 
 Item = TypeVar("Item")
 
-_PLACE = 65534  # of a chain: that of no transform, nor that of `Order`
+_POSITION = 65534  # stream position that no transform and no `Order` uses
 _AHEAD = 1024  # numbers drawn at once
-_LARGEST = 2**24  # as many values as a uniform number has
+_LARGEST = 2**24  # number of distinct values of a uniform draw
 
 
 class ShuffleBuffer(Generic[Item]):
-    """A stream shuffled through a buffer: each item is drawn from `size`, and the next takes its place.
+    """Shuffle a stream through a buffer: draw an item from the buffer, then refill it from the stream.
 
-    An item can come at most `size` - 1 places early, and any number late. The order is a function of seed,
-    epoch and the stream alone. The memory is that of `size` items.
+    An item can come at most `size` - 1 positions early, and arbitrarily late. The order depends only on seed,
+    epoch and the stream. The buffer holds `size` items in memory.
 
     Args:
-        items: an iterable that begins anew each time; a `set_epoch` that it has is called by this one's.
-        size: of the buffer, from 1 (as they come) to 2^24.
+        items: an iterable that can be iterated repeatedly; its `set_epoch`, if any, is called by this one's.
+        size: size of the buffer, from 1 (no shuffling) to 2^24.
         seed: from 0 to 2^63 - 1.
 
     Raises:
-        ValueError: an argument is not one of those above.
+        ValueError: an argument is out of range.
 
     Example:
         >>> buffer = ShuffleBuffer(range(8), size=4, seed=2)
@@ -63,27 +63,27 @@ class ShuffleBuffer(Generic[Item]):
     def _uniforms(self) -> Iterator[float]:
         for block in count():
             yield from philox_draws(
-                torch.tensor([block]), _AHEAD, seed=self.seed, epoch=self.epoch, place=_PLACE
+                torch.tensor([block]), _AHEAD, seed=self.seed, epoch=self.epoch, place=_POSITION
             )[0].tolist()
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin an epoch; one that was resumed goes on where it stopped."""
+        """Begin an epoch; a resumed epoch continues where it stopped."""
         whole("ShuffleBuffer", "epoch", epoch, 0, 2**63 - 1)
         if epoch != self.epoch:
             self._begin(epoch, 0)
 
     def state_dict(self, delivered: int) -> dict[str, Any]:
-        """Where the stream stands after `delivered` items of the epoch."""
+        """The state of the stream after `delivered` items of the epoch."""
         return {**self._identity(), "epoch": self.epoch, "start": self.start + delivered}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where a saved state stands; what comes before is read again and passed over.
+        """Continue from a saved state; earlier items are read again and skipped.
 
         Raises:
-            TypeError: the state is no dict, or a number in it is None.
-            ValueError: it is of another size or seed, or says no place.
+            TypeError: the state is not a dict, or a number in it is None.
+            ValueError: the state has another size or seed, or no valid position.
         """
-        epoch, start = place_of("ShuffleBuffer", state)
+        epoch, start = position_of("ShuffleBuffer", state)
         for name, value in self._identity().items():
             if state.get(name) != value:
                 raise ValueError(
@@ -101,7 +101,7 @@ class ShuffleBuffer(Generic[Item]):
 
 
 def _take(held: list[Item], uniform: float) -> Item:
-    """Remove the item that a number from 0 to 1 points at; the last one takes its place."""
-    place = int(uniform * len(held))
-    held[place], held[-1] = held[-1], held[place]
+    """Remove the item selected by a number from 0 to 1, and move the last item there."""
+    index = int(uniform * len(held))
+    held[index], held[-1] = held[-1], held[index]
     return held.pop()

@@ -1,4 +1,4 @@
-"""Work on a device, done once and then again without Python: a CUDA graph."""
+"""Device work recorded once and replayed without Python: a CUDA graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Capture(Protocol):
-    """Work that can be done again on the same memory: `CudaCapture`, in tests `tests.support.Recorder`.
+    """Work that can be replayed on the same memory: `CudaCapture`, or `tests.support.Recorder` in tests.
 
     Args:
         device: where the work runs.
@@ -24,23 +24,23 @@ class Capture(Protocol):
     def __init__(self, device: torch.device) -> None: ...
 
     def warm_up(self, work: Callable[[], Result]) -> Result:
-        """Do work that is to be recorded later."""
+        """Run work that will be recorded later."""
         ...
 
     def record(self, work: Work) -> Tensor:
-        """Do the work, and keep what the device was asked for."""
+        """Run the work and record the device's operations."""
         ...
 
     def replay(self) -> None:
-        """Ask the device for the same again; it reads and writes where it did."""
+        """Repeat the recorded operations at the same addresses."""
         ...
 
 
 class CudaCapture:
-    """A CUDA graph. Other threads may allocate meanwhile, such as those of a Loader.
+    """A CUDA graph. Other threads, such as a Loader's, may allocate during capture.
 
     Args:
-        device: where the work runs; it need not be the current one.
+        device: where the work runs; need not be the current device.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -48,7 +48,7 @@ class CudaCapture:
         self._graph = torch.cuda.CUDAGraph()
 
     def warm_up(self, work: Callable[[], Result]) -> Result:
-        """On a side stream, as PyTorch asks it of what is captured later."""
+        """Run on a side stream, as PyTorch requires before capture."""
         with torch.cuda.device(self._device):
             current = torch.cuda.current_stream()
             side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
@@ -60,7 +60,7 @@ class CudaCapture:
         return result
 
     def record(self, work: Work) -> Tensor:
-        """Capture, which runs nothing, and replay."""
+        """Capture, which runs nothing, then replay."""
         with torch.cuda.device(self._device):
             stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # that of torch is one device's
             with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):

@@ -1,4 +1,4 @@
-"""CIFAR-10 and CIFAR-100, from their binary or their Python files."""
+"""CIFAR-10 and CIFAR-100, from their binary or Python files."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ _FILES = {
     ("CIFAR-100", "train"): ["train"],
     ("CIFAR-100", "test"): ["test"],
 }
-# Targets in the order of the bytes that stand before the pixels of a binary row: name, key in a Python file,
-# number of classes.
+# Targets in the order of the label bytes of a binary row: name, key in a Python file, number of classes.
 _LABELS = {
     "CIFAR-10": [("label", "labels", 10)],
     "CIFAR-100": [("coarse_label", "coarse_labels", 20), ("label", "fine_labels", 100)],
@@ -30,11 +29,11 @@ _LABELS = {
 
 
 class Cifar:
-    """CIFAR-10 or CIFAR-100, whichever lies in a folder; held in memory, 3 KB an image.
+    """CIFAR-10 or CIFAR-100, whichever a folder contains; held in memory, 3 KB per image.
 
-    The folder is what the published archives unpack to: `data_batch_1.bin` or `data_batch_1`, `test_batch`,
-    `train`, `test`. Python files are pickles; of these only arrays of whole numbers, lists, numbers and text
-    are read, and nothing that a file names is called. The sample id of an image is its place.
+    The folder contains the unpacked files of the published archives: `data_batch_1.bin` or `data_batch_1`,
+    `test_batch`, `train`, `test`. Python files are pickles; only integer arrays, lists, numbers and text are
+    read, and nothing that a file names is called. The sample id of an image is its index.
 
     Args:
         root: the folder.
@@ -42,7 +41,7 @@ class Cifar:
 
     Raises:
         OSError: a file is missing or cannot be read.
-        ValueError: `split` is another word, the folder holds neither set, or a file is corrupt.
+        ValueError: `split` is unknown, the folder contains neither set, or a file is corrupt.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -66,13 +65,13 @@ class Cifar:
         self.images = np.ascontiguousarray(planes.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 2, 3, 1))
         names = [name for name, _, _ in _LABELS[self.name]]
         self.labels = {
-            name: np.concatenate([labels[:, place] for _, labels in parts])
-            for place, name in enumerate(names)
+            name: np.concatenate([labels[:, column] for _, labels in parts])
+            for column, name in enumerate(names)
         }
 
     @staticmethod
     def is_in(root: str | os.PathLike[str], split: str = "train") -> bool:
-        """Whether a folder holds CIFAR-10 or CIFAR-100."""
+        """Whether a folder contains CIFAR-10 or CIFAR-100."""
         return _form_of(Path(root), split) is not None
 
     def __len__(self) -> int:
@@ -85,7 +84,7 @@ class Cifar:
 
 
 def _form_of(root: Path, split: str) -> tuple[str, str] | None:
-    """The set whose files lie in a folder, and their suffix."""
+    """The data set whose files a folder contains, and their suffix."""
     for name in _LABELS:
         for suffix in (".bin", ""):
             if (root / (_FILES[name, split][0] + suffix)).is_file():
@@ -110,7 +109,7 @@ def _read_pickle(path: Path, name: str) -> tuple[Array, Array]:
         pixels = table["data"]
         labels = np.stack([_whole_numbers(table[key]) for _, key, _ in _LABELS[name]], 1)
     except (KeyError, ValueError, OverflowError) as error:
-        raise ValueError(f"Cifar: {path} is no Python file of {name}: {error!r}") from error
+        raise ValueError(f"Cifar: {path} is not a Python file of {name}: {error!r}") from error
     kind = f"{pixels.dtype} {list(pixels.shape)}" if isinstance(pixels, np.ndarray) else type(pixels).__name__
     if kind != f"uint8 {[len(labels), _PIXELS]}":
         raise ValueError(
@@ -120,20 +119,20 @@ def _read_pickle(path: Path, name: str) -> tuple[Array, Array]:
 
 
 def _whole_numbers(values: Any) -> Array:
-    """The labels of a file, a list or an array."""
+    """The labels of a file, as a list or an array."""
     if isinstance(values, list) and all(type(value) is int for value in values):
         values = np.array(values, np.int64)
     if not isinstance(values, np.ndarray) or values.ndim != 1:
-        raise ValueError("its labels are no list of whole numbers")
+        raise ValueError("its labels are not a list of whole numbers")
     return values
 
 
 def _checked(labels: Array, path: Path, name: str) -> Array:
-    for place, (_, _, classes) in enumerate(_LABELS[name]):
-        wrong = (labels[:, place] < 0) | (labels[:, place] >= classes)
+    for column, (_, _, classes) in enumerate(_LABELS[name]):
+        wrong = (labels[:, column] < 0) | (labels[:, column] >= classes)
         if wrong.any():
             row = int(wrong.argmax())
             raise ValueError(
-                f"Cifar: expected labels below {classes} in {path}, but image {row} has {labels[row, place]}"
+                f"Cifar: expected labels below {classes} in {path}, but image {row} has {labels[row, column]}"
             )
     return labels

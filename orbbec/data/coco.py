@@ -1,4 +1,4 @@
-"""Images with the annotations of COCO: boxes, masks, keypoints."""
+"""Images with COCO annotations: boxes, masks, keypoints."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from orbbec.data.paths import check_path
 from orbbec.data.sample import Sample, faults_named, read_bytes
 from orbbec.transforms.checks import choice
 
-_FARTHEST = 1e9  # of coordinates, in pixels, and of areas
-_LONGEST = 1 << 20  # pixels of a side
+_FARTHEST = 1e9  # largest coordinate in pixels, and largest area
+_LONGEST = 1 << 20  # longest side in pixels
 _LABELS = ("from_zero", "from_one", "category_id")
-_MOST_MASK_BYTES = 2 << 30  # of an image: a hostile file is refused before memory is gone
+_MOST_MASK_BYTES = 2 << 30  # per image: refuses hostile files before they exhaust memory
 
 
 class Coco:
-    """Images of a folder with a JSON file of annotations as COCO has it.
+    """A folder of images with a JSON file of COCO annotations.
 
     The targets of an image with K objects:
 
     - `boxes` float32 `[K, 4]`, (x0, y0, x1, y1) in pixels,
-    - `labels` int64 `[K]`, as the argument `labels` says; `classes` stand in the order of their category ids,
-    - `area` float32 `[K]`, as annotated, in pixels,
-    - `masks` uint8 `[K, H, W]` of 0 and 1, the bytes of pycocotools,
-    - `keypoints` float32 `[K, P, 3]`, (x, y, visibility); zeros where an object has none,
-    - `iscrowd` bool `[K]`: a region of many objects that are not told apart.
+    - `labels` int64 `[K]`, see the argument `labels`; `classes` are sorted by category id,
+    - `area` float32 `[K]`, as annotated, in square pixels,
+    - `masks` uint8 `[K, H, W]` of 0 and 1, identical to pycocotools,
+    - `keypoints` float32 `[K, P, 3]`, (x, y, visibility); zeros for an object without keypoints,
+    - `iscrowd` bool `[K]`: a region of many objects that are not annotated separately.
 
-    The sample id of an image is its id in the file, and images stand in the order of their ids.
+    The sample id of an image is its id in the file, and images are sorted by id.
 
     Args:
         images: the folder of the images.
         annotations: the JSON file.
-        masks: give `masks`.
-        keypoints: give `keypoints`.
-        keep_crowd: keep crowds, and give `iscrowd`; evaluation needs them.
-            False: leave them out, as they are no objects to learn.
+        masks: return `masks`.
+        keypoints: return `keypoints`.
+        keep_crowd: keep crowds and return `iscrowd`, as evaluation needs. False: drop them, since they are
+            not single objects to learn.
         labels: "from_zero": indices into `classes`; "from_one": these plus 1, which leaves 0 for the
             background, as torchvision's detectors expect; or "category_id": the ids of the file.
-        trust_paths: take any `file_name`, also absolute ones and those that leave `images` by `..`, which
-            torchvision follows. False: refuse them, as a file by other hands could name any file.
+        trust_paths: accept any `file_name`, also absolute paths and paths that leave `images` by `..`, as
+            torchvision does. False: refuse them, since an untrusted file could name any path.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file is no JSON, or an entry of it is malformed; names the entry.
+        ValueError: the file is not JSON or an entry is malformed; the message names the entry.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -80,7 +80,7 @@ class Coco:
             try:
                 table = json.load(file)
             except (ValueError, RecursionError) as error:
-                raise ValueError(f"Coco: {annotations} is no JSON file: {error}") from error
+                raise ValueError(f"Coco: {annotations} is not a JSON file: {error}") from error
         entries = _of(table, "images", {"id": int, "file_name": str, "height": int, "width": int})
         categories = _of(table, "categories", {"id": int, "name": str})
         objects = _of(table, "annotations", {"image_id": int, "category_id": int, "bbox": list})
@@ -102,17 +102,17 @@ class Coco:
         self.points = max(map(len, names), default=0)
 
         objects = [entry for entry in objects if keep_crowd or not entry.get("iscrowd")]
-        places = _places(self.sample_ids, "images")
-        objects = _sorted_by_image(objects, places)
-        classes = _places(self.category_ids, "categories")
-        self._read_objects(objects, places, _labels_of(classes, labels))
+        indices = _index_by_id(self.sample_ids, "images")
+        objects = _sorted_by_image(objects, indices)
+        classes = _index_by_id(self.category_ids, "categories")
+        self._read_objects(objects, indices, _labels_of(classes, labels))
         self._segmentations = [entry.get("segmentation") for entry in objects] if masks else None
         self._keypoints = _keypoints(objects, self.points) if keypoints else None
 
     def _read_objects(
-        self, objects: list[dict[str, Any]], places: dict[int, int], labels: dict[int, int]
+        self, objects: list[dict[str, Any]], indices: dict[int, int], labels: dict[int, int]
     ) -> None:
-        """Objects as columns: a few bytes each, where dicts take a kilobyte."""
+        """Objects as columns: a few bytes each, compared with a kilobyte for a dict."""
         for entry in objects:
             if entry["category_id"] not in labels or not _is_box(entry["bbox"]):
                 raise ValueError(
@@ -132,14 +132,14 @@ class Coco:
         }
         if not self.keep_crowd:
             del self._columns["iscrowd"]
-        counts = np.bincount([places[entry["image_id"]] for entry in objects], minlength=len(places))
+        counts = np.bincount([indices[entry["image_id"]] for entry in objects], minlength=len(indices))
         self._begins = [0, *np.cumsum(counts).tolist()]
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def targets(self, index: int) -> dict[str, Any]:
-        """What is annotated on an image.
+        """The annotations of an image.
 
         Raises:
             BadSample: a segmentation is malformed.
@@ -163,7 +163,7 @@ class Coco:
 
 
 def _of(table: Any, name: str, kinds: dict[str, type]) -> list[dict[str, Any]]:
-    """A list of the file, each entry of it with the fields that are read."""
+    """A list in the file, after checking the fields of each entry."""
     entries = table.get(name) if isinstance(table, dict) else None
     if not isinstance(entries, list):
         raise ValueError(f"Coco: expected a list of {name} in the JSON file, but there is none")
@@ -178,7 +178,7 @@ def _of(table: Any, name: str, kinds: dict[str, type]) -> list[dict[str, Any]]:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is finite; JSON in Python has NaN, infinity and whole numbers of any length."""
+    """Whether a value is finite; Python's JSON allows NaN, infinity and arbitrarily large integers."""
     return type(value) in (int, float) and abs(value) < _FARTHEST  # false for NaN
 
 
@@ -198,11 +198,13 @@ def _check_masks(count: int, size: tuple[int, int]) -> None:
         )
 
 
-def _places(ids: list[int], name: str) -> dict[int, int]:
-    places = {number: place for place, number in enumerate(ids)}
-    if len(places) != len(ids) or (ids and (ids[0] < 0 or ids[-1] >= 1 << 63)):
-        raise ValueError(f"Coco: expected {name} of unlike ids from 0, but got {len(places)} of {len(ids)}")
-    return places
+def _index_by_id(ids: list[int], name: str) -> dict[int, int]:
+    indices = {number: index for index, number in enumerate(ids)}
+    if len(indices) != len(ids) or (ids and (ids[0] < 0 or ids[-1] >= 1 << 63)):
+        raise ValueError(
+            f"Coco: expected {name} with distinct ids of at least 0, but got {len(indices)} of {len(ids)}"
+        )
+    return indices
 
 
 def _labels_of(classes: dict[int, int], labels: str) -> dict[int, int]:
@@ -212,11 +214,11 @@ def _labels_of(classes: dict[int, int], labels: str) -> dict[int, int]:
     return {number: index + int(labels == "from_one") for number, index in classes.items()}
 
 
-def _sorted_by_image(objects: list[dict[str, Any]], places: dict[int, int]) -> list[dict[str, Any]]:
+def _sorted_by_image(objects: list[dict[str, Any]], indices: dict[int, int]) -> list[dict[str, Any]]:
     for entry in objects:
-        if entry["image_id"] not in places:
+        if entry["image_id"] not in indices:
             raise ValueError(f"Coco: expected annotations of known images, but got {entry!r:.200}")
-    return sorted(objects, key=lambda entry: places[entry["image_id"]])  # stable
+    return sorted(objects, key=lambda entry: indices[entry["image_id"]])  # stable
 
 
 def _keypoints(objects: list[dict[str, Any]], points: int) -> Array:
@@ -224,7 +226,7 @@ def _keypoints(objects: list[dict[str, Any]], points: int) -> Array:
     for row, entry in zip(table, objects, strict=True):
         given = entry.get("keypoints", [])
         if not isinstance(given, list) or len(given) % 3 or not all(map(_is_number, given)):
-            raise ValueError(f"Coco: expected keypoints as x, y, visibility in turn, but got {entry!r:.200}")
+            raise ValueError(f"Coco: expected keypoints as x, y, visibility triples, but got {entry!r:.200}")
         if len(given) > 3 * points:
             raise ValueError(f"Coco: expected at most {points} keypoints, but got {entry!r:.200}")
         row[: len(given) // 3] = np.array(given, np.float32).reshape(-1, 3)

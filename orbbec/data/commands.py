@@ -20,22 +20,24 @@ _MIB = 1 << 20
 
 
 def pack_command(
-    src: Annotated[Path, typer.Argument(help="A folder or file that a reader of orbbec.data is for.")],
-    dst: Annotated[Path, typer.Argument(help="The folder for the archives.")],
-    images: Annotated[Path | None, typer.Option(help="The folder of the images of a .csv or .json.")] = None,
-    split: Annotated[str, typer.Option(help="Of CIFAR: train or test.")] = "train",
+    src: Annotated[Path, typer.Argument(help="A folder or file of images.")],
+    dst: Annotated[Path, typer.Argument(help="Folder to write the archives to.")],
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of the images listed in a .csv or .json file.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="CIFAR split: train or test.")] = "train",
     trust_paths: Annotated[
-        bool, typer.Option("--trust-paths", help="Take paths of a .csv or .json that leave that folder.")
+        bool,
+        typer.Option(
+            "--trust-paths", help="Accept paths in a .csv or .json file that leave the image folder."
+        ),
     ] = False,
-    shard_mib: Annotated[int, typer.Option(help="What an archive grows to, in MiB.", min=1)] = SHARD_BYTES
-    // _MIB,
+    shard_mib: Annotated[int, typer.Option(help="Size of an archive in MiB.", min=1)] = SHARD_BYTES // _MIB,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Pack in a shuffled order.")] = False,
-    seed: Annotated[int, typer.Option(help="Of that order.", min=0)] = 0,
-    on_error: Annotated[
-        str, typer.Option(help="For what cannot be read: raise, or skip and list.")
-    ] = "raise",
+    seed: Annotated[int, typer.Option(help="Seed of the shuffled order.", min=0)] = 0,
+    on_error: Annotated[str, typer.Option(help="Unreadable samples: raise, or skip and list.")] = "raise",
 ) -> None:
-    """Write samples to tar archives with an index and checksums; killed, the same command goes on."""
+    """Write samples to tar archives with an index and checksums. The same command resumes after a stop."""
     with _said():
         source = open_source(src, images=images, split=split, trust_paths=trust_paths)
         with _bar(len(source) if isinstance(source, Source) else None) as progress:
@@ -55,17 +57,17 @@ def pack_command(
 
 
 def index_command(
-    folder: Annotated[Path, typer.Argument(help="A folder of .tar files, whatever wrote them.")],
+    folder: Annotated[Path, typer.Argument(help="A folder of .tar files.")],
 ) -> None:
-    """Write the index of each tar archive of a folder, for reading at random and exact shuffling."""
+    """Write the index of each tar archive of a folder, for random access and exact shuffling."""
     with _said():
         count = index_archives(folder)
-    typer.echo(f"{count} samples are indexed in {folder}")
+    typer.echo(f"indexed {count} samples in {folder}")
 
 
 @contextmanager
 def _said() -> Iterator[None]:
-    """What the user can mend is said in a line, without the places in the code."""
+    """Report errors that the user can fix in one line, without a traceback."""
     try:
         yield
     except (BadSample, OSError, ValueError, TypeError, ImportError) as error:

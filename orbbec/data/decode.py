@@ -1,4 +1,4 @@
-"""Encoded images to arrays, by the fastest decoder that is installed; what is damaged is refused by all."""
+"""Decode images with the fastest installed decoder. Every decoder refuses damaged files."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ Pixels: TypeAlias = npt.NDArray[np.uint8]
 CHANNELS = {"L": 1, "RGB": 3, "RGBA": 4}
 MAX_PIXELS = 100_000_000
 _END_OF_IMAGE = b"\xff\xd9"
-# Deflate makes at most 1,032 bytes of one, LZW of 12 bits 2,731, run lengths 127.5. Of other formats there is
-# no bound: WebP, AVIF and JPEG 2000 hold a single colour of any size in some bytes.
+# Largest expansion per byte: deflate 1,032, 12-bit LZW 2,731, run lengths 127.5. Other formats are unbounded:
+# WebP, AVIF and JPEG 2000 store a single colour of any size in a few bytes.
 _MOST_PIXELS_OF_BYTE = {"PNG": 8 * 1032, "GIF": 2731, "BMP": 128, "DIB": 128, "PPM": 8}
-_DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")  # Pillow's names of gray of more than 8 bits
+_DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")  # Pillow's modes for gray of more than 8 bits
 
 
 def decode_image(
     data: bytes, *, mode: str = "RGB", max_pixels: int = MAX_PIXELS, on_damage: str = "raise"
 ) -> Pixels:
-    """Decode an image, turned as EXIF says.
+    """Decode an image and apply its EXIF orientation.
 
-    Baseline JPEG is decoded by orbbec itself, other JPEG by libjpeg-turbo, which is built in or that of
-    simplejpeg, cv2 or Pillow, whichever of these is there, with the bytes of `cv2.imdecode`; everything else,
-    CMYK too, by Pillow. 16 bits become the upper 8.
+    orbbec decodes baseline JPEG itself. libjpeg-turbo decodes other JPEGs, either built in or from
+    simplejpeg, cv2 or Pillow; the bytes are those of `cv2.imdecode`. Pillow decodes everything else, CMYK
+    included. 16-bit values keep their upper 8 bits.
 
     Args:
-        data: a file: JPEG, PNG, WebP, BMP, TIFF, PNM or what else Pillow reads; of several images the first.
-        mode: "RGB", "L" (of a JPEG the luma) or "RGBA". Alpha that is not asked for is dropped, not blended.
-        max_pixels: larger images are refused before they are decoded.
-        on_damage: what becomes of a JPEG whose data break off, or lack a scan or a restart marker, and of one
-            of arithmetic or lossless coding, whose damage cannot be told: "raise", or "keep" what Pillow
-            makes of it. Damage that leaves valid codes is noticed by nobody.
+        data: a file: JPEG, PNG, WebP, BMP, TIFF, PNM or any format of Pillow; the first image of several.
+        mode: "RGB", "L" (the luma of a JPEG) or "RGBA". Alpha is dropped, not blended, unless requested.
+        max_pixels: larger images are refused before decoding.
+        on_damage: for a JPEG that is truncated or lacks a scan or a restart marker, and for arithmetic or
+            lossless coding, whose damage cannot be detected: "raise", or "keep" what Pillow decodes.
+            Damage that leaves valid codes is not detectable.
 
     Returns:
         uint8 `[H, W, C]`.
 
     Raises:
-        ValueError: the file is damaged, of no known format, too large, or too short for so many pixels.
+        ValueError: the file is damaged, of unknown format, too large, or too short for its pixels.
 
     Example:
         >>> decode_image(b"P5 2 1 255 " + bytes([7, 9]))[..., 0].tolist()
@@ -67,21 +67,21 @@ def decode_image(
             if header is not None and stored is not None:
                 return np.ascontiguousarray(upright(stored, header.orientation))
     elif is_jpeg(data) and not ends_whole(data):
-        data += _END_OF_IMAGE  # without it Pillow gives nothing
+        data += _END_OF_IMAGE  # Pillow refuses files without it
     return _decode_by_pillow(data, mode, max_pixels)
 
 
 def image_size(data: bytes) -> tuple[int, int]:
-    """The size of an image without decoding it: that of `decode_image`'s result.
+    """The size of `decode_image`'s result, without decoding.
 
     Args:
-        data: as that of `decode_image`.
+        data: see `decode_image`.
 
     Returns:
-        Height and width in pixels, turned as EXIF says.
+        Height and width in pixels, after EXIF orientation.
 
     Raises:
-        ValueError: the file is damaged, or of no known format.
+        ValueError: the file is damaged or of unknown format.
 
     Example:
         >>> image_size(b"P5 2 1 255 " + bytes([7, 9]))
@@ -91,22 +91,23 @@ def image_size(data: bytes) -> tuple[int, int]:
     if header is not None:
         return upright_size(header.height, header.width, header.orientation)
     with _pillow_image("image_size", data) as image:
-        turned = image.format != "TIFF" and image.getexif().get(0x0112, 1) >= 5  # Pillow turns TIFF itself
+        # Pillow orients TIFF itself.
+        swaps = image.format != "TIFF" and image.getexif().get(0x0112, 1) >= 5
         width, height = image.size
-        return (width, height) if turned else (height, width)
+        return (width, height) if swaps else (height, width)
 
 
 def region_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
-    """The header of a JPEG of which `decode_region` takes parts; None of other files, which take all.
+    """The header of a JPEG whose regions `decode_region` can decode; None for other files.
 
-    One that is cut off is none: whether it is bad must not depend on the part that is looked at.
+    None also for truncated files: whether a file is bad must not depend on the region.
     """
     header = usable_header(data, mode, max_pixels, on_damage)
     return header if header is not None and ends_whole(data) and decodes_rectangles(data) else None
 
 
 def planes_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
-    """The header of a JPEG whose planes can be decoded; None of other files, and without libjpeg-turbo."""
+    """The header of a JPEG whose planes can be decoded; None for other files or without libjpeg-turbo."""
     header = region_header(data, mode, max_pixels, on_damage)
     return header if has_native() else None
 
@@ -120,20 +121,20 @@ def decode_region(
     mode: str = "RGB",
     out: Pixels | None = None,
 ) -> Pixels:
-    """Decode part of a JPEG, turned as EXIF says.
+    """Decode a region of a JPEG and apply its EXIF orientation.
 
-    With `shrink` 1 these are the bytes of `decode_image`.
+    With `shrink` 1 the bytes equal those of `decode_image`.
 
     Args:
         data: the file.
-        header: what `region_header` gave.
-        part: in pixels of the upright, shrunk image.
-        shrink: 1, 2, 4 or 8: only so many coefficients are used that the image is `1 / shrink` as large.
+        header: the result of `region_header`.
+        part: the region, in pixels of the upright, shrunk image.
+        shrink: 1, 2, 4 or 8: decode at `1 / shrink` of the resolution, from fewer coefficients.
         mode: "RGB" or "L".
-        out: where the part is written; None: new memory.
+        out: output buffer; None: new memory.
 
     Returns:
-        uint8 `[height, width, C]` of the part: `out`, where that is given.
+        uint8 `[height, width, C]`; `out` if given.
 
     Raises:
         ValueError: the file is damaged.
@@ -151,10 +152,10 @@ def decode_region(
 
 
 def usable_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
-    """The header of a JPEG that every decoder here reads alike.
+    """The header of a JPEG that all decoders here decode identically.
 
     Raises:
-        ValueError: an argument does not fit, the image is too large, or the file was made to burn time or
+        ValueError: an argument is invalid, the image is too large, or the file is built to exhaust time or
             memory.
     """
     choice("decode_image", "mode", mode, tuple(CHANNELS))
@@ -173,10 +174,10 @@ def usable_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "rai
 
 
 def check_whole(data: bytes) -> None:
-    """See that a JPEG is not damaged.
+    """Check that a JPEG is not damaged.
 
     Raises:
-        ValueError: it is, or it cannot be told.
+        ValueError: it is damaged, or damage cannot be detected.
     """
     kind, reason = check_jpeg(data, walks=True)
     if kind:
@@ -185,7 +186,7 @@ def check_whole(data: bytes) -> None:
 
 def _refusal(data: bytes, kind: str, reason: str) -> ValueError:
     said = {"bomb": reason, "damaged": f"the JPEG is damaged: {reason}"}
-    unknown = f"damage of a JPEG {reason} cannot be told; on_damage='keep' decodes it"
+    unknown = f"damage of a JPEG {reason} cannot be detected; on_damage='keep' decodes it"
     return ValueError(f"decode_image: {said.get(kind, unknown)} ({len(data)} bytes)")
 
 
@@ -201,7 +202,7 @@ JpegDecoder: TypeAlias = Callable[[bytes, str], "Pixels | None"]
 
 @cache
 def _jpeg_decoders() -> tuple[JpegDecoder, ...]:
-    """What decodes whole JPEGs that nothing here did; none where only Pillow is."""
+    """Fallback decoders of whole JPEGs; empty if only Pillow is installed."""
     if _installed("simplejpeg"):
         return (_by_simplejpeg,)
     return (_by_cv2,) if _installed("cv2") else ()
@@ -238,9 +239,9 @@ def _decode_by_pillow(data: bytes, mode: str, max_pixels: int) -> Pixels:
 
 
 def with_8_bits(image: Any) -> Any:
-    """The upper 8 bits of deeper gray, which Pillow itself would clip."""
+    """The upper 8 bits of deeper gray, which Pillow would clip."""
     if image.mode == "F":
-        raise ValueError("pixels of float have no range")
+        raise ValueError("float pixels have no known range")
     if image.mode not in _DEEP:
         return image
     deep = np.asarray(image).astype(np.int64)
@@ -249,14 +250,14 @@ def with_8_bits(image: Any) -> Any:
 
 @contextmanager
 def _pillow_image(name: str, data: bytes) -> Iterator[Any]:
-    """An opened image; whatever goes wrong with it is a ValueError."""
+    """An open image; any error becomes a ValueError."""
     pillow = _installed("PIL.Image")
     if pillow is None:
         raise ImportError(f"{name}: this image needs Pillow: pip install pillow")
     try:
         with pillow.open(io.BytesIO(data), formats=_formats()) as image:
             yield image
-    except Exception as error:  # decoders raise what they like
+    except Exception as error:  # decoders raise many kinds of errors
         if str(error).startswith(name):
             raise
         reason = "not an image that Pillow knows" if "cannot identify" in str(error) else str(error)
@@ -265,7 +266,7 @@ def _pillow_image(name: str, data: bytes) -> Iterator[Any]:
 
 @cache
 def _formats() -> list[str]:
-    """What Pillow reads by itself: for EPS it would run Ghostscript on the file."""
+    """The formats that Pillow decodes in-process; for EPS it would run Ghostscript."""
     pillow = importlib.import_module("PIL.Image")
     pillow.init()
     return [name for name in pillow.ID if name != "EPS"]

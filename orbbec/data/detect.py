@@ -1,4 +1,4 @@
-"""Which reader a path is for."""
+"""Choice of the reader for a path."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_source(
     split: str = "train",
     trust_paths: bool = False,
 ) -> Any:
-    r"""Open a folder or file by the reader that it is for.
+    r"""Open a folder or file with the matching reader.
 
     | path | reader |
     | --- | --- |
@@ -40,14 +40,14 @@ def open_source(
     | `.npy` | `NpyFile` |
 
     Args:
-        path: of the folder or file.
-        images: the folder of the images, for `FileList` and `Coco`; None: that of the file.
-        split: of `Cifar`: "train" or "test".
-        trust_paths: of `FileList` and `Coco`: take paths that leave the folder of the images.
+        path: the folder or file.
+        images: the folder of the images, for `FileList` and `Coco`; None: the folder of the file.
+        split: for `Cifar`: "train" or "test".
+        trust_paths: for `FileList` and `Coco`: accept paths that leave the folder of the images.
 
     Raises:
-        OSError: there is no such path, or it cannot be read.
-        ValueError: no reader is for it, or its reader refuses it.
+        OSError: the path does not exist or cannot be read.
+        ValueError: no reader matches, or the reader refuses it.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -60,7 +60,7 @@ def open_source(
     if path.is_dir():
         return _open_folder(path, split)
     if not path.exists():
-        raise FileNotFoundError(f"open_source: expected a folder or file, but there is no {path}")
+        raise FileNotFoundError(f"open_source: expected a folder or file, but {path} does not exist")
     readers: dict[str, Callable[[], Any]] = {
         ".csv": lambda: FileList(path, images, trust_paths=trust_paths),
         ".json": lambda: Coco(path.parent if images is None else images, path, trust_paths=trust_paths),

@@ -1,7 +1,7 @@
-"""A sample as named fields of bytes, which are the files of a tar shard: `000000042.jpg`, `000000042.json`.
+"""A sample as named fields of bytes, the files of a tar shard: `000000042.jpg`, `000000042.json`.
 
-The names are those of WebDataset: all files of a sample share their name up to the first dot, its key, and
-what follows the dot says what the field holds.
+Names follow WebDataset: the files of a sample share the name up to the first dot, its key; the rest of the
+name is the kind of the field.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Array
 from orbbec.data.sample import Sample
 
-# What encoded images begin with, as far as needed to tell them apart; RIFF may hold sound, but not here.
+# First bytes of encoded images, as many as distinguish them; RIFF is taken as WebP.
 _BEGINNINGS = (
     (b"\xff\xd8\xff", "jpg"),
     (b"\x89PNG", "png"),
@@ -31,19 +31,19 @@ _BEGINNINGS = (
     (b"P4", "pbm"),
 )
 _ENCODED = ("jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", "ppm", "pgm", "pbm", "img")
-_ARRAY = "npy"  # an image that is not encoded
-_MOST_BYTES = 1 << 30  # of the arrays of a field once they are unpacked: zip files hold zeros at 1 to 1,000
+_ARRAY = "npy"  # an image array
+_MOST_BYTES = 1 << 30  # unpacked arrays per field: zip files compress zeros 1,000 times
 
 
 def pack_fields(sample: Sample) -> dict[str, bytes]:
     """The fields of a sample.
 
-    The image is `jpg`, `png` ... as its bytes begin, `img` where they are none of these, or `npy` if it is an
-    array. A whole number `label` is `cls`; of the other targets arrays and tensors are `<name>.npy`, lists of
-    them `<name>.npz`, and the rest stands in `json`.
+    The image is `jpg`, `png` ... by its first bytes, `img` if they are unknown, or `npy` for an array. An
+    integer `label` is `cls`. Other arrays and tensors are `<name>.npy`, lists of them `<name>.npz`, and all
+    other targets are in `json`.
 
     Raises:
-        TypeError: a target is none of these, or its name has a dot or slash; names it.
+        TypeError: a target has another type, or its name has a dot or slash; the message names it.
 
     Example:
         >>> sample = Sample(b"P5 1 1 255 a", {"label": 3, "boxes": np.zeros((0, 4)), "text": "dot"})
@@ -59,7 +59,7 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
     others = {}
     for name, value in sample.targets.items():
         if not isinstance(name, str) or not name or set(name) & set("./\0"):
-            raise TypeError(f"pack: expected names of targets without dots and slashes, but got {name!r}")
+            raise TypeError(f"pack: expected target names without dots and slashes, but got {name!r}")
         if isinstance(value, (np.ndarray, Tensor)):
             fields[f"{name}.npy"] = _array_bytes(np.asarray(value))
         elif _is_list_of_arrays(value):
@@ -74,14 +74,14 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
 
 
 def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
-    """The sample of fields, those of `pack_fields` or of others.
+    """The sample of fields written by `pack_fields` or other tools.
 
-    The image is the field that is named as an image, or else the first that ends so. `cls` and `txt` are the
-    targets `label` and `txt`, the entries of `json` are targets (`json` itself where it is no object), and
-    what is unknown is a target of bytes under its own name.
+    The image is the field with an image's name, or the first whose name ends with one. `cls` and `txt` are
+    the targets `label` and `txt`. The entries of `json` are targets, or `json` itself if it is not an object.
+    Unknown fields are targets of bytes under their own names.
 
     Raises:
-        ValueError: there is no image, or a field does not hold what its name says; names it.
+        ValueError: there is no image, or a field does not match its name; the message names it.
 
     Example:
         >>> unpack_fields({"jpg": b"...", "cls": b"3", "json": b'{"text": "dot"}'}, 7)
@@ -95,8 +95,8 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
         stem, _, kind = name.rpartition(".")
         try:
             targets.update(_READERS.get(kind.lower(), _as_bytes)(stem or kind, value))
-        except Exception as error:  # what is malformed makes NumPy and zipfile raise what they like
-            raise ValueError(f"the field '{name}' is no {kind}: {error}") from error
+        except Exception as error:  # NumPy and zipfile raise many kinds of errors on malformed files
+            raise ValueError(f"the field '{name}' is not valid {kind}: {error}") from error
     return Sample(targets.pop(_ARRAY) if image == _ARRAY else fields[image], targets, sample_id)
 
 
@@ -136,7 +136,7 @@ def _json_bytes(targets: dict[str, Any]) -> bytes:
     def plain(value: Any) -> Any:
         if isinstance(value, np.generic):
             return value.item()
-        raise TypeError(f"a {type(value).__name__} is no JSON")
+        raise TypeError(f"a {type(value).__name__} is not JSON")
 
     for name, value in targets.items():
         try:
@@ -157,7 +157,7 @@ def _read_arrays(data: bytes) -> list[Array]:
         if size > _MOST_BYTES:
             raise ValueError(f"expected at most {_MOST_BYTES} bytes of arrays, but got {size}")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return [arrays[f"arr_{place}"] for place in range(len(arrays.files))]
+        return [arrays[f"arr_{index}"] for index in range(len(arrays.files))]
 
 
 def _read_json(name: str, data: bytes) -> dict[str, Any]:

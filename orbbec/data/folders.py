@@ -1,4 +1,4 @@
-"""Image files: in a folder for each class, or named by a CSV file."""
+"""Image files: in one folder per class, or listed in a CSV file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".pgm", ".pbm", ".bmp", ".tif", "
 
 
 class ImageFolder:
-    """Images in a folder for each class: `root/cat/1.jpg`, `root/dog/tall/2.png`.
+    """Images in one folder per class: `root/cat/1.jpg`, `root/dog/tall/2.png`.
 
-    Classes are the folders in `root`, by name, and images stand in the order of `torchvision.datasets`'
-    ImageFolder. The sample id of an image is its place in that order.
+    Classes are the sorted folders in `root`. The order of images is that of
+    `torchvision.datasets.ImageFolder`, and the sample id of an image is its index in this order.
 
     Args:
         root: the folder of the classes.
-        extensions: of images, in lower case; other files are passed over.
+        extensions: file extensions of images, in lower case; other files are ignored.
 
     Raises:
         OSError: a folder cannot be read.
@@ -80,24 +80,24 @@ def _fail(error: OSError) -> None:
 
 
 class FileList:
-    r"""Images named by a CSV file, a row an image: `path`, and a column for each target.
+    r"""Images listed in a CSV file with one row per image: `path`, and a column for each target.
 
-    A column is of whole numbers, numbers, or words, by the first of these that all its values are. Words of
-    the column `label` become their place among `classes`, the different words in order. The sample id of an
-    image is its row, from 0.
+    A column holds integers, floats or strings, whichever fits all its values first. Strings of the column
+    `label` become indices into `classes`, the sorted distinct strings. The sample id of an image is its row,
+    from 0.
 
     Args:
         file: the CSV file, UTF-8.
-        root: the folder that paths are relative to; None: that of `file`.
-        columns: the names of the columns; None: they stand in the first row.
-        delimiter: between columns.
-        trust_paths: take any path, as a list of one's own may have: absolute ones elsewhere, and those that
-            leave `root` by `..`. False: refuse these, since a list by other hands could name any file.
+        root: the folder that paths are relative to; None: the folder of `file`.
+        columns: names of the columns; None: the first row has them.
+        delimiter: separator of columns.
+        trust_paths: accept any path, also absolute paths elsewhere and paths that leave `root` by `..`.
+            False: refuse them, since an untrusted list could name any file.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: there is no column `path`, a row is of another length, or a path leaves `root`; names the
-            row.
+        ValueError: there is no column `path`, a row has another length, or a path leaves `root`; the message
+            names the row.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -127,14 +127,14 @@ class FileList:
         labels = self.columns.get("label")
         if labels and isinstance(labels[0], str):
             self.classes = sorted(set(labels))
-            places = {name: place for place, name in enumerate(self.classes)}
-            self.columns["label"] = [places[label] for label in labels]
+            indices = {name: index for index, name in enumerate(self.classes)}
+            self.columns["label"] = [indices[label] for label in labels]
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def targets(self, index: int) -> dict[str, Any]:
-        """What the row says about its image."""
+        """The targets in the row of an image."""
         return {name: values[index] for name, values in self.columns.items()}
 
     def __getitem__(self, index: int) -> Sample:
@@ -148,10 +148,10 @@ def _read_table(file: Path, columns: Sequence[str] | None, delimiter: str) -> di
         try:
             rows = list(_rows(csv.reader(lines, delimiter=delimiter)))
         except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"FileList: {file} is no CSV file: {error}") from error
+            raise ValueError(f"FileList: {file} is not a CSV file: {error}") from error
     names = list(columns) if columns is not None else rows.pop(0)[1] if rows else []
     if "path" not in names or len(set(names)) != len(names):
-        raise ValueError(f"FileList: expected unlike columns with 'path' in {file}, but got {names}")
+        raise ValueError(f"FileList: expected distinct columns with 'path' in {file}, but got {names}")
     for line, row in rows:
         if len(row) != len(names):
             raise ValueError(
@@ -161,7 +161,7 @@ def _read_table(file: Path, columns: Sequence[str] | None, delimiter: str) -> di
 
 
 def _rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, with their lines."""
+    """The rows that are not blank, with their line numbers."""
     yield from ((reader.line_num, row) for row in reader if row)
 
 

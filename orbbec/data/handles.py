@@ -1,4 +1,4 @@
-"""Files that stay open: once in each process, whoever asks for them."""
+"""Files that stay open, once per process."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _Open = Callable[[Path], Any]
 
 
 class OpenFile(Locked):
-    """A file that each process opens for itself at its first use, for all its threads.
+    """A file that each process opens on first use and shares between its threads.
 
-    Made by `open_file`. What `open` gives has a method `close`.
+    Made by `open_file`. The result of `open` has a method `close`.
     """
 
     def __init__(self, open: _Open, path: Path) -> None:
@@ -26,19 +26,19 @@ class OpenFile(Locked):
         self._opened: tuple[int, Any] | None = None  # the process that opened it, and the handle
 
     def __call__(self) -> Any:
-        """What `open` gave in this process."""
+        """The handle of this process."""
         opened = self._opened
         if opened is not None and opened[0] == os.getpid():
             return opened[1]
         with self.lock:
-            if self._opened is not None and self._opened[0] != os.getpid():  # of the parent that was forked
+            if self._opened is not None and self._opened[0] != os.getpid():  # inherited through a fork
                 self._close()
             opened = self._opened or (os.getpid(), self._open(self.path))
             self._opened = opened
             return opened[1]
 
     def close(self) -> None:
-        """Close it in this process; the next use opens it again."""
+        """Close the file in this process; the next use opens it again."""
         with self.lock:
             self._close()
 
@@ -52,15 +52,15 @@ class OpenFile(Locked):
 
 
 _FILES: WeakValueDictionary[tuple[_Open, Path], OpenFile] = WeakValueDictionary()
-_ASKING = Locked()  # for a file: `setdefault` gives two threads two
+_ASKING = Locked()  # `setdefault` alone could create two files for two threads
 
 
 def open_file(open: _Open, path: Path) -> OpenFile:
-    """The file at a path: the same for all who ask, as LMDB opens none twice.
+    """The file at a path, the same object for every caller, since LMDB cannot open a file twice.
 
     Args:
-        open: makes the handle; a function that pickles.
-        path: of the file.
+        open: a picklable function that opens the file.
+        path: the file.
 
     Example:
         >>> file = open_file(Path.open, Path(__file__))
@@ -74,13 +74,13 @@ def open_file(open: _Open, path: Path) -> OpenFile:
 
 
 def check_size(path: Path, size: int) -> None:
-    """See that an open file has not shrunk.
+    """Check that an open file has not shrunk.
 
-    Beyond the end of a file HDF5 reads zeros, and reading what LMDB maps there ends the process.
+    Beyond the end of a file, HDF5 reads zeros, and LMDB's memory map crashes the process.
 
     Raises:
         ValueError: the file has fewer than `size` bytes.
     """
     found = path.stat().st_size
     if found < size:
-        raise ValueError(f"the file is cut off: expected {size} bytes, but got {found}")
+        raise ValueError(f"the file is truncated: expected {size} bytes, but got {found}")

@@ -1,4 +1,4 @@
-"""A line in the terminal that says how far a loader is and what it waits for."""
+"""A progress bar of a loader with the state of its queue."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from orbbec.data.loader import Batch, Loader
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PAUSE = 0.1  # seconds between two drawings
+_PAUSE = 0.1  # seconds between two updates
 
 
 def live(loader: Loader, label: str = "", console: Console | None = None) -> Iterator[Batch]:
-    """The batches of an epoch, under a bar with `loader.report().line`.
+    """The batches of an epoch, with a progress bar that shows `loader.report().line`.
 
     Args:
-        loader: what is gone through.
-        label: what stands before the bar.
-        console: of rich, where it is drawn; None: standard output. What is no terminal gets the last state.
+        loader: the loader to iterate over.
+        label: text before the bar.
+        console: rich console to draw on; None: standard output. Without a terminal, only the last state is
+            printed.
 
     Yields:
-        What the loader gives.
+        The loader's batches.
 
     Example:
         >>> import numpy as np
@@ -40,9 +41,9 @@ def live(loader: Loader, label: str = "", console: Console | None = None) -> Ite
         TextColumn("{task.description}"),
         BarColumn(bar_width=12),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[line]}", table_column=Column()),  # where it does not fit it is folded
+        TextColumn("{task.fields[line]}", table_column=Column()),  # wraps if it does not fit
     )
-    # Drawn here: a thread of rich's would be joined wherever the garbage collector drops this generator.
+    # No auto-refresh: rich's thread would be joined wherever the garbage collector drops this generator.
     with Progress(*columns, console=console, auto_refresh=False) as progress:
         task = progress.add_task(label, total=None if loader.order is None else len(loader), line="")
         drawn = 0.0

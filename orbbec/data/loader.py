@@ -1,4 +1,4 @@
-"""Loader: batches for the model, read, decoded and augmented by threads ahead of it."""
+"""Loader: threads read, decode and augment batches ahead of the model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orbbec.batch import PlaneBatch
 from orbbec.batch import collate as default_collate
 from orbbec.data.assemble import ON_ERROR, Assembled, Assembler, Decoding
 from orbbec.data.nvimgcodec import BatchDecoder
-from orbbec.data.order import Order, order_of_rank, place_of
+from orbbec.data.order import Order, order_of_rank, position_of
 from orbbec.data.queues import Crew, Stop, Worker
 from orbbec.data.report import Report
 from orbbec.data.sample import BadSample, Fault, SourceError
@@ -33,14 +33,14 @@ from orbbec.transforms.checks import choice, flag, whole
 from orbbec.ycbcr import ycbcr_to_rgb
 
 _WARM_UP = 3  # steps
-_LISTED = 10  # bad samples that the warning names
-_IN_LOOP = 4  # frames from the warning to the loop that takes batches
+_LISTED = 10  # bad samples named in the warning
+_IN_LOOP = 4  # stack frames between the warning and the training loop
 
-_Task: TypeAlias = tuple[list[Any], int]  # what to read, and the epoch
+_Task: TypeAlias = tuple[list[Any], int]  # items to read, and the epoch
 
 
 class Batch(NamedTuple):
-    """What a Loader gives."""
+    """A batch of a Loader."""
 
     images: Any
     targets: Any
@@ -48,8 +48,8 @@ class Batch(NamedTuple):
 
 
 @dataclass
-class _Place:
-    """An epoch, where in the order of all ranks it begins, and how many samples this rank took from there."""
+class _Progress:
+    """An epoch, its start in the order of all ranks, and the number of samples this rank has taken since."""
 
     epoch: int
     start: int = 0
@@ -57,7 +57,7 @@ class _Place:
 
 
 class _Tasks(Iterator[_Task]):
-    """What each batch of an epoch is made of."""
+    """The items of each batch of an epoch."""
 
     def __init__(self, items: Iterator[Any], epoch: int, batch_size: int, drop_last: bool) -> None:
         self._items, self._epoch = items, epoch
@@ -71,10 +71,10 @@ class _Tasks(Iterator[_Task]):
 
 
 class _Epoch(Iterator[Any]):
-    """The batches of one epoch, which begins when the first is asked for.
+    """The batches of one epoch. The epoch begins when its first batch is requested.
 
-    Where it is dropped, so is its crew, which stops the threads. Neither this nor what it holds is a
-    generator, which Python would close wherever the garbage collector runs.
+    Dropping it drops its crew, which stops the threads. Neither this object nor its members are generators,
+    because Python would close a generator wherever the garbage collector runs.
     """
 
     def __init__(
@@ -84,28 +84,28 @@ class _Epoch(Iterator[Any]):
         finish: Callable[[Assembled], Batch | Assembled],
     ) -> None:
         self._loader, self._prepare, self._finish = loader, prepare, finish
-        self._crew: Crew[_Task, tuple[int, Assembled]] | None = None  # once it has begun
-        self._place, self._process = _Place(0), 0
+        self._crew: Crew[_Task, tuple[int, Assembled]] | None = None  # set when the epoch begins
+        self._progress, self._process = _Progress(0), 0
         self._staged: deque[tuple[int, Any, Any]] = deque()
         self._is_over = self._is_displaced = False
-        self._handed = 0.0  # when the model was given its batch
+        self._handed = 0.0  # time when the model got its batch
 
     @property
-    def open_place(self) -> _Place | None:
-        """What it takes; None before and after."""
-        return None if self._crew is None or self._is_over else self._place
+    def open_progress(self) -> _Progress | None:
+        """The open epoch; None before it begins and after it ends."""
+        return None if self._crew is None or self._is_over else self._progress
 
     def __next__(self) -> Any:
         if self._is_displaced:
-            raise RuntimeError("Loader: expected one epoch at a time, but another was begun and ended it")
+            raise RuntimeError("Loader: expected one epoch at a time, but a newer epoch ended this one")
         if self._is_over:
             raise StopIteration
         try:
             if self._crew is None:
                 self._process = os.getpid()
-                self._place, self._crew = self._loader._begin(self._prepare)
+                self._progress, self._crew = self._loader._begin(self._prepare)
             elif self._process != os.getpid():
-                raise RuntimeError("Loader: expected an epoch of this process, but it began before the fork")
+                raise RuntimeError("Loader: expected an epoch of this process, but it began before a fork")
             else:
                 self._loader._assembler.watch.add("step", perf_counter() - self._handed)
             batch = self._taken(self._crew)
@@ -117,36 +117,36 @@ class _Epoch(Iterator[Any]):
         except (BadSample, SourceError) as error:
             self.close()
             raise _short(error) from None
-        except BaseException:  # Ctrl-C, too
+        except BaseException:  # Ctrl-C too
             self.close()
             raise
         self._handed = perf_counter()
         return batch
 
     def close(self) -> None:
-        """Stop the threads; returns when they have ended. No batch comes any more, whoever waits for one."""
+        """Stop the threads and wait until they have ended. Threads that wait for a batch get none."""
         self._is_over, self._staged = True, deque()
         if self._crew is not None:
             self._crew.close()
 
     def displace(self) -> None:
-        """As `close`, but who asks for more is told why there is none."""
+        """Like `close`, but requests for more batches raise an explanation."""
         self._is_displaced = not self._is_over
         self.close()
 
     def _taken(self, crew: Crew[_Task, tuple[int, Assembled]]) -> Any:
-        """The next batch for the model; those of which all was skipped are passed over."""
+        """The next batch for the model, without batches whose samples were all skipped."""
         loader = self._loader
         while True:
             count, batch, event = self._next(crew)
-            self._place.delivered += count
-            loader._at = self._place
+            self._progress.delivered += count
+            loader._at = self._progress
             if len(batch.sample_ids):
                 loader._images += len(batch.sample_ids)
                 return loader._staging.ready(batch, event)
 
     def _next(self, crew: Crew[_Task, tuple[int, Assembled]]) -> tuple[int, Any, Any]:
-        """The oldest batch on the device; more are sent there as far as they are ready."""
+        """The oldest batch on the device; sends more batches that are ready."""
         loader, staged = self._loader, self._staged
         while not staged or (len(staged) < loader._staging.depth and crew.has_next()):
             count, prepared = next(crew)
@@ -159,45 +159,48 @@ class _Epoch(Iterator[Any]):
 class Loader:
     """Batches of augmented images on a device, prepared by threads while the model works.
 
-    A thread takes a batch at a time: it reads the samples, draws the plan of their augmentation from their
-    headers, decodes of each image what the plan looks at, and packs that. On CUDA a batch crosses in one copy
-    from page-locked memory and is augmented on a side stream, one batch ahead of the model; elsewhere the
-    thread augments it too. What a sample becomes depends on seed, epoch and its id alone.
+    A thread prepares one batch at a time: it reads the samples, plans their augmentation from the image
+    headers, decodes the regions that the plan reads, and packs them. On CUDA, a batch is copied once from
+    page-locked memory and augmented on a side stream, one batch ahead of the model; on the CPU, the thread
+    augments it too. The result of a sample depends only on seed, epoch and sample id.
 
-    Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and on CUDA two
-    of results; on the device itself where that decodes. What is "auto" of these two changes a few times in
-    the first steps, by which side of the queue waits for the other; batches and their order are the same.
+    Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), plus two batches
+        of
+    results on CUDA. If the device decodes, the pixels are in its memory. Settings of "auto" are tuned a few
+    times during the first steps from queue stalls; batches and their order do not change.
 
-    Epochs: each `iter` gives the next epoch, from 0 on, whether the one before was taken to its end or left
-    by `break`, an exception or `close`. So a loop that breaks after N batches sees other samples each time.
-    An epoch begins when its first batch is asked for; an iterator that was never asked does not count.
-    `set_epoch(n)` makes n the next epoch, though it was begun or taken before, and they count up from there.
-    `state_dict` says how far the last epoch was taken: after `break`, too, until another begins or is
-    chosen. After `load_state_dict` the next `iter` takes what was left of that epoch, unless `set_epoch`
-    chooses another; the one after it is the next epoch, whole.
+    Epochs: each `iter` starts the next epoch, beginning with 0, whether the previous one was finished or left
+    by `break`, an exception or `close`. A loop that breaks after N batches therefore sees other samples each
+    time. An epoch begins when its first batch is requested; an unused iterator does not count. `set_epoch(n)`
+    makes n the next epoch, also if it was used before, and counting continues from there. `state_dict`
+    describes the progress of the last epoch, also after `break`, until another epoch begins or is set. After
+    `load_state_dict`, the next `iter` yields the rest of that epoch, unless `set_epoch` selects another; the
+    epoch after it is complete.
 
     Args:
-        source: samples by index (see `Source`), or an iterable of samples, which is then taken in its order.
-        batch_size: images a batch.
+        source: samples by index (see `Source`), or an iterable of samples, which keeps its order.
+        batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
-        device: of the batches.
-        threads: how many; "auto": as many as the model needs, of those that may run at once by cores, control
-            group and OMP_NUM_THREADS.
-        prefetch: batches that may wait for the model; "auto": 2, or up to 8 where batches take unlike times.
-        seed: of the order, and of transforms that are no `Compose`.
-        shuffle: anew in each epoch; a stream is not shuffled.
-        drop_last: leave out the last samples where `batch_size`, or the number of ranks, does not divide
-            their number; else ranks that have one less take a first sample of the epoch again, so that all
-            have equally many batches.
-        order: of as many samples as `source` has, instead of that of `seed` and `shuffle` over the ranks of
-            the process group, or, before there is one, those that torchrun names in the environment.
-        on_error: "raise" for a bad sample; "skip" it, which makes a batch smaller; or "substitute" the next
-            good one of the source. What was skipped or replaced is in `faults`, and in a warning at the end
-            of the epoch, or, where that was left, as the next begins.
+        device: device of the batches.
+        threads: number of threads; "auto": as many as the model needs, limited by cores, control group and
+            OMP_NUM_THREADS.
+        prefetch: batches that may wait for the model; "auto": 2, or up to 8 if batch times vary.
+        seed: seed of the order, and of transforms that are not a `Compose`.
+        shuffle: shuffle anew in each epoch; streams are not shuffled.
+        drop_last: drop the last samples if `batch_size` or the number of ranks does not divide their number.
+            Otherwise ranks with one sample less repeat a first sample of the epoch, so that all ranks have
+            equally many batches.
+        order: an `Order` of as many samples as `source` has. None: the order follows from `seed` and
+            `shuffle`, over the ranks of the process group or, before it is initialised, of torchrun's
+            environment variables.
+        on_error: "raise" for a bad sample; "skip" it, which makes the batch smaller; or "substitute" the next
+            good sample of the source. Skipped and replaced samples are listed in `faults` and in a warning
+            at the end of the epoch, or at the start of the next if the epoch was left early.
         decoding: how images are decoded.
-        collate: makes the targets of a batch of a list of dicts, whose arrays of numbers are tensors; the
-            default gives a dict of tensors and lists, `list` the dicts, as torchvision's detectors take them.
-        numa: the node on whose cores the threads run, best that of the GPU; None: wherever the system likes.
+        collate: converts a list of dicts, with numeric arrays as tensors, to the targets of a batch. The
+            default gives a dict of tensors and lists; `list` keeps the dicts, as torchvision's detectors
+            expect.
+        numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
 
     Example:
         >>> import numpy as np
@@ -253,47 +256,48 @@ class Loader:
             order_of_rank(len(source), seed, shuffle, drop_last) if self._is_indexed else None
         )
         self._staging = Staging(self.device)
-        self._next = self._at = _Place(0)  # what `iter` begins, and what `state_dict` tells
+        self._next = self._at = _Progress(0)  # for `iter` and for `state_dict`
         self._images = self._warned = 0
         self._synthetic = 0.0
         self._running: ReferenceType[_Epoch] | None = None
-        self._workers: list[Worker] = []  # of the last epoch, which may have been dropped
+        self._workers: list[Worker] = []  # threads of the last epoch, which may have been dropped
 
     @property
     def threads(self) -> int:
-        """How many there are now."""
+        """The current number of threads."""
         return self._tuner.settings.threads
 
     @property
     def prefetch(self) -> int:
-        """How many batches may wait for the model now."""
+        """The current number of batches that may wait for the model."""
         return self._tuner.settings.prefetch
 
     @property
     def faults(self) -> list[Fault]:
-        """The bad samples that were skipped or replaced, of all epochs."""
+        """The bad samples that were skipped or replaced, in all epochs."""
         return self._assembler.faults
 
     @property
     def seconds(self) -> dict[str, float]:
-        """What time was spent on, by all threads together; "wait" and "step" are the model's."""
+        """Seconds by activity, summed over all threads; "wait" and "step" are the model's."""
         return dict(self._assembler.watch.seconds)
 
     def report(self) -> Report:
-        """Where time went since the loader was made; `print` it, or show its `line` in a progress bar."""
+        """A time report since the loader was made. `print` it, or show its `line` in a progress bar."""
         spent = self.seconds
         waited = spent.get("wait", 0.0)
         seconds = waited + spent.get("step", 0.0)
         return Report(self._images, seconds, waited, spent, self.threads, self._synthetic)
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
-        """One batch again and again, as fast as the model takes it: the bound that no loader exceeds.
+        """Repeat one batch as fast as the model takes it: an upper bound for any loader.
 
-        From then on `report` says which share of it is reached.
+        Afterwards `report` states the fraction of this bound that is reached.
 
         Args:
-            batch: one that this loader gave.
-            steps: how often; the first three are not timed, and on CUDA the device is waited for.
+            batch: a batch of this loader.
+            steps: number of repetitions; the first three are not timed. On CUDA, timing synchronises the
+                device.
         """
         for step in range(_WARM_UP + whole("Loader.synthetic", "steps", steps, 1)):
             if step == _WARM_UP:
@@ -302,53 +306,53 @@ class Loader:
         self._synthetic = steps * len(batch.sample_ids) / (self._staging.time() - began)
 
     def settings(self) -> str:
-        """The numbers of threads and of batches ahead as JSON, for `Loader(**json.loads(text))`."""
+        """The numbers of threads and batches ahead as JSON, for `Loader(**json.loads(text))`."""
         return json.dumps({"threads": self.threads, "prefetch": self.prefetch})
 
     def __len__(self) -> int:
-        """How many batches the epoch has that is being taken, or else the next one.
+        """The number of batches in the current epoch, or in the next one if none is open.
 
-        One that was resumed has those that were left. Fewer come where whole batches are skipped.
+        For a resumed epoch, the remaining batches. Fewer batches come if all samples of a batch are skipped.
         """
         if self.order is None:
             raise TypeError("Loader: a stream has no length")
         running = self._running and self._running()
-        place = (running and running.open_place) or self._next
-        count = self.order.count(place.start)
+        progress = (running and running.open_progress) or self._next
+        count = self.order.count(progress.start)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch that begins next; without it they count up.
+        """Set the next epoch; otherwise epochs count up.
 
-        Where it is the one of `load_state_dict`, that goes on where it was.
+        If it is the epoch of `load_state_dict`, that epoch is resumed.
         """
         if whole("Loader", "epoch", epoch, 0) != self._next.epoch:
-            self._next = _Place(epoch)
+            self._next = _Progress(epoch)
         self._at = self._next
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the ranks stand: after the batches that were taken, not those that wait."""
+        """The state of the ranks after the batches taken; waiting batches do not count."""
         at = self._at
         if self.order is None:
             return {"epoch": at.epoch, "start": at.start + at.delivered}
         return self.order.state_dict(at.epoch, at.delivered, at.start)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on at the sample after those that had been taken; of a stream they are read and passed over.
+        """Resume after the samples that had been taken; a stream reads and skips them.
 
         Raises:
-            TypeError: the state is no dict, or a number in it is None.
-            ValueError: it is of another order, or says no place of this one.
+            TypeError: the state is not a dict, or a number in it is None.
+            ValueError: the state belongs to another order, or its position is invalid.
         """
-        place = _Place(*(self.order.resume(state) if self.order else place_of("Loader", state)))
+        progress = _Progress(*(self.order.resume(state) if self.order else position_of("Loader", state)))
         self.close()
-        self._next = self._at = place
+        self._next = self._at = progress
 
     def close(self) -> None:
-        """Stop the threads of an epoch that was not taken to its end; returns when they have ended.
+        """Stop the threads of an unfinished epoch and wait until they have ended.
 
-        From any thread: one that waits for a batch gets no more. Not from a finaliser, where waiting may be a
-        deadlock: to drop the iterator is enough to stop the threads.
+        May be called from any thread; a thread waiting for a batch gets none. Do not call it from a
+        finaliser, where waiting could deadlock; dropping the iterator is enough to stop the threads.
         """
         if running := self._running and self._running():
             running.close()
@@ -363,43 +367,43 @@ class Loader:
     def __iter__(self) -> Iterator[Batch]:
         """The batches of the next epoch.
 
-        There is one at a time: an iterator that is asked for more after another was begun raises a
-        RuntimeError. So does one that a forked process inherits.
+        Only one epoch is open at a time: an older iterator raises a RuntimeError when asked for more, and so
+        does an iterator inherited through a fork.
         """
         return self._begun(_Epoch(self, self._prepared, self._finished))
 
     def planned(self) -> Iterator[Assembled]:
-        """As `iter`, but pixels and plans: images on the device, all else on the host; what `sink` takes."""
+        """Like `iter`, without applying plans: images on the device, the rest on the host, for `sink`."""
         return self._begun(_Epoch(self, self._assembled, self._moved))
 
     def _begun(self, epoch: _Epoch) -> _Epoch:
         if running := self._running and self._running():
             running.displace()
-        self._running = ref(epoch)  # weak: a loop that is left drops its iterator, which stops the threads
+        self._running = ref(epoch)  # weak: leaving a loop drops its iterator, which stops the threads
         return epoch
 
     def _begin(
         self, prepare: Callable[[_Task, Stop], tuple[int, Assembled]]
-    ) -> tuple[_Place, Crew[_Task, tuple[int, Assembled]]]:
-        """What the next epoch is and who prepares it, once the threads of the last one have ended."""
+    ) -> tuple[_Progress, Crew[_Task, tuple[int, Assembled]]]:
+        """Begin the next epoch after the threads of the last one have ended."""
         self._wait()
         self._warn()
-        place = self._at = self._next
-        self._next = _Place(place.epoch + 1)
+        progress = self._at = self._next
+        self._next = _Progress(progress.epoch + 1)
         self._tuner.begin()
         self._workers = []
         crew = Crew(
             prepare,
-            self._tasks(place),
+            self._tasks(progress),
             *self._tuner.settings,
             cores=self._cores,
             watch=self._assembler.watch,
             workers=self._workers,
         )
-        return place, crew
+        return progress, crew
 
     def _end(self) -> None:
-        """An epoch was taken to its end."""
+        """Note that an epoch was finished."""
         self._at = self._next
         self._warn()
 
@@ -407,23 +411,23 @@ class Loader:
         for worker in tuple(self._workers):
             worker.wait()
 
-    def _tasks(self, place: _Place) -> _Tasks:
+    def _tasks(self, progress: _Progress) -> _Tasks:
         source: Any = self._assembler.source
         if hasattr(source, "set_epoch"):
-            source.set_epoch(place.epoch)
+            source.set_epoch(progress.epoch)
         if self.order is None:
             items: Iterator[Any] = iter(source)
-            passed = sum(1 for _ in islice(items, place.start))
-            if passed < place.start:
+            passed = sum(1 for _ in islice(items, progress.start))
+            if passed < progress.start:
                 raise ValueError(
-                    f"Loader: expected a stream of {place.start} samples or more, but got {passed}"
+                    f"Loader: expected a stream of at least {progress.start} samples, but got {passed}"
                 )
         else:
-            items = iter(self.order.indices(place.epoch, place.start).tolist())
-        return _Tasks(items, place.epoch, self.batch_size, self.drop_last)
+            items = iter(self.order.indices(progress.epoch, progress.start).tolist())
+        return _Tasks(items, progress.epoch, self.batch_size, self.drop_last)
 
     def _prepared(self, task: _Task, stopped: Stop) -> tuple[int, Assembled]:
-        """What a thread does of a batch: everything on the CPU, all up to the copy on CUDA."""
+        """A thread's work on a batch: everything on the CPU, everything up to the copy on CUDA."""
         taken, batch = self._assembled(task, stopped)
         if self.device.type == "cuda":
             return taken, batch._replace(targets=pinned(batch.targets))
@@ -431,7 +435,7 @@ class Loader:
 
     def _assembled(self, task: _Task, stopped: Stop) -> tuple[int, Assembled]:
         wanted, epoch = task
-        with self._staging.beside():  # for what is decoded on the device
+        with self._staging.on_side_stream():  # for decoding on the device
             batch = self._assembler(wanted, epoch, stopped)
         targets = arrays_as_tensors(batch.targets)
         return len(wanted), batch._replace(targets=self.collate(targets) if targets else {})
@@ -454,14 +458,14 @@ class Loader:
             return batch._replace(images=compose.apply(batch.plan, batch.images), plan=None)
 
     def _in_colors(self, batch: Assembled) -> Assembled:
-        """Planes become RGB where they are."""
+        """Convert planes to RGB on their device."""
         if not isinstance(batch.images, PlaneBatch):
             return batch
         with self._assembler.watch.timing("augment"):
             return batch._replace(images=ycbcr_to_rgb(batch.images))
 
     def _warn(self) -> None:
-        """Of the bad samples since the last warning."""
+        """Warn of the bad samples since the last warning."""
         faults = self.faults[self._warned :]
         self._warned += len(faults)
         if faults:
@@ -473,7 +477,7 @@ class Loader:
 
 
 def _short(error: BadSample | SourceError) -> BadSample | SourceError:
-    """The error without frames and causes, which are in its `details` as text."""
+    """The error without traceback and cause, which `details` keeps as text."""
     error.details = "".join(format_exception(error))
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
@@ -483,4 +487,4 @@ def _check_length(order: Order, length: int | None) -> None:
     if length is None:
         raise ValueError("Loader: expected a source with an index for order")
     if order.length != length:
-        raise ValueError(f"Loader: expected order of length {length}, as source, but got {order.length}")
+        raise ValueError(f"Loader: expected order of the source's length {length}, but got {order.length}")

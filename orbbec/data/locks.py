@@ -1,4 +1,4 @@
-"""Locks for code that may be interrupted at any point: by Ctrl-C, a finaliser or a fork."""
+"""Locks for code that Ctrl-C, a finaliser or a fork may interrupt at any point."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from weakref import ReferenceType, ref
 
 
 class Locked:
-    """Has a lock that the thread that holds it may take again, and that a forked process finds free.
+    """Base of objects with a reentrant lock that is free in forked processes.
 
-    The garbage collector may run a finaliser of the user's in the midst of the code under the lock; and a
-    process may be forked while another thread holds it, which does not exist in the child. The lock is
-    Python's own, since Ctrl-C can leave one locked whose `__enter__` is written in Python.
+    Reentrant, because the garbage collector may run a user's finaliser while the lock is held. Free after a
+    fork, because the thread that holds it does not exist in the child. It is Python's built-in RLock, since
+    Ctrl-C inside an `__enter__` written in Python could leave a lock locked.
 
     Example:
         >>> locked = Locked()
@@ -27,11 +27,11 @@ class Locked:
         with suppress(IndexError):
             while True:
                 del _LOCKED[id(_GONE.popleft())]
-        own = ref(self, _GONE.append)  # no function of Python's, in which Ctrl-C would be lost
+        own = ref(self, _GONE.append)  # a C function: Ctrl-C inside a Python callback would be lost
         _LOCKED[id(own)] = own
 
     def renew_lock(self) -> None:
-        """Have a free lock."""
+        """Replace the lock by a free one."""
         self.lock = RLock()
 
 

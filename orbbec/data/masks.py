@@ -1,4 +1,4 @@
-"""Segmentations as COCO writes them, polygons and run lengths, as masks."""
+"""Masks from COCO segmentations: polygons and run lengths."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from orbbec.binding.arguments import Array
 
 Mask = npt.NDArray[np.uint8]
 
-_FINE = 5  # steps a pixel: the grid on which COCO draws the edges of polygons
-_LONGEST = 10**7  # steps of an outline: far beyond any object, and some 300 MB while it is drawn
+_FINE = 5  # steps per pixel: COCO's grid for edges of polygons
+_LONGEST = 10**7  # steps of an outline: far more than any object has; needs about 300 MB
 _FARTHEST = 10**9  # pixels
-_MOST_BITS = 60  # of a run length
+_MOST_BITS = 60  # per run length
 
 
 def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
     """The mask of one object.
 
     Args:
-        segmentation: polygons `[[x0, y0, x1, y1, ...], ...]` whose union is the object; those of fewer than
-            3 points cover nothing. Or run lengths `{"size": [height, width], "counts": ...}`, the counts as
-            numbers or compressed to text.
-        size: of the image, (height, width).
+        segmentation: polygons `[[x0, y0, x1, y1, ...], ...]` whose union is the object; polygons of fewer
+            than 3 points are empty. Or run lengths `{"size": [height, width], "counts": ...}`, with counts
+            as numbers or compressed text.
+        size: (height, width) of the image.
 
     Returns:
         uint8 `[height, width]` of 0 and 1.
 
     Raises:
-        ValueError: the segmentation is malformed or of another size.
+        ValueError: the segmentation is malformed or has another size.
 
     Source:
-        The masks of pycocotools, bit for bit.
+        pycocotools; the masks are identical.
 
     Example:
         >>> mask_of([[1, 0, 4, 0, 4, 2, 1, 2]], (3, 5)).tolist()
@@ -45,7 +45,7 @@ def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
     if isinstance(segmentation, dict):
         return _runs_mask(segmentation, size)
     if not isinstance(segmentation, (list, tuple)) or not segmentation:
-        raise ValueError(f"expected polygons or run lengths as a segmentation, but got {segmentation!r:.60}")
+        raise ValueError(f"expected a segmentation of polygons or run lengths, but got {segmentation!r:.60}")
     masks = [_polygon_mask(polygon, size) for polygon in segmentation]
     union: Mask = np.bitwise_or.reduce(masks)
     return union
@@ -57,7 +57,7 @@ def _runs_mask(runs: dict[str, Any], size: tuple[int, int]) -> Mask:
     counts = runs.get("counts", [])
     lengths = np.asarray(_decompressed(counts) if isinstance(counts, (str, bytes)) else counts)
     pixels = size[0] * size[1]
-    # Each by itself, too: the sum of large ones wraps around.
+    # Check each count too: the sum of large counts could wrap around.
     if (
         lengths.dtype.kind not in "iu"
         or not ((lengths >= 0) & (lengths <= pixels)).all()
@@ -69,9 +69,9 @@ def _runs_mask(runs: dict[str, Any], size: tuple[int, int]) -> Mask:
 
 
 def _decompressed(text: str | bytes) -> list[int]:
-    """Run lengths from text: a character holds 5 bits, low ones first, and whether more follow.
+    """Run lengths from text: each character holds 5 bits, lowest first, and a continuation flag.
 
-    From the fourth on, a length is written as its difference to the one before the last.
+    From the fourth on, a length is stored as its difference from the length two before it.
     """
     lengths: list[int] = []
     value = shift = 0
@@ -87,25 +87,25 @@ def _decompressed(text: str | bytes) -> list[int]:
         lengths.append(value + (lengths[-2] if len(lengths) > 2 else 0))
         value = shift = 0
     if shift:
-        raise ValueError(f"expected compressed run lengths, but {text!r:.60} breaks off")
+        raise ValueError(f"expected compressed run lengths, but {text!r:.60} is truncated")
     return lengths
 
 
 def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
-    """Even-odd: walking down a column, each crossing of an edge enters or leaves the object."""
+    """Fill by the even-odd rule: along a column, each crossing of an edge enters or leaves the object."""
     try:
         points = np.asarray(polygon, np.float64)
-    except (OverflowError, TypeError):  # a whole number of any length, or no number
+    except (OverflowError, TypeError):  # a huge integer, or not a number
         points = np.zeros(())
     if points.ndim != 1 or len(points) % 2 or not (np.abs(points) < _FARTHEST).all():
-        raise ValueError(f"expected polygons as finite x and y in turn, but got {polygon!r:.60}")
+        raise ValueError(f"expected polygons as finite x, y pairs, but got {polygon!r:.60}")
     if len(points) < 6:
         return np.zeros(size, np.uint8)
     height, width = size
     x, y = _outline((_FINE * points.reshape(-1, 2) + 0.5).astype(np.int64))
-    turns = np.flatnonzero(x[1:] != x[:-1])
-    column = (np.minimum(x[turns], x[turns + 1]) + 0.5) / _FINE - 0.5
-    row = np.ceil(np.clip((np.minimum(y[turns], y[turns + 1]) + 0.5) / _FINE - 0.5, 0, height))
+    crossings = np.flatnonzero(x[1:] != x[:-1])
+    column = (np.minimum(x[crossings], x[crossings + 1]) + 0.5) / _FINE - 0.5
+    row = np.ceil(np.clip((np.minimum(y[crossings], y[crossings + 1]) + 0.5) / _FINE - 0.5, 0, height))
     seen = (column == np.floor(column)) & (column >= 0) & (column <= width - 1)
     crossings = (column[seen] * height + row[seen]).astype(np.int64)
     inside = np.bincount(crossings, minlength=height * width + 1)[:-1].cumsum() & 1
@@ -113,14 +113,14 @@ def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
 
 
 def _outline(corners: Array) -> tuple[Array, Array]:
-    """The points (x, y) of the fine grid on the edges of a polygon, one a step of an edge's longer side."""
+    """Points (x, y) of the fine grid along the edges of a polygon, one per step of an edge's longer side."""
     begin, end = corners, np.roll(corners, -1, 0)
     steps = np.abs(end - begin).max(1)
     if steps.sum() > _LONGEST:
         raise ValueError(
             f"expected an outline of {_LONGEST // _FINE} pixels at most, but got {steps.sum() // _FINE}"
         )
-    flat = np.abs(end - begin).argmax(1) == 0  # stepping along x; of equal sides, too
+    flat = np.abs(end - begin).argmax(1) == 0  # step along x, also for equal sides
     backward = np.where(flat, begin[:, 0] > end[:, 0], begin[:, 1] > end[:, 1])
     low = np.where(backward[:, None], end, begin)
     slope = (np.where(backward[:, None], begin, end) - low) / np.maximum(steps, 1)[:, None]

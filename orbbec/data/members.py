@@ -1,7 +1,7 @@
-"""The members of a tar archive, whose headers may be damaged or made to do harm.
+"""The members of a tar archive, whose headers may be damaged or malicious.
 
-Python's tarfile goes backwards, for ever, where a size is negative, and fills the holes of sparse files
-without limit. Here each size has to fit into the archive.
+Python's tarfile loops for ever on a negative size, and expands sparse files without limit. Here every size
+must fit into the archive.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-BLOCK = 512  # bytes: what headers take and files are padded to
-_FILES = b"0\x007"  # the types of ordinary files
-_EMPTY = b"123456"  # links, devices, folders: their size is of no data
+BLOCK = 512  # bytes of a header; files are padded to a multiple
+_FILES = b"0\x007"  # types of regular files
+_EMPTY = b"123456"  # links, devices, folders: no data follows
 _LONG_NAME, _LONG_LINK, _SPARSE = b"L", b"K", b"S"
-_FIELDS = b"xgX"  # extended headers of POSIX: for the next member, for all that follow, and Solaris' own
+_FIELDS = b"xgX"  # POSIX extended headers: for the next member, for all following, and Solaris' variant
 _MOST_BYTES = 1 << 20  # of an extended header, which holds names and times
 _RECORD = re.compile(rb"(\d{1,7}) ([^=]+)=")
 
 
 class Member(NamedTuple):
-    """A member and where it lies: its headers from `offset` on, its data from `begin` on."""
+    """A member, with the offset of its headers (`offset`) and of its data (`begin`)."""
 
     name: str
     is_file: bool
@@ -30,7 +30,7 @@ class Member(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where the next one begins."""
+        """The offset of the next member."""
         return self.begin + _padded(self.size)
 
 
@@ -38,11 +38,11 @@ def members_of(read: Callable[[int, int], bytes], length: int | None) -> Iterato
     """The members of an archive, up to its end or an empty header.
 
     Args:
-        read: gives the bytes from an offset on, so many, or those that there are.
-        length: of the archive; None: it is a stream, of which offsets only grow.
+        read: returns up to a number of bytes from an offset.
+        length: length of the archive; None for a stream, which is read with increasing offsets.
 
     Raises:
-        ValueError: a header is malformed, the archive is cut off, or a file in it is sparse.
+        ValueError: a header is malformed, the archive is truncated, or it contains a sparse file.
 
     Example:
         >>> import io, tarfile
@@ -83,7 +83,7 @@ def members_of(read: Callable[[int, int], bytes], length: int | None) -> Iterato
         yield Member(name.decode("utf-8", "surrogateescape"), is_file, start, begin, size)
         start, fields = offset, {}
     if fields:
-        raise ValueError(f"the archive ends at byte {offset}, behind an extended header")
+        raise ValueError(f"the archive ends at byte {offset}, after an extended header")
 
 
 def _padded(size: int) -> int:
@@ -92,17 +92,17 @@ def _padded(size: int) -> int:
 
 def _check(header: bytes, offset: int) -> None:
     if len(header) < BLOCK:
-        raise ValueError(f"the header at byte {offset} is cut off")
+        raise ValueError(f"the header at byte {offset} is truncated")
     counted = header[:148] + b" " * 8 + header[156:]
     found = _number(header[148:156], False, offset)
     total = sum(counted)
-    # Some old programs took bytes for signed.
+    # Some old programs summed signed bytes.
     if found != total and found != total - 256 * sum(byte > 127 for byte in counted):
-        raise ValueError(f"the header at byte {offset} does not have its checksum")
+        raise ValueError(f"the header at byte {offset} does not match its checksum")
 
 
 def _number(field: bytes, is_decimal: bool, offset: int) -> int:
-    """A number from 0, as octal digits, as decimal ones, or of 256 values a byte where the first is 128."""
+    """A non-negative number in octal digits, decimal digits, or base 256 if the first byte is 128."""
     if field[:1] == b"\x80" and not is_decimal:
         return int.from_bytes(field[1:], "big")
     digits = field if is_decimal else field.split(b"\0")[0].strip(b" ")
@@ -117,7 +117,7 @@ def _plain_name(header: bytes) -> bytes:
 
 
 def _records(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The fields of an extended header: `length name=value`, each with a line's end."""
+    """The fields of an extended header: lines of `length name=value`."""
     place = 0
     while place < len(data) and data[place]:
         found = _RECORD.match(data, place)

@@ -1,8 +1,8 @@
-"""What shared libraries say of JPEGs.
+"""Bindings of the shared libraries for JPEG.
 
-The binary of the operators decodes baseline JPEGs, parts and planes of them. `_jpeg.abi3.so`, there where
-`3rdparty/vendor.py` built it, decodes by libjpeg-turbo what that does not: other JPEGs, and smaller images.
-`_jpeg_check.abi3.so`, always there, tells damage.
+The operators' library decodes baseline JPEGs, whole, by region, or as planes. `_jpeg.abi3.so`, present if
+`3rdparty/vendor.py` built it, uses libjpeg-turbo for other JPEGs and for reduced resolutions.
+`_jpeg_check.abi3.so`, always present, detects damage.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import numpy.typing as npt
 from orbbec._library import library_path
 from orbbec.batch.plane_batch import SAMPLINGS
 
-_MESSAGE_BYTES = 200  # what libjpeg-turbo writes at most
-_VERDICTS = ("", "damaged", "unknown", "bomb")  # the numbers of jpeg_check.cpp
+_MESSAGE_BYTES = 200  # longest message of libjpeg-turbo
+_VERDICTS = ("", "damaged", "unknown", "bomb")  # as numbered in jpeg_check.cpp
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
 _RECTANGLE: list[Any] = [
     *(ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 6),
     *(_POINTER, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_char_p),
 ]
 _PLANES: list[Any] = [ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 3, _POINTER, ctypes.c_char_p]
-_UNKNOWN_KIND = 2  # the number of decode_cpu.cpp
+_UNKNOWN_KIND = 2  # as in decode_cpu.cpp
 
 
 @cache
 def _decoder() -> Any:
-    """The functions of orbbec's own decoder; calls of them release the GIL."""
+    """The functions of orbbec's own decoder; calls release the GIL."""
     library = ctypes.CDLL(str(library_path()))
     library.orbbec_jpeg_is_known.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.orbbec_jpeg_decode.argtypes = _RECTANGLE
@@ -41,7 +41,7 @@ def _decoder() -> Any:
 
 @cache
 def _library() -> Any:
-    """Its functions; calls of them release the GIL. None where it was not built."""
+    """The functions of the libjpeg-turbo library; calls release the GIL. None if it was not built."""
     path = Path(__file__).with_name("_jpeg.abi3.so")
     if not path.exists():
         return None
@@ -64,7 +64,7 @@ def _checker() -> Any:
 
 
 class Verdict(NamedTuple):
-    """What is wrong with a JPEG: "" for nothing, "damaged", "unknown" or "bomb"; and the reason."""
+    """The state of a JPEG: "" if sound, "damaged", "unknown" or "bomb"; and the reason."""
 
     kind: str
     reason: str
@@ -75,13 +75,13 @@ def check_jpeg(data: bytes, *, walks: bool) -> Verdict:
 
     Args:
         data: the file.
-        walks: read the entropy-coded data to their end, which takes three quarters of the time of decoding
-            here; a progressive file nearly as long. False: the headers alone, which takes some microseconds.
+        walks: read all entropy-coded data, in three quarters of the decoding time, or nearly all of it for a
+            progressive file. False: check only the headers, in a few microseconds.
 
     Returns:
-        "damaged": the data break off, a restart marker or a scan is missing, a table or, in a progressive
-        file, a code is bad. "unknown": it is of arithmetic or lossless coding. "bomb": it is shorter than so
-        many pixels can be, or has scans without end.
+        "damaged": the data are truncated, a restart marker or a scan is missing, a table is bad, or, in a
+        progressive file, a code is bad. "unknown": arithmetic or lossless coding. "bomb": the file is too
+        short for its pixels, or has too many scans.
 
     Example:
         >>> check_jpeg(b"text", walks=True)
@@ -93,12 +93,12 @@ def check_jpeg(data: bytes, *, walks: bool) -> Verdict:
 
 
 def has_native() -> bool:
-    """Whether libjpeg-turbo was built in, which decodes all JPEGs, smaller ones and planes of them."""
+    """Whether libjpeg-turbo was built in. It decodes all JPEGs, reduced resolutions and planes."""
     return _library() is not None
 
 
 def decodes_rectangles(data: bytes) -> bool:
-    """Whether rectangles of this JPEG can be decoded here, if it is not damaged."""
+    """Whether rectangles of this JPEG can be decoded, unless it is damaged."""
     return has_native() or bool(_decoder().orbbec_jpeg_is_known(data, len(data)))
 
 
@@ -113,24 +113,24 @@ def decode_rectangle(
     channels: int = 3,
     out: npt.NDArray[np.uint8] | None = None,
 ) -> npt.NDArray[np.uint8]:
-    """Decode a rectangle of a JPEG as it is stored, which is not turned by EXIF.
+    """Decode a rectangle of a JPEG as stored, without applying EXIF orientation.
 
     Args:
         data: the file.
-        left: of the rectangle, in pixels of the shrunk image, as the three others.
-        top: its first row.
-        width: from 1.
-        height: from 1.
+        left: first column of the rectangle, in pixels of the shrunk image like the other three.
+        top: first row of the rectangle.
+        width: at least 1.
+        height: at least 1.
         shrink: 1, 2, 4 or 8: the image is `1 / shrink` as large, rounded up.
         channels: 3, RGB; or 1, the luma.
-        out: where to write, of the shape of the result: any view whose channels lie side by side.
+        out: output buffer of the shape of the result: any view with contiguous channels.
 
     Returns:
-        uint8 `[height, width, channels]`; `out` where that is given.
+        uint8 `[height, width, channels]`; `out` if given.
 
     Raises:
-        ValueError: the file is damaged, the rectangle leaves the image, or libjpeg-turbo, which is not
-            built in, is needed.
+        ValueError: the file is damaged, the rectangle leaves the image, or libjpeg-turbo is needed but not
+            built in.
     """
     message = ctypes.create_string_buffer(_MESSAGE_BYTES)
     shape = (max(height, 0), max(width, 0), channels)
@@ -144,34 +144,34 @@ def decode_rectangle(
         *(pixels.ctypes.data, down, across, message),
     )
     failed = _decoder().orbbec_jpeg_decode(*arguments)
-    if failed and has_native():  # which knows more kinds, and decides on what is damaged
+    if failed and has_native():  # libjpeg-turbo supports more kinds, and decides about damage
         failed = _library().orbbec_jpeg_region(*arguments)
     if failed == _UNKNOWN_KIND:
-        raise ValueError("decode_rectangle: only libjpeg-turbo, which is not built in, decodes this file so")
+        raise ValueError("decode_rectangle: this file needs libjpeg-turbo, which is not built in")
     if failed:
         raise ValueError(message.value.decode(errors="replace"))
     return pixels
 
 
 def sampling_of(data: bytes) -> str:
-    """How a JPEG holds its pixels: one of `SAMPLINGS`."""
+    """The chroma subsampling of a JPEG: one of `SAMPLINGS`."""
     return SAMPLINGS[_library().orbbec_jpeg_sampling(data, len(data))]
 
 
 def decode_planes_into(
     data: bytes, height: int, width: int, sampling: str, out: npt.NDArray[np.uint8]
 ) -> None:
-    """Decode the planes of a JPEG as they are stored: luma, and where there is chroma, blueness and redness.
+    """Decode the planes of a JPEG as stored: luma, and Cb and Cr if there is chroma.
 
     Args:
         data: the file.
-        height: of the stored image.
-        width: of the stored image.
-        sampling: what `sampling_of` gave, but "rgb".
-        out: uint8, flat, contiguous, as long as the planes, which are written there one after the other.
+        height: height of the stored image.
+        width: width of the stored image.
+        sampling: the result of `sampling_of`, except "rgb".
+        out: uint8, flat, contiguous, as long as all planes together; they are written in order.
 
     Raises:
-        ValueError: the file is damaged, or another than was said.
+        ValueError: the file is damaged, or does not match the arguments.
     """
     message = ctypes.create_string_buffer(_MESSAGE_BYTES)
     arguments = data, len(data), height, width, SAMPLINGS.index(sampling), out.ctypes.data, message

@@ -1,4 +1,4 @@
-"""Packages that only some readers and decoders need."""
+"""Optional packages of readers and decoders."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 def needed(module: str, package: str = "") -> Any:
-    """Import a package that is not there in every installation.
+    """Import a package that may not be installed.
 
     Args:
-        module: its name in Python.
-        package: its name for pip, where that is another.
+        module: import name.
+        package: name on PyPI, if different.
 
     Raises:
-        ImportError: it is not installed; says how to.
+        ImportError: the package is not installed; the message says how to install it.
 
     Example:
         >>> needed("no_such_package")

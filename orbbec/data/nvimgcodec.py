@@ -1,4 +1,4 @@
-"""JPEGs decoded on a device by nvImageCodec, a whole batch at a time, to where they lie in an ImageBatch."""
+"""Decode whole batches of JPEGs on a device with nvImageCodec, directly into an ImageBatch."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ MODES = ("RGB", "L")
 
 
 class BatchDecoder(Locked):
-    """Decodes batches of JPEGs; threads take turns.
+    """Decodes batches of JPEGs; one thread at a time.
 
-    nvImageCodec writes each image where its place is; one that it put elsewhere is copied there, on the
-    device, and counted in `copies`. This was never run on a GPU.
+    nvImageCodec writes each image into its output buffer. An image that it allocated elsewhere is copied on
+    the device and counted in `copies`. This has never run on a GPU.
 
     Args:
-        device: a CUDA device, or the CPU, where nvImageCodec takes its CPU codecs.
-        mode: "RGB" or "L", the luma.
+        device: a CUDA device, or the CPU, for which nvImageCodec uses its CPU codecs.
+        mode: "RGB" or "L" (luma).
 
     Raises:
         ImportError: nvImageCodec is not installed.
-        ValueError: another mode.
+        ValueError: `mode` is unknown.
     """
 
     def __init__(self, device: torch.device, mode: str = "RGB") -> None:
@@ -53,9 +53,9 @@ class BatchDecoder(Locked):
         self._params = codec.DecodeParams(color_spec=color, sample_format=samples)
 
     def header(self, data: bytes, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
-        """The header of a JPEG that `decode_into` takes; None of all else.
+        """The header of a JPEG that `decode_into` supports; None for other files.
 
-        nvImageCodec tells no damage: by "raise" the host looks for it, in 3/4 of the time of decoding.
+        nvImageCodec does not report damage: with "raise", the host checks, in 3/4 of the decoding time.
 
         Raises:
             ValueError: the image is too large or damaged.
@@ -66,39 +66,39 @@ class BatchDecoder(Locked):
         return header
 
     def empty_bytes(self, nbytes: int) -> Tensor:
-        """Memory of the device for an ImageBatch."""
+        """Device memory for an ImageBatch."""
         return torch.empty(nbytes, dtype=torch.uint8, device=self.device)
 
     def decode_into(self, encoded: Sequence[tuple[bytes, Tensor]]) -> list[bool]:
-        """Decode JPEGs, turned as EXIF says, in the order of the current stream.
+        """Decode JPEGs and apply their EXIF orientation, in the order of the current stream.
 
         Args:
-            encoded: files of which `header` gave one, each with its place: uint8 `[H, W, C]` on the device,
-                contiguous, of the size that the header says.
+            encoded: files that have a `header`, each with its output buffer: uint8 `[H, W, C]` on the device,
+                contiguous, of the header's size.
 
         Returns:
-            Which of them could be decoded.
+            Whether each file could be decoded.
         """
         files = [self._codec.CodeStream(data) for data, _ in encoded]
-        places = [place for _, place in encoded]
+        buffers = [buffer for _, buffer in encoded]
         on_cuda = self.device.type == "cuda"
         stream = torch.cuda.current_stream(self.device).cuda_stream if on_cuda else 0
         decode = partial(self._decoder.decode, files, params=self._params, cuda_stream=stream)
         with self.lock:
-            wanted = self._codec.as_images(places if on_cuda else [at.numpy() for at in places], stream)
+            wanted = self._codec.as_images(buffers if on_cuda else [at.numpy() for at in buffers], stream)
             try:
                 found = decode(images=wanted)
-            except ValueError:  # an image is larger than its place
+            except ValueError:  # an image is larger than its buffer
                 found = decode()
-            return [self._settle(image, place) for image, place in zip(found, places, strict=True)]
+            return [self._settle(image, buffer) for image, buffer in zip(found, buffers, strict=True)]
 
-    def _settle(self, image: Any, place: Tensor) -> bool:
-        """See that what was decoded is where it belongs."""
-        if image is None or tuple(image.shape) != tuple(place.shape):
+    def _settle(self, image: Any, buffer: Tensor) -> bool:
+        """Make sure that the decoded image is in its output buffer."""
+        if image is None or tuple(image.shape) != tuple(buffer.shape):
             return False
         on_cuda = self.device.type == "cuda"
-        found = torch.as_tensor(image if on_cuda else np.asarray(image), device=place.device)  # no copy
-        if found.data_ptr() != place.data_ptr():
-            place.copy_(found)
+        found = torch.as_tensor(image if on_cuda else np.asarray(image), device=buffer.device)  # no copy
+        if found.data_ptr() != buffer.data_ptr():
+            buffer.copy_(found)
             self.copies += 1
         return True

@@ -1,8 +1,8 @@
-"""The order of samples: shuffled anew in every epoch, dealt to ranks and workers, resumed where it stopped.
+"""The order of samples: shuffled per epoch, distributed over ranks and workers, resumable.
 
-The samples of an epoch stand in one order that all ranks know. They are dealt like cards, so that after some
-steps the ranks together have had the beginning of that order, and what is left can be dealt to another number
-of ranks::
+All ranks know one order of the samples of an epoch. They take samples in round-robin fashion, so that after
+some steps the ranks together have taken a prefix of the order, and the rest can be distributed over another
+number of ranks::
 
     order           5 2 7 0 3 6 1 4
     rank 0 of 2     5   7   3   1
@@ -26,30 +26,30 @@ from orbbec.transforms.checks import choice, flag, whole
 
 _WORDS = 2**32 - 1  # draws lie below this
 _LAST_EPOCH = 2**63 - 1
-_PLACE = 65535  # the last of a chain, beyond any transform: an order says nothing of what they draw
+_POSITION = 65535  # the last stream position, beyond any transform, so that orders and draws are independent
 
 
 @dataclass(frozen=True)
 class Order:
     """The order in which one rank takes the samples of a source.
 
-    Shuffled, the order is that of 63-bit keys, each a function of (seed, epoch, index): every order of the
-    whole source is as likely as another, and none depends on ranks, workers or batches.
+    Shuffling sorts by 63-bit keys, each a function of (seed, epoch, index): every order of the source is
+    equally likely and independent of ranks, workers and batches.
 
     Args:
-        length: of the source.
+        length: length of the source.
         seed: from 0 to 2^63 - 1.
-        shuffle: False: the order of the source in every epoch.
-        rank: of this process, from 0 to `world_size` - 1.
-        world_size: how many processes share an epoch.
-        tail: where `world_size` does not divide the length. "keep": some ranks have one sample more, none is
-            lost or doubled. "drop": the last of the order are left out. "pad": its first come again. With
-            these two all ranks have equally many, as a step that waits for the others needs.
-        worker: of this rank, from 0 to `workers` - 1.
-        workers: how many share what the rank takes; again like cards.
+        shuffle: False: keep the order of the source in every epoch.
+        rank: rank of this process, from 0 to `world_size` - 1.
+        world_size: number of processes that share an epoch.
+        tail: what happens if `world_size` does not divide the length. "keep": some ranks have one sample
+            more; none is lost or repeated. "drop": the last samples are dropped. "pad": the first samples
+            are repeated. "drop" and "pad" give all ranks equally many samples, as synchronised steps need.
+        worker: worker of this rank, from 0 to `workers` - 1.
+        workers: number of workers that share the rank's samples, again round-robin.
 
     Raises:
-        ValueError: an argument is not one of those above.
+        ValueError: an argument is out of range.
 
     Example:
         >>> order = Order(5, seed=1)
@@ -79,11 +79,11 @@ class Order:
         choice("Order", "tail", self.tail, ("keep", "drop", "pad"))
 
     def __len__(self) -> int:
-        """How many samples are taken in an epoch."""
+        """The number of samples in an epoch."""
         return self.count()
 
     def count(self, start: int = 0) -> int:
-        """How many samples are taken from the place `start` of the order on."""
+        """The number of samples from position `start` of the order on."""
         left = max(self.length - start, 0)
         if self.tail == "drop":
             of_rank = left // self.world_size
@@ -92,20 +92,20 @@ class Order:
         return _dealt(of_rank, self.worker, self.workers)
 
     def indices(self, epoch: int = 0, start: int = 0) -> Tensor:
-        """What is taken.
+        """The indices that are taken, in order.
 
         Args:
             epoch: from 0 to 2^63 - 1.
-            start: the place in the order of all ranks to begin at: see `resume`.
+            start: position in the order of all ranks to begin at: see `resume`.
 
         Returns:
             int64 `[count(start)]` on the CPU.
         """
         whole("Order", "start", start, 0)
         order = self._shuffled(epoch) if self.shuffle else torch.arange(self.length)
-        turns = self.worker + self.workers * torch.arange(self.count(start))
-        places = start + self.rank + self.world_size * turns
-        return order[places % max(self.length, 1)]  # beyond the end where the tail is padded
+        steps = self.worker + self.workers * torch.arange(self.count(start))
+        positions = start + self.rank + self.world_size * steps
+        return order[positions % max(self.length, 1)]  # beyond the end if the tail is padded
 
     def _shuffled(self, epoch: int) -> Tensor:
         words = philox_draws(
@@ -115,13 +115,13 @@ class Order:
             below=_WORDS,
             seed=self.seed,
             epoch=epoch,
-            place=_PLACE,
+            place=_POSITION,
         ).to(torch.int64)
         keys = (words[:, 0] << 31) | (words[:, 1] >> 1)
         return torch.argsort(keys, stable=True)
 
     def part(self, worker: int, workers: int) -> Order:
-        """The order of one worker of this rank; together they take what the rank takes.
+        """The order of one worker of this rank; the workers together take the rank's samples.
 
         Example:
             >>> rank = Order(8, shuffle=False, rank=1, world_size=2)
@@ -131,12 +131,13 @@ class Order:
         return replace(self, worker=worker, workers=workers)
 
     def state_dict(self, epoch: int, delivered: int, start: int = 0) -> dict[str, Any]:
-        """Where the ranks stand, to be saved beside the model.
+        """The state of all ranks, to be saved with the model.
 
         Args:
             epoch: the epoch.
-            delivered: how many samples of `indices(epoch, start)` each rank has had, from all its workers.
-            start: of the epoch.
+            delivered: number of samples of `indices(epoch, start)` that each rank has received from its
+                workers.
+            start: start of the epoch.
 
         Example:
             >>> state = Order(6, seed=1, world_size=2).state_dict(epoch=3, delivered=2)
@@ -145,37 +146,37 @@ class Order:
             (3, 4, 2)
         """
         whole("Order", "delivered", delivered, 0)
-        taken = min(start + delivered * self.world_size, self.length)  # a padded end is beyond the order's
+        taken = min(start + delivered * self.world_size, self.length)  # padding lies beyond the order
         return {**self._identity(), "epoch": epoch, "start": taken}
 
     def resume(self, state: dict[str, Any]) -> tuple[int, int]:
-        """The epoch and the start of a saved state, for `indices`; of another number of ranks, too.
+        """The epoch and the start of a saved state, for `indices`, also with another number of ranks.
 
         Raises:
-            TypeError: the state is no dict, or a number in it is None.
-            ValueError: it is of another order, or says no place of this one.
+            TypeError: the state is not a dict, or a number in it is None.
+            ValueError: the state belongs to another order, or its position is invalid.
         """
         _check_names("Order", state)
         for name, value in self._identity().items():
             if state.get(name) != value:
                 raise ValueError(f"Order: expected a state of {name} {value}, but got {state.get(name)}")
-        return place_of("Order", state, self.length)
+        return position_of("Order", state, self.length)
 
     def _identity(self) -> dict[str, Any]:
         return {"length": self.length, "seed": self.seed, "shuffle": self.shuffle}
 
 
-def place_of(op: str, state: Mapping[str, Any], length: float = math.inf) -> tuple[int, int]:
+def position_of(op: str, state: Mapping[str, Any], length: float = math.inf) -> tuple[int, int]:
     """The epoch and the start of a saved state.
 
     Args:
-        op: whose state it is, for the message.
-        state: with "epoch" and "start".
-        length: of the epoch.
+        op: owner of the state, for messages.
+        state: a dict with "epoch" and "start".
+        length: length of the epoch.
 
     Raises:
-        TypeError: the state is no dict, or a number in it is None.
-        ValueError: one of them is missing or out of range.
+        TypeError: the state is not a dict, or a number in it is None.
+        ValueError: a number is missing or out of range.
     """
     _check_names(op, state)
     epoch = whole(op, "epoch of a state", state["epoch"], 0, _LAST_EPOCH)
@@ -190,15 +191,15 @@ def _check_names(op: str, state: Any) -> None:
             raise ValueError(f"{op}: expected a state with '{name}', but got {', '.join(map(str, state))}")
 
 
-def _dealt(count: int, turn: int, players: int) -> int:
-    """How many of `count` cards the player gets whose turn it is after `turn` others."""
-    return (count - turn + players - 1) // players
+def _dealt(count: int, taker: int, takers: int) -> int:
+    """How many of `count` samples taker number `taker` gets in round-robin order."""
+    return (count - taker + takers - 1) // takers
 
 
 def order_of_rank(length: int, seed: int, shuffle: bool, drop_last: bool) -> Order:
-    """The order of this rank for a `Loader`; all have equally many samples, and so none waits for another.
+    """The order of this rank for a `Loader`. All ranks have equally many samples, so that none waits.
 
-    The ranks are those of the process group, or, before there is one, those that torchrun names.
+    Ranks come from the process group or, before it is initialised, from torchrun's environment variables.
     """
     rank, world_size = _rank_and_world_size()
     return Order(length, seed, shuffle, rank, world_size, tail="drop" if drop_last else "pad")
@@ -207,13 +208,13 @@ def order_of_rank(length: int, seed: int, shuffle: bool, drop_last: bool) -> Ord
 def _rank_and_world_size() -> tuple[int, int]:
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
-    named = {name: os.environ.get(name) for name in ("RANK", "WORLD_SIZE")}  # by torchrun
+    named = {name: os.environ.get(name) for name in ("RANK", "WORLD_SIZE")}  # set by torchrun
     if not all(named.values()):
         return 0, 1
     for name, value in named.items():
         if not (value or "").strip().isdecimal():
             raise ValueError(
-                f"Loader: expected {name} of the environment as a whole number, but got '{value}'"
+                f"Loader: expected environment variable {name} as a whole number, but got '{value}'"
             )
     return int(named["RANK"] or 0), int(named["WORLD_SIZE"] or 1)
 
@@ -222,7 +223,7 @@ class OrderSampler(Sampler[int]):
     """An order for `torch.utils.data.DataLoader(dataset, sampler=...)`.
 
     Args:
-        order: of this rank.
+        order: the order of this rank.
 
     Example:
         >>> sampler = OrderSampler(Order(5, seed=1))
@@ -244,18 +245,18 @@ class OrderSampler(Sampler[int]):
         return iter(self.order.indices(self.epoch, self.start).tolist())
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin an epoch; one that was resumed goes on where it stopped."""
+        """Begin an epoch; a resumed epoch continues where it stopped."""
         if epoch != self.epoch:
             self.epoch, self.start = epoch, 0
 
     def state_dict(self, delivered: int) -> dict[str, Any]:
-        """Where the ranks stand after `delivered` samples of the epoch, not counting those read ahead."""
+        """The state of the ranks after `delivered` samples of the epoch, not counting samples read ahead."""
         return self.order.state_dict(self.epoch, delivered, self.start)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where a saved state stands.
+        """Continue from a saved state.
 
         Raises:
-            ValueError: the state is of another order.
+            ValueError: the state belongs to another order.
         """
         self.epoch, self.start = self.order.resume(state)

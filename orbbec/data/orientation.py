@@ -1,4 +1,4 @@
-"""The eight ways in which EXIF says that a stored image is to be turned, as views and rectangles."""
+"""The eight EXIF orientations of a stored image, as views and rectangles."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-_UPSIDE_DOWN = (3, 4, 6, 7)  # the stored rows run backwards
-_MIRRORED = (2, 3, 7, 8)  # so do the stored columns
-_TURNED = 5  # from this one on, rows are columns
+_UPSIDE_DOWN = (3, 4, 6, 7)  # stored rows are reversed
+_MIRRORED = (2, 3, 7, 8)  # stored columns are reversed
+_TRANSPOSED = 5  # from this value on, rows and columns are swapped
 
 
 class Rectangle(NamedTuple):
-    """Part of an image in pixels; right and bottom are exclusive."""
+    """A rectangle in pixels; right and bottom are exclusive."""
 
     left: int
     top: int
@@ -29,26 +29,26 @@ class Rectangle(NamedTuple):
         return self.bottom - self.top
 
     def of(self, image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-        """This part of an image `[H, W, C]`, as a view."""
+        """This rectangle of an image `[H, W, C]`, as a view."""
         return image[self.top : self.bottom, self.left : self.right]
 
 
 def upright_size(height: int, width: int, orientation: int) -> tuple[int, int]:
-    """The size of an image once it is turned.
+    """The size of an image after applying its orientation.
 
     Example:
         >>> upright_size(2, 3, orientation=6)
         (3, 2)
     """
-    return (width, height) if orientation >= _TURNED else (height, width)
+    return (width, height) if orientation >= _TRANSPOSED else (height, width)
 
 
 def upright(stored: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.uint8]:
-    """A view of a stored image `[H, W, C]` as it is to be seen.
+    """A view of a stored image `[H, W, C]` in upright orientation.
 
     Args:
         stored: the image.
-        orientation: 1 to 8, as tag 0x0112 of EXIF has it.
+        orientation: 1 to 8, the EXIF tag 0x0112.
 
     Example:
         >>> upright(np.arange(6, dtype=np.uint8).reshape(2, 3, 1), orientation=6)[..., 0].tolist()
@@ -57,29 +57,29 @@ def upright(stored: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.u
     down = -1 if orientation in _UPSIDE_DOWN else 1
     across = -1 if orientation in _MIRRORED else 1
     view = stored[::down, ::across]
-    return view.transpose(1, 0, 2) if orientation >= _TURNED else view
+    return view.transpose(1, 0, 2) if orientation >= _TRANSPOSED else view
 
 
-def as_stored(turned: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.uint8]:
-    """A view of an upright image as it is stored: what `upright` turns back.
+def as_stored(upright_image: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.uint8]:
+    """A view of an upright image in stored orientation: the inverse of `upright`.
 
     Example:
         >>> stored = np.arange(6, dtype=np.uint8).reshape(2, 3, 1)
         >>> all((as_stored(upright(stored, way), way) == stored).all() for way in range(1, 9))
         True
     """
-    return upright(turned, {6: 8, 8: 6}.get(orientation, orientation))
+    return upright(upright_image, {6: 8, 8: 6}.get(orientation, orientation))
 
 
 def stored_rectangle(part: Rectangle, height: int, width: int, orientation: int) -> Rectangle:
-    """Where a rectangle of the upright image lies in the stored one of `height` and `width`.
+    """The position of an upright image's rectangle in the stored image of `height` and `width`.
 
     Example:
         >>> stored_rectangle(Rectangle(0, 0, 1, 3), 2, 3, orientation=6)
         Rectangle(left=0, top=1, right=3, bottom=2)
     """
     left, top, right, bottom = part
-    if orientation >= _TURNED:
+    if orientation >= _TRANSPOSED:
         left, top, right, bottom = top, left, bottom, right
     if orientation in _UPSIDE_DOWN:
         top, bottom = height - bottom, height - top

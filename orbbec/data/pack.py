@@ -1,7 +1,8 @@
-"""Any source to tar shards: resumed where it was killed, with nothing half written that reads as whole.
+"""Write any source to tar shards; resumable, with atomic files.
 
-An archive is written as `shard-000007.tar.part`. When it is full its index is written, and then it gets its
-name: an archive of that name is whole and has an index. What the archives hold tells where to go on.
+An archive is written as `shard-000007.tar.part`. When it is full, its index is written and the archive is
+renamed, so that a file of the final name is complete and has an index. The archives themselves tell where to
+resume.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ SHARD_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Packed:
-    """What `pack` did.
+    """The result of `pack`.
 
     Args:
-        samples: how many there are in all archives.
-        skipped: those that could not be read: id, path, reason.
-        archives: how many.
-        resumed: how many samples of the source had been packed before.
+        samples: number of samples in all archives.
+        skipped: samples that could not be read: id, path, reason.
+        archives: number of archives.
+        resumed: number of samples packed by earlier calls.
     """
 
     samples: int
@@ -68,26 +69,27 @@ def pack(
 ) -> Packed:
     """Write the samples of a source to tar archives with an index, for `Shards` to read.
 
-    Killed, it goes on where it was when it is called again with the same arguments; the archives are the same
-    bytes as without the stop. They are plain archives that other tools read: see `orbbec.data.fields`.
+    After an interruption, a call with the same arguments resumes and gives the same bytes as an uninterrupted
+    one. Other tools can read the archives: see `orbbec.data.fields`.
 
     Args:
-        source: of samples with unlike ids; or a stream of them, in the same order each time.
-        folder: for the archives; made where it is not there.
+        source: samples with distinct ids, or a stream with the same order each time.
+        folder: folder for the archives; created if missing.
         shard_bytes: an archive ends with the sample that makes it this large.
-        shuffle: pack a source in a shuffled order, for those who read archives as a stream.
-        seed: of that order.
-        on_error: what to do about a sample that cannot be read: "raise", or "skip" and list it.
-        progress: called after each sample with how many of the source are done.
+        shuffle: pack in a shuffled order, for reading the archives as a stream.
+        seed: seed of that order.
+        on_error: for a sample that cannot be read: "raise", or "skip" and list it.
+        progress: called after each sample with the number of samples done.
 
     Returns:
-        What was done.
+        A summary.
 
     Raises:
         BadSample: a sample cannot be read.
-        OSError: an archive cannot be written, as on a full disk; whole ones stay, and the next call goes on.
+        OSError: an archive cannot be written, for example on a full disk; complete archives remain and the
+            next call resumes.
         TypeError: a target cannot be stored.
-        ValueError: an argument does not fit, the folder holds something else, or two samples share an id.
+        ValueError: an argument is invalid, the folder has other contents, or two samples share an id.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -121,7 +123,7 @@ def pack(
 
 @dataclass(frozen=True)
 class _Archive:
-    """What is known of a whole archive: not where its samples lie, which takes more memory."""
+    """A summary of a complete archive, without sample offsets, to save memory."""
 
     name: str
     ids: Array
@@ -142,7 +144,7 @@ def _archive_path(folder: Path, number: int) -> Path:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder; the system lets it go when the process ends, however it ends."""
+    """Lock the folder; the system releases the lock when the process ends."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:
@@ -155,11 +157,11 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _begin(folder: Path, manifest: Manifest) -> bool:
-    """Prepare the folder, or see that it is of the same work; whether that has ended."""
+    """Prepare the folder, or check that it has the same settings; returns whether packing is complete."""
     before = read_manifest(folder)
     if before is None:
         if any(folder.glob("*.tar")):
-            raise ValueError(f"pack: expected an empty folder, but {folder} has archives by other hands")
+            raise ValueError(f"pack: expected an empty folder, but {folder} has archives of another tool")
         manifest.write(folder)
         return False
     for name, value in manifest.settings().items():
@@ -241,7 +243,7 @@ def _write(file: FileIO, data: bytes, path: Path) -> None:
     left = memoryview(data)
     while left:
         with _writing(path):
-            left = left[file.write(left) :]  # less than all of it where the disk is nearly full
+            left = left[file.write(left) :]  # writes only a prefix if the disk is nearly full
 
 
 @contextmanager
@@ -249,7 +251,7 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        advice = "the archives before it are whole: make room and run the same again to go on"
+        advice = "the archives before it are complete: free some space, then run the same command to resume"
         raise OSError(error.errno, f"pack: {path} cannot be written ({error.strerror}); {advice}") from error
 
 
@@ -257,6 +259,8 @@ def _end(folder: Path, manifest: Manifest, archives: list[_Archive]) -> None:
     ids = np.sort(np.concatenate([archive.ids for archive in archives] or [np.zeros(0, np.int64)]))
     twice = ids[1:][ids[1:] == ids[:-1]]
     if len(twice):
-        raise ValueError(f"pack: expected samples of unlike ids, but {len(twice)} come again, as {twice[0]}")
+        raise ValueError(
+            f"pack: expected samples with distinct ids, but {len(twice)} are repeated, such as {twice[0]}"
+        )
     counts = {archive.name: len(archive.ids) for archive in archives}
     replace(manifest, archives=counts, ended=True).write(folder)

@@ -1,4 +1,4 @@
-"""Paths that a file names: below the folder of the images, unless the user trusts the file."""
+"""Checks of paths listed in files: they must be in the image folder unless the user trusts the file."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import os
 
 
 def check_path(op: str, root: str | os.PathLike[str], path: str, source: str) -> None:
-    """See that a path that a file names stays in its folder; links in that folder are followed.
+    """Check that a listed path stays in its folder; links in that folder are followed.
 
     Args:
-        op: the reader, for the error.
+        op: name of the reader, for messages.
         root: the folder.
-        path: relative to it, or absolute.
-        source: what names the path, for the error.
+        path: relative to the folder, or absolute.
+        source: where the path is listed, for messages.
 
     Raises:
-        ValueError: the path leaves the folder, or is none.
+        ValueError: the path leaves the folder or is invalid.
 
     Example:
         >>> check_path("FileList", "/data", "cats/../cats/1.jpg", "line 7 of train.csv")

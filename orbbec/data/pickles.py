@@ -1,4 +1,4 @@
-"""Pickles of arrays, lists, numbers and text, read without calling anything that they name."""
+"""Reads pickles of arrays, lists, numbers and text without calling anything that they name."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from orbbec.binding.arguments import Array
 
 
 def read_pickle(data: bytes) -> dict[str, Any]:
-    """Read a pickled dict of arrays of whole numbers, lists, numbers and text, of Python 2 or 3.
+    """Read a pickled dict of integer arrays, lists, numbers and text, written by Python 2 or 3.
 
-    The opcodes are interpreted here, on plain values: nothing is imported, no function or class of the file's
-    choice is called, and NumPy sees the bytes of an array only once its dtype, shape and length agree.
+    The opcodes are interpreted here: nothing is imported, no function or class named by the file is called,
+    and NumPy gets the bytes of an array only after dtype, shape and length have been checked.
 
     Args:
-        data: the file, of protocol 0 to 5.
+        data: a pickle of protocol 0 to 5.
 
     Returns:
-        The dict; its keys are text.
+        The dict; its keys are strings.
 
     Raises:
-        ValueError: the file is malformed, or holds anything else; says what.
+        ValueError: the file is malformed or contains anything else; the message says what.
 
     Example:
         >>> import pickle
@@ -39,7 +39,7 @@ def read_pickle(data: bytes) -> dict[str, Any]:
         for opcode, argument, _ in pickletools.genops(data):
             machine.run(opcode.name, argument)
         table = machine.stack.pop()
-    except (IndexError, KeyError) as error:  # an empty stack, an entry that was never stored
+    except (IndexError, KeyError) as error:  # an empty stack or a missing memo entry
         raise ValueError(f"it is malformed: {error!r}") from error
     if not isinstance(table, dict):
         raise ValueError(f"it holds a {type(table).__name__}, not a dict")
@@ -48,13 +48,13 @@ def read_pickle(data: bytes) -> dict[str, Any]:
 
 @dataclass
 class _Dtype:
-    """The dtype of an array, which is known in two steps: by its code, then by its byte order."""
+    """The dtype of an array, built in two steps: first its code, then its byte order."""
 
     code: str
     order: str = "<"
 
     def build(self, state: Any) -> None:
-        # Version, byte order, and what only dtypes of fields, objects or text have.
+        # Version, byte order, and entries that only structured, object or string dtypes use.
         if not isinstance(state, tuple) or len(state) < 8 or state[2:8] != (None, None, None, -1, -1, 0):
             raise ValueError("it has a dtype that is not of plain whole numbers")
         self.order = _text(state[1])
@@ -66,7 +66,7 @@ class _Dtype:
         if not isinstance(raw, bytes) or not isinstance(shape, tuple):
             raise ValueError("it has an array without bytes or without a shape")
         if not all(type(size) is int and size >= 0 for size in shape) or len(shape) > 8:
-            raise ValueError("it has an array whose shape is no list of sizes")
+            raise ValueError("it has an array whose shape is not a list of sizes")
         if math.prod(shape) * dtype.itemsize != len(raw):
             raise ValueError(f"it has an array of shape {list(shape)} {dtype} in {len(raw)} bytes")
         return np.frombuffer(raw, dtype).reshape(shape, order="F" if is_fortran else "C")
@@ -84,7 +84,7 @@ class _Array:
 
 
 def _text(value: Any) -> str:
-    """Text; Python 2 wrote it as bytes."""
+    """A string; Python 2 pickles it as bytes."""
     if not isinstance(value, (str, bytes)):
         raise ValueError(f"it has a {type(value).__name__} where text belongs")
     return value if isinstance(value, str) else value.decode("latin-1")
@@ -103,7 +103,7 @@ def _from_buffer(raw: Any, dtype: Any, shape: Any, order: Any) -> _Array:
 
 
 def _encoded(text: Any, encoding: Any) -> bytes:
-    """How Python 3 writes bytes by protocols that have none."""
+    """Bytes, in the form of Python 3 for protocols without a bytes type."""
     if encoding != "latin1":
         raise ValueError("it has text of another encoding than latin1")
     return _text(text).encode("latin-1")
@@ -118,7 +118,7 @@ def _reconstructed(kind: Any, shape: Any, code: Any) -> _Array:
     return _Array()
 
 
-# What pickles of arrays name; NumPy 2 moved two of them. Each is replaced by a function of this file.
+# Names in pickles of arrays, some of which NumPy 2 moved, and the local functions that replace them.
 _NAMED: dict[str, Any] = {
     "numpy ndarray": _NDARRAY,
     "numpy dtype": _dtype,
@@ -139,7 +139,7 @@ _GETS = ("GET", "BINGET", "LONG_BINGET")
 
 
 class _Machine:
-    """The stack and memo of a pickle."""
+    """The interpreter of a pickle: stack and memo."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -211,7 +211,7 @@ class _Machine:
     def _update(self, items: list[Any]) -> None:
         if not isinstance(self.stack[-1], dict) or len(items) % 2:
             raise ValueError(f"it sets an item of a {type(self.stack[-1]).__name__}")
-        # Text alone: to hash, or to print, tuples that share tuples that share tuples takes for ever.
+        # Strings only: hashing or printing deeply shared tuples takes exponential time.
         self.stack[-1].update(zip(map(_text, items[::2]), items[1::2], strict=True))
 
     def _dict(self) -> None:

@@ -1,4 +1,4 @@
-"""JPEGs as the planes that they hold: half the bytes for a device, which makes RGB of them."""
+"""JPEGs as YCbCr planes: half the bytes to copy; the device converts them to RGB."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orbbec.data.orientation import Rectangle, upright_size
 
 
 class Encoded(NamedTuple):
-    """A JPEG whose planes are to be decoded."""
+    """A JPEG whose planes will be decoded."""
 
     data: bytes
     header: JpegHeader
@@ -24,21 +24,21 @@ class Encoded(NamedTuple):
 def decode_planes(
     files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS, on_damage: str = "raise"
 ) -> PlaneBatch:
-    """Decode images as far as planes: what `orbbec.ycbcr_to_rgb`, on any device, makes RGB of.
+    """Decode images to planes, which `orbbec.ycbcr_to_rgb` converts to RGB on any device.
 
-    JPEGs of luma and chroma whose chroma is whole or halved, and gray ones, are kept as planes, where
-    libjpeg-turbo was built in; all else, PNG and CMYK too, as RGB.
+    Gray JPEGs and YCbCr JPEGs with full or halved chroma become planes if libjpeg-turbo was built in; all
+    other files, such as PNG and CMYK, become RGB.
 
     Args:
-        files: as those of `decode_image`.
-        max_pixels: larger images are refused before they are decoded.
-        on_damage: as that of `decode_image`.
+        files: encoded files, see `decode_image`.
+        max_pixels: larger images are refused before decoding.
+        on_damage: see `decode_image`.
 
     Returns:
         A batch on the CPU.
 
     Raises:
-        ValueError: a file is damaged, of no known format, or too large.
+        ValueError: a file is damaged, of unknown format, or too large.
 
     Example:
         >>> batch = decode_planes([b"P5 2 1 255 " + bytes([7, 9])])
@@ -56,8 +56,8 @@ def decode_planes(
     ]
     while True:
         batch = empty_planes(images)
-        places = [place.numpy() for place in batch.places()]
-        is_whole = list(map(write_planes, images, batch.samplings, places))
+        buffers = [buffer.numpy() for buffer in batch.places()]
+        is_whole = list(map(write_planes, images, batch.samplings, buffers))
         if all(is_whole):
             return batch
         images = [
@@ -69,11 +69,11 @@ def decode_planes(
 def empty_planes(
     images: Sequence[Encoded | Pixels], empty: Callable[[int], Tensor] | None = None
 ) -> PlaneBatch:
-    """A batch with room for the planes of JPEGs, and for pixels that were decoded.
+    """An uninitialised batch for planes of JPEGs and decoded pixels.
 
     Args:
         images: JPEGs, or arrays `[H, W, 3]`.
-        empty: as that of `PlaneBatch.of_sizes`.
+        empty: see `PlaneBatch.of_sizes`.
     """
     stored = [_stored(image) for image in images]
     sizes = [(height, width) for height, width, _, _ in stored]
@@ -82,26 +82,26 @@ def empty_planes(
     )
 
 
-def write_planes(image: Encoded | Pixels, sampling: str, place: Pixels) -> bool:
-    """Write an image, as `sampling` says, to its place in a batch; gives whether it could be decoded."""
+def write_planes(image: Encoded | Pixels, sampling: str, buffer: Pixels) -> bool:
+    """Write an image with this `sampling` to its buffer in a batch; returns whether it could be decoded."""
     if not isinstance(image, Encoded):
-        place[:] = image.reshape(-1)
+        buffer[:] = image.reshape(-1)
         return True
     height, width, *_, orientation = image.header
     try:
         if sampling == "rgb":
             height, width = upright_size(height, width, orientation)
             whole = Rectangle(0, 0, width, height)
-            decode_region(image.data, image.header, whole, out=place.reshape(height, width, 3))
+            decode_region(image.data, image.header, whole, out=buffer.reshape(height, width, 3))
         else:
-            decode_planes_into(image.data, height, width, sampling, place)
+            decode_planes_into(image.data, height, width, sampling, buffer)
     except ValueError:
         return False
     return True
 
 
 def _stored(image: Encoded | Pixels) -> tuple[int, int, str, int]:
-    """Height, width, sampling and orientation as they are in a batch; RGB is turned as it is decoded."""
+    """Height, width, sampling and orientation in a batch; RGB is already upright."""
     if not isinstance(image, Encoded):
         return image.shape[0], image.shape[1], "rgb", 1
     height, width, _, _, orientation = image.header

@@ -1,4 +1,4 @@
-"""For those who keep their DataLoader: its batches copied to a device and augmented there, one ahead."""
+"""A prefetcher for an existing DataLoader: copies batches to a device and augments them, one ahead."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from orbbec.transforms import Compose, Transform
 
 
 class DevicePrefetcher:
-    """Batches of any loader on a device, augmented; on CUDA on a side stream, one ahead of the model.
+    """Copy batches of any loader to a device and augment them; on CUDA on a side stream, one batch ahead.
 
     Args:
-        batches: a DataLoader, best with `collate_fn=orbbec.data.collate` and `pin_memory=True`. A batch is
-            images, a tuple or list that begins with images, or a dict that holds them. Its other tensors go
-            to the device as they are.
-        transforms: a `Compose`, or transforms in order; None: batches are only copied.
-        device: where to.
-        images: the key of images in a dict.
-        sample_ids: the key of their ids in a dict. Without, samples are counted over the epoch, so that what
-            one becomes depends on its place in the order.
+        batches: a DataLoader, ideally with `collate_fn=orbbec.data.collate` and `pin_memory=True`. A batch is
+            images, a tuple or list that begins with images, or a dict with images. Its other tensors are
+            copied to the device unchanged.
+        transforms: a `Compose`, or transforms in order; None: only copy.
+        device: the target device.
+        images: key of the images in a dict.
+        sample_ids: key of the sample ids in a dict. None: samples are numbered in each epoch, so that the
+            result of a sample depends on its position in the order.
 
     Example:
         >>> from orbbec.transforms import RandomHorizontalFlip
@@ -47,13 +47,13 @@ class DevicePrefetcher:
         if transforms is not None and not isinstance(transforms, Compose):
             transforms = Compose(transforms)
         self.transforms = transforms
-        self.epoch = 0  # the next
+        self.epoch = 0  # the next epoch
         self._staging = Staging(torch.device(device))
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch that begins next, for the loader's sampler too; without it they count up.
+        """Set the next epoch, for the loader's sampler too; otherwise epochs count up.
 
-        An epoch begins as its first batch is asked for; one that is left by `break` is over.
+        An epoch begins when its first batch is requested, and ends if it is left by `break`.
         """
         self.epoch = epoch
         sampler = getattr(self.batches, "sampler", None)

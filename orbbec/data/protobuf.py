@@ -1,4 +1,4 @@
-"""As much of protocol buffers as two kinds of records need: TensorFlow's Example and Caffe's Datum."""
+"""Minimal protocol buffer parsing for TensorFlow's Example and Caffe's Datum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from orbbec.binding.arguments import Array
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # how a field is written
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
 _SIDES = tuple(f"object/bbox/{side}" for side in ("xmin", "ymin", "xmax", "ymax"))
 _MOST = (1 << 64) - 1
 _FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
@@ -18,7 +18,7 @@ Value = int | bytes
 
 
 def fields_of(message: bytes) -> Iterator[tuple[int, Value]]:
-    """The fields of a message in order: number and value, a whole number or bytes.
+    """The fields of a message in order: number and value, which is an integer or bytes.
 
     Raises:
         ValueError: the message is malformed.
@@ -27,37 +27,37 @@ def fields_of(message: bytes) -> Iterator[tuple[int, Value]]:
         >>> list(fields_of(bytes([0x08, 0x96, 0x01, 0x12, 0x02]) + b"ab"))
         [(1, 150), (2, b'ab')]
     """
-    place = 0
-    while place < len(message):
-        tag, place = _varint(message, place)
+    offset = 0
+    while offset < len(message):
+        tag, offset = _varint(message, offset)
         number, kind = tag >> 3, tag & 7
         if kind == _VARINT:
-            value, place = _varint(message, place)
+            value, offset = _varint(message, offset)
             yield number, value
             continue
         if kind == _BYTES:
-            size, place = _varint(message, place)
+            size, offset = _varint(message, offset)
         elif kind in _FIXED_BYTES:
             size = _FIXED_BYTES[kind]
         else:
             raise ValueError(f"the message has a field of unknown kind {kind}")
-        if place + size > len(message):
-            raise ValueError("the message is cut off")
-        yield number, message[place : place + size]
-        place += size
+        if offset + size > len(message):
+            raise ValueError("the message is truncated")
+        yield number, message[offset : offset + size]
+        offset += size
 
 
-def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """A whole number in groups of 7 bits, low ones first, and the place behind it."""
+def _varint(message: bytes, offset: int) -> tuple[int, int]:
+    """An integer in groups of 7 bits, lowest first, and the offset after it."""
     value = shift = 0
     while True:
-        if place >= len(message) or shift > 63:
-            raise ValueError("the message is cut off")
-        byte = message[place]
+        if offset >= len(message) or shift > 63:
+            raise ValueError("the message is truncated")
+        byte = message[offset]
         value |= (byte & 0x7F) << shift
-        place, shift = place + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if byte < 0x80:
-            return value & _MOST, place
+            return value & _MOST, offset
 
 
 def example_features(message: bytes) -> dict[str, Any]:
@@ -94,10 +94,10 @@ def _feature(message: bytes) -> Any:
 
 
 def _whole_numbers(item: Value) -> Iterator[int]:
-    """One number, or several packed into bytes; negative ones are written as 64 bits."""
-    place = 0
-    while isinstance(item, int) or place < len(item):
-        value, place = (item, 0) if isinstance(item, int) else _varint(item, place)
+    """One number, or several packed into bytes; negative numbers are stored as 64 bits."""
+    offset = 0
+    while isinstance(item, int) or offset < len(item):
+        value, offset = (item, 0) if isinstance(item, int) else _varint(item, offset)
         yield value - (1 << 64) if value >> 63 else value
         if isinstance(item, int):
             return
@@ -116,10 +116,10 @@ def _number(value: Value) -> int:
 
 
 def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
-    """Image and targets of features named as TensorFlow's own image sets name them.
+    """Image and targets of features with the names of TensorFlow's image data sets.
 
-    The image is "image/encoded" or "image"; "image/class/label" or "label" is the target `label`. Boxes in
-    shares of the image, "image/object/bbox/xmin" ..., become `boxes` in pixels with their `labels`.
+    The image is "image/encoded" or "image"; "image/class/label" or "label" is the target `label`. Relative
+    boxes, "image/object/bbox/xmin" ..., become `boxes` in pixels with `labels`.
 
     Raises:
         ValueError: there is no image.
@@ -141,7 +141,7 @@ def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
 
 
 def _known(features: Mapping[str, Any], name: str) -> Array:
-    """A feature of numbers."""
+    """A numeric feature."""
     if name not in features:
         raise ValueError(f"expected a feature '{name}', but got {', '.join(features)}")
     values = np.atleast_1d(features[name])
@@ -154,7 +154,7 @@ def datum_sample(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
     """Image and label of a Caffe `Datum`: encoded, or planes of blue, green and red.
 
     Args:
-        key: ignored.
+        key: unused.
         value: the message.
 
     Raises:
@@ -162,7 +162,7 @@ def datum_sample(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
     """
     table = dict(fields_of(value))
     channels, height, width, label, encoded = (_number(table.get(field, 0)) for field in (1, 2, 3, 5, 7))
-    label -= (1 << 64) if label >> 63 else 0  # negative numbers are written as 64 bits
+    label -= (1 << 64) if label >> 63 else 0  # negative numbers are stored as 64 bits
     data = _bytes(table.get(4, b""))
     if encoded:
         return data, {"label": label}

@@ -1,13 +1,13 @@
-"""Tasks done by threads ahead of who takes the results, which come in the order of the tasks.
+"""Threads that work ahead of a consumer; results come in the order of the tasks.
 
 ::
 
 tasks --> at most `threads + ahead` of them begun or done --> results, in order
-          idle: a thread waits for a task                     wait: the taker waits for a result
+          idle: a thread waits for a task                     wait: the consumer waits for a result
 
-The garbage collector may drop a crew anywhere, also where the code it interrupts holds a lock. So to drop
-a crew only signals, by a weak reference whose callback is `SimpleQueue.put`: it waits for no lock and runs no
-Python, in which a Ctrl-C would be lost. Only `close` waits for threads.
+The garbage collector may drop a crew anywhere, also while the interrupted code holds a lock. Dropping a crew
+therefore only sends a signal, by a weak reference whose callback is `SimpleQueue.put`: it takes no lock and
+runs no Python code, in which a Ctrl-C would be lost. Only `close` waits for threads.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from orbbec.data.threads import begin_worker
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_LONGEST_START = 5.0  # seconds in which a thread begins, if Ctrl-C did not come before its start
-_PAUSE = 0.001  # seconds between two looks at a thread that is to end
+_LONGEST_START = 5.0  # seconds for a thread to start; longer means that Ctrl-C prevented it
+_PAUSE = 0.001  # seconds between two checks of a thread that should end
 
 _numbers = count()  # of crews
 
 
-class Stopped(Exception):  # said to a thread, as StopIteration is to a loop
+class Stopped(Exception):  # a signal to a thread, like StopIteration
     """The crew was closed while a task ran."""
 
 
 class Stop(Protocol):
-    """What tells a task that nobody waits for its result any more."""
+    """Tells a task that its result is no longer needed."""
 
     def is_set(self) -> bool:
-        """Whether the task is to raise `Stopped`."""
+        """Whether the task should raise `Stopped`."""
         ...
 
 
 class _Signal:
-    """Set once the crew is closed or dropped."""
+    """Set when the crew is closed or dropped."""
 
     def __init__(self, crew: Crew[Any, Any]) -> None:
         self._is_closed, self._crew = False, ref(crew)
@@ -66,7 +66,7 @@ class _Signal:
 
 
 class _Entry(Generic[Task, Result]):
-    """A task, and its result or its error once it is done."""
+    """A task, with its result or its error when done."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -85,14 +85,14 @@ class _Entry(Generic[Task, Result]):
         try:
             raise error
         finally:
-            error = None  # whose traceback holds this frame
+            error = None  # its traceback refers to this stack frame
 
 
-_End: TypeAlias = "ReferenceType[Crew[Any, Any]] | None"  # in the place of a task, after the last one
+_End: TypeAlias = "ReferenceType[Crew[Any, Any]] | None"  # queued after the last task
 
 
 class _Team(Generic[Task, Result]):
-    """Threads that share a queue. They hold this, and not the crew."""
+    """Threads that share a queue. They refer to the team, not to the crew."""
 
     def __init__(
         self,
@@ -110,11 +110,11 @@ class _Team(Generic[Task, Result]):
         self._entries.put(entry)
 
     def end(self) -> None:
-        """End the threads after the tasks that they have."""
+        """End the threads after the queued tasks."""
         self._entries.put(None)
 
     def run(self, failure: BaseException | None = None) -> None:
-        """What a thread does: tasks, or where it could not begin, say so of each."""
+        """The body of a thread: run tasks, or fail each task if the thread could not start."""
         try:
             if failure is None:
                 self._begin()
@@ -125,7 +125,7 @@ class _Team(Generic[Task, Result]):
             began = perf_counter()
             self._watch.add("idle", began - (began if ended is None else ended))
             self._do(entry, failure)
-            del entry  # the result is the taker's
+            del entry  # the result belongs to the consumer
             ended = perf_counter()
             self._watch.add("work", ended - began)
         self._entries.put(entry)  # for the next thread
@@ -142,7 +142,7 @@ class _Team(Generic[Task, Result]):
 
 
 class Worker(Thread):
-    """A thread of a crew. A daemon, which `_end_all` ends after the threads that take results have ended."""
+    """A daemon thread of a crew. `_end_all` ends it after the consumers have ended."""
 
     def __init__(self, team: _Team[Any, Any], name: str) -> None:
         super().__init__(name=name, daemon=True)
@@ -150,19 +150,19 @@ class Worker(Thread):
         self._begun: SimpleQueue[None] = SimpleQueue()
 
     def begin(self) -> None:
-        """Start it, in another thread: the main one gets Ctrl-C, which would leave it half started."""
+        """Start it from another thread: Ctrl-C in the main thread could leave it half started."""
         start_new_thread(self._start, ())
-        self._begun.get()  # `_end_all` knows it from here on
+        self._begun.get()  # from here on `_end_all` knows it
 
     def _start(self) -> None:
         try:
             self.start()
-        except RuntimeError as error:  # there can be no more threads
+        except RuntimeError as error:  # the system refuses more threads
             self._say_begun()
             self.team.run(error)
 
     def run(self) -> None:
-        """Do tasks until the end of them, or of the crew."""
+        """Run tasks until they or the crew end."""
         self._say_begun()
         self.team.run()
 
@@ -171,31 +171,30 @@ class Worker(Thread):
         self._begun.put(None)
 
     def wait(self) -> None:
-        """Wait for its end, once it was told to stop."""
+        """Wait until it has ended, after it was told to stop."""
         if self is current_thread() or self._process != os.getpid():
             return
         latest = perf_counter() + _LONGEST_START
         while not self._has_begun and perf_counter() < latest:
             sleep(_PAUSE)
-        while self in enumerate_threads():  # a `join` that Ctrl-C interrupts takes it for ended ever after
+        while self in enumerate_threads():  # after an interrupted `join`, Python considers the thread ended
             sleep(_PAUSE)
 
 
 class Crew(Generic[Task, Result]):
-    """Threads that work ahead, in order; an error of a task is raised where its result is taken.
+    """Threads that work ahead, in order. The error of a task is raised when its result is taken.
 
-    They compute with the arithmetic that is the default of the thread that makes the crew.
+    The threads use the default arithmetic of the thread that makes the crew.
 
     Args:
-        work: does one task; is given the task and what tells it that nobody waits for the result, upon which
-            it is to raise `Stopped`.
-        tasks: taken one by one, in the thread that takes the results.
-        threads: from 1.
-        ahead: how many results may wait to be taken.
-        cores: that threads run on; none: those of the process.
-        watch: is told the seconds of "wait" (for results), and of all threads "work" and "idle" (between two
-            tasks, for a result to be taken).
-        workers: a list that gets the threads; whoever drops the crew can wait for them.
+        work: runs one task; gets the task and a `Stop`, and should raise `Stopped` when it is set.
+        tasks: consumed one by one, in the thread that takes the results.
+        threads: number of threads, at least 1.
+        ahead: number of results that may wait to be taken.
+        cores: cores that the threads run on; empty: those of the process.
+        watch: gets the seconds of "wait" (for results), and of all threads "work" and "idle" (between two
+            tasks, waiting for a result to be taken).
+        workers: a list that receives the threads, so that others can wait for them.
 
     Example:
         >>> with Crew(lambda number, stop: number**2, range(4), threads=2, ahead=1) as crew:
@@ -220,20 +219,20 @@ class Crew(Generic[Task, Result]):
         self._pending: deque[_Entry[Task, Result]] = deque()
         self._signal = _Signal(self)
         self._workers = [] if workers is None else workers
-        self._teams: list[_Team[Task, Result]] = []  # the last one takes tasks
+        self._teams: list[_Team[Task, Result]] = []  # the last team receives tasks
         self._name = f"orbbec-data-{next(_numbers)}"
         self.resize(threads, ahead)
 
     def resize(self, threads: int, ahead: int) -> None:
-        """Go on with other numbers; what was begun is ended by the threads that began it."""
+        """Continue with other numbers of threads and results; running tasks finish in their threads."""
         for team in self._teams[-1:]:
             team.end()
         others, cores, arithmetic = torch.get_num_threads(), self._cores, self._arithmetic
         self._teams.append(
             _Team(self._work, lambda: begin_worker(others, cores, arithmetic), self._signal, self)
         )
-        self._missing = threads  # of the last team, which were not started yet
-        self._limit = threads + ahead  # of tasks begun or done
+        self._missing = threads  # threads of the last team that are not started yet
+        self._limit = threads + ahead  # on tasks running or done
 
     def __iter__(self) -> Iterator[Result]:
         return self
@@ -242,7 +241,7 @@ class Crew(Generic[Task, Result]):
         try:
             with self.watch.timing("wait"):
                 return self._taken()
-        except BaseException:  # Ctrl-C, too
+        except BaseException:  # Ctrl-C too
             self.close()
             raise
 
@@ -265,7 +264,7 @@ class Crew(Generic[Task, Result]):
         return bool(pending) and pending[0].is_done()
 
     def close(self) -> None:
-        """Stop all threads; returns when they have ended. Whoever waits for a result gets none."""
+        """Stop all threads and wait until they have ended. A waiting consumer gets no result."""
         self._signal.set()
         pending, self._pending, self._tasks = self._pending, deque(), iter(())
         for team in self._teams:
@@ -303,7 +302,7 @@ class Crew(Generic[Task, Result]):
 
 @atexit.register
 def _end_all() -> None:
-    """End the threads of crews that were never closed, before the interpreter takes apart what they use."""
+    """End the threads of crews that were never closed, before the interpreter shuts down."""
     workers = [thread for thread in enumerate_threads() if isinstance(thread, Worker)]
     for worker in workers:
         worker.team.signal.set()

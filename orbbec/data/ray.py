@@ -1,4 +1,4 @@
-"""Offline work over many machines: the pipeline of a Loader, mapped over Ray Data.
+"""Offline processing on many machines: a Loader's pipeline on Ray Data.
 
 ::
 
@@ -20,7 +20,7 @@ from orbbec.data.needed import needed
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.checks import choice, whole
 
-_BATCHES = 8  # of a block
+_BATCHES = 8  # batches per block
 
 
 def ray_dataset(
@@ -34,29 +34,29 @@ def ray_dataset(
     on_error: str = "raise",
     decoding: Decoding | None = None,
 ) -> Any:
-    """Read, decode and augment a source by the workers of a Ray cluster.
+    """Read, decode and augment a source on the workers of a Ray cluster.
 
-    A row has the bytes that a `Loader` gives for its sample id, whatever the blocks and workers are. The work
-    begins when rows are asked for: `write_parquet`, `iter_batches`, `take_all`.
+    A row has the same bytes as a `Loader`'s result for its sample id, for any blocks and workers. Work begins
+    when rows are requested: `write_parquet`, `iter_batches`, `take_all`.
 
     Args:
-        source: samples by index; sent to the workers, which must be able to open its files.
-        transforms: a `Compose`, or transforms in order, with `seed`; none that mixes images of a batch.
-        batch_size: images that a worker works on at a time.
-        workers: how many, each on a CPU of its own; with fewer than there are CPUs, so that one is left for
-            what comes after. None: from 1 on, as many as Ray finds good.
-        epoch: of the draws.
-        seed: of transforms that are no `Compose`.
-        on_error: "raise", "skip" or "substitute", as for `Loader`; workers warn of what they skip or replace.
-        decoding: how images are decoded; neither `on_device` nor to `planes`.
+        source: samples by index; it is sent to the workers, which must be able to open its files.
+        transforms: a `Compose`, or transforms in order, with `seed`; none may mix images of a batch.
+        batch_size: images that a worker processes at a time.
+        workers: number of workers, each with its own CPU. Leave at least one CPU free for later stages. None:
+            Ray chooses a number from 1.
+        epoch: epoch of the draws.
+        seed: seed of transforms that are not a `Compose`.
+        on_error: "raise", "skip" or "substitute", see `Loader`; workers warn of skipped and replaced samples.
+        decoding: how images are decoded; `on_device` and `planes` are not supported.
 
     Returns:
         A `ray.data.Dataset` in the order of the source: "sample_id", "image" (`[C, H, W]`; without transforms
-        `[H, W, C]`), and a column for each name of targets, None where a sample has none of that name.
+        `[H, W, C]`), and a column for each target name, None for samples without that target.
 
     Raises:
         ImportError: Ray is not installed.
-        ValueError: an argument is of no use.
+        ValueError: an argument is not supported.
     """
     choice("ray_dataset", "on_error", on_error, ON_ERROR)
     whole("ray_dataset", "batch_size", batch_size, 1)
@@ -78,7 +78,7 @@ def ray_dataset(
 
 
 class _Worker:
-    """Indices to rows, in a process of Ray's."""
+    """Converts indices to rows in a Ray process."""
 
     def __init__(
         self, source: Any, transforms: Compose | None, decoding: Decoding, on_error: str, epoch: int
@@ -106,7 +106,7 @@ def _target_columns(targets: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     names = dict.fromkeys(name for target in targets for name in target)
     taken = {"sample_id", "image"} & names.keys()
     if taken:
-        raise ValueError(f"ray_dataset: expected other names of targets than {sorted(taken)}")
+        raise ValueError(f"ray_dataset: expected target names other than {sorted(taken)}")
     return {name: [_plain(target.get(name)) for target in targets] for name in names}
 
 

@@ -1,4 +1,4 @@
-"""Databases and files of records: LMDB, TFRecord."""
+"""Readers of LMDB databases and TFRecord files."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from orbbec.data.needed import needed
 from orbbec.data.protobuf import example_features, example_sample
 from orbbec.data.sample import BadSample, Sample, faults_named, read_range
 
-_LENGTH = struct.Struct("<QI")  # of a record, and the checksum of the length
+_LENGTH = struct.Struct("<QI")  # length of a record, and the checksum of the length
 _CHECKSUM = struct.Struct("<I")
 
 
 def image_of_value(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
-    """A value that is an encoded image."""
+    """Parse a value that is an encoded image."""
     return value, {}
 
 
 class Lmdb:
     """The values of an LMDB database, in the order of their keys; needs the package `lmdb`.
 
-    The database is opened once in each process. The sample id of a value is its place.
+    Each process opens the database once. The sample id of a value is its index.
 
     Args:
-        path: the folder of the database, or its file.
-        parse: makes image and targets of a key and a value. `orbbec.data.protobuf.datum_sample` reads what
-            Caffe writes; by default the value is an encoded image.
+        path: the folder or the file of the database.
+        parse: converts a key and a value to image and targets. By default the value is an encoded image;
+            `orbbec.data.protobuf.datum_sample` reads Caffe's format.
 
     Raises:
         ImportError: the package is missing.
         OSError: there is no database.
-        ValueError: it is cut off.
+        ValueError: the database is truncated.
 
     Example:
         >>> import lmdb
@@ -78,7 +78,7 @@ class Lmdb:
             with self._database().begin() as transaction:
                 value = transaction.get(key)
             if value is None:
-                raise ValueError("the key is gone")
+                raise ValueError("the key is missing")
             return Sample(*self.parse(key, value), index)
 
     def close(self) -> None:
@@ -99,13 +99,14 @@ def _open_lmdb(path: Path) -> Any:
 class TfRecords:
     """The records of TFRecord files, each a `tf.train.Example`; needs the package `crc32c`, not TensorFlow.
 
-    The files are gone through once for where records begin. Both checksums of a record are compared. Where a
-    file is cut off, or the length of a record is damaged, its last sample is a bad one that says so. The
-    sample id of a record is its place in all files.
+    The files are scanned once for the offsets of records. Both checksums of a record are verified. If a file
+    is truncated or the length of a record is damaged, its last sample is a bad sample. The sample id of a
+    record is its index over all files.
 
     Args:
-        files: not compressed.
-        parse: makes image and targets of the features; by default as TensorFlow's own image sets name them.
+        files: uncompressed files.
+        parse: converts features to image and targets; by default with the names of TensorFlow's image data
+            sets.
 
     Raises:
         ImportError: the package is missing.
@@ -125,15 +126,15 @@ class TfRecords:
         self._table = np.array(rows, np.int64).reshape(-1, 3)
 
     def _rows(self, path: Path) -> list[tuple[int, int]]:
-        """Offset and length of each record; -1 for the length where the rest of the file is lost."""
+        """Offset and length of each record; length -1 if the rest of the file is lost."""
         rows, offset, size = [], 0, path.stat().st_size
         with open(path, "rb") as file:
             if file.read(2) == b"\x1f\x8b":
-                raise ValueError(f"TfRecords: {path} is compressed: unpack it by gunzip")
+                raise ValueError(f"TfRecords: {path} is compressed: unpack it with gunzip")
             while offset < size:
                 file.seek(offset)
                 header = file.read(_LENGTH.size)
-                length = min(self._length(header), size)  # a record that is longer is cut off
+                length = min(self._length(header), size)  # a longer record is truncated
                 rows.append((offset, length))
                 if length < 0:
                     break
@@ -147,7 +148,7 @@ class TfRecords:
         return int(length) if crc == self._masked(header[:8]) else -1
 
     def _masked(self, data: bytes) -> int:
-        """The checksum as TFRecord stores it: CRC-32C, rotated and shifted by a constant."""
+        """The checksum of TFRecord: CRC-32C, rotated, plus a constant."""
         crc: int = self._crc32c(data)
         return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
@@ -159,13 +160,11 @@ class TfRecords:
         number, offset, length = self._table[index].tolist()
         path = f"{self.paths[number]}:{offset}"
         if length < 0:
-            raise BadSample(
-                index, path, "the length of the record is damaged; what follows in the file is lost"
-            )
+            raise BadSample(index, path, "the length of the record is damaged; the rest of the file is lost")
         with faults_named(index, path, ValueError, KeyError):
             data = read_range(
                 self.paths[number], offset + _LENGTH.size, length + _CHECKSUM.size, "the record"
             )
             if _CHECKSUM.unpack_from(data, length)[0] != self._masked(data[:length]):
-                raise ValueError("the record does not have its checksum")
+                raise ValueError("the record does not match its checksum")
             return Sample(*self.parse(example_features(data[:length])), index)

@@ -1,4 +1,4 @@
-"""A sample as every reader gives it, and the error of one that cannot be read."""
+"""The sample type of all readers, and the error for samples that cannot be read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """An image with what belongs to it.
+    """An image and its targets.
 
     Args:
         data: an encoded file, or an image uint8 `[H, W, C]` or `[H, W]`.
-        targets: as `orbbec.transforms` takes them: "boxes", "masks", "keypoints" ...; empty where there are
-            none. A class is "label".
-        sample_id: from 0 to 2^63 - 1; the same for the same sample in every epoch, worker and rank.
+        targets: as in `orbbec.transforms`: "boxes", "masks", "keypoints" ...; a class is "label". May be
+            empty.
+        sample_id: from 0 to 2^63 - 1; identifies the sample in every epoch, worker and rank.
 
     Example:
         >>> Sample(b"the bytes of a JPEG", {"label": 3}, sample_id=17).targets["label"]
@@ -34,10 +34,11 @@ class Sample:
 
 @runtime_checkable
 class Source(Protocol):
-    """Samples by their index: what all readers of this package are.
+    """Samples by index: the interface of all readers in this package.
 
-    Asked by several threads at once, and pickled or forked into DataLoader workers. Indices are from 0 to
-    `len` - 1; where one from the end is taken, it gives the sample and the id of that from 0.
+    It is called by several threads at once, and pickled or forked into DataLoader workers. Indices are from 0
+    to `len` - 1. If negative indices are supported, they give the sample and id of the equivalent index from
+    0.
     """
 
     def __len__(self) -> int: ...
@@ -45,16 +46,16 @@ class Source(Protocol):
     def __getitem__(self, index: int, /) -> Sample: ...
 
 
-class BadSample(Exception):  # said of data, as StopIteration is of a loop
+class BadSample(Exception):  # a condition of data, like StopIteration
     """A sample is missing, unreadable or corrupt.
 
     Args:
-        sample_id: of the sample.
-        path: of the file, with the name inside where there is one: `train-000003.tar/000000042.jpg`.
-        reason: what is wrong with it.
+        sample_id: id of the sample.
+        path: the file, with the name inside an archive if any: `train-000003.tar/000000042.jpg`.
+        reason: what is wrong.
 
     Attributes:
-        details: where a `Loader` raised it: the traceback in the thread that read the sample, as text.
+        details: if raised by a `Loader`, the traceback in the thread that read the sample, as text.
 
     Example:
         >>> str(BadSample(7, "cats/3.jpg", "the file is empty"))
@@ -62,7 +63,7 @@ class BadSample(Exception):  # said of data, as StopIteration is of a loop
     """
 
     def __init__(self, sample_id: int, path: str | os.PathLike[str], reason: str) -> None:
-        super().__init__(sample_id, str(path), reason)  # as given, so that it pickles
+        super().__init__(sample_id, str(path), reason)  # the constructor's arguments, for pickling
         self.sample_id, self.path, self.reason, self.details = sample_id, str(path), reason, ""
 
     def __str__(self) -> str:
@@ -70,10 +71,10 @@ class BadSample(Exception):  # said of data, as StopIteration is of a loop
 
 
 class SourceError(RuntimeError):
-    """A source raised something else than a `BadSample`.
+    """A source raised an error other than `BadSample`.
 
     Attributes:
-        details: the traceback of what it raised, as text.
+        details: the traceback of that error, as text.
     """
 
     details = ""
@@ -81,12 +82,12 @@ class SourceError(RuntimeError):
 
 @dataclass(frozen=True)
 class Fault:
-    """A bad sample as it is kept: its error would keep frames alive, and with them the pixels of its batch.
+    """The record of a bad sample. It does not keep the batch's pixels alive, as the error would.
 
     Args:
-        sample_id: of the sample.
-        path: as that of a `BadSample`.
-        reason: as that of a `BadSample`.
+        sample_id: id of the sample.
+        path: see `BadSample`.
+        reason: see `BadSample`.
 
     Example:
         >>> str(Fault(7, "cats/3.jpg", "the file is empty"))
@@ -99,7 +100,7 @@ class Fault:
 
     @classmethod
     def of(cls, error: BadSample) -> Fault:
-        """What an error says."""
+        """The record of an error."""
         return cls(error.sample_id, error.path, error.reason)
 
     def __str__(self) -> str:
@@ -108,15 +109,15 @@ class Fault:
 
 @contextmanager
 def faults_named(sample_id: int, path: str | os.PathLike[str], *kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors of some kinds into the BadSample of a sample.
+    """Convert errors of some types into the BadSample of a sample.
 
     Args:
-        sample_id: of the sample.
-        path: of the file that is read.
-        kinds: of the errors; OSError is always one.
+        sample_id: id of the sample.
+        path: the file being read.
+        kinds: types of errors, in addition to OSError.
 
     Raises:
-        BadSample: from the error.
+        BadSample: an error of these types was raised.
 
     Example:
         >>> with faults_named(7, "cats/3.txt", ValueError):
@@ -132,7 +133,7 @@ def faults_named(sample_id: int, path: str | os.PathLike[str], *kinds: type[Exce
 
 
 def reason_of(error: Exception) -> str:
-    """What an error says, without what the path of a sample says already.
+    """The message of an error, without the path, which the sample already states.
 
     Example:
         >>> reason_of(FileNotFoundError(2, "No such file or directory", "a.jpg")), reason_of(KeyError())
@@ -147,8 +148,8 @@ def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:
     """The bytes of a file.
 
     Args:
-        path: of the file.
-        sample_id: for the error.
+        path: the file.
+        sample_id: id for the error.
 
     Raises:
         BadSample: the file is missing, unreadable or empty.
@@ -169,14 +170,14 @@ def read_range(path: str | os.PathLike[str], offset: int, size: int, part: str) 
     """Some bytes of a file.
 
     Args:
-        path: of the file.
-        offset: of the first byte.
-        size: how many.
-        part: what they are, for the error.
+        path: the file.
+        offset: offset of the first byte.
+        size: number of bytes.
+        part: what the bytes are, for the error.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file ends before; nothing was read, and no memory was taken.
+        ValueError: the file is too short; nothing was read or allocated.
 
     Example:
         >>> read_range("/dev/null", 1, 2**62, "the image")

@@ -1,4 +1,4 @@
-"""Tar shards as WebDataset has them: any sample through an index, or all of them as a stream."""
+"""WebDataset tar shards: random access through an index, or a stream."""
 
 from __future__ import annotations
 
@@ -31,25 +31,26 @@ from orbbec.data.tar import (
     write_index,
 )
 
-_PLACE_BITS = 32  # of a sample id: the place in a shard; above them the number of the shard
-_END = 1024  # bytes: the zeros at the end of an archive, at least
-_PIECE = 1 << 20  # bytes: what is read of a stream at once
-_MOST_BYTES = 1 << 31  # of a file in a stream, whose length nothing tells: compressed, it may unpack for ever
+_INDEX_BITS = 32  # low bits of a sample id: the index in a shard; the shard number is above them
+_END = 1024  # bytes: least number of zeros at the end of an archive
+_PIECE = 1 << 20  # bytes read from a stream at once
+_MOST_BYTES = 1 << 31  # per file in a stream of unknown length: compressed, it may unpack without end
 _FAULTS = (OSError, EOFError, ValueError, zlib.error)
 
 
 class Shards:
-    """The samples of a folder of tar archives, any of them at once: what exact shuffling needs.
+    """Random access to the samples of a folder of tar archives, as exact shuffling needs.
 
-    Each archive has an index beside it, which `python -m orbbec pack` writes, or `python -m orbbec index` for
-    archives by other hands. Every read compares the checksum. No file stays open between two reads.
+    Each archive needs an index file, written by `python -m orbbec pack`, or by `python -m orbbec index` for
+    other tools' archives. Every read verifies the checksum. No file stays open between reads.
 
     Args:
-        folder: of the archives.
+        folder: folder of the archives.
 
     Raises:
         OSError: the folder or an index cannot be read.
-        ValueError: there is no archive, one has no index, or packing has not ended; says what to do.
+        ValueError: there is no archive, one has no index, or packing is incomplete; the message says what to
+            do.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -68,7 +69,7 @@ class Shards:
         missing = [path for path in self.paths if not index_path(path).exists()]
         if missing:
             raise ValueError(
-                f"Shards: {missing[0]} has no index: `python -m orbbec index {folder}` writes it"
+                f"Shards: {missing[0]} has no index; write it with `python -m orbbec index {folder}`"
             )
         rows = [read_index(path).samples for path in self.paths]
         counts = [len(part) for part in rows]
@@ -90,15 +91,15 @@ class Shards:
         with faults_named(sample_id, path, ValueError):
             data = read_range(path, offset, size, "the sample")
             if zlib.crc32(data) != crc:
-                raise ValueError(f"the {size} bytes from {offset} on do not have the checksum of the index")
+                raise ValueError(f"the {size} bytes from {offset} on do not match the checksum of the index")
             return unpack_fields(from_entries(data), sample_id)
 
 
 def archives_of(folder: str | os.PathLike[str]) -> list[Path]:
-    """The tar archives of a folder, by name.
+    """The tar archives of a folder, sorted by name.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there are none.
     """
     found = sorted(Path(folder).glob("*.tar"))
     if not found:
@@ -107,48 +108,47 @@ def archives_of(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def index_archives(folder: str | os.PathLike[str]) -> int:
-    """Write the index of each archive of a folder, whatever wrote the archives.
+    """Write the index of each archive of a folder, for archives of any tool.
 
-    Sample ids are `number of the archive << 32 | place in it`, archives counted by name, as in `ShardStream`.
+    Sample ids are `archive number << 32 | index in it`, with archives sorted by name, as in `ShardStream`.
 
     Returns:
-        How many samples there are.
+        The number of samples.
 
     Raises:
         OSError: a file cannot be read or written.
-        ValueError: there is no archive, one is cut off or compressed, or `pack` wrote them, with an index.
+        ValueError: there is no archive, one is truncated or compressed, or `pack` wrote them with an index.
     """
     if read_manifest(Path(folder)) is not None:
-        raise ValueError(f"index: the archives of {folder} have the index that `pack` wrote")
+        raise ValueError(f"index: the archives of {folder} already have the index written by `pack`")
     count = 0
     for number, path in enumerate(archives_of(folder)):
-        index = make_index(path, number << _PLACE_BITS)
+        index = make_index(path, number << _INDEX_BITS)
         write_index(path, index)
         count += len(index.samples)
     return count
 
 
 class ShardStream:
-    """The samples of tar archives one after another, from wherever `webdataset` opens them.
+    """The samples of tar archives as a stream, from any location that `webdataset` opens.
 
-    Whole archives are dealt to ranks and workers (those of a DataLoader see to it themselves), so there
-    should be as many archives as workers at least. Shuffle within them by `ShuffleBuffer`. Checksums are not
-    compared.
+    Whole archives are distributed over ranks and workers (also DataLoader workers), so use at least as many
+    archives as workers. Shuffle within archives with `ShuffleBuffer`. Checksums are not verified.
 
-    What cannot be read comes as a `BadSample` in its place, and the stream goes on: with the next sample, or
-    with the next archive where one is cut off.
+    An unreadable sample comes as a `BadSample`, and the stream continues with the next sample, or with the
+    next archive after a truncated one.
 
     Args:
-        urls: paths, or what webdataset opens: "http://...", "pipe:...", "data-{000..127}.tar".
-        shuffle: the order of the archives, anew in every epoch.
+        urls: paths or webdataset URLs: "http://...", "pipe:...", "data-{000..127}.tar".
+        shuffle: shuffle the order of the archives in every epoch.
         seed: from 0 to 2^63 - 1.
-        rank: of this process.
-        world_size: how many processes share an epoch.
-        ids_from_keys: keys are whole numbers, as `python -m orbbec pack` writes them, and become the sample
-            ids. False: sample ids are `number of the archive << 32 | place in it`.
+        rank: rank of this process.
+        world_size: number of processes that share an epoch.
+        ids_from_keys: use keys as sample ids; they must be whole numbers, as `python -m orbbec pack` writes
+            them. False: sample ids are `archive number << 32 | index in it`.
 
     Raises:
-        ValueError: an argument does not fit.
+        ValueError: an argument is invalid.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -180,7 +180,7 @@ class ShardStream:
         self.epoch = epoch
 
     def part(self, worker: int, workers: int) -> ShardStream:
-        """The stream of one worker of this rank; together they read what the rank reads."""
+        """The stream of one worker of this rank; the workers together read the rank's archives."""
         stream = copy(self)
         stream.order = self.order.part(worker, workers)
         return stream
@@ -194,29 +194,30 @@ class ShardStream:
     def _archive(self, number: int) -> Iterator[Sample | BadSample]:
         url = self.urls[number]
         groups = _groups_of(url)
-        for sample_id in count(number << _PLACE_BITS):
+        for sample_id in count(number << _INDEX_BITS):
             try:
                 group = next(groups, None)
             except _FAULTS as error:
-                reason = f"{reason_of(error)}; what follows in the archive is lost"
+                reason = f"{reason_of(error)}; the rest of the archive is lost"
                 yield BadSample(sample_id, url, reason)
                 return
             if group is None:
                 return
             yield self._sample(*group, sample_id, url)
 
-    def _sample(self, key: str, fields: dict[str, bytes], place_id: int, url: str) -> Sample | BadSample:
+    def _sample(self, key: str, fields: dict[str, bytes], position_id: int, url: str) -> Sample | BadSample:
         try:
-            sample_id = int(key.rpartition("/")[2]) if self.ids_from_keys else place_id
+            sample_id = int(key.rpartition("/")[2]) if self.ids_from_keys else position_id
             return unpack_fields(fields, sample_id)
         except ValueError as error:
-            return BadSample(place_id, f"{url}/{key}", str(error))
+            return BadSample(position_id, f"{url}/{key}", str(error))
 
 
 def _groups_of(url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
     """The samples of an archive: runs of files of one key, each with its fields.
 
-    The last one waits until the archive is known to end there: it could be cut off between two of its fields.
+    The last sample is yielded only after the end of the archive was read, since a truncated archive may end
+    between two of its fields.
     """
     with closing(needed("webdataset").gopen(url)) as source:
         stream = _Stream(gzip.GzipFile(fileobj=source) if url.endswith((".gz", ".tgz")) else source)
@@ -237,7 +238,7 @@ def _groups_of(url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
 
 
 class _Stream:
-    """A stream that is read in order, and knows how it ended: an archive ends with zeros."""
+    """A sequential stream that checks its end: a complete archive ends with zeros."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._offset, self._last = stream, 0, b""
@@ -258,17 +259,17 @@ class _Stream:
             )
         data = self.read(member.begin, member.size)
         if len(data) < member.size:
-            raise ValueError("the archive is cut off")
+            raise ValueError("the archive is truncated")
         return data
 
     def check_end(self) -> None:
         while self._read(_PIECE):
             pass
         if self._last != bytes(_END):
-            raise ValueError("the archive is cut off")
+            raise ValueError("the archive is truncated")
 
     def _read(self, size: int) -> bytes:
-        """So many bytes at most; a little at a time, as memory is taken for all that is asked for."""
+        """At most `size` bytes, read in pieces, since a read allocates all that it requests."""
         data: bytes = self._stream.read(min(size, _PIECE))
         self._offset += len(data)
         self._last = (self._last + data[-_END:])[-_END:]

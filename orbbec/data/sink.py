@@ -1,4 +1,4 @@
-"""Many training steps in one call; on CUDA one replay of a captured graph, fed with batches.
+"""Many training steps in one call; on CUDA, one replay of a captured graph.
 
 ::
 
@@ -23,38 +23,39 @@ from orbbec.data.loader import Loader
 from orbbec.data.slots import Feed, Slots
 from orbbec.data.staging import map_tensors
 
-_WARM_UP = 3  # steps outside of a graph, in which libraries choose and allocate
+_WARM_UP = 3  # steps outside a graph, in which libraries choose algorithms and allocate
 _KEPT = 4  # graphs, each with the memory of its steps
 
 
 def sink(step: Callable[..., Tensor], batches: Iterable[Any], sink_size: int) -> Sink:
-    """Train `sink_size` batches at a time; the host waits for the device only where losses are looked at.
+    """Train `sink_size` batches at a time; the host waits for the device only when losses are read.
 
-    On the CPU `step` is called for each batch. On CUDA augmentation and step of all batches of a sink are
-    captured in one CUDA graph. From then on a sink is a copy of its pixels and tables into the memory that
-    the graph reads, and one replay; batches are decoded and sent ahead meanwhile.
+    On the CPU, `step` is called for each batch. On CUDA, augmentation and steps of all batches of a sink are
+    captured in one CUDA graph. Afterwards a sink copies its pixels and parameters into the graph's memory and
+    replays it; meanwhile, the next batches are decoded and copied.
 
-    A sink of another structure has a graph of its own: a shorter one, a smaller last batch, another number of
-    colour steps, rounded up to fours. It runs as it is when it is met first, then it is captured; the 4 used
-    last are kept. Larger images than room was made for are captured anew. Always run as they are: plans
-    whose first pass gives images of unlike sizes, a blur by windows of unlike sizes, `MotionBlur`. Noise
-    depends on the epoch, and is captured in each.
+    A sink of another structure (fewer batches, a smaller last batch, another number of colour steps, rounded
+    up to multiples of four) needs its own graph. It runs without a graph the first time and is captured the
+    second time; the 4 most recent graphs are kept. Images larger than the graph's buffers trigger recapture.
+    Never
+    captured: plans whose first pass gives variable-size images, a blur with windows of different sizes, and
+    `MotionBlur`. Noise depends on the epoch and is captured once per epoch.
 
-    A step must make the same calls each time: an optimizer with `capturable=True`, learning rates in tensors,
-    no `.item()`.
+    A step must make the same calls each time: use an optimizer with `capturable=True`, learning rates in
+    tensors, no `.item()`.
 
     Args:
-        step: takes the tensors of a batch, in their order, and trains on them; gives the loss, one number.
-        batches: a `Loader`, whose augmentation is captured too; or whatever holds tensors on one device, such
-            as the batches of a `DevicePrefetcher`. Targets and sample ids are tensors too.
-        sink_size: from 1; the last sink of an epoch may be shorter.
+        step: takes the tensors of a batch in order, trains on them and returns the loss, one number.
+        batches: a `Loader`, whose augmentation is captured too, or any batches of tensors on one device, such
+            as those of a `DevicePrefetcher`. Targets and sample ids must be tensors.
+        sink_size: batches per sink, at least 1; the last sink of an epoch may be shorter.
 
     Returns:
-        An epoch of losses each time that it is iterated over: of every sink `[sink_size]`, on the device of
-        the batches.
+        An iterable; each iteration is one epoch and yields the losses `[sink_size]` of every sink, on the
+        device of the batches.
 
     Raises:
-        ValueError: a batch has no tensors, or images of unlike sizes.
+        ValueError: a batch has no tensors, or variable-size images.
 
     Example:
         >>> batches = [(torch.tensor([float(i)]),) for i in range(5)]
@@ -70,17 +71,17 @@ class _Graph(NamedTuple):
 
 
 class Sink:
-    """What `sink` gives.
+    """The result of `sink`.
 
     Args:
-        step: as for `sink`.
-        batches: as for `sink`.
-        sink_size: as for `sink`.
-        capture: how steps are captured; None: as CUDA does, where batches are there, else not at all.
+        step: see `sink`.
+        batches: see `sink`.
+        sink_size: see `sink`.
+        capture: how steps are captured; None: with CUDA graphs for batches on CUDA, otherwise not at all.
 
     Attributes:
-        captured: how often a graph was captured.
-        replayed: how many sinks were a replay.
+        captured: number of captures.
+        replayed: number of sinks that were replays.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class Sink:
 
     def _graph(self, capture: Capture, slots: Slots, feeds: Sequence[Feed]) -> _Graph:
         self.captured += 1
-        for slot, feed in enumerate(feeds):  # what operators make once is not made in the capture
+        for slot, feed in enumerate(feeds):  # operators must create their cached objects before the capture
             capture.warm_up(partial(slots.read, slot, feed))
         work = (slots.read(slot, feed) for slot, feed in enumerate(feeds))
         return _Graph(capture, capture.record(lambda: self._trained(work)))

@@ -1,9 +1,9 @@
-"""Memory of fixed addresses that a captured graph reads: a slot for each step of a sink.
+"""Memory at fixed addresses for a captured graph: a slot for each step of a sink.
 
 ::
 
     slot:  pixels of the images          as they come from the Loader, on the device
-           tables | layout | targets     of all slots in one copy from the host
+           parameters | layout | targets of all slots in one copy from the host
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.plan import Plan, apply, apply_fixed, fixed, structure_of, tables_of
 
-_ALIGNMENT = 64  # bytes, as ImageBatch
+_ALIGNMENT = 64  # bytes, as in ImageBatch
 
 
 @dataclass(frozen=True)
 class Feed:
-    """What a step reads.
+    """The input of a step.
 
     Args:
-        images: on the device; None: they are among the tensors.
-        plan: for the images.
-        tensors: that the step takes after the augmented images.
+        images: on the device; None: the images are among the tensors.
+        plan: plan of the images.
+        tensors: further arguments of the step, after the augmented images.
     """
 
     images: ImageBatch | None
@@ -38,12 +38,12 @@ class Feed:
 
     @cached_property
     def fixed(self) -> Plan | None:
-        """The plan as it can be captured, if it can be."""
+        """The plan in a form that can be captured; None if there is none."""
         return None if self.plan is None else fixed(self.plan)
 
     @cached_property
     def structure(self) -> Hashable:
-        """What a graph that is captured for this feed depends on; None: it cannot be captured."""
+        """The key of a graph captured for this feed; None if it cannot be captured."""
         if self.plan is not None and self.fixed is None:
             return None
         planned = None if self.fixed is None else structure_of(self.fixed)
@@ -51,7 +51,7 @@ class Feed:
 
     @cached_property
     def small(self) -> list[Tensor]:
-        """All but the pixels."""
+        """All tensors except the pixels."""
         if self.images is None or self.fixed is None:
             return list(self.tensors)
         tables = [torch.from_numpy(table) for own in tables_of(self.fixed) for table in own.values()]
@@ -59,11 +59,11 @@ class Feed:
 
     @property
     def device(self) -> torch.device:
-        """Where the step reads."""
+        """The device that the step reads from."""
         return self.tensors[0].device if self.images is None else self.images.device
 
     def computed(self) -> list[Tensor]:
-        """What the step takes."""
+        """The arguments of the step."""
         tensors = [tensor.to(self.device, non_blocking=True) for tensor in self.tensors]
         if self.images is None or self.plan is None:
             return tensors
@@ -71,16 +71,16 @@ class Feed:
 
 
 class _SlotImages(NamedTuple):
-    """Images in a slot, as operators take them."""
+    """Images in a slot, in the form that operators accept."""
 
     buffer: Tensor
     layout: Tensor
     channels: int
-    sizes: Tensor  # [1, 2] on the CPU: no image is higher or wider
+    sizes: Tensor  # [1, 2] on the CPU: the largest height and width
 
 
-class _Room(NamedTuple):
-    """Bytes of a slot, and the sides of the images that it is made for."""
+class _Capacity(NamedTuple):
+    """The capacity of a slot: bytes, and the largest sides of its images."""
 
     small: int = 0
     pixels: int = 0
@@ -89,31 +89,31 @@ class _Room(NamedTuple):
 
 
 class Slots:
-    """Memory for some feeds, which grows where it must.
+    """Memory for several feeds, which grows on demand.
 
     Args:
-        count: how many feeds there are at most.
-        device: where steps read.
+        count: the largest number of feeds.
+        device: the device that steps read from.
     """
 
     def __init__(self, count: int, device: torch.device) -> None:
         self._count, self._device = count, device
-        self._room = _Room()
+        self._capacity = _Capacity()
         self.small, self.pixels = self._empty(0), self._empty(0)
 
     def reserve(self, feeds: Sequence[Feed]) -> bool:
-        """Make room; whether anything moved, so that what was captured is worth nothing."""
-        room = _Room(*map(_grown, self._room, _room_for(feeds)))
-        if room == self._room:
+        """Grow the slots if needed; returns whether memory moved, which invalidates captured graphs."""
+        capacity = _Capacity(*map(_grown, self._capacity, _capacity_for(feeds)))
+        if capacity == self._capacity:
             return False
-        self._room = room
-        self.small, self.pixels = self._empty(room.small), self._empty(room.pixels)
+        self._capacity = capacity
+        self.small, self.pixels = self._empty(capacity.small), self._empty(capacity.pixels)
         return True
 
     def fill(self, feeds: Sequence[Feed]) -> None:
         """Copy feeds into the slots, in the order of the current stream."""
         is_pinned = self._device.type == "cuda"
-        on_host = torch.empty(len(feeds), self._room.small, dtype=torch.uint8, pin_memory=is_pinned)
+        on_host = torch.empty(len(feeds), self._capacity.small, dtype=torch.uint8, pin_memory=is_pinned)
         for feed, memory in zip(feeds, on_host, strict=True):
             _copy(feed.small, memory)
         self.small[: len(feeds)].copy_(on_host, non_blocking=True)
@@ -124,42 +124,42 @@ class Slots:
                 self.pixels[slot, : feed.images.pixel_bytes].copy_(feed.images.buffer)
 
     def read(self, slot: int, feed: Feed) -> list[Tensor]:
-        """What a step takes, computed from a slot; of `feed` only the structure counts."""
-        places = _places(feed.small, self.small[slot])
-        tensors = [next(places) for _ in feed.tensors]
+        """The arguments of a step, computed from a slot; only the structure of `feed` matters."""
+        views = _views(feed.small, self.small[slot])
+        tensors = [next(views) for _ in feed.tensors]
         if feed.images is None or feed.fixed is None:
             return tensors
-        images = _SlotImages(self.pixels[slot], next(places), feed.images.channels, self._longest())
-        tables = [{name: next(places) for name in own} for own in tables_of(feed.fixed)]
+        images = _SlotImages(self.pixels[slot], next(views), feed.images.channels, self._longest())
+        tables = [{name: next(views) for name in own} for own in tables_of(feed.fixed)]
         return [apply_fixed(feed.fixed, images, tables), *tensors]
 
     def _longest(self) -> Tensor:
-        return torch.tensor([[self._room.height, self._room.width]])
+        return torch.tensor([[self._capacity.height, self._capacity.width]])
 
     def _empty(self, nbytes: int) -> Tensor:
         return torch.empty((self._count, nbytes), dtype=torch.uint8, device=self._device)
 
 
-def _room_for(feeds: Sequence[Feed]) -> _Room:
+def _capacity_for(feeds: Sequence[Feed]) -> _Capacity:
     images = [feed.images for feed in feeds if feed.images is not None]
     small = max(sum(_aligned(tensor.nbytes) for tensor in feed.small) for feed in feeds)
     if not images:
-        return _Room(small)
+        return _Capacity(small)
     height, width = torch.cat([batch.sizes for batch in images]).amax(0).tolist()
-    return _Room(small, max(batch.pixel_bytes for batch in images), height, width)
+    return _Capacity(small, max(batch.pixel_bytes for batch in images), height, width)
 
 
-def _grown(room: int, needed: int) -> int:
-    """A quarter more than is needed where room is short, so that slots seldom grow."""
-    return room if needed <= room else _aligned(needed + needed // 4)
+def _grown(capacity: int, needed: int) -> int:
+    """The new capacity: a quarter more than needed if it is too small, so that slots seldom grow."""
+    return capacity if needed <= capacity else _aligned(needed + needed // 4)
 
 
 def _aligned(nbytes: int) -> int:
     return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
 
 
-def _places(tensors: Sequence[Tensor], memory: Tensor) -> Iterator[Tensor]:
-    """Where each of the tensors lies in a slot; channels last where they are."""
+def _views(tensors: Sequence[Tensor], memory: Tensor) -> Iterator[Tensor]:
+    """The views of the tensors in a slot; they keep a channels_last layout."""
     begin = 0
     for tensor in tensors:
         flat = memory[begin : begin + tensor.nbytes].view(tensor.dtype)
@@ -168,7 +168,7 @@ def _places(tensors: Sequence[Tensor], memory: Tensor) -> Iterator[Tensor]:
 
 
 def _copy(tensors: Sequence[Tensor], memory: Tensor) -> None:
-    """Copy those tensors to their places that are on the device of the memory."""
-    for tensor, place in zip(tensors, _places(tensors, memory), strict=True):
+    """Copy the tensors that are on the memory's device to their views in a slot."""
+    for tensor, view in zip(tensors, _views(tensors, memory), strict=True):
         if tensor.device == memory.device:
-            place.copy_(tensor)
+            view.copy_(tensor)

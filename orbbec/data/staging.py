@@ -1,4 +1,4 @@
-"""Batches on their way to a device: one copy and the augmentation, on a stream beside that of the model."""
+"""Staging of batches on a device: one copy and the augmentation, on a side stream."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ _NO_DTYPE_OF_TORCH = "gG"  # long double, real and complex
 
 
 class Staging:
-    """Runs work on a stream of its own on CUDA, and at once elsewhere.
+    """Runs work on a side stream on CUDA, and immediately elsewhere.
 
-    What `stage` began is ready for the stream that is current when `ready` is called::
+    `ready` makes the current stream wait for the result of `stage`::
 
         stage:  side stream  | copy, augment, event |
         ready:  current stream                      | waits for the event, then the model's step
 
     Args:
-        device: where batches go to.
+        device: the target device.
     """
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        self.depth = 2 if device.type == "cuda" else 1  # one with the model, one behind it
+        self.depth = 2 if device.type == "cuda" else 1  # one batch in the model, one being prepared
         on_cuda = device.type == "cuda"
         self._stream = torch.cuda.Stream(device) if on_cuda else None  # type: ignore[no-untyped-call]
 
     def stage(self, work: Any, *arguments: Any) -> tuple[Any, Any]:
-        """Call `work(*arguments)` on the side stream; gives its result and what `ready` waits for."""
-        with self.beside():
+        """Call `work(*arguments)` on the side stream; returns its result and the event for `ready`."""
+        with self.on_side_stream():
             result = work(*arguments)
             return result, None if self._stream is None else self._stream.record_event()
 
     def take(self, value: Any) -> Any:
-        """The value; the side stream waits for what it holds on CUDA, which is not reused meanwhile."""
+        """The value. The side stream waits for its CUDA tensors, whose memory is not reused meanwhile."""
         return value if self._stream is None else map_tensors(value, self._taken)
 
     def _taken(self, tensor: Any) -> Any:
@@ -50,12 +50,12 @@ class Staging:
         _record(tensor, self._stream)
         return tensor
 
-    def beside(self) -> AbstractContextManager[Any]:
-        """While it lasts, the side stream is the current one of this thread."""
+    def on_side_stream(self) -> AbstractContextManager[Any]:
+        """A context in which the side stream is the current stream of this thread."""
         return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
 
     def ready(self, result: Any, event: Any) -> Any:
-        """The result, for the current stream; its memory is not reused before that has read it."""
+        """The result, for use on the current stream, which also protects its memory from reuse."""
         if event is not None:
             current = torch.cuda.current_stream(self.device)
             current.wait_event(event)
@@ -63,14 +63,14 @@ class Staging:
         return result
 
     def time(self) -> float:
-        """Seconds on some clock, once the device has done all that it was given."""
+        """Seconds on a monotonic clock, after synchronising the device."""
         if self._stream is not None:
             torch.cuda.synchronize(self.device)
         return perf_counter()
 
 
 def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Tensors and batches of images, also in dicts, lists and tuples, each replaced by what `change` gives.
+    """Apply `change` to tensors and batches of images, also in dicts, lists and tuples.
 
     Example:
         >>> map_tensors({"a": torch.tensor(1), "b": "kept"}, lambda tensor: tensor + 1)
@@ -82,7 +82,7 @@ def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A dict, list or tuple of what `change` makes of its entries; anything else as it is."""
+    """Apply `change` to the entries of a dict, list or tuple; anything else is unchanged."""
     if isinstance(value, dict):
         return {key: change(entry) for key, entry in value.items()}
     if not isinstance(value, (list, tuple)):
@@ -92,7 +92,7 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def arrays_as_tensors(value: Any) -> Any:
-    """Arrays of numbers, also in dicts, lists and tuples, as tensors; in their memory if torch can write it.
+    """Convert numeric arrays, also in dicts, lists and tuples, to tensors; writable memory is shared.
 
     Example:
         >>> arrays_as_tensors({"boxes": np.zeros((0, 4)), "name": "kept"})
@@ -106,12 +106,12 @@ def arrays_as_tensors(value: Any) -> Any:
 
 
 def to_device(value: Any, device: torch.device) -> Any:
-    """Whatever tensors there are, copied to a device; the host does not wait for pinned ones."""
+    """Copy all tensors to a device; the host does not wait for pinned tensors."""
     return map_tensors(value, lambda tensor: tensor.to(device, non_blocking=True))
 
 
 def pinned(value: Any) -> Any:
-    """Whatever tensors there are, in page-locked memory."""
+    """Copy all tensors to page-locked memory."""
     return map_tensors(value, lambda tensor: tensor.pin_memory() if tensor.device.type == "cpu" else tensor)
 
 

@@ -1,4 +1,4 @@
-"""Where time goes, by the name of what it is spent on."""
+"""Accumulated times by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orbbec.data.locks import Locked
 
 
 class Stopwatch(Locked):
-    """Seconds by name, of all threads together.
+    """Seconds by name, summed over all threads.
 
     Example:
         >>> watch = Stopwatch()
@@ -31,7 +31,7 @@ class Stopwatch(Locked):
 
     @contextmanager
     def timing(self, name: str) -> Iterator[None]:
-        """Add the time that the block takes."""
+        """Add the duration of the block."""
         began = perf_counter()
         try:
             yield

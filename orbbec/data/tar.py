@@ -1,4 +1,4 @@
-"""Tar shards and the index beside each: where a sample lies in it, and the checksum of its bytes.
+"""Tar shards and their index files, with the offset and checksum of each sample.
 
 A sample is a run of files with one key, headers and padding included::
 
@@ -25,13 +25,13 @@ import numpy as np
 from orbbec.binding.arguments import Array
 from orbbec.data.members import BLOCK, members_of
 
-_RECORD = 10240  # bytes: what an archive is padded to
-_PIECE = 1 << 20  # bytes: what is read at once
+_RECORD = 10240  # bytes: an archive is padded to a multiple
+_PIECE = 1 << 20  # bytes read at once
 
 
 @dataclass
 class Index:
-    """What an index file holds.
+    """The content of an index file.
 
     Args:
         samples: int64 `[N, 4]`, in the order of the archive: sample id, offset, size, CRC-32.
@@ -43,17 +43,17 @@ class Index:
 
     @property
     def taken(self) -> int:
-        """How many samples of the source went by."""
+        """The number of samples of the source that are packed or skipped."""
         return len(self.samples) + len(self.skipped)
 
 
 def to_rows(rows: Sequence[Sequence[int]]) -> Array:
-    """Rows of an index as an array, also where there are none."""
+    """Rows of an index as an array, also for no rows."""
     return np.array(rows, np.int64).reshape(-1, 4)
 
 
 def index_path(archive: Path) -> Path:
-    """The file of the index of an archive: `a.tar` has `a.index.json`."""
+    """The index file of an archive: `a.index.json` for `a.tar`."""
     return archive.with_suffix(".index.json")
 
 
@@ -61,8 +61,8 @@ def read_index(archive: Path) -> Index:
     """The index of an archive.
 
     Raises:
-        OSError: there is none, or it cannot be read.
-        ValueError: it is malformed.
+        OSError: the index is missing or cannot be read.
+        ValueError: the index is malformed.
     """
     path = index_path(archive)
     try:
@@ -72,17 +72,17 @@ def read_index(archive: Path) -> Index:
             raise ValueError("expected rows of four whole numbers from 0")
         return Index(rows, [(int(place), str(file), str(reason)) for place, file, reason in table["skipped"]])
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"Shards: {path} is no index: {error!r}") from error
+        raise ValueError(f"Shards: {path} is not an index: {error!r}") from error
 
 
 def write_index(archive: Path, index: Index) -> None:
-    """Write the index of an archive, as a whole or not at all."""
+    """Write the index of an archive atomically."""
     table = {"samples": index.samples.tolist(), "skipped": index.skipped}
     write_whole(index_path(archive), json.dumps(table).encode())
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there as a whole, or not at all, whenever the process is killed."""
+    """Write a file atomically: it is complete or absent, even if the process is killed."""
     part = part_path(path)
     with open(part, "wb") as file:
         file.write(data)
@@ -92,7 +92,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def part_path(path: Path) -> Path:
-    """Where a file is while it is being written."""
+    """The temporary path of a file being written."""
     return path.with_name(path.name + ".part")
 
 
@@ -112,7 +112,7 @@ def to_entries(key: str, fields: dict[str, bytes]) -> bytes:
 
 
 def end_of_archive(size: int) -> bytes:
-    """What stands behind `size` bytes of entries: two empty blocks, and more to fill the record."""
+    """The end of an archive of `size` bytes of entries: two empty blocks, and padding of the record."""
     return bytes(2 * BLOCK + -(size + 2 * BLOCK) % _RECORD)
 
 
@@ -120,7 +120,7 @@ def from_entries(data: bytes) -> dict[str, bytes]:
     """The fields of a sample.
 
     Raises:
-        ValueError: these are no whole entries of an archive.
+        ValueError: the data are not complete entries of an archive.
 
     Example:
         >>> from_entries(to_entries("000000007", {"jpg": b"...", "cls": b"3"}))
@@ -135,7 +135,7 @@ def from_entries(data: bytes) -> dict[str, bytes]:
 
 
 def key_and_field(name: str) -> tuple[str, str]:
-    """A name up to the first dot behind its folder, and what follows.
+    """Split a name at the first dot after its folder.
 
     Example:
         >>> key_and_field("v1.0/cat.seg.png")
@@ -147,11 +147,11 @@ def key_and_field(name: str) -> tuple[str, str]:
 
 
 def make_index(archive: Path, first_id: int) -> Index:
-    """The index of an archive by other hands; its samples are counted from `first_id`.
+    """The index of any tool's archive; its samples are numbered from `first_id`.
 
     Raises:
         OSError: the archive cannot be read.
-        ValueError: it is no archive, is cut off, or is compressed.
+        ValueError: the file is not an archive, is truncated, or is compressed.
     """
     rows: list[tuple[int, int, int, int]] = []
     with open(archive, "rb", buffering=0) as file:
@@ -164,7 +164,7 @@ def make_index(archive: Path, first_id: int) -> Index:
             for begin, end in _sample_ranges(read, length):
                 rows.append((first_id + len(rows), begin, end - begin, _crc_of(read, begin, end)))
         except ValueError as error:
-            raise ValueError(f"Shards: {archive} is no whole, uncompressed archive: {error}") from error
+            raise ValueError(f"Shards: {archive} is not a complete, uncompressed archive: {error}") from error
     return Index(to_rows(rows))
 
 
@@ -187,6 +187,6 @@ def _sample_ranges(read: Callable[[int, int], bytes], length: int) -> Iterator[t
             begin, key = member.offset, own
         end = member.end
     if read(end, 2 * BLOCK) != bytes(2 * BLOCK):
-        raise ValueError(f"it breaks off at byte {end}")
+        raise ValueError(f"it is truncated at byte {end}")
     if key:
         yield begin, end

@@ -1,4 +1,4 @@
-"""How many threads there may be, and threads that compute alone."""
+"""The number of threads available, and threads without torch's intra-op parallelism."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _NODES = Path("/sys/devices/system/node")
 
 
 def thread_budget(cgroups: Path = _GROUPS, cores: Sequence[int] = ()) -> int:
-    """How many threads can run at once: the least of what limits this process.
+    """The number of threads that can run at once.
 
-    These are the cores it may run on, the quota of its control group (version 1 or 2), and OMP_NUM_THREADS.
+    This is the minimum of the usable cores, the quota of the control group (version 1 or 2), and
+    OMP_NUM_THREADS.
 
     Args:
-        cgroups: where the control groups are mounted.
-        cores: that threads are bound to; none: those of the process.
+        cgroups: mount point of the control groups.
+        cores: cores that threads are bound to; empty: those of the process.
 
     Example:
         >>> thread_budget() >= 1
@@ -34,14 +35,14 @@ def thread_budget(cgroups: Path = _GROUPS, cores: Sequence[int] = ()) -> int:
 
 
 def node_cores(node: int, nodes: Path = _NODES) -> list[int]:
-    """The cores of a NUMA node that this process may run on.
+    """The cores of a NUMA node that this process may use.
 
     Args:
         node: its number.
-        nodes: where the system lists the nodes.
+        nodes: folder of the system's list of nodes.
 
     Raises:
-        ValueError: there is no such node, or this process may not run on it.
+        ValueError: the node does not exist, or this process may not use it.
     """
     cores = sorted(_own_cores() & _numbers(_read(nodes / f"node{node}" / "cpulist")))
     if not cores:
@@ -51,7 +52,7 @@ def node_cores(node: int, nodes: Path = _NODES) -> list[int]:
 
 
 def _numbers(listed: str) -> set[int]:
-    """Of a list such as "0-3,8"."""
+    """The numbers of a list such as "0-3,8"."""
     ends = [part.split("-") for part in listed.split(",") if part.strip()]
     return {number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)}
 
@@ -67,14 +68,14 @@ def _omp_num_threads() -> int | None:
 
 
 def _quota(cgroups: Path) -> int | None:
-    """Whole cores, rounded up, of the tightest group that this process is in."""
-    shares = [share for folder in _own_groups(cgroups) for share in (_share_v2(folder), _share_v1(folder))]
-    found = [share for share in shares if share is not None]
+    """The smallest quota of the process's control groups, in cores, rounded up."""
+    quotas = [quota for folder in _own_groups(cgroups) for quota in (_quota_v2(folder), _quota_v1(folder))]
+    found = [quota for quota in quotas if quota is not None]
     return math.ceil(min(found)) if found else None
 
 
 def _own_groups(cgroups: Path) -> list[Path]:
-    """The folders of this process's group and of those above it, as mounted."""
+    """The mounted folders of this process's control group and its parents."""
     lines = _read(Path("/proc/self/cgroup")).splitlines()
     paths = [line.split(":", 2)[2].lstrip("/") for line in lines if line.startswith("0::")]
     own = [cgroups / path for path in paths]
@@ -82,12 +83,12 @@ def _own_groups(cgroups: Path) -> list[Path]:
     return [*own, *above, cgroups, cgroups / "cpu"]
 
 
-def _share_v2(folder: Path) -> float | None:
+def _quota_v2(folder: Path) -> float | None:
     quota, *period = _read(folder / "cpu.max").split() or ["max"]
     return int(quota) / int(period[0]) if quota.isdigit() and period else None
 
 
-def _share_v1(folder: Path) -> float | None:
+def _quota_v1(folder: Path) -> float | None:
     quota, period = _read(folder / "cpu.cfs_quota_us").strip(), _read(folder / "cpu.cfs_period_us").strip()
     return int(quota) / int(period) if quota.isdigit() and period.isdigit() else None
 
@@ -100,27 +101,27 @@ def _read(path: Path) -> str:
 
 
 def begin_worker(others: int, cores: Sequence[int], arithmetic: str) -> None:
-    """What a thread does first: it computes alone, on `cores` where there are any.
+    """Set up a worker thread: no intra-op parallelism, bound to `cores` if given.
 
     Args:
         others: see `compute_alone`.
-        cores: that it may run on; none: those of the process.
-        arithmetic: the default of this thread.
+        cores: cores that it may use; empty: those of the process.
+        arithmetic: the default arithmetic of this thread.
     """
     compute_alone(others)
     set_default_arithmetic(arithmetic)
     if cores:
-        os.sched_setaffinity(0, cores)  # of this thread
+        os.sched_setaffinity(0, cores)  # this thread only
 
 
 def compute_alone(others: int) -> None:
-    """Let torch's operators use no other threads when this thread calls them.
+    """Make torch's operators run on this thread only when it calls them.
 
     Args:
-        others: how many the operators of other threads use, `torch.get_num_threads()` there.
+        others: number of threads for operators of other threads, `torch.get_num_threads()` there.
     """
-    torch.get_num_threads()  # the first question of a thread sets its number to the default
-    torch.set_num_threads(1)  # of this thread, and the default of those that come
+    torch.get_num_threads()  # the first call in a thread sets its number to the default
+    torch.set_num_threads(1)  # for this thread, and the default of new threads
     name = f"{current_thread().name}-begins"
     restore = Thread(target=torch.set_num_threads, name=name, args=(others,))
     restore.start()

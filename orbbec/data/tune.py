@@ -1,4 +1,4 @@
-"""How many threads a loader needs, and batches ahead: told by who waits for whom in its first steps."""
+"""Tuning of a loader's threads and prefetch from queue stalls in its first steps."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import NamedTuple
 
 from orbbec.transforms.checks import whole
 
-_PREFETCH = 2  # to begin with
-_STEPS = 16  # of the model, after which a choice is made
-_CHOICES = 4  # at most; an even number, since one that took too much is followed by one that gives it back
-KEEPS_UP = 0.05  # of its time may the model wait
-IDLE = 0.2  # of their time: less of it is what waking up takes
-_SPARE = 1.25  # threads over what was busy
+_PREFETCH = 2  # initial value
+_STEPS = 16  # steps of the model between two choices
+_CHOICES = 4  # at most; even, since a choice that went too far is followed by one that reverts it
+KEEPS_UP = 0.05  # largest fraction of its time that the model may wait
+IDLE = 0.2  # fraction of the threads' time; smaller fractions are wake-up latency
+_SPARE = 1.25  # threads per busy thread
 _MOST_AHEAD = 8
 
 
 class Settings(NamedTuple):
-    """What is chosen."""
+    """The tuned settings."""
 
     threads: int
     prefetch: int
 
 
 def next_settings(now: Settings, spent: Mapping[str, float], budget: int) -> Settings:
-    """What to go on with, by how long each side of the queue waited.
+    """The next settings, from the waiting times of both sides of the queue.
 
     ::
 
                             threads are busy      threads are idle
-        the model waits     more threads          more batches ahead: they take unlike times
-        the model is busy   all is well           as many threads as are busy, and a quarter
+        the model waits     more threads          more batches ahead: batch times vary
+        the model is busy   no change             as many threads as are busy, plus a quarter
 
     Args:
-        now: what was measured.
+        now: the settings that were measured.
         spent: seconds: "wait" and "step" of the model, "idle" and "work" of the threads.
-        budget: of threads.
+        budget: largest number of threads.
 
     Example:
         >>> spent = {"wait": 0.0, "step": 8.0, "idle": 24.0, "work": 8.0}  # of four threads, one would do
@@ -61,11 +61,11 @@ def _share(spent: Mapping[str, float], part: str, other: str) -> float:
 
 @dataclass
 class Tuner:
-    """Chooses settings a few times in the first steps of an epoch; then, or if nothing changes, never again.
+    """Chooses settings a few times in the first steps of an epoch, until they no longer change.
 
     Args:
-        settings: to begin with.
-        budget: of threads.
+        settings: the initial settings.
+        budget: largest number of threads.
         free: which of "threads" and "prefetch" may change.
     """
 
@@ -78,19 +78,19 @@ class Tuner:
         self._steps, self._before = 0, dict[str, float]()
 
     def begin(self) -> None:
-        """An epoch begins, with an empty queue."""
+        """Begin an epoch with an empty queue."""
         self._steps = 0
 
     def step(self, seconds: Mapping[str, float]) -> bool:
-        """Take note of a step of the model; whether the settings have changed.
+        """Record a step of the model; returns whether the settings have changed.
 
         Args:
-            seconds: that were spent until now, as `next_settings` takes them.
+            seconds: total seconds so far, in the form of `next_settings`.
         """
         if not self._choices:
             return False
         self._steps += 1
-        filled = self._steps - sum(self.settings)  # steps since the queue was full for the first time
+        filled = self._steps - sum(self.settings)  # steps since the queue was first full
         if filled == 0:
             self._before = dict(seconds)
         if filled < _STEPS:
@@ -108,9 +108,9 @@ def tuner_for(threads: int | str, prefetch: int | str, budget: int) -> Tuner:
     """The tuner of a `Loader`.
 
     Args:
-        threads: how many, or "auto".
-        prefetch: how many batches ahead, or "auto".
-        budget: of threads.
+        threads: number of threads, or "auto".
+        prefetch: number of batches ahead, or "auto".
+        budget: largest number of threads.
     """
     given = {"threads": threads, "prefetch": prefetch}
     settings = Settings(

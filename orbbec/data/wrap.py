@@ -1,4 +1,4 @@
-"""Any torch dataset, sequence or iterable as a source or stream of samples."""
+"""Adapters of torch datasets, sequences and iterables to sources and streams of samples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOST = (
     OSError,
     ValueError,
     EOFError,
-)  # of files that cannot be read; anything else is a mistake in the code
+)  # errors of unreadable files; any other error is a bug
 
 
 class WrappedDataset:
@@ -40,7 +40,7 @@ class WrappedDataset:
 
 
 class WrappedStream:
-    """An iterable as a stream; made by `as_source`. An epoch is handed to its `set_epoch`, if it has one."""
+    """An iterable as a stream; made by `as_source`. Its `set_epoch`, if any, is called."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         self.items = items
@@ -56,25 +56,25 @@ class WrappedStream:
 
 
 def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
-    """Make a source of a dataset, or a stream of an iterable.
+    """Adapt a dataset to a source, or an iterable to a stream.
 
-    An item is an image, `(image, target)`, a dict with "image", or a `Sample`, which stays as it is. A target
-    is a dict of targets; anything else is `label`. Images are uint8: PIL images (of 16 bits the upper 8 are
-    taken, as `decode_image` does), arrays `[H, W, C]` or `[H, W]`, tensors `[C, H, W]` or `[H, W]`; or
-    encoded files as bytes. The dataset's own transforms must not make floats of them.
+    An item is an image, `(image, target)`, a dict with "image", or a `Sample`, which is kept. A target is a
+    dict of targets; anything else is `label`. Images are uint8: PIL images (16-bit images keep their upper 8
+    bits, as in `decode_image`), arrays `[H, W, C]` or `[H, W]`, tensors `[C, H, W]` or `[H, W]`, or encoded
+    files as bytes. The dataset's own transforms must not convert images to float.
 
-    Sample ids are the indices of the dataset, or the places in the iterable, which therefore must give the
-    same order in every epoch: shuffle it afterwards, by `ShuffleBuffer`. An iterable is not dealt to ranks
-    and workers: it must see to that itself.
+    Sample ids are the indices of the dataset, or the positions in the iterable, which must therefore keep its
+    order in every epoch: shuffle it afterwards with `ShuffleBuffer`. An iterable must distribute itself over
+    ranks and workers.
 
-    An item of a dataset that cannot be read (OSError, ValueError, EOFError) is a `BadSample`. The errors of
-    an iterable end it, and are its own.
+    An item of a dataset that cannot be read (OSError, ValueError, EOFError) is a `BadSample`. An error of an
+    iterable ends it and propagates.
 
     Args:
-        dataset: a torch `Dataset`, a sequence, or anything to iterate over.
+        dataset: a torch `Dataset`, a sequence, or an iterable.
 
     Raises:
-        TypeError: it is none of these; or, when an item is read, that is none of those above.
+        TypeError: the dataset or an item has an unsupported type.
 
     Example:
         >>> import torch
@@ -93,10 +93,10 @@ def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
 
 
 def to_sample(item: Any, sample_id: int) -> Sample:
-    """What a dataset gives as a sample; see `as_source`.
+    """Convert an item of a dataset to a sample; see `as_source`.
 
     Raises:
-        TypeError: it is none of what `as_source` takes; names the sample.
+        TypeError: the item has an unsupported type; the message names the sample.
     """
     if isinstance(item, Sample):
         return item
@@ -117,13 +117,13 @@ def to_sample(item: Any, sample_id: int) -> Sample:
 
 
 def _plain(label: Any) -> Any:
-    """A number as Python has it; anything else as it is."""
+    """Convert NumPy and torch numbers to Python numbers; anything else is unchanged."""
     is_scalar = isinstance(label, np.generic) or (isinstance(label, Tensor) and label.dim() == 0)
     return label.item() if is_scalar else label
 
 
 def _of_pil(image: Any) -> Array:
-    if image.mode in ("I", "F"):  # of no known range: left to be refused
+    if image.mode in ("I", "F"):  # of unknown range; refused later
         return np.asarray(image)
     shallow = with_8_bits(image)
     mode = shallow.mode if shallow.mode in ("L", "RGB", "RGBA") else "L" if shallow.mode == "1" else "RGB"
@@ -145,6 +145,6 @@ def _image(image: Any, sample_id: int) -> bytes | Array:
     if array.dtype != np.uint8 or array.ndim not in (2, 3):
         raise TypeError(
             f"as_source: expected an image of uint8 in sample {sample_id}, but got {array.dtype} "
-            f"{list(array.shape)}: leave what makes floats of images to orbbec.transforms"
+            f"{list(array.shape)}: convert to float with orbbec.transforms instead"
         )
     return array

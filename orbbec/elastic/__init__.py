@@ -1,4 +1,4 @@
-"""Bend images by smoothed noise."""
+"""Elastic transforms: displacement by smoothed noise."""
 
 from orbbec.elastic.elastic import elastic_displacement, elastic_transform
 

@@ -1,4 +1,4 @@
-"""Bend images by smoothed noise: philox_noise, gaussian_blur and remap, one after the other."""
+"""Elastic transforms: philox_noise, gaussian_blur and remap in sequence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from orbbec.blur import gaussian_blur
 from orbbec.philox import philox_noise
 from orbbec.remap import remap
 
-_LARGEST_SIGMA = 4095.0  # whose window is the largest that gaussian_blur has
+_LARGEST_SIGMA = 4095.0  # gives the largest window of gaussian_blur
 Strength = float | tuple[float, float] | Matrix
 
 
@@ -29,35 +29,34 @@ def elastic_displacement(
     epoch: int = 0,
     place: int = 0,
 ) -> Tensor:
-    """How far from its own place each pixel of `elastic_transform` reads.
+    """The displacement field of `elastic_transform`.
 
     `alpha * blur(2 * u - 1)`, where `u` is the uniform `philox_noise` of two channels, the first for x, and
-    `blur` is the gaussian of `sigma` in a window of `int(8 * sigma + 1)` pixels, made odd; beyond the edge it
-    reads the field mirrored (reflect101). Smoothing leaves little of the noise: at `sigma` 5 displacements
-    have a deviation of about `0.033 * alpha`.
+    `blur` is a Gaussian blur with `sigma` and an odd window of about `int(8 * sigma + 1)` pixels and border
+    reflect101. Smoothing reduces the noise strongly: at `sigma` 5, displacements have a standard deviation of
+    about `0.033 * alpha`.
 
     Args:
-        sample_ids: whole numbers `[N]`; the fields lie on their device.
+        sample_ids: whole numbers `[N]`; the result is on their device.
         size: (height, width) of the images.
-        alpha: the displacement in pixels that noise of 1 makes: a number, (x, y), or `[N]` or `[N, 2]`, one
-            an image.
-        sigma: of the smoothing, in pixels, from 0 (none) to 4095: a number, (along x, along y), or `[N]` or
-            `[N, 2]` on the CPU.
-        seed: of the noise, from 0 to 2^63 - 1.
-        epoch: of the noise, from 0 to 2^63 - 1.
-        place: of the noise in a chain of draws, from 0 to 65535.
+        alpha: displacement in pixels for noise of 1: a number, (x, y), or `[N]` or `[N, 2]`, one per image.
+        sigma: standard deviation of the smoothing in pixels, from 0 (none) to 4095: a number, (x, y), or
+            `[N]` or `[N, 2]` on the CPU.
+        seed: seed of the noise, from 0 to 2^63 - 1.
+        epoch: epoch of the noise, from 0 to 2^63 - 1.
+        place: stream position of the noise, from 0 to 65535.
 
     Returns:
         float32 `[N, 2, height, width]` in pixels: x, then y.
 
     Raises:
-        TypeError: an argument is of a type that is not one of those above.
-        ValueError: a shape or value does not fit.
+        TypeError: an argument has an unsupported type.
+        ValueError: a shape or value is invalid.
 
     Source:
-        torchvision's `ElasticTransform`, whose displacements along x are `alpha * width / height / 2` pixels,
-        and along y `alpha * height / width / 2`: half as many as here for a square. For unlike sigmas it
-        smooths x and y in windows of their own.
+        torchvision's `ElasticTransform`, whose displacements are `alpha * width / height / 2` pixels along x
+        and `alpha * height / width / 2` along y: half of those here for a square. For different sigmas, it
+        uses different windows for x and y.
 
     Example:
         >>> elastic_displacement([3], (4, 5), alpha=0.0).abs().max().item()
@@ -84,37 +83,38 @@ def elastic_transform(
     epoch: int = 0,
     place: int = 0,
 ) -> Any:
-    """Bend each image by smoothed noise of its own.
+    """Displace the pixels of each image by its own smoothed noise.
 
-    Output pixel `(x, y)` reads source position `(x + dx, y + dy)`, the `elastic_displacement` of its image.
-    The noise depends on seed, epoch, sample id, place and size alone, so that masks and points can follow.
+    Output pixel `(x, y)` reads source position `(x + dx, y + dy)`, with the `elastic_displacement` of its
+    image. The noise depends only on seed, epoch, sample id, place and size, so that masks and points can be
+    transformed equally.
 
-    An `ImageBatch` goes size by size: all launches again for each size that is in it, then one copy an image
-    and one of the whole batch. The sizes are read on the host; nothing waits for a device.
+    An `ImageBatch` is processed size by size: one set of launches per distinct size, then one copy per image
+    and one of the whole batch. Sizes are read on the host, without device synchronisation.
 
     Args:
-        images: as in `warp_affine`.
-        alpha: as in `elastic_displacement`, in pixels.
-        sigma: as in `elastic_displacement`, in pixels.
-        interpolation: as in `warp_affine`.
-        border: as in `warp_affine`, but "transparent".
-        fill: as in `warp_affine`.
-        seed: of the noise, from 0 to 2^63 - 1.
-        sample_ids: whole numbers `[N]` that name the images to the noise. None: they count up from 0.
-        epoch: of the noise, from 0 to 2^63 - 1.
-        place: of the noise in a chain of draws, from 0 to 65535.
+        images: see `warp_affine`.
+        alpha: see `elastic_displacement`, in pixels.
+        sigma: see `elastic_displacement`, in pixels.
+        interpolation: see `warp_affine`.
+        border: see `warp_affine`; "transparent" is not supported.
+        fill: see `warp_affine`.
+        seed: seed of the noise, from 0 to 2^63 - 1.
+        sample_ids: whole numbers `[N]` that identify the images. None: 0 to N - 1.
+        epoch: epoch of the noise, from 0 to 2^63 - 1.
+        place: stream position of the noise, from 0 to 65535.
 
     Returns:
-        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape, value or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, value or name is invalid.
 
     Source:
-        The numbers of `cv2.remap` at these positions. With the same displacements torchvision's `elastic`
-        differs by 1 at most in uint8, in 0.01 % of the values, where its `fill` is None; it blends any other
-        into the pixels at the edge a second time.
+        `cv2.remap` at these positions. With the same displacements and `fill` None, torchvision's `elastic`
+        differs by at most 1 level in 0.01 % of uint8 values; it blends any other `fill` into the border
+        twice.
 
     Example:
         >>> image = torch.arange(6, dtype=torch.uint8).reshape(1, 2, 3)
@@ -126,15 +126,15 @@ def elastic_transform(
     count = given.images.size(0) if given.layout is None else given.layout.size(0)
     border = border_name(op, border)
     if border == "transparent":
-        raise ValueError(f"{op}: border 'transparent' is for warps alone")
+        raise ValueError(f"{op}: border 'transparent' is for warps only")
     ids = sample_table(op, sample_ids, count)
     if ids is None:
         ids = torch.arange(count, device=given.images.device if given.layout is None else "cpu")
     strengths = _strength(op, "alpha", alpha, count), _sigma(op, sigma, count)
     key = _key(op, seed, epoch, place)
 
-    def bend(same: Any, rows: list[int] | None, size: tuple[int, int]) -> Any:
-        """Images of one size; `rows` are their places in the batch."""
+    def displace(same: Any, rows: list[int] | None, size: tuple[int, int]) -> Any:
+        """Displace images of one size; `rows` are their indices in the batch."""
         own_ids = ids if rows is None else ids[rows]
         alphas, sigmas = (_of_rows(value, rows) for value in strengths)
         displacement = _displacement(
@@ -144,29 +144,29 @@ def elastic_transform(
         return remap(same, x, y, interpolation=interpolation, border=border, fill=fill)
 
     if given.layout is None:
-        return bend(images, None, (given.images.size(2), given.images.size(3)))
-    return _by_size(images, bend)
+        return displace(images, None, (given.images.size(2), given.images.size(3)))
+    return _by_size(images, displace)
 
 
 @dataclass(frozen=True)
 class _Some:
-    """Some of the images of a batch, in its memory."""
+    """A view of some images of a batch."""
 
     buffer: Tensor
     layout: Tensor
     channels: int
 
 
-def _by_size(batch: Any, bend: Callable[[Any, list[int], tuple[int, int]], Tensor]) -> Any:
-    """A batch like `batch` of what `bend` makes of the images of each size."""
+def _by_size(batch: Any, displace: Callable[[Any, list[int], tuple[int, int]], Tensor]) -> Any:
+    """Apply `displace` to the images of each size; returns a batch like `batch`."""
     result = batch.with_pixels(batch.buffer, batch.channels)
     groups: dict[tuple[int, int], list[int]] = {}
     for row, (height, width) in enumerate(batch.sizes.tolist()):
         groups.setdefault((height, width), []).append(row)
     for size, rows in groups.items():
         layout = batch.host_layout[rows].to(batch.buffer.device, non_blocking=True)
-        bent = bend(_Some(batch.buffer, layout, batch.channels), rows, size)
-        for row, pixels in zip(rows, bent, strict=True):
+        displaced = displace(_Some(batch.buffer, layout, batch.channels), rows, size)
+        for row, pixels in zip(rows, displaced, strict=True):
             result[row].copy_(pixels.permute(1, 2, 0))
     return result
 
@@ -205,7 +205,7 @@ def _filled(pair: tuple[float, float], noise: Tensor) -> Tensor:
 
 
 def _positions(displacement: Tensor) -> tuple[Tensor, Tensor]:
-    """Where the pixels read: x and y, each `[N, height, width]`, in the memory of `displacement`."""
+    """The source positions x and y, each `[N, height, width]`, in the memory of `displacement`."""
     height, width = displacement.shape[-2:]
     columns = torch.arange(width, dtype=torch.float32, device=displacement.device)
     rows = torch.arange(height, dtype=torch.float32, device=displacement.device)
@@ -221,7 +221,7 @@ def _window(sigma: float) -> int:
 
 
 def _strength(op: str, name: str, value: Any, count: int) -> tuple[float, float] | Tensor:
-    """(x, y) for all images, or float64 `[count, 2]` where it lies."""
+    """(x, y) for all images, or float64 `[count, 2]` on its device."""
     if isinstance(value, (int, float, np.number)):
         return float(value), float(value)
     if isinstance(value, (tuple, list)):
@@ -241,7 +241,7 @@ def _strength(op: str, name: str, value: Any, count: int) -> tuple[float, float]
 
 
 def _sigma(op: str, value: Any, count: int) -> tuple[float, float] | Tensor:
-    """As `_strength`, on the CPU: the windows are made there."""
+    """Like `_strength`, on the CPU, where the windows are computed."""
     sigma = _strength(op, "sigma", value, count)
     if isinstance(sigma, Tensor) and sigma.device.type != "cpu":
         raise ValueError(f"{op}: expected sigma on the CPU")

@@ -1,4 +1,4 @@
-"""Fill rectangles of images with numbers or with noise."""
+"""Erase rectangles of images."""
 
 from dataclasses import replace
 from typing import Any
@@ -38,41 +38,41 @@ def erase(
     place: int = 0,
     out: Images | None = None,
 ) -> Any:
-    """Fill rectangles of each image with numbers, or with noise that is the same wherever it is drawn.
+    """Fill rectangles of each image with numbers or reproducible noise.
 
-    A rectangle lies over those before it. Its part outside of the image does nothing, nor does one whose
-    right is not beyond its left or whose bottom is not below its top.
+    Later rectangles cover earlier ones. Rectangles are clipped to the image; a rectangle with `right <= left`
+    or `bottom <= top` is empty.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or a
             CUDA device.
         boxes: (left, top, right, bottom) in whole pixels, right and bottom exclusive: `[4]` for all images,
-            `[N, 4]`, or `[N, K, 4]` for K rectangles an image; a tensor, an array or a sequence. On the CPU
+            `[N, 4]`, or `[N, K, 4]` for K rectangles per image; a tensor, an array or a sequence. On the CPU
             or on the device of `images`.
-        fill: in the units of the pixels: a number, or `[C]`, `[N, C]` or `[N, K, C]`. On the CPU or on the
+        fill: in pixel units: a number, or `[C]`, `[N, C]` or `[N, K, C]`. On the CPU or on the
             device of `images`. Rounded half to even and saturated for integer images. Has no gradient.
-        noise: None: `fill`. "uniform": over the whole range of integers, from 0 to 1 for floats in steps of
-            2^-24 (then rounded to half precision, which makes 1 of the last). "normal": mean 0 and deviation
-            1 for floats; for integers mean 1/2 and deviation 1/4 of the largest, saturated. As `philox_noise`
-            of the sample's image draws it: it depends neither on the rectangle nor on the batch.
-        seed: of the noise, from 0 to 2^63 - 1.
-        sample_ids: whole numbers `[N]` that name the images to the noise. None: they count up from 0.
-        epoch: of the noise, from 0 to 2^63 - 1.
-        place: of the noise in a chain of draws, from 0 to 65535.
-        out: where to write: the shape, dtype and device of `images`, sharing no memory with them; or `images`
-            itself, of which the rectangles alone are written.
+        noise: None: use `fill`. "uniform": over the full range of integers; for floats from 0 to 1 in steps
+            of 2^-24 (rounded to half precision, which may give 1). "normal": mean 0 and standard deviation 1
+            for floats; for integers mean 1/2 and standard deviation 1/4 of the maximum value, saturated.
+            Drawn as `philox_noise` of the whole image: independent of the rectangle and the batch.
+        seed: seed of the noise, from 0 to 2^63 - 1.
+        sample_ids: whole numbers `[N]` that identify the images. None: 0 to N - 1.
+        epoch: epoch of the noise, from 0 to 2^63 - 1.
+        place: stream position of the noise, from 0 to 65535.
+        out: output buffer with the shape, dtype and device of `images`, sharing no memory with them; or
+            `images` itself, in which only the rectangles are written.
 
     Returns:
-        Images of the kind, sizes and dtype of `images`, on their device; channels last if `images` are.
-        `out` if it was given.
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
+        `out` if given.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape or value does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or value is invalid.
 
     Source:
-        `torchvision.transforms.v2.functional.erase` for one rectangle; the same bytes.
+        `torchvision.transforms.v2.functional.erase`: identical for one rectangle.
 
     Example:
         >>> image = torch.ones(1, 3, 4, dtype=torch.uint8)
@@ -104,7 +104,7 @@ def erase(
 
 
 def _erase_batch(batch: Any, options: tuple[Any, ...]) -> Any:
-    """A copy of the batch, table and all, of which the rectangles are written."""
+    """A copy of the whole batch with the rectangles filled."""
     copied = replace(batch, storage=batch.storage.clone())
     pixels = copied.buffer
     torch.ops.orbbec.erase_out(pixels, copied.layout, copied.channels, *options, pixels)
@@ -112,7 +112,7 @@ def _erase_batch(batch: Any, options: tuple[Any, ...]) -> Any:
 
 
 def _boxes(boxes: Any, count: int) -> Tensor:
-    """int64 `[1, 1, 4]`, `[count, 1, 4]` or `[count, K, 4]`."""
+    """The boxes as int64 `[1, 1, 4]`, `[count, 1, 4]` or `[count, K, 4]`."""
     table = whole_table(_OP, "boxes", boxes)
     shape = list(table.shape)
     if shape == [4]:
@@ -125,7 +125,7 @@ def _boxes(boxes: Any, count: int) -> Tensor:
 
 
 def _fills(fill: Any, given: OperatorInput) -> tuple[float, Tensor | None]:
-    """A number for all, or a float64 table of three dimensions."""
+    """The fill as one number, or as a float64 table of three dimensions."""
     if isinstance(fill, (int, float)):
         return float(fill), None
     if isinstance(fill, (Tensor, np.ndarray)):
@@ -157,7 +157,7 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    """Nothing comes from within the rectangles."""
+    """The gradient is zero inside the rectangles."""
     (boxes,) = ctx.saved_tensors
     passed = torch.ops.orbbec.erase(gradient, None, 0, boxes, None, 0.0, "none", 0, None, 0, 0)
     return passed, *(None,) * 10

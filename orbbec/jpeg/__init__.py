@@ -1,4 +1,4 @@
-"""The artefacts of JPEG."""
+"""JPEG compression artefacts."""
 
 from orbbec.jpeg.jpeg import jpeg_compression
 

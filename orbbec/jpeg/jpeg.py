@@ -1,4 +1,4 @@
-"""Compress images as JPEG does, with libjpeg's numbers."""
+"""JPEG compression artefacts with libjpeg's results."""
 
 from typing import Any
 
@@ -13,30 +13,30 @@ OP = "jpeg_compression"
 
 
 def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str = "420") -> Any:
-    """Give images the artefacts of JPEG: what encoding and decoding at a quality leaves of them.
+    """Apply the artefacts of JPEG encoding and decoding at a given quality.
 
-    RGB to YCbCr, chroma halved, blocks of 8x8 transformed, quantised and back, in the integers of libjpeg:
-    its accurate transform, its tables and rounding, its blending ("fancy") enlargement of chroma. Nothing is
-    encoded. There is no gradient.
+    Converts RGB to YCbCr, subsamples chroma, transforms and quantises 8x8 blocks, and inverts these steps,
+    all in libjpeg's integer arithmetic: its accurate DCT, quantisation tables, rounding and "fancy" chroma
+    upsampling. No entropy coding takes place. There is no gradient.
 
     Args:
         images: uint8 `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or
             `[N, H, W, C]` array; or an `ImageBatch`; on the CPU or a CUDA device. 1 channel (gray) or 3
             (RGB; of BGR, reverse the channels).
-        quality: from 1 to 100, libjpeg's. One number, or whole numbers `[N]`, one an image, on the CPU or on
-            the device of `images` (there, what lies outside of the range counts as its end).
-        subsampling: "420", chroma at half the height and width, or "444".
+        quality: libjpeg's quality from 1 to 100. One number, or whole numbers `[N]`, one per image, on the
+            CPU or on the device of `images` (on a device, values are clamped to the range).
+        subsampling: "420" (chroma at half height and width) or "444".
 
     Returns:
-        Images of the kind and size of `images`, on their device; channels last if `images` are.
+        Images of the type, size and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of another type.
-        ValueError: a dtype, shape, number or name does not fit.
+        TypeError: an argument has an unsupported type.
+        ValueError: a dtype, shape, number or name is invalid.
 
     Source:
-        libjpeg. Identical to what Pillow 12.3 and 13.0 and OpenCV 4.12.0 and 5.0.0 (libjpeg-turbo 3) decode
-        of what they encoded: none of 138 million values in 10,500 random cases differs.
+        libjpeg. Identical to encoding and decoding with Pillow 12.3 and 13.0 and OpenCV 4.12.0 and 5.0.0
+        (libjpeg-turbo 3): none of 138 million values in 10,500 random cases differs.
 
     Example:
         >>> image = torch.arange(64, dtype=torch.uint8).reshape(1, 8, 8)

@@ -1,4 +1,4 @@
-"""Affine and perspective matrices from points and angles, and their inverses, with OpenCV's numbers."""
+"""Affine and perspective matrices from points and angles, and inverses, with OpenCV's results."""
 
 from orbbec.matrices.inverses import invert_affine, invert_perspective, matrix_to_source
 from orbbec.matrices.matrices import (

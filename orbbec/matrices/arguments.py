@@ -1,4 +1,4 @@
-"""Tensors and arrays in, float64 tensors out, and back: what every matrix function does at its edges."""
+"""Conversion between users' arrays and float64 tensors for the matrix functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ArrayT = TypeVar("ArrayT", torch.Tensor, npt.NDArray[Any])
 
 
 def like(result: torch.Tensor, example: ArrayT) -> ArrayT:
-    """Return ``result`` as the kind (tensor or array) of ``example``."""
+    """Return ``result`` as a tensor or an array, like ``example``."""
     if isinstance(example, torch.Tensor):
         return result
     return result.numpy()
@@ -53,7 +53,7 @@ def read_batched(
 ) -> tuple[torch.device, list[torch.Tensor]]:
     """Read float64 values of the given trailing shapes, each with or without a leading N.
 
-    Returns the one device of those that are tensors (else the CPU) and the values, where they were.
+    Returns the common device of the tensors (or the CPU) and the values on their devices.
     """
     tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
     device = tensors[0].device if tensors else torch.device("cpu")
@@ -75,7 +75,7 @@ def read_batched(
 
 
 def stack_matrix(rows: int, *values: torch.Tensor) -> torch.Tensor:
-    """Stack ``rows * 3`` values ``[...]``, row by row, to matrices ``[..., rows, 3]``."""
+    """Stack ``rows * 3`` values ``[...]``, row by row, into matrices ``[..., rows, 3]``."""
     return torch.stack(values, dim=-1).reshape(*values[0].shape, rows, 3)
 
 

@@ -8,21 +8,20 @@ from orbbec.matrices.arguments import ArrayT, like, read_matrix, stack_matrix
 
 
 def invert_affine(matrix: ArrayT) -> ArrayT:
-    """Invert 2x3 matrices, as maps of the plane.
+    """Invert 2x3 affine matrices.
 
-    A tensor on a device stays there: nothing is read back, and the bits are those of the CPU.
+    A tensor stays on its device without synchronisation, with the same bits as on the CPU.
 
     Args:
         matrix: real ``[N, 2, 3]`` or ``[2, 3]``, tensor or array; converted to float64 first, as
             ``cv2.warpAffine`` does.
 
     Returns:
-        float64, the kind, shape and device of ``matrix``. A matrix whose determinant is 0 gives zeros; a
-        NaN gives NaN.
+        float64, with the type, shape and device of ``matrix``. A singular matrix gives zeros; NaN gives NaN.
 
     Raises:
-        TypeError: ``matrix`` is no tensor or array of real numbers.
-        ValueError: its shape does not fit.
+        TypeError: ``matrix`` is not a tensor or array of real numbers.
+        ValueError: its shape is invalid.
 
     Source:
         ``cv::invertAffineTransform`` of a float64 matrix, to the last bit (OpenCV 5.0.0 and 4.12.0).
@@ -36,21 +35,20 @@ def invert_affine(matrix: ArrayT) -> ArrayT:
 
 
 def invert_perspective(matrix: ArrayT) -> ArrayT:
-    """Invert 3x3 matrices by the adjugate times one over the determinant.
+    """Invert 3x3 matrices as adjugate over determinant.
 
-    A tensor on a device stays there: nothing is read back, and the bits are those of the CPU.
+    A tensor stays on its device without synchronisation, with the same bits as on the CPU.
 
     Args:
         matrix: real ``[N, 3, 3]`` or ``[3, 3]``, tensor or array; converted to float64 first, as
             ``cv2.warpPerspective`` does.
 
     Returns:
-        float64, the kind, shape and device of ``matrix``. A matrix whose determinant is 0 gives zeros; a
-        NaN gives NaN.
+        float64, with the type, shape and device of ``matrix``. A singular matrix gives zeros; NaN gives NaN.
 
     Raises:
-        TypeError: ``matrix`` is no tensor or array of real numbers.
-        ValueError: its shape does not fit.
+        TypeError: ``matrix`` is not a tensor or array of real numbers.
+        ValueError: its shape is invalid.
 
     Source:
         ``cv::invert`` of a float64 3x3 matrix, to the last bit (OpenCV 5.0.0 and 4.12.0).
@@ -63,23 +61,23 @@ def invert_perspective(matrix: ArrayT) -> ArrayT:
 
 
 def matrix_to_source(matrix: ArrayT) -> ArrayT:
-    """Turn source-to-output matrices into the output-to-source ones that a warp samples with.
+    """Invert source-to-output matrices to the output-to-source matrices that a warp samples with.
 
-    ``cv2.warpAffine`` and ``cv2.warpPerspective`` do this unless ``WARP_INVERSE_MAP`` is set. Their
-    products are associated otherwise than in ``cv2.invertAffineTransform`` and yet round to the same bits,
-    so the result is that of `invert_affine` or `invert_perspective`, by shape.
+    ``cv2.warpAffine`` and ``cv2.warpPerspective`` do this unless ``WARP_INVERSE_MAP`` is set. Their order of
+    products differs from ``cv2.invertAffineTransform`` but rounds to the same bits, so the result equals that
+    of `invert_affine` or `invert_perspective`, depending on the shape.
 
     Args:
         matrix: real ``[N, 2, 3]``, ``[2, 3]``, ``[N, 3, 3]`` or ``[3, 3]``, tensor or array: source to
             output pixels.
 
     Returns:
-        float64, the kind, shape and device of ``matrix``: output to source pixels. A singular matrix gives
-        zeros.
+        float64, with the type, shape and device of ``matrix``: output to source pixels. A singular matrix
+        gives zeros.
 
     Raises:
-        TypeError: ``matrix`` is no tensor or array of real numbers.
-        ValueError: its shape does not fit.
+        TypeError: ``matrix`` is not a tensor or array of real numbers.
+        ValueError: its shape is invalid.
 
     Source:
         ``cv::warpAffine``, ``cv::warpPerspective`` (OpenCV 5.0.0 and 4.12.0).
@@ -117,6 +115,6 @@ def _invert_3x3(matrix: torch.Tensor) -> torch.Tensor:
 
 
 def _reciprocal_or_zero(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    # The inner choice keeps the gradient of a singular entry finite.
+    # The inner torch.where keeps the gradient of a singular entry finite.
     zero = values == 0
     return torch.where(zero, 0.0, 1 / torch.where(zero, 1.0, values)), zero

@@ -1,4 +1,4 @@
-"""Small linear systems by elementwise float64 operations in a fixed order: the same bits on every device."""
+"""Small linear systems in elementwise float64 operations of fixed order: the same bits on every device."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def solve_lu(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tens
         b: float64 ``[..., M]``.
 
     Returns:
-        ``x``, ``[..., M]``, and whether the system is singular, bool ``[...]``; there ``x`` is finite but
-        means nothing.
+        ``x``, ``[..., M]``, and whether the system is singular, bool ``[...]``; then ``x`` is finite but
+        meaningless.
     """
     rows = torch.cat([a, b.unsqueeze(-1)], dim=-1)
     singular = torch.zeros_like(b[..., 0], dtype=torch.bool)
@@ -35,7 +35,7 @@ def solve_lu(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tens
 
 
 def sum_last(values: torch.Tensor) -> torch.Tensor:
-    """Sum over the last dimension by halves: an order that no device or batch size changes."""
+    """Sum over the last dimension pairwise, in an order independent of device and batch size."""
     while values.shape[-1] > 1:
         half = (values.shape[-1] + 1) // 2
         rest = values[..., half:]
@@ -44,12 +44,12 @@ def sum_last(values: torch.Tensor) -> torch.Tensor:
 
 
 def sum_first(values: torch.Tensor) -> torch.Tensor:
-    """Sum over the first dimension as `sum_last` does; of nothing zeros."""
+    """Sum over the first dimension, like `sum_last`; an empty sum is zero."""
     return sum_last(values.movedim(0, -1)) if len(values) else values.new_zeros(values.shape[1:])
 
 
 def _largest_first(rows: torch.Tensor) -> torch.Tensor:
-    """Swap the first row with the one whose first value is the largest; of equal ones the first."""
+    """Swap the first row with the row of the largest first value; the first one at a tie."""
     largest = rows[..., 0].abs().argmax(dim=-1, keepdim=True)
     index = torch.arange(rows.shape[-2], device=rows.device)
     swapped = torch.where(index == 0, largest, torch.where(index == largest, 0, index))
@@ -57,7 +57,7 @@ def _largest_first(rows: torch.Tensor) -> torch.Tensor:
 
 
 def _substitute_back(upper: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor:
-    """Solve the triangular system; each entry is a pivot and what stands right of it, the right side last."""
+    """Solve the triangular system; each entry is a pivot and the rest of its row, right-hand side last."""
     x: list[torch.Tensor] = []
     for pivot, row in reversed(upper):
         value = row[..., -1]

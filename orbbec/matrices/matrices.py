@@ -12,29 +12,29 @@ import torch
 from orbbec.matrices.arguments import Array, ArrayT, like, read_batched, read_point_pair, stack_matrix
 from orbbec.matrices.linear import solve_lu, sum_last
 
-# OpenCV gives up a perspective solved by LU that misses the right side by this much (L2 norm).
+# OpenCV rejects an LU solution of a perspective with at least this residual (L2 norm).
 LARGEST_RESIDUAL = 1e-8
 
 
 def get_affine_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
-    """Find the 2x3 matrices that map three points each to three others.
+    """Find the 2x3 matrices that map three points to three others.
 
-    Tensors on a device stay there: nothing is read back, and the bits are those of the CPU.
+    Tensors stay on their device without synchronisation, with the same bits as on the CPU.
 
     Args:
         src_points: real ``[N, 3, 2]`` or ``[3, 2]``, tensor or array: points ``(x, y)``.
-        dst_points: as ``src_points``; when one of the two has no N it serves every entry of the other.
+        dst_points: like ``src_points``; if one of the two has no N, it is broadcast to the other.
 
     Returns:
-        float64 ``[N, 2, 3]``, or ``[2, 3]`` where neither has an N; the kind and device of ``src_points``.
-        Points on a line (a pivot below 100 epsilon) give zeros, points that are not finite give NaN.
+        float64 ``[N, 2, 3]``, or ``[2, 3]`` if neither has an N, with the type and device of ``src_points``.
+        Points on a line (a pivot below 100 epsilon) give zeros; non-finite points give NaN.
 
     Raises:
-        TypeError: an argument is no tensor or array of real numbers, or only one is a tensor.
-        ValueError: a shape or device does not fit.
+        TypeError: an argument is not a tensor or array of real numbers, or only one is a tensor.
+        ValueError: a shape or device is invalid.
 
     Source:
-        ``cv::getAffineTransform``, to the last bit for points that float32 holds (OpenCV 5.0.0 and 4.12.0).
+        ``cv::getAffineTransform``: identical for points representable in float32 (OpenCV 5.0.0 and 4.12.0).
 
     Example:
         >>> corners = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -51,30 +51,31 @@ def get_affine_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
 
 
 def get_perspective_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
-    """Find the 3x3 matrices that map four points each to four others.
+    """Find the 3x3 matrices that map four points to four others.
 
-    Scaled to ``matrix[2, 2] == 1``, unless LU finds that system singular or misses it by 1e-8 or more, as
-    when source ``(0, 0)`` maps to infinity: then to a Frobenius norm of 1, with ``w`` positive at the first
-    point. Tensors on a device stay there: nothing is read back, and the bits are those of the CPU.
+    The result is scaled to ``matrix[2, 2] == 1``. If LU finds that system singular or has a residual of at
+    least 1e-8, for example when source ``(0, 0)`` maps to infinity, the result is scaled to a Frobenius norm
+    of 1, with ``w`` positive at the first point. Tensors stay on their device without synchronisation, with
+    the same bits as on the CPU.
 
     Args:
-        src_points: real ``[N, 4, 2]`` or ``[4, 2]``, tensor or array: points ``(x, y)``. In an entry whose
-            coordinates all fit float32 their products are rounded to float32, as in OpenCV; otherwise all
-            is float64.
-        dst_points: as ``src_points``; when one of the two has no N it serves every entry of the other.
+        src_points: real ``[N, 4, 2]`` or ``[4, 2]``, tensor or array: points ``(x, y)``. If all coordinates
+            of an entry are representable in float32, their products are rounded to float32, as in OpenCV;
+            otherwise all arithmetic is float64.
+        dst_points: like ``src_points``; if one of the two has no N, it is broadcast to the other.
 
     Returns:
-        float64 ``[N, 3, 3]``, or ``[3, 3]`` where neither has an N; the kind and device of ``src_points``.
-        Where LU fails and three source points lie on a line, zeros; points that are not finite give NaN.
+        float64 ``[N, 3, 3]``, or ``[3, 3]`` if neither has an N, with the type and device of ``src_points``.
+        If LU fails and three source points are collinear, zeros; non-finite points give NaN.
 
     Raises:
-        TypeError: an argument is no tensor or array of real numbers, or only one is a tensor.
-        ValueError: a shape or device does not fit.
+        TypeError: an argument is not a tensor or array of real numbers, or only one is a tensor.
+        ValueError: a shape or device is invalid.
 
     Source:
-        ``cv::getPerspectiveTransform``, to the last bit where LU succeeds and for points that float32 holds
-        (OpenCV 5.0.0 and 4.12.0). Where LU fails OpenCV takes a singular vector: the same map, the sign
-        apart, or, where three points lie on a line, one without use.
+        ``cv::getPerspectiveTransform``: identical if LU succeeds and the points are representable in float32
+        (OpenCV 5.0.0 and 4.12.0). If LU fails, OpenCV uses a singular vector: equal up to sign, or
+        meaningless for collinear points.
 
     Example:
         >>> corners = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
@@ -110,9 +111,9 @@ def get_rotation_matrix(
 ) -> Array:
     """Rotate about ``center``, counter-clockwise on screen, and scale.
 
-    The sine and cosine are those of the C library, taken on the host one by one, because those of NumPy,
-    torch and CUDA may differ in the last bit. So an angle on a device is copied to the host (which waits
-    for the device, and cannot be captured in a CUDA graph); a ``center`` or ``scale`` on a device is not.
+    Sine and cosine come from the C library on the host, because those of NumPy, torch and CUDA may differ in
+    the last bit. An angle on a device is therefore copied to the host, which synchronises and cannot be
+    captured in a CUDA graph; ``center`` and ``scale`` stay on their device.
 
     Args:
         center: ``(x, y)`` or real ``[N, 2]``, in pixels; rounded to float32 as OpenCV does.
@@ -120,12 +121,12 @@ def get_rotation_matrix(
         scale: number or real ``[N]``.
 
     Returns:
-        float64 ``[N, 2, 3]``, or ``[2, 3]`` where no argument has an N: a tensor on their device where an
-        argument is a tensor, else an array. An angle that is not finite gives NaN.
+        float64 ``[N, 2, 3]``, or ``[2, 3]`` if no argument has an N: a tensor on the device of the arguments
+        if one is a tensor, otherwise an array. A non-finite angle gives NaN.
 
     Raises:
         TypeError: an argument is not made of real numbers.
-        ValueError: a shape or device does not fit.
+        ValueError: a shape or device is invalid.
 
     Source:
         ``cv::getRotationMatrix2D``, to the last bit (OpenCV 5.0.0 and 4.12.0).
@@ -153,25 +154,25 @@ def get_rotation_matrix(
 
 
 def get_similarity_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
-    """Find the rotations with scale and shift that bring points nearest to others, as in face alignment.
+    """Fit rotation, scale and translation between two sets of points, as in face alignment.
 
-    With both sets taken from their means, ``p`` and ``q``, the matrix is ``[[a, -b, .], [b, a, .]]`` with
-    ``a = sum(p . q) / sum(p . p)`` and ``b = sum(p x q) / sum(p . p)``: the least squares, without
-    reflection. Tensors on a device stay there: nothing is read back, and the bits are those of the CPU.
+    With the centred sets ``p`` and ``q``, the matrix is ``[[a, -b, .], [b, a, .]]`` with
+    ``a = sum(p . q) / sum(p . p)`` and ``b = sum(p x q) / sum(p . p)``: the least squares solution without
+    reflection. Tensors stay on their device without synchronisation, with the same bits as on the CPU.
 
     Args:
         src_points: real ``[N, K, 2]`` or ``[K, 2]`` with K >= 2, tensor or array: points ``(x, y)``.
-        dst_points: as ``src_points``; when one of the two has no N (a template) it serves every entry of
-            the other.
+        dst_points: like ``src_points``; if one of the two has no N (a template), it is broadcast to the
+            other.
 
     Returns:
-        float64 ``[N, 2, 3]``, or ``[2, 3]`` where neither has an N; the kind and device of ``src_points``.
-        Where all source points are one point, the shift of that point to the mean of ``dst_points``.
-        Points that are not finite give NaN.
+        float64 ``[N, 2, 3]``, or ``[2, 3]`` if neither has an N, with the type and device of ``src_points``.
+        If all source points coincide, a translation to the mean of ``dst_points``. Non-finite points give
+        NaN.
 
     Raises:
-        TypeError: an argument is no tensor or array of real numbers, or only one is a tensor.
-        ValueError: a shape or device does not fit.
+        TypeError: an argument is not a tensor or array of real numbers, or only one is a tensor.
+        ValueError: a shape or device is invalid.
 
     Source:
         Umeyama, "Least-squares estimation of transformation parameters between two point patterns", 1991.
@@ -218,11 +219,11 @@ def _homogeneous(points: torch.Tensor) -> torch.Tensor:
 
 
 def _centred(points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the mean ``[..., 2]`` and the points less their mean; points that are equal give exact zeros."""
+    """Return the mean ``[..., 2]`` and the centred points; equal points give exact zeros."""
     first = points[..., :1, :]
     offset = points - first
     total = sum_last(offset.transpose(-2, -1)).unsqueeze(-2)
-    # A tensor: by a number CUDA multiplies by its reciprocal.
+    # A tensor, because CUDA divides by a Python number through its reciprocal.
     mean = total / total.new_full((), points.shape[-2])
     return (first + mean).squeeze(-2), offset - mean
 
@@ -233,7 +234,7 @@ def _nan_unless_finite(matrix: torch.Tensor, *points: torch.Tensor) -> torch.Ten
 
 
 def _products_as_opencv(src: torch.Tensor, dst: torch.Tensor) -> torch.Tensor:
-    """Multiply each source by each destination coordinate of a point: ``[..., 4, 2 (src), 2 (dst)]``."""
+    """Products of source and destination coordinates of each point: ``[..., 4, 2 (src), 2 (dst)]``."""
     points = torch.cat([src, dst], dim=-1)
     fits = (points == points.to(torch.float32)).all(-1).all(-1)
     src, dst = src.unsqueeze(-1), dst.unsqueeze(-2)
@@ -242,7 +243,7 @@ def _products_as_opencv(src: torch.Tensor, dst: torch.Tensor) -> torch.Tensor:
 
 
 def _residual_as_opencv(a: torch.Tensor, x: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Take the L2 norm of ``a @ x - b`` for 8 unknowns, in the order of ``cv::gemm`` and ``cv::norm``."""
+    """The L2 norm of ``a @ x - b`` for 8 unknowns, in the order of ``cv::gemm`` and ``cv::norm``."""
     products = a * x.unsqueeze(-2)
     p0, p1, p2, p3 = (products[..., :4] + products[..., 4:]).unbind(-1)
     error = ((p0 + p1) + p2) + p3 - b
@@ -274,7 +275,7 @@ def _perspective_of_unit_norm(src: torch.Tensor, dst: torch.Tensor) -> torch.Ten
 
 
 def _triangle_areas(points: torch.Tensor) -> torch.Tensor:  # [..., 4, 2] -> [..., 4]
-    """Double the signed areas of points (0, 1, 2) with each replaced by point 3, and with none."""
+    """Twice the signed areas of points (0, 1, 2), with each of them replaced by point 3, and unchanged."""
     p0, p1, p2, p3 = points.unbind(-2)
     areas = []
     for a, b, c in ((p3, p1, p2), (p0, p3, p2), (p0, p1, p3), (p0, p1, p2)):

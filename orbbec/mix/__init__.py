@@ -1,4 +1,4 @@
-"""Operators that read several images of a batch: mixup, cutmix, mosaic, copy_paste."""
+"""Operators that mix images of a batch: mixup, cutmix, mosaic, copy_paste."""
 
 from orbbec.mix.copy_paste import copy_paste
 from orbbec.mix.cutmix import cutmix

@@ -1,4 +1,4 @@
-"""What the wrappers of this folder share."""
+"""Argument checks of the mixing operators."""
 
 from typing import Any
 
@@ -10,40 +10,40 @@ from orbbec.binding.maps import count_of, images_input, whole_numbers
 
 
 def mixed_input(op: str, images: Any, partners: Any) -> tuple[OperatorInput, Tensor]:
-    """Images, and the partner of each: int64 `[N]` on their device.
+    """Images, and their pair indices as int64 `[N]` on their device.
 
     Raises:
-        ValueError: an index that can be seen is out of range, or names an image of another size.
+        ValueError: an index on the host is out of range, or refers to an image of another size.
     """
     given = images_input(op, images)
     count = count_of(given)
     index = whole_numbers(op, "partners", partners, [count], 0, count - 1)
     if given.layout is not None and index.device.type == "cpu" and given.layout.device.type == "cpu":
         sizes = given.layout[:, 1:]
-        unlike = (sizes != sizes[index]).any(1).nonzero().flatten().tolist()
-        if unlike:
-            n = unlike[0]
+        different = (sizes != sizes[index]).any(1).nonzero().flatten().tolist()
+        if different:
+            n = different[0]
             height, width = sizes[n].tolist()
             other_height, other_width = sizes[index[n]].tolist()
             raise ValueError(
-                f"{op}: expected partners of one size, but image {n} is {height}x{width} "
-                f"and its partner {other_height}x{other_width}"
+                f"{op}: expected partners of equal size, but image {n} is {height}x{width} "
+                f"and the other image {other_height}x{other_width}"
             )
     return given, to_device(index, given)
 
 
 def to_device(table: Tensor, given: OperatorInput) -> Tensor:
-    """The table on the device of the images."""
+    """A table on the device of the images."""
     return table.to(given.images.device, non_blocking=True)
 
 
 def every_image(values: Tensor, count: int, shape: list[int]) -> Tensor:
-    """One value of `shape` for all images as one an image."""
+    """Expand one value of `shape` for all images to one per image."""
     return values.expand([count, *shape]) if list(values.shape) == shape else values
 
 
 def float_numbers(op: str, name: str, value: Any, given: OperatorInput) -> Tensor:
-    """A number, or one an image, as float64 `[N]` on the device of the images."""
+    """A number, or one per image, as float64 `[N]` on the device of the images."""
     count = count_of(given)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return torch.full((count,), float(value), dtype=torch.float64, device=given.images.device)

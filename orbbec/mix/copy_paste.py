@@ -1,4 +1,4 @@
-"""Parts of one image, by a mask, in another of a batch."""
+"""Copy-paste between images of a batch."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ OP = "copy_paste"
 def copy_paste(images: Images, partners: Matrix, masks: Images) -> Any:
     """Paste the masked pixels of another image of the batch over each image.
 
-    A mask of bool or uint8 takes the partner's pixel where it is not 0. A soft mask, of floats from 0 to 1,
-    gives `(1 - mask) * image + mask * partner`, in float32 (float64 for float64); integers are rounded half
+    A bool or uint8 mask selects the other image's pixel where it is nonzero. A soft mask of floats from 0 to
+    1 gives `(1 - mask) * image + mask * other`, in float32 (float64 for float64); integers are rounded half
     to even and saturated.
 
     Args:
@@ -28,19 +28,20 @@ def copy_paste(images: Images, partners: Matrix, masks: Images) -> Any:
         partners: whole numbers `[N]`: the other image of each. On the CPU or on the device of `images`;
             there, an image whose number is out of range, or whose partner is smaller, keeps what the partner
             has not.
-        masks: of the partner of each image: bool, uint8 or float `[N, H, W]`, or `[H, W]` for all images, on
-            the device of `images`. For an `ImageBatch`, another of one channel with its sizes, not soft.
+        masks: mask of the other image of each pair: bool, uint8 or float `[N, H, W]`, or `[H, W]` for all
+            images, on the device of `images`. For an `ImageBatch`, an `ImageBatch` of one channel with equal
+            sizes.
 
     Returns:
-        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, size, dtype and memory format of `images`, on their device.
         Differentiable for `images`; the gradient is deterministic.
 
     Raises:
         TypeError: an argument is of another type or dtype.
-        ValueError: a shape or an index does not fit.
+        ValueError: a shape or an index is invalid.
 
     Source:
-        By masks of yes and no `torch.where`, exactly.
+        `torch.where`: identical for bool and uint8 masks.
 
     Example:
         >>> images = torch.tensor([[1, 1, 1], [2, 2, 2]]).to(torch.uint8).reshape(2, 1, 1, 3)
@@ -84,17 +85,17 @@ def _(images: Tensor, partners: Tensor, masks: Tensor) -> Tensor:
     return fake_like(images, None)
 
 
-def _hard_shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+def _split_hard(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
     theirs = (tables[0] != 0).unsqueeze(1)
     zero = torch.zeros_like(gradient)
     return torch.where(theirs, zero, gradient), torch.where(theirs, gradient, zero)
 
 
-def _soft_shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+def _split_soft(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
     other = tables[0].unsqueeze(1)
     exact = gradient.to(other.dtype)
     return (exact * (1 - other)).to(gradient.dtype), (exact * other).to(gradient.dtype)
 
 
-register_gradient(OP, 3, (4,), _hard_shares)
-register_gradient("copy_paste_soft", 1, (2,), _soft_shares)
+register_gradient(OP, 3, (4,), _split_hard)
+register_gradient("copy_paste_soft", 1, (2,), _split_soft)

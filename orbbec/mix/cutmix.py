@@ -1,4 +1,4 @@
-"""Rectangles of one image in another of a batch."""
+"""CutMix between images of a batch."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _FAR = 2**62
 
 
 def cutmix(images: Images, partners: Matrix, boxes: Matrix) -> Any:
-    """Replace a rectangle of each image by the same rectangle of another of the batch.
+    """Replace a rectangle of each image by the same rectangle of another image of the batch.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
@@ -27,19 +27,18 @@ def cutmix(images: Images, partners: Matrix, boxes: Matrix) -> Any:
             there, an image whose number is out of range, or whose partner is smaller, keeps what the partner
             has not.
         boxes: whole numbers `[N, 4]`, or `[4]` for all images: left, top, right, bottom in pixels; right and
-            bottom are not part of it. What lies outside of the image is cut off. On the CPU or on the device
-            of `images`.
+            bottom exclusive, clipped to the image. On the CPU or on the device of `images`.
 
     Returns:
-        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, size, dtype and memory format of `images`, on their device.
         Differentiable for `images`; the gradient is deterministic.
 
     Raises:
         TypeError: an argument is of another type or dtype.
-        ValueError: a shape or an index does not fit.
+        ValueError: a shape or an index is invalid.
 
     Source:
-        torchvision 0.25's `v2.CutMix`, whose partners are `arange(N).roll(1)`, for the box that it draws.
+        torchvision 0.25's `v2.CutMix` for the same box, with partners `arange(N).roll(1)`.
 
     Example:
         >>> images = torch.tensor([[1, 1, 1], [2, 2, 2]]).to(torch.uint8).reshape(2, 1, 1, 3)
@@ -61,7 +60,7 @@ def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tenso
     return fake_like(images, layout)
 
 
-def _shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+def _split(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
     left, top, right, bottom = tables[0].reshape(-1, 4, 1, 1, 1).unbind(1)
     y = torch.arange(gradient.size(2), device=gradient.device).reshape(-1, 1)
     x = torch.arange(gradient.size(3), device=gradient.device)
@@ -70,4 +69,4 @@ def _shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tenso
     return torch.where(inside, zero, gradient), torch.where(inside, gradient, zero)
 
 
-register_gradient(OP, 3, (4,), _shares)
+register_gradient(OP, 3, (4,), _split)

@@ -1,4 +1,4 @@
-"""Gradients for images that are mixed: a share of each goes to itself, the rest to its partner."""
+"""Gradients of mixed images, distributed to both images of each pair."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,18 +8,18 @@ from torch import Tensor
 
 from orbbec.binding.partners import add_to_partners, has_partner
 
-# The shares of the gradient of an output that are the image's own and its partner's.
-Shares = Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, Tensor]]
+# Splits the gradient of an output into those of the image itself and of the other image.
+Split = Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, Tensor]]
 
 
-def register_gradient(op: str, partners_at: int, tables: tuple[int, ...], shares: Shares) -> None:
+def register_gradient(op: str, partners_at: int, tables: tuple[int, ...], split: Split) -> None:
     """Register the gradient of `op` for its images.
 
     Args:
-        op: the operator; its first argument are the images.
-        partners_at: the place of the partners among its arguments.
-        tables: the places of what `shares` needs besides.
-        shares: from the gradient of the output and those, the two shares.
+        op: the operator; its first argument is the images.
+        partners_at: position of the pair indices among its arguments.
+        tables: positions of the other arguments of `split`.
+        split: computes both gradients from the gradient of the output and these arguments.
     """
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -28,7 +28,7 @@ def register_gradient(op: str, partners_at: int, tables: tuple[int, ...], shares
 
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         partners, *rest = ctx.saved_tensors
-        own, parts = shares(gradient, tuple(rest))
+        own, parts = split(gradient, tuple(rest))
         known = has_partner(partners)
         sums = add_to_partners(torch.where(known, own, gradient), parts, partners)
         return sums, *[None] * (ctx.arguments - 1)

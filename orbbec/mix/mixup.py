@@ -1,4 +1,4 @@
-"""Weighted sums of two images of a batch."""
+"""MixUp between images of a batch."""
 
 from typing import Any
 
@@ -28,20 +28,21 @@ def mixup(images: Images, partners: Matrix, weights: float | Tensor) -> Any:
         partners: whole numbers `[N]`: the other image of each. On the CPU or on the device of `images`;
             there, an image whose number is out of range, or whose partner is smaller, keeps what the partner
             has not.
-        weights: of the image itself: one number, or `[N]` on the CPU or on the device of `images`. Not
-            limited to 0 to 1.
+        weights: weight of the image itself: one number, or `[N]` on the CPU or on the device of `images`. May
+            be outside 0..1.
 
     Returns:
-        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, size, dtype and memory format of `images`, on their device.
         Differentiable for `images`; the gradient is deterministic.
 
     Raises:
         TypeError: an argument is of another type or dtype.
-        ValueError: a shape or an index does not fit.
+        ValueError: a shape or an index is invalid.
 
     Source:
-        Floats: the bits of torchvision 0.25's `v2.MixUp`, whose partners are `arange(N).roll(1)`. uint8 and
-        uint16: the values of `cv2.addWeighted` (OpenCV 5.0.0 and 4.12.0).
+        Floats: identical to torchvision 0.25's `v2.MixUp` with partners `arange(N).roll(1)`. uint8 and
+            uint16:
+        identical to `cv2.addWeighted` (OpenCV 5.0.0 and 4.12.0).
 
     Example:
         >>> images = torch.tensor([0.0, 8.0]).reshape(2, 1, 1, 1)
@@ -61,9 +62,9 @@ def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tenso
     return fake_like(images, layout)
 
 
-def _shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+def _split(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
     own = tables[0].reshape(-1, 1, 1, 1)
-    # Computed as the images are: float32 for halves.
+    # In the dtype of the forward computation: float32 for half types.
     working = torch.promote_types(gradient.dtype, torch.float32)
     exact = gradient.to(working)
     own_part = exact * own.to(working)
@@ -71,4 +72,4 @@ def _shares(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tenso
     return own_part.to(gradient.dtype), other_part.to(gradient.dtype)
 
 
-register_gradient(OP, 3, (4,), _shares)
+register_gradient(OP, 3, (4,), _split)

@@ -1,4 +1,4 @@
-"""Four images about a centre."""
+"""Mosaics of four images."""
 
 from typing import Any
 
@@ -21,33 +21,33 @@ _FAR = 2**31
 def mosaic(
     images: Images, partners: Matrix, centers: Matrix, size: tuple[int, int], *, fill: Fill = 114
 ) -> Any:
-    """Lay four images of the batch about a centre, for each output.
+    """Arrange four images of the batch around a centre, for each output.
 
-    The first touches the centre with its lower right corner, the second with its lower left, the third with
-    its upper right, the fourth with its upper left. None is scaled; what lies outside of the canvas, or
-    beyond the centre, is cut off.
+    The centre touches the bottom-right corner of the first image, the bottom-left corner of the second, the
+    top-right corner of the third and the top-left corner of the fourth. Images are not scaled; they are
+    clipped to the canvas and to their quarter.
 
     Args:
         images: a batch of M images: `[M, C, H, W]` tensor of any strides; `[M, H, W, C]` array; or an
-            `ImageBatch` of unlike sizes. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or
-            a CUDA device.
-        partners: whole numbers `[N, 4]`: the images of each output: upper left, upper right, lower left,
-            lower right. On the CPU or on the device of `images`; there, a number out of range leaves the
-            quarter to `fill`.
+            variable-size `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU
+            or a CUDA device.
+        partners: whole numbers `[N, 4]`: indices of the images of each output: top left, top right, bottom
+            left, bottom right. On the CPU or on the device of `images`; on a device, an index out of range
+            fills the quarter with `fill`.
         centers: whole numbers `[N, 2]`, or `[2]` for all: x and y of the first pixel of the fourth image. On
             the CPU or on the device of `images`.
         size: `(height, width)` of the canvas in pixels, each at least 1.
-        fill: where no image lies, in the units of the pixels: one number, or one a channel of up to 4.
+        fill: value where no image lies, in pixel units: one number, or one per channel of up to 4.
             Rounded half to even and saturated for integer images.
 
     Returns:
         `[N, C, height, width]` of the dtype and on the device of `images`, channels last if they are; for an
-        array, `[N, height, width, C]`. Where each image came to lie: `mosaic_offsets`. Differentiable for
+        array, `[N, height, width, C]`. `mosaic_offsets` gives the positions of the images. Differentiable for
         `images`; the gradient is deterministic.
 
     Raises:
         TypeError: an argument is of another type or dtype.
-        ValueError: a shape or an index does not fit.
+        ValueError: a shape or an index is invalid.
 
     Source:
         The layout of YOLO's mosaic.
@@ -79,21 +79,22 @@ def mosaic(
 
 
 def mosaic_offsets(sizes: Matrix, partners: Matrix, centers: Matrix) -> Tensor:
-    """Where the images of `mosaic` come to lie: what to add to the points of each.
+    """The offsets of the images in `mosaic`, to be added to their points.
 
     Args:
-        sizes: whole numbers `[M, 2]`: (height, width) of each image, as `ImageBatch.sizes`; or `[2]` of all.
-        partners: as `mosaic` takes them, `[N, 4]`.
-        centers: as `mosaic` takes them, `[N, 2]` or `[2]`.
+        sizes: whole numbers `[M, 2]`: (height, width) of each image, see `ImageBatch.sizes`; or `[2]` for
+            all.
+        partners: see `mosaic`, `[N, 4]`.
+        centers: see `mosaic`, `[N, 2]` or `[2]`.
 
     Returns:
         int64 `[N, 4, 2]`: x and y of pixel (0, 0) of each image in the output, on the device of `partners`.
-        A box of image `partners[n, i]` lies in output n at its corners and `offsets[n, i]`, cut off at the
-        centre and at the canvas.
+        A box of image `partners[n, i]` moves by `offsets[n, i]` in output n, clipped to its quarter and the
+        canvas.
 
     Raises:
         TypeError: an argument is of another type or dtype.
-        ValueError: a shape does not fit.
+        ValueError: a shape is invalid.
 
     Example:
         >>> size, center = torch.tensor([30, 40]), torch.tensor([50, 60])
@@ -157,12 +158,12 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     return sums[:count], *[None] * 6
 
 
-def _at(values: Tensor, axis: int, places: Tensor) -> Tensor:
-    """The rows (axis 2) or columns (axis 3) of `[N, C, H, W]` at `places` `[N, K]`; zeros outside."""
-    places = places[:, None, :, None] if axis == 2 else places[:, None, None, :]
+def _at(values: Tensor, axis: int, positions: Tensor) -> Tensor:
+    """The rows (axis 2) or columns (axis 3) of `[N, C, H, W]` at `positions` `[N, K]`; zeros outside."""
+    positions = positions[:, None, :, None] if axis == 2 else positions[:, None, None, :]
     last = values.size(axis) - 1
-    found = torch.take_along_dim(values, places.clamp(0, last), axis)
-    return torch.where((places >= 0) & (places <= last), found, torch.zeros_like(found))
+    found = torch.take_along_dim(values, positions.clamp(0, last), axis)
+    return torch.where((positions >= 0) & (positions <= last), found, torch.zeros_like(found))
 
 
 torch.library.register_autograd("orbbec::mosaic", _backward, setup_context=_setup)

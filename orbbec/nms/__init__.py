@@ -1,4 +1,4 @@
-"""Non-maximum suppression of boxes: of all, of groups, and who fell to whom."""
+"""Non-maximum suppression of boxes: over all boxes, within groups, and matching."""
 
 from orbbec.nms.batched_nms import batched_nms
 from orbbec.nms.nms import nms

@@ -10,15 +10,15 @@ from orbbec.binding.detections import (
     Boxes,
     best_first,
     box_tensor,
-    chosen_places,
     group_numbers,
     like,
     real_tensor,
+    select_indices,
     vector,
 )
 from orbbec.nms.nms import kept_boxes
 
-# What mmcv's nms_cfg may hold, and what holds where it is silent.
+# Entries of mmcv's nms_cfg and their defaults.
 DEFAULTS: Mapping[str, Any] = {
     "type": "nms",
     "iou_threshold": None,
@@ -52,31 +52,32 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     *,
     nms_cfg: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Keep the best of boxes that overlap within each group, a class or an image; two forms.
+    """Non-maximum suppression within groups, such as classes or images; two signatures.
 
-    Boxes of different groups never meet, whatever their coordinates: nothing is added to a coordinate to keep
-    them apart, so negative, huge and half-precision boxes are decided exactly.
+    Boxes of different groups are never compared. Coordinates are not offset to separate groups, so negative,
+    huge and half-precision boxes are handled exactly.
 
-    `batched_nms(boxes, scores, idxs, iou_threshold)`, as in torchvision, gives the places of the kept boxes.
-    `batched_nms(boxes, scores, idxs, nms_cfg, class_agnostic=False)`, as in mmcv, gives rows and places.
+    `batched_nms(boxes, scores, idxs, iou_threshold)`, as in torchvision, returns the indices of the kept
+    boxes. `batched_nms(boxes, scores, idxs, nms_cfg, class_agnostic=False)`, as in mmcv, returns rows and
+    indices.
 
     Args:
-        boxes: as of `nms`.
-        scores: as of `nms`.
+        boxes: see `nms`.
+        scores: see `nms`.
         idxs: integer `[N]`: the group of each box, on the device of `boxes`.
-        iou_threshold: as of `nms`.
-        class_agnostic: whether all boxes are of one group.
-        nms_cfg: `iou_threshold` or `iou_thr`; `offset`; `score_threshold`, which kept scores exceed;
-            `max_num`, how many are kept at most, -1 for all; `class_agnostic`; `type`: "nms", or "soft_nms"
-            with its `method`, `sigma` and `min_score`; `split_thr`, which has no use here.
+        iou_threshold: see `nms`.
+        class_agnostic: treat all boxes as one group.
+        nms_cfg: `iou_threshold` or `iou_thr`; `offset`; `score_threshold`, which kept scores must exceed;
+            `max_num`, the largest number kept, -1 for all; `class_agnostic`; `type`: "nms", or "soft_nms"
+            with its `method`, `sigma` and `min_score`; `split_thr`, which is ignored.
 
     Returns:
-        int64 `[K]`, by descending score over all groups; of `nms_cfg`: `(rows [K, 5], int64 [K])`. Arrays
-        where `boxes` is an array.
+        int64 `[K]`, by descending score over all groups; with `nms_cfg`: `(rows [K, 5], int64 [K])`. Arrays
+        if `boxes` is an array.
 
     Raises:
-        TypeError: as of `nms`.
-        ValueError: a shape or device does not fit, or an entry of `nms_cfg` is not known.
+        TypeError: see `nms`.
+        ValueError: a shape or device is invalid, or an entry of `nms_cfg` is unknown.
 
     Source:
         `torchvision.ops.batched_nms`, `mmcv.ops.batched_nms`, without the offset of coordinates.
@@ -88,24 +89,24 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     """
     config = iou_threshold if nms_cfg is None else nms_cfg
     if not isinstance(config, Mapping):
-        return like(boxes, _places(boxes, scores, None if class_agnostic else idxs, config, 0))
+        return like(boxes, _indices(boxes, scores, None if class_agnostic else idxs, config, 0))
     options = _options(config)
     groups = None if class_agnostic or options["class_agnostic"] else idxs
     table = real_tensor("batched_nms", "boxes", boxes)
     if options["type"] == "soft_nms":
-        places, ranks = _softly(boxes, scores, groups, options)
+        indices, ranks = _softly(boxes, scores, groups, options)
     else:
-        places = _places(boxes, scores, groups, options["iou_threshold"], options["offset"])
-        ranks = vector("batched_nms", "scores", scores, table)[places]
+        indices = _indices(boxes, scores, groups, options["iou_threshold"], options["offset"])
+        ranks = vector("batched_nms", "scores", scores, table)[indices]
     if options["score_threshold"] is not None:
-        places, ranks = (values[ranks > options["score_threshold"]] for values in (places, ranks))
+        indices, ranks = (values[ranks > options["score_threshold"]] for values in (indices, ranks))
     if options["max_num"] >= 0:
-        places, ranks = places[: options["max_num"]], ranks[: options["max_num"]]
-    return like(boxes, torch.cat((table[places], ranks[:, None].to(table.dtype)), dim=1), places)
+        indices, ranks = indices[: options["max_num"]], ranks[: options["max_num"]]
+    return like(boxes, torch.cat((table[indices], ranks[:, None].to(table.dtype)), dim=1), indices)
 
 
 def _softly(boxes: Any, scores: Any, idxs: Any, options: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
-    """Soft suppression group by group: the places that are left and their new scores, best first."""
+    """Soft suppression group by group: the remaining indices and their new scores, best first."""
     computed = box_tensor("batched_nms", "boxes", boxes, 4)
     ranks = vector("batched_nms", "scores", scores, computed).to(computed.dtype)
     groups = group_numbers("batched_nms", "idxs", idxs, computed)
@@ -114,20 +115,20 @@ def _softly(boxes: Any, scores: Any, idxs: Any, options: Mapping[str, Any]) -> t
         [everything] if groups is None else [everything[groups == group] for group in torch.unique(groups)]
     )
     settings = [float(options[name]) for name in ("iou_threshold", "sigma", "min_score", "offset")]
-    places, lowered = [everything[:0]], [ranks[:0]]
+    indices, lowered = [everything[:0]], [ranks[:0]]
     for own in members:
         taken, left, count = torch.ops.orbbec.soft_nms(
             computed[own], ranks[own], options["method"], *settings, len(own)
         )
-        places.append(own[taken[:count]])
+        indices.append(own[taken[:count]])
         lowered.append(left[:count])
     order = best_first(torch.cat(lowered))
-    return torch.cat(places)[order], torch.cat(lowered)[order]
+    return torch.cat(indices)[order], torch.cat(lowered)[order]
 
 
-def _places(boxes: Any, scores: Any, idxs: Any, iou_threshold: float, offset: float) -> Tensor:
+def _indices(boxes: Any, scores: Any, idxs: Any, iou_threshold: float, offset: float) -> Tensor:
     kept, order = kept_boxes("batched_nms", boxes, scores, idxs, iou_threshold, offset)
-    return chosen_places(order, kept)
+    return select_indices(order, kept)
 
 
 def _options(config: Mapping[str, Any]) -> dict[str, Any]:

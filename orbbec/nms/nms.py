@@ -1,4 +1,4 @@
-"""Non-maximum suppression: keep the best of boxes that overlap."""
+"""Non-maximum suppression."""
 
 from typing import Any, overload
 
@@ -10,12 +10,12 @@ from orbbec.binding.detections import (
     at_most,
     box_tensor,
     check_max_output,
-    chosen_places,
     detection_rows,
     group_numbers,
     is_number,
     keep_greedily,
     like,
+    select_indices,
     vector,
 )
 from orbbec.binding.fakes import register_fake
@@ -44,48 +44,48 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
     iou_thr: Any = None,
     device_id: int | None = None,
 ) -> Any:
-    """Keep the best of boxes that overlap; two forms, told apart by the second argument.
+    """Non-maximum suppression; two signatures, distinguished by the second argument.
 
-    Going down the scores, a box is kept unless its intersection over union with a box kept before it is
-    greater than the threshold. Equal scores rank in the order of the input, on every device.
+    In descending order of scores, a box is kept unless its intersection over union with an already kept box
+    is greater than the threshold. Ties are broken by input order, on every device.
 
-    `nms(boxes, scores, iou_threshold)`, as in torchvision, gives the places of the kept boxes.
-    `nms(dets, iou_thr, device_id=None)`, as in mmcv, takes boxes and scores in one and gives the kept rows
-    and their places.
+    `nms(boxes, scores, iou_threshold)`, as in torchvision, returns the indices of the kept boxes.
+    `nms(dets, iou_thr, device_id=None)`, as in mmcv, takes boxes and scores in one tensor and returns the
+    kept rows and their indices.
 
-    A box without area, or with x2 < x1 or y2 < y1, overlaps nothing and is kept; so is one with a number that
-    is NaN, or whose area is infinite or overflows. A NaN score ranks before all others.
+    A box with zero area, x2 < x1, y2 < y1, a NaN, or an infinite or overflowing area overlaps nothing and is
+    kept. NaN scores rank first.
 
     Args:
         boxes: float `[N, 4]` tensor or array: x1, y1, x2, y2 in any unit, on the CPU or a CUDA device.
             float16 and bfloat16 are computed in float32.
         scores: real `[N]`, on the device of `boxes`.
-        iou_threshold: a box falls if its intersection over union is greater than this; from 0 to 1.
-        offset: added to the width and the height of boxes and intersections: 0, or 1 for boxes whose corners
-            are their first and their last pixel.
-        max_output: gives the first `max_output` (at least 0) of the kept places, filled up with -1, and their
-            number as a tensor: of fixed size, without a synchronisation, so that a CUDA graph can hold it.
+        iou_threshold: a box is suppressed if its intersection over union is greater; from 0 to 1.
+        offset: added to the width and height of boxes and intersections: 0, or 1 for boxes with inclusive
+            pixel corners.
+        max_output: return the first `max_output` (at least 0) kept indices, padded with -1, and their number
+            as a tensor: fixed size and no synchronisation, for CUDA graphs.
         dets: float `[N, 5]` tensor or array: x1, y1, x2, y2, score.
-        iou_thr: as `iou_threshold`.
-        device_id: the CUDA device on which an array is computed; None for the CPU.
+        iou_thr: see `iou_threshold`.
+        device_id: the CUDA device that processes an array; None for the CPU.
 
     Returns:
-        Of `boxes` and `scores`: int64 `[K]`, by descending score; with `max_output`, `([max_output], [])`.
-        Of `dets`: `(dets[K, 5], int64 [K])`. Arrays where the input is an array.
+        For `boxes` and `scores`: int64 `[K]`, by descending score; with `max_output`, `([max_output], [])`.
+        For `dets`: `(dets[K, 5], int64 [K])`. Arrays if the input is an array.
 
     Raises:
-        TypeError: boxes are neither a tensor nor an array of real numbers.
-        ValueError: a shape or device does not fit.
+        TypeError: boxes are not a tensor or array of real numbers.
+        ValueError: a shape or device is invalid.
 
     Source:
-        `torchvision.ops.nms`: the same decisions, box by box, as its CPU operator in float32 and float64.
+        `torchvision.ops.nms`: identical to its CPU operator in float32 and float64.
 
     Example:
         >>> boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 9], [20, 20, 30, 30]])
         >>> nms(boxes, torch.tensor([0.5, 0.9, 0.3]), 0.5).tolist()
         [1, 2]
-        >>> rows, places = nms(torch.cat((boxes, torch.tensor([[0.5], [0.9], [0.3]])), dim=1), 0.5)
-        >>> places.tolist()
+        >>> rows, indices = nms(torch.cat((boxes, torch.tensor([[0.5], [0.9], [0.3]])), dim=1), 0.5)
+        >>> indices.tolist()
         [1, 2]
     """
     if dets is not None or iou_thr is not None or is_number(scores):
@@ -96,7 +96,7 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
     kept, order = kept_boxes("nms", boxes, scores, None, iou_threshold, offset)
     if max_output is not None:
         return like(boxes, *at_most(kept, order, max_output))
-    return like(boxes, chosen_places(order, kept))
+    return like(boxes, select_indices(order, kept))
 
 
 def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -> Any:
@@ -104,14 +104,14 @@ def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -
     if device_id is not None and not isinstance(dets, Tensor):
         rows = rows.to(f"cuda:{device_id}")
     kept, order = kept_boxes("nms", rows[:, :4], rows[:, 4], None, iou_thr, offset)
-    places = chosen_places(order, kept)
-    return like(dets, rows[places], places)
+    indices = select_indices(order, kept)
+    return like(dets, rows[indices], indices)
 
 
 def kept_boxes(
     op: str, boxes: Any, scores: Any, groups: Any, iou_threshold: float, offset: float
 ) -> tuple[Tensor, Tensor]:
-    """Whether each box is kept, and its place in the input, by descending score."""
+    """Whether each box is kept, and its index in the input, by descending score."""
     computed = box_tensor(op, "boxes", boxes, 4)
     of_boxes = vector(op, "scores", scores, computed)
 
@@ -122,7 +122,7 @@ def kept_boxes(
 
 
 def nms_keepers(ranked: Tensor, groups: Tensor | None, iou_threshold: float, offset: float) -> Tensor:
-    """For each of the boxes, best first within a group, the place of the one that it falls to, or its own."""
+    """For each box, best first within a group, the index of the box that suppresses it, or its own."""
     keepers: Tensor = torch.ops.orbbec.nms_keepers(ranked, groups, float(iou_threshold), float(offset))
     return keepers
 

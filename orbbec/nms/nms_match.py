@@ -1,4 +1,4 @@
-"""Which boxes fell to which in a non-maximum suppression."""
+"""Matching of suppressed boxes to kept boxes."""
 
 from typing import Any
 
@@ -9,22 +9,22 @@ from orbbec.nms.nms import nms_keepers
 
 
 def nms_match(dets: Boxes, iou_threshold: float, *, offset: float = 0) -> list[Any]:
-    """Group boxes with the kept box that each of them falls to.
+    """Group suppressed boxes with the kept box that suppresses them.
 
-    A box that falls belongs to the first kept box, by score, that it overlaps by more than the threshold.
+    A suppressed box belongs to the first kept box, by score, that it overlaps by more than the threshold.
 
     Args:
         dets: float `[N, 5]` tensor or array: x1, y1, x2, y2, score; on the CPU or a CUDA device.
-        iou_threshold: as of `nms`.
-        offset: as of `nms`.
+        iou_threshold: see `nms`.
+        offset: see `nms`.
 
     Returns:
-        One int64 tensor, or array where `dets` is one, for each kept box, by descending score: its place in
-        `dets`, then those of the boxes that fell to it, by descending score.
+        One int64 tensor, or array if `dets` is an array, for each kept box by descending score: its index in
+        `dets`, then the indices of the boxes that it suppresses, by descending score.
 
     Raises:
-        TypeError: `dets` is neither a tensor nor an array of real numbers.
-        ValueError: a shape does not fit.
+        TypeError: `dets` is not a tensor or array of real numbers.
+        ValueError: a shape is invalid.
 
     Source:
         `mmcv.ops.nms_match`.

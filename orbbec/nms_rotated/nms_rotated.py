@@ -10,10 +10,10 @@ from orbbec.binding.detections import (
     at_most,
     box_tensor,
     check_max_output,
-    chosen_places,
     group_numbers,
     keep_greedily,
     like,
+    select_indices,
     vector,
 )
 from orbbec.binding.fakes import register_fake
@@ -27,34 +27,34 @@ def nms_rotated(
     idxs: Boxes | None = None,
     max_output: int | None = None,
 ) -> Any:
-    """Keep the best of rotated boxes that overlap.
+    """Non-maximum suppression of rotated boxes.
 
-    Going down the scores, a box is kept unless its intersection over union with a box kept before it, of its
-    own group, is greater than the threshold. Equal scores rank in the order of the input, on every device.
-    Overlaps are computed in float64.
+    In descending order of scores, a box is kept unless its intersection over union with an already kept box
+    of its group is greater than the threshold. Ties are broken by input order, on every device. Overlaps are
+    computed in float64.
 
-    A box with a side that is not above 0, or with a number that is NaN or infinite, overlaps nothing and is
-    kept. A NaN score ranks before all others.
+    A box with a side of 0 or less, or with a NaN or infinite number, overlaps nothing and is kept. NaN scores
+    rank first.
 
     Args:
         boxes: float `[N, 5]` tensor or array: centre x and y, width, height in any unit, and angle in
             degrees, counter-clockwise on screen. On the CPU or a CUDA device.
         scores: real `[N]`, on the device of `boxes`.
-        iou_threshold: a box falls if its intersection over union is greater than this; from 0 to 1.
-        idxs: integer `[N]`: the group of each box, a class or an image; None where all are of one group.
-        max_output: gives the first `max_output` of the kept places, filled up with -1, and their number as a
-            tensor: of fixed size, without a synchronisation, so that a CUDA graph can hold it.
+        iou_threshold: a box is suppressed if its intersection over union is greater; from 0 to 1.
+        idxs: integer `[N]`: the group of each box, such as a class or an image; None: one group.
+        max_output: return the first `max_output` kept indices, padded with -1, and their number as a tensor:
+            fixed size and no synchronisation, for CUDA graphs.
 
     Returns:
-        int64 `[K]`, places of the kept boxes by descending score; with `max_output`, `([max_output], [])`.
-        Arrays where `boxes` is an array.
+        int64 `[K]`, indices of the kept boxes by descending score; with `max_output`, `([max_output], [])`.
+        Arrays if `boxes` is an array.
 
     Raises:
-        TypeError: boxes are neither a tensor nor an array of real numbers.
-        ValueError: a shape or device does not fit.
+        TypeError: boxes are not a tensor or array of real numbers.
+        ValueError: a shape or device is invalid.
 
     Source:
-        `detectron2.layers.nms_rotated`, whose angles these are; mmcv's are radians, clockwise by default.
+        `detectron2.layers.nms_rotated`, with the same angles; mmcv's are radians, clockwise by default.
 
     Example:
         >>> boxes = torch.tensor([[5.0, 5, 10, 4, 0], [5, 5, 10, 4, 10], [5, 5, 10, 4, 90]])
@@ -73,7 +73,7 @@ def nms_rotated(
     kept, order = keep_greedily(keepers_of, computed, of_boxes, groups)
     if max_output is not None:
         return like(boxes, *at_most(kept, order, max_output))
-    return like(boxes, chosen_places(order, kept))
+    return like(boxes, select_indices(order, kept))
 
 
 @register_fake("nms_rotated_keepers", boxes=2)

@@ -1,4 +1,4 @@
-"""Noise added to images."""
+"""Additive noise."""
 
 from orbbec.noise.noise import gaussian_noise
 

@@ -1,4 +1,4 @@
-"""Add normal noise to images."""
+"""Gaussian noise."""
 
 import math
 from typing import Any
@@ -27,34 +27,34 @@ def gaussian_noise(
     epoch: int = 0,
     place: int = 0,
 ) -> Any:
-    """Add normal noise to each image, the same wherever it is drawn.
+    """Add reproducible normal noise to each image.
 
-    `pixel + white * (mean + sigma * normal)` in double precision, rounded once; white is 255 of uint8 and 1
-    of floats. The normal number is that of `philox_noise` at the sample, channel, y and x: it depends neither
-    on the batch nor on the memory layout.
+    `pixel + maximum * (mean + sigma * normal)` in double precision, rounded once; the maximum value is 255
+    for uint8 and 1 for floats. The normal number is that of `philox_noise` for the sample, channel, y and x,
+    independent of the batch and the memory layout.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch`. uint8, or float16, bfloat16, float32 or float64 from 0 to 1; on the CPU
             or a CUDA device.
-        mean: as a share of white. One number, or `[N]`, one an image.
-        sigma: at least 0, as a share of white. One number, or `[N]`, one an image.
-        clip: floats to 0 and 1. Bytes are rounded half to even and saturated in any case.
-        seed: of the noise, from 0 to 2^63 - 1.
-        sample_ids: whole numbers `[N]` that name the images to the noise. None: they count up from 0.
-        epoch: of the noise, from 0 to 2^63 - 1.
-        place: of the noise in a chain of draws, from 0 to 65535.
+        mean: as a fraction of the maximum value. One number, or `[N]`, one per image.
+        sigma: at least 0, as a fraction of the maximum value. One number, or `[N]`, one per image.
+        clip: clip floats to 0..1. uint8 values are always rounded half to even and saturated.
+        seed: seed of the noise, from 0 to 2^63 - 1.
+        sample_ids: whole numbers `[N]` that identify the images. None: 0 to N - 1.
+        epoch: epoch of the noise, from 0 to 2^63 - 1.
+        place: stream position of the noise, from 0 to 65535.
 
     Returns:
-        Images of the kind, size and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, size, dtype and memory format of `images`, on their device.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape or a number does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or a number is invalid.
 
     Source:
-        torchvision's v2 `gaussian_noise`, which cuts the fraction of the noise of bytes off, and without
-        `clip` lets them wrap around. Differentiable by `images`.
+        torchvision's v2 `gaussian_noise`, which truncates the noise of uint8 images and, without `clip`, lets
+        them wrap around. Differentiable by `images`.
 
     Example:
         >>> gray = torch.full((1, 4), 128, dtype=torch.uint8)
@@ -99,7 +99,7 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    """Nothing comes from what was cut off."""
+    """The gradient is zero where values were clipped."""
     (output,) = ctx.saved_tensors
     inside = gradient * ((output > 0) & (output < 1)) if ctx.clip else gradient
     return inside, *(None,) * 11

@@ -1,4 +1,4 @@
-"""OpenCV's own answers, from the static OpenCV this package was built with: the oracle of the tests."""
+"""Results of the statically linked OpenCV, the oracle of the tests."""
 
 from orbbec.opencv.opencv import OPENCV_VERSION, affine_opencv, resize, version, warp_affine, warp_perspective
 

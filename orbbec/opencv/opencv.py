@@ -1,8 +1,8 @@
-"""Numpy arrays in, numpy arrays out, OpenCV in between. No torch.
+"""OpenCV functions on NumPy arrays, without torch.
 
-Images are ``[H, W]`` or ``[H, W, C]`` arrays of uint8, uint16, float32 or float64, of less than 2 GiB. Any
-strides, and read-only arrays, are taken; only a layout that OpenCV can't express (reversed, transposed,
-unaligned) is copied. The answer is a new array of the image's dtype and rank, C-contiguous. OpenCV runs
+Images are ``[H, W]`` or ``[H, W, C]`` arrays of uint8, uint16, float32 or float64, of less than 2 GiB.
+Arrays may have any strides and be read-only; only layouts that OpenCV cannot express (reversed, transposed,
+unaligned) are copied. The result is a new C-contiguous array of the image's dtype and rank. OpenCV runs
 without the GIL, on the calling thread.
 """
 
@@ -29,7 +29,7 @@ Pixel = TypeVar("Pixel", np.uint8, np.uint16, np.float32, np.float64)
 
 
 def version() -> str:
-    """The version of the OpenCV inside, such as ``5.0.0``."""
+    """The version of the linked OpenCV, such as ``5.0.0``."""
     return _opencv.version()
 
 
@@ -42,12 +42,12 @@ def affine_opencv(
     dst_points: npt.ArrayLike,
     size: Sequence[int] | None = None,
 ) -> npt.NDArray[Pixel]:
-    """Warp by the affine map that takes three source points to three output points.
+    """Warp by the affine transform that maps three source points to three output points.
 
-    Linear interpolation; pixels outside of the image are 0.
+    Linear interpolation; pixels outside the image are 0.
 
     Args:
-        image: array as the module describes it.
+        image: array, see the module.
         src_points: ``[3, 2]`` points ``(x, y)`` in pixels of the image, not on one line; rounded to float32.
         dst_points: ``[3, 2]`` points ``(x, y)`` in pixels of the output; rounded to float32.
         size: output ``(height, width)`` in pixels; the size of ``image`` by default.
@@ -83,12 +83,12 @@ def warp_affine(
     """Warp by a 2x3 matrix.
 
     Args:
-        image: array as the module describes it; cubic and lanczos4 take up to 4 channels.
+        image: array, see the module; cubic and lanczos4 support up to 4 channels.
         matrix: finite ``[2, 3]``: pixels ``(x, y, 1)`` of the image to pixels of the output.
         size: output ``(height, width)`` in pixels, each at least 1.
         interpolation: nearest, linear, cubic, area (as linear) or lanczos4.
         border: constant, replicate, reflect, reflect101 or wrap.
-        fill: for the constant border: one number, or one for each of up to 4 channels.
+        fill: value of the constant border: one number, or one per channel for up to 4 channels.
         inverse: ``matrix`` maps the output to the image instead.
 
     Returns:
@@ -96,12 +96,12 @@ def warp_affine(
 
     Raises:
         TypeError: an argument has the wrong type or dtype.
-        ValueError: a shape or a value does not fit. Reflect, reflect101 and wrap also refuse positions more
+        ValueError: a shape or a value is invalid. Reflect, reflect101 and wrap also refuse positions more
             than 2^24 pixels away, which can keep OpenCV busy for minutes; reflect101 with cubic refuses an
             image one pixel wide or high, from which OpenCV does not return.
 
     Source:
-        ``cv::warpAffine``. In OpenCV 5.0.0 cubic cuts the pixels of float64 images to whole numbers.
+        ``cv::warpAffine``. In OpenCV 5.0.0, cubic truncates float64 pixels to whole numbers.
 
     Example:
         >>> image = np.arange(4, dtype=np.uint8).reshape(1, 4)
@@ -124,12 +124,12 @@ def warp_perspective(
     """Warp by a 3x3 matrix.
 
     Args:
-        image: array as the module describes it; cubic and lanczos4 take up to 4 channels.
+        image: array, see the module; cubic and lanczos4 support up to 4 channels.
         matrix: finite ``[3, 3]``: homogeneous pixels of the image to homogeneous pixels of the output.
         size: output ``(height, width)`` in pixels, each at least 1.
         interpolation: nearest, linear, cubic, area (as linear) or lanczos4.
         border: constant, replicate, reflect, reflect101 or wrap.
-        fill: for the constant border: one number, or one for each of up to 4 channels.
+        fill: value of the constant border: one number, or one per channel for up to 4 channels.
         inverse: ``matrix`` maps the output to the image instead.
 
     Returns:
@@ -157,7 +157,7 @@ def resize(
     """Resize to a height and a width.
 
     Args:
-        image: array as the module describes it.
+        image: array, see the module.
         size: output ``(height, width)`` in pixels, each at least 1.
         interpolation: nearest, linear, cubic, area or lanczos4.
 
@@ -166,11 +166,11 @@ def resize(
 
     Raises:
         TypeError: an argument has the wrong type or dtype.
-        ValueError: a shape or a value does not fit.
+        ValueError: a shape or a value is invalid.
 
     Source:
-        ``cv::resize`` without Intel IPP, which gives cv2 other bits for linear and cubic; there the answer is
-        that of cv2 after ``cv2.ipp.setUseIPP(False)``.
+        ``cv::resize`` without Intel IPP, which changes the bits of linear and cubic; the result equals cv2's
+        after ``cv2.ipp.setUseIPP(False)``.
 
     Example:
         >>> resize(np.array([[0, 100]], dtype=np.uint8), (1, 4)).tolist()

@@ -1,4 +1,4 @@
-"""Random numbers that are a function of seed, epoch, sample and place, on every device the same."""
+"""Random numbers as a function of seed, epoch, sample and stream position, identical on all devices."""
 
 from orbbec.philox.philox import philox_blocks, philox_draws, philox_noise
 

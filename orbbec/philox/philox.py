@@ -1,4 +1,4 @@
-"""Random numbers by Philox4x32-10."""
+"""Random numbers from Philox4x32-10."""
 
 from typing import Any
 
@@ -22,26 +22,26 @@ def philox_noise(
     epoch: int = 0,
     place: int = 0,
 ) -> Tensor:
-    """A field of noise for each sample.
+    """A noise image for each sample.
 
-    The number of a pixel is a function of seed, epoch, sample id, place, channel, y, x and the width alone:
-    word `x % 4` of the Philox block at draw number `(channel * height + y) * ceil(width / 4) + x // 4`. A
-    normal one is that of words 0 and 1, or 2 and 3, by Box and Muller.
+    The number of a pixel is a function of seed, epoch, sample id, place, channel, y, x and width only: word
+    `x % 4` of the Philox block at draw number `(channel * height + y) * ceil(width / 4) + x // 4`. Normal
+    numbers are computed from words 0 and 1, or 2 and 3, by the Box-Muller transform.
 
     Args:
-        sample_ids: whole numbers `[N]`; the noise lies on their device.
+        sample_ids: whole numbers `[N]`; the result is on their device.
         channels: at least 0.
         size: (height, width).
         kind: "uniform", from 0 to 1 - 2^-24 in steps of 2^-24, or "normal" with mean 0 and deviation 1.
         seed: from 0 to 2^63 - 1.
         epoch: from 0 to 2^63 - 1.
-        place: in a chain of draws, from 0 to 65535.
+        place: stream position, from 0 to 65535.
 
     Returns:
         float32 `[N, channels, height, width]`.
 
     Raises:
-        TypeError: an argument is of a type that is not one of those above.
+        TypeError: an argument has an unsupported type.
         ValueError: a value is out of its range.
 
     Source:
@@ -77,27 +77,27 @@ def philox_draws(
     epoch: int = 0,
     place: int = 0,
 ) -> Tensor:
-    """The first numbers of each sample's stream, in the order in which a transform draws them.
+    """The first numbers of each sample's stream, in the order that a transform draws them.
 
     Args:
         sample_ids: whole numbers `[N]`, on the CPU.
-        count: how many, at least 0.
+        count: number of draws, at least 0.
         kind: "uniform", from 0 to 1 - 2^-24; "normal", two words each; "below", whole numbers from 0 to
-            `below` - 1, each as likely as the others within 2^-32.
+            `below` - 1 with equal probabilities within 2^-32.
         below: from 1 to 2^32 - 1.
-        seed: as in `philox_noise`.
-        epoch: as in `philox_noise`.
-        place: as in `philox_noise`.
+        seed: see `philox_noise`.
+        epoch: see `philox_noise`.
+        place: see `philox_noise`.
 
     Returns:
         float64 `[N, count]` on the CPU.
 
     Raises:
-        TypeError: an argument is of a type that is not one of those above.
+        TypeError: an argument has an unsupported type.
         ValueError: a value is out of its range.
 
     Source:
-        As `philox_noise`; draw number `i // 4`, word `i % 4`.
+        See `philox_noise`; draw number `i // 4`, word `i % 4`.
 
     Example:
         >>> dice = philox_draws([0, 1], 100, kind="below", below=6)
@@ -118,21 +118,21 @@ def philox_draws(
 
 
 def philox_blocks(counters: Matrix, key: tuple[int, int]) -> Tensor:
-    """The blocks at given counters under a given key: Philox4x32-10 itself.
+    """Philox4x32-10 blocks for given counters and key.
 
     Args:
-        counters: int64 `[K, 4]` on the CPU; the low 32 bits of each are read.
+        counters: int64 `[K, 4]` on the CPU; only the low 32 bits of each are used.
         key: two words, each from 0 to 2^32 - 1.
 
     Returns:
         int64 `[K, 4]`, each number from 0 to 2^32 - 1.
 
     Raises:
-        TypeError: an argument is of a type that is not one of those above.
-        ValueError: a shape or value does not fit.
+        TypeError: an argument has an unsupported type.
+        ValueError: a shape or value is invalid.
 
     Source:
-        As `philox_noise`.
+        See `philox_noise`.
 
     Example:
         >>> words = philox_blocks(torch.zeros(1, 4, dtype=torch.int64), (0, 0))[0]

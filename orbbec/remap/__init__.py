@@ -1,4 +1,4 @@
-"""Read images at given positions."""
+"""Sample images at given positions."""
 
 from orbbec.remap.remap import remap
 

@@ -1,4 +1,4 @@
-"""Read images at given positions, with OpenCV's numbers."""
+"""Sampling at given positions, with OpenCV's results."""
 
 from typing import Any
 
@@ -23,32 +23,32 @@ def remap(
     arithmetic: str | None = None,
     out: Images | None = None,
 ) -> Any:
-    """Read each image at its own table of positions.
+    """Sample each image at its own positions.
 
-    Output pixel `(x, y)` reads source position `(map_x[y, x], map_y[y, x])`. A position that is not finite
-    reads what lies outside of the border.
+    Output pixel `(x, y)` reads source position `(map_x[y, x], map_y[y, x])`. Non-finite positions read the
+    border.
 
     Args:
-        images: as in `warp_affine`.
+        images: see `warp_affine`.
         map_x: float32 or float64 `[N, height, width]`, or `[height, width]` for all images: source x in
-            pixels. On the CPU or on the device of `images`. Read as float32, but as float64 for float64
-            images.
+            pixels. On the CPU or on the device of `images`. Converted to float32, or float64 for float64
+                images.
         map_y: source y in pixels; the shape, dtype and device of `map_x`.
-        interpolation: as in `warp_affine`.
-        border: as in `warp_affine`.
-        fill: as in `warp_affine`.
-        arithmetic: as in `warp_affine`.
-        out: as in `warp_affine`.
+        interpolation: see `warp_affine`.
+        border: see `warp_affine`.
+        fill: see `warp_affine`.
+        arithmetic: see `warp_affine`.
+        out: see `warp_affine`.
 
     Returns:
-        Images of size `(height, width)`, the kind and dtype of `images`, as `warp_affine` gives them.
+        Images of size `(height, width)`, with the type and dtype of `images`, see `warp_affine`.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or name is invalid.
 
     Source:
-        `cv::remap`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases that docs/parity.md lists.
+        `cv::remap`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases listed in docs/parity.md.
 
     Example:
         >>> image = torch.arange(4, dtype=torch.uint8).reshape(1, 1, 4)

@@ -1,4 +1,4 @@
-"""Resize images, and boxes of images."""
+"""Resize images, and crops of images."""
 
 from orbbec.resize.resize import resize, resized_crop
 

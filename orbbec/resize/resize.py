@@ -1,4 +1,4 @@
-"""Resize images with OpenCV's and with Pillow's numbers."""
+"""Resizing with OpenCV's and Pillow's results."""
 
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from orbbec.binding.arguments import (
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.names import Interpolation, interpolation_name
-from orbbec.binding.warp import fake_output, room_like
+from orbbec.binding.warp import buffer_like, fake_output
 
 
 def resize(
@@ -36,34 +36,35 @@ def resize(
 ) -> Any:
     """Resize each image to one size, or to one length of its shorter side.
 
-    Pixel `x` of the output lies at `(x + 0.5) * width / size[1] - 0.5` of the source. Without `antialias` the
-    taps are as near as in the source, as OpenCV has it; with it they spread by the factor of shrinking, as
-    Pillow and torchvision have it.
+    Output pixel `x` is at source position `(x + 0.5) * width / size[1] - 0.5`. Without `antialias` the filter
+    has the source's pixel spacing, as in OpenCV; with `antialias` it widens with the shrink factor, as in
+    Pillow and torchvision.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or a
             CUDA device.
-        size: output `(height, width)` in pixels, each at least 1; or one number for the shorter side, the
-            longer one then being `size * longer // shorter`.
-        interpolation: "nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area" (the mean, where
-            an image shrinks) or "lanczos4"; with `antialias`: "box", "linear", "hamming", "cubic" or
-            "lanczos4". Also by the names of torchvision and Pillow ("bilinear", "bicubic", "lanczos"), their
-            enumerations, and the numbers of `cv2.INTER_*`.
-        antialias: Pillow's filters in place of OpenCV's. Channels are resized apart; none is taken as alpha.
-        arithmetic: whose numbers: "cv2_5" or "cv2_4", which differ for nearest_exact alone; with `antialias`
-            "pillow_13" or "pillow_12", which sum the axes in another order where images shrink much more in
-            height. None: the package's default, see `set_default_arithmetic`, and "pillow_13".
-        out: where to write: the shape, dtype and device of the result, sharing no memory with `images`.
+        size: output `(height, width)` in pixels, each at least 1; or one number for the shorter side, with
+            the longer side `size * longer // shorter`.
+        interpolation: "nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area" (the mean, when
+            shrinking) or "lanczos4"; with `antialias`: "box", "linear", "hamming", "cubic" or "lanczos4".
+            Also torchvision's and Pillow's names ("bilinear", "bicubic", "lanczos"), their enumerations, and
+            the values of `cv2.INTER_*`.
+        antialias: use Pillow's filters instead of OpenCV's. Channels are independent; none is treated as
+            alpha.
+        arithmetic: "cv2_5" or "cv2_4", which differ for nearest_exact only; with `antialias` "pillow_13" or
+            "pillow_12", which process the axes in another order when the height shrinks much more. None: the
+            package's default, see `set_default_arithmetic`, and "pillow_13".
+        out: output buffer with the shape, dtype and device of the result, sharing no memory with `images`.
 
     Returns:
         Images of `size`, the kind and dtype of `images`, on their device; channels last if `images` are. An
-        `ImageBatch` gives a `[N, C, height, width]` tensor, and another `ImageBatch` where `size` is one
-        number. `out` if it was given. An image without pixels gives zeros.
+        `ImageBatch` gives a `[N, C, height, width]` tensor, or another `ImageBatch` if `size` is one number.
+        `out` if given. An empty image gives zeros.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape, size or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, size or name is invalid.
 
     Source:
         `cv::resize` of OpenCV 5.0.0 and 4.12.0 without Intel's IPP; `PIL.Image.resize`.
@@ -88,7 +89,7 @@ def resize(
 
 
 def _shorter_side(side: Any, height: Any, width: Any) -> tuple[Any, Any]:
-    """The (height, width) of an image whose shorter side is to be `side`; of none without pixels."""
+    """The (height, width) after resizing the shorter side to `side`; also for empty images."""
     if side < 1:
         raise ValueError(f"resize: expected size of at least 1 pixel, but got {side}")
     if height < width:
@@ -97,7 +98,7 @@ def _shorter_side(side: Any, height: Any, width: Any) -> tuple[Any, Any]:
 
 
 def _resize_each(batch: Any, side: Any, interpolation: Any, antialias: bool, arithmetic: str | None) -> Any:
-    """The images of an ImageBatch, each to a size of its own."""
+    """Resize each image of an ImageBatch to its own size."""
     sizes = [_shorter_side(side, *size) for size in batch.sizes.tolist()]
     empty = (
         None if batch.device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=batch.device)
@@ -120,32 +121,32 @@ def resized_crop(
     flips: Matrix | None = None,
     out: Images | None = None,
 ) -> Any:
-    """Resize a box of each image to one size.
+    """Crop a box of each image and resize it to one size.
 
-    Without `antialias` the box is rounded half to even to whole pixels, cut out and resized. With it the box
-    may lie between pixels, and the filters reach beyond it, as Pillow's do.
+    Without `antialias` the box is rounded half to even to whole pixels, cropped and resized. With `antialias`
+    box edges may lie between pixels, and the filters read beyond the box, as in Pillow.
 
     Args:
-        images: as those of `resize`.
+        images: see `resize`.
         boxes: float32, float64 or integers `[N, 4]`, or `[4]` for all images: `x0, y0, x1, y1` in pixels,
-            from corner (0, 0); on the CPU or on the device of `images`. What lies outside of an image is cut
-            off; a box of which nothing is left, or that is not a number, gives zeros.
+            from corner (0, 0); on the CPU or on the device of `images`. Boxes are clipped to the image; an
+                empty or NaN box gives zeros.
         size: (height, width) in pixels, each at least 1.
-        interpolation: as that of `resize`.
-        antialias: as that of `resize`.
-        arithmetic: as that of `resize`.
-        flips: bool `[N]`: the results that are turned left to right at the end; None: none.
-        out: as that of `resize`.
+        interpolation: see `resize`.
+        antialias: see `resize`.
+        arithmetic: see `resize`.
+        flips: bool `[N]`: the results to flip left to right at the end; None: none.
+        out: see `resize`.
 
     Returns:
-        As `resize`.
+        See `resize`.
 
     Raises:
-        TypeError: as `resize`.
-        ValueError: as `resize`.
+        TypeError: see `resize`.
+        ValueError: see `resize`.
 
     Source:
-        `cv::resize` of a part of an image; `PIL.Image.resize` with `box=`.
+        `cv::resize` of a slice of an image; `PIL.Image.resize` with `box=`.
 
     Example:
         >>> image = torch.arange(8, dtype=torch.uint8).reshape(1, 1, 8)
@@ -183,11 +184,11 @@ def _call(
         None if flips is None else _flips(flips, given.images.device),
     )
     if out is None:
-        room = room_like(given, arguments[4], boxes)
-        if room is None:
+        buffer = buffer_like(given, arguments[4], boxes)
+        if buffer is None:
             return given.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
-        torch.ops.orbbec.resize_out(*arguments, room)
-        return given.restore(room)
+        torch.ops.orbbec.resize_out(*arguments, buffer)
+        return given.restore(buffer)
     target = operator_output("resize", out)
     check_no_gradient("resize", given.images, target.images)
     torch.ops.orbbec.resize_out(*arguments, target.images)
@@ -200,7 +201,7 @@ def _method(interpolation: Any, antialias: bool) -> str:
 
 
 def _box_rows(boxes: Tensor, count: int) -> Tensor:
-    """Boxes as float64, one an image."""
+    """Boxes as float64, one per image."""
     if boxes.dim() == 1 and boxes.shape[0] == 4:
         boxes = boxes.expand(count, 4)
     if boxes.dtype in (torch.bool, torch.complex64, torch.complex128):
@@ -216,7 +217,7 @@ def _flips(given: Any, device: torch.device) -> Tensor:
 
 
 def _longest_sides(images: Any, layout: Tensor | None) -> list[int]:
-    """The greatest height and width of unlike images; from what the host knows of them, if it does."""
+    """The largest height and width of variable-size images, from the host's copy if there is one."""
     if layout is None or layout.shape[0] == 0:
         return [0, 0]
     sizes = getattr(images, "sizes", None)

@@ -1,4 +1,4 @@
-"""Pool regions of feature maps by sampling between their pixels."""
+"""RoIAlign."""
 
 from orbbec.roi_align.roi_align import RoIAlign, roi_align
 

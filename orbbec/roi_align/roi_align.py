@@ -1,4 +1,4 @@
-"""RoIAlign with torchvision's numbers, and a gradient whose sums have a fixed order."""
+"""RoIAlign with torchvision's results and deterministic gradients."""
 
 import torch
 from torch import Tensor
@@ -22,42 +22,41 @@ def roi_align(
     sampling_ratio: int = 0,
     aligned: bool = True,
 ) -> Tensor:
-    """Average each bin of each region of a feature map over samples between the pixels.
+    """Pool regions of feature maps by averaging bilinear samples.
 
-    A region is divided into `output_size` bins. A bin is the mean of its evenly spaced samples, each
-    interpolated linearly between four pixels. A sample less than a pixel outside reads the edge; one further
-    out counts as 0. A reversed region is sampled backwards, or gives zeros where sampling is adaptive;
-    without `aligned`, a side shorter than a pixel counts as one. A region that is not finite, or reaches
-    further than 2^30 pixels of the feature map, gives zeros.
+    A region is divided into `output_size` bins. A bin is the mean of evenly spaced samples, each interpolated
+    bilinearly. Samples up to one pixel outside read the edge; samples further outside are 0. A reversed
+    region is sampled backwards, or gives zeros with adaptive sampling; without `aligned`, sides shorter than
+    a pixel are extended to one pixel. A region that is non-finite or extends beyond 2^30 pixels gives zeros.
 
-    Float16 and bfloat16 are computed in float32 and rounded once. Gradients flow to `input`; every sum of
-    theirs has a fixed order, so they are the same bits in every run, for any number of threads and on every
-    device. `rois` get none.
+    float16 and bfloat16 are computed in float32 and rounded once. Gradients of `input` are summed in a fixed
+    order: they are identical in every run, for any number of threads and on every device. `rois` have no
+    gradient.
 
     Args:
         input: `[N, C, H, W]` float16, bfloat16, float32 or float64, of any strides (channels last is read as
-            it lies), on the CPU or a CUDA device. Sides of at most 2^24.
-        rois: `[K, 5]`: index of the image, x1, y1, x2, y2; or `[L, 4]` tensors, one an image. Any of the
-            float types, on the device of `input`; rounded to the type that is computed in.
+            is), on the CPU or a CUDA device. Sides of at most 2^24.
+        rois: `[K, 5]`: index of the image, x1, y1, x2, y2; or `[L, 4]` tensors, one per image. Any of the
+            float types, on the device of `input`; converted to the dtype of the computation.
         output_size: bins as `(height, width)`, or one number for both; each at most 4096.
-        spatial_scale: what the coordinates of `rois` are multiplied by to become pixels of `input`.
-        sampling_ratio: samples of a bin along each axis, at most 4096. 0 or less: as many as the bin is wide
-            in pixels, rounded up, and at most 4096.
-        aligned: whether pixel centres are whole numbers after a shift by half a pixel. False is the rule
-            before detectron2: no shift.
+        spatial_scale: factor from coordinates of `rois` to pixels of `input`.
+        sampling_ratio: samples per bin and axis, at most 4096. 0 or less: the width of the bin in pixels,
+            rounded up, at most 4096.
+        aligned: shift coordinates by half a pixel, so that pixel centres are whole numbers. False: no shift,
+            as before detectron2.
 
     Returns:
         `[K, C, *output_size]` of the dtype and on the device of `input`; channels last if `input` is.
 
     Raises:
-        TypeError: a dtype or type does not fit.
-        ValueError: a shape or number does not fit, or on the CPU an index of an image is not below N. On CUDA
-            such a region gives NaN and no gradient.
+        TypeError: a type or dtype is not supported.
+        ValueError: a shape or number is invalid, or, on the CPU, an image index is not below N. On CUDA, such
+            a region gives NaN and no gradient.
 
     Source:
-        torchvision 0.25 on the CPU: float32 and float64 are the same bits, values and gradients, for finite
-        features and regions of at most 4096 samples a bin and axis. For NaN regions torchvision reads out of
-        bounds; it samples a large region without limit.
+        torchvision 0.25 on the CPU: identical values and gradients for float32 and float64, with finite
+        features and regions of at most 4096 samples per bin and axis. For NaN regions torchvision reads out
+        of bounds; it samples large regions without limit.
 
     Example:
         >>> features = torch.arange(16.0).reshape(1, 1, 4, 4)
@@ -83,10 +82,9 @@ class RoIAlign(torch.nn.Module):
 
     Args:
         out_size: bins as `(height, width)`, or one number for both.
-        spatial_scale: what the coordinates of regions are multiplied by to become pixels of the features.
-        sample_num: samples of a bin along each axis; 0 or less: adaptive.
-        use_torchvision: accepted for the sake of old calls and without effect: the numbers are torchvision's
-            either way.
+        spatial_scale: factor from coordinates of regions to pixels of the features.
+        sample_num: samples per bin and axis; 0 or less: adaptive.
+        use_torchvision: ignored; accepted for compatibility.
         aligned: whether to shift by half a pixel.
 
     Example:
@@ -110,7 +108,7 @@ class RoIAlign(torch.nn.Module):
         self.aligned = aligned
 
     def forward(self, features: Tensor, rois: Rois) -> Tensor:
-        """Pool `rois` of `features`, as `roi_align` does."""
+        """Pool `rois` of `features` with `roi_align`."""
         return roi_align(features, rois, self.out_size, self.spatial_scale, self.sample_num, self.aligned)
 
     def extra_repr(self) -> str:

@@ -1,4 +1,4 @@
-"""Pool rotated regions of feature maps by sampling between their pixels."""
+"""RoIAlign of rotated regions."""
 
 from orbbec.roi_align_rotated.roi_align_rotated import RoIAlignRotated, roi_align_rotated
 

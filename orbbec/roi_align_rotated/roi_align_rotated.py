@@ -1,4 +1,4 @@
-"""RoIAlign of rotated regions, and a gradient whose sums have a fixed order."""
+"""RoIAlign of rotated regions, with deterministic gradients."""
 
 import torch
 from torch import Tensor
@@ -22,36 +22,35 @@ def roi_align_rotated(
     sampling_ratio: int = 0,
     aligned: bool = True,
 ) -> Tensor:
-    """Average each bin of each rotated region of a feature map over samples between the pixels.
+    """Pool rotated regions of feature maps by averaging bilinear samples.
 
-    As `roi_align`, whose rules for samples, dtypes, gradients and their order hold here, but the bins are
-    those of a rectangle turned about its center. Angles are degrees, counter-clockwise on screen: those of
-    detectron2. mmcv takes the same angles in radians; with its `clockwise`, the negative ones. A negative
-    side gives bins in reversed order, or zeros where sampling is adaptive.
+    Samples, dtypes and gradients follow `roi_align`, but the bins are those of a rectangle rotated about its
+    centre. Angles are in degrees, counter-clockwise on screen, as in detectron2. mmcv uses radians, and the
+    opposite sign with `clockwise`. A negative side reverses the bins, or gives zeros with adaptive sampling.
 
     Args:
         input: `[N, C, H, W]` float16, bfloat16, float32 or float64, of any strides (channels last is read as
-            it lies), on the CPU or a CUDA device. Sides of at most 2^24.
+            is), on the CPU or a CUDA device. Sides of at most 2^24.
         rois: `[K, 6]`: index of the image, center x, center y, width, height, degrees; or `[L, 5]` tensors,
-            one an image. Any of the float types, on the device of `input`; rounded to the type that is
-            computed in.
+            one per image. Any of the float types, on the device of `input`; converted to the dtype of the
+                computation.
         output_size: bins as `(height, width)`, or one number for both; each at most 4096.
-        spatial_scale: what centers and sides of `rois` are multiplied by to become pixels of `input`.
-        sampling_ratio: samples of a bin along each axis, at most 128. 0 or less: as many as the bin is wide
-            in pixels, rounded up, and at most 128.
-        aligned: whether centers are shifted by half a pixel, as in detectron2. Without, a side shorter than a
-            pixel counts as one.
+        spatial_scale: factor from centres and sides of `rois` to pixels of `input`.
+        sampling_ratio: samples per bin and axis, at most 128. 0 or less: the width of the bin in pixels,
+            rounded up, at most 128.
+        aligned: shift centres by half a pixel, as in detectron2. False: no shift, and sides shorter than a
+            pixel are extended to one pixel.
 
     Returns:
         `[K, C, *output_size]` of the dtype and on the device of `input`; channels last if `input` is.
 
     Raises:
-        TypeError: a dtype or type does not fit.
-        ValueError: a shape or number does not fit, or on the CPU an index of an image is not below N. On CUDA
-            such a region gives NaN and no gradient.
+        TypeError: a type or dtype is not supported.
+        ValueError: a shape or number is invalid, or, on the CPU, an image index is not below N. On CUDA, such
+            a region gives NaN and no gradient.
 
     Source:
-        The rule of ROIAlignRotated in detectron2 and mmcv; compared with a float64 NumPy oracle.
+        ROIAlignRotated of detectron2 and mmcv; compared with a float64 NumPy oracle.
 
     Example:
         >>> features = torch.arange(16.0).reshape(1, 1, 4, 4)
@@ -77,8 +76,8 @@ class RoIAlignRotated(torch.nn.Module):
 
     Args:
         output_size: bins as `(height, width)`, or one number for both.
-        spatial_scale: what centers and sides are multiplied by to become pixels of the features.
-        sampling_ratio: samples of a bin along each axis; 0 or less: adaptive.
+        spatial_scale: factor from centres and sides to pixels of the features.
+        sampling_ratio: samples per bin and axis; 0 or less: adaptive.
         aligned: whether to shift by half a pixel.
 
     Example:
@@ -100,7 +99,7 @@ class RoIAlignRotated(torch.nn.Module):
         self.aligned = aligned
 
     def forward(self, features: Tensor, rois: Rois) -> Tensor:
-        """Pool `rois` of `features`, as `roi_align_rotated` does."""
+        """Pool `rois` of `features` with `roi_align_rotated`."""
         return roi_align_rotated(
             features, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned
         )

@@ -1,4 +1,4 @@
-"""Pool regions of feature maps by their largest values."""
+"""RoIPool."""
 
 from orbbec.roi_pool.roi_pool import RoIPool, roi_pool
 

@@ -1,4 +1,4 @@
-"""RoIPool with torchvision's numbers, and a gradient whose sums have a fixed order."""
+"""RoIPool with torchvision's results and deterministic gradients."""
 
 from typing import Any
 
@@ -19,34 +19,34 @@ from orbbec.binding.rois import (
 
 
 def roi_pool(input: Tensor, rois: Rois, output_size: OutputSize, spatial_scale: float = 1.0) -> Tensor:
-    """Take the largest value of each bin of each region of a feature map.
+    """Pool regions of feature maps by the maximum of each bin.
 
-    The corners of a region are rounded half away from zero to whole pixels, both of which it holds; a side
-    that is reversed counts as one pixel. A bin holds every pixel that it touches; one that lies outside gives
-    0. NaN are passed over; a bin of nothing else, or of minus infinity, gives -3.4e38. A region that is not
-    finite, or reaches further than 2^30 pixels, gives zeros.
+    The corners of a region are rounded half away from zero to whole pixels and are inclusive; a reversed side
+    becomes one pixel. A bin contains every pixel that it touches; a bin outside the feature map gives 0. NaN
+    is ignored; a bin with only NaN or minus infinity gives -3.4e38. A region that is non-finite or extends
+    beyond 2^30 pixels gives zeros.
 
-    Gradients flow to the first largest value of each bin; every sum of theirs has a fixed order, so they are
-    the same bits in every run, for any number of threads and on every device. `rois` get none.
+    The gradient of a bin goes to its first maximum. Gradients are summed in a fixed order: they are identical
+    in every run, for any number of threads and on every device. `rois` have no gradient.
 
     Args:
         input: `[N, C, H, W]` float16, bfloat16, float32 or float64, of any strides (channels last is read as
-            it lies), on the CPU or a CUDA device. Sides of at most 2^24, less than 2^31 pixels an image.
-        rois: `[K, 5]`: index of the image, x1, y1, x2, y2; or `[L, 4]` tensors, one an image. Any of the
-            float types, on the device of `input`; rounded to float32, or float64 if `input` is.
+            is), on the CPU or a CUDA device. Sides of at most 2^24, less than 2^31 pixels per image.
+        rois: `[K, 5]`: index of the image, x1, y1, x2, y2; or `[L, 4]` tensors, one per image. Any of the
+            float types, on the device of `input`; converted to float32, or float64 if `input` is float64.
         output_size: bins as `(height, width)`, or one number for both; each at most 4096.
-        spatial_scale: what the coordinates of `rois` are multiplied by to become pixels of `input`.
+        spatial_scale: factor from coordinates of `rois` to pixels of `input`.
 
     Returns:
         `[K, C, *output_size]` of the dtype and on the device of `input`; channels last if `input` is.
 
     Raises:
-        TypeError: a dtype or type does not fit.
-        ValueError: a shape or number does not fit, or on the CPU an index of an image is not below N. On CUDA
-            such a region gives NaN and no gradient.
+        TypeError: a type or dtype is not supported.
+        ValueError: a shape or number is invalid, or, on the CPU, an image index is not below N. On CUDA, such
+            a region gives NaN and no gradient.
 
     Source:
-        torchvision 0.25 on the CPU: float32 and float64 are the same bits, values and gradients.
+        torchvision 0.25 on the CPU: identical values and gradients for float32 and float64.
 
     Example:
         >>> features = torch.arange(16.0).reshape(1, 1, 4, 4)
@@ -69,7 +69,7 @@ class RoIPool(torch.nn.Module):
 
     Args:
         output_size: bins as `(height, width)`, or one number for both.
-        spatial_scale: what the coordinates of regions are multiplied by to become pixels of the features.
+        spatial_scale: factor from coordinates of regions to pixels of the features.
 
     Example:
         >>> RoIPool(7, 1 / 16)(torch.zeros(2, 3, 20, 20), torch.zeros(4, 5)).shape
@@ -82,7 +82,7 @@ class RoIPool(torch.nn.Module):
         self.spatial_scale = float(spatial_scale)
 
     def forward(self, features: Tensor, rois: Rois) -> Tensor:
-        """Pool `rois` of `features`, as `roi_pool` does."""
+        """Pool `rois` of `features` with `roi_pool`."""
         return roi_pool(features, rois, self.output_size, self.spatial_scale)
 
     def extra_repr(self) -> str:
@@ -132,7 +132,7 @@ def _keep_for_second_gradient(ctx: Any, inputs: tuple[Any, ...], output: Tensor)
 
 
 def _second_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    """Each bin reads where its largest value lay."""
+    """Each bin reads at the position of its maximum."""
     argmax, rois = ctx.saved_tensors
     if gradient.numel() == 0:
         return gradient.new_zeros(argmax.shape), *(None,) * 5

@@ -1,4 +1,4 @@
-"""Lower the scores of boxes that overlap better ones, instead of removing them."""
+"""Soft non-maximum suppression: lowers the scores of overlapping boxes."""
 
 from orbbec.soft_nms.matrix_nms import matrix_nms
 from orbbec.soft_nms.soft_nms import soft_nms

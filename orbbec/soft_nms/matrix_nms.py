@@ -1,4 +1,4 @@
-"""Matrix non-maximum suppression: all scores are lowered at once."""
+"""Matrix non-maximum suppression."""
 
 from typing import Any
 
@@ -19,47 +19,45 @@ def matrix_nms(
     sigma: float = 2.0,
     score_threshold: float | None = None,
 ) -> tuple[Any, Any]:
-    """Lower the scores of boxes that overlap better ones, all at once.
+    """Lower the scores of overlapping boxes, all at once.
 
-    With the boxes in descending order of their scores, `iou[i, j]` of two of one label, and `own[i]`, the
-    highest `iou[k, i]` of the boxes before `i`, the score of `j` is multiplied by the least over the boxes
-    `i` before it, and 1, of, by `method`:
+    Boxes are in descending order of scores. `iou[i, j]` is the overlap of boxes i and j of one label, and
+    `own[i]` the largest `iou[k, i]` over `k < i`. The score of box j is multiplied by the minimum of 1 and
+    the following factor over all `i < j`, depending on `method`:
 
     - "linear": `(1 - iou[i, j]) / (1 - own[i])`;
     - "gaussian": `exp(sigma * (own[i]**2 - iou[i, j]**2))`.
 
-    Needs no memory of `N * N`. Boxes that share no area do not lower each other; nor does what is no ordinary
-    box: one without area, with x2 < x1 or y2 < y1, with a NaN, or with an infinite area. Equal scores keep
-        their order, a
-    NaN score ranks before all.
+    No `N * N` memory is needed. Boxes without intersection do not affect each other; neither do invalid
+    boxes, with zero area, x2 < x1, y2 < y1, a NaN or an infinite area. Ties keep their order; NaN scores rank
+    first.
 
     Args:
         boxes: float `[N, 4]` tensor or array: x1, y1, x2, y2 in any unit. float16 and bfloat16 are computed
             in float32. On the CPU or a CUDA device.
         scores: float `[N]`, on the device of `boxes`.
-        labels: integer `[N]`, on the device of `boxes`; only boxes of one label lower each other. None: all
-            do.
+        labels: integer `[N]`, on the device of `boxes`; only boxes of one label affect each other. None: one
+            label.
         method: "gaussian" or "linear".
-        sigma: of "gaussian", above 0.
-        score_threshold: drops boxes whose lowered score is below; that costs a synchronisation on CUDA. None
-            keeps all.
+        sigma: parameter of "gaussian", above 0.
+        score_threshold: drops boxes with a lower final score; synchronises on CUDA. None keeps all.
 
     Returns:
-        `(dets [K, 5], int64 [K])`: the boxes with their lowered scores, in descending order of these, and
-        their places in the input. Arrays where the input is an array. Without gradients.
+        `(dets [K, 5], int64 [K])`: the boxes with their final scores, in descending order of these, and their
+        indices in the input. Arrays if the input is an array. Without gradients.
 
     Raises:
-        TypeError: boxes or scores are neither a tensor nor an array of floats.
-        ValueError: a shape, device, name or number does not fit.
+        TypeError: boxes or scores are not a tensor or array of floats.
+        ValueError: a shape, device, name or number is invalid.
 
     Source:
-        Wang et al., SOLOv2, and `mask_matrix_nms` of mmdetection, with boxes for masks. An `own` of 1 lowers
-        nothing, where mmdetection divides 0 by 0.
+        Wang et al., SOLOv2, and `mask_matrix_nms` of mmdetection, with boxes instead of masks. An `own` of 1
+        has no effect, whereas mmdetection divides 0 by 0.
 
     Example:
         >>> boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 5], [20, 20, 30, 30]])
-        >>> rows, places = matrix_nms(boxes, torch.tensor([0.9, 0.8, 0.7]), method="linear")
-        >>> places.tolist(), [round(score, 2) for score in rows[:, 4].tolist()]
+        >>> rows, indices = matrix_nms(boxes, torch.tensor([0.9, 0.8, 0.7]), method="linear")
+        >>> indices.tolist(), [round(score, 2) for score in rows[:, 4].tolist()]
         ([0, 2, 1], [0.9, 0.7, 0.4])
     """
     computed = box_tensor("matrix_nms", "boxes", boxes, 4)
@@ -72,12 +70,12 @@ def matrix_nms(
     )
     lowered = given[order] * decays
     again = best_first(lowered)
-    rows, places = torch.cat((ranked, lowered[:, None]), 1)[again], order[again]
+    rows, indices = torch.cat((ranked, lowered[:, None]), 1)[again], order[again]
     if score_threshold is not None:
         kept = rows[:, 4] >= score_threshold
-        rows, places = rows[kept], places[kept]
+        rows, indices = rows[kept], indices[kept]
     dtype = real_tensor("matrix_nms", "boxes", boxes).dtype
-    return like(boxes, rows.to(dtype), places)  # type: ignore[no-any-return]
+    return like(boxes, rows.to(dtype), indices)  # type: ignore[no-any-return]
 
 
 @register_fake("matrix_nms_decays", boxes=2)

@@ -1,4 +1,4 @@
-"""Soft non-maximum suppression: one box after the other lowers the scores of those it overlaps."""
+"""Soft non-maximum suppression."""
 
 from typing import Any, overload
 
@@ -57,55 +57,55 @@ def soft_nms(  # type: ignore[misc]  # the third argument is of both forms
     dets: Any = None,
     iou_thr: float | None = None,
 ) -> Any:
-    """Lower the scores of boxes that overlap better ones; two forms, told apart by the second argument.
+    """Soft non-maximum suppression; two signatures, distinguished by the second argument.
 
-    Takes the box of the highest score, multiplies the scores of all others by a weight of their intersection
-    over union with it, drops those below `min_score`, and goes on with what is left. The weight is, by
-    `method`:
+    Takes the box with the highest score, multiplies the scores of all others by a weight that depends on
+    their intersection over union with it, drops boxes below `min_score`, and repeats with the remaining
+    boxes. The weight depends on `method`:
 
-    - "naive": 0 from `iou_threshold` on, else 1;
-    - "linear": `1 - iou` from `iou_threshold` on, else 1;
+    - "naive": 0 if `iou >= iou_threshold`, otherwise 1;
+    - "linear": `1 - iou` if `iou >= iou_threshold`, otherwise 1;
     - "gaussian": `exp(-iou**2 / sigma)`.
 
-    `soft_nms(boxes, scores, iou_threshold, ...)` is mmcv's form; `soft_nms(dets, iou_thr, method, ...)` the
-    older one of mmdetection, with boxes and scores in one.
+    `soft_nms(boxes, scores, iou_threshold, ...)` is mmcv's signature; `soft_nms(dets, iou_thr, method, ...)`
+    is the older one of mmdetection, with boxes and scores in one tensor.
 
-    The best box always stays, even below `min_score`. Of equal scores the first in the input is taken first,
-    on every device. Boxes that share no area have weight 1; so has what is no ordinary box: one without area,
-    with x2 < x1 or y2 < y1, with a NaN, or with an infinite area. A score that is NaN or -inf is dropped.
+    The best box is always kept, even below `min_score`. Ties are broken by input order, on every device.
+    Boxes without intersection have weight 1, as have invalid boxes, with zero area, x2 < x1, y2 < y1, a NaN
+    or an infinite area. NaN and -inf scores are dropped.
 
     Args:
         boxes: float `[N, 4]` tensor or array: x1, y1, x2, y2 in any unit. float16 and bfloat16 are computed
             in float32. On the CPU or a CUDA device.
         scores: float `[N]`, on the device of `boxes`.
-        iou_threshold: from which intersection over union on a score is lowered; not used by "gaussian".
-        sigma: of "gaussian", above 0.
-        min_score: boxes whose score falls below it are dropped.
+        iou_threshold: intersection over union from which scores are lowered; unused by "gaussian".
+        sigma: parameter of "gaussian", above 0.
+        min_score: boxes with a lower score are dropped.
         method: "naive", "linear" or "gaussian".
-        offset: added to the width and the height of boxes and intersections: 0, or 1 for boxes whose corners
-            are their first and their last pixel.
-        max_output: gives the first `max_output` boxes, filled up with zeros and places of -1, and their
-            number as a tensor: of fixed size, without a synchronisation, so that a CUDA graph can hold it.
+        offset: added to the width and height of boxes and intersections: 0, or 1 for boxes with inclusive
+            pixel corners.
+        max_output: return the first `max_output` boxes, padded with zeros and indices of -1, and their number
+            as a tensor: fixed size and no synchronisation, for CUDA graphs.
         dets: float `[N, 5]` tensor or array: x1, y1, x2, y2, score.
-        iou_thr: as `iou_threshold`.
+        iou_thr: see `iou_threshold`.
 
     Returns:
-        `(dets [K, 5], int64 [K])`: the boxes with their lowered scores in the order in which they were taken,
-        and their places in the input; with `max_output`, `([max_output, 5], [max_output], [])`. Arrays where
-        the input is an array. Without gradients.
+        `(dets [K, 5], int64 [K])`: the boxes with their final scores in the order of selection, and their
+        indices in the input; with `max_output`, `([max_output, 5], [max_output], [])`. Arrays if the input is
+        an array. Without gradients.
 
     Raises:
-        TypeError: boxes or scores are neither a tensor nor an array of floats.
-        ValueError: a shape, device, name or number does not fit.
+        TypeError: boxes or scores are not a tensor or array of floats.
+        ValueError: a shape, device, name or number is invalid.
 
     Source:
-        `mmcv.ops.soft_nms`, but for the order of equal scores. The intersection over union has torchvision's
-        bits; the exponential is within 0.83 ulp, the same on every device.
+        `mmcv.ops.soft_nms`, except for the order of ties. The intersection over union is identical to
+        torchvision's; the exponential is within 0.83 ulp and identical on every device.
 
     Example:
         >>> boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 5], [20, 20, 30, 30]])
-        >>> rows, places = soft_nms(boxes, torch.tensor([0.9, 0.8, 0.7]), 0.3)
-        >>> places.tolist(), [round(score, 2) for score in rows[:, 4].tolist()]
+        >>> rows, indices = soft_nms(boxes, torch.tensor([0.9, 0.8, 0.7]), 0.3)
+        >>> indices.tolist(), [round(score, 2) for score in rows[:, 4].tolist()]
         ([0, 2, 1], [0.9, 0.7, 0.4])
         >>> dets = torch.cat((boxes, torch.tensor([[0.9], [0.8], [0.7]])), 1)
         >>> soft_nms(dets, 0.3, "naive")[1].tolist()
@@ -135,7 +135,7 @@ def _taken(
 ) -> tuple[Tensor, ...]:
     computed = box_tensor("soft_nms", "boxes", boxes, 4)
     ranks = vector("soft_nms", "scores", scores, computed)
-    places, lowered, count = torch.ops.orbbec.soft_nms(
+    indices, lowered, count = torch.ops.orbbec.soft_nms(
         computed,
         ranks.to(computed.dtype),
         name_value("soft_nms", "method", method),
@@ -147,11 +147,11 @@ def _taken(
     )
     dtype = real_tensor("soft_nms", "boxes", boxes).dtype
     if max_output is None:
-        places, lowered = places[:count], lowered[:count]
-        return torch.cat((computed[places], lowered[:, None]), 1).to(dtype), places
-    chosen = computed[places.clamp(min=0)] if len(computed) else computed.new_zeros(max_output, 4)
-    rows = torch.cat((torch.where(places[:, None] >= 0, chosen, 0.0), lowered[:, None]), 1)
-    return rows.to(dtype), places, count
+        indices, lowered = indices[:count], lowered[:count]
+        return torch.cat((computed[indices], lowered[:, None]), 1).to(dtype), indices
+    chosen = computed[indices.clamp(min=0)] if len(computed) else computed.new_zeros(max_output, 4)
+    rows = torch.cat((torch.where(indices[:, None] >= 0, chosen, 0.0), lowered[:, None]), 1)
+    return rows.to(dtype), indices, count
 
 
 @register_fake("soft_nms", boxes=2)
@@ -165,5 +165,5 @@ def _(
     offset: float,
     max_output: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    places = boxes.new_empty((max_output,), dtype=torch.int64)
-    return places, boxes.new_empty((max_output,)), boxes.new_empty((), dtype=torch.int64)
+    indices = boxes.new_empty((max_output,), dtype=torch.int64)
+    return indices, boxes.new_empty((max_output,)), boxes.new_empty((), dtype=torch.int64)

@@ -1,4 +1,4 @@
-"""Augmentations, drawn for each image by its own id and fused to few passes. Names are torchvision's."""
+"""Augmentations, drawn per image by sample id and fused into few passes. Names are torchvision's."""
 
 from orbbec.transforms import functional
 from orbbec.transforms.affine import AlignFaces, AlignPoints, RandomAffine, RandomPerspective, RandomRotation

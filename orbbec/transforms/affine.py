@@ -1,4 +1,4 @@
-"""Rotation, affine and perspective maps, alignment to points."""
+"""Rotation, affine and perspective transforms, and alignment to points."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from orbbec.transforms.warps import checked_reading, reading_of, warped
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """The affine map of each image.
+    """The affine parameters of each image.
 
     Args:
         angle_degrees: float64 `[N]`, clockwise on screen.
@@ -52,7 +52,7 @@ class Affine:
     def maps(
         self, frame: Frame, center: tuple[float, ...] | None, expand: bool = False
     ) -> tuple[Array, Array]:
-        """The maps, output to source, and the sizes of the output."""
+        """The matrices, output to source, and the sizes of the output."""
         offset = np.zeros((len(frame), 2))
         if center is not None:
             offset = np.array(center) - 0.5 * frame.sizes[:, ::-1]
@@ -65,21 +65,21 @@ class Affine:
 
 
 def center_of(op: str, center: Any) -> tuple[float, float] | None:
-    """(x, y) in pixels from the left top corner, or none."""
+    """(x, y) in pixels from the top-left corner, or None."""
     return None if center is None else pair(op, "center", center)
 
 
 @dataclass(frozen=True)
 class RandomRotation(Transform):
-    """Turn each image about its middle.
+    """Rotate each image about its centre.
 
     Args:
-        degrees: a range, counter-clockwise; one number d is (-d, d).
+        degrees: a range of counter-clockwise angles; a number d means (-d, d).
         interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
-        expand: make the output large enough for the whole image; not together with `center`.
-        center: (x, y) from the left top corner in pixels; None: the middle.
-        fill: outside, in units of the pixels: a number or one a channel.
-        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
+        expand: enlarge the output to hold the whole image; cannot be combined with `center`.
+        center: (x, y) in pixels from the top-left corner; None: the image centre.
+        fill: value outside the image, in pixel units: a number or one per channel.
+        padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
     Source:
         `torchvision.transforms.v2.RandomRotation`.
@@ -113,17 +113,18 @@ class RandomRotation(Transform):
 
 @dataclass(frozen=True)
 class RandomAffine(Transform):
-    """Turn, shift, scale and shear each image about its middle.
+    """Rotate, translate, scale and shear each image about its centre.
 
     Args:
-        degrees: a range, clockwise as torchvision has it; one number d is (-d, d).
-        translate: largest shifts along x and y, as shares of width and height, from 0 to 1.
-        scale: a range of factors, or one along x and one along y in four numbers; None: 1.
-        shear: degrees: one number s for (-s, s) along x, a range along x, or two ranges in four numbers.
+        degrees: a range of clockwise angles, as in torchvision; a number d means (-d, d).
+        translate: largest shifts along x and y, as fractions of width and height, from 0 to 1.
+        scale: a range of factors, or four numbers: a range for x and a range for y; None: 1.
+        shear: in degrees: a number s means (-s, s) along x; two numbers are a range along x; four numbers
+            are a range for x and a range for y.
         interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
-        fill: outside, in units of the pixels: a number or one a channel.
-        center: (x, y) from the left top corner in pixels; None: the middle.
-        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
+        fill: value outside the image, in pixel units: a number or one per channel.
+        center: (x, y) in pixels from the top-left corner; None: the image centre.
+        padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
     Source:
         `torchvision.transforms.v2.RandomAffine`.
@@ -146,10 +147,10 @@ class RandomAffine(Transform):
             shear=self._shears(),
         )
         if self.translate is not None:
-            shares = pair(self.name, "translate", self.translate)
-            for share in shares:
-                number(self.name, "translate", share, 0.0, 1.0)
-            self._set(translate=shares)
+            fractions = pair(self.name, "translate", self.translate)
+            for fraction in fractions:
+                number(self.name, "translate", fraction, 0.0, 1.0)
+            self._set(translate=fractions)
         if self.scale is not None:
             given = numbers(self.name, "scale", self.scale, (2, 4))
             ranges = (interval(self.name, "scale", given[n : n + 2], 1e-9) for n in range(0, len(given), 2))
@@ -165,8 +166,8 @@ class RandomAffine(Transform):
 
     def sample(self, sizes: Array, stream: Stream) -> Affine:
         angle = stream.between(*around(self.name, "degrees", self.degrees))
-        shares = np.array(self.translate if self.translate is not None else (0.0, 0.0))
-        reach = shares * sizes[:, ::-1]
+        fractions = np.array(self.translate if self.translate is not None else (0.0, 0.0))
+        reach = fractions * sizes[:, ::-1]
         translate = np.rint((2 * stream.uniforms(2) - 1) * reach)
         scales = self.scale if self.scale is not None else (1.0, 1.0)
         scale = stream.between(*scales[:2])
@@ -182,17 +183,17 @@ class RandomAffine(Transform):
 
 
 def corner_maps(ends: Array, starts: Array) -> Array:
-    """The maps, output to source, that bring `starts` to `ends`: float64 `[N, 3, 3]`.
+    """The matrices, output to source, that move `starts` to `ends`: float64 `[N, 3, 3]`.
 
     Args:
-        ends: `[N, 4, 2]`: (x, y) of corners of pixels, as torchvision has them.
-        starts: as `ends`.
+        ends: `[N, 4, 2]`: (x, y), relative to pixel corners as in torchvision.
+        starts: like `ends`.
     """
     return between_centers(get_perspective_matrix(ends, starts))
 
 
 def between_centers(maps: Array) -> Array:
-    """The maps `[N, 3, 3]` of the centres of pixels that map their corners as given."""
+    """Converts matrices `[N, 3, 3]` between pixel corners into matrices between pixel centres."""
     half = shifts(0.5, 0.5, 1)  # from a pixel's corner to its centre
     result: Array = np.linalg.inv(half) @ maps @ half
     return result
@@ -200,11 +201,11 @@ def between_centers(maps: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Corners:
-    """Where the corners of each image go.
+    """The new positions of the corners of each image.
 
     Args:
         chosen: bool `[N]`.
-        ends: float64 `[N, 4, 2]`: (x, y) of left top, right top, right bottom, left bottom.
+        ends: float64 `[N, 4, 2]`: (x, y) of top left, top right, bottom right, bottom left.
     """
 
     chosen: Array
@@ -216,11 +217,11 @@ class RandomPerspective(Transform):
     """Move the corners of each image inwards.
 
     Args:
-        distortion_scale: how far at most, as a share of half a side, from 0 to 1.
-        p: how likely, from 0 to 1.
+        distortion_scale: largest displacement as a fraction of half a side, from 0 to 1.
+        p: probability, from 0 to 1.
         interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
-        fill: outside, in units of the pixels: a number or one a channel.
-        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
+        fill: value outside the image, in pixel units: a number or one per channel.
+        padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
     Source:
         `torchvision.transforms.v2.RandomPerspective`.
@@ -260,7 +261,7 @@ class RandomPerspective(Transform):
         return [warped(matrix, frame.sizes, *reading_of(self), "warp_perspective")]
 
 
-# Eyes, nose and corners of the mouth in a crop of 112 x 112, as ArcFace has them: (x, y).
+# ArcFace's template for a 112 x 112 crop: (x, y) of the eyes, the nose and the corners of the mouth.
 FACE_POINTS = (
     (38.2946, 51.6963),
     (73.5318, 51.5014),
@@ -272,17 +273,17 @@ FACE_POINTS = (
 
 @dataclass(frozen=True)
 class AlignPoints(Transform):
-    """Bring points of each image nearest to a template by rotation, scale and shift, and cut that out.
+    """Align points of each image to a template by rotation, scale and translation, and crop the result.
 
-    The points come with the targets, under the name `key`. An image without them is resized whole.
+    The points are in the targets, under the name `key`. An image without points is resized whole.
 
     Args:
         size: (height, width) of the output in pixels, or one side of a square.
         template: K points (x, y) in the output, in pixels, K at least 2.
-        key: of the points `[K, 2]` or `[K, 3]` in the targets of an image.
+        key: name of the points `[K, 2]` or `[K, 3]` in the targets of an image.
         interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
-        fill: outside, in units of the pixels: a number or one a channel.
-        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
+        fill: value outside the image, in pixel units: a number or one per channel.
+        padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
     Source:
         Umeyama's least squares, as `get_similarity_matrix`.
@@ -313,12 +314,12 @@ class AlignPoints(Transform):
             )
 
     def points_of(self, sizes: Array, targets: Sequence[Any] | None, forward: Array) -> Array:
-        """The points of each image as it is here: float64 `[N, K, 2]`, NaN where there are none.
+        """The points of each image at this step: float64 `[N, K, 2]`, NaN for an image without points.
 
         Args:
             sizes: int64 `[N, 2]`.
-            targets: a dict an image, or none.
-            forward: float64 `[N, 3, 3]`: pixels of the images that the targets are of to pixels here.
+            targets: one dict per image, or None.
+            forward: float64 `[N, 3, 3]`: from pixels of the targets' images to pixels at this step.
         """
         count = len(self.template)
         points = np.full((len(sizes), count, 2), np.nan)
@@ -341,12 +342,12 @@ class AlignPoints(Transform):
     ) -> list[Drawn]:
         place = next(streams).place
         if matrix is None:
-            raise ValueError(f"{self.name}: expected to stand before images are mixed")
+            raise ValueError(f"{self.name}: expected a position before images are mixed")
         points = self.points_of(frame.sizes, targets, forward_of(matrix))
         return [Drawn(self.name, place, step) for step in self.steps_of(points, frame)]
 
     def steps_of(self, points: Array, frame: Frame) -> list[Step]:
-        """The map for `points` `[N, K, 2]`."""
+        """The warp that aligns `points` `[N, K, 2]`."""
         height, width = size_pair(self.name, "size", self.size)
         outputs = same_rows((height, width), len(frame))
         whole = identities(len(frame))
@@ -361,15 +362,15 @@ class AlignPoints(Transform):
 
 @dataclass(frozen=True)
 class AlignFaces(AlignPoints):
-    """Cut faces out, upright and of one size, by five landmarks: eyes, nose, corners of the mouth.
+    """Crop upright faces of one size by five landmarks: eyes, nose, corners of the mouth.
 
     Args:
         size: (height, width) of the output in pixels, or one side of a square.
-        template: as that of `AlignPoints`; by default ArcFace's, made for 112 x 112, which grows with `size`.
-        key: as that of `AlignPoints`.
-        interpolation: as that of `AlignPoints`.
-        fill: as that of `AlignPoints`.
-        padding_mode: as that of `AlignPoints`.
+        template: see `AlignPoints`; the default is ArcFace's 112 x 112 template, scaled to `size`.
+        key: see `AlignPoints`.
+        interpolation: see `AlignPoints`.
+        fill: see `AlignPoints`.
+        padding_mode: see `AlignPoints`.
 
     Source:
         The template of ArcFace (InsightFace); Umeyama's least squares.

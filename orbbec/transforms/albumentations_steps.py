@@ -1,4 +1,4 @@
-"""Single steps of Albumentations as transforms of ours, each as if it were certain."""
+"""Converters of single Albumentations steps to orbbec transforms. They ignore the step's own probability."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from orbbec.transforms.noise import GaussianNoise
 from orbbec.transforms.output import Normalize, ToDtype, ToImage
 from orbbec.transforms.transform import Transform
 
-_RENAMED = {  # since AlbumentationsX
+_RENAMED = {  # in AlbumentationsX
     "format": "coord_format",
     "limit": "angle_range",
     "scale_limit": "scale_range",
@@ -65,30 +65,36 @@ _RENAMED = {  # since AlbumentationsX
     "blur_limit": "blur_range",
     "sigma_limit": "sigma_range",
 }
-_PADDING_MODES = {0: "constant", 1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}  # by OpenCV's numbers
+_PADDING_MODES = {
+    0: "constant",
+    1: "edge",
+    2: "symmetric",
+    3: "wrap",
+    4: "reflect",
+}  # keys: OpenCV's border constants
 _ZERO = (0.0, 0.0)
 
 
 def attribute(step: Any, name: str) -> Any:
-    """An attribute, by its name in either version."""
+    """An attribute, by its name in Albumentations or AlbumentationsX."""
     renamed = _RENAMED.get(name, name)
     return getattr(step, renamed) if hasattr(step, renamed) else getattr(step, name)
 
 
 def expect(step: Any, **expected: Any) -> None:
-    """The only values of attributes that have a counterpart."""
+    """Refuse attributes whose value has no counterpart."""
     for name, value in expected.items():
         if attribute(step, name) != value:
             raise ValueError(f"expected {name}={value!r}, but got {attribute(step, name)!r}")
 
 
 def expect_if(step: Any, **expected: Any) -> None:
-    """The same of attributes that only one of the versions has."""
+    """The same for attributes that exist in one version only."""
     expect(step, **{name: value for name, value in expected.items() if hasattr(step, name)})
 
 
 def one_of(step: Any, name: str, known: Collection[Any]) -> Any:
-    """The value of an attribute, which is one of several."""
+    """The value of an attribute, which must be one of `known`."""
     value = attribute(step, name)
     if value not in known:
         raise ValueError(f"expected {name} as one of {', '.join(map(str, known))}, but got {value!r}")
@@ -96,7 +102,7 @@ def one_of(step: Any, name: str, known: Collection[Any]) -> Any:
 
 
 def _one(step: Any, name: str) -> Any:
-    """The value of a range that holds one alone."""
+    """The value of a range whose ends are equal."""
     low, high = attribute(step, name)
     if low != high:
         raise ValueError(f"expected {name} of one value, but got {attribute(step, name)}")
@@ -119,7 +125,7 @@ def _resizing(step: Any) -> dict[str, Any]:
 
 
 def _lengths(step: Any) -> list[int]:
-    """The lengths of a side that are drawn from."""
+    """The side lengths to draw from."""
     return [step.max_size] if isinstance(step.max_size, int) else list(step.max_size)
 
 
@@ -139,7 +145,7 @@ def _longest(step: Any) -> list[Transform]:
 def _scaled(step: Any) -> list[Transform]:
     limits = attribute(step, "scale_limit")
     if isinstance(limits, dict):
-        raise ValueError(f"expected scale_range of both sides in one, but got {limits}")
+        raise ValueError(f"expected one scale_range for both sides, but got {limits}")
     low, high = limits
     return [RandomScale((1 + low, 1 + high), **_resizing(step))]
 
@@ -190,9 +196,9 @@ def _cut(step: Any) -> list[Transform]:
     return [Crop(step.y_min, step.x_min, step.y_max - step.y_min, step.x_max - step.x_min)]
 
 
-# Flips, rotations, affine maps
+# Flips, rotations, affine transforms
 
-_QUARTERS = [RandomRotation((turn, turn), expand=True) for turn in (90.0, 180.0, 270.0)]
+_QUARTERS = [RandomRotation((angle, angle), expand=True) for angle in (90.0, 180.0, 270.0)]
 _MIRRORS = [RandomHorizontalFlip(1.0), RandomVerticalFlip(1.0)]
 _SYMMETRIES = {
     "e": as_one([]),
@@ -203,16 +209,16 @@ _SYMMETRIES = {
 
 
 def _symmetries(step: Any, names: Sequence[str]) -> list[Transform]:
-    """Those of `names`, or those that AlbumentationsX names."""
+    """The symmetries in `names`, or those that AlbumentationsX lists."""
     one, several = getattr(step, "group_element", None), getattr(step, "group_elements", None)
     names = [one] if one is not None else several or names
     return _choice([_SYMMETRIES[name] for name in names])
 
 
 def _outside(step: Any) -> dict[str, Any]:
-    """The interpolation of a warp, and what lies outside of the image."""
+    """The interpolation and the border of a warp."""
     expect_if(step, mask_interpolation=0)
-    if step.fill_mask is not None:  # no part of Affine in AlbumentationsX
+    if step.fill_mask is not None:  # missing in AlbumentationsX's Affine
         expect(step, fill_mask=0.0)
     return {
         "interpolation": interpolation_of(type(step).__name__, step.interpolation),
@@ -247,13 +253,13 @@ def _affine(step: Any) -> list[Transform]:
 
 
 def _shifts(step: Any) -> tuple[float, float] | None:
-    """Largest shifts along x and y, as shares of the sides."""
+    """Largest shifts along x and y, as fractions of the sides."""
     if step.translate_percent is None:
         expect(step, translate_px={"x": (0, 0), "y": (0, 0)})
         return None
     (left, right), (top, bottom) = step.translate_percent["x"], step.translate_percent["y"]
     if left != -right or top != -bottom:
-        raise ValueError(f"expected translate_percent about 0, but got {step.translate_percent}")
+        raise ValueError(f"expected translate_percent symmetric about 0, but got {step.translate_percent}")
     return right, bottom
 
 
@@ -266,7 +272,7 @@ def _brightened(step: Any) -> list[Transform]:
     if step.brightness_by_max:
         return [RandomBrightnessContrast(*ranges, 1.0)]
     if not hasattr(step, "brightness_range"):
-        raise ValueError("expected brightness_by_max=True, since 2.0 adds a share of the mean else")
+        raise ValueError("expected brightness_by_max=True, since 2.0 otherwise adds a fraction of the mean")
     brightness, contrast = ((1 + low, 1 + high) for low, high in ranges)
     return [ColorJitter(contrast=contrast), ColorJitter(brightness)]
 
@@ -292,7 +298,7 @@ def _gray(step: Any) -> list[Transform]:
 
 def _posterized(step: Any) -> list[Transform]:
     if isinstance(step.num_bits, list):
-        raise ValueError(f"expected num_bits of all channels in one, but got {step.num_bits}")
+        raise ValueError(f"expected one num_bits for all channels, but got {step.num_bits}")
     low, high = step.num_bits
     return _choice([RandomPosterize(bits, 1.0) for bits in range(low, high + 1)])
 
@@ -322,14 +328,16 @@ def _autocontrasted(step: Any) -> list[Transform]:
 def _blurred(step: Any) -> list[Transform]:
     (low, high), sigma = attribute(step, "blur_limit"), attribute(step, "sigma_limit")
     expect_if(step, volume_mode="slice")
-    sides = (side or int(sigma[1] * 3.5) * 2 for side in range(low, high + 1))  # 0: of the largest sigma
+    sides = (
+        side or int(sigma[1] * 3.5) * 2 for side in range(low, high + 1)
+    )  # 0: derived from the largest sigma
     counts = Counter(side + 1 - side % 2 for side in sides)
     weights = tuple(count / counts.total() for count in counts.values())
     return _choice([GaussianBlur(side, sigma) for side in counts], weights)
 
 
 def _odd_sides(step: Any) -> tuple[int, int]:
-    """The ends of a range of sides, which are odd and at least 3."""
+    """The ends of a range of kernel sizes, odd and at least 3."""
     low, high = (max(3, side + 1 - side % 2) for side in attribute(step, "blur_limit"))
     return low, high
 
@@ -344,7 +352,7 @@ def _smeared(step: Any) -> list[Transform]:
     if angle % 90:
         raise ValueError(
             f"expected angle_range of one multiple of 90, but got {step.angle_range}; MotionBlur has smooth "
-            "lines at other angles, and Albumentations lines of whole pixels"
+            "lines at other angles, but Albumentations draws lines of whole pixels"
         )
     low, high = _odd_sides(step)
     return _choice([MotionBlur(side, (angle, angle), 1.0) for side in range(low, high + 1, 2)])
@@ -373,11 +381,11 @@ def _compressed(step: Any) -> list[Transform]:
 def _normalized(step: Any) -> list[Transform]:
     expect(step, normalization="standard")
     expect_if(step, clip_range=None)
-    white = step.max_pixel_value
-    if white in (1.0, 255.0):
-        scaled = [ToDtype(torch.float32, scale=True)] if white == 255.0 else []
+    maximum = step.max_pixel_value
+    if maximum in (1.0, 255.0):
+        scaled = [ToDtype(torch.float32, scale=True)] if maximum == 255.0 else []
         return [*scaled, Normalize(step.mean, step.std)]
-    mean, std = (tuple(np.ravel(value) * (white / 255.0)) for value in (step.mean, step.std))
+    mean, std = (tuple(np.ravel(value) * (maximum / 255.0)) for value in (step.mean, step.std))
     return [ToDtype(torch.float32, scale=True), Normalize(mean, std)]
 
 
@@ -393,7 +401,7 @@ def _from_float(step: Any) -> list[Transform]:
 
 @dataclass(frozen=True)
 class OnArrays:
-    """A function of arrays `[H, W, C]` and their `shape=`, as one of tensors `[C, H, W]`."""
+    """Adapts a function of arrays `[H, W, C]` and `shape=` to tensors `[C, H, W]`."""
 
     function: Callable[..., Any]
 
@@ -407,7 +415,7 @@ def _applied(step: Any) -> list[Transform]:
     functions = step.custom_apply_fns
     for name in ("mask", "keypoints", "bboxes"):
         if functions[name].__name__ != "noop":
-            raise ValueError(f"expected {name}=None, since a function is applied to images alone")
+            raise ValueError(f"expected {name}=None, since a function applies to images only")
     return [] if functions["image"].__name__ == "noop" else [Lambda(OnArrays(functions["image"]))]
 
 
@@ -455,7 +463,7 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "Lambda": _applied,
 }
 
-# What to write here instead of classes that draw or compute something else.
+# Suggestions for classes that draw or compute something different from their nearest counterpart.
 NEAREST = {
     **dict.fromkeys(("AdvancedBlur", "Blur", "Defocus", "GlassBlur", "ZoomBlur"), "GaussianBlur"),
     **dict.fromkeys(("Sharpen", "UnsharpMask", "Enhance"), "RandomAdjustSharpness"),
@@ -479,6 +487,6 @@ NEAREST = {
     **dict.fromkeys(("BBoxSubsetSafeRandomCrop", "RandomCropNearBBox"), "RandomIoUCrop"),
     "CLAHE": "the operator orbbec.clahe",
     "HistogramMatching": "RandomEqualize",
-    "Mosaic": "Mosaic, of the images of a batch",
-    "ToRGB": "PIL's convert, where images are read",
+    "Mosaic": "Mosaic, which combines images of one batch",
+    "ToRGB": "PIL's convert when images are read",
 }

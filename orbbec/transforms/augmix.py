@@ -1,4 +1,4 @@
-"""AugMix: images blended with several altered copies of themselves."""
+"""AugMix: blends an image with several augmented copies of itself."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from orbbec.transforms.auto import NARROW, OPERATIONS, Choices, signed, slot_ste
 from orbbec.transforms.checks import FillValue, flag, interpolation_of, number, numbers, whole
 from orbbec.transforms.transform import Transform
 
-_SPACE = replace(NARROW, most_bits=4, share=1.0 / 3.0)
-_BINS = 10  # of the strength
+_SPACE = replace(NARROW, most_bits=4, fraction=1.0 / 3.0)
+_BINS = 10  # strength levels
 _ALL = np.arange(1, len(OPERATIONS) - 1)  # without Identity and Invert
 _COLORS = [OPERATIONS.index(name) for name in ("Brightness", "Color", "Contrast", "Sharpness")]
 _WITHOUT_COLORS = np.setdiff1d(_ALL, _COLORS)
@@ -22,11 +22,11 @@ _WITHOUT_COLORS = np.setdiff1d(_ALL, _COLORS)
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """The chains of each image.
+    """The augmentation chains of each image.
 
     Args:
-        weights: float64 `[N, 1 + K]`: of the image and of its K copies.
-        choices: of the copies: rows `[K * N]`, the first copy of every image, then the second ...
+        weights: float64 `[N, 1 + K]`: weights of the image and its K copies.
+        choices: the operations of the copies: rows `[K * N]`, first the first copy of every image.
     """
 
     weights: Array
@@ -35,24 +35,24 @@ class Mixture:
 
 @dataclass(frozen=True)
 class AugMix(Transform):
-    """Blend images with several copies, each altered by a short chain of random operations; uint8 alone.
+    """Blend each image with several copies, each augmented by a short chain of random operations; uint8 only.
 
-    The weights are drawn from Dirichlet and Beta distributions. Costs 4 passes over all copies for each
-    operation of the longest chain (map and colours, sharpness, autocontrast, equalize), and the sum: 12 and 1
-    by default. Boxes, masks and points stay as they are.
+    The weights are drawn from Dirichlet and Beta distributions. The cost is 4 passes over all copies per
+    operation of the longest chain (geometry and colours, sharpness, autocontrast, equalize) plus one pass
+    for the weighted sum: 13 passes by default. Boxes, masks and points do not change.
 
     Args:
-        severity: of the operations, from 1 to 10.
-        mixture_width: how many copies, at least 1.
-        chain_depth: how many operations one after the other; below 1: 1 to 3 of them, drawn for each copy.
-        alpha: of both distributions, above 0.
-        all_ops: with brightness, contrast, colour and sharpness.
+        severity: strength of the operations, from 1 to 10.
+        mixture_width: number of copies, at least 1.
+        chain_depth: number of operations per chain; below 1: drawn from 1 to 3 for each copy.
+        alpha: parameter of both distributions, above 0.
+        all_ops: include brightness, contrast, colour and sharpness.
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
-        fill: outside, in units of the pixels: a number or one a channel.
+        fill: value outside the image, in pixel units: a number or one per channel.
 
     Source:
-        `torchvision.transforms.v2.AugMix`, whose sum it is to the last bit, the fraction cut off. Hendrycks
-        and others: AugMix (2020).
+        `torchvision.transforms.v2.AugMix`, with an identical weighted sum, truncated to whole numbers.
+        Hendrycks and others: AugMix (2020).
 
     Example:
         >>> from orbbec.transforms import Compose
@@ -84,11 +84,11 @@ class AugMix(Transform):
 
     def sample(self, sizes: Array, stream: Stream) -> Mixture:
         own = stream.dirichlets(self.alpha, 2)
-        shares = stream.dirichlets(self.alpha, self.mixture_width) * own[:, 1:]
+        weights = stream.dirichlets(self.alpha, self.mixture_width) * own[:, 1:]
         copies = [self._chain(sizes, stream) for _ in range(self.mixture_width)]
         operations, magnitudes = zip(*copies, strict=True)
         choices = Choices(np.concatenate(operations), np.concatenate(magnitudes))
-        return Mixture(np.concatenate([own[:, :1], shares], 1), choices)
+        return Mixture(np.concatenate([own[:, :1], weights], 1), choices)
 
     def _chain(self, sizes: Array, stream: Stream) -> tuple[Array, Array]:
         """The operations and magnitudes of one copy of each image: `[N, slots]`."""

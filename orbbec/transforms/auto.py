@@ -1,4 +1,4 @@
-"""Transforms chosen from a list for each image: TrivialAugmentWide, RandAugment, AutoAugment."""
+"""Policies that choose operations per image: TrivialAugmentWide, RandAugment, AutoAugment."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _HISTOGRAM = "takes a histogram of the whole image"
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """What is done to each image, one operation a slot.
+    """The operations of each image, one per slot.
 
     Args:
-        operation: int64 `[N, slots]`: the place in OPERATIONS; 0 is nothing.
-        magnitude: float64 `[N, slots]`, with its sign.
+        operation: int64 `[N, slots]`: index in OPERATIONS; 0 is the identity.
+        magnitude: float64 `[N, slots]`, signed.
     """
 
     operation: Array
@@ -68,20 +68,20 @@ class Choices:
 
 @dataclass(frozen=True)
 class Space:
-    """How strong operations are: largest value of each, linear in the bins."""
+    """The strength of the operations: the largest value of each, linear in the level."""
 
     shear: float
     degrees: float
     factor: float
-    bits: int  # lost at most
+    bits: int  # most bits removed
     most_bits: int = 8
-    shift: float | None = None  # in pixels; None: as a share of the side
-    share: float = 150.0 / 331.0
+    shift: float | None = None  # in pixels; None: a fraction of the side
+    fraction: float = 150.0 / 331.0
 
     def magnitudes(self, operation: Array, level: Array, sizes: Array) -> Array:
-        """Values without sign for a level from 0 to 1: `[N]`."""
+        """Unsigned magnitudes for levels from 0 to 1: `[N]`."""
         shift = (
-            np.full((len(sizes), 2), self.shift) if self.shift is not None else sizes[:, ::-1] * self.share
+            np.full((len(sizes), 2), self.shift) if self.shift is not None else sizes[:, ::-1] * self.fraction
         )
         largest = {
             **dict.fromkeys(("ShearX", "ShearY"), self.shear),
@@ -108,7 +108,7 @@ NARROW = Space(shear=0.3, degrees=30.0, factor=0.9, bits=4)
 
 @dataclass(frozen=True)
 class _Auto(Transform):
-    """Slots of one operation an image each."""
+    """Applies one operation per image in each slot."""
 
     def _reading(self) -> tuple[str, FillValue]:
         raise NotImplementedError
@@ -119,7 +119,7 @@ class _Auto(Transform):
 
 
 def slot_steps(params: Choices, frame: Frame, interpolation: str, fill: tuple[float, ...]) -> list[Step]:
-    """What is done to each image, slot by slot."""
+    """The steps of all slots in order."""
     result: list[Step] = []
     for slot in range(params.operation.shape[1]):
         operation, magnitude = params.operation[:, slot], params.magnitude[:, slot]
@@ -132,7 +132,7 @@ def slot_steps(params: Choices, frame: Frame, interpolation: str, fill: tuple[fl
 
 
 def moves(operation: Array, magnitude: Array, frame: Frame) -> Array:
-    """The maps of the geometric operations, and the identity for the others: float64 `[N, 3, 3]`."""
+    """Matrices of the geometric operations, identity for the others: float64 `[N, 3, 3]`."""
     count = len(frame)
 
     def of(name: str) -> Array:
@@ -141,14 +141,14 @@ def moves(operation: Array, magnitude: Array, frame: Frame) -> Array:
     translate = np.trunc(np.stack([of("TranslateX"), of("TranslateY")], 1))
     none = np.zeros((count, 2))
     maps, _ = Affine(-of("Rotate"), translate, np.ones(count), none).maps(frame, None)
-    for axis, name in ((0, "ShearX"), (1, "ShearY")):  # about the left top corner of the image
+    for axis, name in ((0, "ShearX"), (1, "ShearY")):  # about the top-left corner of the image
         maps[:, axis, 1 - axis] += of(name)
         maps[:, axis, 2] += 0.5 * of(name)
     return maps
 
 
 def colors(operation: Array, magnitude: Array) -> Array:
-    """The colour step of each image: float32 `[N, 1, 16]`; zeros where it has none."""
+    """The colour step of each image: float32 `[N, 1, 16]`; zeros mean no step."""
     count, factor = len(operation), 1.0 + magnitude
     known = {
         "Brightness": adjustment_row(BRIGHTNESS_OF, factor),
@@ -165,7 +165,7 @@ def colors(operation: Array, magnitude: Array) -> Array:
 
 
 def color_operators(operation: Array, magnitude: Array, frame: Frame) -> tuple[Operator, ...]:
-    """The operators that give torchvision's bytes for the colour step of each image."""
+    """Operators that reproduce torchvision's bytes for the colour step of each image."""
     chosen = {name: operation == OPERATIONS.index(name) for name in OPERATIONS}
 
     def factors(name: str, which: int) -> Operator:
@@ -186,7 +186,7 @@ def color_operators(operation: Array, magnitude: Array, frame: Frame) -> tuple[O
 
 
 def operators(operation: Array, magnitude: Array) -> list[Step]:
-    """The operations that are operators."""
+    """The operations that run as operators of their own."""
     sharp = operation == OPERATIONS.index("Sharpness")
     factor = np.where(sharp, 1.0 + magnitude, 1.0)
     return [
@@ -197,19 +197,19 @@ def operators(operation: Array, magnitude: Array) -> list[Step]:
 
 
 def signed(magnitude: Array, operation: Array, number: Array) -> Array:
-    """With a minus at half of the operations that have a direction."""
+    """Magnitudes with a random sign for operations that have a direction."""
     directed = (operation > 0) & (operation <= len(SIGNED))
     return np.where(directed & (number <= 0.5), -magnitude, magnitude)
 
 
 @dataclass(frozen=True)
 class TrivialAugmentWide(_Auto):
-    """One of fourteen operations for each image, at a random strength; uint8 alone.
+    """Apply one of fourteen operations to each image, at a random strength; uint8 only.
 
     Args:
-        num_magnitude_bins: of the strength, at least 2.
+        num_magnitude_bins: number of strength levels, at least 2.
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
-        fill: outside, in units of the pixels: a number or one a channel.
+        fill: value outside the image, in pixel units: a number or one per channel.
 
     Source:
         `torchvision.transforms.v2.TrivialAugmentWide`.
@@ -238,14 +238,14 @@ class TrivialAugmentWide(_Auto):
 
 @dataclass(frozen=True)
 class RandAugment(_Auto):
-    """Some of fourteen operations for each image, all at one strength; uint8 alone.
+    """Apply several of fourteen operations to each image, all at one strength; uint8 only.
 
     Args:
-        num_ops: how many, one after the other.
+        num_ops: number of operations, applied in order.
         magnitude: the strength, from 0 to `num_magnitude_bins` - 1.
-        num_magnitude_bins: at least 2.
+        num_magnitude_bins: number of strength levels, at least 2.
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
-        fill: outside, in units of the pixels: a number or one a channel.
+        fill: value outside the image, in pixel units: a number or one per channel.
 
     Source:
         `torchvision.transforms.v2.RandAugment`.
@@ -285,12 +285,12 @@ class RandAugment(_Auto):
 
 @dataclass(frozen=True)
 class AutoAugment(_Auto):
-    """One of 25 pairs of operations for each image, as found for a data set; uint8 alone.
+    """Apply one of 25 learned pairs of operations to each image; uint8 only.
 
     Args:
-        policy: "imagenet", "cifar10" or "svhn".
+        policy: the data set that the pairs were learned on: "imagenet", "cifar10" or "svhn".
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
-        fill: outside, in units of the pixels: a number or one a channel.
+        fill: value outside the image, in pixel units: a number or one per channel.
 
     Source:
         `torchvision.transforms.v2.AutoAugment`; Cubuk and others: AutoAugment (2019).

@@ -1,4 +1,4 @@
-"""torchvision's transforms of boxes alone, which say here what becomes of targets."""
+"""torchvision's box transforms. They set options for targets and leave the pixels unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orbbec.transforms.transform import Transform
 
 @dataclass(frozen=True)
 class _OfTargets(Transform):
-    """Leaves the pixels as they are."""
+    """Leaves the pixels unchanged."""
 
     def steps(self, params: Any, frame: Frame) -> list[Step]:
         return []
@@ -25,14 +25,14 @@ class _OfTargets(Transform):
 
 @dataclass(frozen=True)
 class SanitizeBoundingBoxes(_OfTargets):
-    """Drop small boxes with all that is in their row: sets `min_size` and `min_area` of `target_options`.
+    """Drop small boxes and their rows in other targets: sets `min_size` and `min_area` of `target_options`.
 
-    Boxes are dropped wherever it stands in the pipeline, as soon as they are too small.
+    Its position in the pipeline does not matter: boxes are dropped as soon as they are too small.
 
     Args:
-        min_size: of the sides, in pixels.
-        min_area: in square pixels.
-        labels_getter: "default" or None: what is in the row of a box is found by its length.
+        min_size: smallest side in pixels.
+        min_area: smallest area in square pixels.
+        labels_getter: "default" or None: targets with one row per box are recognised by their length.
 
     Source:
         `torchvision.transforms.v2.SanitizeBoundingBoxes`.
@@ -58,7 +58,7 @@ class SanitizeBoundingBoxes(_OfTargets):
 
 @dataclass(frozen=True)
 class ClampBoundingBoxes(_OfTargets):
-    """Clip boxes to the image, which every pipeline does.
+    """Clip boxes to the image. Every pipeline does this anyway.
 
     Source:
         `torchvision.transforms.v2.ClampBoundingBoxes`.
@@ -67,7 +67,7 @@ class ClampBoundingBoxes(_OfTargets):
 
 @dataclass(frozen=True)
 class ConvertBoundingBoxFormat(_OfTargets):
-    """Say that boxes are in the format "xyxy", which they are unless their target says otherwise.
+    """State that boxes have the format "xyxy", the default for targets without a format.
 
     Args:
         format: "XYXY", as a name or torchvision's enumeration.

@@ -1,4 +1,4 @@
-"""Arguments of transforms, checked where they are given; messages name the transform and the argument."""
+"""Checks of transform arguments; messages name the transform and the argument."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FillValue: TypeAlias = float | Sequence[float]
 
 
 class InterpolationMode(Enum):
-    """torchvision's names of interpolations."""
+    """torchvision's interpolation names."""
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"
@@ -38,14 +38,14 @@ _RESIZINGS = (
     "box",
     "hamming",
 )
-# Warps have one nearest, one linear, and no area.
+# Warps support one kind of nearest, one kind of linear, and no area.
 _AS_WARPS = {"nearest_exact": "nearest", "linear_exact": "linear", "area": "linear"}
-_PILLOW = ("linear", "cubic", "lanczos4", "box", "hamming")  # what antialias can smooth by
+_PILLOW = ("linear", "cubic", "lanczos4", "box", "hamming")  # antialias filters
 _BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite number, and no bool."""
+    """Whether a value is a finite number and not a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -77,12 +77,12 @@ def interval(op: str, name: str, value: Any, low: float = -math.inf, high: float
 
 
 def span(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> Range:
-    """A range, or one number for the range that holds it alone."""
+    """A range (low, high), or one number for both ends."""
     return interval(op, name, (value, value) if is_number(value) else value, low, high)
 
 
 def around(op: str, name: str, value: Any, center: float = 0.0) -> Range:
-    """A range, or one number for the range that lies that far about `center`, cut off at 0 above it."""
+    """A range, or one number v for (center - v, center + v)."""
     if not is_number(value):
         return interval(op, name, value)
     if value < 0:
@@ -91,7 +91,7 @@ def around(op: str, name: str, value: Any, center: float = 0.0) -> Range:
 
 
 def numbers(op: str, name: str, value: Any, counts: Sequence[int] = ()) -> tuple[float, ...]:
-    """One number, or several in a sequence of an allowed length; a fill of None is 0, as in torchvision."""
+    """One number, or a sequence of an allowed length; a fill of None is 0, as in torchvision."""
     if value is None and name == "fill":
         return (0.0,)
     if is_number(value):
@@ -112,14 +112,14 @@ def pair(op: str, name: str, value: Any) -> tuple[float, float]:
 
 
 def entries(op: str, name: str, value: Any) -> tuple[Any, ...]:
-    """What stands in a sequence, at least one."""
+    """The entries of a sequence of at least one."""
     if not isinstance(value, (tuple, list)) or not value:
-        raise _error(op, name, "a list of at least 1", value)
+        raise _error(op, name, "a list of at least 1 entry", value)
     return tuple(value)
 
 
 def whole_range(op: str, name: str, value: Any, low: int, high: float = math.inf) -> tuple[int, int]:
-    """One whole number for both ends of a range, or (low, high)."""
+    """(low, high) in whole numbers, or one number for both ends."""
     given = value if isinstance(value, (tuple, list)) else (value, value)
     interval(op, name, given, low, high)
     first, last = (whole(op, name, side, low, high) for side in given)
@@ -156,7 +156,7 @@ def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
 
 
 def interpolation_of(op: str, value: Any) -> str:
-    """How warps read between pixels: a name or a number as `known_interpolation` takes it."""
+    """The interpolation of a warp: a name or a number that `known_interpolation` accepts."""
     name = known_interpolation(value)
     name = _AS_WARPS.get(name or "", name)
     if name is None or name not in _WARPS:
@@ -165,19 +165,17 @@ def interpolation_of(op: str, value: Any) -> str:
 
 
 def resizing_of(op: str, value: Any, antialias: bool = False) -> str:
-    """How images are resized: a name or a number as `known_interpolation` takes it."""
+    """The interpolation of a resize: a name or a number that `known_interpolation` accepts."""
     name = known_interpolation(value)
     if name is None or name not in _RESIZINGS:
         raise _error(op, "interpolation", f"one of {', '.join(_RESIZINGS)}", value)
     if name in ("box", "hamming") and not antialias:
-        raise ValueError(
-            f"{op}: expected antialias=True with interpolation {name}, which is a filter of Pillow's"
-        )
+        raise ValueError(f"{op}: expected antialias=True with interpolation {name}, which is a Pillow filter")
     return name
 
 
 def resizings_of(op: str, value: Any, antialias: bool) -> str | tuple[str, ...]:
-    """As `resizing_of`; of several, one is drawn for each image. "random" is linear or cubic, as in timm."""
+    """Like `resizing_of`, or several to draw from per image. "random" means linear or cubic, as in timm."""
     given = ("linear", "cubic") if value == "random" else value
     if not isinstance(given, (tuple, list)):
         return resizing_of(op, given, antialias)
@@ -190,7 +188,7 @@ def resizings_of(op: str, value: Any, antialias: bool) -> str | tuple[str, ...]:
 
 
 def border_of(op: str, value: Any) -> str:
-    """The border that `padding_mode` names, as torchvision does: its "reflect" does not repeat the edge."""
+    """The border for torchvision's `padding_mode`, whose "reflect" does not repeat the edge."""
     name = "reflect101" if value == "reflect" else known_border(value)
     if name is None or name not in _BORDERS:
         raise _error(

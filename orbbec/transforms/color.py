@@ -1,4 +1,4 @@
-"""Colours of single pixels: steps of a colour program."""
+"""Pointwise colour transforms: steps of a colour program."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from orbbec.transforms.geometry import Chosen
 from orbbec.transforms.transform import Transform
 
 _TO_GRAY, _IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
-BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # torchvision's numbers of the four
+BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # as numbered by torchvision
 _NAMES = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")
 BY_ITSELF = "is rounded by itself"
 _FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
 
 
 def adjustment_row(which: int, factor: Array) -> Array:
-    """The step of brightness, contrast, saturation or hue: float32 `[N, 1, 16]`."""
+    """The colour step of brightness, contrast, saturation or hue: float32 `[N, 1, 16]`."""
     count = len(factor)
     if which == BRIGHTNESS_OF:
         return matrix_row(factor[:, None, None] * _IDENTITY, 0.0, count)
@@ -49,12 +49,12 @@ def adjustment_row(which: int, factor: Array) -> Array:
 
 
 def adjustment(which: int, factor: Array, drawn: Array | None = None) -> Operator:
-    """The operator of that step."""
+    """The operator for the same step."""
     return Operator(_NAMES[which], {_FACTORS[which]: factor}, drawn=drawn, why=BY_ITSELF)
 
 
 def factor_range(op: str, name: str, value: Any) -> Range | None:
-    """A range of factors; one number v is (max(0, 1 - v), 1 + v), and no number and 0 are none."""
+    """A range of factors; one number v means (max(0, 1 - v), 1 + v); None and 0 mean no change."""
     if value is None:
         return None
     if is_number(value):
@@ -65,7 +65,7 @@ def factor_range(op: str, name: str, value: Any) -> Range | None:
 
 
 def hue_range(op: str, value: Any) -> Range | None:
-    """A range of turns within -0.5 to 0.5; one number h is (-h, h), and no number and 0 are none."""
+    """A range of hue shifts within -0.5 to 0.5; one number h means (-h, h); None and 0 mean no change."""
     if value is None:
         return None
     low, high = interval(op, "hue", around(op, "hue", value), -0.5, 0.5)
@@ -74,14 +74,14 @@ def hue_range(op: str, value: Any) -> Range | None:
 
 @dataclass(frozen=True, eq=False)
 class Jitter:
-    """Factors of each image, and their order.
+    """The factors of each image and their order.
 
     Args:
         order: int64 `[N, 4]`: 0 brightness, 1 contrast, 2 saturation, 3 hue.
         factors: float64 `[N, 4]`.
         chosen: bool `[N, 4]`: which are applied.
-        permutation: int64 `[N, 3]`: of the channels, afterwards; or none.
-        known: the numbers of those that any image may get.
+        permutation: int64 `[N, 3]`: channel order applied at the end, or None.
+        known: indices of the adjustments that any image may get.
     """
 
     order: Array
@@ -91,7 +91,7 @@ class Jitter:
     known: tuple[int, ...] = (0, 1, 2, 3)
 
     def colors(self, exact: bool) -> Colors:
-        """A step for each that is known, in the order of each image; their operators too if asked for."""
+        """One step per known adjustment, in the order of each image; with operators if `exact`."""
         count = len(self.order)
         rows = np.concatenate([adjustment_row(k, self.factors[:, k]) for k in range(4)], 1)
         rows *= self.chosen[:, :, None]
@@ -115,10 +115,10 @@ class ColorJitter(Transform):
         brightness: a range of factors, or v for (max(0, 1 - v), 1 + v); None or 0: unchanged.
         contrast: as brightness.
         saturation: as brightness.
-        hue: a range of turns of the colour circle within -0.5 to 0.5, or h for (-h, h).
+        hue: a range of hue shifts within -0.5 to 0.5 of the colour circle, or h for (-h, h).
 
     Source:
-        `torchvision.transforms.v2.ColorJitter`. Fused, nothing is rounded between the four.
+        `torchvision.transforms.v2.ColorJitter`. When fused, values are not rounded between the four.
     """
 
     brightness: float | Range | None = None
@@ -153,14 +153,14 @@ class ColorJitter(Transform):
 
 @dataclass(frozen=True)
 class RandomPhotometricDistort(Transform):
-    """Change brightness, contrast, saturation, hue and the order of channels, each or not, as SSD did.
+    """Randomly change brightness, contrast, saturation, hue and the order of channels, as SSD did.
 
     Args:
         brightness: a range of factors.
         contrast: a range of factors; applied before or after the two below.
         saturation: a range of factors.
-        hue: a range of turns of the colour circle within -0.5 to 0.5.
-        p: how likely each of them is, from 0 to 1.
+        hue: a range of hue shifts within -0.5 to 0.5 of the colour circle.
+        p: probability of each change, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomPhotometricDistort`.
@@ -194,7 +194,7 @@ class RandomPhotometricDistort(Transform):
 
 @dataclass(frozen=True)
 class _Point(Transform):
-    """A colour step that an image gets or not."""
+    """A colour step applied with probability `p`."""
 
     p: float = 0.5
 
@@ -212,10 +212,10 @@ def _only(rows: Array, chosen: Array, operator: Operator | None = None) -> list[
 
 @dataclass(frozen=True)
 class RandomGrayscale(_Point):
-    """Make images gray, in as many channels as before.
+    """Convert images to gray, keeping the number of channels.
 
     Args:
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomGrayscale`.
@@ -231,13 +231,13 @@ class RandomGrayscale(_Point):
 
 @dataclass(frozen=True)
 class Grayscale(Transform):
-    """Make images gray.
+    """Convert images to gray.
 
     Args:
-        num_output_channels: 1 or 3; 1 is a pass of its own.
+        num_output_channels: 1 or 3; 1 takes a pass of its own.
 
     Source:
-        `torchvision.transforms.v2.Grayscale`; with 1 channel `cv2.cvtColor`.
+        `torchvision.transforms.v2.Grayscale`; `cv2.cvtColor` for 1 channel.
     """
 
     num_output_channels: int = 1
@@ -256,10 +256,10 @@ class Grayscale(Transform):
 
 
 class RandomInvert(_Point):
-    """Replace values by white less them.
+    """Invert values: the maximum value (255 or 1) minus each value.
 
     Args:
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomInvert`.
@@ -272,11 +272,11 @@ class RandomInvert(_Point):
 
 @dataclass(frozen=True)
 class RandomPosterize(Transform):
-    """Keep only the highest bits.
+    """Keep the highest bits of each value.
 
     Args:
-        bits: from 0 to 8.
-        p: how likely, from 0 to 1.
+        bits: number of bits to keep, from 0 to 8.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomPosterize`.
@@ -300,11 +300,11 @@ class RandomPosterize(Transform):
 
 @dataclass(frozen=True)
 class RandomSolarize(Transform):
-    """Invert values that are not below a threshold.
+    """Invert values at or above a threshold.
 
     Args:
-        threshold: in units of the pixels: up to 255 for bytes, 1 for floats.
-        p: how likely, from 0 to 1.
+        threshold: in pixel units: up to 255 for uint8, up to 1 for floats.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomSolarize`.
@@ -344,12 +344,12 @@ class Gammas:
 
 @dataclass(frozen=True)
 class Gamma(Transform):
-    """Raise values to a power: `white * gain * (value / white) ** gamma`.
+    """Raise values to a power: `maximum * gain * (value / maximum) ** gamma`, with maximum 255 or 1.
 
     Args:
         gamma: a range, or one number, at least 0.
         gain: at least 0.
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.functional.adjust_gamma`.
@@ -381,7 +381,7 @@ class Gamma(Transform):
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The factor and the summand of each image: float64 `[N]`, the latter as a share of white."""
+    """The factor and the summand of each image: float64 `[N]`; the summand is a fraction of the maximum."""
 
     factor: Array
     summand: Array
@@ -390,12 +390,12 @@ class Lines:
 
 @dataclass(frozen=True)
 class RandomBrightnessContrast(Transform):
-    """Multiply values and add to them: `value * (1 + contrast) + brightness * white`.
+    """Scale and shift values: `value * (1 + contrast) + brightness * maximum`, with maximum 255 or 1.
 
     Args:
-        brightness: a range of shares of white, added.
-        contrast: a range within -1 and above, added to a factor of 1.
-        p: how likely, from 0 to 1.
+        brightness: a range of fractions of the maximum value.
+        contrast: a range of at least -1, added to a factor of 1.
+        p: probability, from 0 to 1.
 
     Source:
         `RandomBrightnessContrast` of Albumentations, with `brightness_by_max`.
@@ -436,7 +436,7 @@ class Permutations:
 
 
 class RandomChannelPermutation(Transform):
-    """Put the channels into random order.
+    """Shuffle the channels.
 
     Source:
         `torchvision.transforms.v2.RandomChannelPermutation`.
@@ -450,5 +450,5 @@ class RandomChannelPermutation(Transform):
 
 
 def no_colors(count: int, steps: int) -> Array:
-    """float32 `[count, steps, 16]` of no steps."""
+    """Colour steps that change nothing: float32 `[count, steps, 16]`."""
     return np.zeros((count, steps, COLOR_WIDTH), np.float32)

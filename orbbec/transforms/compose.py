@@ -1,4 +1,4 @@
-"""Compose: a chain of transforms, planned for a batch and applied in as few passes as can be."""
+"""Compose: a pipeline of transforms, planned for a batch and applied in as few passes as possible."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _MOST_PLACES = 65536
 
 @dataclass(frozen=True)
 class Compose(Pipeline):
-    """Transforms in order, drawn anew for each image.
+    """Apply transforms in order, with new random parameters for each image.
 
-    Without sample ids and epoch, each call draws new parameters, which torch's generator governs:
+    Without sample ids and epoch, each call draws new parameters from torch's generator:
     `torch.manual_seed` makes them repeatable, and workers of a `DataLoader` differ. With sample ids or an
-    epoch, what an image gets is a function of seed, epoch, its sample id and the pipeline alone: not of batch
-    size, order, workers or device. `MixUp`, `CutMix` and `Mosaic` read other images of the batch, too.
+    epoch, the result of an image depends only on seed, epoch, sample id and pipeline, and not on batch
+    size, order, workers or device. `MixUp`, `CutMix` and `Mosaic` also read other images of the batch.
 
     Args:
-        transforms: of `orbbec.transforms`, in order.
-        seed: from 0 to 2^63 - 1; of draws by sample id and epoch.
-        exact: round between any two transforms, each with the bytes that it has alone. False: fuse them; only
-            passes round.
-        target_options: what becomes of boxes, masks and points.
+        transforms: transforms of `orbbec.transforms`, in order.
+        seed: from 0 to 2^63 - 1; used for draws by sample id and epoch.
+        exact: round after every transform, so that each gives the bytes that it gives alone. False: fuse
+            transforms and round once per pass.
+        target_options: how boxes, masks and points are treated.
 
     Example:
         >>> from orbbec.transforms import RandomHorizontalFlip
@@ -66,7 +66,7 @@ class Compose(Pipeline):
             raise ValueError(f"Compose: expected at most {_MOST_PLACES} transforms")
 
     def to_dict(self) -> dict[str, Any]:
-        """The chain as names and arguments."""
+        """The pipeline as names and arguments."""
         content: dict[str, Any] = {"transforms": [transform.to_dict() for transform in self.transforms]}
         options = {
             name: plain_value(value)
@@ -81,59 +81,59 @@ class Compose(Pipeline):
 
     @classmethod
     def from_dict(cls, content: Any) -> Compose:
-        """The chain that `to_dict` gave.
+        """Build a pipeline from the result of `to_dict`.
 
         Raises:
-            TypeError: an argument is of another type.
-            ValueError: the content names no known transform or argument, lacks one, or has a wrong one.
+            TypeError: an argument has a wrong type.
+            ValueError: a transform or argument is unknown, missing or invalid.
         """
         if not isinstance(content, dict) or not isinstance(content.get("transforms"), list):
-            raise ValueError("Compose: expected a table with a list of transforms")
+            raise ValueError("Compose: expected a dict with a list of transforms")
         check_arguments(cls, content)
         options = content.get("target_options", {})
         if not isinstance(options, dict):
-            raise ValueError(f"Compose: expected target_options as a table, but got {options!r}")
+            raise ValueError(f"Compose: expected target_options as a dict, but got {options!r}")
         check_arguments(TargetOptions, options)
         transforms = [transform_of(entry) for entry in content["transforms"]]
         return cls(**content | {"transforms": transforms, "target_options": TargetOptions(**options)})
 
     def to_json(self) -> str:
-        """The chain as JSON."""
+        """The pipeline as JSON."""
         return json.dumps(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Compose:
-        """The chain that `to_json` wrote."""
+        """Build a pipeline from the result of `to_json`."""
         return cls.from_dict(json.loads(text))
 
     def to_yaml(self) -> str:
-        """The chain as YAML; needs the package pyyaml."""
+        """The pipeline as YAML; needs the package pyyaml."""
         return str(optional("Compose.to_yaml", "yaml", "pyyaml").safe_dump(self.to_dict(), sort_keys=False))
 
     @classmethod
     def from_yaml(cls, text: str) -> Compose:
-        """The chain that `to_yaml` wrote; needs the package pyyaml."""
+        """Build a pipeline from the result of `to_yaml`; needs the package pyyaml."""
         return cls.from_dict(optional("Compose.from_yaml", "yaml", "pyyaml").safe_load(text))
 
     @classmethod
     def from_torchvision(cls, compose: Any, *, seed: int = 0, exact: bool = False) -> Compose:
-        """The chain that does what one of torchvision does, drawn for each image.
+        """Convert a torchvision pipeline. Parameters are drawn per image.
 
         `SanitizeBoundingBoxes` sets `min_size` of `target_options`. A resize by `NEAREST` or `NEAREST_EXACT`
-        reads torchvision's pixels, but where torch, which computes positions in float32, rounds a whole
-        number down (2 of 10,000 positions, none where a side is halved); masks take the pixels of a nearest
-        image. `fill` of masks becomes `mask_fill` of `target_options`.
-        `ConvertBoundingBoxFormat` falls away if it is to XYXY: boxes keep the format of their target.
+        reads the same pixels as torchvision, except where torch's float32 positions round a whole number
+        down (2 of 10,000 positions, none when a side is halved). Masks read the same pixels as an image
+        resized with nearest. `fill` of masks becomes `mask_fill` of `target_options`.
+        `ConvertBoundingBoxFormat` to XYXY is dropped: boxes keep the format of their target.
 
         Args:
             compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, or a
-                `torch.nn.Sequential` or list of their transforms. Read by names of classes and attributes, so
-                that torchvision is not imported.
-            seed: as that of `Compose`.
-            exact: as that of `Compose`.
+                `torch.nn.Sequential` or list of their transforms. Classes and attributes are looked up by
+                name; torchvision is not imported.
+            seed: see `Compose`.
+            exact: see `Compose`.
 
         Raises:
-            ValueError: a step has no counterpart; names the step and its place.
+            ValueError: a step has no counterpart; the message names the step and its position.
 
         Source:
             torchvision 0.25 to 0.28.
@@ -149,20 +149,21 @@ class Compose(Pipeline):
 
     @classmethod
     def from_albumentations(cls, compose: Any, *, seed: int = 0, exact: bool = False) -> Compose:
-        """The pipeline that does what one of Albumentations does.
+        """Convert an Albumentations pipeline.
 
-        A step is converted where a transform here draws the same, and refused where it draws something else;
-        the message says what is nearest. Shifts and crops about the middle may lie one pixel off, by
-        rounding; bytes differ by up to 4 levels, those of AlbumentationsX's `GaussianBlur` by up to 14 at
-        the rim. `bbox_params` and `keypoint_params` become `target_options`.
+        A step is converted if a transform here has the same distribution of parameters, and refused
+        otherwise; the message names the nearest transform. Shifts and centre crops may be one pixel off
+        because of rounding. Values differ by up to 4 levels, and by up to 14 levels near the border for
+        AlbumentationsX's `GaussianBlur`. `bbox_params` and `keypoint_params` become `target_options`.
 
         Args:
-            compose: `albumentations.Compose`, read by names of classes and attributes.
-            seed: as that of `Compose`.
-            exact: as that of `Compose`.
+            compose: `albumentations.Compose`. Classes and attributes are looked up by name.
+            seed: see `Compose`.
+            exact: see `Compose`.
 
         Raises:
-            ValueError: a step, or an argument of it, has no counterpart; names the step and its place.
+            ValueError: a step or one of its arguments has no counterpart; the message names the step and its
+                position.
 
         Source:
             Albumentations 2.0.8, AlbumentationsX 2.5.1.

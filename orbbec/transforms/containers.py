@@ -1,4 +1,4 @@
-"""Transforms made of transforms, each image with its own choice of them."""
+"""Containers of transforms that choose for each image."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from orbbec.transforms.transform import Drawn, Transform, frame_after
 
 
 def check_transforms(op: str, transforms: object) -> tuple[Transform, ...]:
-    """Transforms in a sequence, at least one."""
+    """Check a sequence of at least one transform."""
     if not isinstance(transforms, (tuple, list)) or not transforms:
-        raise ValueError(f"{op}: expected transforms as a list of at least 1, but got {transforms!r}")
+        raise ValueError(f"{op}: expected transforms as a list of at least 1 entry, but got {transforms!r}")
     for index, transform in enumerate(transforms):
         if not isinstance(transform, Transform):
             raise TypeError(
-                f"{op}: expected transforms of orbbec, but transform {index} is a {type(transform).__name__}"
+                f"{op}: expected orbbec transforms, but transform {index} is a {type(transform).__name__}"
             )
     return tuple(transforms)
 
@@ -36,7 +36,7 @@ class _Container(Transform):
         for transform in self.transforms:
             if transform.needs_targets:
                 raise ValueError(
-                    f"{self.name}: {transform.name} reads targets and stands in a Compose itself"
+                    f"{self.name}: {transform.name} reads targets and must be placed directly in a Compose"
                 )
 
     @property
@@ -45,7 +45,7 @@ class _Container(Transform):
 
 
 def only(transform: Transform, chosen: Array, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
-    """The steps of a transform for the images that are chosen."""
+    """The steps of a transform for the chosen images."""
     kept = []
     for name, place, step in transform.draw(frame.only(chosen), streams):
         kept.append(Drawn(name, place, step.only(chosen, frame)))
@@ -53,30 +53,30 @@ def only(transform: Transform, chosen: Array, frame: Frame, streams: Iterator[St
     return kept
 
 
-def _turns(which: Array, count: int) -> list[Array]:
-    """The transforms of each image at each position of `which` `[N, P]`, as bool `[N, count]`."""
+def _rounds(which: Array, count: int) -> list[Array]:
+    """For each position of `which` `[N, P]`, the transforms of each image as bool `[N, count]`."""
     return [which[:, position, None] == np.arange(count) for position in range(which.shape[1])]
 
 
-def _in_turn(
+def _in_rounds(
     transforms: Sequence[Transform],
-    turns: Sequence[Array],
+    rounds: Sequence[Array],
     frame: Frame,
     streams: Iterator[Stream],
     anew: bool = False,
 ) -> list[Drawn]:
-    """The steps of transforms in each turn, for the images chosen in it: bool `[N, K]`.
+    """The steps of each round, for the images chosen in it.
 
     Args:
-        transforms: K of them.
-        turns: an image gets a transform in one of them at most, if not `anew`.
-        frame: the images.
-        streams: of the transforms; with `anew`, others in each turn.
-        anew: draw other numbers in each turn.
+        transforms: K transforms.
+        rounds: bool `[N, K]` per round; without `anew`, an image gets a transform in at most one round.
+        frame: the batch state.
+        streams: streams of the transforms; with `anew`, new ones for each round.
+        anew: draw new numbers in each round.
     """
     drawn: list[Drawn] = []
     own: list[list[Stream]] = []
-    for chosen in turns:
+    for chosen in rounds:
         if anew or not own:
             own = [[next(streams) for _ in range(transform.places)] for transform in transforms]
         for index, transform in enumerate(transforms):
@@ -89,14 +89,14 @@ def _in_turn(
 
 @dataclass(frozen=True)
 class RandomApply(_Container):
-    """Apply transforms to some images, and leave the others as they are.
+    """Apply a list of transforms to each image with probability `p`.
 
     Args:
         transforms: applied in order, all or none.
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
-        `torchvision.transforms.v2.RandomApply`, which decides once a batch.
+        `torchvision.transforms.v2.RandomApply`, which decides once per batch.
     """
 
     p: float = 0.5
@@ -120,8 +120,8 @@ class RandomChoice(_Container):
     """Apply one of several transforms to each image.
 
     Args:
-        transforms: one of them is applied.
-        p: how likely each is, up to a factor; None: all alike.
+        transforms: the candidates.
+        p: weight of each candidate, normalised to probabilities; None: equal weights.
 
     Source:
         `torchvision.transforms.v2.RandomChoice`.
@@ -157,10 +157,10 @@ class SomeOf(_Container):
     """Apply some of several transforms to each image.
 
     Args:
-        transforms: K of them. Costs up to K times the passes, `n` times that with `replace` or `shuffle`,
-            where they are none that fuse.
-        n: how many of them an image gets, from 1 to K; from 1 on with `replace`.
-        replace: whether an image may get a transform more than once, drawn anew each time.
+        transforms: K candidates. Candidates that do not fuse cost up to K passes, or `n` times as many with
+            `replace` or `shuffle`.
+        n: number of transforms per image, from 1 to K; at least 1 with `replace`.
+        replace: whether an image may get a transform more than once, with new parameters each time.
         shuffle: apply them in random order; False: in the order of the list.
 
     Source:
@@ -192,8 +192,8 @@ class SomeOf(_Container):
             which = np.sort(which, axis=1)
         if not self.shuffle and not self.replace:
             chosen = (which[:, :, None] == np.arange(count)).any(1)
-            return _in_turn(self.transforms, [chosen], frame, streams)
-        return _in_turn(self.transforms, _turns(which, count), frame, streams, anew=self.replace)
+            return _in_rounds(self.transforms, [chosen], frame, streams)
+        return _in_rounds(self.transforms, _rounds(which, count), frame, streams, anew=self.replace)
 
 
 @dataclass(frozen=True)
@@ -201,8 +201,8 @@ class RandomOrder(_Container):
     """Apply all of several transforms, each image in its own order.
 
     Args:
-        transforms: K of them; each is drawn once an image. Costs K times the passes where they are none that
-            fuse.
+        transforms: K transforms, each drawn once per image. Transforms that do not fuse cost K times the
+            passes.
 
     Source:
         `torchvision.transforms.v2.RandomOrder`.
@@ -211,4 +211,4 @@ class RandomOrder(_Container):
     def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
         count = len(self.transforms)
         order = next(streams).permutation(count)
-        return _in_turn(self.transforms, _turns(order, count), frame, streams)
+        return _in_rounds(self.transforms, _rounds(order, count), frame, streams)

@@ -1,4 +1,4 @@
-"""Pipelines of other libraries as transforms of ours: what is common to all of them."""
+"""Conversion of other libraries' pipelines: the part common to all libraries."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Inner: TypeAlias = Callable[[Iterable[Any]], list[list[Transform]]]
 Maker: TypeAlias = Callable[[Any, Inner], list[Transform]]
 
 NOTHING_NEAR: Mapping[str, str] = MappingProxyType({})
-_NOTHING = RandomHorizontalFlip(0.0)  # fuses with whatever stands beside it
+_NOTHING = RandomHorizontalFlip(0.0)  # does nothing and fuses with its neighbours
 
 
 class ConversionError(ValueError):
-    """A step of a pipeline has no counterpart here; names the step and its place."""
+    """A step of a pipeline has no counterpart; the message names the step and its position."""
 
 
 def convert(
@@ -28,14 +28,14 @@ def convert(
     path: str = "",
     nearest: Mapping[str, str] = NOTHING_NEAR,
 ) -> list[list[Transform]]:
-    """The transforms that stand for each step.
+    """Convert each step to transforms.
 
     Args:
-        op: for messages.
-        steps: of another library.
-        maker_of: what makes transforms of a step, and of the steps within it; None: there is nothing.
-        path: the place of the step that these are within, "2." for step 2.
-        nearest: what is nearest to classes without a counterpart, by their names.
+        op: name used in messages.
+        steps: steps of another library.
+        maker_of: gives the function that converts a step and its inner steps; None if there is none.
+        path: position of the enclosing step, "2." for step 2.
+        nearest: suggestions for classes without a counterpart, by class name.
 
     Raises:
         ConversionError: a step has no counterpart.
@@ -64,12 +64,12 @@ def convert(
 
 
 def flat(parts: Iterable[Sequence[Transform]]) -> list[Transform]:
-    """All transforms, one after the other."""
+    """All transforms in order, as one list."""
     return [transform for part in parts for transform in part]
 
 
 def as_one(transforms: Sequence[Transform]) -> Transform:
-    """One transform that does what several do, or what none do."""
+    """One transform equivalent to several, or to none."""
     if len(transforms) == 1:
         return transforms[0]
     return RandomApply(transforms, 1.0) if transforms else _NOTHING

@@ -1,6 +1,6 @@
-"""Pipelines of Albumentations as transforms of ours, by the names of classes and attributes.
+"""Conversion of Albumentations pipelines by the names of classes and attributes.
 
-Those are of Albumentations 2.0 and of AlbumentationsX 2.5, which renamed most ranges.
+The names are those of Albumentations 2.0 and AlbumentationsX 2.5, which renamed most ranges.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _BOX_FORMATS = {
     "coco": "xywh",
     "albumentations": "xyxyn",
     "yolo": "cxcywhn",
-    "cxcywh": "cxcywh",  # of AlbumentationsX
+    "cxcywh": "cxcywh",  # AlbumentationsX only
 }
 
 
 def from_albumentations(compose: Any) -> tuple[list[Transform], TargetOptions]:
-    """The transforms of a pipeline of Albumentations; see `Compose.from_albumentations`."""
+    """The transforms of an Albumentations pipeline; see `Compose.from_albumentations`."""
     steps = getattr(compose, "transforms", compose)
     transforms = flat(convert(_OP, steps, _maker, nearest=NEAREST))
     try:
@@ -50,7 +50,7 @@ def _maker(step: Any) -> Maker | None:
 
 
 def _at_chance(transforms: Sequence[Transform], p: float) -> list[Transform]:
-    """Transforms that are certain, applied with probability `p`."""
+    """Apply unconditional transforms with probability `p`."""
     if p == 1.0 or not transforms:
         return list(transforms)
     first = transforms[0]
@@ -61,14 +61,14 @@ def _at_chance(transforms: Sequence[Transform], p: float) -> list[Transform]:
 
 
 def _check_compose(compose: Any) -> None:
-    """Refuse what a pipeline says of other targets than ours."""
+    """Refuse settings for targets that orbbec does not have."""
     if hasattr(compose, "mask_interpolation"):
         one_of(compose, "mask_interpolation", (None, 0))
     expect_if(compose, additional_targets={}, semantic_mask_label_mappings=None)
 
 
 def _options(processors: Any) -> TargetOptions:
-    """What `bbox_params` and `keypoint_params` say."""
+    """The options that correspond to `bbox_params` and `keypoint_params`."""
     options = TargetOptions()
     try:
         if "bboxes" in processors:
@@ -91,7 +91,7 @@ def _box_options(boxes: Any) -> TargetOptions:
         **{"bbox_type": "hbb", "clip_after_transform": True},
         **{"check_each_transform": True, "filter_invalid_bboxes": False},
     )
-    if boxes.min_visibility > 0:  # the share that is visible is of the whole box here
+    if boxes.min_visibility > 0:  # orbbec measures visibility relative to the whole box
         expect_if(boxes, clip=False, clip_bboxes_on_input=False)
     return TargetOptions(
         _BOX_FORMATS[attribute(boxes, "format")],
@@ -102,13 +102,13 @@ def _box_options(boxes: Any) -> TargetOptions:
 
 
 def _drops_keypoints(points: Any) -> bool:
-    """Whether keypoints outside of the image are dropped."""
+    """Whether keypoints outside the image are dropped."""
     expect(points, format="xy")
     expect_if(points, label_mapping={}, check_each_transform=True)
     if points.remove_invisible and getattr(points, "label_fields", None):
         raise ValueError(
-            "expected remove_invisible=False with label_fields, since the rows of dropped keypoints stay in "
-            "labels here"
+            "expected remove_invisible=False with label_fields, since orbbec keeps the labels of dropped "
+            "keypoints"
         )
     return bool(points.remove_invisible)
 
@@ -123,10 +123,10 @@ def _parts(steps: Iterable[Any], inner: Inner) -> list[Transform]:
 
 
 def _certain(step: Any) -> Any:
-    """A step that is applied whatever its own chance, as a chosen one is."""
+    """A step without its own probability, as when it was chosen."""
     kind = type(step).__name__
     if kind == "OneOrOther" or (kind in ("SomeOf", "RandomOrder") and hasattr(step, "_get_idx")):
-        return step  # p is the share of the first; containers of 2.0 keep their chance
+        return step  # p is the weight of the first; containers of 2.0 keep their probability
     certain = copy(step)
     certain.p = 1.0
     return certain

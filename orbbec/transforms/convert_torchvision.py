@@ -1,4 +1,4 @@
-"""Chains of torchvision in transforms of ours, by the names of classes and attributes."""
+"""Conversion of torchvision pipelines by the names of classes and attributes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from orbbec.transforms.target_options import TargetOptions
 from orbbec.transforms.transform import Transform
 
 _OP = "from_torchvision"
-# Steps that say what images are, which orbbec sees, or clip boxes, which it always does.
+# Steps that state the kind of an image, which orbbec detects, or clip boxes, which it always does.
 _NOTHING = ("ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
-# Pillow's numbers, which torchvision takes too.
+# Pillow's constants, which torchvision accepts too.
 _BY_NUMBER = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
-_RENAMED = {"sampler_options": "options"}  # our argument: torchvision's attribute
+_RENAMED = {"sampler_options": "options"}  # orbbec's argument: torchvision's attribute
 
 
 def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transform], TargetOptions]:
@@ -28,7 +28,7 @@ def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transfo
 
     Args:
         compose: as that of `Compose.from_torchvision`.
-        functions: convert `Lambda`, whose function must then keep shape and dtype.
+        functions: convert `Lambda`; its function must keep shape and dtype.
     """
     steps = list(getattr(compose, "transforms", compose))
     transforms = flat(convert(_OP, steps, partial(_maker, functions)))
@@ -48,7 +48,7 @@ def _maker(functions: bool, step: Any) -> Maker | None:
 
 
 def _same(step: Any, inner: Inner) -> list[Transform]:
-    """The transform of that name, whose arguments have the names of the step's attributes."""
+    """The transform of the same name, with the step's attributes as arguments."""
     kind = known_transforms()[type(step).__name__]
     given = {field.name: _RENAMED.get(field.name, field.name) for field in fields(kind)}
     arguments = {ours: getattr(step, theirs) for ours, theirs in given.items() if hasattr(step, theirs)}
@@ -56,7 +56,7 @@ def _same(step: Any, inner: Inner) -> list[Transform]:
 
 
 def _value(name: str, value: Any) -> Any:
-    """An attribute as our argument `name` takes it."""
+    """An attribute converted for orbbec's argument `name`."""
     if name == "fill":
         value = _of_images(value) if isinstance(value, Mapping) else value
         return 0.0 if value is None else value
@@ -69,7 +69,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _of_images(table: Mapping[Any, Any]) -> Any:
-    """What a table by kinds of data says of images."""
+    """The entry for images of a dict keyed by tv_tensor class."""
     by_name = _by_names(table)
     default = getattr(table, "default_factory", None)
     known = (by_name[name] for name in ("Image", "Tensor", "others") if name in by_name)
@@ -86,21 +86,21 @@ def _to_dtype(dtype: Any, scale: bool) -> list[Transform]:
 
 
 def _mask_fill(steps: Iterable[Any]) -> float:
-    """What the fills by kinds of data say of masks."""
+    """The fill for masks in dicts keyed by tv_tensor class."""
     tables = [step.fill for step in steps if isinstance(getattr(step, "fill", None), Mapping)]
     fills = {value for table in tables if (value := _by_names(table).get("Mask")) is not None}
     if len(fills) > 1:
-        raise ConversionError(f"{_OP}: expected one fill of masks, but got {sorted(fills)}")
+        raise ConversionError(f"{_OP}: expected one fill for masks, but got {sorted(fills)}")
     return float(fills.pop()) if fills else TargetOptions.mask_fill
 
 
 def _sanitize(step: Any, inner: Inner) -> list[Transform]:
-    SanitizeBoundingBoxes(step.min_size, step.min_area)  # checks them; from_torchvision makes options of them
+    SanitizeBoundingBoxes(step.min_size, step.min_area)  # checks the values; they become options
     return []
 
 
 def _formatted(step: Any, inner: Inner) -> list[Transform]:
-    ConvertBoundingBoxFormat(step.format)  # checks it
+    ConvertBoundingBoxFormat(step.format)  # checks the format
     return []
 
 

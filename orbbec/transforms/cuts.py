@@ -1,4 +1,4 @@
-"""Parts of images that are cut out, and resized."""
+"""Crops of images, and their resizing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orbbec.plan.points import shifts
 from orbbec.plan.steps import Frame, Map, Operator, Step, same_rows, side_by_side
 from orbbec.transforms.maps import box_maps, nearest_offsets
 
-# The filters of antialias by the interpolations that they stand for.
+# Antialias filters by interpolation.
 FILTERS = {"linear": "linear", "cubic": "cubic", "lanczos4": "lanczos", "box": "box", "hamming": "hamming"}
 READS = {
     "antialias": "reads as many pixels as an image shrinks by (antialias)",
@@ -25,13 +25,13 @@ READS = {
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """What is cut out of each image, and the size that it gets.
+    """The crop of each image, and its output size.
 
     Args:
-        left: float64 `[N]`, in pixels, as the three others; may lie outside of the image.
-        sizes: int64 `[N, 2]`: of the output.
-        least: height and width that no output is below, whatever the images.
-        which: int64 `[N]`: of several interpolations, that of each image; None: there is one.
+        left: float64 `[N]`, in pixels, like the other three edges; may lie outside the image.
+        sizes: int64 `[N, 2]`: output sizes.
+        least: smallest possible output height and width, for any images.
+        which: int64 `[N]`: index into several interpolations, per image; None: one interpolation for all.
     """
 
     left: Array
@@ -44,12 +44,12 @@ class Boxes:
 
     @classmethod
     def of_size(cls, left: Array, top: Array, outputs: Array, least: tuple[int, int] = (1, 1)) -> Boxes:
-        """Boxes as large as the output."""
+        """Boxes of the size of the output."""
         height, width = outputs.T.astype(np.float64)
         return cls(left, top, width, height, outputs, least)
 
     def cut(self, border: str | None = None, fill: tuple[float, ...] = (0.0,)) -> Map:
-        """The boxes as they are, not resized."""
+        """Crop the boxes without resizing."""
         matrix = shifts(self.left, self.top, len(self.sizes))
         region = None if border is not None else self.regions()
         return Map(
@@ -57,12 +57,12 @@ class Boxes:
         )
 
     def padded(self, frame: Frame) -> Map:
-        """The boxes as they are, of zeros where they lie outside of the images."""
+        """Crop the boxes without resizing; pixels outside the image are zero."""
         inside = np.clip(self.corners(), 0, np.tile(frame.sizes[:, ::-1], 2)).astype(np.int64)
         return replace(self.cut("constant"), region=inside)
 
     def regions(self) -> Array:
-        """Boxes of whole pixels as left, top, right, bottom: int64 `[N, 4]`."""
+        """The boxes in whole pixels as left, top, right, bottom: int64 `[N, 4]`."""
         return self.corners().astype(np.int64)
 
     def corners(self) -> Array:
@@ -72,20 +72,18 @@ class Boxes:
     def resized(
         self, interpolation: str | Sequence[str], antialias: bool, cuts: bool, exact: bool = False
     ) -> Step:
-        """The boxes resized.
+        """Crop and resize the boxes.
 
         Args:
-            interpolation: as `resizings_of` gives it.
-            antialias: by Pillow's filter of that name, if there is one.
-            cuts: whether they may be parts of the images.
-            exact: linear and nearest without antialias too by an operator, which has OpenCV's bytes.
+            interpolation: a result of `resizings_of`.
+            antialias: use Pillow's filter of that name, if there is one.
+            cuts: whether a box may be smaller than its image.
+            exact: use an operator, which gives OpenCV's bytes, for linear and nearest without antialias too.
         """
         matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
         if not isinstance(interpolation, str):
             names = tuple(FILTERS[name] if antialias else name for name in interpolation)
-            why = (
-                f"reads by {' or '.join(interpolation)}, one of them drawn for each image: one call for each"
-            )
+            why = f"reads by {' or '.join(interpolation)}, drawn per image: one call for each"
             return self._operator(names, antialias, matrix, why)
         smooth = antialias and interpolation in FILTERS
         fuses = interpolation in ("linear", "nearest") and not (smooth or exact)
@@ -117,7 +115,7 @@ class Boxes:
 
 
 def resized_sizes(sizes: Array, size: tuple[int | Array, ...], max_size: int | None) -> Array:
-    """The sizes of `Resize`: a size for all, or the shorter side, one number or one per image.
+    """The sizes of `Resize`: one size for all images, or a shorter side for all or per image.
 
     Example:
         >>> resized_sizes(np.array([[100, 50], [30, 60]]), (10,), None).tolist()
@@ -137,7 +135,7 @@ def resized_sizes(sizes: Array, size: tuple[int | Array, ...], max_size: int | N
 
 
 def fitted_sizes(sizes: Array, size: tuple[int, int], enlarge: bool = True) -> Array:
-    """The largest sizes within `size` whose sides are in proportion, halves to even: float64 `[N, 2]`.
+    """The largest sizes within `size` that keep the aspect ratio, rounded half to even: float64 `[N, 2]`.
 
     Example:
         >>> fitted_sizes(np.array([[100, 50], [30, 60]]), (10, 10)).tolist()
@@ -150,6 +148,6 @@ def fitted_sizes(sizes: Array, size: tuple[int, int], enlarge: bool = True) -> A
 
 
 def whole_images(sizes: Array, outputs: Array, least: tuple[int, int] = (1, 1)) -> Boxes:
-    """Boxes that are the images themselves."""
+    """Boxes that cover whole images."""
     zero = np.zeros(len(sizes))
     return Boxes(zero, zero, sizes[:, 1].astype(float), sizes[:, 0].astype(float), outputs, least)

@@ -1,4 +1,4 @@
-"""Rectangles that are filled."""
+"""Random erasing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orbbec.transforms.transform import Transform
 
 @dataclass(frozen=True, eq=False)
 class Rectangles:
-    """One rectangle an image: int64 `[N, 4]` of left, top, right, bottom, exclusive; empty where none is."""
+    """One rectangle per image: int64 `[N, 4]` of left, top, right, bottom, exclusive; empty for none."""
 
     boxes: Array
     place: int
@@ -27,14 +27,14 @@ class Rectangles:
 class RandomErasing(Transform):
     """Fill a random rectangle.
 
-    Of ten tries of an area and an aspect ratio, the first that fits; else nothing is filled.
+    Draws area and aspect ratio up to ten times until the rectangle fits; otherwise nothing is filled.
 
     Args:
-        p: how likely, from 0 to 1.
-        scale: of the area, as shares of the image's.
-        ratio: of height to width; the logarithm is drawn.
-        value: a number, one a channel, or "random" for normal noise (a pass of its own). In units of the
-            pixels as they are at this place of the chain, after Normalize too.
+        p: probability, from 0 to 1.
+        scale: range of the area, as a fraction of the image's.
+        ratio: range of height to width; drawn uniformly in the logarithm.
+        value: a number, one per channel, or "random" for normal noise (a pass of its own). In the units that
+            the pixels have at this step of the pipeline, for example normalised after Normalize.
 
     Source:
         `torchvision.transforms.v2.RandomErasing`.
@@ -65,9 +65,7 @@ class RandomErasing(Transform):
     def steps(self, params: Rectangles, frame: Frame) -> list[Step]:
         if isinstance(self.value, str):
             options = {"noise": "normal", "place": params.place}
-            return [
-                Operator("erase", {"boxes": params.boxes}, options, why="fills with noise of the image's own")
-            ]
+            return [Operator("erase", {"boxes": params.boxes}, options, why="fills with noise per image")]
         fill = numbers(self.name, "value", self.value)
         if len(fill) not in (1, frame.channels):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Sizes that depend on the image: fitted, scaled, padded where they lack; and a part at a fixed place."""
+"""Output sizes that depend on the image (fit, scale, pad), and a fixed crop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from orbbec.transforms.cuts import Boxes, fitted_sizes, whole_images
 from orbbec.transforms.geometry import check_fit, where_cut
 from orbbec.transforms.transform import Drawn, Transform
 
-# Of the pixels that an image lacks, which share stands above and to the left of it.
+# The fraction of the padding that goes above the image and to its left.
 _POSITIONS = {
     "center": (0.5, 0.5),
     "top_left": (0.0, 0.0),
@@ -39,15 +39,14 @@ _POSITIONS = {
 
 @dataclass(frozen=True)
 class ResizeToFit(Transform):
-    """Resize each image to the largest size that fits into another, sides in proportion.
+    """Resize each image to the largest size that fits into `size` and keeps the aspect ratio.
 
-    Sides are rounded, halves to even. The size of the result depends on the image; `Letterbox` fills the
-    rest.
+    Sides are rounded half to even. The output size depends on the image; `Letterbox` fills the rest.
 
     Args:
         size: (height, width) in pixels, or one number for the longer side.
-        interpolation: as that of `Resize`.
-        antialias: as that of `Resize`.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
 
     Source:
         `LongestMaxSize` of Albumentations.
@@ -78,14 +77,14 @@ class ResizeToFit(Transform):
 
 @dataclass(frozen=True)
 class RandomScale(Transform):
-    """Resize each image by a random factor, the same for both sides.
+    """Resize each image by a random factor, equal for both sides.
 
-    Fractions of pixels are cut off. The size of the result depends on the image.
+    Sides are rounded down. The output size depends on the image.
 
     Args:
-        scale_range: of the factor, above 0.
-        interpolation: as that of `Resize`.
-        antialias: as that of `Resize`.
+        scale_range: range of the factor, above 0.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
 
     Source:
         `RandomScale` of Albumentations.
@@ -116,14 +115,14 @@ class RandomScale(Transform):
 
 @dataclass(frozen=True)
 class PadIfNeeded(Transform):
-    """Put pixels about each image that is smaller than a size, along the sides that are.
+    """Pad each image to at least `size`.
 
     Args:
         size: (height, width) in pixels, or one side of a square.
-        fill: in units of the pixels: a number or one a channel.
+        fill: in pixel units: a number or one per channel.
         padding_mode: "constant", "edge", "reflect" or "symmetric".
-        position: of the image: "center" (of an odd number of pixels the one more stands to the right or
-            below), "top_left", "top_right", "bottom_left", "bottom_right" or "random".
+        position: of the image in the output: "center" (an odd pixel of padding goes right or below),
+            "top_left", "top_right", "bottom_left", "bottom_right" or "random".
 
     Source:
         `PadIfNeeded` of Albumentations.
@@ -160,19 +159,19 @@ class PadIfNeeded(Transform):
 
 @dataclass(frozen=True)
 class Crop(Transform):
-    """Cut the same part out of each image.
+    """Crop the same region of each image.
 
     Args:
-        top: of the part, in pixels.
-        left: of the part, in pixels.
-        height: of the part, in pixels.
-        width: of the part, in pixels.
+        top: top of the region in pixels.
+        left: left edge of the region in pixels.
+        height: height of the region in pixels.
+        width: width of the region in pixels.
 
     Raises:
-        ValueError: an image does not hold the part, when a plan is made.
+        ValueError: an image does not contain the region; raised when the plan is made.
 
     Source:
-        `torchvision.transforms.v2.functional.crop`, which pads.
+        `torchvision.transforms.v2.functional.crop`, which pads instead.
     """
 
     top: int

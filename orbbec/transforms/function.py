@@ -1,4 +1,4 @@
-"""A function of the user's as a transform."""
+"""A user's function as a transform."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class Lambda(Transform):
     """Apply a function to each image, as a pass of its own.
 
     Args:
-        lambd: takes an image `[C, H, W]`, which it leaves as it is, and returns one of its shape and dtype.
+        lambd: takes an image `[C, H, W]`, which it must not modify, and returns an image of equal shape and
+            dtype.
 
     Source:
         `torchvision.transforms.v2.Lambda`, whose function may return anything.
@@ -38,4 +39,4 @@ class Lambda(Transform):
         return [Operator("lambda", options={"function": self.lambd}, why="is a function in Python")]
 
     def to_dict(self) -> dict[str, Any]:
-        raise TypeError(f"{self.name}: a function cannot be written as text; pickle the pipeline")
+        raise TypeError(f"{self.name}: a function cannot be serialised as text; pickle the pipeline")

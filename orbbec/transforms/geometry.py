@@ -1,4 +1,4 @@
-"""Crops, resizes, flips, padding."""
+"""Resize, crop, flip and pad."""
 
 from __future__ import annotations
 
@@ -37,18 +37,16 @@ class Resize(Transform):
     """Resize each image.
 
     Args:
-        size: (height, width), or one number for the shorter side; (side, side) makes squares.
-        interpolation: "linear"; "cubic"; "lanczos4"; "area"; "linear_exact", which is OpenCV's and takes no
-            antialias; "box" and "hamming", with antialias alone;
-            "nearest", by which pixel `x` reads `floor(x * width / output width)`, as cv2's INTER_NEAREST and
-            torchvision's NEAREST; or "nearest_exact", which reads `floor((x + 0.5) * width / output width)`,
-            as torchvision's NEAREST_EXACT. Also "bilinear", "bicubic", "lanczos", torchvision's
-            `InterpolationMode`, Pillow's `Resampling` and the numbers of cv2's INTER_*. Masks take the pixels
-            that a nearest image takes.
-        max_size: the longer side is at most this; only where `size` is one number.
-        antialias: Pillow's filter, which shrinks without aliasing, as torchvision's default has it: a pass of
-            its own. False: linear and nearest are fused with the maps beside them; cubic, area and lanczos4
-            are OpenCV's, a pass of their own.
+        size: (height, width), or one number for the shorter side; use (side, side) for squares.
+        interpolation: "linear", "cubic", "lanczos4" or "area"; "linear_exact" (OpenCV's, without antialias);
+            "box" or "hamming" (with antialias only); "nearest", which reads pixel
+            `floor(x * width / output width)`, like cv2's INTER_NEAREST and torchvision's NEAREST; or
+            "nearest_exact", which reads `floor((x + 0.5) * width / output width)`, like torchvision's
+            NEAREST_EXACT. Also "bilinear", "bicubic", "lanczos", torchvision's `InterpolationMode`, Pillow's
+            `Resampling` and cv2's INTER_* values. Masks read the same pixels as an image with nearest.
+        max_size: upper bound of the longer side; only if `size` is one number.
+        antialias: use Pillow's filter, torchvision's default, in a pass of its own. False: linear and nearest
+            fuse with neighbouring warps; cubic, area and lanczos4 are OpenCV's and take a pass of their own.
 
     Source:
         `torchvision.transforms.v2.Resize`.
@@ -95,17 +93,16 @@ class Resize(Transform):
 
 @dataclass(frozen=True)
 class RandomResizedCrop(Transform):
-    """Resize a random part of each image to one size.
+    """Crop a random region of each image and resize it to one size.
 
-    Of ten tries of an area and an aspect ratio, the first that fits; else the middle of the image.
+    Draws area and aspect ratio up to ten times until the region fits; otherwise crops the centre.
 
     Args:
         size: (height, width) of the output in pixels, or one side of a square.
-        scale: of the area of the part, as shares of the image's.
-        ratio: of the width of the part to its height; the logarithm is drawn.
-        interpolation: as that of `Resize`; or several, of which one is drawn for each image. "random": linear
-            and cubic.
-        antialias: as that of `Resize`.
+        scale: range of the region's area, as a fraction of the image's.
+        ratio: range of the region's width to its height; drawn uniformly in the logarithm.
+        interpolation: see `Resize`; or several, one of which is drawn per image. "random": linear or cubic.
+        antialias: see `Resize`.
 
     Source:
         `torchvision.transforms.v2.RandomResizedCrop`; timm's `RandomResizedCropAndInterpolation`.
@@ -149,7 +146,7 @@ class RandomResizedCrop(Transform):
         return Coordinate.RESIZE_AREA, *size_pair(self.name, "size", self.size), *self.scale, *self.ratio
 
     def _middles(self, sizes: Array) -> Array:
-        """Heights and widths of the largest parts whose ratio is in range: `[N, 2]`."""
+        """Heights and widths of the largest regions whose aspect ratio is in range: `[N, 2]`."""
         rows, columns = sizes.T
         low, high = self.ratio
         in_ratio = columns / rows
@@ -172,7 +169,7 @@ def check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
 
 
 def where_cut(frame: Frame, size: tuple[int, int]) -> Frame:
-    """The images, those that are not cut as if they held `size`: they may be smaller."""
+    """The batch state, in which images that are not cropped count as at least `size`."""
     if frame.chosen is None:
         return frame
     return frame.of_sizes(np.where(frame.chosen[:, None], frame.sizes, np.maximum(frame.sizes, size)))
@@ -180,11 +177,10 @@ def where_cut(frame: Frame, size: tuple[int, int]) -> Frame:
 
 @dataclass(frozen=True)
 class CenterCrop(Transform):
-    """Cut the middle out of each image.
+    """Crop the centre of each image.
 
-    Where an image is smaller than `size`, zeros stand about it: of an odd number of them the one more to the
-    right or below. Where an odd number of pixels is cut off, the one more is that which leaves an even number
-    to the left or above.
+    Images smaller than `size` are padded with zeros; an odd row or column of padding goes below or to the
+    right. When an odd number of pixels is removed, the offset from the left or top is rounded to even.
 
     Args:
         size: (height, width) in pixels, or one side of a square.
@@ -208,25 +204,25 @@ class CenterCrop(Transform):
         return Coordinate.CENTER_CROP, *size_pair(self.name, "size", self.size)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        # Told by the chain, not by the images at hand, so that a sample has the same bytes in every batch.
+        # Depends on the pipeline and not on this batch, so that a sample has the same bytes in every batch.
         may_pad = (np.array(frame.least) < np.array(self.size)).any()
         return [params.padded(frame) if may_pad else params.cut()]
 
 
 @dataclass(frozen=True)
 class RandomCrop(Transform):
-    """Cut a part of one size out of each image, at a random place.
+    """Crop a region of one size at a random position of each image.
 
     Args:
         size: (height, width) in pixels, or one side of a square.
-        padding: pixels put about each image first: one number, (left and right, top and bottom), or (left,
-            top, right, bottom).
+        padding: padding added first, in pixels: one number, (left and right, top and bottom), or (left, top,
+            right, bottom).
         pad_if_needed: pad smaller images to `size`.
-        fill: of the padding, in units of the pixels: a number or one a channel.
-        padding_mode: as that of `Pad`.
+        fill: value of the padding, in pixel units: a number or one per channel.
+        padding_mode: see `Pad`.
 
     Raises:
-        ValueError: an image is too small, when a plan is made.
+        ValueError: an image is too small; raised when the plan is made.
 
     Source:
         `torchvision.transforms.v2.RandomCrop`.
@@ -279,13 +275,13 @@ class RandomCrop(Transform):
 
 @dataclass(frozen=True)
 class Pad(Transform):
-    """Put pixels about each image.
+    """Pad each image on all sides.
 
     Args:
         padding: one number, (left and right, top and bottom), or (left, top, right, bottom), in pixels.
-        fill: in units of the pixels: a number or one a channel.
+        fill: in pixel units: a number or one per channel.
         padding_mode: "constant", "edge", "reflect" (which does not repeat the edge), "symmetric" or "wrap";
-            also "replicate", "reflect101" and the numbers of `cv2.BORDER_*`.
+            also "replicate", "reflect101" and the values of `cv2.BORDER_*`.
 
     Source:
         `torchvision.transforms.v2.Pad`.
@@ -310,7 +306,7 @@ class Pad(Transform):
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Which images are changed: bool `[N]`."""
+    """A mask of the images that are changed: bool `[N]`."""
 
     chosen: Array
 
@@ -334,10 +330,10 @@ class _Flip(Transform):
 
 
 class RandomHorizontalFlip(_Flip):
-    """Swap left and right.
+    """Flip images left to right with probability `p`.
 
     Args:
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomHorizontalFlip`.
@@ -351,10 +347,10 @@ class RandomHorizontalFlip(_Flip):
 
 
 class RandomVerticalFlip(_Flip):
-    """Swap top and bottom.
+    """Flip images upside down with probability `p`.
 
     Args:
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomVerticalFlip`.
@@ -369,16 +365,16 @@ class RandomVerticalFlip(_Flip):
 
 @dataclass(frozen=True)
 class Letterbox(Transform):
-    """Resize each image to fit into one size, sides in proportion, and fill the rest evenly on both sides.
+    """Resize each image to fit into `size`, keep its aspect ratio and pad both sides evenly.
 
-    Linear and nearest are one map: where an image grows, its rim blends into the fill over half a source
-    pixel. The others resize in a pass of their own.
+    Linear and nearest run as one warp: the border of an enlarged image blends into the fill over half a
+    source pixel. The other interpolations resize in a pass of their own.
 
     Args:
         size: (height, width) of the output in pixels, or one side of a square.
-        fill: in units of the pixels: a number or one a channel.
-        interpolation: as that of `Resize` without antialias.
-        enlarge: whether small images grow.
+        fill: in pixel units: a number or one per channel.
+        interpolation: see `Resize`, without antialias.
+        enlarge: whether to enlarge small images.
     """
 
     size: Size
@@ -395,7 +391,7 @@ class Letterbox(Transform):
         flag(self.name, "enlarge", self.enlarge)
 
     def _inner(self, sizes: Array) -> tuple[Array, Array]:
-        """The sizes of the images in the output, and the rows above and the columns left of them."""
+        """The sizes of the images within the output, and the padding above and to the left."""
         size = size_pair(self.name, "size", self.size)
         inner = fitted_sizes(sizes, size, self.enlarge)
         return inner, (np.array(size) - inner) // 2
@@ -403,7 +399,7 @@ class Letterbox(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         size = size_pair(self.name, "size", self.size)
         inner, before = self._inner(sizes)
-        per_pixel = sizes / inner  # source pixels in one of the output
+        per_pixel = sizes / inner  # source pixels per output pixel
         top, left = (-before * per_pixel).T
         height, width = (np.array(size) * per_pixel).T
         return Boxes(left, top, width, height, same_rows(size, len(sizes)), size)

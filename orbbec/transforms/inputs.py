@@ -1,4 +1,4 @@
-"""Reads images as users have them: tensors, arrays, batches, PIL images and tv_tensors."""
+"""Reads the accepted kinds of images: tensors, arrays, batches, PIL images and tv_tensors."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _OF_PIL = (torch.uint8, torch.uint16)
 
 
 def is_video(value: Any) -> bool:
-    """Whether a value is a `torchvision.tv_tensors.Video`, whose images share the draws."""
+    """Whether a value is a `torchvision.tv_tensors.Video`, whose frames share their random parameters."""
     return is_tv_tensor(value) and type(value).__name__ == "Video"
 
 
 def read(images: Any, as_tensors: bool = False, as_pure: bool = False) -> Given:
-    """Describe images, and how results become what the user gave.
+    """Describe images, and how to restore results to the kind given.
 
     Args:
-        images: as `Compose` takes them.
-        as_tensors: results of arrays and PIL images are tensors.
-        as_pure: results of tv_tensors are tensors.
+        images: any input of `Compose`.
+        as_tensors: return tensors for arrays and PIL images.
+        as_pure: return tensors for tv_tensors.
 
     Raises:
-        TypeError: another type, mode or dtype.
-        ValueError: another shape.
+        TypeError: the type, mode or dtype is not supported.
+        ValueError: the shape is not supported.
     """
     if isinstance(images, Tensor) and not is_tv_tensor(images):
         return read_images(images)
@@ -59,15 +59,15 @@ def read(images: Any, as_tensors: bool = False, as_pure: bool = False) -> Given:
 
 
 def pixels_of(image: Any, index: int | None = None) -> Array:
-    """The pixels of a PIL image: `[H, W]` or `[H, W, C]` of uint8, of 16-bit modes uint16.
+    """The pixels of a PIL image: `[H, W]` or `[H, W, C]`, uint8, or uint16 for 16-bit modes.
 
     Raises:
-        TypeError: no PIL image, or of a mode with other pixels.
+        TypeError: the value is not a PIL image, or its mode has other pixels.
     """
     what = "the image" if index is None else f"image {index}"
     if not is_pil(image):
         raise TypeError(
-            f"Compose: expected PIL images alone in the list, but {what} is a {type(image).__name__}"
+            f"Compose: expected only PIL images in the list, but {what} is a {type(image).__name__}"
         )
     if image.mode in _CONVERTED:
         image = image.convert(_CONVERTED[image.mode])
@@ -75,7 +75,7 @@ def pixels_of(image: Any, index: int | None = None) -> Array:
         known = ", ".join((*_MODES, *_CONVERTED, _MODES_OF_16_BITS[0]))
         raise TypeError(
             f"Compose: expected a PIL image of mode {known}, but {what} has mode {image.mode}; "
-            "convert it, or give an array of floats from 0 to 1"
+            "convert it, or pass an array of floats from 0 to 1"
         )
     pixels = np.asarray(image)
     return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)

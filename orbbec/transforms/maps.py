@@ -1,4 +1,4 @@
-"""Maps from output pixels to source pixels, float64 `[N, 3, 3]`; pixel centres are whole numbers."""
+"""Matrices from output to source pixels, float64 `[N, 3, 3]`; pixel centres are whole numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from orbbec.plan.steps import identities, side_by_side
 
 
 def box_maps(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Array:
-    """The maps that resize boxes to `sizes` `[N, 2]`.
+    """The matrices that resize boxes to `sizes` `[N, 2]`.
 
-    Pixel `x` reads `(x + 0.5) * width / output width - 0.5 + left`: half-pixel centres, as cv2.resize and
-    torchvision have them.
+    Pixel `x` reads `(x + 0.5) * width / output width - 0.5 + left`: half-pixel centres, as in cv2.resize and
+    torchvision.
 
     Example:
         >>> box_maps(2, 0, 6, 4, np.array([[4, 3]]))[0, 0].tolist()
@@ -29,16 +29,16 @@ def box_maps(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Arra
 
 
 def nearest_offsets(sources: Any, sizes: Array, interpolation: str) -> Array:
-    """What a nearest resize adds to the positions (x, y) of `box_maps`: float64 `[N, 2]`.
+    """The offset of a nearest resize from the positions (x, y) of `box_maps`: float64 `[N, 2]`.
 
-    A map reads the pixel whose centre is nearest, and of two as near the even one. With the offset pixel `x`
+    A warp reads the pixel with the nearest centre, and the even one at a tie. With this offset, pixel `x`
     reads `floor(x * width / output width)` for "nearest" and `floor((x + 0.5) * width / output width)` for
-    "nearest_exact". It moves what is a whole number here half way to the next position, so that the float32
-    of a map cannot change the pixel.
+    "nearest_exact". Positions that would be whole numbers move halfway to the next position, so that rounding
+    the matrix to float32 cannot change the pixel.
 
     Args:
-        sources: int `[N, 2]`: heights and widths that are resized, in pixels.
-        sizes: int `[N, 2]`: of the results.
+        sources: int `[N, 2]`: source heights and widths in pixels.
+        sizes: int `[N, 2]`: output heights and widths in pixels.
         interpolation: "nearest" or "nearest_exact".
 
     Example:
@@ -56,7 +56,10 @@ def nearest_offsets(sources: Any, sizes: Array, interpolation: str) -> Array:
 
 
 def cosines_sines(degrees: Array) -> tuple[Array, Array]:
-    """Of angles in degrees, by the C library, whose bits no vector unit changes; exact at quarter turns."""
+    """Cosines and sines of angles in degrees, exact at multiples of 90.
+
+    They come from the C library, because NumPy's vectorised versions differ between processors.
+    """
     radians = np.radians(degrees).tolist()
     cosine = np.array([math.cos(angle) for angle in radians])
     sine = np.array([math.sin(angle) for angle in radians])
@@ -67,7 +70,7 @@ def cosines_sines(degrees: Array) -> tuple[Array, Array]:
 def affine_maps(
     angle: Array, translate: Array, scale: Array, shear: Array, center: Array, sizes: Array, outputs: Array
 ) -> Array:
-    """The inverses of: scale, shear, turn by `angle` degrees clockwise on screen about `center`, shift.
+    """Inverse matrices of: scale, shear, rotate clockwise by `angle` about `center`, translate.
 
     Args:
         angle: `[N]` in degrees.
@@ -75,8 +78,8 @@ def affine_maps(
         scale: `[N]`, or `[N, 2]`: along x and y.
         shear: `[N, 2]`: along x and y, in degrees.
         center: `[N, 2]`: (x, y) in pixels from the middle of the image.
-        sizes: int64 `[N, 2]`: of the images.
-        outputs: int64 `[N, 2]`: of the results, whose middle lies on that of the image.
+        sizes: int64 `[N, 2]`: image sizes.
+        outputs: int64 `[N, 2]`: output sizes; the centres of output and image coincide.
 
     Source:
         torchvision's `_get_inverse_affine_matrix` and `_affine_grid`.
@@ -99,10 +102,10 @@ def affine_maps(
 
 
 def expanded_sizes(maps: Array, sizes: Array) -> Array:
-    """The sizes that hold whole images when turned by affine `maps`: int64 `[N, 2]`.
+    """The sizes that contain whole images after the affine `maps`: int64 `[N, 2]`.
 
     Source:
-        torchvision's `_compute_affine_output_size`, which applies the maps the same way round.
+        torchvision's `_compute_affine_output_size`, which applies the matrices in the same direction.
     """
     half, middle, linear = sizes[:, ::-1] * 0.5, (sizes[:, ::-1] - 1) / 2, maps[:, :2, :2]
     shift = np.round(maps[:, :2, 2] - middle + np.einsum("nij,nj->ni", linear, middle), 9)

@@ -1,4 +1,4 @@
-"""Images mixed with others of their batch. What an image gets depends on the images beside it."""
+"""Transforms that mix images of a batch. The result of an image depends on the rest of the batch."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from orbbec.transforms.transform import Transform
 
 
 def before(count: int) -> Array:
-    """The image before each, the last before the first: int64 `[N]`."""
+    """The index of the previous image, cyclically: int64 `[N]`."""
     return np.roll(np.arange(count), 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
-    """How much of each image stays, where the other lies, and which are mixed at all.
+class Weights:
+    """The weight of each image, the box of the other image, and which images are mixed.
 
     Args:
-        share: float64 `[N]`.
+        weight: float64 `[N]`.
         boxes: int64 `[N, 4]`, of CutMix.
         chosen: bool `[N]`.
     """
 
-    share: Array
+    weight: Array
     boxes: Array
     chosen: Array
 
@@ -67,62 +67,62 @@ class _Mixing(_Applied):
 
 
 class MixUp(_Mixing):
-    """Add each image and the one before it in the batch, with random weights.
+    """Blend each image with the previous one in the batch, with random weights.
 
-    Floats of one size are mixed in the pass before it; there each image is computed twice, which bytes would
-    cost more than a pass of their own. A target's `label` becomes a vector of shares of classes.
+    Float images of one size are mixed in the preceding pass, which computes each image twice; for uint8 a
+    separate pass is cheaper. A target's `label` becomes a vector of class weights.
 
     Args:
         alpha: the weight is drawn from Beta(alpha, alpha).
-        num_classes: of labels that are numbers; None: they are vectors.
-        p: how likely an image is mixed.
+        num_classes: number of classes of integer labels; None: labels are vectors.
+        p: probability that an image is mixed.
 
     Source:
-        `torchvision.transforms.v2.MixUp`, which draws once a batch.
+        `torchvision.transforms.v2.MixUp`, which draws once per batch.
     """
 
-    def sample(self, sizes: Array, stream: Stream) -> Shares:
-        share = stream.betas(self.alpha)
-        return Shares(share, np.zeros((len(sizes), 4), np.int64), stream.chance(self.p))
+    def sample(self, sizes: Array, stream: Stream) -> Weights:
+        weight = stream.betas(self.alpha)
+        return Weights(weight, np.zeros((len(sizes), 4), np.int64), stream.chance(self.p))
 
-    def steps(self, params: Shares, frame: Frame) -> list[Step]:
-        table = {"partners": before(len(frame)), "weights": params.share}
+    def steps(self, params: Weights, frame: Frame) -> list[Step]:
+        table = {"partners": before(len(frame)), "weights": params.weight}
         mix = Mix("mixup", table, options={"num_classes": self.num_classes})
         return self._of_chosen(mix, params.chosen, frame)
 
 
 class CutMix(_Mixing):
-    """Replace a random rectangle of each image by that of the one before it in the batch.
+    """Replace a random rectangle of each image by the same rectangle of the previous image in the batch.
 
-    Images of one size are cut in the pass before it, each pixel computed once. A target's `label` becomes a
-    vector of shares of classes.
+    Images of one size are mixed in the preceding pass, which computes each pixel once. A target's `label`
+    becomes a vector of class weights.
 
     Args:
-        alpha: the share of the area is drawn from Beta(alpha, alpha).
-        num_classes: of labels that are numbers; None: they are vectors.
-        p: how likely an image is cut.
+        alpha: the fraction of the area is drawn from Beta(alpha, alpha).
+        num_classes: number of classes of integer labels; None: labels are vectors.
+        p: probability that an image is mixed.
 
     Source:
-        `torchvision.transforms.v2.CutMix`, which draws once a batch.
+        `torchvision.transforms.v2.CutMix`, which draws once per batch.
     """
 
-    def sample(self, sizes: Array, stream: Stream) -> Shares:
-        share = stream.betas(self.alpha)
+    def sample(self, sizes: Array, stream: Stream) -> Weights:
+        weight = stream.betas(self.alpha)
         middle = np.stack([stream.below(sizes[:, 1]), stream.below(sizes[:, 0])], 1)
-        half = (0.5 * np.sqrt(1.0 - share)[:, None] * sizes[:, ::-1]).astype(np.int64)
+        half = (0.5 * np.sqrt(1.0 - weight)[:, None] * sizes[:, ::-1]).astype(np.int64)
         low, high = np.maximum(middle - half, 0), np.minimum(middle + half, sizes[:, ::-1])
         left = 1.0 - (high - low).prod(1) / sizes.prod(1)
-        return Shares(left, np.concatenate([low, high], 1), stream.chance(self.p))
+        return Weights(left, np.concatenate([low, high], 1), stream.chance(self.p))
 
-    def steps(self, params: Shares, frame: Frame) -> list[Step]:
-        table = {"partners": before(len(frame)), "boxes": params.boxes, "weights": params.share}
+    def steps(self, params: Weights, frame: Frame) -> list[Step]:
+        table = {"partners": before(len(frame)), "boxes": params.boxes, "weights": params.weight}
         mix = Mix("cutmix", table, options={"num_classes": self.num_classes})
         return self._of_chosen(mix, params.chosen, frame)
 
 
 @dataclass(frozen=True, eq=False)
 class Centers:
-    """Where four images meet, int64 `[N, 2]`, (x, y); and which are mixed, bool `[N]`."""
+    """The point where four images meet, int64 `[N, 2]`, (x, y); and which are mixed, bool `[N]`."""
 
     centers: Array
     chosen: Array
@@ -130,17 +130,17 @@ class Centers:
 
 @dataclass(frozen=True)
 class Mosaic(_Applied):
-    """Lay each image and the three before it in the batch about a random centre, unscaled.
+    """Arrange each image and the three previous ones of the batch around a random centre, unscaled.
 
-    A pass of its own: a map after it reads across the seams, and what stands before it has unlike sizes.
-    Boxes with their labels, masks, points and polygons follow from all four, each cut off at its quarter.
-    What else an image has, such as a number of its own, is left out.
+    It takes a pass of its own: a warp after it reads across the seams, and the images before it vary in size.
+    Boxes with labels, masks, points and polygons of all four images are combined and clipped to their
+    quarters. Other entries of a target, such as an image id, are dropped.
 
     Args:
         size: (height, width) of the result in pixels, or one side of a square.
-        center_range: of the centre, as shares of height and width, from 0 to 1.
-        fill: where no image lies, in units of the pixels: a number or one a channel.
-        p: how likely an image is laid with others; below 1, images are of that size before.
+        center_range: range of the centre, as fractions of height and width, from 0 to 1.
+        fill: value where no image lies, in pixel units: a number or one per channel.
+        p: probability of a mosaic; below 1, the images must already have the output size.
 
     Source:
         The mosaic of YOLO.
@@ -160,12 +160,12 @@ class Mosaic(_Applied):
 
     def sample(self, sizes: Array, stream: Stream) -> Centers:
         height, width = size_pair(self.name, "size", self.size)
-        shares = np.stack([stream.between(*self.center_range) for _ in range(2)], 1)
-        return Centers(np.rint(shares * [width, height]).astype(np.int64), stream.chance(self.p))
+        fractions = np.stack([stream.between(*self.center_range) for _ in range(2)], 1)
+        return Centers(np.rint(fractions * [width, height]).astype(np.int64), stream.chance(self.p))
 
     def steps(self, params: Centers, frame: Frame) -> list[Step]:
         size, every = size_pair(self.name, "size", self.size), np.arange(len(frame))
-        partners = np.stack([np.roll(every, turn) for turn in range(4)], 1)
+        partners = np.stack([np.roll(every, shift) for shift in range(4)], 1)
         outputs = same_rows(size, len(frame))
         fill = numbers(self.name, "fill", self.fill)
         table = {"partners": partners, "centers": params.centers}

@@ -1,4 +1,4 @@
-"""Transforms and pipelines as modules of torch."""
+"""Transforms and pipelines as torch modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _disabled = cache(torch.compiler.disable)
 
 
 def outside_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What `torch.compiler.disable` makes of a function, which imports `torch._dynamo` at once."""
+    """`torch.compiler.disable`, applied on the first call because it imports `torch._dynamo`."""
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
@@ -29,11 +29,11 @@ def outside_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class FrozenModule(torch.nn.Module):
-    """The base of frozen dataclasses that stand in `torch.nn.Sequential`; has no parameters."""
+    """Base of frozen dataclasses that work in `torch.nn.Sequential`; it has no parameters."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         module = super().__new__(cls)
-        torch.nn.Module.__init__(module)  # the __init__ of a dataclass does not call it
+        torch.nn.Module.__init__(module)  # a dataclass's __init__ does not call it
         return module
 
     def train(self, mode: bool = True) -> Self:

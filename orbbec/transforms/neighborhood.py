@@ -1,4 +1,4 @@
-"""What reads the pixels around a pixel, or all of an image: operators, each a pass of its own."""
+"""Transforms that read a neighbourhood or a whole image: operators, each in a pass of its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STATISTICS = "takes a histogram of the whole image"
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """A number or more of each image, and which images are changed."""
+    """One or more numbers per image, and a mask of the images that are changed."""
 
     values: Array
     chosen: Array
@@ -46,14 +46,14 @@ def _odd(op: str, name: str, value: Any, low: int = 1) -> int:
 
 @dataclass(frozen=True)
 class GaussianBlur(Transform):
-    """Blur each image by a gaussian of random sigma.
+    """Blur each image with a Gaussian kernel of random sigma.
 
     Args:
-        kernel_size: odd, in pixels: one number, or (width, height) as torchvision has it.
+        kernel_size: odd, in pixels: one number, or (width, height) as in torchvision.
         sigma: a range in pixels, above 0, or one number.
 
     Source:
-        `torchvision.transforms.v2.GaussianBlur`; the bytes of `cv2.GaussianBlur`.
+        `torchvision.transforms.v2.GaussianBlur`; identical to `cv2.GaussianBlur` for uint8.
     """
 
     kernel_size: int | Sequence[int]
@@ -79,11 +79,11 @@ class GaussianBlur(Transform):
 
 @dataclass(frozen=True)
 class MedianBlur(Transform):
-    """Give each pixel the median of the window about it.
+    """Replace each pixel by the median of its window.
 
     Args:
         kernel_size: odd, in pixels: one number, or a range (low, high) of odd numbers to draw from.
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
         `cv2.medianBlur`.
@@ -108,7 +108,7 @@ class MedianBlur(Transform):
 
 @dataclass(frozen=True, eq=False)
 class Motions:
-    """The line along which each image is smeared."""
+    """The motion of each image."""
 
     length: Array
     angle_degrees: Array
@@ -117,12 +117,12 @@ class Motions:
 
 @dataclass(frozen=True)
 class MotionBlur(Transform):
-    """Smear each image along a line.
+    """Blur each image along a line.
 
     Args:
         length: a range in pixels, at least 1, whole numbers, or one number.
-        angle_degrees: a range from the row, counter-clockwise.
-        p: how likely, from 0 to 1.
+        angle_degrees: a range of counter-clockwise angles from the horizontal.
+        p: probability, from 0 to 1.
 
     Source:
         `cv2.filter2D` with the kernels of `motion_blur`.
@@ -152,11 +152,11 @@ class MotionBlur(Transform):
 
 @dataclass(frozen=True)
 class RandomAdjustSharpness(Transform):
-    """Blend images with their blur over 3x3 pixels.
+    """Blend images with their 3x3 blur.
 
     Args:
-        sharpness_factor: at least 0: 0 is the blur, 1 the image, 2 sharper.
-        p: how likely, from 0 to 1.
+        sharpness_factor: at least 0: 0 gives the blur, 1 the image, 2 a sharper image.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomAdjustSharpness`.
@@ -191,10 +191,10 @@ class _Histogram(Transform):
 
 
 class RandomAutocontrast(_Histogram):
-    """Stretch each channel from black to white; uint8 alone.
+    """Stretch each channel to the full range; uint8 only.
 
     Args:
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomAutocontrast`.
@@ -205,10 +205,10 @@ class RandomAutocontrast(_Histogram):
 
 
 class RandomEqualize(_Histogram):
-    """Spread the levels of each channel evenly; uint8 alone.
+    """Equalize the histogram of each channel; uint8 only.
 
     Args:
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomEqualize`.
@@ -220,13 +220,13 @@ class RandomEqualize(_Histogram):
 
 @dataclass(frozen=True)
 class JPEG(Transform):
-    """Give images the artefacts of JPEG; uint8 alone.
+    """Apply JPEG compression artefacts; uint8 only.
 
     Args:
         quality: from 1 to 100: one number, or a range.
 
     Source:
-        `torchvision.transforms.v2.JPEG`, by libjpeg's arithmetic.
+        `torchvision.transforms.v2.JPEG`, with libjpeg's arithmetic.
     """
 
     quality: int | Sequence[int]
@@ -246,14 +246,14 @@ class JPEG(Transform):
 
 @dataclass(frozen=True)
 class ElasticTransform(Transform):
-    """Bend images by smoothed noise of their own.
+    """Displace the pixels of each image by its own smoothed noise.
 
     Args:
         alpha: strength in pixels: a number, or (x, y).
-        sigma: of the smoothing in pixels: a number, or (x, y).
+        sigma: standard deviation of the smoothing in pixels: a number, or (x, y).
         interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
-        fill: outside, in units of the pixels: a number or one a channel.
-        padding_mode: what lies outside: "constant" (`fill`), or as that of `Pad`.
+        fill: value outside the image, in pixel units: a number or one per channel.
+        padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
     Source:
         `torchvision.transforms.v2.ElasticTransform`.
@@ -288,4 +288,4 @@ class ElasticTransform(Transform):
             "fill": list(fill) if len(fill) > 1 else fill[0],
             "place": params,
         }
-        return [Operator("elastic_transform", table, options, why="bends each pixel's place by noise")]
+        return [Operator("elastic_transform", table, options, why="displaces each pixel by noise")]

@@ -1,4 +1,4 @@
-"""Noise of an image's own."""
+"""Noise, drawn per image."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orbbec.transforms.transform import Transform
 
 @dataclass(frozen=True, eq=False)
 class Noises:
-    """The noise of each image: float64 `[N]` as shares of white, and the place that it is drawn at."""
+    """Noise parameters: float64 `[N]`, fractions of the maximum value, and the position of the stream."""
 
     mean: Array
     sigma: Array
@@ -22,15 +22,15 @@ class Noises:
 
 @dataclass(frozen=True)
 class GaussianNoise(Transform):
-    """Add normal noise to images: a pass of its own.
+    """Add normal noise to images, in a pass of its own.
 
     Args:
-        mean: as a share of white: one number, or a range to draw from.
-        sigma: as a share of white, at least 0: one number, or a range to draw from.
-        clip: floats to 0 and 1. Bytes are rounded and saturated in any case.
+        mean: as a fraction of the maximum value (255 or 1): one number, or a range to draw from.
+        sigma: as a fraction of the maximum value, at least 0: one number, or a range to draw from.
+        clip: clip floats to 0..1. uint8 values are always rounded and clipped.
 
     Source:
-        `torchvision.transforms.v2.GaussianNoise`, which cuts the fraction of the noise of bytes off.
+        `torchvision.transforms.v2.GaussianNoise`, which truncates the noise of uint8 images.
 
     Example:
         >>> import numpy as np
@@ -57,4 +57,4 @@ class GaussianNoise(Transform):
     def steps(self, params: Noises, frame: Frame) -> list[Step]:
         table = {"mean": params.mean, "sigma": params.sigma}
         options = {"clip": self.clip, "place": params.place}
-        return [Operator("gaussian_noise", table, options, why="draws noise of the image's own")]
+        return [Operator("gaussian_noise", table, options, why="draws noise per image")]

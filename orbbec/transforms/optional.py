@@ -1,4 +1,4 @@
-"""Packages that only some calls need."""
+"""Optional packages."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, TypeGuard
 
 
 def optional(op: str, module: str, package: str = "") -> Any:
-    """Import a package that is not there in every installation.
+    """Import a package that may not be installed.
 
     Args:
-        op: what needs it, for messages.
-        module: its name in Python.
-        package: its name for pip, where that is another.
+        op: name of the caller, for messages.
+        module: import name.
+        package: name on PyPI, if different.
 
     Raises:
-        ImportError: it is not installed; says how to.
+        ImportError: the package is not installed; the message says how to install it.
 
     Example:
         >>> optional("to_yaml", "no_such_package", "no-such-package")

@@ -1,4 +1,4 @@
-"""What all images of a batch get at the end: normalising, dtype, layout."""
+"""The end of a pipeline: normalisation, dtype and layout."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _DTYPES = ("uint8", "float16", "bfloat16", "float32")
 
 @dataclass(frozen=True)
 class Normalize(Transform):
-    """Take the mean off and divide by the deviation, channel by channel; of floats.
+    """Subtract the mean and divide by the standard deviation, per channel; floats only.
 
     Args:
-        mean: a number, or one a channel.
-        std: a number, or one a channel, not 0.
+        mean: a number, or one per channel.
+        std: a number, or one per channel; not 0.
 
     Source:
         `torchvision.transforms.v2.Normalize`.
@@ -53,13 +53,13 @@ class Normalize(Transform):
 
 @dataclass(frozen=True)
 class ToDtype(Transform):
-    """Give the pixels another dtype.
+    """Convert pixels to another dtype.
 
     Args:
         dtype: torch.uint8, float16, bfloat16 or float32.
-        scale: white stays white: 255 of uint8, or 65535 of uint16, becomes 1 of floats. False keeps the
-            numbers. uint16, and numbers that are kept, take a pass of their own.
-        channels_last: the layout of the result; None: as it was.
+        scale: map the maximum value (255 of uint8, 65535 of uint16, 1 of floats) to that of `dtype`. False
+            keeps the values. uint16 and unscaled conversions take a pass of their own.
+        channels_last: the layout of the result; None keeps the layout of the input.
 
     Source:
         `torchvision.transforms.v2.ToDtype`.
@@ -89,7 +89,7 @@ class ToDtype(Transform):
 
 @dataclass(frozen=True)
 class ToImage(Transform):
-    """Give tensors `[C, H, W]` for arrays and PIL images too. The pixels stay as they are.
+    """Convert arrays and PIL images to tensors `[C, H, W]`, without changing the pixels.
 
     Source:
         `torchvision.transforms.v2.ToImage`, whose result is a `tv_tensors.Image`.
@@ -105,7 +105,7 @@ class ToImage(Transform):
 
 
 class PILToTensor(ToImage):
-    """Give tensors `[C, H, W]` for arrays and PIL images too. The pixels stay as they are.
+    """Convert arrays and PIL images to tensors `[C, H, W]`, without changing the pixels.
 
     Source:
         `torchvision.transforms.v2.PILToTensor`.
@@ -113,7 +113,7 @@ class PILToTensor(ToImage):
 
 
 class ToPureTensor(ToImage):
-    """Give tensors `[C, H, W]`, for `tv_tensors` too. The pixels stay as they are.
+    """Convert any input, `tv_tensors` included, to tensors `[C, H, W]`, without changing the pixels.
 
     Source:
         `torchvision.transforms.v2.ToPureTensor`.
@@ -123,11 +123,11 @@ class ToPureTensor(ToImage):
 
 
 class ToTensor(ToImage):
-    """Give float32 tensors `[C, H, W]`, of bytes multiplied by 1/255, of uint16 by 1/65535.
+    """Convert to float32 tensors `[C, H, W]`; uint8 is multiplied by 1/255, uint16 by 1/65535.
 
     Source:
-        `torchvision.transforms.ToTensor`, which divides bytes, so that the last bit may be another, and gives
-        16 bits as int16.
+        `torchvision.transforms.ToTensor`, which divides instead, so that the last bit may differ, and gives
+        int16 for 16-bit images.
     """
 
     def steps(self, params: Any, frame: Frame) -> list[Step]:

@@ -1,4 +1,4 @@
-"""Whose numbers a transform has, alone and with `exact=True`, on bytes."""
+"""The reference of each transform, applied alone to uint8 with `exact=True`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Parity(NamedTuple):
-    """What a transform is compared with.
+    """The reference of a transform.
 
     Args:
-        author: "OpenCV", "Pillow", "torchvision" or "NumPy"; "" where it is made of others.
-        reference: the author's function, called with the numbers that the transform drew.
-        difference: "identical", to the last bit, or how large and in how many values; docs/parity.md has the
-            measured figures.
+        author: "OpenCV", "Pillow", "torchvision" or "NumPy"; "" if it is made of other transforms.
+        reference: the reference function, called with the parameters that the transform drew.
+        difference: "identical" to the last bit, or the size and frequency of differences; docs/parity.md has
+            the measured figures.
     """
 
     author: str

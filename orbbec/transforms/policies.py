@@ -1,4 +1,4 @@
-"""The policies that AutoAugment found: pairs of (operation, probability, level from 0 to 9).
+"""AutoAugment's learned policies: pairs of (operation, probability, level from 0 to 9).
 
 Source: Cubuk, Zoph, Mane, Vasudevan, Le: AutoAugment: Learning Augmentation Strategies from Data (2019).
 """
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 Slot: TypeAlias = tuple[str, float, int | None]
 
-# A line is a pair; a level of None: the operation has no strength.
+# One pair per line; "-" marks an operation without a strength.
 _TEXT = {
     "imagenet": """
         Posterize 0.4 8, Rotate 0.6 9

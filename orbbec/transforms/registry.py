@@ -1,4 +1,4 @@
-"""Transforms by their names, for chains that are read from text."""
+"""Transforms by name, for pipelines that are read from text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orbbec.transforms.transform import Transform
 
 
 def known_transforms() -> dict[str, type[Transform]]:
-    """Every transform that is defined, those of users too, by name."""
+    """Every defined transform, users' included, by name."""
     return {kind.__name__: kind for kind in _subclasses(Transform) if not kind.__name__.startswith("_")}
 
 
@@ -23,7 +23,7 @@ def _subclasses(kind: type[Transform]) -> Iterator[type[Transform]]:
 
 
 def check_arguments(kind: type[Any], arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that a dataclass does not have, and too few of them."""
+    """Refuse unknown and missing arguments of a dataclass."""
     unknown = arguments.keys() - {f.name for f in fields(kind) if f.init}
     if unknown:
         raise ValueError(f"{kind.__name__}: there is no argument {', '.join(sorted(unknown))}")
@@ -37,11 +37,11 @@ def _is_required(field: Field[Any]) -> bool:
 
 
 def transform_of(content: Any) -> Transform:
-    """The transform that `Transform.to_dict` describes.
+    """Build a transform from the result of `Transform.to_dict`.
 
     Raises:
-        TypeError: an argument is of another type.
-        ValueError: there is none of that name, or it has no such argument or needs another.
+        TypeError: an argument has a wrong type.
+        ValueError: the transform is unknown, or an argument is unknown or missing.
 
     Example:
         >>> from orbbec.transforms import RandomHorizontalFlip
@@ -49,7 +49,7 @@ def transform_of(content: Any) -> Transform:
         RandomHorizontalFlip(p=0.25)
     """
     if not isinstance(content, dict) or "name" not in content:
-        raise ValueError(f"Compose: expected a transform as a table with a name, but got {content!r}")
+        raise ValueError(f"Compose: expected a transform as a dict with a name, but got {content!r}")
     arguments = {name: value for name, value in content.items() if name != "name"}
     kind = known_transforms().get(content["name"])
     if kind is None:

@@ -1,4 +1,4 @@
-"""Transforms of detection: other scales, larger canvases, crops that keep boxes."""
+"""Transforms for detection: scale jitter, zoom-out, crops that keep boxes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from orbbec.transforms.transform import Drawn, Transform
 
 @dataclass(frozen=True)
 class RandomZoomOut(Transform):
-    """Put images at a random place of a larger canvas.
+    """Place images at a random position on a larger canvas.
 
     Args:
-        fill: of the canvas, in units of the pixels: a number or one a channel.
-        side_range: of the sides of the canvas to those of the image, at least 1.
-        p: how likely, from 0 to 1.
+        fill: value of the canvas, in pixel units: a number or one per channel.
+        side_range: range of the ratio of canvas side to image side, at least 1.
+        p: probability, from 0 to 1.
 
     Source:
         `torchvision.transforms.v2.RandomZoomOut`.
@@ -57,8 +57,8 @@ class RandomZoomOut(Transform):
         chosen = stream.chance(self.p)
         scale = np.where(chosen, stream.between(*self.side_range), 1.0)
         outputs = (sizes * scale[:, None]).astype(np.int64)
-        places = stream.uniforms(2)[:, ::-1]  # along, then down, as torchvision draws them
-        begin = -((outputs - sizes) * places).astype(np.int64).astype(np.float64)
+        positions = stream.uniforms(2)[:, ::-1]  # torchvision draws x before y
+        begin = -((outputs - sizes) * positions).astype(np.int64).astype(np.float64)
         return Boxes.of_size(begin[:, 1], begin[:, 0], outputs)
 
     def steps(self, params: Boxes, frame: Frame) -> list[Step]:
@@ -67,13 +67,13 @@ class RandomZoomOut(Transform):
 
 @dataclass(frozen=True)
 class ScaleJitter(Transform):
-    """Resize images to fit into a size, times a random factor.
+    """Resize images to fit into a size multiplied by a random factor.
 
     Args:
         target_size: (height, width) in pixels.
-        scale_range: of the factor, above 0.
-        interpolation: as that of `Resize`.
-        antialias: as that of `Resize`.
+        scale_range: range of the factor, above 0.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
 
     Source:
         `torchvision.transforms.v2.ScaleJitter`.
@@ -93,7 +93,7 @@ class ScaleJitter(Transform):
         flag(self.name, "antialias", self.antialias)
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        # torchvision takes the smaller ratio crosswise: width to height and height to width.
+        # torchvision's ratios are crossed: target width to height and target height to width.
         fit = (np.array(self.target_size)[::-1] / sizes).min(1)
         ratio = fit * stream.between(*self.scale_range)
         return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
@@ -104,13 +104,13 @@ class ScaleJitter(Transform):
 
 @dataclass(frozen=True)
 class RandomShortestSize(Transform):
-    """Resize images so that the shorter side is one of several lengths.
+    """Resize images so that the shorter side has one of several lengths.
 
     Args:
         min_size: lengths of the shorter side in pixels, one or several.
-        max_size: the longer side is at most this.
-        interpolation: as that of `Resize`.
-        antialias: as that of `Resize`.
+        max_size: upper bound of the longer side.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
 
     Source:
         `torchvision.transforms.v2.RandomShortestSize`.
@@ -148,10 +148,10 @@ class RandomResize(Transform):
     """Resize images so that the shorter side is a random whole number of pixels.
 
     Args:
-        min_size: the smallest.
-        max_size: above the largest.
-        interpolation: as that of `Resize`.
-        antialias: as that of `Resize`.
+        min_size: lower bound, inclusive.
+        max_size: upper bound, exclusive.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
 
     Source:
         `torchvision.transforms.v2.RandomResize`.
@@ -178,20 +178,20 @@ class RandomResize(Transform):
 
 @dataclass(frozen=True)
 class RandomIoUCrop(Transform):
-    """Cut out a random part that has an overlap of its own choice with a box; for single-shot detectors.
+    """Crop a random region with a randomly chosen minimum overlap with a box, as for single-shot detectors.
 
-    Boxes whose centre is not in the part are to be dropped: see `min_visibility` of `TargetOptions`. It
-    looks at what earlier steps left of boxes; an image without any is left as it is.
+    Boxes whose centre is outside the region should be dropped: see `min_visibility` of `TargetOptions`. The
+    boxes are those that earlier steps left; an image without boxes is not cropped.
 
     Args:
-        min_scale: of the sides of the part to those of the image, from 0 to 1.
-        max_scale: of them, from 0 to 1.
-        min_aspect_ratio: of width to height.
-        max_aspect_ratio: of width to height.
-        sampler_options: overlaps (intersection over union) to choose from; 1 and above leave the image as it
-            is.
-        trials: of a choice; then another choice is made, up to `rounds` times.
-        rounds: after them the image is left as it is. (torchvision goes on until one fits.)
+        min_scale: smallest ratio of the region's sides to the image's, from 0 to 1.
+        max_scale: largest such ratio, from 0 to 1.
+        min_aspect_ratio: smallest ratio of width to height.
+        max_aspect_ratio: largest ratio of width to height.
+        sampler_options: minimum overlaps (intersection over union) to choose from; 1 and above leave the
+            image unchanged.
+        trials: attempts per choice; then a new choice is made, up to `rounds` times.
+        rounds: number of choices before the image is left unchanged. (torchvision has no limit.)
 
     Source:
         `torchvision.transforms.v2.RandomIoUCrop`.
@@ -223,7 +223,7 @@ class RandomIoUCrop(Transform):
     ) -> list[Drawn]:
         stream = next(streams)
         if matrix is None:
-            raise ValueError(f"{self.name}: expected to stand before images are mixed")
+            raise ValueError(f"{self.name}: expected a position before images are mixed")
         crops = frame.regions.copy()
         per_round = 1 + 4 * self.trials
         draws, forward = stream.uniforms(per_round), forward_of(matrix)
@@ -248,11 +248,11 @@ class RandomIoUCrop(Transform):
         return [Drawn(self.name, stream.place, step)]
 
     def _crop(self, size: Array, boxes: Array, first: Array, stream: Stream) -> Array:
-        """Left, top, right, bottom for one image."""
+        """The region of one image: left, top, right, bottom."""
         draws = first
-        for turn in range(self.rounds):
-            if turn:
-                draws = stream.uniforms((turn + 1) * len(first))[0, turn * len(first) :]
+        for attempt in range(self.rounds):
+            if attempt:
+                draws = stream.uniforms((attempt + 1) * len(first))[0, attempt * len(first) :]
                 stream = stream.again()
             overlap = self.sampler_options[int(draws[0] * len(self.sampler_options))]
             if overlap >= 1:
@@ -264,7 +264,7 @@ class RandomIoUCrop(Transform):
         return np.array([0, 0, size[1], size[0]])
 
     def _tried(self, size: Array, draws: Array) -> Array:
-        """The parts that may be looked at: int64 `[K, 4]`."""
+        """The candidate regions: int64 `[K, 4]`."""
         height, width = size.tolist()
         scale = self.min_scale + (self.max_scale - self.min_scale) * draws[:, :2]
         across, down = (width * scale[:, 0]).astype(int), (height * scale[:, 1]).astype(int)
@@ -278,7 +278,7 @@ class RandomIoUCrop(Transform):
 
 
 def _overlap(boxes: Array, crops: Array, least: float) -> Array:
-    """Which parts `[M, 4]` a box with its centre in the part overlaps enough: bool `[M]`."""
+    """Which regions `[M, 4]` overlap enough with a box centred inside: bool `[M]`."""
     ends = boxes[:, None], crops[None].astype(np.float64)
     middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
     near = ((middle > ends[1][..., :2]) & (middle < ends[1][..., 2:])).all(-1)

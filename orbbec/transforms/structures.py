@@ -1,6 +1,6 @@
-"""Samples as torchvision's transforms take them: images in tuples and dicts, with their targets and labels.
+"""Samples in torchvision's form: tuples and dicts of images, targets and labels.
 
-A list is a batch; a tuple or a dict is one sample, whose images share the draws.
+A list is a batch; a tuple or a dict is one sample, whose images share their random parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Visit = Callable[[Any], Any]
 
 
 def is_structure(value: Any) -> bool:
-    """Whether a value holds images instead of being some."""
+    """Whether a value is a container of images, not an image."""
     if isinstance(value, (dict, tuple)):
         return True
     return isinstance(value, list) and not all(map(_is_one_image, value))
@@ -42,11 +42,11 @@ def _is_image_tensor(value: Any) -> bool:
 def images_of(structure: Any) -> list[Any]:
     """The images of a structure, in order.
 
-    These are every PIL image, `tv_tensors.Image`, `ImageBatch` and list of images; where there are none, the
-    first tensor or array of three dimensions or more, as torchvision has it.
+    These are every PIL image, `tv_tensors.Image`, `ImageBatch` and list of images; if there are none, the
+    first tensor or array of three or more dimensions, as in torchvision.
 
     Raises:
-        TypeError: there is none.
+        TypeError: there is no image.
     """
     found = [leaf for leaf in _leaves(structure) if _is_surely_images(leaf)]
     if not found:
@@ -79,7 +79,7 @@ def _is_surely_images(value: Any) -> bool:
 
 
 def targets_of(structure: Any, images: list[Any]) -> list[dict[str, Any]]:
-    """The dicts of a structure that hold boxes, masks or points, without the images."""
+    """The dicts of a structure that contain boxes, masks or points, without the images."""
     found: list[dict[str, Any]] = []
 
     def visit(target: dict[str, Any]) -> dict[str, Any]:
@@ -100,13 +100,13 @@ def labels_of(structure: Any, images: list[Any], count: int) -> Any:
 
 
 def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:
-    """The structure with its entries replaced.
+    """The structure with replaced entries.
 
     Args:
         structure: tuples, named tuples, lists and dicts of anything.
-        replaced: what stands for entries, by their `id`.
-        target: gives what stands for the entries of a dict with boxes, masks or points.
-        loose: gives what stands for a tv_tensor outside such a dict.
+        replaced: replacements of entries, by their `id`.
+        target: gives the replacement of a dict with boxes, masks or points.
+        loose: gives the replacement of a tv_tensor outside such a dict.
     """
     if id(structure) in replaced:
         return replaced[id(structure)]

@@ -1,4 +1,4 @@
-"""What all transforms are: arguments, a draw for each image of a batch, and the steps that follow from it."""
+"""The base class of transforms: arguments, parameters drawn per image, and the resulting steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from orbbec.transforms.target_options import TargetOptions
 
 
 class Drawn(NamedTuple):
-    """A step of a chain, and the transform and the place that it comes from."""
+    """A step of a pipeline, with the transform and the stream position that it comes from."""
 
     name: str
     place: int
@@ -28,14 +28,14 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Transform(FrozenModule):
-    """One augmentation. Draws parameters for each image of a batch; touches no pixel.
+    """One augmentation. It draws parameters for each image of a batch and reads no pixels.
 
-    A transform of your own is a frozen dataclass with `sample` and `steps`; its arguments are its fields.
+    To write a transform, define a frozen dataclass with `sample` and `steps`; its fields are its arguments.
     """
 
     needs_targets: ClassVar[bool] = False
-    makes_tensors: ClassVar[bool] = False  # of arrays and PIL images
-    makes_pure: ClassVar[bool] = False  # tensors, of tv_tensors
+    makes_tensors: ClassVar[bool] = False  # for arrays and PIL images
+    makes_pure: ClassVar[bool] = False  # for tv_tensors
 
     @property
     def name(self) -> str:
@@ -43,7 +43,7 @@ class Transform(FrozenModule):
 
     @property
     def places(self) -> int:
-        """How many streams of numbers it draws from."""
+        """The number of random streams that it draws from."""
         return 1
 
     def forward(
@@ -55,7 +55,7 @@ class Transform(FrozenModule):
         *,
         generator: torch.Generator | None = None,
     ) -> Any:
-        """Transform images: a call of `Compose` of this transform alone.
+        """Transform images, like `Compose` with this transform only.
 
         Example:
             >>> from orbbec.transforms import Resize
@@ -72,28 +72,28 @@ class Transform(FrozenModule):
         """Draw the parameters of each image.
 
         Args:
-            sizes: int64 `[N, 2]`: of the images, height and width in pixels.
-            stream: the numbers of these images at this place.
+            sizes: int64 `[N, 2]`: height and width of the images in pixels.
+            stream: the random numbers of these images at this position of the pipeline.
 
         Returns:
-            A frozen table: arrays with a row an image.
+            A frozen dataclass of arrays with one row per image.
         """
         return None
 
     def steps(self, params: Any, frame: Frame) -> list[Step]:
-        """What `params` mean for images that are as `frame` says."""
+        """The steps that apply `params` to images in the state `frame`."""
         raise NotImplementedError
 
     def coordinates(self) -> Row | None:
-        """What `draw_coordinates` needs to draw the same as `sample`, which is faster; None: it cannot."""
+        """The row from which `draw_coordinates` draws the same parameters faster; None if it cannot."""
         return None
 
     def target_options(self, given: TargetOptions) -> TargetOptions:
-        """What becomes of the targets of a pipeline with this transform."""
+        """The target options of a pipeline with this transform."""
         return given
 
     def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
-        """The steps for a batch; takes its streams off `streams`."""
+        """The steps for a batch; consumes its streams from `streams`."""
         stream = next(streams)
         params = self.sample(frame.sizes, stream)
         return [Drawn(self.name, stream.place, step) for step in self.steps(params, frame)]
@@ -101,24 +101,24 @@ class Transform(FrozenModule):
     def draw_for(
         self, frame: Frame, streams: Iterator[Stream], targets: Sequence[Any] | None, matrix: Array | None
     ) -> list[Drawn]:
-        """The steps of a transform that reads targets; `matrix` maps pixels here to those of the targets."""
+        """The steps of a transform that reads targets; `matrix` maps current pixels to the targets'."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """Name and arguments, of which JSON and YAML can be made."""
+        """Name and arguments, ready for JSON and YAML."""
         return {
             "name": self.name,
             **{field.name: plain_value(getattr(self, field.name)) for field in fields(self)},
         }
 
     def _set(self, **values: Any) -> None:
-        """Replace arguments by their checked form, at construction."""
+        """Replace arguments by their checked form during construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
 
 def plain_value(value: Any) -> Any:
-    """A value as JSON and YAML have it; NumPy's floats are floats."""
+    """A value converted for JSON and YAML; NumPy's floats become floats."""
     if isinstance(value, Transform):
         return value.to_dict()
     if isinstance(value, (tuple, list)):
@@ -129,7 +129,7 @@ def plain_value(value: Any) -> Any:
 
 
 def frame_after(frame: Frame, drawn: list[Drawn]) -> Frame:
-    """The images as they are after steps."""
+    """The batch state after steps."""
     for entry in drawn:
         frame = frame.after(entry.step)
     return frame

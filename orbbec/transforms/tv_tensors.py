@@ -1,4 +1,4 @@
-"""torchvision's tv_tensors: what goes in as one comes out as one. torchvision itself is not imported."""
+"""torchvision's tv_tensors in, tv_tensors out. torchvision itself is not imported."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _FORMATS = {"CXCYWHR": "cxcywha", "XYXYXYXY": "xyxyxyxy", "XYXY": "xyxy", "XYWH"
 
 
 def is_tv_tensor(value: Any) -> bool:
-    """Whether a value is of `torchvision.tv_tensors`."""
+    """Whether a value is a tv_tensor."""
     module = sys.modules.get("torchvision.tv_tensors")
     return module is not None and isinstance(value, module.TVTensor)
 
 
 def is_target(value: Any) -> bool:
-    """Whether a value is of the `tv_tensors` of boxes, masks or points."""
+    """Whether a value is a tv_tensor of boxes, masks or points."""
     return is_tv_tensor(value) and type(value).__name__ in KEYS
 
 
@@ -34,20 +34,20 @@ def is_mask(value: Any) -> bool:
 
 
 def name_of(value: Any) -> str:
-    """The name under which a target holds a tv_tensor."""
+    """The key of a tv_tensor in a target."""
     kind = type(value).__name__
     return "masks" if kind == "Mask" and value.ndim == 3 else KEYS[kind][0]
 
 
 def plain(value: Any) -> Any:
-    """A tv_tensor, or a list with some, as tensors; anything else as it is."""
+    """Convert tv_tensors, also in a list, to tensors; anything else is unchanged."""
     if isinstance(value, (list, tuple)):
         return [plain(entry) for entry in value]
     return value.as_subclass(Tensor) if is_tv_tensor(value) else value
 
 
 def images_like(images: Any, given: Any) -> Any:
-    """Results as tv_tensors if the images were given as such."""
+    """Results as tv_tensors if the images were tv_tensors."""
     like = given[0] if isinstance(given, (list, tuple)) and given else given
     if not is_tv_tensor(like):
         return images
@@ -57,11 +57,11 @@ def images_like(images: Any, given: Any) -> Any:
 
 
 def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[str, Any], TargetOptions]:
-    """The target of image `index` as tensors, and options of which the format is that of its boxes.
+    """The target of image `index` as tensors, and options with the format of its boxes.
 
     Raises:
-        TypeError: the target is no dict.
-        ValueError: a tv_tensor does not go under this name, or boxes are of an unknown format.
+        TypeError: the target is not a dict.
+        ValueError: a tv_tensor is under a wrong key, or boxes have an unknown format.
     """
     if not isinstance(target, dict):
         raise TypeError(f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}")
@@ -82,10 +82,10 @@ def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[
 
 
 def format_of(op: str, format: Any, given: str = "got") -> str:
-    """The name of a format that torchvision's enumeration or name stands for.
+    """The name of a box format, given as torchvision's enumeration or as a name.
 
     Raises:
-        ValueError: unknown.
+        ValueError: the format is unknown.
     """
     name = str(getattr(format, "name", format)).upper()
     if name not in _FORMATS:
@@ -94,7 +94,7 @@ def format_of(op: str, format: Any, given: str = "got") -> str:
 
 
 def target_like(target: dict[str, Any], given: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
-    """What was given as tv_tensors and PIL images as such, on a canvas of `size` (height, width)."""
+    """Restore tv_tensors and PIL images of a target, on a canvas of `size` (height, width)."""
     return {key: _entry_like(value, given.get(key), size) for key, value in target.items()}
 
 
@@ -112,5 +112,5 @@ def _mask_like(pixels: Any, given: Any) -> Any:
 
 
 def wrapped(value: Tensor, like: Any, **metadata: Any) -> Any:
-    """A tensor as the kind of tv_tensor that `like` is."""
+    """A tensor as a tv_tensor of the class of `like`."""
     return sys.modules["torchvision.tv_tensors"].wrap(value, like=like, **metadata)

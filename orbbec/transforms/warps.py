@@ -1,4 +1,4 @@
-"""Images read along maps: in the fused pass where it can do that, else by an operator."""
+"""Warps: in the fused pass if it supports them, otherwise by an operator."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def warped(
     fill: tuple[float, ...],
     operator: Literal["warp_affine", "warp_perspective"] = "warp_affine",
 ) -> Step:
-    """The step that reads each image along its map.
+    """The step that warps each image by its matrix.
 
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to source pixels.
-        sizes: int64 `[N, 2]`: of the output.
-        interpolation: as `interpolation_of` gives it. Lanczos alone needs an operator.
-        border: as `border_of` gives it.
-        fill: of a constant border, in units of the pixels: one number or one a channel.
-        operator: the one that can read along all maps of this kind.
+        sizes: int64 `[N, 2]`: output sizes.
+        interpolation: a result of `interpolation_of`. Only Lanczos needs an operator.
+        border: a result of `border_of`.
+        fill: value of a constant border, in pixel units: one number or one per channel.
+        operator: name of an operator that supports every interpolation.
     """
     if interpolation != "lanczos4":
         return Map(matrix, sizes, interpolation, border, fill)
@@ -46,7 +46,7 @@ def warped(
 
 
 def checked_reading(transform: Any) -> dict[str, Any]:
-    """The arguments of a transform that say how it reads, in their checked form."""
+    """The interpolation, border and fill arguments of a transform, in their checked form."""
     name = transform.name
     border_of(name, transform.padding_mode)
     return {
@@ -56,6 +56,6 @@ def checked_reading(transform: Any) -> dict[str, Any]:
 
 
 def reading_of(transform: Any) -> tuple[str, str, tuple[float, ...]]:
-    """Interpolation, border and fill of a transform, as `warped` takes them."""
+    """Interpolation, border and fill of a transform, as arguments of `warped`."""
     fill = numbers(transform.name, "fill", transform.fill)
     return transform.interpolation, border_of(transform.name, transform.padding_mode), fill

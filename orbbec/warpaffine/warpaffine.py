@@ -1,4 +1,4 @@
-"""Warp images by 2x3 matrices, with OpenCV's numbers."""
+"""Affine warps with OpenCV's results."""
 
 from typing import Any
 
@@ -26,40 +26,40 @@ def warp_affine(
     """Warp each image by its own 2x3 matrix.
 
     Output pixel `(x, y)` reads source position `inverse(matrix) @ (x, y, 1)`. Pixel centres are whole
-    numbers, as in OpenCV. A position that is not finite reads what lies outside of the border.
+    numbers, as in OpenCV. Non-finite positions read the border.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or a
             CUDA device.
         matrix: float32 or float64 `[N, 2, 3]`, or `[2, 3]` for all images: source pixels to output pixels. On
-            the CPU or on the device of `images`. A singular one counts as zeros: every pixel reads source
-            pixel (0, 0).
+            the CPU or on the device of `images`. A singular matrix is treated as zeros: every pixel reads
+                source pixel (0, 0).
         size: output `(height, width)` in pixels, each at least 1.
-        interpolation: "nearest", "linear", "cubic", "area" (the same as linear) or "lanczos4"; also by the
-            names of torchvision and Pillow ("bilinear", "bicubic", "lanczos"), their enumerations, and the
-            numbers of `cv2.INTER_*`.
-        border: what is read outside of an image: "constant" (`fill`), "replicate" (aaa|abc|ccc), "reflect"
-            (cba|abc|cba), "reflect101" (cb|abc|ba), "wrap" (abc|abc|abc), or "transparent" (what `out` held
-            before); also "edge" for "replicate", "symmetric" for "reflect", and the numbers of
+        interpolation: "nearest", "linear", "cubic", "area" (the same as linear) or "lanczos4"; also
+            torchvision's and Pillow's names ("bilinear", "bicubic", "lanczos"), their enumerations, and the
+            values of `cv2.INTER_*`.
+        border: values outside an image: "constant" (`fill`), "replicate" (aaa|abc|ccc), "reflect"
+            (cba|abc|cba), "reflect101" (cb|abc|ba), "wrap" (abc|abc|abc), or "transparent" (the previous
+            values of `out`); also "edge" for "replicate", "symmetric" for "reflect", and the values of
             `cv2.BORDER_*`.
-        fill: the value outside of a constant border, in the units of the pixels: one number, or one a
-            channel. Rounded half to even and saturated for integer images.
-        inverse: whether `matrix` maps output pixels to source pixels already.
-        arithmetic: whose numbers: "cv2_5" (float) or "cv2_4" (fixed point, sides below 32767). None: the
-            package's default, see `set_default_arithmetic`.
-        out: where to write: the shape, dtype and device of the result, sharing no memory with `images`.
+        fill: value of the constant border, in pixel units: one number, or one per channel. Rounded half to
+            even and saturated for integer images.
+        inverse: whether `matrix` already maps output pixels to source pixels.
+        arithmetic: "cv2_5" (float) or "cv2_4" (fixed point, sides below 32767). None: the package's default,
+            see `set_default_arithmetic`.
+        out: output buffer with the shape, dtype and device of the result, sharing no memory with `images`.
 
     Returns:
-        Images of `size`, the kind and dtype of `images`, on their device; channels last if `images` are. An
-        `ImageBatch` gives a `[N, C, height, width]` tensor. `out` if it was given.
+        Images of `size`, with the type, dtype and memory format of `images`, on their device. An `ImageBatch`
+        gives a `[N, C, height, width]` tensor. `out` if given.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape, size or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, size or name is invalid.
 
     Source:
-        `cv::warpAffine`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases that docs/parity.md lists.
+        `cv::warpAffine`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases listed in docs/parity.md.
 
     Example:
         >>> import torch
@@ -83,20 +83,20 @@ def warp_affine(
 
 
 def affine_torch(input: Images, affine_matrix: Matrix, out_h: int, out_w: int) -> Any:
-    """Warp each image by its own map from output pixels to source pixels; linear, zero outside.
+    """Warp each image by its own output-to-source matrix; linear, zero outside.
 
     Args:
-        input: as the `images` of `warp_affine`.
+        input: see `images` of `warp_affine`.
         affine_matrix: float `[N, 2, 3]` or `[2, 3]`: output pixels to source pixels.
         out_h: output height in pixels.
         out_w: output width in pixels.
 
     Returns:
-        Images of size `(out_h, out_w)`, the kind and dtype of `input`.
+        Images of size `(out_h, out_w)`, with the type and dtype of `input`.
 
     Raises:
-        TypeError: as `warp_affine`.
-        ValueError: as `warp_affine`.
+        TypeError: see `warp_affine`.
+        ValueError: see `warp_affine`.
 
     Source:
         `warp_affine(..., inverse=True)`.

@@ -1,4 +1,4 @@
-"""Warp images by 3x3 matrices, with OpenCV's numbers."""
+"""Perspective warps with OpenCV's results."""
 
 from typing import Any
 
@@ -26,30 +26,31 @@ def warp_perspective(
     """Warp each image by its own 3x3 matrix.
 
     Output pixel `(x, y)` reads source position `(u / w, v / w)`, where `(u, v, w) = inverse(matrix) @ (x, y,
-    1)`. A position that is not finite, such as one on the horizon, reads what lies outside of the border.
+    1)`. Non-finite positions, such as those on the horizon, read the border.
 
     Args:
-        images: as in `warp_affine`.
+        images: see `warp_affine`.
         matrix: float32 or float64 `[N, 3, 3]`, or `[3, 3]` for all images: source pixels to output pixels. On
-            the CPU or on the device of `images`. A singular one counts as zeros: every position is then not
-            finite ("cv2_5", nearest and linear) or source pixel (0, 0) ("cv2_4").
+            the CPU or on the device of `images`. A singular matrix is treated as zeros: every position is
+            then
+                non-finite ("cv2_5", nearest and linear) or source pixel (0, 0) ("cv2_4").
         size: output `(height, width)` in pixels, each at least 1.
-        interpolation: as in `warp_affine`.
-        border: as in `warp_affine`.
-        fill: as in `warp_affine`.
-        inverse: whether `matrix` maps output pixels to source pixels already.
-        arithmetic: as in `warp_affine`.
-        out: as in `warp_affine`.
+        interpolation: see `warp_affine`.
+        border: see `warp_affine`.
+        fill: see `warp_affine`.
+        inverse: whether `matrix` already maps output pixels to source pixels.
+        arithmetic: see `warp_affine`.
+        out: see `warp_affine`.
 
     Returns:
-        Images of `size`, the kind and dtype of `images`, as `warp_affine` gives them.
+        Images of `size`, with the type and dtype of `images`, see `warp_affine`.
 
     Raises:
-        TypeError: an argument is of a type or dtype that is not one of those above.
-        ValueError: a shape, size or name does not fit.
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, size or name is invalid.
 
     Source:
-        `cv::warpPerspective`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases that docs/parity.md lists.
+        `cv::warpPerspective`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases listed in docs/parity.md.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""RGB of the planes that JPEGs hold."""
+"""Conversion of JPEG planes to RGB."""
 
 from orbbec.ycbcr.ycbcr import ycbcr_to_rgb
 

@@ -1,4 +1,4 @@
-"""RGB of the planes that JPEGs hold."""
+"""Conversion of JPEG planes to RGB."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from orbbec.binding.fakes import register_fake
 
 
 def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
-    """Make RGB of the planes of JPEGs, turned as EXIF says: the bytes of the host's decoder.
+    """Convert planes of JPEGs to RGB and apply EXIF orientation, with the bytes of the host's decoder.
 
-    Chroma that is halved is enlarged with blending ("fancy upsampling"), but where it has 2 columns or less;
-    then colours are made in fixed point. One launch for a batch, whatever it holds.
+    Subsampled chroma of more than 2 columns is enlarged by libjpeg's "fancy upsampling"; the colour
+    conversion uses fixed point. A batch takes one launch, whatever its samplings.
 
     Args:
         planes: a `PlaneBatch`, on the CPU or a CUDA device.
@@ -22,7 +22,7 @@ def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
         An `ImageBatch` of uint8 RGB on that device.
 
     Raises:
-        TypeError: `planes` is something else.
+        TypeError: `planes` is not a `PlaneBatch`.
 
     Source:
         libjpeg-turbo 3.1, as in OpenCV 5.0.0.

@@ -72,9 +72,11 @@ class Source:
 
 
 def loader_of(chance: random.Random, source: Source, **options: object) -> Loader:
-    chain = [RandomResizedCrop(source.side), RandomHorizontalFlip()] if chance.random() < 0.5 else None
+    pipeline = [RandomResizedCrop(source.side), RandomHorizontalFlip()] if chance.random() < 0.5 else None
     sizes = {"batch_size": chance.randint(1, 7), "threads": chance.choice([1, 2, 3, "auto"])}
-    return Loader(source, transforms=chain, prefetch=chance.choice([0, 1, 3, "auto"]), **{**sizes, **options})
+    return Loader(
+        source, transforms=pipeline, prefetch=chance.choice([0, 1, 3, "auto"]), **{**sizes, **options}
+    )
 
 
 def ids_of(batch: object) -> list[int]:
@@ -270,19 +272,19 @@ def export(chance: random.Random) -> None:
     """What was made of a batch never changes, though the memory of others is used again."""
     side = chance.choice([100, 224])
     source = Source(chance, 96, side)
-    chain = [RandomResizedCrop(side)] if chance.random() < 0.5 else None
-    loader = Loader(source, 24, chain, threads=2, seed=chance.randrange(99))
+    pipeline = [RandomResizedCrop(side)] if chance.random() < 0.5 else None
+    loader = Loader(source, 24, pipeline, threads=2, seed=chance.randrange(99))
     kept = []
     for _ in range(2):
         for batch in loader:
-            tensor = batch.images if chain else batch.images.buffer
+            tensor = batch.images if pipeline else batch.images.buffer
             expected = {ids: int(label) for ids, label in enumerate(batch.targets["label"])}
             expect(list(expected.values()) == batch.sample_ids.tolist())
             names = chance.sample([*EXPORTS], 3)
             if "shared" in names:  # torch gives the tensor other memory, and frees what arrays of it show
                 names = ["shared"]
             for name in names:
-                if chain or name not in ("view", "an image"):
+                if pipeline or name not in ("view", "an image"):
                     value = EXPORTS[name](tensor)
                     kept.append((name, value, digest(value)))
             while len(kept) > 12:
@@ -296,7 +298,7 @@ ATTACKS = {f.__name__: f for f in (faults, leave, interrupt, fork, resume, expor
 
 
 def main(seed: int, seconds: float, attacks: list[str]) -> None:
-    """Run all attacks, or some, in equal shares of the time; prints a line for each."""
+    """Run all attacks, or some, in equal fractions of the time; prints a line for each."""
     faulthandler.enable()
     gc.freeze()  # what was imported: collections are quick
     torch.set_num_threads(1)

@@ -2,7 +2,7 @@
 
 ``python tests/emulation/run.py [--flavour asan|races|plain] [--order ORDER] [pytest arguments]``
 
-``--order`` (forward, reverse, shuffle:SEED) is the order in which blocks and threads take their turns;
+``--order`` (forward, reverse, shuffle:SEED) is the order in which blocks and threads alternate;
 results may not depend on it.
 """
 

@@ -227,7 +227,7 @@ def _channels(s: Scene) -> int:
 
 
 PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
-    # images, dense or of unlike sizes
+    # images, dense or of different sizes
     "images": Scene.images,
     "layout": lambda s: s.lay_out(s.lengths(s.c)) if s.ragged else None,
     "channels": _channels,

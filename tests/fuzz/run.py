@@ -96,7 +96,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--op", action="append", help="this operator (may be repeated); default: all")
     parser.add_argument("--device", choices=("cpu", "emulated"), default="cpu")
     parser.add_argument("--asan", action="store_true", help="AddressSanitizer for the CPU too")
-    parser.add_argument("--shares", action="store_true", help="print the share of results of each operator")
+    parser.add_argument("--shares", action="store_true", help="print the fraction of results by operator")
     return parser.parse_args(arguments)
 
 

@@ -31,7 +31,7 @@ def blocks(page: Path, *languages: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """So small a network learns faster on one: beside other work in 8 s instead of 16 to 19."""
+    """So small a network learns faster on one: alongside other work in 8 s instead of 16 to 19."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -157,7 +157,7 @@ def color(v: Array, row: Array, white: np.float32, is_byte: bool) -> Array:
 
 
 def turn_hue(rgb: Array, turn: np.float32) -> Array:
-    """RGB from 0 to 1 to HSV, the hue turned, and back; all in float32."""
+    """RGB from 0 to 1 to HSV, the hue shifted, and back; all in float32."""
     one = np.float32(1)
     r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
     high, low = rgb.max(-1), rgb.min(-1)

@@ -108,7 +108,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 def as_array(result: Any) -> Array:
     """The result of a contender as one array: images, tensors `[N, C, H, W]` too, as `[N, H, W, C]`.
 
-    Of images of unlike sizes all pixels in a row.
+    Of variable-size images all pixels in a row.
 
     Example:
         >>> as_array(Tensor(2, 3, 4, 5)).shape
@@ -132,7 +132,7 @@ def psnr(actual: Array, expected: Array) -> float:
         48.1
     """
     difference = np.subtract(actual, expected, dtype=np.float64)
-    error = np.mean(np.square(difference, out=difference))  # of one room: some results are of 600 MB
+    error = np.mean(np.square(difference, out=difference))  # in one buffer: some results are of 600 MB
     peak = 255.0 if expected.dtype == np.uint8 else float(np.abs(expected).max())
     return float("inf") if error == 0 else float(10 * np.log10(peak**2 / error))
 

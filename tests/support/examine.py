@@ -193,8 +193,8 @@ def loaded(files: Sequence[File], roi: bool, policy: str) -> tuple[list[int], li
     """The ids of the samples that a Loader gives, and of its faults; of "raise" that of its error."""
     samples = [Sample(data, {}, number) for number, (_, data) in enumerate(files)]
     decoding = Decoding(roi=roi, max_pixels=MAX_PIXELS)
-    chain = [RandomResizedCrop(32)]
-    loader = Loader(samples, 8, chain, threads=2, shuffle=False, on_error=policy, decoding=decoding)
+    pipeline = [RandomResizedCrop(32)]
+    loader = Loader(samples, 8, pipeline, threads=2, shuffle=False, on_error=policy, decoding=decoding)
     given: list[int] = []
     try:
         for batch in loader:

@@ -36,7 +36,7 @@ FEWEST_ROUNDS = 7
 
 @dataclass
 class Timing:
-    """What one contender took: seconds a run, one number a round."""
+    """What one contender took: seconds a run, one number per round."""
 
     name: str
     exact: bool

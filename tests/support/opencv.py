@@ -61,7 +61,7 @@ def warp(
         size: output `(height, width)` in pixels.
         interpolation: a key of `INTERPOLATIONS`.
         border: a key of `BORDERS`.
-        fill: a number or one a channel.
+        fill: a number or one per channel.
         inverse: whether the matrix maps output to source.
         out: what the output holds before; it is not written to.
 

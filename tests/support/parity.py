@@ -21,7 +21,7 @@ Random = np.random.Generator
 
 DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 
-_INT_LIMIT = 2.0**31 - 1024  # and room for a side and a tap
+_INT_LIMIT = 2.0**31 - 1024  # with a margin for a side and a tap
 _TAPS = {"nearest": 1, "linear": 4, "cubic": 16, "lanczos4": 64}
 # OpenCV walks a mirror border image by image: a position far away takes it minutes.
 _MIRROR_STEPS = 3_000_000

@@ -1,4 +1,4 @@
-"""All lines of operators beside their other authors."""
+"""All lines of operators compared with their other authors."""
 
 from tests.support import blurs, colors, jpegs, mixes, resizes
 from tests.support.peers import Line, is_here

@@ -1,4 +1,4 @@
-"""Operators beside their other authors on random cases: a line for each form of an operator.
+"""Operators compared with their other authors on random cases: a line for each form of an operator.
 
 Needs `cv2`, `PIL` or `torchvision` for the lines of each; `peer_lines` lists those whose author is here.
 """

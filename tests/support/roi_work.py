@@ -61,7 +61,7 @@ class RoiShape:
 def work(
     shape: RoiShape, device: str, rivals: Sequence[Contender], run: Callable[[str], Callable[[], Any]]
 ) -> Work:
-    """Rivals beside orbbec; an image is a region. `run(device)` gives what does orbbec's work there."""
+    """Rivals compared with orbbec; an image is a region. `run(device)` returns orbbec's work there."""
     expected = as_array(run("cpu")())
     contenders = [*rivals, Contender("orbbec", run(device))]
     return Work(contenders, expected, images=shape.regions, moved_bytes=shape.moved_bytes())

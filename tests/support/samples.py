@@ -41,7 +41,7 @@ def photograph(height: int, width: int, channels: int = 3, dtype: str = "uint8",
 def photographs(
     count: int, channels: int, height: int, width: int, dtype: torch.dtype = torch.uint8, seed: int = 0
 ) -> Tensor:
-    """Unlike images as a contiguous CPU tensor `[count, channels, height, width]` of `dtype`.
+    """Variable-size images as a contiguous CPU tensor `[count, channels, height, width]` of `dtype`.
 
     Example:
         >>> photographs(2, 3, 4, 5).shape

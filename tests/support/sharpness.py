@@ -1,7 +1,7 @@
-"""How sharp a chain of maps is when it resamples once, and when it resamples at every step.
+"""How sharp a pipeline of maps is when it resamples once, and when it resamples at every step.
 
 The images are samples of a function that is known everywhere, so that the ideal result is known too: the
-function at the places where the maps of the chain read.
+function at the positions where the maps of the pipeline read.
 """
 
 from typing import NamedTuple
@@ -20,9 +20,9 @@ CHAIN = (
 
 
 class Sharpness(NamedTuple):
-    """Of the fused chain and of the exact one.
+    """Of the fused pipeline and of the exact one.
 
-    PSNR in dB beside the ideal, and the variance of the Laplacian as a share of the ideal's.
+    PSNR in dB compared with the ideal, and the variance of the Laplacian as a fraction of the ideal's.
     """
 
     fused_psnr: float
@@ -32,7 +32,7 @@ class Sharpness(NamedTuple):
 
 
 def scene(x: Array, y: Array, seed: int) -> Array:
-    """Waves of 3 to 40 pixels, as float64 levels from 0 to 255, at places (x, y)."""
+    """Waves of 3 to 40 pixels, as float64 levels from 0 to 255, at positions (x, y)."""
     rng = np.random.default_rng(seed)
     total = np.zeros(np.broadcast_shapes(x.shape, y.shape))
     for _ in range(24):
@@ -42,13 +42,13 @@ def scene(x: Array, y: Array, seed: int) -> Array:
 
 
 def measure(count: int = 8) -> Sharpness:
-    """Means over `count` scenes, without the rim that may read outside."""
+    """Means over `count` scenes, without the border that may read outside."""
     y, x = np.mgrid[:SIDE, :SIDE].astype(np.float64)
     images = np.stack([np.repeat(np.rint(scene(x, y, n))[..., None], 3, -1) for n in range(count)])
     results = {}
     for exact in (False, True):
-        chain = T.Compose(CHAIN, seed=5, exact=exact)
-        results[exact] = chain(images.astype(np.uint8), epoch=0)[..., 0].astype(np.float64)
+        pipeline = T.Compose(CHAIN, seed=5, exact=exact)
+        results[exact] = pipeline(images.astype(np.uint8), epoch=0)[..., 0].astype(np.float64)
     matrix = T.Compose(CHAIN, seed=5).plan([(SIDE, SIDE)] * count, epoch=0).matrix
     v, u = np.mgrid[:OUTPUT, :OUTPUT].astype(np.float64)
     inner = (slice(RIM, -RIM), slice(RIM, -RIM))
@@ -75,22 +75,22 @@ def _detail(image: Array) -> float:
 
 
 class Rim(NamedTuple):
-    """How wide image and fill are mixed, in pixels of the output, in the fused chain and in the exact one."""
+    """The width of the blend of image and fill in output pixels, in the fused and in the exact pipeline."""
 
     fused_rim: float
     exact_rim: float
 
 
 def measure_rim(factor: int = 4, side: int = 40) -> Rim:
-    """Of white images that are enlarged by a factor and turned on black."""
-    chain = [
+    """Of white images that are enlarged by a factor and rotated on black."""
+    pipeline = [
         T.Resize((side * factor, side * factor), antialias=False),
         T.RandomRotation((20, 20), "linear", expand=True),
     ]
     white = np.full((side, side, 3), 255, np.uint8)
     widths = []
     for exact in (False, True):
-        result = T.Compose(chain, exact=exact)(white, epoch=0)[..., 0]
+        result = T.Compose(pipeline, exact=exact)(white, epoch=0)[..., 0]
         mixed = int(((result > 0) & (result < 255)).sum())
         widths.append(mixed / (4 * side * factor))
     return Rim(*widths)

@@ -1,4 +1,4 @@
-"""torchvision's chains for ImageNet, timed with and without the switch."""
+"""torchvision's pipelines for ImageNet, timed with and without the switch."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Times:
     """Microseconds of the processor for one image, and whether the switch changed a bit of the result.
 
     Args:
-        name: of the chain.
+        name: of the pipeline.
         torchvision: without the switch.
         exact: with it.
         close: with `exact=False`.
-        fused: of what `convert` makes of the chain.
+        fused: of what `convert` makes of the pipeline.
         identical: whether `exact` has the bits of `torchvision`.
     """
 
@@ -38,8 +38,8 @@ class Times:
     identical: bool
 
 
-def chains() -> dict[str, tuple[Any, Any]]:
-    """Chains and the images that they are given."""
+def pipelines() -> dict[str, tuple[Any, Any]]:
+    """Pipelines and the images that they are given."""
     v1 = importlib.import_module("torchvision.transforms")
     v2 = importlib.import_module("torchvision.transforms.v2")
     pixels = photograph(*LARGE)
@@ -68,17 +68,17 @@ def chains() -> dict[str, tuple[Any, Any]]:
 
 
 def timed() -> list[Times]:
-    """All chains, on one thread."""
-    return [_timed(name, chain, image) for name, (chain, image) in chains().items()]
+    """All pipelines, on one thread."""
+    return [_timed(name, pipeline, image) for name, (pipeline, image) in pipelines().items()]
 
 
-def _timed(name: str, chain: Callable[[Any], Any], image: Any) -> Times:
-    fused = convert(chain)
+def _timed(name: str, pipeline: Callable[[Any], Any], image: Any) -> Times:
+    fused = convert(pipeline)
     settings = [("pil", True), ("orbbec", True), ("orbbec", False)]
 
     def run() -> list[Any]:
         torch.manual_seed(0)
-        return [chain(image) for _ in range(_IMAGES)]
+        return [pipeline(image) for _ in range(_IMAGES)]
 
     def run_fused() -> list[Any]:
         return [fused(image, [n]) for n in range(_IMAGES)]

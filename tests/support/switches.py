@@ -1,4 +1,4 @@
-"""orbbec beside the functions of torchvision that the switch may take over: bytes and times."""
+"""orbbec compared with the functions of torchvision that the switch may take over: bytes and times."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Cell:
 
 
 def medians(runs: Sequence[Callable[[], Any]]) -> list[float]:
-    """Seconds of the processor that each takes, the median of rounds in which they take turns."""
+    """Seconds of the processor that each takes, the median of rounds in which they alternate."""
     longest = max(seconds(run) for run in (*runs, *runs))  # the first is to warm up
     count = 1 + int(_LEAST_SECONDS / max(longest, 1e-6))
     times = [[seconds(run, count) for run in runs] for _ in range(ROUNDS)]

@@ -32,8 +32,8 @@ class Call:
 
     Args:
         transform: of `orbbec.transforms`.
-        place: in its chain.
-        seed: of its chain.
+        place: in its pipeline.
+        seed: of its pipeline.
         images: `[N, H, W, C]`.
         target: of a transform that reads targets; for all images.
     """
@@ -285,7 +285,7 @@ def operated(call: Call, image: Array, n: int) -> Array:
 
 @by_one
 def blended(call: Call, image: Array, n: int) -> Array:
-    """AugMix: the image and its copies, each altered by torchvision's functions, in the shares drawn."""
+    """AugMix: the image and its copies, each altered by torchvision's functions, in the weights drawn."""
     shares, choices = call.params.weights[n], call.params.choices
     result = shares[0] * image
     for copy, share in enumerate(shares[1:]):
@@ -396,7 +396,7 @@ def cast(call: Call, image: Array, n: int) -> Array:
 
 
 def mixed(call: Call) -> Array:
-    return mixes.mixup_by_opencv(call.images, tuple(call.params.share.tolist()))
+    return mixes.mixup_by_opencv(call.images, tuple(call.params.weight.tolist()))
 
 
 def pasted(call: Call) -> Array:

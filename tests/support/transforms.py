@@ -1,4 +1,4 @@
-"""Transforms beside other authors' functions for the same drawn numbers: a form is a line of their parity.
+"""Transforms compared with other authors' functions for equal parameters: a form is a line of their parity.
 
 orbbec's answer is that of `Compose([transform], exact=True)`.
 """
@@ -61,9 +61,9 @@ class Form:
         return Line(self.name, self.form or "uint8", self.author, self.promised, both)
 
 
-def ours(chain: Sequence[Any], images: Array, seed: int, target: dict[str, Any] | None = None) -> Array:
-    """What the chain makes of images `[N, H, W, C]`, every transform rounded by itself."""
-    compose = T.Compose(list(chain), seed=seed, exact=True)
+def ours(pipeline: Sequence[Any], images: Array, seed: int, target: dict[str, Any] | None = None) -> Array:
+    """What the pipeline makes of images `[N, H, W, C]`, every transform rounded by itself."""
+    compose = T.Compose(list(pipeline), seed=seed, exact=True)
     if target is None:
         return np.asarray(compose(images, epoch=0))
     return np.asarray(compose(images, [target] * len(images), epoch=0)[0])

@@ -7,8 +7,8 @@ import sysconfig
 
 from setuptools.build_meta import *  # noqa: F403  the hooks of PEP 517
 
-# pip hides the environment's packages from an isolated build, but leaves the interpreter in place. Beside the
-# environment's own folder torch may lie where a virtual environment inherits it from.
+# pip hides the environment's packages from an isolated build, but leaves the interpreter in place. Torch may
+# be in the environment's own folder, or in one that a virtual environment inherits.
 for folder in (
     sysconfig.get_path("platlib"),
     site.getusersitepackages(),

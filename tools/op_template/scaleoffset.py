@@ -24,7 +24,7 @@ def scale_offset(images: Images, scale: Matrix, offset: Matrix) -> Images:
 
     Raises:
         TypeError: `images` is of a type that is not one of those above.
-        ValueError: a shape, dtype or device does not fit.
+        ValueError: a shape, dtype or device is invalid.
 
     Source:
         NumPy: a float32 product, a float32 sum, `round`, `clip`.

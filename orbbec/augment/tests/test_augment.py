@@ -1,4 +1,4 @@
-"""augment beside the warps, beside NumPy, by hand, and in torch."""
+"""augment compared with the warps and NumPy, by hand, and in torch."""
 
 import re
 
@@ -160,7 +160,7 @@ SCALES = [
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("border", BORDERS)
 def test_scaled_images_have_the_bits_of_any_other(monkeypatch, level, channels, border):
-    """Maps that neither turn nor shear, from within and beyond the image, of rows that are kept and not."""
+    """Maps that neither rotate nor shear, from within and beyond the image, of rows that are kept and not."""
     rng = np.random.default_rng(channels)
     maps = np.zeros((len(SCALES), 2, 3))
     maps[:, [0, 1], [0, 1]] = SCALES

@@ -1,4 +1,4 @@
-"""The gradients of augment beside those of the same chain in float64, written in torch by itself."""
+"""The gradients of augment compared with those of the same pipeline in float64, written in torch."""
 
 import numpy as np
 import pytest
@@ -100,7 +100,7 @@ def oracle(images, matrix, size, *, colors, erase, mean, std, regions, interpola
 
 
 def draw_call(seed, codes=None):
-    """A random call, whose values lie away from the places where a step bends."""
+    """A random call, whose values lie away from the positions where a step bends."""
     rng = np.random.default_rng(seed)
     channels, size = int(rng.choice((1, 3))), tuple(rng.integers(3, 20, 2).tolist())
     images = torch.from_numpy(rng.uniform(0.05, 0.95, (2, channels, 13, 17)).astype(np.float32))
@@ -142,7 +142,7 @@ def gradients(call, images, matrix, weights, size, options):
 
 
 def compared(seed, codes=None):
-    """The largest difference of the images' gradients, as a share of the largest, and the share of values."""
+    """The largest difference of the images' gradients, relative to the largest, and its fraction."""
     images, matrix, size, options = draw_call(seed, codes)
     weights = torch.from_numpy(np.random.default_rng(seed).normal(0, 1, (2, images.shape[1], *size)))
     result, ours, _ = gradients(augment, images, matrix, weights, size, options)
@@ -162,7 +162,7 @@ CODES = {
     "all": None,
 }
 # Of the largest gradient. The largest seen in 60 calls of each: 3.0e-6 of one step, 7.0e-5 of all (float32
-# beside float64: gamma and hue are steep near black).
+# compared with float64: gamma and hue are steep near black).
 LARGEST = {name: 1.4e-4 if name == "all" else 6e-6 for name in CODES}
 LARGEST_OF_MAPS = 5e-5  # seen: 2.3e-5
 
@@ -236,7 +236,7 @@ def test_what_has_no_gradient_says_so():
 
 
 @pytest.mark.parametrize(
-    "chain",
+    "pipeline",
     [
         [
             T.RandomResizedCrop(12, antialias=False),
@@ -250,8 +250,8 @@ def test_what_has_no_gradient_says_so():
         ],
     ],
 )
-def test_a_model_and_a_plan_are_compiled_whole(chain):
-    compose = T.Compose([*chain, T.Normalize()], seed=3)
+def test_a_model_and_a_plan_are_compiled_whole(pipeline):
+    compose = T.Compose([*pipeline, T.Normalize()], seed=3)
     plan = compose.plan([(14, 17)] * 3, dtype="float32", epoch=0)
     model = torch.nn.Conv2d(3, 4, 3)
     images = torch.rand(3, 3, 14, 17, generator=torch.Generator().manual_seed(0))

@@ -1,4 +1,4 @@
-"""Images mixed at the end of augment, beside mixup and cutmix after it."""
+"""Images mixed at the end of augment, compared with mixup and cutmix after it."""
 
 import re
 

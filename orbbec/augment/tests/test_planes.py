@@ -1,4 +1,4 @@
-"""augment of planes, beside augment of the RGB that they stand for."""
+"""augment of planes, compared with augment of the RGB that they stand for."""
 
 import importlib
 import re
@@ -29,7 +29,7 @@ BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
 
 
 def every_kind():
-    """Each sampling in each size, the orientations by turns."""
+    """Each sampling in each size, the orientations in rotation."""
     pairs = [(size, sampling) for size in SIZES for sampling in SAMPLINGS]
     orientations = [1 + n % 8 for n in range(len(pairs))]
     batch = PlaneBatch.of_sizes(*map(list, zip(*pairs, strict=True)), orientations)

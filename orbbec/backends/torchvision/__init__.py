@@ -1,4 +1,4 @@
-"""Run torchvision code on orbbec: a switch that leaves the code as it is, and undoes itself."""
+"""Run unmodified torchvision code on orbbec: a reversible switch."""
 
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.chains import Chain, convert

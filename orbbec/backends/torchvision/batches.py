@@ -1,4 +1,4 @@
-"""Kernels of torchvision v2's functions for `ImageBatch`, which torchvision itself does not know."""
+"""Kernels of torchvision v2's functions for `ImageBatch`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -51,7 +51,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
 
 
 def kernel_of_batches(op: str, report: Report) -> Callable[..., Any]:
-    """What v2's function of this name does to an `ImageBatch`; refuses where there is nothing."""
+    """The kernel of v2's function of this name for an `ImageBatch`; it raises if there is none."""
 
     def run(images: ImageBatch, *args: Any, **kwargs: Any) -> Any:
         result = KERNELS[op](images, *args, **kwargs)
@@ -59,6 +59,6 @@ def kernel_of_batches(op: str, report: Report) -> Callable[..., Any]:
         return result
 
     def refuse(images: ImageBatch, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(f"{op}: expected tensors or images of Pillow, but got an ImageBatch; see `convert`")
+        raise TypeError(f"{op}: expected tensors or Pillow images, but got an ImageBatch; see `convert`")
 
     return run if op in KERNELS else refuse

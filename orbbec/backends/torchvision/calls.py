@@ -1,4 +1,4 @@
-"""Calls that torchvision's functions hand to orbbec, and those that it does itself, with the reason."""
+"""Routing of calls to orbbec or torchvision, and a report with reasons."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from orbbec.transforms.tv_tensors import images_like, plain
 
 @dataclass
 class Report:
-    """Calls of the functions that the switch listens to, in this process, since it was set.
+    """Calls of switched functions in this process since the switch was set.
 
     Args:
-        ours: calls that orbbec did, by function.
-        others: calls that torchvision did, by function and reason.
+        ours: calls run by orbbec, by function.
+        others: calls run by torchvision, by function and reason.
 
     Example:
         >>> report = Report()
@@ -45,7 +45,7 @@ class Report:
 
 
 def routed(function: Function, original: Callable[..., Any], exact: bool, report: Report) -> Any:
-    """A function that does what `function` can, and gives the rest to `original`."""
+    """A function that tries `function` and falls back to `original`."""
     kinds = function.exact if exact else function.exact | function.close
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -68,7 +68,7 @@ def routed(function: Function, original: Callable[..., Any], exact: bool, report
 
 
 def refusal(function: Function, kinds: frozenset[str], image: Any) -> str:
-    """Why an image is not for orbbec; nothing if it is."""
+    """Why orbbec does not take an image; empty if it does."""
     if function.image == "path":
         return ""
     if function.image == "PIL":

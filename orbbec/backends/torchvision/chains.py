@@ -1,4 +1,4 @@
-"""Chains of torchvision as chains of ours, with the steps between that have no counterpart."""
+"""torchvision pipelines as orbbec pipelines, with unconverted steps in between."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from orbbec.transforms.convert_torchvision import from_torchvision
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain of torchvision whose steps run fused where orbbec knows them.
+    """A torchvision pipeline whose convertible steps run fused.
 
     Args:
-        parts: a `Compose` of steps that follow each other and have counterparts; torchvision's others as they
-            were.
+        parts: a `Compose` for each run of convertible steps; other torchvision steps unchanged.
     """
 
     parts: Sequence[Compose | Callable[[Any], Any]]
@@ -35,21 +34,21 @@ class Chain:
         *,
         generator: torch.Generator | None = None,
     ) -> Any:
-        """Transform an image or a batch, with draws per image.
+        """Transform an image or a batch, with parameters drawn per image.
 
-        Without `sample_ids` and `epoch` each call draws anew, by torch's generator; with them, what orbbec
-        draws depends on them alone. A step that was left as it is runs on each image of an `ImageBatch`, and
-        on a batch tensor as a whole, as in torchvision.
+        Without `sample_ids` and `epoch`, each call draws from torch's generator; with them, orbbec's draws
+        depend only on them. An unconverted step runs on each image of an `ImageBatch`, and on a batch tensor
+        as a whole, as in torchvision.
 
         Args:
-            images: as that of `Compose`.
-            targets: as that of `Compose`: dicts, or the labels of a batch.
-            sample_ids: as that of `Compose.plan`.
-            epoch: as that of `Compose.plan`.
-            generator: as that of `Compose.plan`.
+            images: see `Compose`.
+            targets: see `Compose`: dicts, or the labels of a batch.
+            sample_ids: see `Compose.plan`.
+            epoch: see `Compose.plan`.
+            generator: see `Compose.plan`.
 
         Returns:
-            What torchvision's pipeline returns: tensors for PIL images after `ToTensor` and the like; with
+            The result of torchvision's pipeline, such as tensors for PIL images after `ToTensor`; with
             `targets`, images and targets.
         """
         draws = {"sample_ids": sample_ids, "epoch": epoch, "generator": generator}
@@ -61,16 +60,16 @@ class Chain:
 
 
 def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Chain:
-    """The chain that does what one of torchvision does, fused, and drawn for each image.
+    """Convert a torchvision pipeline to a fused one with parameters drawn per image.
 
     Args:
         compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, a `torch.nn.Sequential`
             or a list of steps.
-        seed: as that of `orbbec.Compose`; each part gets another one.
-        exact: as that of `orbbec.Compose`.
+        seed: see `orbbec.Compose`; each part gets a different seed.
+        exact: see `orbbec.Compose`.
 
     Returns:
-        A chain in which what `Compose.from_torchvision` cannot convert stays as it is.
+        A pipeline in which steps that `Compose.from_torchvision` cannot convert are unchanged.
 
     Example:
         >>> convert([torch.nn.Identity(), torch.nn.ReLU()]).parts
@@ -84,7 +83,7 @@ def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Chain:
 
 
 def _flat(compose: Any) -> Iterator[Any]:
-    """Steps, those of chains within the chain too."""
+    """All steps, including those of nested pipelines."""
     for step in getattr(compose, "transforms", compose):
         if type(step).__name__ in ("Compose", "Sequential"):
             yield from _flat(step)
@@ -94,7 +93,7 @@ def _flat(compose: Any) -> Iterator[Any]:
 
 def _is_known(step: Any) -> bool:
     try:
-        from_torchvision([step], functions=False)  # torchvision's may return anything
+        from_torchvision([step], functions=False)  # torchvision's Lambda may return anything
     except ConversionError:
         return False
     return True
@@ -106,7 +105,7 @@ def _composed(steps: list[Any], seed: int, exact: bool) -> list[Compose]:
 
 
 def _step(step: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-    """One of torchvision's own steps; one image at a time where their sizes vary."""
+    """Run a torchvision step, one image at a time if sizes vary."""
     images = given[0]
     if isinstance(images, ImageBatch):
         images = [image.permute(2, 0, 1) for image in images]

@@ -1,7 +1,7 @@
-"""The functions of torchvision that orbbec takes over, with which images, and by which operator.
+"""The torchvision functions that orbbec replaces: supported images and operators.
 
-A function is listed with the dtypes (of tensors) and modes (of PIL's images) for which orbbec gives the bytes
-that torchvision would, and is not slower; docs/switch.md has the figures.
+A function is listed with the dtypes (tensors) and modes (PIL images) for which orbbec gives torchvision's
+bytes and is not slower; docs/switch.md has the figures.
 """
 
 import importlib
@@ -30,26 +30,26 @@ from orbbec.resize import resize
 from orbbec.transforms.functional import gaussian_blur
 from orbbec.transforms.functional.pixels import both
 
-# By torchvision's names and by Pillow's numbers.
+# Keys: torchvision's names and Pillow's constants.
 _FILTERS: dict[Any, str] = {
     **{"bilinear": "linear", "bicubic": "cubic", "lanczos": "lanczos", "box": "box", "hamming": "hamming"},
     **{1: "lanczos", 2: "linear", 3: "cubic", 4: "box", 5: "hamming"},
 }
-_FILTERS_OF_TENSORS = {name: _FILTERS[name] for name in ("bilinear", 2)}  # bicubic differs by far
+_FILTERS_OF_TENSORS = {name: _FILTERS[name] for name in ("bilinear", 2)}  # bicubic differs greatly
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of torchvision that orbbec takes over.
+    """A torchvision function that orbbec replaces.
 
     Args:
         api: "v1" or "v2": `torchvision.transforms.functional` or `torchvision.transforms.v2.functional`;
             "datasets": `torchvision.datasets.folder`.
-        image: "tensor" or "PIL"; "path" of what loads one.
-        op: its name there.
-        run: what does it: takes what the function takes; where it refuses, torchvision is asked.
-        exact: dtypes or modes whose bytes are torchvision's.
-        close: those that differ slightly, for `exact=False`.
+        image: "tensor" or "PIL"; "path" for a loader.
+        op: name of the function.
+        run: the implementation, with the function's signature; if it raises, torchvision runs instead.
+        exact: dtypes or modes with results identical to torchvision's.
+        close: dtypes or modes that differ slightly, for `exact=False`.
     """
 
     api: str
@@ -66,12 +66,12 @@ class Function:
 
 
 def is_pillow(image: Any) -> bool:
-    """Whether an image is Pillow's."""
+    """Whether an image is a Pillow image."""
     return isinstance(image, importlib.import_module("PIL.Image").Image)
 
 
 def from_pillow(image: Any) -> Array:
-    """uint8 `[H, W]` or `[H, W, 3]`."""
+    """The pixels of an image: uint8 `[H, W]` or `[H, W, 3]`."""
     return np.asarray(image)
 
 
@@ -87,7 +87,7 @@ def resize_to(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """Resize a tensor or an image of Pillow's to the size that torchvision works out, with antialias."""
+    """Resize a tensor or a Pillow image to the size that torchvision computes, with antialias."""
     if not antialias:
         raise ValueError("without antialias")
     name, before = getattr(interpolation, "value", interpolation), _size(image)
@@ -109,7 +109,7 @@ def resize_to(
 def resize_v1(
     image: Tensor, size: Any, interpolation: Any = "bilinear", antialias: bool | None = True
 ) -> Any:
-    """As `resize_to`; v1's tensors have no `max_size` between."""
+    """Like `resize_to`; for tensors, v1 has no `max_size` argument."""
     return resize_to(image, size, interpolation, None, antialias)
 
 
@@ -123,7 +123,7 @@ def resized_crop(
     interpolation: Any = "bilinear",
     antialias: bool | None = True,
 ) -> Any:
-    """Cut out a part, then resize it."""
+    """Crop, then resize."""
     outer_height, outer_width = _size(image)
     if min(top, left, outer_height - top - height, outer_width - left - width) < 0:
         raise ValueError("a part that leaves the image")
@@ -135,7 +135,7 @@ def resized_crop(
 
 
 def blur(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
-    """Blur a tensor or an `ImageBatch` by kernels of (width, height) and deviations along (x, y)."""
+    """Blur a tensor or an `ImageBatch` with a kernel of (width, height) and sigmas along (x, y)."""
     sides = both(kernel_size)
     is_small = isinstance(image, Tensor) and any(
         side // 2 >= length for side, length in zip(sides[::-1], image.shape[-2:], strict=True)
@@ -146,7 +146,7 @@ def blur(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
 
 
 def of_rgb(adjust: Callable[..., Any]) -> Callable[..., Any]:
-    """An adjustment that refuses gray, which torchvision gives back as it is."""
+    """An adjustment that refuses gray, which torchvision returns unchanged."""
 
     def run(image: Tensor, *args: Any, **kwargs: Any) -> Any:
         if image.shape[-3] == 1:
@@ -157,7 +157,7 @@ def of_rgb(adjust: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def gray_of_rgb(image: Tensor, num_output_channels: int = 1) -> Any:
-    """The gray of RGB in a tensor of one channel, or as three channels that share their memory."""
+    """The gray of RGB as one channel, or as three channels that share memory."""
     if image.shape[-3] != 3 or num_output_channels not in (1, 3):
         raise ValueError(f"{num_output_channels} of {image.shape[-3]} channels")
     gray = adjust_saturation(image, 0.0)[..., :1, :, :].clone(memory_format=torch.contiguous_format)
@@ -165,12 +165,12 @@ def gray_of_rgb(image: Tensor, num_output_channels: int = 1) -> Any:
 
 
 def hue_of_pillow(image: Any, hue_factor: float) -> Any:
-    """Turn the hues of an image of Pillow's by the numbers of tensors."""
+    """Shift the hue of a Pillow image with the arithmetic of tensors."""
     return _colored(image, adjust_hue(from_pillow(image), hue_factor))
 
 
 def sharpness_of_pillow(image: Any, sharpness_factor: float) -> Any:
-    """Sharpen an image of Pillow's by the numbers of tensors."""
+    """Sharpen a Pillow image with the arithmetic of tensors."""
     return _colored(image, adjust_sharpness(from_pillow(image), sharpness_factor))
 
 
@@ -180,19 +180,19 @@ def _colored(image: Any, pixels: Array) -> Any:
     return colored
 
 
-# Pillow keeps RGB in four bytes a pixel: to take all four is to copy, to take three is to rearrange.
+# Pillow stores RGB in four bytes per pixel; copying all four is faster than repacking three.
 _RAW_MODES = {"RGB": "RGBX", "L": "L"}
 
 
 def _stored(image: Any) -> Array:
-    """uint8 `[H, W]`, or `[H, W, 4]` of RGB and a byte that means nothing."""
+    """The stored bytes: uint8 `[H, W]`, or `[H, W, 4]` of RGB and a padding byte."""
     data = image.tobytes("raw", _RAW_MODES[image.mode])
     shape = (image.height, image.width, 4) if image.mode == "RGB" else (image.height, image.width)
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 
 def _restored(pixels: Array, like: Any) -> Any:
-    """An image of the mode of another, with what is known about that."""
+    """An image with the mode and metadata of another."""
     size = pixels.shape[1::-1]
     made = importlib.import_module("PIL.Image").frombytes(
         like.mode, size, pixels.data, "raw", _RAW_MODES[like.mode]

@@ -10,24 +10,24 @@ from orbbec.data.native import decode_rectangle
 
 
 def load(path: str | Path) -> Any:
-    """Decode a JPEG as `pil_loader` does: RGB, not turned.
+    """Decode a JPEG like `pil_loader`: RGB, without applying EXIF orientation.
 
     Raises:
-        ValueError: it is a file that is left to Pillow.
+        ValueError: the file is left to Pillow.
     """
     return decode(Path(path).read_bytes())
 
 
 def decode(data: bytes) -> Any:
-    """As `load`, of what a file holds."""
+    """Like `load`, from the bytes of a file."""
     header = jpeg_header(data)
     if header is None or header.channels not in (1, 3) or header.bits != 8:
-        raise ValueError("no JPEG of 1 or 3 channels")
+        raise ValueError("not a JPEG of 1 or 3 channels")
     if header.orientation != 1:
-        raise ValueError("EXIF says that it is turned, which a later step may read")
+        raise ValueError("an EXIF orientation, which a later step may read")
     most = importlib.import_module("PIL.Image").MAX_IMAGE_PIXELS
     if most is not None and header.height * header.width > most:
-        raise ValueError("more pixels than Pillow takes without a warning")
+        raise ValueError("more pixels than Pillow accepts without a warning")
     return to_pillow(decode_rectangle(data, 0, 0, header.width, header.height))
 
 

@@ -1,4 +1,4 @@
-"""torchvision's detection operators, pointed at ours."""
+"""Replacement of torchvision's detection operators."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from orbbec.transforms.optional import optional
 
 
 class OpsInUse:
-    """torchvision's operators while they are ours: `undo()`, or the end of `with`, puts them back."""
+    """Replaced torchvision operators; `undo()` or the end of a `with` block restores them."""
 
     def __init__(self, pairs: list[tuple[Any, Any]]) -> None:
         self._pairs = pairs  # torchvision's, ours
 
     def undo(self) -> None:
-        """Put torchvision's own operators back; a second time does nothing."""
+        """Restore torchvision's operators; later calls do nothing."""
         for original, ours in self._pairs:
             _swap(ours, original)
         self._pairs = []
@@ -34,14 +34,14 @@ class OpsInUse:
 
 
 def use_ops() -> OpsInUse:
-    """Point `torchvision.ops` `nms`, `batched_nms`, `roi_align` and `roi_pool` at orbbec's.
+    """Replace `nms`, `batched_nms`, `roi_align` and `roi_pool` of `torchvision.ops` by orbbec's.
 
-    They are replaced in every module of torchvision that holds them, so that its detectors use them too. Your
-    own modules keep what they took by `from torchvision.ops import nms` before. What orbbec refuses, and what
-    is traced, compiled or exported, is torchvision's own.
+    They are replaced in every torchvision module that refers to them, so that its detectors use them too.
+    Names that your modules imported before, by `from torchvision.ops import nms`, are not replaced. Calls
+    that orbbec refuses, and calls that are traced, compiled or exported, use torchvision's operators.
 
     Returns:
-        What undoes it, by `undo()` or as a context manager.
+        An object that restores the operators, by `undo()` or as a context manager.
 
     Raises:
         ImportError: torchvision is not installed.
@@ -55,7 +55,7 @@ def use_ops() -> OpsInUse:
 
 
 def _taken_over(original: Any, ours: Any) -> Any:
-    """Ours; torchvision's where ours refuses, and in graphs that others are to run."""
+    """Orbbec's function; falls back to torchvision's if it refuses, and while a graph is recorded."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if is_recorded():
@@ -69,7 +69,7 @@ def _taken_over(original: Any, ours: Any) -> Any:
 
 
 def _swap(before: Any, after: Any) -> None:
-    """Replace an object in every module of torchvision that holds it."""
+    """Replace an object in every torchvision module that refers to it."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "torchvision":
             for key in [key for key, value in vars(module).items() if value is before]:

@@ -1,4 +1,4 @@
-"""Entries of tables and attributes of objects, replaced until they are put back."""
+"""Temporary replacement of dict entries and attributes."""
 
 import functools
 from collections.abc import MutableMapping
@@ -6,31 +6,31 @@ from typing import Any
 
 import torch
 
-REFUSALS = (TypeError, ValueError, RuntimeError)  # of orbbec, after which torchvision is asked
+REFUSALS = (TypeError, ValueError, RuntimeError)  # orbbec errors after which torchvision is called
 _NOTHING = object()
 
 
 def is_recorded() -> bool:
-    """Whether calls become a graph, which is to hold torchvision's operators."""
+    """Whether calls are recorded to a graph, which should contain torchvision's operators."""
     return torch.compiler.is_compiling() or bool(torch._C._is_tracing())
 
 
 def stand_in(replacement: Any, original: Any) -> Any:
-    """The replacement under the original's name; `torch.jit.script` takes the original."""
+    """The replacement with the original's name; `torch.jit.script` compiles the original."""
     functools.update_wrapper(replacement, original)
-    # torch.jit asks whether it is there; to torch.compile, true would hide the name of the function.
+    # torch.jit only checks for its presence; a true value would hide the function's name from torch.compile.
     replacement.__script_if_tracing_wrapper = False
     replacement.__original_fn = original
     return replacement
 
 
 def is_stand_in(value: Any) -> bool:
-    """Whether `stand_in` made it."""
+    """Whether a value was made by `stand_in`."""
     return hasattr(value, "__original_fn")
 
 
 class Patches:
-    """What was replaced, and with it how to put it back.
+    """Replacements that can be undone.
 
     Example:
         >>> table, patches = {"a": 1}, Patches()
@@ -47,13 +47,13 @@ class Patches:
         self._before: list[tuple[Any, Any, Any]] = []
 
     def put(self, owner: Any, key: Any, value: Any) -> None:
-        """Replace what a table has under a key, or an object under the name of an attribute."""
+        """Replace an entry of a dict or an attribute of an object."""
         before = owner.get(key, _NOTHING) if isinstance(owner, MutableMapping) else getattr(owner, key)
         self._before.append((owner, key, before))
         _set(owner, key, value)
 
     def undo(self) -> None:
-        """Put everything back, the last first."""
+        """Restore everything in reverse order."""
         while self._before:
             _set(*self._before.pop())
 

@@ -1,4 +1,4 @@
-"""Where torchvision finds its functions: all that the switch replaces."""
+"""The dict entries and attributes that the switch replaces in torchvision."""
 
 import importlib
 from collections.abc import Iterator
@@ -19,20 +19,20 @@ _V1 = {
 
 
 def replacements(exact: bool, report: Report) -> Iterator[tuple[Any, Any, Any]]:
-    """Tables or objects, the keys or attributes in them, and what is put there."""
+    """Dicts or objects, their keys or attributes, and the replacements."""
     for function in (*FUNCTIONS, LOADER):
         for table, key in places(function):
             yield table, key, routed(function, table[key], exact, report)
     for functional, kernels in _registry().items():
         if not functional.__name__.startswith("get_"):
             yield kernels, ImageBatch, kernel_of_batches(functional.__name__, report)
-    # Without this torchvision's transforms would let a batch pass as it is.
+    # Otherwise torchvision's transforms would pass a batch through unchanged.
     transform = importlib.import_module("torchvision.transforms.v2").Transform
     yield transform, "_transformed_types", (*transform._transformed_types, ImageBatch)
 
 
 def places(function: Function) -> list[tuple[dict[Any, Any], Any]]:
-    """The tables and keys under which torchvision looks a function up."""
+    """The dicts and keys under which torchvision looks up a function."""
     if function is LOADER:
         return [(vars(importlib.import_module("torchvision.datasets.folder")), function.op)]
     if function.api == "v1":
@@ -45,7 +45,7 @@ def places(function: Function) -> list[tuple[dict[Any, Any], Any]]:
 
 
 def _registry() -> dict[Any, dict[Any, Any]]:
-    """Kernels of v2's functions, by the class of the image."""
+    """Kernels of v2's functions, by image class."""
     utils = importlib.import_module("torchvision.transforms.v2.functional._utils")
     registry: dict[Any, dict[Any, Any]] = utils._KERNEL_REGISTRY
     return registry

@@ -1,4 +1,4 @@
-"""The switch: which functions of torchvision are replaced, and that they are put back."""
+"""The switch: replaces torchvision's functions and restores them."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _setting = _Setting("pil", True, Report())
 
 
 def set_image_backend(backend: str, *, exact: bool = True) -> None:
-    """Let orbbec do what torchvision's transforms and `ImageFolder` are asked to do, where it can.
+    """Run torchvision's transforms and `ImageFolder` on orbbec where it supports them.
 
-    Code that uses torchvision stays as it is. Calls that orbbec does not cover are torchvision's own. What is
-    covered, and what is replaced for it, stands in docs/switch.md. It holds in this process and those forked
-    from it, not in spawned workers.
+    Code that uses torchvision needs no change. Unsupported calls run in torchvision. docs/switch.md lists the
+    supported calls and the replaced functions. The setting applies to this process and its forks, not to
+    spawned workers.
 
     Args:
-        backend: "orbbec", or "pil": torchvision's own, everything as it was.
-        exact: take only calls whose bytes are torchvision's. False: also some that differ slightly.
+        backend: "orbbec", or "pil" to restore torchvision.
+        exact: replace only calls with identical results. False: also some that differ slightly.
 
     Raises:
-        ValueError: another backend.
+        ValueError: the backend is unknown.
         ImportError: torchvision is not installed.
 
     Example:
@@ -53,17 +53,17 @@ def set_image_backend(backend: str, *, exact: bool = True) -> None:
 
 
 def get_image_backend() -> str:
-    """The backend that is set: "pil" or "orbbec"."""
+    """The current backend: "pil" or "orbbec"."""
     return _setting.backend
 
 
 @contextmanager
 def image_backend(backend: str, *, exact: bool = True) -> Iterator[Report]:
-    """Set a backend for a while, and then what was set before; gives what `report` gives within.
+    """A context with another backend; yields its `report`.
 
     Args:
-        backend: as that of `set_image_backend`.
-        exact: as that of `set_image_backend`.
+        backend: see `set_image_backend`.
+        exact: see `set_image_backend`.
 
     Example:
         >>> with image_backend("pil"):
@@ -75,17 +75,17 @@ def image_backend(backend: str, *, exact: bool = True) -> Iterator[Report]:
     try:
         yield _setting.report
     finally:
-        # What was counted can still be asked for, unless an outer block counts.
+        # The counts remain available, unless an outer block counts.
         _set(before if before.backend == "orbbec" else replace(before, report=_setting.report))
 
 
 def report() -> Report:
-    """Which calls were orbbec's since it was set last, and why others were not."""
+    """The calls run by orbbec since the backend was set, and why others were not."""
     return _setting.report
 
 
 def _set(setting: _Setting) -> None:
-    """Undo what is set, then do what is asked; where that fails, all is torchvision's own."""
+    """Undo the current setting and apply another; on failure, torchvision is restored."""
     global _setting
     _patches.undo()
     _setting = _Setting("pil", True, _setting.report)

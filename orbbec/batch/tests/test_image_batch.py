@@ -1,4 +1,4 @@
-"""ImageBatch in one process: values, places, memory, devices, errors."""
+"""ImageBatch in one process: values, positions, memory, devices, errors."""
 
 import os
 import pickle

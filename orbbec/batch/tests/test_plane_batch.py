@@ -1,4 +1,4 @@
-"""PlaneBatch: places, tables, memory, errors."""
+"""PlaneBatch: positions, tables, memory, errors."""
 
 import pickle
 

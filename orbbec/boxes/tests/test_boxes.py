@@ -205,7 +205,7 @@ def test_box_convert_passes_gradcheck():
 
 def test_box_convert_by_hand(device):
     box = device.put(torch.tensor([[10.0, 20, 4, 2, 90]], dtype=torch.float64))
-    corners = [[9, 22, 9, 18, 11, 18, 11, 22]]  # counter-clockwise: the left end turns down
+    corners = [[9, 22, 9, 18, 11, 18, 11, 22]]  # counter-clockwise: the left end moves down
     torch.testing.assert_close(box_convert(box, "cxcywha", "xyxyxyxy").cpu(), torch.tensor(corners).double())
     hull = box_convert(box, "cxcywha", "xyxy").cpu()
     torch.testing.assert_close(hull, torch.tensor([[9.0, 18, 11, 22]]).double())

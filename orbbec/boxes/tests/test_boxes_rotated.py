@@ -19,7 +19,7 @@ def random_boxes(count, seed=0, field=50.0, sides=(1.0, 60.0)):
 
 
 def moved(boxes, along=0.0, turn=0.0, grow=1.0, shift=0.0):
-    """`along` widths in the direction of the width, turned, grown, and shifted in both directions."""
+    """`along` widths in the direction of the width, rotated, grown, and shifted in both directions."""
     result, angle = boxes.copy(), np.deg2rad(boxes[:, 4])
     result[:, 0] += along * boxes[:, 2] * np.cos(angle) + shift
     result[:, 1] -= along * boxes[:, 2] * np.sin(angle) - shift
@@ -46,7 +46,7 @@ PAIRS = {
     "inside": (BOXES, moved(BOXES, grow=0.5)),
     "a corner in common": (BOXES, moved(BOXES, turn=45.0, grow=np.sqrt(0.5))),
     "a tiny shift": (BOXES, moved(BOXES, shift=1e-7)),
-    "whole numbers, quarter turns": (GRID, np.concatenate([GRID[::-1, :4], np.full((COUNT, 1), 90.0)], 1)),
+    "whole numbers, 90 degrees": (GRID, np.concatenate([GRID[::-1, :4], np.full((COUNT, 1), 90.0)], 1)),
     "slivers": (slivers(7, True), slivers(8, False)),
     "large and tiny": (BOXES, random_boxes(COUNT, 2, sides=(1e-3, 2))),
 }
@@ -91,7 +91,7 @@ def test_box_iou_rotated_is_the_same_far_away(device):
 def test_box_iou_rotated_by_hand(device):
     first = torch.tensor([[0.0, 0, 2, 2, 0], [0, 0, 4, 2, 90], [10, 10, 1, 1, 30]])
     second = torch.tensor([[0.0, 0, 2, 2, 45], [1, 0, 2, 2, 0], [2, 0, 2, 2, 0], [0, 2.5, 2, 1, 180]])
-    octagon = 8 * (math.sqrt(2) - 1)  # the area that two squares of 4, one turned by 45 degrees, share
+    octagon = 8 * (math.sqrt(2) - 1)  # the area that two squares of 4, one rotated by 45 degrees, share
     expected = [[octagon / (8 - octagon), 1 / 3, 0, 0], [0, 1 / 5, 0, 0], [0, 0, 0, 0]]
     actual = box_iou_rotated(device.put(first), device.put(second)).cpu()
     expected[1][0] = actual[1, 0].item()  # looked at below

@@ -1,7 +1,7 @@
-"""What is installed and what runs here, with advice for what is off.
+"""A check of the installation, with advice on problems.
 
-Imports nothing of orbbec by its full name: `tools/collect_env.py` loads this folder alone, where orbbec
-itself does not import.
+Nothing here imports orbbec by its full name: `tools/collect_env.py` loads only this folder when orbbec cannot
+be imported.
 """
 
 from .advice import advise

@@ -1,4 +1,4 @@
-"""One sentence for each thing that is off."""
+"""One sentence of advice per problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BUILD = "`pip install -e . --no-build-isolation` in the source tree"
 
 
 def advise(facts: Facts) -> list[str]:
-    """What to do, the most urgent first; empty where all is well."""
+    """Advice, the most urgent first; empty if there is no problem."""
     found = [
         check(facts) for check in (torch_advice, binary_advice, library_advice, cuda_advice, opencv_advice)
     ]
@@ -41,21 +41,21 @@ def library_advice(facts: Facts) -> str:
 
 
 def cuda_advice(facts: Facts) -> str:
-    """The first of the things that keep everything off the GPU."""
+    """The first reason why nothing runs on the GPU."""
     if not facts.gpus:
-        return "There is no GPU here, or no driver for it: everything runs on the CPU, with the same results."
+        return "There is no GPU or no driver for it: everything runs on the CPU, with the same results."
     if facts.torch and not facts.torch_cuda:
         return (
             f"torch {facts.torch} has no CUDA: install a CUDA build of torch to use the {facts.gpus[0].name}."
         )
     if facts.torch and not any(gpu.seen_by_torch for gpu in facts.gpus):
         return (
-            f"torch sees no GPU although the driver ({facts.driver}) does: see that CUDA_VISIBLE_DEVICES is "
-            f"not empty, and that the driver is new enough for CUDA {facts.torch_cuda}."
+            f"torch sees no GPU although the driver ({facts.driver}) does: check that CUDA_VISIBLE_DEVICES "
+            f"is not empty, and that the driver is new enough for CUDA {facts.torch_cuda}."
         )
     if facts.orbbec and not facts.binary_cuda:
-        where = "" if facts.nvcc else ", after installing the CUDA toolkit (there is no nvcc here)"
-        return f"The binary was built without CUDA: build it again with {BUILD}{where}."
+        where = "" if facts.nvcc else ", after installing the CUDA toolkit (nvcc was not found)"
+        return f"The binary was built without CUDA: rebuild it with {BUILD}{where}."
     return ""
 
 
@@ -65,16 +65,16 @@ def gpu_advice(facts: Facts, gpu: Gpu) -> str:
     build = f"build with TORCH_CUDA_ARCH_LIST={gpu.capability}"
     if is_native(gpu.capability, facts.architectures):
         failed = f"CUDA does not work on the {gpu.name} ({gpu.self_test})"
-        advice = f"{failed}: see that the driver serves CUDA {facts.binary_cuda}."
+        advice = f"{failed}: check that the driver supports CUDA {facts.binary_cuda}."
         return "" if gpu.self_test == "passed" else advice
     held = ", ".join(facts.architectures)
     if gpu.self_test == "passed":
-        return f"The binary ({held}) is compiled at first use for the {gpu.name}: {build} to save that wait."
-    return f"The binary ({held}) holds nothing for the {gpu.name} ({gpu.self_test}): {build}."
+        return f"The binary ({held}) is compiled for the {gpu.name} at first use: {build} to avoid the delay."
+    return f"The binary ({held}) has no code for the {gpu.name} ({gpu.self_test}): {build}."
 
 
 def is_native(capability: str, architectures: tuple[str, ...]) -> bool:
-    """Whether code for one of the architectures runs as it is: the same major version, no newer minor one."""
+    """Whether code for one of the architectures runs natively: same major version, no newer minor version."""
     major, minor = version_numbers(capability)
     return any(version_numbers(one)[0] == major and version_numbers(one)[1] <= minor for one in architectures)
 
@@ -82,7 +82,7 @@ def is_native(capability: str, architectures: tuple[str, ...]) -> bool:
 def opencv_advice(facts: Facts) -> str:
     if facts.orbbec and facts.opencv_failure:
         return (
-            f"orbbec.opencv (nothing else needs it) is not built: `python 3rdparty/vendor.py`, then {BUILD}."
+            f"orbbec.opencv (needed by tests only) is not built: `python 3rdparty/vendor.py`, then {BUILD}."
         )
     return ""
 
@@ -90,7 +90,9 @@ def opencv_advice(facts: Facts) -> str:
 def jpeg_advice(facts: Facts) -> str:
     vendor = "`python 3rdparty/vendor.py libjpeg_turbo`"
     if facts.orbbec and not facts.jpeg_decoder:
-        return f"orbbec.data leaves JPEGs that are not baseline to cv2 or Pillow: run {vendor}, then {BUILD}."
+        return (
+            f"orbbec.data decodes JPEGs that are not baseline with cv2 or Pillow: run {vendor}, then {BUILD}."
+        )
     if facts.jpeg_decoder.endswith("without SIMD"):
         found = "libjpeg-turbo, for JPEGs that are not baseline, was built without SIMD"
         return f"{found}: install nasm, then {vendor} and {BUILD}."
@@ -102,12 +104,12 @@ def cv2_advice(facts: Facts) -> str:
     if not (facts.arithmetic and wanted) or facts.arithmetic == wanted:
         return ""
     return (
-        f"cv2 is {facts.cv2}, but orbbec computes as {facts.arithmetic}, which differs by up to 7 levels: "
+        f"cv2 is {facts.cv2}, but orbbec's default is {facts.arithmetic}, which differs by up to 7 levels: "
         f'call orbbec.set_default_arithmetic("{wanted}") to match it.'
     )
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
-    """(2, 13) of "2.13.0+cpu"; (0, 0) where there are no numbers."""
+    """(2, 13) for "2.13.0+cpu"; (0, 0) without numbers."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return (int(match[1]), int(match[2])) if match else (0, 0)

@@ -1,4 +1,4 @@
-"""Collects what there is to know about an installation. Nothing here raises: what is missing is empty."""
+"""Collects facts about an installation. Nothing here raises: missing values are empty."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ SIMD_FLAGS = (
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU, and what came of running a kernel of the binary on it."""
+    """A GPU, and the result of running a kernel of the binary on it."""
 
     name: str
     capability: str  # "9.0"
     memory_gib: float
     seen_by_torch: bool
-    self_test: str  # "passed", or what went wrong; empty: not tried
+    self_test: str  # "passed", or the error; empty: not tried
 
 
 @dataclass(frozen=True)
 class Facts:
-    """An installation. Text is empty for what is not there."""
+    """Facts about an installation. Strings of missing components are empty."""
 
     orbbec: str
     python: str
@@ -59,21 +59,21 @@ class Facts:
     torch_cuda: str  # the CUDA that torch was built for
     arithmetic: str
     binary: str  # its path
-    library_variable: str  # what ORBBEC_LIBRARY says
+    library_variable: str  # value of ORBBEC_LIBRARY
     binary_failure: str  # why it does not load
     compiler: str
     binary_cuda: str
     architectures: tuple[str, ...]
-    opencv: str  # the OpenCV inside of orbbec.opencv
+    opencv: str  # version of OpenCV in orbbec.opencv
     opencv_failure: str
-    jpeg_decoder: str  # the decoder of parts of JPEGs, of orbbec.data
+    jpeg_decoder: str  # orbbec.data's decoder for non-baseline JPEGs
     gpus: tuple[Gpu, ...]
     driver: str
     nvcc: str
 
 
 def collect() -> Facts:
-    """Look at this machine and this environment; runs a small kernel on every GPU."""
+    """Examine this machine and environment; runs a small kernel on every GPU."""
     torch, torch_failure = try_import("torch")
     orbbec, binary_failure = try_import("orbbec") if torch else (None, "torch is missing")
     build = importlib.import_module("orbbec.cli.build_info") if orbbec else None
@@ -109,7 +109,7 @@ def collect() -> Facts:
 
 
 def try_import(name: str) -> tuple[Any, str]:
-    """A module and "", or None and why not. Broken packages raise what they like."""
+    """A module and "", or None and the reason. Broken packages raise many kinds of errors."""
     try:
         return importlib.import_module(name), ""
     except Exception as error:
@@ -121,7 +121,7 @@ def version_of(module: Any) -> str:
 
 
 def jpeg_decoder(path: Path) -> str:
-    """What is inside of the library at a path."""
+    """The decoder in the library at a path."""
     try:
         has_simd = ctypes.CDLL(str(path)).orbbec_jpeg_has_simd()
     except (OSError, AttributeError):
@@ -152,13 +152,13 @@ def cpu_model() -> str:
 
 
 def cpu_flags() -> tuple[str, ...]:
-    """Those of `SIMD_FLAGS` that the CPU has."""
+    """The `SIMD_FLAGS` that the CPU supports."""
     present = set((cpu_info("flags") or cpu_info("Features")).split())
     return tuple(flag for flag in SIMD_FLAGS if flag in present)
 
 
 def gpus(torch: Any, orbbec: Any) -> tuple[Gpu, ...]:
-    """The GPUs that torch sees, tested; or those that the driver names, where torch sees none."""
+    """The GPUs that torch sees, tested; if it sees none, those listed by the driver."""
     if torch and torch.cuda.is_available():
         return tuple(torch_gpu(torch, orbbec, index) for index in range(torch.cuda.device_count()))
     rows = [row.split(", ") for row in nvidia_smi("name,compute_cap,memory.total")]
@@ -176,12 +176,12 @@ def gib(size: float) -> float:
 
 
 def nvidia_smi(fields: str) -> list[str]:
-    """One line a GPU; none where there is no driver."""
+    """One line per GPU; empty without a driver."""
     return output_of("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits").splitlines()
 
 
 def nvcc() -> str:
-    """Release and path of the nvcc on PATH, or in CUDA_HOME or /usr/local/cuda, where the build looks."""
+    """Release and path of the nvcc on PATH, in CUDA_HOME or in /usr/local/cuda, as the build finds it."""
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     path = shutil.which("nvcc") or shutil.which("nvcc", path=f"{home}/bin")
     release = re.search(r"release ([\d.]+)", output_of(path, "--version")) if path else None
@@ -189,7 +189,7 @@ def nvcc() -> str:
 
 
 def output_of(*command: str) -> str:
-    """What a program prints, or "" where it is missing, fails or takes longer than 20 s."""
+    """The output of a program; "" if it is missing, fails or takes longer than 20 s."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):

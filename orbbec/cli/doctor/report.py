@@ -6,7 +6,7 @@ from .facts import Facts
 
 
 def report(facts: Facts, advice: list[str]) -> str:
-    """A line a fact, then a line an advice."""
+    """One line per fact, then one line per advice."""
     rows = [
         ("orbbec", facts.orbbec or f"not importable: {facts.binary_failure}"),
         ("binary", facts.binary),
@@ -24,7 +24,7 @@ def report(facts: Facts, advice: list[str]) -> str:
             ),
         ),
         ("NumPy", facts.numpy),
-        ("cv2", joined(facts.cv2, facts.arithmetic and f"orbbec computes as {facts.arithmetic}")),
+        ("cv2", joined(facts.cv2, facts.arithmetic and f"orbbec's default is {facts.arithmetic}")),
         ("Python", facts.python),
         ("system", facts.system),
         ("CPU", joined(facts.cpu, f"{facts.cores} cores")),
@@ -34,7 +34,7 @@ def report(facts: Facts, advice: list[str]) -> str:
         ("nvcc", facts.nvcc),
     ]
     lines = [f"{name:<16} {value or 'none'}" for name, value in rows]
-    lines += ["", *(f"- {sentence}" for sentence in advice or ["All is well."])]
+    lines += ["", *(f"- {sentence}" for sentence in advice or ["No problems found."])]
     return "\n".join(lines)
 
 

@@ -1,8 +1,8 @@
-"""Contact sheets: originals beside what a chain draws for them, boxes, points and masks on top."""
+"""Contact sheets: originals next to their augmentations, with boxes, points and masks."""
 
 from orbbec.cli.preview.drawing import Shown, draw_shown
 from orbbec.cli.preview.draws import draw_rows
-from orbbec.cli.preview.reading import read_chain, read_images, read_targets
+from orbbec.cli.preview.reading import read_images, read_pipeline, read_targets
 from orbbec.cli.preview.sheet import draw_sheet, sheet_as_html, write_sheet
 
 __all__ = [
@@ -10,8 +10,8 @@ __all__ = [
     "draw_rows",
     "draw_sheet",
     "draw_shown",
-    "read_chain",
     "read_images",
+    "read_pipeline",
     "read_targets",
     "sheet_as_html",
     "write_sheet",

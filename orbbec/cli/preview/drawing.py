@@ -1,4 +1,4 @@
-"""One picture of a sheet: an image shrunk into a square, its targets drawn on it."""
+"""One picture of a sheet: an image scaled to a square, with its targets."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from orbbec.binding.arguments import Array
 from orbbec.boxes import box_convert
 from orbbec.cli.preview.reading import module
 
-ROW_KEY = "_row"  # of the target that numbers the boxes
+ROW_KEY = "_row"  # target with the original index of each box
 COLORS = ("#e6462e", "#2f7de1", "#2fa84f", "#e8a202", "#9a4fd0", "#12a5a5", "#e0569a", "#8a6d3b")
-_STRENGTH = 0.45  # of a mask over the pixels
+_STRENGTH = 0.45  # opacity of masks
 _DOT = 2  # pixels: half the side of a point
 _LINE = 2  # pixels
 
@@ -23,9 +23,9 @@ class Shown:
     """A picture of a sheet.
 
     Args:
-        caption: above it.
+        caption: text above the picture.
         image: uint8 `[H, W, 3]`.
-        targets: drawn on it, as `TargetOptions` says.
+        targets: drawn on the image, see `TargetOptions`.
     """
 
     caption: str
@@ -34,15 +34,15 @@ class Shown:
 
 
 def draw_shown(shown: Shown, side: int, box_format: str = "xyxy") -> Any:
-    """The picture within `side` pixels, enlarged by a whole factor where it is small.
+    """Draw a picture within `side` pixels; small images are enlarged by a whole factor.
 
     Args:
         shown: image and targets.
-        side: of the square that it fits into, in pixels.
-        box_format: of the boxes, as that of `TargetOptions`.
+        side: side of the square that contains it, in pixels.
+        box_format: format of the boxes, see `TargetOptions`.
 
     Returns:
-        A picture of Pillow.
+        A Pillow image.
     """
     pillow = module("PIL.Image")
     height, width = shown.image.shape[:2]
@@ -68,7 +68,7 @@ def _color(row: int) -> str:
 
 
 def _rows(targets: dict[str, Any], count: int) -> list[int]:
-    """By what objects are coloured: their rows in the original where they are known."""
+    """The colour indices of objects: their rows in the original, if known."""
     rows = targets.get(ROW_KEY)
     return rows.tolist() if rows is not None and len(rows) == count else list(range(count))
 
@@ -87,7 +87,7 @@ def _with_masks(shown: Shown) -> Array:
 
 
 def _outlines(targets: dict[str, Any], boxes: Array) -> list[tuple[int, Array]]:
-    """Boxes and polygons with the number of their colour: `[P, 2]`, in edges of pixels."""
+    """Boxes and polygons `[P, 2]` with their colour index, in coordinates of pixel edges."""
     found = list(zip(_rows(targets, len(boxes)), boxes, strict=True))
     polygons = targets.get("polygons", [])
     rows = _rows(targets, len(polygons))
@@ -111,7 +111,7 @@ def _write_labels(pen: Any, targets: dict[str, Any], scale: float, boxes: Array)
         return
     font = module("PIL.ImageFont").load_default(11)
     for row, corners, label in zip(_rows(targets, len(boxes)), boxes, labels, strict=True):
-        place = corners[corners.sum(1).argmin()] * scale  # the corner nearest to the left top
+        place = corners[corners.sum(1).argmin()] * scale  # the corner nearest to the top left
         text = str(label.item() if hasattr(label, "item") else label)
         corner = (float(place[0]) + _LINE, float(place[1]) + _LINE)
         pen.rectangle(pen.textbbox(corner, text, font), _color(row))
@@ -119,7 +119,7 @@ def _write_labels(pen: Any, targets: dict[str, Any], scale: float, boxes: Array)
 
 
 def _points(targets: dict[str, Any]) -> list[tuple[int, float, float]]:
-    """The points that are seen: number of the colour, x, y."""
+    """The visible points: colour index, x, y."""
     found: list[tuple[int, float, float]] = []
     for key in ("keypoints", "landmarks"):
         points = np.asarray(targets.get(key, np.zeros((0, 2))), np.float64)

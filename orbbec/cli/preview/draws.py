@@ -1,4 +1,4 @@
-"""What a chain draws for images, epoch by epoch, in bytes that can be shown."""
+"""The augmentations of images, epoch by epoch, as displayable bytes."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from orbbec.transforms import Compose, transform_targets
 
 
 def draw_rows(
-    chain: Compose,
+    pipeline: Compose,
     images: Mapping[str, Array],
     targets: Sequence[dict[str, Any]] | None = None,
     draws: int = 6,
     epoch: int = 0,
 ) -> tuple[list[list[Shown]], str]:
-    """Of each image, the original and what the chain makes of it in some epochs.
+    """For each image, the original and its augmentations in several epochs.
 
-    The images are one batch, their sample ids 0 to N - 1: what is shown is what training would see.
+    The images are one batch with sample ids 0 to N - 1, so the result is what training would see.
 
     Args:
-        chain: whose seed counts.
+        pipeline: the pipeline, including its seed.
         images: uint8 `[H, W, 3]` by name.
-        targets: a dict an image, as `TargetOptions` says.
-        draws: how many epochs.
-        epoch: the first one.
+        targets: one dict per image, see `TargetOptions`.
+        draws: number of epochs.
+        epoch: the first epoch.
 
     Returns:
-        A row an image; and the plan of the first epoch as text.
+        One row per image, and the plan of the first epoch as text.
     """
     arrays = list(images.values())
     given = [_with_rows(target) for target in targets or [{}] * len(arrays)]
@@ -44,10 +44,10 @@ def draw_rows(
         [Shown(_caption(name, array), array, target)]
         for (name, array), target in zip(images.items(), given, strict=True)
     ]
-    plans = [chain.plan(sizes, epoch=epoch + turn, targets=given) for turn in range(draws)]
+    plans = [pipeline.plan(sizes, epoch=epoch + offset, targets=given) for offset in range(draws)]
     for plan in plans:
-        moved = transform_targets(plan, given, chain.target_options)
-        results = as_list(chain.apply(plan, arrays))
+        moved = transform_targets(plan, given, pipeline.target_options)
+        results = as_list(pipeline.apply(plan, arrays))
         for row, result, target in zip(rows, results, moved, strict=True):
             visible = as_bytes(result, plan)
             row.append(Shown(_caption(f"epoch {plan.epoch}", visible), visible, target))
@@ -55,7 +55,7 @@ def draw_rows(
 
 
 def as_bytes(image: torch.Tensor, plan: Plan) -> Array:
-    """A result `[C, H, W]` of a plan as uint8 `[H, W, 3]`: not normalised, white as 255."""
+    """A result `[C, H, W]` of a plan as uint8 `[H, W, 3]`, without normalisation, scaled to 255."""
     values = image.permute(1, 2, 0).cpu()
     if values.dtype != torch.uint8:
         last, unscaled = plan.passes[-1], any(map(_keeps_255, plan.passes))
@@ -72,7 +72,7 @@ def _keeps_255(step: object) -> bool:
 
 
 def _with_rows(target: dict[str, Any]) -> dict[str, Any]:
-    """With a number a box, by which it keeps its colour when others are dropped."""
+    """A target with an index per box, which keeps its colour when other boxes are dropped."""
     return {**target, ROW_KEY: np.arange(len(target["boxes"]))} if "boxes" in target else dict(target)
 
 

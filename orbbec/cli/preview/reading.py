@@ -1,4 +1,4 @@
-"""Images, chains and targets from files."""
+"""Reads images, pipelines and targets from files."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _DISTRIBUTIONS = {"PIL": "pillow", "yaml": "pyyaml"}
 
 
 def module(name: str) -> Any:
-    """A module of another package.
+    """Import an optional module.
 
     Raises:
-        ModuleNotFoundError: it is not installed; says what to install.
+        ModuleNotFoundError: the module is not installed; the message says what to install.
     """
     try:
         return importlib.import_module(name)
@@ -32,25 +32,25 @@ def module(name: str) -> Any:
 
 
 def read_images(paths: Sequence[Path]) -> dict[str, Array]:
-    """Image files as RGB, uint8 `[H, W, 3]`, by the names of the files.
+    """Read image files as RGB, uint8 `[H, W, 3]`, by file name.
 
     Raises:
-        ValueError: two files have one name.
+        ValueError: two files have the same name.
     """
     images = {}
     for path in paths:
         if path.name in images:
-            raise ValueError(f"preview: expected files of unlike names, but got {path.name} twice")
+            raise ValueError(f"preview: expected files with distinct names, but got {path.name} twice")
         with module("PIL.Image").open(path) as picture:
             images[path.name] = np.array(picture.convert("RGB"))
     return images
 
 
-def read_chain(path: Path) -> Compose:
-    """A chain that `Compose.to_yaml` or `Compose.to_json` wrote, by the ending of its file.
+def read_pipeline(path: Path) -> Compose:
+    """Read a pipeline written by `Compose.to_yaml` or `Compose.to_json`, by file extension.
 
     Raises:
-        ValueError: the file ends in none of .yaml, .yml and .json, or describes no chain.
+        ValueError: the extension is not .yaml, .yml or .json, or the file does not describe a pipeline.
     """
     if path.suffix == ".json":
         return Compose.from_json(path.read_text())
@@ -61,23 +61,24 @@ def read_chain(path: Path) -> Compose:
 
 
 def read_targets(path: Path, images: dict[str, Array]) -> list[dict[str, Any]]:
-    """The targets of images, from a JSON file.
+    """Read the targets of images from a JSON file.
 
-    The file holds a table: of the file name of an image, its targets, as a table of `boxes`, `keypoints`,
-    `landmarks` (lists of numbers), `polygons` (a list of points for each), `masks` (names of image files
-    beside the JSON file, one a row, white where the object is), `mask` (such a name; its levels are classes)
-    and anything else, such as `labels`, as it is. An image that is not named has no targets.
+    The file is an object of image file names and their targets: an object of `boxes`, `keypoints`,
+    `landmarks` (lists of numbers), `polygons` (a list of points for each), `masks` (names of image files in
+    the folder of the JSON file, one per row, nonzero inside the object), `mask` (one such name; its levels
+    are classes) and other entries, such as `labels`, which are kept. Images that are not listed have no
+    targets.
 
     Args:
-        path: of the JSON file.
+        path: the JSON file.
         images: uint8 `[H, W, 3]` by file name.
 
     Raises:
-        ValueError: the file holds something else, or a mask has another size than its image.
+        ValueError: the file has another structure, or a mask has another size than its image.
     """
     content = json.loads(path.read_text())
     if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
-        raise ValueError(f"preview: expected {path.name} to hold a table of tables, one an image")
+        raise ValueError(f"preview: expected {path.name} to contain an object of objects, one per image")
     return [_target(content.get(name, {}), path.parent, image) for name, image in images.items()]
 
 
@@ -102,7 +103,7 @@ def _read_mask(path: Path, image: Array) -> Array:
     if mask.shape != image.shape[:2]:
         height, width = image.shape[:2]
         raise ValueError(
-            f"preview: expected {path.name} of size {height}x{width}, as its image is, "
+            f"preview: expected {path.name} of size {height}x{width}, like its image, "
             f"but got {mask.shape[0]}x{mask.shape[1]}"
         )
     return mask

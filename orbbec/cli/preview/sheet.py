@@ -1,4 +1,4 @@
-"""Pictures in rows: as one image, or as a page of HTML."""
+"""Rows of pictures as one image or an HTML page."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _TYPES = (".png", ".jpg", ".jpeg", ".webp")
 def write_sheet(
     path: Path, rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
 ) -> None:
-    """Write rows of pictures to a file; its ending says what: .png, .jpg, .webp or .html.
+    """Write rows of pictures to a file; the extension selects .png, .jpg, .webp or .html.
 
     Raises:
-        ValueError: the ending is none of these.
+        ValueError: the extension is unknown.
     """
     path = Path(path)
     if path.suffix.lower() not in (*_TYPES, ".html"):
@@ -38,16 +38,16 @@ def write_sheet(
 def draw_sheet(
     rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
 ) -> Any:
-    """Rows of pictures under some text.
+    """Draw rows of pictures below lines of text.
 
     Args:
-        rows: of pictures.
+        rows: rows of pictures.
         text: lines above the pictures.
-        side: of the square that each picture fits into, in pixels.
-        box_format: of the boxes, as that of `TargetOptions`.
+        side: side of the square for each picture, in pixels.
+        box_format: format of the boxes, see `TargetOptions`.
 
     Returns:
-        A picture of Pillow.
+        A Pillow image.
     """
     pillow, font = module("PIL.Image"), module("PIL.ImageFont").load_default(12)
     lines = text.splitlines()
@@ -83,7 +83,7 @@ def _fitting(text: str, font: Any, width: int) -> str:
 def sheet_as_html(
     rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
 ) -> str:
-    """A page that holds the pictures; arguments as those of `draw_sheet`."""
+    """An HTML page with the pictures; the arguments are those of `draw_sheet`."""
     parts = [
         '<!doctype html><meta charset="utf-8"><title>orbbec preview</title>',
         f"<style>body{{font:13px sans-serif;background:{PAPER};color:{INK};margin:24px}}"

@@ -12,7 +12,7 @@ import torch
 import typer
 
 from orbbec.batch import ImageBatch
-from orbbec.cli.preview import read_chain, read_images
+from orbbec.cli.preview import read_images, read_pipeline
 from orbbec.cli.profile.profile import FEWEST_ROUNDS, profile
 
 
@@ -29,7 +29,7 @@ def profile_command(
 ) -> None:
     """Time a chain pass by pass, and count its bytes beside a copy of those that it must move."""
     try:
-        chain = read_chain(pipeline)
+        chain = read_pipeline(pipeline)
         pixels = [torch.from_numpy(image) for image in read_images(images or []).values()]
         given = ImageBatch.from_images(pixels or noise(batch, size)).to(device)
         found = profile(chain, given, rounds=rounds)

@@ -1,4 +1,4 @@
-"""The adjustments beside what torchvision 0.25 gave, by hand, and in torch."""
+"""The adjustments compared with what torchvision 0.25 gave, by hand, and in torch."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""cvt_color beside OpenCV, by hand, and in torch."""
+"""cvt_color compared with OpenCV, by hand, and in torch."""
 
 import numpy as np
 import pytest

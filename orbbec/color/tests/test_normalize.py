@@ -1,4 +1,4 @@
-"""normalize and to_float beside torch, by hand, and in torch."""
+"""normalize and to_float compared with torch, by hand, and in torch."""
 
 import numpy as np
 import pytest

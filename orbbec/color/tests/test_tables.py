@@ -1,4 +1,4 @@
-"""Tables, histograms, statistics and CLAHE, beside NumPy and OpenCV."""
+"""Tables, histograms, statistics and CLAHE, compared with NumPy and OpenCV."""
 
 import numpy as np
 import pytest

@@ -71,7 +71,7 @@ def test_other_npy_files_are_refused(tmp_path):
         with pytest.raises(ValueError, match="NpyFile: expected images"):
             NpyFile(tmp_path / "a.npy")
     (tmp_path / "a.npy").write_bytes(b"no array")
-    with pytest.raises(ValueError, match=r"NpyFile: .*a\.npy is no \.npy file: .*magic string"):
+    with pytest.raises(ValueError, match=r"NpyFile: .*a\.npy is not an \.npy file: .*magic string"):
         NpyFile(tmp_path / "a.npy")
     np.save(tmp_path / "a.npy", IMAGES)
     with pytest.raises(ValueError, match="NpyFile: expected 5 rows of 'label', but got 4"):
@@ -199,5 +199,5 @@ def test_an_hdf5_file_that_shrinks_is_a_bad_sample(tmp_path):
         file["images"] = np.zeros((20, 64, 64, 3), np.uint8)
     file = Hdf5(path)
     os.truncate(path, 30000)
-    with pytest.raises(BadSample, match=r"sample 19 \(.*a\.h5/images\): the file is cut off"):
+    with pytest.raises(BadSample, match=r"sample 19 \(.*a\.h5/images\): the file is truncated"):
         file[19]

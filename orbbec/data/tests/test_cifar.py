@@ -83,7 +83,7 @@ def test_a_pickle_that_runs_code_is_refused(tmp_path):
 
     with open(tmp_path / "test_batch", "wb") as file:
         pickle.dump({b"data": Attack(), b"labels": [1]}, file)
-    with pytest.raises(ValueError, match=r"no Python file of CIFAR-10.*names posix\.mkdir"):
+    with pytest.raises(ValueError, match=r"not a Python file of CIFAR-10.*names posix\.mkdir"):
         Cifar(tmp_path, "test")
     assert not (tmp_path / "made").exists()
 
@@ -173,7 +173,7 @@ def shared(depth: int) -> bytes:
 def test_pickles_of_other_things_are_refused_at_once(tmp_path, opcodes, reason):
     (tmp_path / "test_batch").write_bytes(opcodes)
     began = time.process_time()
-    with pytest.raises(ValueError, match=rf"test_batch is no Python file of CIFAR-10: .*({reason})"):
+    with pytest.raises(ValueError, match=rf"test_batch is not a Python file of CIFAR-10: .*({reason})"):
         Cifar(tmp_path, "test")
     assert time.process_time() - began < 1
 
@@ -201,7 +201,7 @@ def test_truncated_files_are_named(tmp_path):
     whole = (tmp_path / "data_batch_3").read_bytes()
     for length in range(0, len(whole), 500):
         (tmp_path / "data_batch_3").write_bytes(whole[:length])
-        with pytest.raises(ValueError, match="data_batch_3 is no Python file of CIFAR-10"):
+        with pytest.raises(ValueError, match="data_batch_3 is not a Python file of CIFAR-10"):
             Cifar(tmp_path)
     write_cifar10(tmp_path, "binary")
     for length in (0, 3072, 3074):

@@ -137,11 +137,11 @@ def test_missing_images_and_malformed_masks_are_bad_samples(tmp_path):
 @pytest.mark.parametrize(
     ("name", "place", "change", "message"),
     [
-        ("images", 0, {"id": 10}, "images of unlike ids from 0, but got 2 of 3"),
-        ("images", 0, {"id": -1}, "images of unlike ids from 0"),
+        ("images", 0, {"id": 10}, "images with distinct ids of at least 0, but got 2 of 3"),
+        ("images", 0, {"id": -1}, "images with distinct ids of at least 0"),
         ("images", 0, {"id": "x"}, r"images with 'id' \(int\)"),
         ("images", 0, {"height": None}, r"images with 'height' \(int\)"),
-        ("categories", 0, {"id": 4}, "categories of unlike ids"),
+        ("categories", 0, {"id": 4}, "categories with distinct ids"),
         ("annotations", 1, {"image_id": 11}, "annotations of known images, but got .*'id': 2"),
         ("annotations", 1, {"category_id": 11}, "a known category and a box of 4 numbers, but got .*'id': 2"),
         ("annotations", 1, {"bbox": [1, 2, 3]}, "a known category and a box of 4 numbers"),
@@ -154,13 +154,13 @@ def test_missing_images_and_malformed_masks_are_bad_samples(tmp_path):
         ("annotations", 1, {"bbox": [True, 2, 3, 4]}, "a known category and a box of 4 numbers"),
         ("annotations", 1, {"area": None}, "a number as area, but got .*'id': 2"),
         ("annotations", 1, {"area": 10**400}, "a number as area"),
-        ("annotations", 1, {"keypoints": 5}, "keypoints as x, y, visibility in turn, but got .*'id': 2"),
-        ("annotations", 1, {"keypoints": [1, 2]}, "keypoints as x, y, visibility in turn"),
-        ("annotations", 1, {"keypoints": ["1", 2, 3]}, "keypoints as x, y, visibility in turn"),
+        ("annotations", 1, {"keypoints": 5}, "keypoints as x, y, visibility triples, but got .*'id': 2"),
+        ("annotations", 1, {"keypoints": [1, 2]}, "keypoints as x, y, visibility triples"),
+        ("annotations", 1, {"keypoints": ["1", 2, 3]}, "keypoints as x, y, visibility triples"),
         ("categories", 0, {"keypoints": 7}, "lists of names as keypoints"),
         ("images", 0, {"height": 0}, "images with height and width from 1, but got .*'id': 30"),
         ("images", 0, {"width": 2**40}, "images with height and width from 1"),
-        ("images", 0, {"id": 2**63}, "images of unlike ids"),
+        ("images", 0, {"id": 2**63}, "images with distinct ids"),
         ("images", 0, {"id": True}, r"images with 'id' \(int\)"),
         ("images", 0, {"file_name": "../a.jpg"}, "paths in .*, but image 30 of .*train.json has '../a.jpg'"),
         ("images", 0, {"file_name": "/etc/passwd"}, "paths in .* has '/etc/passwd'.*trust_paths=True"),
@@ -178,10 +178,10 @@ def test_malformed_entries_are_named(tmp_path, name, place, change, message):
 
 def test_other_files_are_refused(tmp_path):
     for text, message in (
-        ("{", "is no JSON file"),
+        ("{", "is not a JSON file"),
         ("[]", "a list of images"),
         ('{"images": []}', "categories"),
-        ("[" * 200_000, "is no JSON file"),
+        ("[" * 200_000, "is not a JSON file"),
     ):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(ValueError, match=f"Coco: .*{message}"):

@@ -64,7 +64,7 @@ def test_what_cannot_be_read_is_said_or_listed(folder, tmp_path):
 
 def test_mistakes_are_said_in_a_line(folder, tmp_path):
     for arguments, message in (
-        (["pack", tmp_path / "none", tmp_path / "out"], f"there is no {tmp_path}/none"),
+        (["pack", tmp_path / "none", tmp_path / "out"], f"{tmp_path}/none does not exist"),
         (["pack", folder / "cat/1.jpg", tmp_path / "out"], "open_source: expected one of .csv"),
         (
             ["pack", folder, tmp_path / "out", "--on-error", "ignore"],
@@ -87,7 +87,7 @@ def test_archives_by_other_hands_are_indexed_and_packed_again(tmp_path):
     assert [Shards(tmp_path / "streamed")[n].data for n in range(3)] == [b"x", b"y", b"z"]
     shutil.rmtree(tmp_path / "streamed")
     result = run("index", tmp_path)
-    assert f"3 samples are indexed in {tmp_path}" in result.stdout
+    assert f"indexed 3 samples in {tmp_path}" in result.stdout
     assert isinstance(open_source(tmp_path), Shards)
 
 

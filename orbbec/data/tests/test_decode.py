@@ -134,7 +134,7 @@ def test_decode_image_keeps_the_upper_8_of_16_bits():
     assert np.array_equal(decode_image(png_colour.tobytes())[..., ::-1], colour >> 8)
     pgm = b"P5 2 1 65535 " + bytes([1, 200, 255, 0])
     assert decode_image(pgm, mode="L")[..., 0].tolist() == [[1, 255]]
-    with pytest.raises(ValueError, match="decode_image: pixels of float have no range"):
+    with pytest.raises(ValueError, match="decode_image: float pixels have no known range"):
         decode_image(encoded(Image.fromarray(np.zeros((2, 2), np.float32)), "TIFF"))
 
 
@@ -278,7 +278,7 @@ def test_parts_of_baseline_jpegs_need_no_libjpeg_turbo(monkeypatch):
     assert np.array_equal(decode_region(baseline, header, part), part.of(by_cv2(baseline)))
     assert region_header(progressive, "RGB", 10**6) is None
     assert planes_header(baseline, "RGB", 10**6) is None
-    with pytest.raises(ValueError, match="only libjpeg-turbo, which is not built in"):
+    with pytest.raises(ValueError, match="needs libjpeg-turbo, which is not built in"):
         decode_region(baseline, header, part, shrink=2)
 
 
@@ -288,8 +288,8 @@ def test_a_loader_decodes_images_smaller_only_where_asked_to():
     samples = [Sample(encoded(picture(90, 120, seed)), {}, seed) for seed in range(3)]
 
     def pixels(**options):
-        chain = [Resize((20, 20), antialias=False)]
-        return next(iter(Loader(samples, 3, chain, shuffle=False, decoding=Decoding(**options)))).images
+        pipeline = [Resize((20, 20), antialias=False)]
+        return next(iter(Loader(samples, 3, pipeline, shuffle=False, decoding=Decoding(**options)))).images
 
     assert torch.equal(pixels(), pixels(roi=False))
     assert not torch.equal(pixels(shrink=True), pixels(roi=False))
@@ -308,8 +308,8 @@ def test_a_loader_without_libjpeg_turbo_decodes_each_part_once(monkeypatch):
     samples = [Sample(data, {}, number) for number, data in enumerate(files)]
 
     def pixels(**options):
-        chain = [CenterCrop(80), Resize((20, 20), antialias=False)]
-        return next(iter(Loader(samples, 3, chain, shuffle=False, decoding=Decoding(**options)))).images
+        pipeline = [CenterCrop(80), Resize((20, 20), antialias=False)]
+        return next(iter(Loader(samples, 3, pipeline, shuffle=False, decoding=Decoding(**options)))).images
 
     assert torch.equal(pixels(shrink=True), pixels(roi=False))
     assert decoded == [(len(files[0]), 1), (len(files[2]), 1)]

@@ -270,7 +270,7 @@ def test_an_epoch_that_began_before_a_fork_says_so_and_another_begins():
     os.close(writing)
     with os.fdopen(reading) as file:
         told = file.read()
-    expected = "Loader: expected an epoch of this process, but it began before the fork"
+    expected = "Loader: expected an epoch of this process, but it began before a fork"
     assert told == f"{expected}; [0, 1] [2, 3]"
     assert first.sample_ids.tolist() == [0, 1]
     assert [batch.sample_ids[0].item() for batch in batches] == list(range(2, 40, 2))
@@ -301,9 +301,9 @@ def test_a_process_ends_though_an_epoch_is_held(begin):
 @pytest.mark.parametrize(
     ("rank", "world_size", "text"),
     [
-        ("x", "2", "expected RANK of the environment as a whole number, but got 'x'"),
-        ("0", "two", "expected WORLD_SIZE of the environment as a whole number, but got 'two'"),
-        ("-1", "2", "expected RANK of the environment as a whole number, but got '-1'"),
+        ("x", "2", "expected environment variable RANK as a whole number, but got 'x'"),
+        ("0", "two", "expected environment variable WORLD_SIZE as a whole number, but got 'two'"),
+        ("-1", "2", "expected environment variable RANK as a whole number, but got '-1'"),
         ("2", "2", "expected rank as a whole number from 0 to 1, but got 2"),
         ("0", "0", "expected world_size as a whole number of at least 1, but got 0"),
     ],

@@ -242,7 +242,7 @@ def test_a_stream_that_is_left_begins_anew_with_the_next_epoch():
     loader.load_state_dict({"epoch": 0, "start": LENGTH})
     assert taken(loader) == []
     loader.load_state_dict({"epoch": 0, "start": LENGTH + 1})
-    with pytest.raises(ValueError, match="Loader: expected a stream of 24 samples or more, but got 23"):
+    with pytest.raises(ValueError, match="Loader: expected a stream of at least 24 samples, but got 23"):
         taken(loader)
 
 

@@ -77,8 +77,8 @@ def test_labels_that_are_no_whole_numbers_come_back(label):
         ({"a.b": 1}, "without dots and slashes, but got 'a.b'"),
         ({"": 1}, "but got ''"),
         ({3: 1}, "but got 3"),
-        ({"x": {1, 2}}, "target 'x' cannot be stored: a set is no JSON"),
-        ({"x": b"bytes"}, "target 'x' cannot be stored: a bytes is no JSON"),
+        ({"x": {1, 2}}, "target 'x' cannot be stored: a set is not JSON"),
+        ({"x": b"bytes"}, "target 'x' cannot be stored: a bytes is not JSON"),
     ],
 )
 def test_what_cannot_be_stored_is_named(targets, message):
@@ -111,16 +111,16 @@ def malicious_npy():
     [
         ({}, "expected a field with an image, but got none"),
         ({"cls": b"1"}, "expected a field with an image, but got cls"),
-        ({"jpg": b"x", "cls": b"one"}, "the field 'cls' is no cls"),
-        ({"jpg": b"x", "json": b"{"}, "the field 'json' is no json"),
-        ({"jpg": b"x", "txt": b"\xff"}, "the field 'txt' is no txt"),
-        ({"jpg": b"x", "boxes.npy": b"x"}, "the field 'boxes.npy' is no npy"),
-        ({"jpg": b"x", "boxes.npy": b""}, "the field 'boxes.npy' is no npy"),
-        ({"jpg": b"x", "boxes.npy": malicious_npy()}, "the field 'boxes.npy' is no npy"),
-        ({"npy": b"\x93NUMPY"}, "the field 'npy' is no npy"),
-        ({"npy": b"PK\3\4"}, "the field 'npy' is no npy"),
-        ({"jpg": b"x", "polygons.npz": b"PK"}, "the field 'polygons.npz' is no npz"),
-        ({"jpg": b"x", "polygons.npz": b"PK\3\4"}, "the field 'polygons.npz' is no npz"),
+        ({"jpg": b"x", "cls": b"one"}, "the field 'cls' is not valid cls"),
+        ({"jpg": b"x", "json": b"{"}, "the field 'json' is not valid json"),
+        ({"jpg": b"x", "txt": b"\xff"}, "the field 'txt' is not valid txt"),
+        ({"jpg": b"x", "boxes.npy": b"x"}, "the field 'boxes.npy' is not valid npy"),
+        ({"jpg": b"x", "boxes.npy": b""}, "the field 'boxes.npy' is not valid npy"),
+        ({"jpg": b"x", "boxes.npy": malicious_npy()}, "the field 'boxes.npy' is not valid npy"),
+        ({"npy": b"\x93NUMPY"}, "the field 'npy' is not valid npy"),
+        ({"npy": b"PK\3\4"}, "the field 'npy' is not valid npy"),
+        ({"jpg": b"x", "polygons.npz": b"PK"}, "the field 'polygons.npz' is not valid npz"),
+        ({"jpg": b"x", "polygons.npz": b"PK\3\4"}, "the field 'polygons.npz' is not valid npz"),
     ],
 )
 def test_malformed_fields_are_named(fields, message):

@@ -95,9 +95,9 @@ def test_a_list_without_names_and_in_another_place(tmp_path):
 def test_malformed_lists_are_named(tmp_path):
     file = tmp_path / "list.csv"
     for text, message in (
-        ("", "expected unlike columns with 'path'"),
+        ("", "expected distinct columns with 'path'"),
         ("file,label\na,1\n", r"but got \['file', 'label'\]"),
-        ("path,path\na,1\n", "unlike columns"),
+        ("path,path\na,1\n", "distinct columns"),
         ("path,label\na,1\n\nb\n", "expected 2 columns in line 4 of .*list.csv, but got 1"),
     ):
         file.write_text(text)

@@ -1,4 +1,4 @@
-"""The header of a JPEG, where its markers stand in unusual places."""
+"""The header of a JPEG, where its markers stand in unusual positions."""
 
 import struct
 

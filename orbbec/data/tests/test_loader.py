@@ -104,13 +104,13 @@ def test_a_sample_is_the_same_whatever_prepares_it():
 
 
 def test_batches_are_those_of_cv2_and_compose():
-    chain = Compose([*CHAIN, ToDtype(torch.float32, scale=True), Normalize()], seed=3)
+    pipeline = Compose([*CHAIN, ToDtype(torch.float32, scale=True), Normalize()], seed=3)
     files = Files(6)
-    loader = Loader(files, 6, chain, shuffle=False)
+    loader = Loader(files, 6, pipeline, shuffle=False)
     whole = [cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB) for data in files.data]
     for epoch in range(2):
         (batch,) = loader
-        assert torch.equal(batch.images, chain(whole, epoch=epoch))
+        assert torch.equal(batch.images, pipeline(whole, epoch=epoch))
 
 
 def test_batches_are_the_same_bits_on_an_accelerator(accelerator):
@@ -162,12 +162,12 @@ def test_targets_follow_the_images():
             boxes = np.array([[0.0, 0.0, 10.0, 20.0]] * (index + 1))
             return Sample(self.data[index], {"boxes": boxes, "labels": np.arange(index + 1)}, index)
 
-    chain = Compose([RandomIoUCrop(), Resize((32, 32)), RandomHorizontalFlip(1.0)], seed=1)
+    pipeline = Compose([RandomIoUCrop(), Resize((32, 32)), RandomHorizontalFlip(1.0)], seed=1)
     source = Boxes(4)
-    (batch,) = Loader(source, 4, chain, shuffle=False, collate=list)
+    (batch,) = Loader(source, 4, pipeline, shuffle=False, collate=list)
     samples = [source[i] for i in range(4)]
     sizes = [(30 + i, 50 - i) for i in range(4)]
-    plan = chain.plan(sizes, targets=[sample.targets for sample in samples], epoch=0)
+    plan = pipeline.plan(sizes, targets=[sample.targets for sample in samples], epoch=0)
     expected = transform_targets(plan, [sample.targets for sample in samples])
     for actual, wanted in zip(batch.targets, expected, strict=True):
         assert np.array_equal(actual["boxes"], wanted["boxes"])
@@ -383,7 +383,7 @@ def test_an_epoch_that_another_ended_says_so():
     with pytest.raises(RuntimeError, match="Loader: expected one epoch at a time"):
         list(zip(loader, loader, strict=True))
     first, second = iter(loader), loader.planned()
-    with pytest.raises(RuntimeError, match="another was begun"):
+    with pytest.raises(RuntimeError, match="a newer epoch ended this one"):
         next(first)
     assert len(list(second)) == 3
     third = iter(loader)
@@ -424,7 +424,7 @@ def test_threads_and_arguments_are_checked():
     with pytest.raises(ValueError, match="Loader: expected a source with an index for order"):
         Loader(iter([]), 1, order=Order(0))
     for length in (0, 5, 12):
-        with pytest.raises(ValueError, match=f"expected order of length 10, as source, but got {length}"):
+        with pytest.raises(ValueError, match=f"length 10, but got {length}"):
             Loader(Files(10), 2, CHAIN, order=Order(length))
     with pytest.raises(ValueError, match="Decoding: expected mode as one of L, RGB, RGBA, but got 'BGR'"):
         Decoding(mode="BGR")

@@ -1,4 +1,4 @@
-"""Masks of COCO's segmentations, beside pycocotools."""
+"""Masks of COCO's segmentations, compared with pycocotools."""
 
 import numpy as np
 import pytest
@@ -47,22 +47,22 @@ def test_a_polygon_of_two_points_covers_nothing():
 @pytest.mark.parametrize(
     ("segmentation", "message"),
     [
-        ([], "expected polygons or run lengths"),
+        ([], "expected a segmentation of polygons or run lengths"),
         ({"size": [5, 5], "counts": [2**62, 2**62, 2**62, 2**62, 25]}, "add up to 25 pixels"),
         (None, "but got None"),
-        ([[1, 2, 3, 4, 5]], "finite x and y in turn"),
-        ([[1, 2, 3, 4, 5, float("nan")]], "finite x and y in turn"),
-        ([[1, 2, 3, 4, 5, -1e300]], "finite x and y in turn"),
-        ([[1, 2, 3, 4, 5, 2**2000]], "finite x and y in turn"),
-        ([[1, 2, 3, 4, 5, {}]], "finite x and y in turn"),
+        ([[1, 2, 3, 4, 5]], "finite x, y pairs"),
+        ([[1, 2, 3, 4, 5, float("nan")]], "finite x, y pairs"),
+        ([[1, 2, 3, 4, 5, -1e300]], "finite x, y pairs"),
+        ([[1, 2, 3, 4, 5, 2**2000]], "finite x, y pairs"),
+        ([[1, 2, 3, 4, 5, {}]], "finite x, y pairs"),
         ([[1, 2, 3, 4, 5, 1e8]], "an outline of 2000000 pixels at most, but got 19999999"),
         ({"size": [5, 5], "counts": "o" * 1000}, "has one of 65 bits"),
-        ([1, 2, 3, 4, 5, 6], "finite x and y in turn"),
+        ([1, 2, 3, 4, 5, 6], "finite x, y pairs"),
         ({"size": [4, 4], "counts": [25]}, r"of size \[5, 5\], but got \[4, 4\]"),
         ({"size": [5, 5], "counts": [24]}, "add up to 25 pixels"),
         ({"size": [5, 5], "counts": [30, -5]}, "add up to 25 pixels"),
         ({"size": [5, 5], "counts": [12.5, 12.5]}, "add up to 25 pixels"),
-        ({"size": [5, 5], "counts": "P"}, "breaks off"),
+        ({"size": [5, 5], "counts": "P"}, "truncated"),
         ({"size": [5, 5]}, "add up to 25 pixels"),
     ],
 )

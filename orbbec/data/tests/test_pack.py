@@ -92,7 +92,7 @@ def test_bad_samples_stop_or_are_listed(tmp_path):
     with pytest.raises(BadSample, match=r"sample 70 \(7\.jpg\): the file is empty"):
         pack(source, tmp_path, shard_bytes=SMALL)
     assert not list(tmp_path.glob("*.part"))
-    with pytest.raises(ValueError, match="has not ended: run the same `pack` again"):
+    with pytest.raises(ValueError, match="is incomplete: run the same `pack` again"):
         Shards(tmp_path)
     result = pack(source, tmp_path, shard_bytes=SMALL, on_error="skip")
     assert result.resumed > 0
@@ -189,7 +189,7 @@ def test_a_full_disk_is_said_and_leaves_no_half_archive(tmp_path):
     pack(Source(SAMPLES), tmp_path / "straight", shard_bytes=SMALL)
     resource.setrlimit(resource.RLIMIT_FSIZE, (9000, before[1]))
     try:
-        with pytest.raises(OSError, match=r"shard-000000\.tar cannot be written .*make room") as caught:
+        with pytest.raises(OSError, match=r"shard-000000\.tar cannot be written .*free some space") as caught:
             pack(Source(SAMPLES), folder, shard_bytes=SMALL)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -239,7 +239,7 @@ def test_a_source_that_changed_is_refused(tmp_path):
 
 def test_other_archives_and_other_processes_are_let_alone(tmp_path):
     (tmp_path / "x.tar").write_bytes(b"")
-    with pytest.raises(ValueError, match="has archives by other hands"):
+    with pytest.raises(ValueError, match="has archives of another tool"):
         pack(SAMPLES, tmp_path)
     (tmp_path / "x.tar").unlink()
 
@@ -266,7 +266,7 @@ def test_bad_arguments_are_named(tmp_path):
             [Sample(b"x", {}, 1), Sample(b"y", {}, 1)],
             {},
             ValueError,
-            "pack: .* unlike ids, but 1 come again, as 1",
+            "pack: .* distinct ids, but 1 are repeated, such as 1",
         ),
         ([Sample(b"x", {"x": {1}}, 1)], {}, TypeError, "pack: target 'x' cannot be stored"),
     ):

@@ -42,10 +42,10 @@ def mixed_files():
     """A file of every kind, and how it is kept."""
     image = Image.fromarray(picture())
     files = {sampling: (encoded(picture(33, 50), 90, sampling), sampling) for sampling in FACTORS}
-    files |= {f"turned {way}": (saved(image, orientation=way), "420") for way in range(2, 9)}
+    files |= {f"rotated {way}": (saved(image, orientation=way), "420") for way in range(2, 9)}
     files |= {
         "gray": (saved(image.convert("L")), "gray"),
-        "gray, turned": (saved(image.convert("L"), orientation=6), "gray"),
+        "gray, rotated": (saved(image.convert("L"), orientation=6), "gray"),
         "progressive": (saved(image, progressive=True, subsampling=1), "422"),
         "narrow": (encoded(picture(20, 3), 90, "420"), "420"),
         "CMYK": (saved(image.convert("CMYK"), orientation=6), "rgb"),
@@ -176,7 +176,7 @@ def test_a_stream_and_arrays_give_the_same_bytes():
 
 
 def test_half_the_bytes_are_staged():
-    """What a thread hands over to be copied, of 4:2:0: 1.5 bytes a pixel instead of 3."""
+    """What a thread hands over to be copied, of 4:2:0: 1.5 bytes per pixel instead of 3."""
     files = Files([encoded(picture(375, 500, seed), 75, "420") for seed in range(4)])
     staged = {}
     for decoding in (WHOLE, PLANES):
@@ -243,7 +243,7 @@ def test_the_decoder_itself_refuses():
     ("options", "message"),
     [
         ({"mode": "L"}, "Decoding: expected mode as one of RGB, but got 'L'"),
-        ({"on_device": True}, "Decoding: expected one of on_device and planes, but got both"),
+        ({"on_device": True}, "Decoding: expected on_device or planes, but got both"),
     ],
 )
 def test_a_decoding_to_planes_names_the_bad_argument(options, message):

@@ -33,11 +33,11 @@ def cluster():
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(("workers", "batch_size"), [(2, 1), (None, 5)])
 def test_rows_have_the_bytes_of_the_loader(workers, batch_size):
-    chain = Compose(CHAIN, seed=7)
-    loader = Loader(samples(13), 4, chain)
+    pipeline = Compose(CHAIN, seed=7)
+    loader = Loader(samples(13), 4, pipeline)
     loader.set_epoch(2)
     expected = {int(i): image for images, _, ids in loader for i, image in zip(ids, images, strict=True)}
-    rows = ray_dataset(samples(13), chain, workers=workers, batch_size=batch_size, epoch=2).take_all()
+    rows = ray_dataset(samples(13), pipeline, workers=workers, batch_size=batch_size, epoch=2).take_all()
     assert [row["sample_id"] for row in rows] == [row["label"] for row in rows] == list(range(13))
     assert all(np.array_equal(row["image"], expected[row["sample_id"]].numpy()) for row in rows)
 
@@ -83,7 +83,7 @@ def test_targets_become_columns():
     assert columns["label"] == [1, 2]
     assert np.array_equal(columns["boxes"][0], np.ones((2, 4)))
     assert columns["boxes"][1] is None
-    with pytest.raises(ValueError, match=r"expected other names of targets than \['image'\]"):
+    with pytest.raises(ValueError, match=r"expected target names other than \['image'\]"):
         _target_columns([{"image": 1}])
 
 

@@ -163,11 +163,11 @@ def test_a_reader_comes_back_from_shards(make, tmp_path):
 
 @pytest.mark.parametrize("make", [cifar, npy_file, shards, hdf5, arrays, wrapped])
 def test_samples_go_through_transforms_the_same_in_every_order(make, tmp_path):
-    source, chain, seen = make(tmp_path), Compose([RandomHorizontalFlip(), Resize((4, 4))], seed=1), []
+    source, pipeline, seen = make(tmp_path), Compose([RandomHorizontalFlip(), Resize((4, 4))], seed=1), []
     for epoch in (0, 1):
         samples = [source[index] for index in Order(len(source), seed=2).indices(epoch).tolist()]
         ids = [sample.sample_id for sample in samples]
-        images, targets = chain(
+        images, targets = pipeline(
             collate([sample.data for sample in samples]), [sample.targets for sample in samples], ids
         )
         assert [target.keys() for target in targets] == [sample.targets.keys() for sample in samples]

@@ -67,7 +67,7 @@ def test_lmdb_is_read_by_threads_pickled_and_forked(tmp_path):
         thread.join()
     assert sorted(seen) == sorted(b"%d" % n for n in range(100))
     text = pickle.dumps(images)
-    assert pickle.loads(text)[7].data == b"7"  # beside the first: LMDB opens nothing twice in a process
+    assert pickle.loads(text)[7].data == b"7"  # next to the first: LMDB opens nothing twice in a process
     child = os.fork()
     if child == 0:
         good = False
@@ -83,10 +83,10 @@ def test_a_database_that_shrinks_is_a_bad_sample_and_no_crash(tmp_path):
     write_lmdb(tmp_path, {b"%03d" % n: bytes(5000) for n in range(50)})
     images = Lmdb(tmp_path)
     os.truncate(tmp_path / "data.mdb", 20000)
-    with pytest.raises(BadSample, match=r"sample 49 .* is cut off: expected \d+ bytes, but got 20000"):
+    with pytest.raises(BadSample, match=r"sample 49 .* is truncated: expected \d+ bytes, but got 20000"):
         images[49]
     images.close()
-    with pytest.raises(ValueError, match="is cut off"):
+    with pytest.raises(ValueError, match="is truncated"):
         Lmdb(tmp_path)
 
 
@@ -155,10 +155,10 @@ def test_every_flipped_byte_of_a_record_is_noticed(tmp_path):
             records[0]
         assert caught.value.path == f"{file}:0"
         if place < 12:
-            assert "what follows in the file is lost" in caught.value.reason
+            assert "the rest of the file is lost" in caught.value.reason
             assert len(records) == 1
         else:
-            assert caught.value.reason == "the record does not have its checksum"
+            assert caught.value.reason == "the record does not match its checksum"
             assert records[1].data == b"second"
 
 
@@ -184,7 +184,7 @@ def test_records_that_are_missing_or_packed_are_named(tmp_path):
     with pytest.raises(FileNotFoundError):
         TfRecords(tmp_path / "none")
     (tmp_path / "a.gz").write_bytes(gzip.compress(RECORDED.read_bytes()))
-    with pytest.raises(ValueError, match=r"a\.gz is compressed: unpack it by gunzip"):
+    with pytest.raises(ValueError, match=r"a\.gz is compressed: unpack it with gunzip"):
         TfRecords(tmp_path / "a.gz")
     records = TfRecords(RECORDED, lambda features: (features["no"], {}))
     with pytest.raises(BadSample, match=r"sample 0 .*: no"):
@@ -195,11 +195,11 @@ def test_malformed_messages_are_named():
     whole = RECORDED.read_bytes()
     message = whole[12 : 12 + struct.unpack_from("<Q", whole)[0]]
     for length in range(1, len(message)):
-        with pytest.raises(ValueError, match="cut off"):
+        with pytest.raises(ValueError, match="truncated"):
             example_features(message[:length])
     for message, text in (
         (b"\x0b", "unknown kind 3"),
-        (b"\x80" * 11, "cut off"),
+        (b"\x80" * 11, "truncated"),
         (b"\x08\x01", "a number where"),
     ):
         with pytest.raises(ValueError, match=text):

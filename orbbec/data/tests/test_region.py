@@ -31,7 +31,7 @@ SIZES = [(120, 160), (160, 120), (90, 200), (101, 133)]
 
 
 def jpegs():
-    """One of each size, and of them one turned by EXIF."""
+    """One of each size, and of them one rotated by EXIF."""
     files = []
     for seed, (height, width) in enumerate(SIZES):
         noise = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
@@ -44,18 +44,18 @@ def jpegs():
 
 
 def whole_and_parts(transforms, epoch, shrink=False):
-    """What a chain makes of whole images, and of their parts; and the parts."""
-    files, chain = jpegs(), Compose(transforms, seed=3)
+    """What a pipeline makes of whole images, and of their parts; and the parts."""
+    files, pipeline = jpegs(), Compose(transforms, seed=3)
     whole = [decode_image(data) for data in files]
-    plan = chain.plan([image.shape[:2] for image in whole], epoch=epoch)
-    expected = chain.apply(plan, ImageBatch.from_images(whole))
+    plan = pipeline.plan([image.shape[:2] for image in whole], epoch=epoch)
+    expected = pipeline.apply(plan, ImageBatch.from_images(whole))
     regions = regions_of(plan, np.full(len(files), True) if shrink else None)
     assert regions is not None
     parts = [
         decode_region(data, region_header(data, "RGB", 10**6), regions[row][0], shrink=regions[row][1])
         for row, data in enumerate(files)
     ]
-    actual = chain.apply(plan_for(plan, regions), ImageBatch.from_images(parts))
+    actual = pipeline.apply(plan_for(plan, regions), ImageBatch.from_images(parts))
     return expected, actual, regions
 
 

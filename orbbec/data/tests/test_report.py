@@ -67,8 +67,7 @@ def test_advice_agrees_with_the_share_of_the_synthetic_bound(synthetic, keeps_up
 def test_advice_where_both_sides_wait():
     report = Report(10, 1.0, 0.5, {"read": 0.1, "decode": 1.0, "idle": 0.4}, threads=2)
     assert (
-        report.advice
-        == "Threads wait too: epochs are short, or batches of unlike times need a larger prefetch."
+        report.advice == "Threads wait too: epochs are short, or batch times vary and need a larger prefetch."
     )
 
 

@@ -74,7 +74,7 @@ def test_every_flipped_byte_is_noticed(packed):
     shards = Shards(packed)
     for place in range(0, 2048, 37):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
-        with pytest.raises(BadSample, match="do not have the checksum of the index") as caught:
+        with pytest.raises(BadSample, match="do not match the checksum of the index") as caught:
             shards[0]
         assert (caught.value.sample_id, caught.value.path) == (0, str(path))
         assert shards[29].data == SAMPLES[29].data
@@ -90,7 +90,7 @@ def test_archives_that_shrink_or_go_are_bad_samples(packed):
     path.unlink()
     with pytest.raises(BadSample, match=r"sample 28 .*No such file"):
         shards[4]
-    with pytest.raises(ValueError, match=r"1 archives are missing, as .*shard-000001.tar"):
+    with pytest.raises(ValueError, match=r"1 archives are missing, such as .*shard-000001.tar"):
         Shards(packed)
 
 
@@ -100,15 +100,15 @@ def test_folders_that_are_not_ready_say_what_to_do(tmp_path, packed):
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     write_foreign(foreign, [2])
-    with pytest.raises(ValueError, match=r"part-0\.tar has no index: `python -m orbbec index"):
+    with pytest.raises(ValueError, match=r"part-0\.tar has no index; write it with `python -m orbbec index"):
         Shards(foreign)
     (packed / "pack.json").write_text('{"version": 2}')
-    with pytest.raises(ValueError, match=r"pack\.json is no manifest.*version 2, but this reads 1"):
+    with pytest.raises(ValueError, match=r"pack\.json is not a manifest.*expected version 1, but got 2"):
         Shards(packed)
 
 
 def test_the_index_of_what_is_packed_is_left_alone(packed):
-    with pytest.raises(ValueError, match="have the index that `pack` wrote"):
+    with pytest.raises(ValueError, match="already have the index written by `pack`"):
         index_archives(packed)
     assert Shards(packed).sample_ids == [sample.sample_id for sample in SAMPLES]
 
@@ -184,7 +184,7 @@ def test_an_archive_that_is_cut_off_anywhere_is_noticed(packed):
         good = [item for item in items if isinstance(item, Sample)]
         assert len(bad) == 1
         assert bad[0].path == str(path)
-        assert bad[0].reason.endswith("what follows in the archive is lost")
+        assert bad[0].reason.endswith("the rest of the archive is lost")
         whole_samples = [SAMPLES[n] for n in (*range(len(good) - 4), 4, 5, 6, 7)]
         assert [vars(sample) for sample in good] == [vars(sample) for sample in whole_samples]
 
@@ -230,7 +230,7 @@ def test_archives_outside_of_the_folder_are_refused(packed, name):
     table = json.loads((packed / "pack.json").read_text())
     table["archives"] = {name: 3, **table["archives"]}
     (packed / "pack.json").write_text(json.dumps(table))
-    with pytest.raises(ValueError, match=r"pack\.json is no manifest: .*archives of this folder"):
+    with pytest.raises(ValueError, match=r"pack\.json is not a manifest: .*archives of this folder"):
         Shards(packed)
 
 

@@ -41,8 +41,8 @@ def loader(device="cpu"):
         Sample(np.random.default_rng(i).integers(0, 256, (20, 20, 3), np.uint8), {"label": i % 3}, i)
         for i in range(22)
     ]
-    chain = [RandomResizedCrop(8), ToDtype(torch.float32, scale=True), Normalize()]
-    return Loader(source, 4, chain, device, drop_last=True, seed=1, threads=2)
+    pipeline = [RandomResizedCrop(8), ToDtype(torch.float32, scale=True), Normalize()]
+    return Loader(source, 4, pipeline, device, drop_last=True, seed=1, threads=2)
 
 
 def trained(run, device="cpu", epochs=2):
@@ -103,24 +103,24 @@ class History:
         return targets[-1].sum()
 
 
-def assert_replays_the_loader(chain, sink_size, device, epochs=3):
+def assert_replays_the_loader(pipeline, sink_size, device, epochs=3):
     """The bytes of every image over epochs of five batches of 4 and one of 2; gives the sink."""
     name = "cuda" if device.name == "cuda" else "cpu"
-    loader = unlike(chain, name)
+    loader = unlike(pipeline, name)
     expected = [batch for _ in range(epochs) for batch in loader]
     history = History(expected[0].images, sum(len(batch.images) for batch in expected))
-    sunk = Sink(history.step, unlike(chain, name), sink_size, None if name == "cuda" else Recorder)
+    sunk = Sink(history.step, unlike(pipeline, name), sink_size, None if name == "cuda" else Recorder)
     losses = torch.cat([losses for _ in range(epochs) for losses in sunk])
     assert_same_bytes(history.images, torch.cat([batch.images for batch in expected]))
     assert losses.tolist() == [int(batch.sample_ids.sum()) for batch in expected]
     return sunk
 
 
-def unlike(chain, device="cpu"):
+def unlike(pipeline, device="cpu"):
     sizes = [(20 + i % 7, 24 - i % 5, 3) for i in range(22)]
     images = [np.random.default_rng(i).integers(0, 256, size, np.uint8) for i, size in enumerate(sizes)]
     source = [Sample(image, {"label": i % 3}, i) for i, image in enumerate(images)]
-    return Loader(source, 4, chain, device, seed=1, threads=2)
+    return Loader(source, 4, pipeline, device, seed=1, threads=2)
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -159,11 +159,11 @@ def test_images_may_be_larger_than_those_that_were_captured(sides, captured):
 
 
 def test_what_cannot_be_captured_runs_as_it_is(device):
-    for chain in (
+    for pipeline in (
         [RandomResizedCrop(9), T.MotionBlur(p=1.0)],
         [T.RandomRotation(9, expand=True), T.Resize((9, 9))],
     ):
-        sunk = assert_replays_the_loader(chain, 2, device, epochs=2)
+        sunk = assert_replays_the_loader(pipeline, 2, device, epochs=2)
         assert (sunk.captured, sunk.replayed) == (0, 0)
 
 
@@ -199,12 +199,12 @@ def test_the_graphs_that_were_used_last_are_kept():
 
 
 def test_slots_stay_where_they_are_until_they_are_too_small():
-    slots, chain = Slots(2, torch.device("cpu")), T.Compose(CHAINS["operators"])
+    slots, pipeline = Slots(2, torch.device("cpu")), T.Compose(CHAINS["operators"])
 
     def feeds(side):
         images = [np.full((side, side + n, 3), side, np.uint8) for n in range(3)]
         batch = ImageBatch.from_images(images)
-        return [Feed(batch, chain.plan(batch.sizes, epoch=0), [torch.tensor([side])])] * 2
+        return [Feed(batch, pipeline.plan(batch.sizes, epoch=0), [torch.tensor([side])])] * 2
 
     def places():
         return slots.small.data_ptr(), slots.pixels.data_ptr(), slots.read(1, feeds(20)[1])[1].data_ptr()

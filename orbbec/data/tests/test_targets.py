@@ -1,4 +1,4 @@
-"""What a Loader gives beside images: tensors, ready for the model."""
+"""What a Loader gives next to images: tensors, ready for the model."""
 
 import numpy as np
 import pytest

@@ -35,7 +35,7 @@ CHAIN = [RandomResizedCrop(4)]
         ((4, 2), 5.0, 5.0, 0.0, 40.0, (8, 2)),  # the model waits for busy threads
         ((6, 2), 5.0, 5.0, 0.0, 60.0, (8, 2)),  # no more than the budget
         ((8, 2), 5.0, 5.0, 0.0, 80.0, (8, 2)),
-        ((8, 2), 5.0, 5.0, 40.0, 40.0, (8, 4)),  # both wait: batches take unlike times
+        ((8, 2), 5.0, 5.0, 40.0, 40.0, (8, 4)),  # both wait: batches take different times
         ((4, 2), 5.0, 5.0, 4.0, 36.0, (8, 2)),  # a little idle is what waking up takes
         ((8, 0), 5.0, 5.0, 40.0, 40.0, (8, 1)),
         ((8, 8), 5.0, 5.0, 40.0, 40.0, (8, 8)),
@@ -52,7 +52,7 @@ def test_settings_follow_from_waits(now, wait, step, idle, work, expected):
 
 
 def told(tuner: Tuner, steps: int, idle: float) -> list[tuple[int, int]]:
-    """Settings after each change in an epoch whose threads are idle for a share of the time."""
+    """Settings after each change in an epoch whose threads are idle for a fraction of the time."""
     tuner.begin()
     changes = []
     for step in range(steps):

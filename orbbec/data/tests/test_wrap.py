@@ -117,7 +117,7 @@ def test_what_cannot_be_read_is_a_bad_sample_and_mistakes_are_not():
         ((IMAGE, 1, 2), "sample 0 has 3 parts"),
         ({"picture": IMAGE}, "expected 'image' in sample 0, but got picture"),
         ("a.jpg", "expected an image in sample 0, but got str"),
-        (TENSOR.float(), r"image of uint8 in sample 0, but got float32 \[2, 4, 3\]: leave what makes floats"),
+        (TENSOR.float(), r"image of uint8 in sample 0, but got float32 \[2, 4, 3\]: convert to float"),
         (np.zeros((2, 2, 2, 3), np.uint8), r"got uint8 \[2, 2, 2, 3\]"),
     ],
 )
@@ -138,7 +138,7 @@ def test_an_iterable_is_a_stream():
         def set_epoch(self, epoch):
             self.epoch = epoch
 
-        def __len__(self):  # as some have, beside the __getitem__ that all inherit
+        def __len__(self):  # as some have, next to the __getitem__ that all inherit
             return 5
 
         def __iter__(self):

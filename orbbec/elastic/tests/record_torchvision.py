@@ -1,4 +1,4 @@
-"""Record what torchvision's ElasticTransform makes of our noise: run it beside torchvision 0.25."""
+"""Record what torchvision's ElasticTransform makes of our noise: run it with torchvision 0.25."""
 
 from pathlib import Path
 from unittest import mock

@@ -1,4 +1,4 @@
-"""elastic_transform beside torchvision and NumPy."""
+"""elastic_transform compared with torchvision and NumPy."""
 
 from pathlib import Path
 
@@ -163,7 +163,7 @@ def test_elastic_transform_of_nothing(device):
         ({"sample_ids": [1]}, ValueError, r"expected sample_ids of shape \[2\], but got \[1\]"),
         ({"seed": -1}, ValueError, "elastic_transform: expected seed from 0"),
         ({"place": 1 << 16}, ValueError, "expected place from 0 to 65535"),
-        ({"border": "transparent"}, ValueError, "border 'transparent' is for warps alone"),
+        ({"border": "transparent"}, ValueError, "border 'transparent' is for warps only"),
         ({"border": "rim"}, ValueError, "expected border to be one of constant"),
         ({"interpolation": "quintic"}, ValueError, "expected interpolation to be one of nearest"),
         ({"images": torch.zeros(4, 5)}, ValueError, "expected images of shape"),

@@ -1,4 +1,4 @@
-"""elastic_transform beside cv::remap at its positions."""
+"""elastic_transform compared with cv::remap at its positions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Record what torchvision 0.25 erases: `python record_torchvision.py`, beside torchvision."""
+"""Record what torchvision 0.25 erases: `python record_torchvision.py`, with torchvision."""
 
 from pathlib import Path
 

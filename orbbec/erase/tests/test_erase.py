@@ -1,4 +1,4 @@
-"""erase beside NumPy and torchvision."""
+"""erase compared with NumPy and torchvision."""
 
 from pathlib import Path
 
@@ -122,7 +122,7 @@ def test_erase_reads_and_writes_any_strides(device, noise, dtype):
             assert erase(part, boxes, 9, noise=noise, out=into, **KEY) is into
             assert_same_bytes(into, expected)
             into.zero_()
-            assert not out.any()  # and nothing beside it
+            assert not out.any()  # and nothing next to it
         held = device.put(base.clone())
         inside = held[:, :3, 2:9, 5:38]
         assert erase(inside, boxes, 9, noise=noise, out=inside, **KEY) is inside

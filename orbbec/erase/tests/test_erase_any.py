@@ -1,4 +1,4 @@
-"""erase of anything that hypothesis thinks of, beside NumPy."""
+"""erase of anything that hypothesis thinks of, compared with NumPy."""
 
 import pytest
 import torch

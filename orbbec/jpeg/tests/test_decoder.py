@@ -1,4 +1,4 @@
-"""The decoder of baseline JPEGs beside what OpenCV makes of the same files: the same bytes."""
+"""The decoder of baseline JPEGs compared with what OpenCV makes of the same files: the same bytes."""
 
 import io
 
@@ -108,9 +108,9 @@ def test_other_kinds_of_jpegs_are_left_to_others():
     rgb = io.BytesIO()
     image_module.fromarray(photograph(20, 30)).save(rgb, "JPEG", keep_rgb=True)
     for data in (progressive, cmyk.getvalue(), arithmetic, rgb.getvalue(), b"", b"text", b"\xff\xd8"):
-        with pytest.raises(ValueError, match="only libjpeg-turbo"):
+        with pytest.raises(ValueError, match="needs libjpeg-turbo"):
             native.decode_rectangle(data, 0, 0, 1, 1)
-    with pytest.raises(ValueError, match="only libjpeg-turbo"):
+    with pytest.raises(ValueError, match="needs libjpeg-turbo"):
         native.decode_rectangle(encoded(photograph(20, 30)), 0, 0, 1, 1, shrink=2)
 
 

@@ -19,7 +19,7 @@ def test_a_flat_block_by_hand(device):
 
 
 def test_a_wave_by_hand(device):
-    """Columns of 0 and 255 at quality 1, where every step is 255: columns stay, mirrored and turned over."""
+    """Columns of 0 and 255 at quality 1, where every step is 255: columns stay, mirrored and flipped."""
     wave = torch.tensor([0, 255], dtype=torch.uint8).repeat(8, 4)[None]
     actual = jpeg_compression(device.put(wave), 1)[0].tolist()
     assert actual == [actual[0]] * 8  # columns do not change

@@ -1,4 +1,4 @@
-"""jpeg_compression beside what Pillow and OpenCV decode of what they encoded: the same bytes."""
+"""jpeg_compression compared with what Pillow and OpenCV decode of what they encoded: the same bytes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""mixup, cutmix, mosaic and copy_paste: beside torchvision's records and NumPy, by hand, on every device."""
+"""mixup, cutmix, mosaic and copy_paste, compared with torchvision's records and NumPy on every device."""
 
 import ast
 from pathlib import Path
@@ -372,7 +372,7 @@ def test_mixing_names_the_bad_argument(run, error, message):
 
 def test_partners_of_unlike_sizes_are_refused():
     batch = ImageBatch.from_images([photograph(3, 4), photograph(3, 5)])
-    message = "cutmix: expected partners of one size, but image 0 is 3x4 and its partner 3x5"
+    message = "cutmix: expected partners of equal size, but image 0 is 3x4 and the other image 3x5"
     with pytest.raises(ValueError, match=message):
         cutmix(batch, torch.tensor([1, 1]), torch.tensor([0, 0, 1, 1]))
     with pytest.raises(TypeError, match="copy_paste: expected masks as an ImageBatch, as images are"):

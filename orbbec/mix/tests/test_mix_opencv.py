@@ -1,4 +1,4 @@
-"""mixup beside cv2.addWeighted."""
+"""mixup compared with cv2.addWeighted."""
 
 import numpy as np
 import pytest

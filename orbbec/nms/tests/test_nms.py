@@ -20,7 +20,7 @@ def recorded(number):
 
 
 def greedy(boxes, scores, threshold, groups=None, offset=0.0):
-    """Kept places and who fell to whom, by NumPy."""
+    """Kept indices and the box that suppresses each, by NumPy."""
     ratio = iou_matrix(boxes, offset)
     order, kept, keeper = np.argsort(-scores, kind="stable"), [], {}
     for place in order:

@@ -1,4 +1,4 @@
-"""gaussian_noise beside NumPy, and its numbers beside the normal distribution."""
+"""gaussian_noise compared with NumPy, and its numbers compared with the normal distribution."""
 
 import math
 

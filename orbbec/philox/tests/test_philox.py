@@ -1,4 +1,4 @@
-"""Philox beside the vectors of its authors, and what is drawn from it beside NumPy."""
+"""Philox compared with the vectors of its authors, and what is drawn from it compared with NumPy."""
 
 import numpy as np
 import pytest

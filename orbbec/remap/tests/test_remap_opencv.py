@@ -1,4 +1,4 @@
-"""remap beside cv::remap."""
+"""remap compared with cv::remap."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Results that are turned left to right at the end: those of a flip after the resize, to the last bit."""
+"""Results that are flipped left to right at the end: those of a flip after the resize, to the last bit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Writes torchvision.npz beside this file: what torchvision's CPU operators give for the cases of the tests.
+"""Writes torchvision.npz next to this file: what torchvision's CPU operators give for the cases of the tests.
 
 Usage: python orbbec/roi_align/tests/record_torchvision.py, where torchvision 0.25 and orbbec are importable.
 

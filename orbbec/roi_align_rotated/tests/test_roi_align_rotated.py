@@ -41,7 +41,7 @@ def test_roi_align_rotated_by_no_angle_is_roi_align(device):
 
 @pytest.mark.parametrize(("degrees", "turns"), [(90, 1), (180, 2), (270, 3), (-90, 3), (360, 0)])
 def test_roi_align_rotated_by_quarter_turns_turns_the_bins(device, degrees, turns):
-    """Turned counter-clockwise on screen, the region sees the image turned clockwise."""
+    """Rotated counter-clockwise on screen, the region sees the image rotated clockwise."""
     image = device.put(torch.arange(36.0).reshape(1, 1, 6, 6))
     roi = torch.tensor([[0.0, 3, 3, 4, 4, 0]])
     upright = roi_align_rotated(image, device.put(roi), 4, sampling_ratio=1)
@@ -52,7 +52,7 @@ def test_roi_align_rotated_by_quarter_turns_turns_the_bins(device, degrees, turn
 
 def test_roi_align_rotated_by_hand(device):
     image = device.put(torch.tensor([[[[0.0, 1], [2, 3]]]]))
-    # Two bins a pixel wide about the center (0.5, 0.5); turned by 90 degrees the right one lies above.
+    # Two bins per pixel wide about the center (0.5, 0.5); rotated by 90 degrees the right one lies above.
     roi = device.put(torch.tensor([[0.0, 1, 1, 1, 1, 90]]))
     assert roi_align_rotated(image, roi, (1, 2), sampling_ratio=1).flatten().tolist() == [2.0, 1.0]
 

@@ -1,4 +1,4 @@
-"""Formats and borders of boxes and points, as `tv_tensors` or as tensors whose format and image are given."""
+"""Conversion, clamping and sanitising of boxes and points, as `tv_tensors` or plain tensors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _UPRIGHT = ("xyxy", "xywh", "cxcywh")
 def convert_bounding_box_format(
     inpt: Any, old_format: Any = None, new_format: Any = None, inplace: bool = False
 ) -> Any:
-    """Boxes `[..., 4]` in another format; those of whole numbers lose fractions. `inplace` may not be True.
+    """Convert boxes `[..., 4]` to another format. Integer boxes are truncated. `inplace` must be False.
 
     Args:
         inpt: `tv_tensors.BoundingBoxes`, or a tensor with its `old_format`.
         old_format: "XYXY", "XYWH", "CXCYWH", "CXCYWHR", "XYXYXYXY", or torchvision's enumeration.
         new_format: as `old_format`.
-        inplace: False.
+        inplace: must be False.
 
     Example:
         >>> convert_bounding_box_format(torch.tensor([[1, 2, 4, 8]]), "XYXY", "XYWH").tolist()
@@ -49,13 +49,13 @@ def clamp_bounding_boxes(
     canvas_size: Sequence[int] | None = None,
     clamping_mode: str | None = "auto",
 ) -> Any:
-    """Clip upright boxes to their image; with `clamping_mode` None they stay as they are.
+    """Clip upright boxes to their image; `clamping_mode` None leaves them unchanged.
 
     Args:
         inpt: `tv_tensors.BoundingBoxes`, or a tensor `[..., 4]` with its `format` and `canvas_size`.
         format: as in `convert_bounding_box_format`.
-        canvas_size: of the image: (height, width) in pixels.
-        clamping_mode: "auto", "soft" or "hard", which are one for upright boxes, or None.
+        canvas_size: (height, width) of the image in pixels.
+        clamping_mode: "auto", "soft" or "hard", which are equivalent for upright boxes, or None.
     """
     op = "clamp_bounding_boxes"
     boxes, source = _boxes_of(op, inpt, "format", format)
@@ -78,17 +78,17 @@ def sanitize_bounding_boxes(
     min_size: float = 1.0,
     min_area: float = 1.0,
 ) -> tuple[Any, Tensor]:
-    """Drop upright boxes that are small, or reach out of their image.
+    """Drop upright boxes that are too small or extend beyond their image.
 
     Args:
         bounding_boxes: `tv_tensors.BoundingBoxes`, or a tensor `[N, 4]` with its `format` and `canvas_size`.
         format: as in `convert_bounding_box_format`.
-        canvas_size: of the image: (height, width) in pixels.
-        min_size: of the sides, in pixels.
-        min_area: in pixels.
+        canvas_size: (height, width) of the image in pixels.
+        min_size: smallest side in pixels.
+        min_area: smallest area in square pixels.
 
     Returns:
-        The boxes that are left, and which those are: bool `[N]`.
+        The remaining boxes, and a mask of the rows kept: bool `[N]`.
 
     Example:
         >>> boxes = torch.tensor([[1, 2, 4, 8], [3, 3, 3, 9], [5, 5, 21, 9]])
@@ -109,11 +109,11 @@ def sanitize_bounding_boxes(
 
 
 def clamp_keypoints(inpt: Any, canvas_size: Sequence[int] | None = None) -> Any:
-    """Points `[..., 2]` (x, y) moved to the nearest pixel of their image.
+    """Move points `[..., 2]` (x, y) to the nearest pixel of their image.
 
     Args:
         inpt: `tv_tensors.KeyPoints`, or a tensor with its `canvas_size`.
-        canvas_size: of the image: (height, width) in pixels.
+        canvas_size: (height, width) of the image in pixels.
     """
     points = _tensor_of("clamp_keypoints", "KeyPoints", inpt)
     height, width = _canvas("clamp_keypoints", inpt, canvas_size)
@@ -123,14 +123,14 @@ def clamp_keypoints(inpt: Any, canvas_size: Sequence[int] | None = None) -> Any:
 
 
 def sanitize_keypoints(key_points: Any, canvas_size: Sequence[int] | None = None) -> tuple[Any, Tensor]:
-    """Drop points `[N, 2]`, or groups `[N, ..., 2]` with a point, outside of their image.
+    """Drop points `[N, 2]` outside their image, or groups `[N, ..., 2]` with a point outside.
 
     Args:
         key_points: `tv_tensors.KeyPoints`, or a tensor with its `canvas_size`.
-        canvas_size: of the image: (height, width) in pixels.
+        canvas_size: (height, width) of the image in pixels.
 
     Returns:
-        The points that are left, and which rows those are: bool `[N]`.
+        The remaining points, and a mask of the rows kept: bool `[N]`.
     """
     points = _tensor_of("sanitize_keypoints", "KeyPoints", key_points)
     height, width = _canvas("sanitize_keypoints", key_points, canvas_size)
@@ -144,9 +144,7 @@ def _boxes_of(op: str, given: Any, argument: str, format: Any) -> tuple[Tensor, 
     boxes = _tensor_of(op, "BoundingBoxes", given)
     own = boxes is not given
     if own != (format is None):
-        raise ValueError(
-            f"{op}: expected {argument} only for a tensor, for which it is required, but got {format!r}"
-        )
+        raise ValueError(f"{op}: expected {argument} for a tensor, and only for a tensor, but got {format!r}")
     return boxes, format_of(op, given.format if own else format)
 
 
@@ -161,14 +159,14 @@ def _canvas(op: str, given: Any, canvas_size: Sequence[int] | None) -> tuple[int
     sizes = [size for size in (getattr(given, "canvas_size", None), canvas_size) if size is not None]
     if len(sizes) != 1:
         raise ValueError(
-            f"{op}: expected canvas_size only for a tensor, for which it is required, but got {canvas_size!r}"
+            f"{op}: expected canvas_size for a tensor, and only for a tensor, but got {canvas_size!r}"
         )
     height, width = sizes[0]
     return int(height), int(width)
 
 
 def _converted(boxes: Tensor, source: str, target: str) -> Tensor:
-    """Boxes in another format, of their dtype, by way of whole corners where they are whole numbers."""
+    """Convert boxes, keeping their dtype; integer boxes go through integer corners."""
     if boxes.is_floating_point() or source == target or not {source, target} <= set(_UPRIGHT):
         exact: Tensor = box_convert(boxes, source, target)
         return exact

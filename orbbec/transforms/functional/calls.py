@@ -1,4 +1,4 @@
-"""How the functions call transforms and operators."""
+"""Calls of transforms and operators, shared by the functions."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class _Given(Transform):
 
 
 def given(make: Callable[[Frame], Step]) -> Transform:
-    """The transform of one step, which follows from what the images are."""
+    """A transform of one step, computed from the batch state."""
     return _Given(make)
 
 
 def done(op: str, inpt: Any, *transforms: Transform) -> Any:
-    """Images as transforms without draws leave them."""
+    """Apply transforms without random parameters to images."""
     check_images(op, inpt)
     return Pipeline(transforms, exact=True)(inpt, epoch=0)
 
 
 def moved(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float, ...] = (0.0,)) -> Any:
-    """Images, or boxes, masks or points in their place, as transforms without draws move them."""
+    """Apply transforms without random parameters to images, boxes, masks or points."""
     if not is_target(inpt):
         return done(op, inpt, *transforms)
     plan = Pipeline(transforms, exact=True).plan([canvas_of(inpt)], epoch=0)
@@ -52,19 +52,19 @@ def moved(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float
 
 
 def changed(op: str, inpt: Any, operator: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Images as an operator leaves them."""
+    """Apply an operator to images."""
     images = readable(op, inpt)
     return images.restore(operator(images.work, *arguments, **options))
 
 
 def readable(op: str, inpt: Any) -> Given:
-    """Images, and how results become what was given."""
+    """Images, and how to restore results to the kind given."""
     check_images(op, inpt)
     return read(inpt)
 
 
 def check_images(op: str, inpt: Any) -> None:
-    """Refuse what holds no images.
+    """Refuse values that contain no images.
 
     Raises:
         TypeError: names the type.
@@ -81,5 +81,5 @@ def canvas_of(target: Any) -> tuple[int, int]:
 
 
 def fill_of(op: str, fill: FillValue | None) -> tuple[float, ...]:
-    """The numbers of a fill; none are 0."""
+    """The numbers of a fill; None is 0."""
     return (0.0,) if fill is None else numbers(op, "fill", fill)

@@ -1,4 +1,4 @@
-"""Colours and tones."""
+"""Colour functions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def solarize(inpt: Any, threshold: float) -> Any:
 
 
 def autocontrast(inpt: Any) -> Any:
-    """Stretch each channel from black to white. See `orbbec.autocontrast`."""
+    """Stretch each channel to the full range. See `orbbec.autocontrast`."""
     return changed("autocontrast", inpt, color.autocontrast)
 
 
@@ -68,13 +68,13 @@ def equalize(inpt: Any) -> Any:
 
 
 def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
-    """The gray image, of one or three equal channels. See `orbbec.transforms.Grayscale`."""
+    """Convert to gray, with one channel or three equal channels. See `orbbec.transforms.Grayscale`."""
     gray = done("rgb_to_grayscale", inpt, colors.Grayscale(num_output_channels))
     return grayscale_to_rgb(gray) if num_output_channels == 3 else gray
 
 
 def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
-    """The channels in another order."""
+    """Reorder the channels."""
     given = readable("permute_channels", inpt)
     if not isinstance(given.work, Tensor):
         raise TypeError("permute_channels: expected a tensor, an array or a PIL image")
@@ -86,7 +86,7 @@ def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
 
 
 def grayscale_to_rgb(inpt: Any) -> Any:
-    """Three equal channels of a gray image; an image of three channels or more stays as it is."""
+    """Repeat the channel of a gray image three times; images of three or more channels are unchanged."""
     given = readable("grayscale_to_rgb", inpt)
     if given.channels >= 3:
         return inpt

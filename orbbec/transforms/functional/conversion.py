@@ -1,4 +1,4 @@
-"""Other dtypes and kinds of images."""
+"""Conversion between dtypes and kinds of images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orbbec.transforms.functional.calls import done
 from orbbec.transforms.optional import optional
 from orbbec.transforms.tv_tensors import images_like, is_target, plain
 
-_MODES: dict[tuple[int, str], tuple[str, ...]] = {  # of channels and dtype; the first where none is given
+_MODES: dict[tuple[int, str], tuple[str, ...]] = {  # by channels and dtype; the first is the default
     (1, "uint8"): ("L",),
     (2, "uint8"): ("LA",),
     (3, "uint8"): ("RGB", "YCbCr", "HSV"),
@@ -25,9 +25,9 @@ _MODES: dict[tuple[int, str], tuple[str, ...]] = {  # of channels and dtype; the
 
 
 def to_dtype(inpt: Any, dtype: torch.dtype = torch.float32, scale: bool = False) -> Any:
-    """Another dtype. See `orbbec.transforms.ToDtype`.
+    """Convert to another dtype. See `orbbec.transforms.ToDtype`.
 
-    Without `scale`, and of `tv_tensors` of boxes, masks and points, a tensor is cast, to any dtype.
+    Without `scale`, tensors and `tv_tensors` of boxes, masks and points are cast to any dtype.
     """
     if isinstance(inpt, Tensor) and (not scale or is_target(inpt)):
         return images_like(plain(inpt).to(dtype), inpt)
@@ -35,29 +35,29 @@ def to_dtype(inpt: Any, dtype: torch.dtype = torch.float32, scale: bool = False)
 
 
 def to_image(inpt: Any) -> Any:
-    """A tensor `[C, H, W]` of an array or a PIL image."""
+    """Convert an array or a PIL image to a tensor `[C, H, W]`."""
     return done("to_image", inpt, output.ToImage())
 
 
 def pil_to_tensor(pic: Any) -> Any:
-    """A tensor `[C, H, W]` of an array or a PIL image."""
+    """Convert an array or a PIL image to a tensor `[C, H, W]`."""
     return done("pil_to_tensor", pic, output.PILToTensor())
 
 
 def to_tensor(inpt: Any) -> Any:
-    """A float32 tensor `[C, H, W]`, of bytes divided by 255."""
+    """Convert to a float32 tensor `[C, H, W]`; bytes are divided by 255."""
     return done("to_tensor", inpt, output.ToTensor())
 
 
 def convert_image_dtype(image: Any, dtype: torch.dtype = torch.float32) -> Any:
-    """Another dtype, in which white stays white. See `orbbec.transforms.ToDtype`."""
+    """Convert to another dtype and scale the values. See `orbbec.transforms.ToDtype`."""
     return done("convert_image_dtype", image, output.ToDtype(dtype, scale=True))
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """A PIL image of a tensor `[C, H, W]` or an array `[H, W, C]`, of one to four channels.
+    """Convert a tensor `[C, H, W]` or an array `[H, W, C]` of one to four channels to a PIL image.
 
-    Floats are multiplied by 255 and lose their fraction, but for mode "F".
+    Floats are multiplied by 255 and truncated, except for mode "F".
     """
     if not isinstance(pic, (Tensor, np.ndarray)):
         raise TypeError(f"to_pil_image: expected a tensor or an array, but got {type(pic)}")

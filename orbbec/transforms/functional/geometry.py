@@ -1,4 +1,4 @@
-"""Resizes, crops, flips and warps with given parameters; boxes, masks and points of `tv_tensors` follow."""
+"""Resizes, crops, flips and warps of images, and of boxes, masks and points as `tv_tensors`."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def resize(
     max_size: int | None = None,
     antialias: bool = True,
 ) -> Any:
-    """Resize an image; one number is the length of its shorter side. See `orbbec.transforms.Resize`.
+    """Resize an image; a single number is the length of its shorter side. See `orbbec.transforms.Resize`.
 
-    With `size` None `max_size` is the length of the longer side.
+    If `size` is None, `max_size` is the length of the longer side.
     """
     if size is not None:
         method = geometry.Resize(size, _of_kind(inpt, interpolation), max_size, antialias)
@@ -50,7 +50,7 @@ def resize(
 
 
 def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
-    """Cut out a part; what lies outside of the image is 0."""
+    """Crop a region; pixels outside the image are 0."""
     return moved("crop", inpt, [_cut("crop", top, left, height, width)])
 
 
@@ -66,7 +66,7 @@ def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
 
 
 def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
-    """Cut out the middle. See `orbbec.transforms.CenterCrop`."""
+    """Crop the centre. See `orbbec.transforms.CenterCrop`."""
     return moved("center_crop", inpt, [geometry.CenterCrop(output_size)])
 
 
@@ -80,10 +80,10 @@ def resized_crop(
     interpolation: Any = "bilinear",
     antialias: bool = True,
 ) -> Any:
-    """Cut out a part and resize it; what lies outside of the image is 0.
+    """Crop a region and resize it; pixels outside the image are 0.
 
-    As in torchvision, filters read nothing beyond the part; `orbbec.transforms.RandomResizedCrop` and
-    `orbbec.resized_crop` do, as Pillow.
+    As in torchvision, filters do not read beyond the region. `orbbec.transforms.RandomResizedCrop` and
+    `orbbec.resized_crop` do, as in Pillow.
     """
     outputs = size_pair("resized_crop", "size", size)
     resized = geometry.Resize(outputs, _of_kind(inpt, interpolation), None, antialias)
@@ -91,19 +91,19 @@ def resized_crop(
 
 
 def horizontal_flip(inpt: Any) -> Any:
-    """Swap left and right."""
+    """Flip images left to right."""
     return moved("horizontal_flip", inpt, [geometry.RandomHorizontalFlip(1.0)])
 
 
 def vertical_flip(inpt: Any) -> Any:
-    """Swap top and bottom."""
+    """Flip images upside down."""
     return moved("vertical_flip", inpt, [geometry.RandomVerticalFlip(1.0)])
 
 
 def pad(
     inpt: Any, padding: int | Sequence[int], fill: FillValue | None = None, padding_mode: str = "constant"
 ) -> Any:
-    """Put pixels around an image. See `orbbec.transforms.Pad`."""
+    """Pad an image on all sides. See `orbbec.transforms.Pad`."""
     sides, filled = padding if isinstance(padding, int) else tuple(padding), fill_of("pad", fill)
     return moved("pad", inpt, [geometry.Pad(sides, filled, padding_mode)], filled)
 
@@ -118,7 +118,7 @@ def affine(
     fill: FillValue | None = None,
     center: Sequence[float] | None = None,
 ) -> Any:
-    """Rotate by `angle` degrees clockwise, translate, scale and shear about the middle or `center`."""
+    """Rotate by `angle` degrees clockwise, translate, scale and shear about the image centre or `center`."""
     along, down = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
     moves = pair("affine", "translate", tuple(translate))
     return _warped(inpt, "affine", (angle, moves, scale, (along, down)), interpolation, fill, center)
@@ -132,7 +132,7 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: FillValue | None = None,
 ) -> Any:
-    """Rotate by `angle` degrees counter-clockwise about the middle or `center`."""
+    """Rotate by `angle` degrees counter-clockwise about the image centre or `center`."""
     return _warped(inpt, "rotate", (-angle, (0.0, 0.0), 1.0, (0.0, 0.0)), interpolation, fill, center, expand)
 
 
@@ -169,13 +169,13 @@ def perspective(
 ) -> Any:
     """Move four points `startpoints` (x, y) of the image to `endpoints`.
 
-    In their place `coefficients` may be given: eight numbers a to h, by which the corner (x, y) of an output
-    pixel reads `((a x + b y + c) / (g x + h y + 1), (d x + e y + f) / (g x + h y + 1))`.
+    Alternatively, `coefficients` are eight numbers a to h: the corner (x, y) of an output pixel reads
+    `((a x + b y + c) / (g x + h y + 1), (d x + e y + f) / (g x + h y + 1))`.
     """
     method, filled = interpolation_of("perspective", interpolation), fill_of("perspective", fill)
     matrix = _perspective_map(startpoints, endpoints, coefficients)
     if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[0])) < 1e-12:
-        raise ValueError("perspective: expected four points of which no three lie on a line")
+        raise ValueError("perspective: expected four points, no three of them on a line")
 
     def step(frame: Frame) -> Step:
         matrices = np.repeat(matrix, len(frame), 0)
@@ -199,17 +199,17 @@ def _perspective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Arr
 def elastic(
     inpt: Any, displacement: Tensor, interpolation: Any = "bilinear", fill: FillValue | None = None
 ) -> Any:
-    """Read each pixel at a position of its own.
+    """Displace each pixel by its own offset.
 
     Args:
         inpt: images of one size, or `tv_tensors.Mask`.
-        displacement: float `[1, H, W, 2]`: how far away (x, y) a pixel reads, as shares of half the width and
-            half the height.
-        interpolation: "nearest" or "bilinear"; masks are read by nearest.
-        fill: outside, in units of the pixels: a number or one a channel; None: 0.
+        displacement: float `[1, H, W, 2]`: offset (x, y) of the position that a pixel reads, in units of half
+            the width and half the height.
+        interpolation: "nearest" or "bilinear"; masks always use nearest.
+        fill: value outside the image, in pixel units: a number or one per channel; None: 0.
 
     Source:
-        The numbers of `cv2.remap`; see `orbbec.elastic_transform`.
+        `cv2.remap`; see `orbbec.elastic_transform`.
 
     Example:
         >>> image = torch.tensor([[[1, 2, 3, 4]]], dtype=torch.uint8)
@@ -226,16 +226,16 @@ def elastic(
             f"elastic: expected displacement of shape {[1, height, width, 2]}, "
             f"but got {list(displacement.shape)}"
         )
-    shares = displacement[0].to(torch.float32)
-    x = shares[..., 0] * (width / 2) + torch.arange(width, device=shares.device)
-    y = shares[..., 1] * (height / 2) + torch.arange(height, device=shares.device)[:, None]
+    offsets = displacement[0].to(torch.float32)
+    x = offsets[..., 0] * (width / 2) + torch.arange(width, device=offsets.device)
+    y = offsets[..., 1] * (height / 2) + torch.arange(height, device=offsets.device)[:, None]
     if is_mask(inpt):
         return images_like(bent_masks(plain(inpt), x, y, filled[0]), inpt)
     return changed("elastic", inpt, remap, x, y, interpolation=method, fill=filled)
 
 
 def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
-    """Cut out the four corners and the middle: left top, right top, left bottom, right bottom, middle."""
+    """Crop the four corners and the centre: top left, top right, bottom left, bottom right, centre."""
     high, wide = size_pair("five_crop", "size", size)
     height, width = get_size(inpt)
     if high > height or wide > width:
@@ -246,13 +246,13 @@ def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
 
 
 def ten_crop(inpt: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
-    """The parts of `five_crop`, and those of the image with left and right, or top and bottom, swapped."""
+    """The crops of `five_crop` and those of the image flipped horizontally or vertically."""
     flipped = (geometry.RandomVerticalFlip if vertical_flip else geometry.RandomHorizontalFlip)(1.0)
     return *five_crop(inpt, size), *five_crop(moved("ten_crop", inpt, [flipped]), size)
 
 
 def _of_kind(inpt: Any, interpolation: Any) -> Any:
-    """By nearest for masks."""
+    """The interpolation for a kind of input: nearest for masks."""
     exact = resizing_of("resize", interpolation, antialias=True) == "nearest_exact"
     return ("nearest_exact" if exact else "nearest") if is_mask(inpt) else interpolation
 

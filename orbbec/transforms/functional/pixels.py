@@ -1,4 +1,4 @@
-"""Blurs, noise, rectangles, the artefacts of JPEG, and normalising."""
+"""Blur, noise, erasing, JPEG artefacts and normalisation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from orbbec.transforms.pipeline import new_seed
 def gaussian_blur(
     inpt: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
 ) -> Any:
-    """Blur with kernels of (width, height) and deviations along (x, y). See `orbbec.gaussian_blur`."""
+    """Blur with a kernel of (width, height) and sigmas along (x, y). See `orbbec.gaussian_blur`."""
     sides = both(kernel_size)
     deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else both(sigma)
     sizes, sigmas = (sides[1], sides[0]), (deviations[1], deviations[0])
@@ -27,7 +27,7 @@ def gaussian_blur(
 
 
 def both(value: Any) -> list[Any]:
-    """The two numbers, along x and y, that one number or two stand for."""
+    """Expand one number, or two, to values along x and y."""
     listed = [value] if isinstance(value, (int, float)) else list(value)
     return listed * 2 if len(listed) == 1 else listed
 
@@ -35,7 +35,7 @@ def both(value: Any) -> list[Any]:
 def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = False) -> Any:
     """Fill the rectangle of height `h` and width `w` at row `i` and column `j`.
 
-    `v` is a number, or one per channel, also as a tensor `[C, 1, 1]`. `inplace` may not be True.
+    `v` is a number, or one per channel, also as a tensor `[C, 1, 1]`. `inplace` must be False.
     """
     if inplace:
         raise ValueError("erase: expected inplace=False")
@@ -53,17 +53,17 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
 
 
 def jpeg(image: Any, quality: int) -> Any:
-    """The artefacts of JPEG. See `orbbec.jpeg_compression`."""
+    """Apply JPEG compression artefacts. See `orbbec.jpeg_compression`."""
     return changed("jpeg", image, jpeg_compression, quality)
 
 
 def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
-    """Subtract the mean and divide by the standard deviation; of floats. `inplace` may not be True."""
+    """Subtract the mean and divide by the standard deviation; floats only. `inplace` must be False."""
     if inplace:
         raise ValueError("normalize: expected inplace=False")
     return done("normalize", inpt, output.Normalize(tuple(mean), tuple(std)))
 
 
 def gaussian_noise(inpt: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:
-    """Add normal noise, drawn anew in each call by torch's generator. See `orbbec.gaussian_noise`."""
+    """Add normal noise from torch's generator, new in each call. See `orbbec.gaussian_noise`."""
     return changed("gaussian_noise", inpt, noise.gaussian_noise, mean, sigma, clip, seed=new_seed())

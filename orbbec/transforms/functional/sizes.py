@@ -1,4 +1,4 @@
-"""Sizes of images, of videos, and of the images that boxes, masks and points belong to."""
+"""Sizes of images and videos, and the canvas sizes of boxes, masks and points."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def get_dimensions(inpt: Any) -> list[int]:
 
 
 def get_num_channels(inpt: Any) -> int:
-    """The channels of an image."""
+    """The number of channels of an image."""
     return readable("get_num_channels", inpt).channels
 
 
 def get_num_frames(inpt: Any) -> int:
-    """The images of a video `[..., T, C, H, W]`."""
+    """The number of frames of a video `[..., T, C, H, W]`."""
     return int(_frames("get_num_frames", inpt).shape[-4])
 
 
 def uniform_temporal_subsample(inpt: Any, num_samples: int) -> Any:
-    """The images of a video `[..., T, C, H, W]` at `num_samples` places from the first to the last."""
+    """Select `num_samples` evenly spaced frames of a video `[..., T, C, H, W]`, including first and last."""
     video = _frames("uniform_temporal_subsample", inpt)
     places = torch.linspace(0, video.shape[-4] - 1, num_samples, device=video.device).long()
     return images_like(video.index_select(-4, places), inpt)

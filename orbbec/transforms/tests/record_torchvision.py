@@ -2,7 +2,7 @@
 
     python orbbec/transforms/tests/record_torchvision.py     (with torchvision 0.25, torch 2.10, CPU)
 
-Of each drawn number, up to 200 values and the share of 20,000 draws that are not above them: `draw.<name>`,
+Of each drawn number, up to 200 values and the fraction of 20,000 draws not above them: `draw.<name>`,
 `[2, K]`. Of each call, the image float32 `[C, H, W]`, boxes xyxy and points that it gave: `call.<name>.*`.
 """
 
@@ -116,9 +116,9 @@ def mix_by_torchvision(image):
     """What AugMix makes of bytes with the chains AUGMIX_CHAINS."""
     transform = v2.AugMix()
     mix = AUGMIX_WEIGHTS[0] * image
-    for weight, chain in zip(AUGMIX_WEIGHTS[1:], AUGMIX_CHAINS, strict=True):
+    for weight, pipeline in zip(AUGMIX_WEIGHTS[1:], AUGMIX_CHAINS, strict=True):
         copy = image
-        for name, magnitude in chain:
+        for name, magnitude in pipeline:
             copy = transform._apply_image_or_video_transform(
                 copy, name, magnitude, transform.interpolation, transform._fill
             )

@@ -1,4 +1,4 @@
-"""AugMix: its images beside torchvision's, its plan, and what it leaves alone."""
+"""AugMix: its images compared with torchvision's, its plan, and what it leaves alone."""
 
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ EXPECTED = np.load(Path(__file__).with_name("torchvision.npz"))["call.augmix.ima
 
 
 def recorded_choices():
-    """The recorded chains, as those of the three copies of one image."""
+    """The recorded pipelines, as those of the three copies of one image."""
     operation, magnitude = np.zeros((3, 3), np.int64), np.zeros((3, 3))
     for row, chain in enumerate(AUGMIX_CHAINS):
         for slot, (name, value) in enumerate(chain):

@@ -57,18 +57,18 @@ def test_wrong_argument_is_named_at_construction(transform, name):
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
 def test_what_is_planned_can_be_applied(transform, exact, channels, dtype):
-    chain = T.Compose([transform], exact=exact)
+    pipeline = T.Compose([transform], exact=exact)
     images = torch.zeros(IMAGES, channels, *SIZE, dtype=dtype)
     before = images.clone()
     try:
-        plan = chain.plan([SIZE] * IMAGES, channels=channels, dtype=dtype, epoch=0)
+        plan = pipeline.plan([SIZE] * IMAGES, channels=channels, dtype=dtype, epoch=0)
     except ValueError:
         bytes_alone = transform.name in (*BYTES_ALONE, "AugMix", "RandomOrder", "RandomSolarize")
         assert (
             channels not in (1, 3) or transform.name == "Normalize" or (bytes_alone and dtype != torch.uint8)
         )
         return
-    chain.apply(plan, images)
+    pipeline.apply(plan, images)
     assert_same_bytes(images, before)
 
 
@@ -76,9 +76,9 @@ def test_what_is_planned_can_be_applied(transform, exact, channels, dtype):
 @pytest.mark.parametrize("name", BYTES_ALONE)
 def test_bytes_alone_is_said_when_planned(name, dtype):
     transform = next(t for t in ALL if t.name == name)
-    for chain in ([transform], [T.RandomApply([transform], p=0.0)]):
+    for pipeline in ([transform], [T.RandomApply([transform], p=0.0)]):
         with pytest.raises(ValueError, match=f"{name}: expected images of uint8, but got {dtype}"):
-            T.Compose(chain).plan([SIZE], dtype=dtype, epoch=0)
+            T.Compose(pipeline).plan([SIZE], dtype=dtype, epoch=0)
     with pytest.raises(ValueError, match=f"{name}: expected images of uint8, but got {dtype}"):
         T.Compose([T.ToDtype(dtype, scale=True), transform]).plan([SIZE], epoch=0)
     with pytest.raises(ValueError, match=f"{name}: expected "):
@@ -188,30 +188,30 @@ def test_labels_that_cannot_be_mixed_are_named(mix, label, message):
 
 @pytest.mark.parametrize("transform", [T.RandomHorizontalFlip(), T.RandomIoUCrop()], ids=lambda t: t.name)
 def test_targets_are_dicts_one_an_image(transform):
-    chain = T.Compose([transform])
+    pipeline = T.Compose([transform])
     with pytest.raises(TypeError, match="expected dicts, but target 1 is a NoneType"):
-        chain(IMAGES_AS_BYTES, [{"boxes": BOX}, None], epoch=0)
+        pipeline(IMAGES_AS_BYTES, [{"boxes": BOX}, None], epoch=0)
     for count in (1, 3):
         targets, message = [{"boxes": BOX}] * count, f"expected 2 targets, one an image, but got {count}"
         with pytest.raises(ValueError, match=message):
-            chain.plan([SIZE] * 2, targets=targets, epoch=0)
+            pipeline.plan([SIZE] * 2, targets=targets, epoch=0)
         with pytest.raises(ValueError, match=message):
-            chain(IMAGES_AS_BYTES, targets, epoch=0)
+            pipeline(IMAGES_AS_BYTES, targets, epoch=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
 def test_targets_may_be_of_any_float_and_ask_for_a_gradient(dtype):
-    chain = T.Compose(
+    pipeline = T.Compose(
         [T.RandomIoUCrop(sampler_options=(0.0,)), T.AlignPoints(8, [(1, 1), (5, 5)]), T.Pad(2)], seed=3
     )
     given = {"boxes": BOX, "keypoints": np.array([[[3.0, 4.0], [8.0, 7.0]]]), "polygons": [BOX.reshape(2, 2)]}
-    _, expected = chain(IMAGES_AS_BYTES[0], given, epoch=0)
+    _, expected = pipeline(IMAGES_AS_BYTES[0], given, epoch=0)
     boxes, points = (
         torch.tensor(given[key], dtype=dtype, requires_grad=True) for key in ("boxes", "keypoints")
     )
     polygons = [torch.tensor(BOX.reshape(2, 2), dtype=dtype, requires_grad=True)]
     target = {"boxes": boxes, "keypoints": points, "polygons": polygons}
-    _, moved = chain(IMAGES_AS_BYTES[0], target, epoch=0)
+    _, moved = pipeline(IMAGES_AS_BYTES[0], target, epoch=0)
     for key in ("boxes", "keypoints"):
         assert moved[key].dtype == dtype
         assert torch.allclose(moved[key].double(), torch.from_numpy(expected[key]), rtol=0.01)

@@ -1,4 +1,4 @@
-"""Images, boxes and points beside torchvision's for the same parameters (torchvision.npz)."""
+"""Images, boxes and points compared with torchvision's for the same parameters (torchvision.npz)."""
 
 from pathlib import Path
 
@@ -137,7 +137,7 @@ def test_crop_with_antialias_is_torchvisions_inside():
 def test_boxes_and_points_are_torchvisions(name):
     target = {"boxes": BOXES, "keypoints": POINTS}
     (moved,) = transform_targets(plan_of(STEPS[name][0]), [target], T.TargetOptions(min_size=0.0))
-    # torchvision turns points about the middle of the image as if they were edges, half a pixel off (seen:
+    # torchvision rotates points about the middle of the image as if they were edges, half a pixel off (seen:
     # 0.42), and shifts boxes and points of an expanded image otherwise than the image (seen: 0.23 and 1).
     expanded = "expand" in name
     assert np.abs(moved["boxes"] - RECORDED[f"call.{name}.boxes"]).max() < (0.3 if expanded else 3e-6)
@@ -147,10 +147,12 @@ def test_boxes_and_points_are_torchvisions(name):
 def test_crops_are_those_of_resized_crop():
     # cv2 rounds its weights to 11 bits; the worst seen is one level, in 13 % of the values.
     images = photographs(4, 3, 60, 80)
-    chain = T.Compose([T.RandomResizedCrop(32, antialias=False)], seed=1)
-    plan = chain.plan([(60, 80)] * 4, epoch=0)
+    pipeline = T.Compose([T.RandomResizedCrop(32, antialias=False)], seed=1)
+    plan = pipeline.plan([(60, 80)] * 4, epoch=0)
     boxes = torch.from_numpy(plan.passes[0].regions)
-    difference = (chain.apply(plan, images).int() - orbbec.resized_crop(images, boxes, (32, 32)).int()).abs()
+    difference = (
+        pipeline.apply(plan, images).int() - orbbec.resized_crop(images, boxes, (32, 32)).int()
+    ).abs()
     assert difference.max() <= 1
     assert (difference > 0).float().mean() < 0.2
     smooth = T.Compose([T.RandomResizedCrop(32)], seed=1)

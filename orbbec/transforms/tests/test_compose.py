@@ -82,14 +82,14 @@ def as_list(images):
 
 @pytest.mark.parametrize("transform", [CHAIN, *ALL], ids=lambda t: getattr(t, "name", "Compose"))
 def test_sample_is_the_same_in_every_batch(transform):
-    chain = transform if isinstance(transform, T.Compose) else T.Compose([transform], seed=2)
+    pipeline = transform if isinstance(transform, T.Compose) else T.Compose([transform], seed=2)
     images, ids = pictures(9), np.array([40, 3, 17, 99, 5, 6, 7, 8, 1])
-    whole = as_list(chain(images, sample_ids=ids, epoch=3))
+    whole = as_list(pipeline(images, sample_ids=ids, epoch=3))
     order = np.array([4, 2, 8, 0])
-    some = as_list(chain([images[i] for i in order], sample_ids=ids[order], epoch=3))
+    some = as_list(pipeline([images[i] for i in order], sample_ids=ids[order], epoch=3))
     for row, i in enumerate(order.tolist()):
         assert_same_bytes(some[row], whole[i])
-        assert_same_bytes(as_list(chain([images[i]], sample_ids=ids[i : i + 1], epoch=3))[0], whole[i])
+        assert_same_bytes(as_list(pipeline([images[i]], sample_ids=ids[i : i + 1], epoch=3))[0], whole[i])
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
@@ -211,32 +211,32 @@ def test_gray_images_of_one_channel_are_normalised():
 
 
 def test_out_is_written():
-    chain = T.Compose([T.RandomResizedCrop(16, antialias=False), FLOAT])
+    pipeline = T.Compose([T.RandomResizedCrop(16, antialias=False), FLOAT])
     image = photographs(2, 3, 20, 25)
-    plan, out = chain.plan([(20, 25)] * 2, epoch=0), torch.empty(2, 3, 16, 16)
-    assert chain.apply(plan, image, out=out) is out
-    assert_same_bytes(out, chain(image, epoch=0))
+    plan, out = pipeline.plan([(20, 25)] * 2, epoch=0), torch.empty(2, 3, 16, 16)
+    assert pipeline.apply(plan, image, out=out) is out
+    assert_same_bytes(out, pipeline(image, epoch=0))
 
 
 @pytest.mark.parametrize("transform", [*ALL, *MIXING], ids=lambda t: t.name)
 def test_no_images_give_no_images(transform):
-    chain = T.Compose([transform])
+    pipeline = T.Compose([transform])
     for images in (torch.zeros(0, 3, 8, 9, dtype=torch.uint8), orbbec.ImageBatch.from_images([])):
-        assert len(chain(images, epoch=0)) == 0
+        assert len(pipeline(images, epoch=0)) == 0
 
 
 def test_no_images_keep_their_size_where_nothing_resizes():
-    chain = T.Compose([T.ColorJitter(0.4), T.RandomHorizontalFlip()])
-    assert chain(torch.zeros(0, 3, 8, 9, dtype=torch.uint8), epoch=0).shape == (0, 3, 8, 9)
+    pipeline = T.Compose([T.ColorJitter(0.4), T.RandomHorizontalFlip()])
+    assert pipeline(torch.zeros(0, 3, 8, 9, dtype=torch.uint8), epoch=0).shape == (0, 3, 8, 9)
 
 
 @pytest.mark.parametrize("transform", [*ALL, *MIXING], ids=lambda t: t.name)
 def test_chains_are_saved(transform):
-    chain = T.Compose([transform], seed=5)
-    again = T.Compose.from_json(chain.to_json())
-    assert again.to_json() == chain.to_json()
+    pipeline = T.Compose([transform], seed=5)
+    again = T.Compose.from_json(pipeline.to_json())
+    assert again.to_json() == pipeline.to_json()
     sizes = [(20, 30), (20, 30)]
-    assert again.plan(sizes, epoch=0).to_json() == chain.plan(sizes, epoch=0).to_json()
+    assert again.plan(sizes, epoch=0).to_json() == pipeline.plan(sizes, epoch=0).to_json()
 
 
 def test_texts_that_are_no_chain():
@@ -244,7 +244,7 @@ def test_texts_that_are_no_chain():
         ("[]", "a list of transforms"),
         ('{"transforms": [{"name": "Nothing"}]}', "no transform 'Nothing'"),
         ('{"transforms": [{"name": "Pad", "pad": 1}]}', "Pad: there is no argument pad"),
-        ('{"transforms": [7]}', "a table with a name"),
+        ('{"transforms": [7]}', "a dict with a name"),
     ):
         with pytest.raises(ValueError, match=message):
             T.Compose.from_json(text)
@@ -252,11 +252,11 @@ def test_texts_that_are_no_chain():
 
 def test_mixing_reads_the_image_before():
     images = photographs(4, 3, 12, 14, torch.float32)
-    chain = T.Compose([T.MixUp(0.4)], seed=1)
-    plan = chain.plan([(12, 14)] * 4, dtype="float32", epoch=0)
+    pipeline = T.Compose([T.MixUp(0.4)], seed=1)
+    plan = pipeline.plan([(12, 14)] * 4, dtype="float32", epoch=0)
     weights = torch.from_numpy(plan.passes[0].table["weights"]).float()[:, None, None, None]
     expected = weights * images + (1 - weights) * images.roll(1, 0)
-    assert torch.allclose(chain.apply(plan, images), expected, atol=1e-4)  # of values up to 300
+    assert torch.allclose(pipeline.apply(plan, images), expected, atol=1e-4)  # of values up to 300
     cut = T.Compose([T.CutMix()], seed=1)
     plan = cut.plan([(12, 14)] * 4, dtype="float32", epoch=0)
     result = cut.apply(plan, images)
@@ -327,7 +327,7 @@ def test_wrong_arguments_are_named_at_construction(make, name):
         ({"sead": 7}, "Compose: there is no argument sead"),
         ({"transforms": [{"name": "RandomCrop"}]}, "RandomCrop: expected argument size"),
         ({"target_options": {"minsize": 7}}, "TargetOptions: there is no argument minsize"),
-        ({"target_options": 7}, "Compose: expected target_options as a table, but got 7"),
+        ({"target_options": 7}, "Compose: expected target_options as a dict, but got 7"),
     ],
 )
 def test_what_a_chain_does_not_have_is_named_in_its_text(content, message):
@@ -360,8 +360,8 @@ def test_wrong_images_are_named(transform, images, message):
 
 def test_yaml_without_its_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
-    chain = T.Compose([T.RandomHorizontalFlip()])
-    for call in (chain.to_yaml, lambda: T.Compose.from_yaml("transforms: []")):
+    pipeline = T.Compose([T.RandomHorizontalFlip()])
+    for call in (pipeline.to_yaml, lambda: T.Compose.from_yaml("transforms: []")):
         with pytest.raises(
             ImportError, match=r"Compose\.\w+_yaml: expected yaml to be installed: pip install pyyaml"
         ):

@@ -20,11 +20,11 @@ IMAGES = list(photographs(12, 3, 30, 30))
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("name", SMALL_OR_CUT)
 def test_what_an_image_did_not_choose_asks_nothing_of_it(name, exact):
-    chain = T.Compose([SMALL_OR_CUT[name]], seed=1, exact=exact)
-    together = chain(IMAGES, sample_ids=np.arange(12))
+    pipeline = T.Compose([SMALL_OR_CUT[name]], seed=1, exact=exact)
+    together = pipeline(IMAGES, sample_ids=np.arange(12))
     assert {image.shape[0] for image in together} >= {9, 20}
     for index, image in enumerate(together):
-        (alone,) = chain(IMAGES[index : index + 1], sample_ids=np.array([index]))
+        (alone,) = pipeline(IMAGES[index : index + 1], sample_ids=np.array([index]))
         assert_same_bytes(alone, image.permute(2, 0, 1))
 
 
@@ -34,10 +34,10 @@ def test_small_images_that_are_not_cut_stay():
 
 
 def test_a_small_image_that_is_to_be_cut_is_named():
-    chain = T.Compose([T.RandomApply([T.RandomCrop(31)])], seed=1)
+    pipeline = T.Compose([T.RandomApply([T.RandomCrop(31)])], seed=1)
     (chosen, *_) = np.flatnonzero(Stream(np.arange(12), 1).chance(0.5))
     with pytest.raises(ValueError, match=f"RandomCrop: expected .*31x31, but image {chosen} is 30x30"):
-        chain(IMAGES, epoch=0)
+        pipeline(IMAGES, epoch=0)
 
 
 @pytest.mark.parametrize("crop", [T.CenterCrop(20), T.RandomCrop((20, 7)), T.RandomCrop(20, 3)])
@@ -55,7 +55,7 @@ MARKS = [T.RandomErasing(1.0, (0.01, 0.01), (1.0, 1.0), value) for value in (51,
 
 
 def counted(container, count=3000):
-    """How often each list of places, of the transforms in the order in which they run, is drawn."""
+    """How often each list of positions, of the transforms in the order in which they run, is drawn."""
     drawn = container.draw(Frame(np.full((count, 2), 100)), iter(Stream(np.arange(count)).at_places(99)))
     lists = [[] for _ in range(count)]
     for _, _, step in drawn:

@@ -226,8 +226,8 @@ def drawn_by_both(theirs, steps, of=lambda image: (image.shape, image.tobytes())
     if not hasattr(theirs, "LetterBox"):  # a seed gives all steps of 2.0.8 the same numbers
         compose.set_random_state(np.random.default_rng(5), Random(5))
     other = Counter(of(compose(image=PICTURE)["image"]) for _ in range(COUNT))
-    chain = T.Compose.from_albumentations(compose, seed=3, exact=True)
-    batch = chain(ImageBatch.from_images([PICTURE] * COUNT), epoch=0)
+    pipeline = T.Compose.from_albumentations(compose, seed=3, exact=True)
+    batch = pipeline(ImageBatch.from_images([PICTURE] * COUNT), epoch=0)
     images = batch.images() if isinstance(batch, ImageBatch) else batch.permute(0, 2, 3, 1)
     return Counter(of(np.ascontiguousarray(image)) for image in images), other
 

@@ -74,10 +74,10 @@ def functions(**given):
 
 def test_functions_of_images_are_applied():
     assert converted(FLIP, functions()).transforms == tuple(OURS[:1])
-    chain = converted(functions(image=darker))
-    assert chain.transforms == (T.Lambda(OnArrays(darker)),)
+    pipeline = converted(functions(image=darker))
+    assert pipeline.transforms == (T.Lambda(OnArrays(darker)),)
     image = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
-    assert (chain(image) == image // 2).all()
+    assert (pipeline(image) == image // 2).all()
     with pytest.raises(ConversionError, match="step 0, Lambda: expected mask=None"):
         converted(functions(image=darker, mask=darker))
 

@@ -1,4 +1,4 @@
-"""Chains of torchvision in transforms of ours: stand-ins of its objects, and itself where it is installed."""
+"""Conversion of torchvision pipelines: with stand-ins of its objects, and with torchvision if installed."""
 
 from collections import defaultdict
 from enum import Enum
@@ -233,7 +233,7 @@ def test_fills_of_kinds_are_those_of_images_and_masks():
     expected = [T.RandomCrop(9, pad_if_needed=True, fill=7), T.RandomZoomOut((1, 2, 3))]
     assert converted == T.Compose(expected, target_options=T.TargetOptions(mask_fill=255.0))
     other = stand_in("RandomCrop", fill={kinds["Mask"]: 1, "others": 0}, **crop)
-    with pytest.raises(ConversionError, match=r"expected one fill of masks, but got \[1, 255\]"):
+    with pytest.raises(ConversionError, match=r"expected one fill for masks, but got \[1, 255\]"):
         T.Compose.from_torchvision([*steps, other])
 
 

@@ -56,12 +56,12 @@ def random_target(seed, box_format="xyxy"):
 def test_masks_show_what_the_image_shows(crop, fill, seed):
     image = random_image(seed)
     target = {"boxes": np.array([[9.0, 9, 30, 30]]), "mask": image[..., 0], "masks": image[None, ..., 1]}
-    chain = T.Compose([CROPS[crop], T.RandomHorizontalFlip(), FILLS[fill]], seed=seed)
-    plan = chain.plan([(HEIGHT, WIDTH)], targets=[target], epoch=0)
+    pipeline = T.Compose([CROPS[crop], T.RandomHorizontalFlip(), FILLS[fill]], seed=seed)
+    plan = pipeline.plan([(HEIGHT, WIDTH)], targets=[target], epoch=0)
     # A center crop pads smaller images with zeros, which is another border than those.
     borders_differ = crop in ("center", "applied") and fill in ("edge", "reflect", "symmetric")
     assert len(plan.passes) == 1 + borders_differ
-    result = chain.apply(plan, image)
+    result = pipeline.apply(plan, image)
     (moved,) = T.transform_targets(plan, [{"mask": target["mask"], "masks": target["masks"]}])
     assert (moved["mask"] == result[..., 0]).all()
     assert (moved["masks"][0] == result[..., 1]).all()
@@ -76,8 +76,8 @@ def test_targets_are_those_of_two_passes(crop, fill, box_format, min_visibility)
     for seed in SEEDS:
         target, results = random_target(seed, box_format), []
         for exact in (False, True):
-            chain = T.Compose([CROPS[crop], FILLS[fill]], seed=seed, exact=exact, target_options=options)
-            plan = chain.plan([(HEIGHT, WIDTH)], targets=[target], epoch=0)
+            pipeline = T.Compose([CROPS[crop], FILLS[fill]], seed=seed, exact=exact, target_options=options)
+            plan = pipeline.plan([(HEIGHT, WIDTH)], targets=[target], epoch=0)
             results.append(T.transform_targets(plan, [target], options))
         assert_same_targets(*results)
 
@@ -102,13 +102,13 @@ def assert_same_outline(polygon, expected):
 
 
 def test_a_mosaic_of_what_was_cut_and_padded():
-    chain = [T.RandomCrop((20, 24)), T.Pad(6), T.Mosaic((40, 40), fill=0)]
+    pipeline = [T.RandomCrop((20, 24)), T.Pad(6), T.Mosaic((40, 40), fill=0)]
     images, targets = [random_image(n) for n in range(4)], [random_target(n) for n in range(4)]
     for target, image in zip(targets, images, strict=True):
         target["mask"] = image[..., 0]
     options = T.TargetOptions(min_visibility=0.3)
     (result, fused), (_, expected) = (
-        T.Compose(chain, exact=exact, target_options=options)(images, targets, epoch=0)
+        T.Compose(pipeline, exact=exact, target_options=options)(images, targets, epoch=0)
         for exact in (False, True)
     )
     assert_same_targets(fused, expected)
@@ -121,8 +121,8 @@ def test_small_parts_are_those_of_the_result():
     grow = T.RandomResizedCrop(64, (0.25, 0.25), (1.0, 1.0), antialias=False)
     (left, _, _, _) = T.Compose([grow]).plan([(32, 32)], epoch=0).passes[0].regions[0].tolist()
     target = {"boxes": np.array([[0.0, 0.0, left + 0.5, 32.0]])}
-    for chain in ([grow], [grow, T.Pad(4)]):
-        (moved,) = T.transform_targets(T.Compose(chain).plan([(32, 32)], epoch=0), [target])
+    for pipeline in ([grow], [grow, T.Pad(4)]):
+        (moved,) = T.transform_targets(T.Compose(pipeline).plan([(32, 32)], epoch=0), [target])
         assert np.ptp(moved["boxes"][0, ::2]) == 2.0
 
 
@@ -131,9 +131,9 @@ def test_small_parts_are_those_of_the_result():
 def test_what_was_cut_off_is_counted_once(box_format, exact):
     """Three quarters are left after the crop, and as many after the flips behind it."""
     boxes = box_convert(np.array([[10.0, 20.0, 30.0, 40.0]]), "xyxy", box_format)
-    chain = [T.CenterCrop((40, 30)), T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)]
+    pipeline = [T.CenterCrop((40, 30)), T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)]
     for least, count in ((0.74, 1), (0.76, 0)):
         options = T.TargetOptions(box_format, min_visibility=least)
-        chained = T.Compose(chain, exact=exact, target_options=options)
+        chained = T.Compose(pipeline, exact=exact, target_options=options)
         (moved,) = T.transform_targets(chained.plan([(60, 60)], epoch=0), [{"boxes": boxes}], options)
         assert len(moved["boxes"]) == count

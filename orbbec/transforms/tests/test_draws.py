@@ -1,4 +1,4 @@
-"""What transforms draw, beside what torchvision draws (torchvision.npz, of record_torchvision.py)."""
+"""What transforms draw, compared with what torchvision draws (torchvision.npz, of record_torchvision.py)."""
 
 from pathlib import Path
 
@@ -162,9 +162,9 @@ def test_iou_crop_draws_as_torchvision():
 
 
 def test_mixing_draws_as_torchvision():
-    assert_alike("MixUp.lam", sampled(T.MixUp(0.4)).share)
+    assert_alike("MixUp.lam", sampled(T.MixUp(0.4)).weight)
     drawn = sampled(T.CutMix(1.0))
-    assert_alike("CutMix.lam_adjusted", drawn.share)
+    assert_alike("CutMix.lam_adjusted", drawn.weight)
     for i in range(4):
         assert_alike(f"CutMix.box{i}", drawn.boxes[:, i])
 

@@ -1,4 +1,4 @@
-"""exact=True: every transform has its author's bytes, and a chain those of the authors' functions in turn.
+"""exact=True: every transform has its author's bytes, and a pipeline those of the authors' functions in turn.
 
 OpenCV and Pillow answer here; torchvision's answers are recorded (exact.json, of record_exact.py).
 """
@@ -41,24 +41,24 @@ def test_transform_has_the_recorded_bytes_of_torchvision(form):
 @pytest.mark.parametrize("part", range(5))
 def test_chain_is_its_authors_functions_in_turn(part):
     for seed in range(part, CHAINS, 5):
-        chain = Chain.drawn(seed)
-        assert digest(chain.ours()) == RECORDED["chains"][seed], chain.transforms
+        pipeline = Chain.drawn(seed)
+        assert digest(pipeline.ours()) == RECORDED["chains"][seed], pipeline.transforms
 
 
 @pytest.mark.parametrize(
-    "chain",
+    "pipeline",
     [
         T.RandomChoice([T.RandomInvert(1.0), T.GaussianBlur(3, 1.0)]),
         T.RandomOrder([T.RandomSolarize(99, 1.0), T.RandomEqualize(1.0)]),
     ],
-    ids=lambda chain: chain.name,
+    ids=lambda pipeline: pipeline.name,
 )
-def test_containers_change_images_by_what_they_hold(chain):
+def test_containers_change_images_by_what_they_hold(pipeline):
     images = photographs(8, 3, 20, 25)
-    together = T.Compose([chain], seed=2, exact=True)(images, epoch=0)
-    first, second = (T.Compose([transform], exact=True) for transform in chain.transforms)
+    together = T.Compose([pipeline], seed=2, exact=True)(images, epoch=0)
+    first, second = (T.Compose([transform], exact=True) for transform in pipeline.transforms)
     one, other = first(images), second(images)
-    wanted = (one, other) if chain.name == "RandomChoice" else (second(one), first(other))
+    wanted = (one, other) if pipeline.name == "RandomChoice" else (second(one), first(other))
     chosen = [
         [torch.equal(image, each) for each in pair] for image, *pair in zip(together, *wanted, strict=True)
     ]

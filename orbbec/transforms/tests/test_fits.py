@@ -79,8 +79,8 @@ def test_a_part_is_cut_out():
 
 def test_boxes_follow():
     options = T.TargetOptions("xyxyn")
-    chain = T.Compose([T.ResizeToFit(30), T.PadIfNeeded(30)], target_options=options)
-    _, target = chain(IMAGES[0], {"boxes": np.array([[0.0, 0.0, 1.0, 1.0]])}, epoch=0)
+    pipeline = T.Compose([T.ResizeToFit(30), T.PadIfNeeded(30)], target_options=options)
+    _, target = pipeline(IMAGES[0], {"boxes": np.array([[0.0, 0.0, 1.0, 1.0]])}, epoch=0)
     assert np.allclose(target["boxes"], [[0, 5 / 30, 1, 25 / 30]], rtol=0, atol=1e-12)
 
 
@@ -101,7 +101,7 @@ def test_bad_arguments_are_named(make, message):
 
 
 def test_they_survive_as_text():
-    chain = T.Compose(
+    pipeline = T.Compose(
         [T.Crop(1, 2, 3, 4), T.PadIfNeeded((5, 6)), T.SomeOf([T.ResizeToFit(7), T.RandomScale()])]
     )
-    assert T.Compose.from_json(chain.to_json()) == chain
+    assert T.Compose.from_json(pipeline.to_json()) == pipeline

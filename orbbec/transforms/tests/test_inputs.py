@@ -65,7 +65,7 @@ def test_a_list_of_pil_images_is_a_batch():
     for image, given, index in zip(results, (ARRAY, pixels(smaller)), (4, 5), strict=True):
         assert np.array_equal(pixels(image), PIPELINE(given, sample_ids=[index]))
     assert TO_FLOATS([PIL, smaller]).shape == (2, 3, 24, 30)
-    with pytest.raises(TypeError, match="PIL images alone in the list, but image 1 is a ndarray"):
+    with pytest.raises(TypeError, match="only PIL images in the list, but image 1 is a ndarray"):
         PIPELINE([PIL, ARRAY])
 
 

@@ -29,9 +29,9 @@ def targets_of(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("chain", [[CROP], [TURN], [T.Resize(9), TURN], [BEND, CROP]])
-def test_masks_of_a_batch_are_those_of_each_image(dtype, chain):
-    compose = T.Compose(chain, seed=4, target_options=T.TargetOptions(mask_fill=1.0))
+@pytest.mark.parametrize("pipeline", [[CROP], [TURN], [T.Resize(9), TURN], [BEND, CROP]])
+def test_masks_of_a_batch_are_those_of_each_image(dtype, pipeline):
+    compose = T.Compose(pipeline, seed=4, target_options=T.TargetOptions(mask_fill=1.0))
     targets, ids = targets_of(dtype), np.array([5, 6, 7])
     together = T.transform_targets(compose.plan(SIZES, ids), targets, compose.target_options)
     for n, target in enumerate(targets):
@@ -52,14 +52,14 @@ def test_a_crop_copies_masks_to_the_last_bit(device):
 
 
 @pytest.mark.parametrize(
-    ("chain", "launches"), [([CROP, TURN], 1), ([CROP, T.Pad(1, 7), TURN], 2), ([TURN], 3)]
+    ("pipeline", "launches"), [([CROP, TURN], 1), ([CROP, T.Pad(1, 7), TURN], 2), ([TURN], 3)]
 )
-def test_masks_move_in_one_launch_a_pass_and_size(monkeypatch, chain, launches):
+def test_masks_move_in_one_launch_a_pass_and_size(monkeypatch, pipeline, launches):
     calls = []
     warp = masks_module.warp_perspective
     monkeypatch.setattr(masks_module, "warp_perspective", lambda *a, **k: calls.append(1) or warp(*a, **k))
     targets = [{"masks": mask_of(size, np.uint8, 1, 4), "mask": mask_of(size, np.uint8, 2)} for size in SIZES]
-    T.transform_targets(T.Compose(chain).plan(SIZES, epoch=0), targets)
+    T.transform_targets(T.Compose(pipeline).plan(SIZES, epoch=0), targets)
     assert len(calls) == launches
 
 

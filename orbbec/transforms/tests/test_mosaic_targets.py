@@ -1,4 +1,4 @@
-"""Targets of a mosaic beside brute force: every pixel has a number of its own, and what holds it is asked."""
+"""Targets of a mosaic compared with brute force, by images whose pixels are all distinct."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ CANVAS = (48, 60)
 
 
 def numbered():
-    """Images of unlike sizes whose pixels have unlike numbers from 1 on, in three bytes."""
+    """Variable-size images whose pixels have different numbers from 1 on, in three bytes."""
     count = sum(height * width for height, width in SIZES)
     values = np.random.default_rng(0).permutation(count) + 1
     images, begin = [], 0
@@ -53,8 +53,8 @@ def random_target(rng, image):
 
 def laid(name, seed, images, targets, **options):
     chosen = T.TargetOptions(**options)
-    chain = T.Compose([T.Mosaic(CANVAS, RANGES[name], fill=0)], seed=seed, target_options=chosen)
-    result, moved = chain(images, targets, epoch=0)
+    pipeline = T.Compose([T.Mosaic(CANVAS, RANGES[name], fill=0)], seed=seed, target_options=chosen)
+    result, moved = pipeline(images, targets, epoch=0)
     return [numbers_of(image.permute(1, 2, 0).numpy()) for image in result], moved
 
 

@@ -13,8 +13,8 @@ WIDE = np.zeros((100, 200, 3), np.uint8)
 
 
 def moved(transforms, target, image=WIDE, **options):
-    chain = T.Compose(transforms, target_options=T.TargetOptions(**options))
-    return chain(image, target, epoch=0)[1]
+    pipeline = T.Compose(transforms, target_options=T.TargetOptions(**options))
+    return pipeline(image, target, epoch=0)[1]
 
 
 @pytest.mark.parametrize("kind", [np.array, torch.DoubleTensor])
@@ -60,8 +60,8 @@ def test_relative_boxes_are_those_in_pixels_by_the_size_of_the_output(box_format
     boxes = np.array([[3.0, 4.0, 20.0, 21.0], [10.0, 8.0, 28.0, 22.0]])
 
     def run(form, given):
-        chain = T.Compose([*steps, T.Resize((64, 48))], 3, target_options=T.TargetOptions(form))
-        return chain(batch, [{"boxes": each} for each in given], epoch=2)[1]
+        pipeline = T.Compose([*steps, T.Resize((64, 48))], 3, target_options=T.TargetOptions(form))
+        return pipeline(batch, [{"boxes": each} for each in given], epoch=2)[1]
 
     sides = [np.array([image.shape[1], image.shape[0]] * 2) for image in images]
     relative = [box_convert(boxes / side, "xyxy", box_format[:-1]) for side in sides]
@@ -118,5 +118,5 @@ def test_bad_options_are_named(options, message):
 
 def test_options_survive_as_text():
     options = T.TargetOptions("cxcywhn", min_area=4.0, drop_keypoints=True)
-    chain = T.Compose([T.CenterCrop(9)], target_options=options)
-    assert T.Compose.from_json(chain.to_json()).target_options == options
+    pipeline = T.Compose([T.CenterCrop(9)], target_options=options)
+    assert T.Compose.from_json(pipeline.to_json()).target_options == options

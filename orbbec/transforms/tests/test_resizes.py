@@ -130,7 +130,7 @@ def test_one_of_several_interpolations_is_drawn_for_each_image(given, names):
     assert crop.interpolation == names
     plan = T.Compose([crop]).plan([PHOTO.shape[:2]] * 60, epoch=1)
     table = plan.passes[0].table
-    assert f"resized_crop reads by {' or '.join(names)}, one of them drawn for each image" in str(plan)
+    assert f"resized_crop reads by {' or '.join(names)}, drawn per image" in str(plan)
     assert set(table["which"].tolist()) == set(range(len(names)))
     alone = T.Compose([T.RandomResizedCrop(24)]).plan([PHOTO.shape[:2]] * 60, epoch=1)
     assert np.array_equal(table["boxes"], alone.passes[0].table["boxes"])

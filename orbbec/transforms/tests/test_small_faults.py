@@ -33,8 +33,8 @@ def test_boxes_follow_those_images_alone_that_are_cropped_by_chance():
     images = torch.zeros(16, 3, 40, 40, dtype=torch.uint8)
     images[:, :, 12:28, 8:30] = 255
     targets = [{"boxes": torch.tensor([[8.0, 12.0, 30.0, 28.0]])} for _ in range(16)]
-    chain = T.Compose([T.RandomApply([T.RandomResizedCrop(40, scale=(0.5, 0.8))], 0.5)], seed=3)
-    moved, boxes = chain(images, targets, sample_ids=list(range(16)))
+    pipeline = T.Compose([T.RandomApply([T.RandomResizedCrop(40, scale=(0.5, 0.8))], 0.5)], seed=3)
+    moved, boxes = pipeline(images, targets, sample_ids=list(range(16)))
     for image, target in zip(moved, boxes, strict=True):
         rows, columns = (image[0] > 127).nonzero().T
         seen = torch.stack([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])

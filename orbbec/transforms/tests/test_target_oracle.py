@@ -1,7 +1,7 @@
-"""Boxes, masks and points beside brute force: every place of the output asks the plan where it reads.
+"""Boxes, masks and points compared with brute force: the plan gives the source of every output position.
 
 The oracle knows nothing of corners, inverses and clipping: a place belongs to a box if the place that it
-reads lies in the box. Places are 6 x 6 in a pixel.
+reads lies in the box. There are 6 x 6 positions per pixel.
 """
 
 import numpy as np
@@ -56,7 +56,7 @@ def seen_part(step, size):
 
 
 def places(plan, fine=FINE, beyond=0, cut=True):
-    """The edge positions of the places of the output, and those of the image that are seen there.
+    """The edges of the subpixels of the output, and those of the image that are seen there.
 
     Each `[rows, columns, 2]`. With `cut`, what a pass cut off is not seen by the next: NaN.
     """
@@ -83,8 +83,8 @@ def inside(points, box):
     return ((points >= box[:2]) & (points <= box[2:])).all(-1)
 
 
-def moved(chain, seed, target, **options):
-    compose = T.Compose(chain, seed=seed, target_options=T.TargetOptions(**options))
+def moved(pipeline, seed, target, **options):
+    compose = T.Compose(pipeline, seed=seed, target_options=T.TargetOptions(**options))
     plan = compose.plan([(HEIGHT, WIDTH)], epoch=0)
     results = T.transform_targets(plan, [target], compose.target_options)
     return plan, results[0], results.report
@@ -109,7 +109,7 @@ def test_boxes_are_the_hulls_of_what_is_read(name, seed):
         assert (seen >= result[:2] - 1e-6).all()
         assert (seen <= result[2:] + 1e-6).all()
         hull = np.concatenate([seen.min(0), seen.max(0)]) if len(seen) else np.tile(np.nan, 4)
-        # A turned corner that is cut off, or thinner than a place, is not seen: the hull is of the corners.
+        # The hull includes corners of rotated boxes that are clipped or thinner than a subpixel.
         tight = name in TIGHT
         assert not tight or np.abs(hull - result).max() <= 1 / FINE + 1e-6
     assert report.dropped == (len(boxes) - len(kept),)
@@ -153,7 +153,7 @@ def test_rotated_boxes_hold_exactly_what_is_read(name, seed):
 
 
 def in_polygon(points, corners):
-    """Whether places lie in a convex polygon, either way round."""
+    """Whether positions lie in a convex polygon, either way round."""
     sides = []
     for begin, end in zip(corners, np.roll(corners, -1, 0), strict=True):
         along, to = end - begin, points - begin
@@ -269,15 +269,15 @@ def test_flip_twice_is_the_identity(height, width, dtype, seed, exact):
 @given(height=SIDES, width=SIDES, dtype=DTYPES, seed=st.integers(0, 99))
 def test_identities_copy_bytes(height, width, dtype, seed):
     image = photographs(2, 3, height, width, dtype, seed=seed)
-    chains = [
+    pipelines = [
         [T.RandomHorizontalFlip(0.0)],
         [T.Resize((height, width)), T.Pad(0), T.CenterCrop((height, width))],
         [T.Resize((height, width), antialias=False), T.RandomRotation((0, 0), "linear")],
         [T.RandomAffine((0, 0), interpolation="linear"), T.RandomPerspective(0.5, 0.0)],
     ]
-    for chain in chains:
+    for pipeline in pipelines:
         for exact in (False, True):
-            assert_same_bytes(T.Compose(chain, exact=exact)(image, epoch=0), image)
+            assert_same_bytes(T.Compose(pipeline, exact=exact)(image, epoch=0), image)
 
 
 @settings(max_examples=25, deadline=None)
@@ -286,8 +286,8 @@ def test_identities_copy_bytes(height, width, dtype, seed):
 )
 def test_boxes_clip_and_never_raise_by_rounding(x, y, side, seed):
     boxes = np.array([[x, y, side + x, side + y], [side - 1 + y, x, side + y, side + x]], np.float32)
-    chain = [T.RandomHorizontalFlip(), T.RandomRotation(90), T.RandomCrop(side), T.Resize((17, 19))]
-    compose = T.Compose(chain, seed=seed)
+    pipeline = [T.RandomHorizontalFlip(), T.RandomRotation(90), T.RandomCrop(side), T.Resize((17, 19))]
+    compose = T.Compose(pipeline, seed=seed)
     results = T.transform_targets(compose.plan([(side, side)], epoch=0), [{"boxes": boxes}])
     (target,) = results
     assert (target["boxes"] >= 0).all()

@@ -1,4 +1,4 @@
-"""Boxes, masks, points and polygons beside the pixels that they are of."""
+"""Boxes, masks, points and polygons compared with the pixels that they are of."""
 
 import math
 
@@ -48,7 +48,7 @@ def seen_box(image):
 @pytest.mark.parametrize("name", MAPS)
 def test_box_is_where_its_pixels_are(name, seed):
     image, target = T.Compose(MAPS[name], seed=seed)(box_image(BOX[0]), {"boxes": BOX}, epoch=0)
-    # A turned box touches its hull in points, of which half a pixel or more is not seen.
+    # A rotated box touches its hull in points, of which half a pixel or more is not seen.
     allowed = {"flip": 0, "crop": 0, "pad": 0, "zoom out": 0, "elastic": 4.0}.get(name, 2.0)
     assert np.abs(target["boxes"][0] - seen_box(image)).max() <= allowed
 
@@ -100,15 +100,15 @@ def test_plan_and_back_returns_points(name, seed):
 @pytest.mark.parametrize("box_format", ["xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy"])
 def test_formats_say_the_same(box_format):
     options = T.TargetOptions(box_format)
-    chain = [
+    pipeline = [
         T.RandomHorizontalFlip(1.0),
         T.RandomVerticalFlip(1.0),
         T.Pad((3, 4)),
         T.Resize((50, 40), antialias=False),
     ]
     boxes = box_convert(BOX, "xyxy", box_format)
-    _, target = T.Compose(chain, target_options=options)(box_image(BOX[0]), {"boxes": boxes}, epoch=0)
-    _, expected = T.Compose(chain)(box_image(BOX[0]), {"boxes": BOX}, epoch=0)
+    _, target = T.Compose(pipeline, target_options=options)(box_image(BOX[0]), {"boxes": boxes}, epoch=0)
+    _, expected = T.Compose(pipeline)(box_image(BOX[0]), {"boxes": BOX}, epoch=0)
     assert np.abs(box_convert(target["boxes"], box_format, "xyxy") - expected["boxes"]).max() < 1e-9
 
 
@@ -132,8 +132,8 @@ def test_rotated_boxes_stay_exact(angle):
 
 def test_polygons_are_moved_and_clipped():
     square = np.array([[2.0, 2.0], [22.0, 2.0], [22.0, 22.0], [2.0, 22.0]])
-    chain = T.Compose([T.CenterCrop((40, 60))])  # takes 10 off each side
-    _, target = chain(box_image(BOX[0]), {"polygons": [square, square - 30]}, epoch=0)
+    pipeline = T.Compose([T.CenterCrop((40, 60))])  # takes 10 off each side
+    _, target = pipeline(box_image(BOX[0]), {"polygons": [square, square - 30]}, epoch=0)
     moved, gone = target["polygons"]
     assert moved.min() == 0
     assert moved.max(0).tolist() == [12.0, 12.0]
@@ -153,8 +153,8 @@ def test_what_belongs_to_a_dropped_box_goes_with_it():
         "mask": torch.zeros(HEIGHT, WIDTH, dtype=torch.uint8),
         "image_id": 7,
     }
-    chain = T.Compose([T.CenterCrop((40, 60))], target_options=T.TargetOptions(min_visibility=0.6))
-    _, results = chain([box_image(BOX[0])] * 2, [target, {"boxes": np.zeros((0, 4))}], epoch=0)
+    pipeline = T.Compose([T.CenterCrop((40, 60))], target_options=T.TargetOptions(min_visibility=0.6))
+    _, results = pipeline([box_image(BOX[0])] * 2, [target, {"boxes": np.zeros((0, 4))}], epoch=0)
     result = results[0]
     assert result["boxes"].tolist() == [[10.0, 10.0, 30.0, 30.0], [0.0, 10.0, 15.0, 30.0]]
     assert result["labels"].tolist() == [2, 3]
@@ -226,17 +226,19 @@ def test_an_iou_crop_looks_at_what_is_left_of_boxes():
     gone, cut = np.array([[0.0, 0, 19, 60]]), np.array([[0.0, 0, 50, 60]])
     left = np.array([[20.0, 10, 50, 50]])  # of the second, after the crop
     for seed in range(20):
-        chain = T.Compose([T.CenterCrop(40), T.RandomIoUCrop(sampler_options=(0.5,))], seed=seed)
-        plans = [chain.plan([(60, 80)], targets=[{"boxes": boxes}], epoch=0) for boxes in (gone, cut, left)]
+        pipeline = T.Compose([T.CenterCrop(40), T.RandomIoUCrop(sampler_options=(0.5,))], seed=seed)
+        plans = [
+            pipeline.plan([(60, 80)], targets=[{"boxes": boxes}], epoch=0) for boxes in (gone, cut, left)
+        ]
         assert plans[0].output_sizes.tolist() == [[40, 40]]
         assert plans[1].to_json() == plans[2].to_json()
 
 
 def test_iou_crop_keeps_enough_of_a_box():
-    chain = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))])
+    pipeline = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))])
     cropped = 0
     for sample in range(20):
-        plan = chain.plan([(HEIGHT, WIDTH)], [sample], targets=[{"boxes": BOX}])
+        plan = pipeline.plan([(HEIGHT, WIDTH)], [sample], targets=[{"boxes": BOX}])
         (step,) = plan.passes
         height, width = step.sizes[0]
         left, top = step.matrix[0, :2, 2]
@@ -246,15 +248,17 @@ def test_iou_crop_keeps_enough_of_a_box():
         cropped += (height, width) != (HEIGHT, WIDTH)
         assert (height, width) == (HEIGHT, WIDTH) or both / union >= 0.5
     assert cropped > 5
-    assert chain.plan([(HEIGHT, WIDTH)], epoch=0).passes[0].sizes.tolist() == [[HEIGHT, WIDTH]]
+    assert pipeline.plan([(HEIGHT, WIDTH)], epoch=0).passes[0].sizes.tolist() == [[HEIGHT, WIDTH]]
 
 
 @pytest.mark.parametrize("box_format", ["xywh", "cxcywh"])
 def test_iou_crop_reads_boxes_of_any_upright_format(box_format):
     plans = []
     for each in ("xyxy", box_format):
-        chain = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))], 2, target_options=T.TargetOptions(each))
-        plans.append(chain.plan(SIZES, targets=[{"boxes": box_convert(BOX, "xyxy", each)}, {}], epoch=0))
+        pipeline = T.Compose(
+            [T.RandomIoUCrop(sampler_options=(0.5,))], 2, target_options=T.TargetOptions(each)
+        )
+        plans.append(pipeline.plan(SIZES, targets=[{"boxes": box_convert(BOX, "xyxy", each)}, {}], epoch=0))
     assert plans[0].to_json() == plans[1].to_json()
     assert plans[0].output_sizes[0].tolist() != SIZES[0]
 

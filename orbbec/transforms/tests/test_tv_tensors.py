@@ -152,7 +152,7 @@ def test_tv_tensors_of_a_sample_follow_wherever_they_stand():
     assert label == 5
     kept = [row for row in box.tolist() if row[2] > row[0] and row[3] > row[1]]
     assert kept == expected["boxes"].tolist()
-    assert len(box) == 2  # no label beside them could lose its row
+    assert len(box) == 2  # no label next to them could lose its row
     assert box.canvas_size == (20, 20)
 
 

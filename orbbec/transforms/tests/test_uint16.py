@@ -127,7 +127,7 @@ def test_floats_of_16_bits_go_through_the_rest():
     rest = [T.ColorJitter(0.4, 0.4), T.RandomErasing(p=1.0, value=0.5), T.Pad(2, fill=0.5), T.Normalize()]
     first = [T.RandomHorizontalFlip(p=1.0), T.ToDtype(torch.float32, scale=True)]
     actual = T.Compose([*first, *rest])(images, sample_ids=[5])
-    pipeline = T.Compose([T.Lambda(torch.clone), T.Lambda(torch.clone), *rest])  # draws at the same places
+    pipeline = T.Compose([T.Lambda(torch.clone), T.Lambda(torch.clone), *rest])  # draws at the same positions
     floats = torch.from_numpy(images.numpy()[..., ::-1].copy()).float() * (1 / 65535)
     assert torch.equal(actual, pipeline(floats, sample_ids=[5]))
 

@@ -69,14 +69,14 @@ def test_warps_are_those_of_opencv(kind, interpolation, padding_mode):
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_but_lanczos_are_fused(kind, interpolation):
     warp = KINDS[kind](interpolation=interpolation, padding_mode="wrap")
-    chain = [
+    pipeline = [
         T.RandomHorizontalFlip(),
         warp,
         T.ColorJitter(0.4),
         T.ToDtype(torch.float32, True),
         T.Normalize(),
     ]
-    plan = T.Compose(chain).plan([(40, 50)], epoch=0)
+    plan = T.Compose(pipeline).plan([(40, 50)], epoch=0)
     assert [step.name for step in plan.passes] == ["augment"]
     assert f"({interpolation}, border wrap" in str(plan)
 

@@ -1,4 +1,4 @@
-"""Chains as YAML."""
+"""Pipelines as YAML."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from orbbec import transforms as T
 
 
 def test_chains_are_saved_as_yaml():
-    chain = T.Compose([T.RandomResizedCrop(16), T.RandomApply([T.GaussianBlur(3)]), T.Normalize()], seed=3)
-    assert T.Compose.from_yaml(chain.to_yaml()).to_json() == chain.to_json()
+    pipeline = T.Compose([T.RandomResizedCrop(16), T.RandomApply([T.GaussianBlur(3)]), T.Normalize()], seed=3)
+    assert T.Compose.from_yaml(pipeline.to_yaml()).to_json() == pipeline.to_json()
 
 
 def test_floats_of_numpy_are_saved_as_floats():
     half = np.float64(0.5)
     transforms = [T.ColorJitter(half), T.RandomIoUCrop(half, sampler_options=(half,))]
-    chain = T.Compose(transforms, target_options=T.TargetOptions(min_size=half))
-    assert T.Compose.from_yaml(chain.to_yaml()) == chain
+    pipeline = T.Compose(transforms, target_options=T.TargetOptions(min_size=half))
+    assert T.Compose.from_yaml(pipeline.to_yaml()) == pipeline

@@ -1,4 +1,4 @@
-"""warp_affine beside cv::warpAffine."""
+"""warp_affine compared with cv::warpAffine."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""warp_perspective beside cv::warpPerspective."""
+"""warp_perspective compared with cv::warpPerspective."""
 
 import numpy as np
 import pytest

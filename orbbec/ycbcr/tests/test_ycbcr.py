@@ -22,7 +22,7 @@ def random_planes(sizes, samplings, orientations=None, seed=0):
 
 
 def every_kind(sizes=SIZES):
-    """Each size and sampling, the orientations by turns."""
+    """Each size and sampling, the orientations in rotation."""
     pairs = [(size, sampling) for size in sizes for sampling in SAMPLINGS]
     orientations = [1 + n % 8 for n in range(len(pairs))]
     return random_planes(*map(list, zip(*pairs, strict=True)), orientations)
@@ -60,7 +60,7 @@ def assert_same_images(actual, expected):
 
 
 def test_colours_by_hand(device):
-    """T.871: 1.402 redness make red, -0.344 blueness and -0.714 redness green, 1.772 blueness blue."""
+    """T.871: R = Y + 1.402 Cr, G = Y - 0.344 Cb - 0.714 Cr, B = Y + 1.772 Cb."""
     image = one_image(
         device, "444", [[100, 100, 100, 250, 0]], [[128, 228, 128, 255, 0]], [[128, 128, 228, 255, 0]]
     )

@@ -1,4 +1,4 @@
-"""ycbcr_to_rgb of decoded planes beside what OpenCV decodes of the same files: the same bytes."""
+"""ycbcr_to_rgb of decoded planes compared with what OpenCV decodes of the same files: the same bytes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Chains of torchvision as chains of ours, with what stays between. Needs torchvision."""
+"""Pipelines of torchvision as pipelines of ours, with what stays between. Needs torchvision."""
 
 import numpy as np
 import pytest

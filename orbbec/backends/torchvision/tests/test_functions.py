@@ -147,7 +147,7 @@ def blurs(rng, size):
     return [1 + 2 * half for half in halves], rng.uniform(0.3, 3, 2).tolist()
 
 
-# The oracle, draws of its arguments, the largest difference, and the share of values that differ.
+# The oracle, draws of its arguments, the largest difference, and the fraction of values that differ.
 CLOSE = {
     ("v1", "adjust_contrast", "uint8"): (contrast, factors, 1, 1e-5),
     ("v1", "adjust_contrast", "float32"): (contrast, factors, 1.8e-7, 0.36),

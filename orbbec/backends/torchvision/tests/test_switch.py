@@ -23,7 +23,7 @@ from orbbec.backends.torchvision.places import replacements
 from orbbec.data import native
 from tests.support import switches
 from tests.support.samples import photograph
-from tests.support.switch_chains import chains
+from tests.support.switch_chains import pipelines
 from tests.support.switches import as_kind
 
 CASES = 12
@@ -37,7 +37,7 @@ def _put_back():
 
 
 def found():
-    """What stands in all places that the switch changes."""
+    """What stands in all positions that the switch changes."""
     places = [(owner, key) for owner, key, _ in replacements(True, Report())]
     return [owner.get(key) if isinstance(owner, dict) else getattr(owner, key) for owner, key in places]
 
@@ -92,14 +92,14 @@ def test_a_function_keeps_its_bytes_and_is_ours(cell):
     assert taken > CASES / 3
 
 
-@pytest.mark.parametrize("name", chains())
+@pytest.mark.parametrize("name", pipelines())
 def test_a_chain_for_imagenet_keeps_its_bits(name):
-    chain, image = chains()[name]
+    pipeline, image = pipelines()[name]
     torch.manual_seed(5)
-    expected = chain(image)
+    expected = pipeline(image)
     with ot.image_backend("orbbec") as report:
         torch.manual_seed(5)
-        assert torch.equal(chain(image), expected)
+        assert torch.equal(pipeline(image), expected)
     assert report is ot.report()
 
 
@@ -181,11 +181,11 @@ def test_an_image_with_alpha_and_what_is_known_of_an_image():
 
 def test_script_and_compile_go_on_to_torchvision():
     image = as_kind(photograph(9, 12), "uint8")
-    chain = torch.nn.Sequential(torchvision.transforms.ColorJitter((1.5, 1.5)))
+    pipeline = torch.nn.Sequential(torchvision.transforms.ColorJitter((1.5, 1.5)))
     with ot.image_backend("orbbec") as report:
-        scripted = torch.jit.script(chain)(image)
+        scripted = torch.jit.script(pipeline)(image)
         compiled = torch.compile(lambda x: F.solarize(x, 100), backend="aot_eager", fullgraph=True)(image)
-    assert torch.equal(scripted, chain(image))
+    assert torch.equal(scripted, pipeline(image))
     assert torch.equal(compiled, F.solarize(image, 100))
     assert str(report) == "no calls"
 
@@ -232,9 +232,9 @@ def test_forked_workers_have_the_switch(tmp_path):
 def test_a_batch_of_unlike_images_goes_through_v2():
     images = [photograph(20, 30), photograph(25, 9, seed=1)]
     batch = ImageBatch.from_images(images)
-    chain = v2.Compose([v2.ColorJitter(hue=(0.2, 0.2)), v2.GaussianBlur(3, (1, 1)), v2.Resize((8, 8))])
+    pipeline = v2.Compose([v2.ColorJitter(hue=(0.2, 0.2)), v2.GaussianBlur(3, (1, 1)), v2.Resize((8, 8))])
     with ot.image_backend("orbbec") as report:
-        result = chain(batch)
+        result = pipeline(batch)
         with pytest.raises(TypeError, match="got an ImageBatch"):
             v2.RandomHorizontalFlip(1.0)(batch)
         with pytest.raises(ValueError, match=r"expected size as \(height, width\)"):

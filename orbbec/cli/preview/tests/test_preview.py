@@ -1,4 +1,4 @@
-"""Sheets hold the bytes of the chain, and the targets where they are."""
+"""Sheets hold the bytes of the pipeline, and the targets where they are."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def run(*arguments):
 
 @pytest.fixture
 def files(tmp_path):
-    """Two images, a chain and targets in a folder."""
+    """Two images, a pipeline and targets in a folder."""
     for name, size in (("a.png", (40, 60)), ("b.png", (64, 50))):
         Image.fromarray(photograph(*size)).save(tmp_path / name)
     (tmp_path / "chain.yaml").write_text(CHAIN.to_yaml())
@@ -154,8 +154,8 @@ def test_targets_are_read(files):
     [
         ({"--pipeline": "a.png"}, "expected a pipeline in .yaml, .yml or .json, but got a.png"),
         ({"--out": "sheet.bmp"}, "expected a file in .png, .jpg, .jpeg, .webp or .html, but got sheet.bmp"),
-        ({"--targets": "list.json"}, "expected list.json to hold a table of tables"),
-        ({"--targets": "other.json"}, "expected mask.png of size 64x50, as its image is, but got 40x60"),
+        ({"--targets": "list.json"}, "expected list.json to contain an object of objects"),
+        ({"--targets": "other.json"}, "expected mask.png of size 64x50, like its image, but got 40x60"),
         ({"--pipeline": "unknown.yaml"}, "there is no transform 'Nothing'"),
     ],
 )
