@@ -278,7 +278,7 @@ def test_the_operator_itself_refuses_what_the_wrapper_would(op):
 def test_the_operator_itself_refuses_tables_of_images_that_are_none(op):
     buffer, layout = torch.zeros(500, dtype=torch.uint8), torch.zeros(2, 3, dtype=torch.int64)
     good = {"images": buffer, "layout": layout, "channels": 3}
-    flat = "expected a flat contiguous uint8 buffer of unlike images"
+    flat = "expected a flat contiguous uint8 buffer of variable-size images"
     raw_refused(op, flat, ValueError, **{**good, "images": torch.zeros(500)})
     raw_refused(op, flat, ValueError, **{**good, "images": buffer.view(5, 100)})
     raw_refused(op, flat, ValueError, **{**good, "images": buffer[::2]})

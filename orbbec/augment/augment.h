@@ -1,6 +1,6 @@
-// augment: a chain of augmentations in one pass. Every output pixel is read through the map of its
-// image, goes through its image's colour program, is erased where a rectangle covers it, is
-// normalised, mixed with that of another image, cast and stored. Included by augment_cpu.cpp,
+// augment: a pipeline of augmentations in one pass. Each output pixel is read through the
+// coordinate transform of its image, processed by its colour program, erased where a rectangle
+// covers it, normalised, mixed with another image, cast and stored. Included by augment_cpu.cpp,
 // augment_rows.h, kernels_cuda.h, planes.h and binding.cpp.
 #pragma once
 
@@ -10,10 +10,10 @@
 namespace orbbec {
 
 constexpr int kBoxNumbers = 8;  // left, top, right, bottom, four fills
-constexpr int kMixNumbers = 7;  // partner, left, top, right, bottom, own weight, partner's weight
+constexpr int kMixNumbers = 7;  // pair index, left, top, right, bottom, own weight, other weight
 
 struct AugmentArguments {
-  WarpArguments warp;  // of `output` the sizes and strides; its memory is of `output_dtype`
+  WarpArguments warp;  // `output` gives sizes and strides; its elements are of `output_dtype`
   DType output_dtype;
   ProgramArguments program;
   const float* boxes;  // [N, boxes_per_image, kBoxNumbers], in output pixels
@@ -22,16 +22,16 @@ struct AugmentArguments {
   // (value * scale - mean) / std, or value * scale alone.
   float scale, mean[kMaxFills], std[kMaxFills];
   bool normalizes;
-  int64_t* gray_sums;  // [N], zero before; null where no program asks for a mean
-  const float* mix;    // [N, kMixNumbers], in output pixels; null where no image is mixed
+  int64_t* gray_sums;  // [N], initially zero; null where no program needs a mean
+  const float* mix;    // [N, kMixNumbers], in output pixels; null without mixing
 };
 
-// A channel's last step but for mixing.
+// The last step of a channel before mixing.
 struct Finish {
   float scale, mean, std;
   bool normalizes;
 
-  // Of a float, or of a vector of them.
+  // Value is a float or a vector of floats.
   template <class Value>
   ORBBEC_HD Value scaled(Value value) const {
     return value * scale;
@@ -43,31 +43,32 @@ struct Finish {
   }
 };
 
-// Another image of the batch in a rectangle of the output. Without one the rectangle is empty.
+// Another image of the batch, seen in a rectangle of the output. The rectangle is empty without
+// one.
 struct Mix {
-  int64_t partner = 0;
+  int64_t pair_index = 0;
   float left = 0, top = 0, right = 0, bottom = 0, own = 1, other = 0;
 
   ORBBEC_HD Mix(const AugmentArguments& a, int64_t n) {
     if (a.mix == nullptr) return;
     const float* const row = a.mix + n * kMixNumbers;
     if (!(row[0] >= 0 && row[0] < static_cast<float>(a.warp.output.count))) return;
-    partner = static_cast<int64_t>(row[0]);
+    pair_index = static_cast<int64_t>(row[0]);
     left = row[1], top = row[2], right = row[3], bottom = row[4];
     own = row[5], other = row[6];
   }
   ORBBEC_HD bool covers_row(float y) const { return y >= top && y < bottom; }
   ORBBEC_HD bool covers(float y, float x) const { return covers_row(y) && x >= left && x < right; }
-  // Only the partner is seen.
+  // Whether only the other image is visible.
   ORBBEC_HD bool replaces() const { return own == 0 && other == 1; }
-  ORBBEC_HD float sum(float value, float of_partner) const {
-    return of_partner * other + value * own;
+  ORBBEC_HD float sum(float value, float other_value) const {
+    return other_value * other + value * own;
   }
 };
 
 constexpr int kExactSide = 1 << 23;  // positions up to here are exact in float
 
-// A map whose every position is a whole pixel: a crop, a flip, nothing at all.
+// A coordinate transform that maps pixels to whole pixels: a crop, a flip or the identity.
 struct WholeShift {
   bool is_whole;
   int step_x, left, step_y, top;
@@ -83,9 +84,9 @@ struct WholeShift {
   }
 };
 
-// What an output pixel reads; channels that there are not are 0.
-template <class T, class Map, class Sampler>
-ORBBEC_HD void read_pixel(const Warp<T, Map, Sampler>& reader, int64_t n, int y, int x,
+// The source value of an output pixel; missing channels are 0.
+template <class T, class Transform, class Sampler>
+ORBBEC_HD void read_pixel(const Warp<T, Transform, Sampler>& reader, int64_t n, int y, int x,
                           float (&values)[kMaxFills]) {
   const Image<const T> image = reader.source[n];
   const auto tap = reader.locate(image, n, y, x);
@@ -110,7 +111,7 @@ struct Augment {
     return {arguments.program, n, knows_mean ? arguments.gray_sums[n] : 0, pixels};
   }
 
-  // As far as the step `end` of the program. One channel stands for three equal ones.
+  // Runs the program up to step `end`. One channel stands for three equal ones.
   ORBBEC_HD void color(const Program& program, int end, float (&values)[kMaxFills]) const {
     float rgb[3] = {values[0], channels() == 1 ? values[0] : values[1],
                     channels() == 1 ? values[0] : values[2]};
@@ -127,7 +128,7 @@ struct Augment {
       const float* const b = box(n, i);
       const float column = static_cast<float>(x), row = static_cast<float>(y);
       if (!(column >= b[0] && row >= b[1] && column < b[2] && row < b[3])) continue;
-      for (int c = 0; c < kMaxFills; ++c) values[c] = b[4 + c] * arguments.program.white;
+      for (int c = 0; c < kMaxFills; ++c) values[c] = b[4 + c] * arguments.program.max_value;
     }
   }
 
@@ -135,7 +136,7 @@ struct Augment {
     return {arguments.scale, arguments.mean[c], arguments.std[c], arguments.normalizes};
   }
 
-  // What is read of pixel (y, x), coloured and erased.
+  // Pixel (y, x) as read, after colour steps and erasing.
   ORBBEC_HD void augment(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
     read_pixel(reader, n, y, x, values);
     const Program own = program(n);
@@ -153,15 +154,15 @@ struct Augment {
   ORBBEC_HD void output(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
     const Mix mix(arguments, n);
     const bool mixed = mix.covers(static_cast<float>(y), static_cast<float>(x));
-    finished(mixed && mix.replaces() ? mix.partner : n, y, x, values);
+    finished(mixed && mix.replaces() ? mix.pair_index : n, y, x, values);
     if (!mixed || mix.replaces()) return;
     float theirs[kMaxFills];
-    finished(mix.partner, y, x, theirs);
+    finished(mix.pair_index, y, x, theirs);
 #pragma unroll
     for (int c = 0; c < kMaxFills; ++c) values[c] = mix.sum(values[c], theirs[c]);
   }
 
-  // The gray that a mean is asked for, in whole units; nothing where none is asked for.
+  // The gray value in integer units for the image's mean.
   ORBBEC_HD int gray_units(const Program& program, int end, int64_t n, int y, int x) const {
     float values[kMaxFills];
     read_pixel(reader, n, y, x, values);
@@ -172,7 +173,7 @@ struct Augment {
 
 template <class T, class Sampler>
 auto augment_of(const AugmentArguments& a) {
-  const auto reader = make_warp<T, PerspectiveMap<float>, Sampler>(a.warp);
+  const auto reader = make_warp<T, PerspectiveTransform<float>, Sampler>(a.warp);
   return Augment<std::decay_t<decltype(reader)>>{reader, a};
 }
 
@@ -202,7 +203,6 @@ int dispatch_augment(const AugmentArguments& a, const Launch& launch) {
   }
 }
 
-// Calls `launch` with a value of the type of the output.
 template <class Launch>
 ORBBEC_HD void with_output_type(DType dtype, const Launch& launch) {
   switch (dtype) {
@@ -217,7 +217,7 @@ ORBBEC_HD void with_output_type(DType dtype, const Launch& launch) {
   }
 }
 
-// Writes the channels of a pixel as the output has them.
+// Stores the channels of a pixel in the dtype of the output.
 template <class Op>
 struct AugmentPixel {
   Op op;
@@ -228,12 +228,12 @@ struct AugmentPixel {
     with_output_type(op.arguments.output_dtype, [&](auto typed) {
       using Out = decltype(typed);
       const AnyImages& o = op.arguments.warp.output;
-      const Image<Out> target{static_cast<Out*>(o.data) + n * o.stride_n,
-                              o.height,
-                              o.width,
-                              o.stride_y,
-                              o.stride_x,
-                              o.stride_c};
+      const Image<Out> target{.data = static_cast<Out*>(o.data) + n * o.stride_n,
+                              .height = o.height,
+                              .width = o.width,
+                              .stride_y = o.stride_y,
+                              .stride_x = o.stride_x,
+                              .stride_c = o.stride_c};
 #pragma unroll
       for (int c = 0; c < kMaxFills; ++c) {
         if (c < op.channels()) target.at(y, x, c) = store<Out>(values[c]);

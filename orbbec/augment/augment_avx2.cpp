@@ -2,7 +2,7 @@
 #include "augment.h"
 
 #if defined(__x86_64__)
-// What stands above is compiled for every machine; what stands below, for those that have this.
+// Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma,f16c")
 #include "../core/simd_avx2.h"
 #include "../core/vector_row.h"
@@ -13,10 +13,10 @@ namespace orbbec {
 
 namespace {
 
-struct Avx2Machine : VectorStore<Avx2> {
+struct Avx2Target : VectorStore<Avx2> {
   template <class Reader>
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Avx2, Reader, float>,
-                                         SamplerRow<Avx2Machine, Reader>>;
+                                         SamplerRow<Avx2Target, Reader>>;
   template <class Reader>
   using KeptRows = std::conditional_t<kHasVectorRow<Reader> && Reader::kIsLinear,
                                       ScaledRows<Avx2, Reader>, NoRows>;
@@ -25,7 +25,7 @@ struct Avx2Machine : VectorStore<Avx2> {
 }  // namespace
 
 void augment_avx2(const AugmentArguments& arguments, const ParallelFor& parallel) {
-  run_augment<Avx2Machine>(arguments, parallel);
+  run_augment<Avx2Target>(arguments, parallel);
 }
 
 }  // namespace orbbec

@@ -2,7 +2,7 @@
 #include "augment.h"
 
 #if defined(__x86_64__)
-// What stands above is compiled for every machine; what stands below, for those that have this.
+// Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma,avx512f,avx512bw,prefer-vector-width=512")
 #include "../core/simd_avx512.h"
 #include "../core/vector_row.h"
@@ -13,10 +13,10 @@ namespace orbbec {
 
 namespace {
 
-struct Avx512Machine : VectorStore<Avx512> {
+struct Avx512Target : VectorStore<Avx512> {
   template <class Reader>
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Avx512, Reader, float>,
-                                         SamplerRow<Avx512Machine, Reader>>;
+                                         SamplerRow<Avx512Target, Reader>>;
   template <class Reader>
   using KeptRows = std::conditional_t<kHasVectorRow<Reader> && Reader::kIsLinear,
                                       ScaledRows<Avx512, Reader>, NoRows>;
@@ -25,7 +25,7 @@ struct Avx512Machine : VectorStore<Avx512> {
 }  // namespace
 
 void augment_avx512(const AugmentArguments& arguments, const ParallelFor& parallel) {
-  run_augment<Avx512Machine>(arguments, parallel);
+  run_augment<Avx512Target>(arguments, parallel);
 }
 
 }  // namespace orbbec

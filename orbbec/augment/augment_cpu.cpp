@@ -7,9 +7,9 @@ void augment_avx512(const AugmentArguments& arguments, const ParallelFor& parall
 
 namespace {
 
-struct PlainMachine : PlainStore {
+struct ScalarTarget : ScalarStore {
   template <class Reader>
-  using BlockReader = SamplerRow<PlainMachine, Reader>;
+  using BlockReader = SamplerRow<ScalarTarget, Reader>;
   template <class Reader>
   using KeptRows = NoRows;
 };
@@ -21,7 +21,7 @@ void augment_cpu(const AugmentArguments& arguments, const ParallelFor& parallel)
   if (simd_level() == Simd::kAvx512) return augment_avx512(arguments, parallel);
   if (simd_level() == Simd::kAvx2) return augment_avx2(arguments, parallel);
 #endif
-  run_augment<PlainMachine>(arguments, parallel);
+  run_augment<ScalarTarget>(arguments, parallel);
 }
 
 }  // namespace orbbec

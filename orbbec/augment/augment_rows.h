@@ -1,6 +1,6 @@
-// augment on the CPU: a block of a row at a time, its channels apart in floats, so that the
-// compiler makes vectors of each step. Included by augment_cpu.cpp, and by augment_avx2.cpp and
-// augment_avx512.cpp under their targets; `Machine` keeps their functions apart.
+// augment on the CPU: a block of a row at a time, deinterleaved into float planes so that the
+// compiler vectorises each step. Included by augment_cpu.cpp, augment_avx2.cpp and
+// augment_avx512.cpp, under their targets; `Target` keeps the copies apart.
 #pragma once
 
 #include <cmath>
@@ -15,30 +15,30 @@
 
 namespace orbbec {
 
-template <class Machine, class Op>
+template <class Target, class Op>
 class AugmentRow {
  public:
-  using KeptRows = typename Machine::template KeptRows<typename Op::Reader>;
+  using KeptRows = typename Target::template KeptRows<typename Op::Reader>;
 
   // Rows [top, bottom) of image n.
   static void augment(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
     const Mix mix(op.arguments, n);
-    AugmentRow own(op, n, &kept), partner(op, mix.partner);
+    AugmentRow own(op, n, &kept), paired(op, mix.pair_index);
     for (int y = top; y < bottom; ++y) {
       const bool mixed = mix.covers_row(static_cast<float>(y));
       const int first = mixed ? column_of(mix.left, 0, width) : width;
       const int last = mixed ? larger(column_of(mix.right, 0, width), first) : width;
       if (first > 0) own.write(n, y, 0, first);
       if (first < last) {
-        own.partner_ = &partner;
-        (mix.replaces() ? partner : own).write(n, y, first, last);
-        own.partner_ = nullptr;
+        own.paired_ = &paired;
+        (mix.replaces() ? paired : own).write(n, y, first, last);
+        own.paired_ = nullptr;
       }
       if (last < width) own.write(n, y, last, width);
     }
   }
 
-  // Adds the gray of rows, where the image's program asks for its mean.
+  // Adds the gray values of rows if the image's program needs its mean.
   static void add_gray(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
     AugmentRow row(op, n, &kept);
     const int end = row.program_.contrast_step();
@@ -57,9 +57,9 @@ class AugmentRow {
 
  private:
   using T = typename Op::Value;
-  using Pixels = PixelsOfThree<Machine>;
-  using Streamed = StreamedStore<Machine>;
-  static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the first cache
+  using Pixels = Interleave3<Target>;
+  using Streamed = StreamedStore<Target>;
+  static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the L1 cache
 
   AugmentRow(const Op& op, int64_t n, KeptRows* kept = nullptr)
       : op_(op),
@@ -69,12 +69,21 @@ class AugmentRow {
         streams_(output_bytes(op.arguments) >= kStreamedBytes),
         program_(op.program(n)),
         image_(op.reader.source[n]),
-        shift_(op.reader.map.matrices + n * op.reader.map.stride),
-        reader_(op.reader, n, Image<float>{planes_[0], 1, kBlock, 0, 1, kBlock}) {
-    // An image that is not drawn for its last steps is done before them.
+        shift_(op.reader.transform.matrices + n * op.reader.transform.stride),
+        reader_(op.reader, n, block_view()) {
+    // Trailing kNone steps are dropped: the image was not drawn for them.
     while (program_.count > 0 && program_.code(program_.count - 1) == StepCode::kNone) {
       --program_.count;
     }
+  }
+
+  Image<float> block_view() {
+    return {.data = planes_[0],
+            .height = 1,
+            .width = kBlock,
+            .stride_y = 0,
+            .stride_x = 1,
+            .stride_c = kBlock};
   }
 
   static int64_t output_bytes(const AugmentArguments& a) {
@@ -84,17 +93,17 @@ class AugmentRow {
     return o.count * o.channels * o.height * o.width * size;
   }
 
-  // Columns [first, end) of row y, to those of output n. Vectors begin at whole blocks alone.
+  // Columns [first, end) of row y of output n. Vectors start only at multiples of the block.
   void write(int64_t n, int y, int first, int end) {
     const int aligned = first / kRowBlock * kRowBlock;
     for (int x = aligned; x < end; x += kBlock) {
       set_block(x, end);
       skipped_ = x < first ? first - x : 0;
-      if (move_bytes(n, y) || finish_kept_rows(n, y)) continue;
+      if (copy_bytes(n, y) || finish_kept_rows(n, y)) continue;
       run(y);
-      if (partner_ != nullptr) {
-        partner_->set_block(x, end);
-        partner_->run(y);
+      if (paired_ != nullptr) {
+        paired_->set_block(x, end);
+        paired_->run(y);
       }
       with_output_type(op_.arguments.output_dtype, [&](auto typed) {
         using Out = decltype(typed);
@@ -122,7 +131,7 @@ class AugmentRow {
     }
   }
 
-  // Where every position is a pixel, and nothing lies between pixels.
+  // Whether every position is a whole pixel, so that nothing is interpolated.
   bool reads_whole_bytes(int y) const {
     return shift_.is_whole && sizeof(T) == 1 && y < kExactSide && begin_ < kExactSide;
   }
@@ -138,7 +147,7 @@ class AugmentRow {
     int begin, end;
   };
 
-  // Of the block's columns those that read a pixel of the image.
+  // The columns of the block that read inside the image.
   Span columns_inside(int y) const {
     const int64_t row = source_row(y), first = source_column(0), last = image_.width - 1;
     if (row < 0 || row >= image_.height) return {0, 0};
@@ -157,9 +166,9 @@ class AugmentRow {
     const T* const from = source_pixel(y, 0);
     const int64_t stride = shift_.step_x * image_.stride_x;
     if (channels_ == 3 && image_.stride_c == 1 && stride == 3) {
-      take_apart<false>(from);
+      deinterleave<false>(from);
     } else if (channels_ == 3 && image_.stride_c == 1 && stride == -3) {
-      take_apart<true>(from);
+      deinterleave<true>(from);
     } else {
       for (int c = 0; c < channels_; ++c) take(c, from + c * image_.stride_c, stride);
     }
@@ -173,7 +182,7 @@ class AugmentRow {
     kept_->read(begin_, inside, [&](int c, int i, const auto& values) {
       memcpy(planes_[c] + i, &values, sizeof(values));
     });
-    const Image<float> target{planes_[0], 1, kBlock, 0, 1, kBlock};
+    const Image<float> target = block_view();
     for (int i = 0; i < count_; ++i) {
       if (i == inside.begin) i = inside.end;
       if (i < count_) op_.reader.write(target, n_, y, begin_ + i, i);
@@ -181,11 +190,11 @@ class AugmentRow {
     return true;
   }
 
-  // A block of which the finish alone changes what is read, to planes: finished in the registers.
-  // False if it is none.
+  // Fast path for blocks that only need the finish: from source rows to planes in registers.
+  // Returns false where it does not apply.
   bool finish_kept_rows(int64_t n, int y) {
     const AugmentArguments& a = op_.arguments;
-    const bool changes = program_.count > 0 || a.boxes_per_image > 0 || partner_ != nullptr;
+    const bool changes = program_.count > 0 || a.boxes_per_image > 0 || paired_ != nullptr;
     if (kept_ == nullptr || changes || skipped_ > 0 || a.warp.output.stride_x != 1) return false;
     const auto inside = kept_->columns(n_, y, begin_, count_);
     if (inside.end - inside.begin < count_) return false;
@@ -202,19 +211,19 @@ class AugmentRow {
     for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
     alignas(64) Out finished[kMaxFills][kBlock];
     kept_->read(begin_, inside, [&finished, finishes](int c, int i, auto values) {
-      Machine::store_vector(finishes[c](values), finished[c] + i);
+      Target::store_vector(finishes[c](values), finished[c] + i);
     });
     for (int c = 0; c < channels_; ++c) {
       put(to + c * op_.arguments.warp.output.stride_c, finished[c], count_ * sizeof(Out));
     }
   }
 
-  // A block of which no byte changes: moved, and filled where it lies outside. False if it is none,
-  // or its pixels lie in another order.
-  bool move_bytes(int64_t n, int y) const {
+  // Fast path for blocks whose bytes do not change: copied, and filled outside the image. Returns
+  // false where it does not apply.
+  bool copy_bytes(int64_t n, int y) const {
     const AugmentArguments& a = op_.arguments;
     const bool changes = a.scale != 1 || a.normalizes || program_.count > 0 ||
-                         a.boxes_per_image > 0 || partner_ != nullptr;
+                         a.boxes_per_image > 0 || paired_ != nullptr;
     if (changes || skipped_ > 0 || a.output_dtype != DType::kUInt8) return false;
     const Image<uint8_t> target = Images<uint8_t>(a.warp.output)[n];
     const bool in_planes = image_.stride_x == 1 && target.stride_x == 1;
@@ -231,7 +240,7 @@ class AugmentRow {
     const auto* const from = reinterpret_cast<const uint8_t*>(source_pixel(y, inside.begin));
     uint8_t* const to = &target.at(y, begin_ + inside.begin, 0);
     for (int c = 0; c < (in_planes ? channels_ : 1); ++c) {
-      move_row(from + c * image_.stride_c, to + c * target.stride_c, inside.end - inside.begin);
+      copy_row(from + c * image_.stride_c, to + c * target.stride_c, inside.end - inside.begin);
     }
     return true;
   }
@@ -257,17 +266,17 @@ class AugmentRow {
     }
   }
 
-  // Pixels of one byte or of three, in the order of the map.
-  void move_row(const uint8_t* from, uint8_t* to, int count) const {
+  // Pixels of one or three bytes, in the order of the transform.
+  void copy_row(const uint8_t* from, uint8_t* to, int count) const {
     const size_t nbytes = static_cast<size_t>(count * image_.stride_x);
     if (shift_.step_x > 0) return put(to, from, nbytes);
-    alignas(64) uint8_t turned[3 * kBlock];
+    alignas(64) uint8_t reversed[3 * kBlock];
     if (image_.stride_x == 1) {
-      for (int i = 0; i < count; ++i) turned[i] = from[-i];
+      for (int i = 0; i < count; ++i) reversed[i] = from[-i];
     } else {
-      Pixels::turn(from, turned, count);
+      Pixels::reverse(from, reversed, count);
     }
-    put(to, turned, nbytes);
+    put(to, reversed, nbytes);
   }
 
   void take(int c, const T* from, int64_t stride) {
@@ -280,25 +289,28 @@ class AugmentRow {
     }
   }
 
-  // Pixels of three channels side by side, from the left or, turned, from the right.
-  template <bool kTurned>
-  void take_apart(const T* from) {
+  // Pixels of three interleaved channels, from left to right, or right to left if `kReversed`.
+  template <bool kReversed>
+  void deinterleave(const T* from) {
     constexpr int kGroup = Pixels::kGroup;
     const int grouped = count_ / kGroup * kGroup;
     alignas(16) uint8_t channels[3][kBlock];
     for (int i = 0; i < grouped; i += kGroup) {
-      typename Pixels::Bytes apart[3];
-      const T* const group = from + (kTurned ? -3 : 3) * i;
-      Pixels::template take_apart<kTurned>(reinterpret_cast<const uint8_t*>(group), apart);
-      for (int c = 0; c < 3; ++c) memcpy(channels[c] + i, &apart[c], sizeof(apart[c]));
+      typename Pixels::Bytes deinterleaved[3];
+      const T* const group = from + (kReversed ? -3 : 3) * i;
+      Pixels::template deinterleave<kReversed>(reinterpret_cast<const uint8_t*>(group),
+                                               deinterleaved);
+      for (int c = 0; c < 3; ++c)
+        memcpy(channels[c] + i, &deinterleaved[c], sizeof(deinterleaved[c]));
     }
     for (int c = 0; c < 3; ++c) {
       for (int i = 0; i < grouped; ++i) planes_[c][i] = load(channels[c][i]);
-      for (int i = grouped; i < count_; ++i) planes_[c][i] = load(from[(kTurned ? -3 : 3) * i + c]);
+      for (int i = grouped; i < count_; ++i)
+        planes_[c][i] = load(from[(kReversed ? -3 : 3) * i + c]);
     }
   }
 
-  // As far as the step `end`. One channel stands for three equal ones.
+  // Runs the program up to step `end`. One channel stands for three equal ones.
   void run_program(int end) {
     if (channels_ == 1 && program_.count > 0) {
       for (int c = 1; c < 3; ++c) memcpy(planes_[c], planes_[0], sizeof(planes_[0]));
@@ -308,12 +320,13 @@ class AugmentRow {
 
   template <class Step>
   void run_step(const Step& step) {
-    const Step own = step;  // which no pixel that is written can be part of
+    const Step own = step;  // a local copy, which stores cannot alias
     for (int begin = 0; begin < count_; begin += kLanes) {
       float* __restrict const r = planes_[0] + begin;
       float* __restrict const g = planes_[1] + begin;
       float* __restrict const b = planes_[2] + begin;
-      // From 0: with -fwrapv a sum of ints may wrap, and the loop would not become vectors.
+      // The index starts at 0: with -fwrapv, an index of begin + i could wrap, and the loop would
+      // not be vectorised.
       for (int i = 0; i < kLanes; ++i) {
         float rgb[3] = {r[i], g[i], b[i]};
         own(rgb);
@@ -325,16 +338,16 @@ class AugmentRow {
   }
 
   int64_t gray_units() const {
-    constexpr int kShare = 64;  // whose units an int holds
+    constexpr int kChunk = 64;  // an int holds the units of this many pixels
     int64_t sum = 0;
-    for (int begin = 0; begin < count_; begin += kShare) {
-      const int end = begin + kShare < count_ ? begin + kShare : count_;
-      int share = 0;
+    for (int begin = 0; begin < count_; begin += kChunk) {
+      const int end = begin + kChunk < count_ ? begin + kChunk : count_;
+      int chunk_sum = 0;
       for (int i = begin; i < end; ++i) {
         const float rgb[3] = {planes_[0][i], planes_[1][i], planes_[2][i]};
-        share += program_.gray_units(rgb);
+        chunk_sum += program_.gray_units(rgb);
       }
-      sum += share;
+      sum += chunk_sum;
     }
     return sum;
   }
@@ -346,13 +359,13 @@ class AugmentRow {
       if (!(row >= box[1] && row < box[3])) continue;
       const int first = column_of(box[0], begin_, count_), last = column_of(box[2], begin_, count_);
       for (int c = 0; c < channels_; ++c) {
-        const float fill = box[4 + c] * op_.arguments.program.white;
+        const float fill = box[4 + c] * op_.arguments.program.max_value;
         for (int i = first; i < last; ++i) planes_[c][i] = fill;
       }
     }
   }
 
-  // The first column at or after `edge`, of `count` from `begin` on.
+  // The first column at or after `edge`, of `count` columns starting at `begin`.
   static int column_of(float edge, int begin, int count) {
     const float column = ceilf(edge) - static_cast<float>(begin);
     if (!(column > 0)) return 0;
@@ -392,9 +405,9 @@ class AugmentRow {
       if (first == 0 && end == kStored && !streams_) {
         finish(c, begin, plane + begin);
       } else if (first < end) {
-        alignas(64) Out part[kStored];
-        finish(c, begin, part);
-        put(plane + begin + first, part + first, (end - first) * sizeof(Out));
+        alignas(64) Out stored[kStored];
+        finish(c, begin, stored);
+        put(plane + begin + first, stored + first, (end - first) * sizeof(Out));
       }
     }
   }
@@ -403,19 +416,19 @@ class AugmentRow {
     streams_ ? Streamed::copy(to, from, nbytes) : static_cast<void>(memcpy(to, from, nbytes));
   }
 
-  // kStored values from column `begin` of the block on.
+  // kStored values starting at column `begin` of the block.
   template <class Out>
   void finish(int c, int begin, Out* to) const {
     float values[kStored];
     finish_lanes(c, begin, values);
-    if (partner_ != nullptr) mix_lanes(c, begin, values);
-    Machine::store_lanes(values, to);
+    if (paired_ != nullptr) mix_lanes(c, begin, values);
+    Target::store_lanes(values, to);
   }
 
   void finish_lanes(int c, int begin, float (&values)[kStored]) const {
     const Finish finish = op_.finish(c);
     const float* const from = planes_[c] + begin;
-    if (!finish.normalizes) {  // or each would be divided in vain
+    if (!finish.normalizes) {  // avoids a division per value
       for (int i = 0; i < kStored; ++i) values[i] = finish.scaled(from[i]);
       return;
     }
@@ -425,28 +438,28 @@ class AugmentRow {
   void mix_lanes(int c, int begin, float (&values)[kStored]) const {
     const Mix mix(op_.arguments, n_);
     float theirs[kStored];
-    partner_->finish_lanes(c, begin, theirs);
+    paired_->finish_lanes(c, begin, theirs);
     for (int i = 0; i < kStored; ++i) values[i] = mix.sum(values[i], theirs[i]);
   }
 
   const Op& op_;
   int64_t n_;
-  KeptRows* kept_;                        // null: none
-  int channels_, begin_ = 0, count_ = 0;  // of the block: its first column, how many it has
-  int skipped_ = 0;                       // of its columns, that are not stored
-  AugmentRow* partner_ = nullptr;         // the row that it is mixed with
-  bool streams_;                          // whether what is stored goes past the caches
+  KeptRows* kept_;                        // null: no rows are kept
+  int channels_, begin_ = 0, count_ = 0;  // of the block: first column and number of columns
+  int skipped_ = 0;                       // leading columns of the block that are not stored
+  AugmentRow* paired_ = nullptr;          // the row that it is mixed with
+  bool streams_;                          // whether stores bypass the caches
   Program program_;
   alignas(64) float planes_[kMaxFills][kBlock];
   Image<const T> image_;
   WholeShift shift_;
-  typename Machine::template BlockReader<typename Op::Reader> reader_;
+  typename Target::template BlockReader<typename Op::Reader> reader_;
 };
 
-template <class Machine>
+template <class Target>
 void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel) {
   dispatch_augment(arguments, [&](const auto& op) {
-    using Row = AugmentRow<Machine, std::decay_t<decltype(op)>>;
+    using Row = AugmentRow<Target, std::decay_t<decltype(op)>>;
     const AnyImages& output = arguments.warp.output;
     const auto run = [&](const auto& work) {
       parallel(output.count * output.height, kPixelsPerTask / larger(output.width, 1) + 1,
@@ -459,7 +472,7 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
                         output.width);
                    i = first + last;
                  }
-                 StreamedStore<Machine>::finish();
+                 StreamedStore<Target>::finish();
                });
     };
     if (arguments.gray_sums != nullptr) run(Row::add_gray);

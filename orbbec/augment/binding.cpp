@@ -18,14 +18,14 @@ constexpr const char* kOp = "augment";
 const std::string kArithmetic = "cv2_5";
 
 // Rows [N, count, numbers] or [count, numbers] of float32 on the device of images.
-struct Table {
+struct ParameterTable {
   const float* rows = nullptr;
-  int64_t stride = 0;  // from one image's rows to the next; 0 if all share them
+  int64_t stride = 0;  // elements between the rows of consecutive images; 0 if all share them
   int count = 0;
 };
 
-Table check_table(const char* name, const std::optional<Tensor>& given, const Tensor& images,
-                  int64_t count, int64_t numbers) {
+ParameterTable check_table(const char* name, const std::optional<Tensor>& given,
+                           const Tensor& images, int64_t count, int64_t numbers) {
   if (!given.has_value()) return {};
   const Tensor& table = *given;
   const bool shared = table.dim() == 2, own = table.dim() == 3 && table.size(0) == count;
@@ -36,7 +36,7 @@ Table check_table(const char* name, const std::optional<Tensor>& given, const Te
         " as contiguous float32");
   check(same_device(table, images), kOp, "expected ", name, " on the device of images");
   const int64_t rows = table.size(table.dim() - 2);
-  check(rows <= 4096, kOp, "expected ", name, " of at most 4096 rows an image, but got ", rows);
+  check(rows <= 4096, kOp, "expected ", name, " of at most 4096 rows per image, but got ", rows);
   return {static_cast<const float*>(table.const_data_ptr()), own ? rows * numbers : 0,
           static_cast<int>(rows)};
 }
@@ -60,29 +60,48 @@ const float* check_mix(const std::optional<Tensor>& given, const Tensor& images,
   return static_cast<const float*>(mix.const_data_ptr());
 }
 
-struct Options {
+// The images of a call and how they are laid out.
+struct Input {
+  const Tensor& images;
+  const std::optional<Tensor>& layout;
+  int64_t channels;
+  const std::optional<Tensor>& regions;
+  // Of images stored as JPEG planes.
+  const std::optional<Tensor>&stored, &forms;
+};
+
+// Where output pixels are read, and how.
+struct Geometry {
+  const Tensor& matrix;
+  const std::vector<int64_t>& size;
+  WarpOptions sampling;
+};
+
+// What happens to the values read.
+struct Values {
+  const std::optional<Tensor>&colors, &boxes, &mix;
   const std::vector<double>&mean, &std;
-  double scale, white;
+  double scale, max_value;
   bool contrast;
-  const std::optional<Tensor>& mix;
 };
 
-// How images are stored that lie as JPEGs hold them.
-struct Planes {
-  const std::optional<Tensor>&layout, &forms;
+// The output: given, or a new tensor of this dtype and layout.
+struct Target {
+  const Tensor* out;
+  ScalarType dtype;
+  bool channels_last;
 };
 
-std::optional<StoredImages> check_planes(const Planes& planes, const Tensor& images,
-                                         AnyImages& source) {
-  if (!planes.layout.has_value() && !planes.forms.has_value()) return std::nullopt;
-  check(planes.layout.has_value() && planes.forms.has_value(), kOp,
+std::optional<StoredImages> check_planes(const Input& input, AnyImages& source) {
+  if (!input.stored.has_value() && !input.forms.has_value()) return std::nullopt;
+  check(input.stored.has_value() && input.forms.has_value(), kOp,
         "expected stored and forms together");
-  check(images.dim() == 1 && source.channels == 3, kOp,
-        "expected unlike images of 3 channels for stored");
-  check(planes.layout->dim() == 2 && planes.layout->size(0) == source.count, kOp,
-        "expected stored of shape [", source.count, ", 3], but got ", shape_text(*planes.layout));
-  source.numel = int64_t{1} << 59;  // RGB is in no memory
-  return stored_images(kOp, images, *planes.layout, *planes.forms);
+  check(input.images.dim() == 1 && source.channels == 3, kOp,
+        "expected variable-size images of 3 channels for stored");
+  check(input.stored->dim() == 2 && input.stored->size(0) == source.count, kOp,
+        "expected stored of shape [", source.count, ", 3], but got ", shape_text(*input.stored));
+  source.numel = int64_t{1} << 59;  // RGB is never materialised
+  return stored_images(kOp, input.images, *input.stored, *input.forms);
 }
 
 void check_dtype(const Tensor& images) {
@@ -91,9 +110,19 @@ void check_dtype(const Tensor& images) {
         "expected images of uint8, float16, bfloat16 or float32");
 }
 
+void set_program(const Tensor& images, const Values& values, AugmentArguments& a) {
+  const int64_t channels = a.warp.source.channels;
+  const ParameterTable program =
+      check_table("colors", values.colors, images, a.warp.source.count, kStepNumbers);
+  check(program.rows == nullptr || channels == 1 || channels == 3, kOp,
+        "expected images of 1 or 3 channels for colors, but got ", channels);
+  check(values.max_value > 0 && values.max_value <= 65535, kOp,
+        "expected white above 0, and at most 65535, but got ", values.max_value);
+  a.program = {program.rows, program.stride, program.count, static_cast<float>(values.max_value)};
+}
+
 AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& images,
-                                   const std::optional<Tensor>& colors,
-                                   const std::optional<Tensor>& boxes, const Options& options) {
+                                   const Values& values) {
   const int64_t channels = warp.source.channels, count = warp.source.count;
   AugmentArguments a{};
   a.warp = warp;
@@ -102,53 +131,55 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& imag
   check_dtype(images);
   check(warp.interpolation != Interpolation::kLanczos4, kOp,
         "expected interpolation of nearest, linear or cubic");
-  const Table program = check_table("colors", colors, images, count, kStepNumbers);
-  check(program.rows == nullptr || channels == 1 || channels == 3, kOp,
-        "expected images of 1 or 3 channels for colors, but got ", channels);
-  check(options.white > 0 && options.white <= 65535, kOp,
-        "expected white above 0, and at most 65535, but got ", options.white);
-  a.program = {program.rows, program.stride, program.count, static_cast<float>(options.white)};
-  const Table rectangles = check_table("erase", boxes, images, count, kBoxNumbers);
+  set_program(images, values, a);
+  const ParameterTable rectangles = check_table("erase", values.boxes, images, count, kBoxNumbers);
   a.boxes = rectangles.rows;
   a.boxes_stride = rectangles.stride;
   a.boxes_per_image = rectangles.count;
-  a.mix = check_mix(options.mix, images, count);
-  a.scale = static_cast<float>(options.scale);
-  a.normalizes = !options.mean.empty() || !options.std.empty();
+  a.mix = check_mix(values.mix, images, count);
+  a.scale = static_cast<float>(values.scale);
+  a.normalizes = !values.mean.empty() || !values.std.empty();
   if (a.normalizes) {
-    set_numbers("mean", options.mean, channels, a.mean);
-    set_numbers("std", options.std, channels, a.std);
-    for (const float std : a.std) check(std != 0, kOp, "expected std of numbers other than 0");
+    set_numbers("mean", values.mean, channels, a.mean);
+    set_numbers("std", values.std, channels, a.std);
+    for (const float std : a.std) check(std != 0, kOp, "expected nonzero std");
   }
   return a;
 }
 
-Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
-           const std::optional<Tensor>& regions, const Tensor& matrix,
-           const std::vector<int64_t>& size, const std::optional<Tensor>& colors,
-           const std::optional<Tensor>& boxes, const Options& options, ScalarType dtype,
-           bool channels_last, const WarpOptions& reading, const Planes& planes,
-           const Tensor* out) {
-  AnyImages source = source_images(kOp, images, layout, channels);
-  const std::optional<StoredImages> stored = check_planes(planes, images, source);
-  source.regions = check_regions(kOp, regions, images, source.count);
-  const std::array<int64_t, 2> extent = output_size(kOp, source, size);
-  const WarpArguments warp = warp_arguments(kOp, images, source, reading, extent, false);
-  AugmentArguments a = augment_arguments(warp, images, colors, boxes, options);
-  for (int c = 0; c < kMaxFills; ++c)
-    a.warp.fill[c] = reading.fill[std::min<size_t>(c, reading.fill.size() - 1)];
-  const Tensor map = prepare_matrices(kOp, images, matrix, 3, true, a.warp);
-  const std::vector<int64_t> shape{source.count, source.channels, extent[0], extent[1]};
-  const Tensor target =
-      out != nullptr ? *out : new_images(kOp, images, shape, channels_last, dtype);
-  if (out != nullptr) check_output_of(kOp, target, shape, dtype, images);
-  if (target.numel() == 0) return target;
-  a.warp.output = dense_images(kOp, "out", target, target.mutable_data_ptr());
-  a.output_dtype = dtype_of(kOp, target);
+// The output tensor, to which the arguments are pointed.
+Tensor prepare_output(const Tensor& images, const Target& target, AugmentArguments& a) {
+  const AnyImages& source = a.warp.source;
+  const std::vector<int64_t> shape{source.count, source.channels, a.warp.output.height,
+                                   a.warp.output.width};
+  const Tensor output = target.out != nullptr
+                            ? *target.out
+                            : new_images(kOp, images, shape, target.channels_last, target.dtype);
+  if (target.out != nullptr) check_output_of(kOp, output, shape, target.dtype, images);
+  if (output.numel() == 0) return output;
+  a.warp.output = dense_images(kOp, "out", output, output.mutable_data_ptr());
+  a.output_dtype = dtype_of(kOp, output);
   check(a.output_dtype != DType::kUInt16 && a.output_dtype != DType::kFloat64, kOp,
         "expected dtype of uint8, float16, bfloat16 or float32");
+  return output;
+}
+
+Tensor run(const Input& input, const Geometry& geometry, const Values& values,
+           const Target& target) {
+  const Tensor& images = input.images;
+  AnyImages source = source_images(kOp, images, input.layout, input.channels);
+  const std::optional<StoredImages> stored = check_planes(input, source);
+  source.regions = check_regions(kOp, input.regions, images, source.count);
+  const std::array<int64_t, 2> extent = output_size(kOp, source, geometry.size);
+  const WarpArguments warp = warp_arguments(kOp, images, source, geometry.sampling, extent, false);
+  AugmentArguments a = augment_arguments(warp, images, values);
+  const std::vector<double>& fill = geometry.sampling.fill;
+  for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
+  const Tensor transform = prepare_matrices(kOp, images, geometry.matrix, 3, true, a.warp);
+  const Tensor output = prepare_output(images, target, a);
+  if (output.numel() == 0) return output;
   std::optional<Tensor> sums;
-  if (options.contrast && a.program.rows != nullptr) {
+  if (values.contrast && a.program.rows != nullptr) {
     sums = new_zeros(kOp, std::vector<int64_t>{source.count}, ScalarType::Long, images);
     a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
   }
@@ -160,43 +191,83 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
       [&](void* stream) {
         return stored ? augment_planes_cuda(a, *stored, stream) : augment_cuda(a, stream);
       });
-  return target;
+  return output;
 }
 
 Tensor augment(Tensor images, std::optional<Tensor> layout, int64_t channels,
                std::optional<Tensor> regions, Tensor matrix, std::vector<int64_t> size,
                std::optional<Tensor> colors, std::optional<Tensor> boxes, std::vector<double> mean,
-               std::vector<double> std, double scale, double white, bool contrast, int64_t dtype,
-               bool channels_last, std::string interpolation, std::string border,
+               std::vector<double> std, double scale, double max_value, bool contrast,
+               int64_t dtype, bool channels_last, std::string interpolation, std::string border,
                std::vector<double> fill, std::optional<Tensor> mix, std::optional<Tensor> stored,
                std::optional<Tensor> forms) {
-  check_dtype(
-      images);  // first, since the dtype of the results is theirs unless another is asked for
-  return run(images, layout, channels, regions, matrix, size, colors, boxes,
-             {mean, std, scale, white, contrast, mix}, dtype_numbered(kOp, dtype, true, false),
-             channels_last, {interpolation, border, fill, kArithmetic}, {stored, forms}, nullptr);
+  check_dtype(images);  // checked first: by default the results have this dtype
+  return run({.images = images,
+              .layout = layout,
+              .channels = channels,
+              .regions = regions,
+              .stored = stored,
+              .forms = forms},
+             {matrix, size, {interpolation, border, fill, kArithmetic}},
+             {.colors = colors,
+              .boxes = boxes,
+              .mix = mix,
+              .mean = mean,
+              .std = std,
+              .scale = scale,
+              .max_value = max_value,
+              .contrast = contrast},
+             {nullptr, dtype_numbered(kOp, dtype, true, false), channels_last});
 }
 
 void augment_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
                  std::optional<Tensor> regions, Tensor matrix, std::vector<int64_t> size,
                  std::optional<Tensor> colors, std::optional<Tensor> boxes,
-                 std::vector<double> mean, std::vector<double> std, double scale, double white,
+                 std::vector<double> mean, std::vector<double> std, double scale, double max_value,
                  bool contrast, std::string interpolation, std::string border,
                  std::vector<double> fill, Tensor out, std::optional<Tensor> mix,
                  std::optional<Tensor> stored, std::optional<Tensor> forms) {
-  run(images, layout, channels, regions, matrix, size, colors, boxes,
-      {mean, std, scale, white, contrast, mix}, out.scalar_type(), false,
-      {interpolation, border, fill, kArithmetic}, {stored, forms}, &out);
+  run({.images = images,
+       .layout = layout,
+       .channels = channels,
+       .regions = regions,
+       .stored = stored,
+       .forms = forms},
+      {matrix, size, {interpolation, border, fill, kArithmetic}},
+      {.colors = colors,
+       .boxes = boxes,
+       .mix = mix,
+       .mean = mean,
+       .std = std,
+       .scale = scale,
+       .max_value = max_value,
+       .contrast = contrast},
+      {&out, out.scalar_type(), false});
 }
 
 }  // namespace
 
-void augment_moved(const Tensor& images, const Tensor& matrix, const std::optional<Tensor>& regions,
-                   const MovedOptions& options, const Tensor& out) {
-  run(images, std::nullopt, 0, regions, matrix, {out.size(2), out.size(3)}, std::nullopt,
-      std::nullopt, {options.mean, options.std, options.scale, 255.0, false, std::nullopt},
-      out.scalar_type(), false, {options.interpolation, options.border, options.fill, kArithmetic},
-      {std::nullopt, std::nullopt}, &out);
+void augment_geometric(const Tensor& images, const Tensor& matrix,
+                       const std::optional<Tensor>& regions, const GeometricOptions& options,
+                       const Tensor& out) {
+  const std::optional<Tensor> none;
+  const std::vector<int64_t> size{out.size(2), out.size(3)};
+  run({.images = images,
+       .layout = none,
+       .channels = 0,
+       .regions = regions,
+       .stored = none,
+       .forms = none},
+      {matrix, size, {options.interpolation, options.border, options.fill, kArithmetic}},
+      {.colors = none,
+       .boxes = none,
+       .mix = none,
+       .mean = options.mean,
+       .std = options.std,
+       .scale = options.scale,
+       .max_value = 255.0,
+       .contrast = false},
+      {&out, out.scalar_type(), false});
 }
 
 }  // namespace orbbec

@@ -6,7 +6,8 @@
 
 namespace orbbec {
 
-// A block adds the gray of its share of an image: a thread its pixels, a warp its threads.
+// A block adds the gray values of a slice of an image: each thread its pixels, each warp its
+// threads.
 template <class Op>
 __global__ void __launch_bounds__(kTileWidth* kTileHeight, 1) gray_kernel(const Op op) {
   const AnyImages& output = op.arguments.warp.output;

@@ -1,4 +1,5 @@
-// Options of an augment pass that only moves, normalizes and casts pixels, for plans in C++.
+// Options of an augment pass that only transforms coordinates, normalises and casts, for plans in
+// C++.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace orbbec {
 
-struct MovedOptions {
+struct GeometricOptions {
   const std::vector<double>&mean, &std;
   double scale;
   const std::string &interpolation, &border;

@@ -1,4 +1,4 @@
-// How rows are read by a machine, or through a sampler, that has no way of its own. Included by
+// Rows read by the sampler alone, for targets and samplers without a faster reader. Included by
 // augment_rows.h, under its targets.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace orbbec {
 
-// Where nothing is kept from row to row.
+// Keeps nothing from row to row.
 struct NoRows {
   struct Span {
     int begin, end;
@@ -19,8 +19,8 @@ struct NoRows {
   void read(int, Span, const Sink&) {}
 };
 
-// Reads a block by the sampler itself.
-template <class Machine, class Reader>
+// Reads a block with the sampler.
+template <class Target, class Reader>
 class SamplerRow {
  public:
   SamplerRow(const Reader& reader, int64_t n, const Image<float>& target)

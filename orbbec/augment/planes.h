@@ -1,4 +1,4 @@
-// augment of images that lie as JPEGs hold them, which RGB is made of as they are read. Included by
+// augment of images stored as JPEG planes, converted to RGB as they are read. Included by
 // planes_cpu.cpp, planes_cuda.cu and binding.cpp.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace orbbec {
 
-// How many pixels a sampler reads along each side.
+// How many pixels a sampler reads along each axis.
 template <class Sampler>
 constexpr int kTapsOf = std::is_same_v<Sampler, NearestSampler>  ? 1
                         : std::is_same_v<Sampler, LinearSampler> ? 2
@@ -18,29 +18,29 @@ struct PlanesReader {
   using Value = uint8_t;
 
   StoredImages stored;
-  // The RGB images that they stand for, upright: their places are in no memory.
-  Warp<uint8_t, PerspectiveMap<float>, Sampler> rgb;
+  // The upright RGB images that the planes stand for. They are never materialised.
+  Warp<uint8_t, PerspectiveTransform<float>, Sampler> rgb;
 };
 
-// An upright image, of which `part` is seen.
+// An upright image of which the region `visible` is read.
 struct UprightImage {
   StoredImage stored;
-  Image<const uint8_t> part;
-  int left, top;  // of the part
-  bool turned, upside_down, mirrored;
+  Image<const uint8_t> visible;
+  int left, top;  // of `visible`
+  bool transposed, flipped, mirrored;
 
   template <class Sampler>
   ORBBEC_HD UprightImage(const PlanesReader<Sampler>& reader, int64_t n)
-      : stored(reader.stored[n]), part(reader.rgb.source[n]), left(0), top(0) {
+      : stored(reader.stored[n]), visible(reader.rgb.source[n]), left(0), top(0) {
     Images<const uint8_t> all = reader.rgb.source;
     all.regions = nullptr;
     const Image<const uint8_t> whole = all[n];
     const int64_t orientation = reader.stored.orientation(n);
-    turned = is_turned(orientation);
-    upside_down = is_upside_down(orientation);
+    transposed = is_transposed(orientation);
+    flipped = is_flipped(orientation);
     mirrored = is_mirrored(orientation);
     if (!reader.stored.has_size(n, stored, whole.height, whole.width)) {
-      part.height = part.width = 0;
+      visible.height = visible.width = 0;
     } else if (reader.rgb.source.regions != nullptr) {
       const int64_t* const region = reader.rgb.source.regions + 4 * n;
       left = cut_off(region[0], whole.width);
@@ -49,19 +49,19 @@ struct UprightImage {
   }
 
   ORBBEC_HD Color<int> color(int y, int x) const {
-    const int row = turned ? left + x : top + y, column = turned ? top + y : left + x;
-    return stored.color(upside_down ? stored.height - 1 - row : row,
+    const int row = transposed ? left + x : top + y, column = transposed ? top + y : left + x;
+    return stored.color(flipped ? stored.height - 1 - row : row,
                         mirrored ? stored.width - 1 - column : column);
   }
 
  private:
-  // As Images does it.
-  ORBBEC_HD static int cut_off(int64_t place, int size) {
-    return static_cast<int>(smaller(larger(place, int64_t{0}), int64_t{size}));
+  // As in `Images`.
+  ORBBEC_HD static int cut_off(int64_t position, int size) {
+    return static_cast<int>(smaller(larger(position, int64_t{0}), int64_t{size}));
   }
 };
 
-// What a sampler reads around a tap: colours, each made once for its three channels.
+// The pixels that a sampler reads around a tap. Each is converted once for all three channels.
 template <class Sampler>
 struct Patch {
   static constexpr int kSide = kTapsOf<Sampler>;
@@ -76,20 +76,25 @@ struct Patch {
   }
 
   ORBBEC_HD Image<const uint8_t> image() const {
-    return {&pixels[0][0][0], kSide, kSide, 3 * kSide, 3, 1};
+    return {.data = &pixels[0][0][0],
+            .height = kSide,
+            .width = kSide,
+            .stride_y = 3 * kSide,
+            .stride_x = 3,
+            .stride_c = 1};
   }
 
  private:
   ORBBEC_HD static void set(uint8_t (&pixel)[3], const PlanesReader<Sampler>& reader,
                             const UprightImage& image, int y, int x) {
     const Border border = reader.rgb.border;
-    if (!image.part.contains(y, x)) {
+    if (!image.visible.contains(y, x)) {
       if (outside_is_value(border)) {
         for (int c = 0; c < 3; ++c) pixel[c] = reader.rgb.fill_of(c);
         return;
       }
-      y = border_index(y, image.part.height, border);
-      x = border_index(x, image.part.width, border);
+      y = border_index(y, image.visible.height, border);
+      x = border_index(x, image.visible.width, border);
     }
     const Color<int> color = image.color(y, x);
     pixel[0] = static_cast<uint8_t>(color.red);
@@ -102,7 +107,7 @@ template <class Sampler>
 ORBBEC_HD void read_pixel(const PlanesReader<Sampler>& reader, int64_t n, int y, int x,
                           float (&values)[kMaxFills]) {
   const UprightImage image(reader, n);
-  auto tap = reader.rgb.locate(image.part, n, y, x);
+  auto tap = reader.rgb.locate(image.visible, n, y, x);
   for (int c = 0; c < kMaxFills; ++c) values[c] = c < 3 ? load(reader.rgb.fill_of(c)) : 0.0f;
   if (!tap.valid) return;
   const Patch<Sampler> patch(reader, image, tap);
@@ -113,7 +118,7 @@ ORBBEC_HD void read_pixel(const PlanesReader<Sampler>& reader, int64_t n, int y,
 template <class Sampler>
 Augment<PlanesReader<Sampler>> augment_planes_of(const AugmentArguments& a,
                                                  const StoredImages& stored) {
-  return {{stored, make_warp<uint8_t, PerspectiveMap<float>, Sampler>(a.warp)}, a};
+  return {{stored, make_warp<uint8_t, PerspectiveTransform<float>, Sampler>(a.warp)}, a};
 }
 
 template <class Launch>

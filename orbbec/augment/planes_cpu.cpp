@@ -1,4 +1,4 @@
-// A pixel at a time: the bits of the CUDA device. Where speed counts, ycbcr_to_rgb goes before.
+// One pixel at a time, bit-identical to CUDA. Where speed counts, ycbcr_to_rgb runs first.
 #include "../core/executor_cpu.h"
 #include "planes.h"
 

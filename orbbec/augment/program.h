@@ -1,5 +1,5 @@
-// The colour program of an image: rows of a table, each a step and its numbers. Values lie from 0
-// to white, and nothing is rounded between steps. Included by augment.h.
+// The colour program of an image: rows of a parameter table, each a step and its numbers. Values
+// range from 0 to `max_value`; nothing is rounded between steps. Included by augment.h.
 #pragma once
 
 #include "../core/hue.h"
@@ -7,19 +7,19 @@
 
 namespace orbbec {
 
-constexpr int kStepNumbers = 16;  // of a row: the code, then what it needs
+constexpr int kStepNumbers = 16;  // of a row: the step code, then its parameters
 
 enum class StepCode { kNone, kMatrix, kHue, kGamma, kPosterize, kSolarize, kContrast };
 
 struct ProgramArguments {
   const float* rows;  // [N, steps, kStepNumbers]
-  int64_t stride;     // from one image's rows to the next; 0 if all share them
+  int64_t stride;     // elements between the rows of consecutive images; 0 if all share them
   int steps;
-  float white;  // 255, or 1 of floats
+  float max_value;  // 255, or 1 for floats
 };
 
-ORBBEC_HD float from_black_to_white(float value, float white) {
-  return smaller(larger(value, 0.0f), white);
+ORBBEC_HD float clamp_to_range(float value, float max_value) {
+  return smaller(larger(value, 0.0f), max_value);
 }
 
 struct NoStep {
@@ -27,40 +27,40 @@ struct NoStep {
 };
 
 struct MatrixStep {
-  float m[9], offset[3], white;
+  float m[9], offset[3], max_value;
 
-  ORBBEC_HD MatrixStep(const float* numbers, float white) : white(white) {
+  ORBBEC_HD MatrixStep(const float* numbers, float max_value) : max_value(max_value) {
     for (int i = 0; i < 9; ++i) m[i] = numbers[i];
-    for (int c = 0; c < 3; ++c) offset[c] = numbers[9 + c] * white;
+    for (int c = 0; c < 3; ++c) offset[c] = numbers[9 + c] * max_value;
   }
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
     float out[3];
     for (int c = 0; c < 3; ++c) {
       const float first = fused_multiply_add(m[3 * c], rgb[0], offset[c]);
       const float second = fused_multiply_add(m[3 * c + 1], rgb[1], first);
-      out[c] = from_black_to_white(fused_multiply_add(m[3 * c + 2], rgb[2], second), white);
+      out[c] = clamp_to_range(fused_multiply_add(m[3 * c + 2], rgb[2], second), max_value);
     }
     for (int c = 0; c < 3; ++c) rgb[c] = out[c];
   }
 };
 
 struct HueStep {
-  float turn, white;
+  float shift, max_value;
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
-    const float scale = 1 / white, parts[3] = {rgb[0] * scale, rgb[1] * scale, rgb[2] * scale};
-    float turned[3];
-    turn_hue(parts, turn, turned);
-    for (int c = 0; c < 3; ++c) rgb[c] = turned[c] * white;
+    const float scale = 1 / max_value, scaled[3] = {rgb[0] * scale, rgb[1] * scale, rgb[2] * scale};
+    float shifted[3];
+    shift_hue(scaled, shift, shifted);
+    for (int c = 0; c < 3; ++c) rgb[c] = shifted[c] * max_value;
   }
 };
 
 struct GammaStep {
-  float gamma, gain, white;
+  float gamma, gain, max_value;
   ORBBEC_HD float raised(float value) const {
-    const double power_of_share = power(static_cast<double>(value / white), gamma);
-    return from_black_to_white(static_cast<float>(power_of_share) * gain * white, white);
+    const double power_of_fraction = power(static_cast<double>(value / max_value), gamma);
+    return clamp_to_range(static_cast<float>(power_of_fraction) * gain * max_value, max_value);
   }
-  // Not in a loop: one this long would keep the compiler from making vectors.
+  // Written out: a loop this long would keep the compiler from vectorising.
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
     rgb[0] = raised(rgb[0]);
     rgb[1] = raised(rgb[1]);
@@ -69,11 +69,12 @@ struct GammaStep {
 };
 
 struct PosterizeStep {
-  float levels, white;
-  ORBBEC_HD PosterizeStep(float bits, float white)
-      : levels(static_cast<float>(1 << clamp_int(round_to_int(bits), 0, 8))), white(white) {}
+  float levels, max_value;
+  ORBBEC_HD PosterizeStep(float bits, float max_value)
+      : levels(static_cast<float>(1 << clamp_int(round_to_int(bits), 0, 8))),
+        max_value(max_value) {}
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
-    const float step = white > 1 ? 256 / levels : 1 / levels, highest = (levels - 1) * step;
+    const float step = max_value > 1 ? 256 / levels : 1 / levels, highest = (levels - 1) * step;
     for (int c = 0; c < 3; ++c) {
       const float level = floorf(rgb[c] / step) * step;
       rgb[c] = smaller(larger(level, 0.0f), highest);
@@ -82,9 +83,9 @@ struct PosterizeStep {
 };
 
 struct SolarizeStep {
-  float threshold, white;
+  float threshold, max_value;
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
-    for (int c = 0; c < 3; ++c) rgb[c] = choose(rgb[c] >= threshold, white - rgb[c], rgb[c]);
+    for (int c = 0; c < 3; ++c) rgb[c] = choose(rgb[c] >= threshold, max_value - rgb[c], rgb[c]);
   }
 };
 
@@ -94,11 +95,11 @@ ORBBEC_HD float gray_of_rgb(const float* rgb) {
 }
 
 struct ContrastStep {
-  float factor, rest, mean, white;
+  float factor, rest, mean, max_value;
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
     for (int c = 0; c < 3; ++c) {
       const float mixed = fused_multiply_add(mean, rest, rgb[c] * factor);
-      rgb[c] = from_black_to_white(mixed, white);
+      rgb[c] = clamp_to_range(mixed, max_value);
     }
   }
 };
@@ -106,13 +107,13 @@ struct ContrastStep {
 struct Program {
   const float* rows;
   int count;
-  float white, mean;
+  float max_value, mean;
 
   ORBBEC_HD Program(const ProgramArguments& a, int64_t n, int64_t gray_sum, int64_t pixels)
       : rows(a.rows == nullptr ? nullptr : a.rows + n * a.stride),
         count(a.rows == nullptr ? 0 : a.steps),
-        white(a.white),
-        mean(static_cast<float>(static_cast<double>(gray_sum) * (a.white / kUnits) /
+        max_value(a.max_value),
+        mean(static_cast<float>(static_cast<double>(gray_sum) * (a.max_value / kUnits) /
                                 static_cast<double>(pixels))) {}
 
   ORBBEC_HD StepCode code(int step) const {
@@ -120,7 +121,7 @@ struct Program {
     return code >= 1 && code <= 6 ? static_cast<StepCode>(static_cast<int>(code)) : StepCode::kNone;
   }
 
-  // The step that asks for a mean; -1 if none does.
+  // The step that needs the image's mean; -1 if there is none.
   ORBBEC_HD int contrast_step() const {
     for (int s = 0; s < count; ++s) {
       if (code(s) == StepCode::kContrast) return s;
@@ -128,33 +129,33 @@ struct Program {
     return -1;
   }
 
-  // body(step) with what does the work of a step.
+  // Calls body(step) with the functor of a step.
   template <class Body>
   ORBBEC_HD void with_step(int step, const Body& body) const {
     const float* const numbers = rows + step * kStepNumbers + 1;
     switch (code(step)) {
       case StepCode::kMatrix:
-        return body(MatrixStep(numbers, white));
+        return body(MatrixStep(numbers, max_value));
       case StepCode::kHue:
-        return body(HueStep{numbers[0], white});
+        return body(HueStep{numbers[0], max_value});
       case StepCode::kGamma:
-        return body(GammaStep{numbers[0], numbers[1], white});
+        return body(GammaStep{numbers[0], numbers[1], max_value});
       case StepCode::kPosterize:
-        return body(PosterizeStep(numbers[0], white));
+        return body(PosterizeStep(numbers[0], max_value));
       case StepCode::kSolarize:
-        return body(SolarizeStep{numbers[0] * white, white});
+        return body(SolarizeStep{numbers[0] * max_value, max_value});
       case StepCode::kContrast:
-        return body(ContrastStep{numbers[0], 1 - numbers[0], mean, white});
+        return body(ContrastStep{numbers[0], 1 - numbers[0], mean, max_value});
       default:
         return body(NoStep{});
     }
   }
 
-  // Sums of whole units do not depend on their order. NaN counts as black.
-  static constexpr double kUnits = 1 << 24;  // in white
+  // Sums of integer units do not depend on their order. NaN counts as black.
+  static constexpr double kUnits = 1 << 24;  // units of `max_value`
   ORBBEC_HD int gray_units(const float* rgb) const {
-    const float gray = from_black_to_white(gray_of_rgb(rgb), white);
-    return static_cast<int>(rintf(gray * (static_cast<float>(kUnits) / white)));
+    const float gray = clamp_to_range(gray_of_rgb(rgb), max_value);
+    return static_cast<int>(rintf(gray * (static_cast<float>(kUnits) / max_value)));
   }
 };
 

@@ -1,7 +1,7 @@
-// Rows of images whose map scales, flips and shifts, but neither rotates nor shears: a column reads
-// the same two source columns in every row. So each source row is blended horizontally once and
-// kept, and a row of the output is the vertical blend of two of them: the bits of the sampler,
-// which blends in this order. Included by augment_avx2.cpp and augment_avx512.cpp, under their
+// Rows under transforms that scale, flip and shift but neither rotate nor shear: a column reads the
+// same two source columns in every row. Each source row is blended horizontally once and kept; an
+// output row is the vertical blend of two kept rows. The sampler blends in the same order, so the
+// results are bit-identical. Included by augment_avx2.cpp and augment_avx512.cpp, under their
 // targets.
 #pragma once
 
@@ -12,20 +12,20 @@
 
 namespace orbbec {
 
-// Of linear readers of bytes and of floats; kept by a thread from row to row.
+// For linear readers of bytes and floats; kept by a thread from row to row.
 template <class Simd, class Reader>
 class ScaledRows {
  public:
   explicit ScaledRows(const Reader& reader)
       : reader_(reader),
-        width_(reader.map.width),
+        width_(reader.transform.width),
         channels_(static_cast<int>(reader.output.channels)) {}
 
   struct Span {
     int begin, end;
   };
 
-  // Of `count` columns of row y of image n, from `begin` on, those that this class can read.
+  // Of `count` columns of row y of image n, starting at `begin`, those that this class can read.
   Span columns(int64_t n, int y, int begin, int count) {
     if (n != n_) set_image(n);
     const int first = std::clamp(first_ - begin, 0, count);
@@ -33,8 +33,8 @@ class ScaledRows {
     return first < last && set_row(y) ? Span{first, last} : Span{0, 0};
   }
 
-  // Calls sink(c, i, values) for each channel and each group of kLanes columns from begin + i on
-  // that holds one of `span`; values of columns outside of the span are arbitrary.
+  // Calls sink(c, i, values) for each channel and each group of kLanes columns starting at begin +
+  // i that overlaps `span`; values outside the span are arbitrary.
   template <class Sink>
   void read(int begin, Span span, const Sink& sink) {
     span.begin = span.begin / Simd::kLanes * Simd::kLanes;
@@ -47,9 +47,10 @@ class ScaledRows {
   using Int = typename Simd::Int;
   typedef unsigned Unsigned __attribute__((vector_size(4 * Simd::kLanes)));
   static constexpr bool kIsByte = sizeof(T) == 1;
-  static constexpr int kLine = 64;        // bytes that the caches fetch at a time
-  static constexpr int kPairBytes = 8;    // of one load that holds a pixel and its right neighbour
-  static constexpr float kFar = 1 << 23;  // where floats cease to tell neighbouring pixels apart
+  static constexpr int kLine = 64;  // bytes of a cache line
+  static constexpr int kPairBytes =
+      8;  // bytes of a load that holds a pixel and its right neighbour
+  static constexpr float kFar = 1 << 23;  // from here on, neighbouring pixels are equal in float
 
   int64_t stride() const { return width_ + Simd::kLanes; }
   const T* source_row(int row) const { return image_.data + row * image_.stride_y; }
@@ -59,9 +60,9 @@ class ScaledRows {
     image_ = reader_.source[n];
     held_[0] = held_[1] = -1;
     first_ = last_ = 0;
-    const float* const m = reader_.map.matrices + n * reader_.map.stride;
+    const float* const m = reader_.transform.matrices + n * reader_.transform.stride;
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
-    const bool scales = reader_.map.is_affine(m) && m[1] == 0 && m[3] == 0;
+    const bool scales = reader_.transform.is_affine(m) && m[1] == 0 && m[3] == 0;
     if (!scales || pixel < 1 || pixel > 4 || channels_ > kMaxFills || image_.height < 1 ||
         image_.width < 2)
       return;
@@ -76,14 +77,14 @@ class ScaledRows {
     set_columns(static_cast<int>(pixel));
   }
 
-  // Positions go up or down all along a row, so that the columns inside are contiguous.
+  // Positions are monotonic along a row, so the columns inside the image are contiguous.
   void set_columns(int pixel) {
     offsets_.assign(stride(), 0);
     weights_.assign(stride(), 0.0f);
     rows_.resize(2 * channels_ * stride());
     const int last_left = image_.width - 2;
     for (int x = 0; x < width_; ++x) {
-      const float at = reader_.map.fused(n_, 0, x).x;
+      const float at = reader_.transform.fused(n_, 0, x).x;
       if (!(fabsf(at) < kFar)) continue;
       const int left = floor_to_int(at), inside = std::clamp(left, 0, last_left);
       if (left != inside && !clamps_) continue;
@@ -97,9 +98,9 @@ class ScaledRows {
     std::fill(offsets_.begin() + last_, offsets_.end(), offsets_[last_ - 1]);
   }
 
-  // False where the row reads outside of the image.
+  // False where the row reads outside the image.
   bool set_row(int y) {
-    const float at = reader_.map.fused(n_, y, 0).y;
+    const float at = reader_.transform.fused(n_, y, 0).y;
     if (!(fabsf(at) < kFar)) return false;
     const int row = floor_to_int(at), last = static_cast<int>(image_.height) - 1;
     top_ = std::clamp(row, 0, last);
@@ -108,7 +109,7 @@ class ScaledRows {
     return clamps_ || (top_ == row && bottom_ == row + 1);
   }
 
-  // kChannels: 3 of packed bytes, or 0: any number and layout.
+  // kChannels: 3 for packed bytes, or 0 for any count and layout.
   template <int kChannels, class Sink>
   void read_channels(int begin, Span span, const Sink& sink) {
     const float* const above = kept<kChannels>(top_) + begin;
@@ -125,7 +126,7 @@ class ScaledRows {
     }
   }
 
-  // The channels of a source row, each `stride()` floats after the other.
+  // The channels of a source row, `stride()` floats apart.
   template <int kChannels>
   const float* kept(int row) {
     const int slot = row & 1;
@@ -144,8 +145,8 @@ class ScaledRows {
     return floats;
   }
 
-  // A row that is read soon: the CPU does not foresee where it begins. Inlined: GCC drops the call
-  // of a function that does nothing else.
+  // Prefetches a row that is read soon: the hardware does not predict where it starts. Inlined,
+  // because GCC drops a call to a function that does nothing else.
   ORBBEC_HD void prefetch(int row) const {
     if (row < 0 || row >= image_.height) return;
     const auto [begin, end] = std::minmax(offsets_[first_], offsets_[last_ - 1]);
@@ -156,7 +157,7 @@ class ScaledRows {
     }
   }
 
-  // kInside: whether each load of a pair ends inside of the image.
+  // kInside: whether each pair load ends inside the image.
   template <int kChannels, bool kInside>
   void blend_row(const T* pixels, float* to) const {
     const int channels = kChannels > 0 ? kChannels : channels_, shift = pair_shift_, last = last_;
@@ -185,12 +186,12 @@ class ScaledRows {
     }
   }
 
-  // From a pixel to the end of the image.
+  // Bytes from a pixel to the end of the image.
   int64_t bytes_from(const T* pixel) const {
     return reinterpret_cast<const char*>(end_) - reinterpret_cast<const char*>(pixel);
   }
 
-  // The 8 bytes at each offset, of `bytes` that there are.
+  // The 8 bytes at each offset, clipped to `bytes`.
   template <bool kInside>
   static void load_pairs(const T* pixels, const int* offsets, int64_t bytes, Int& low, Int& high) {
     const char* const from = reinterpret_cast<const char*>(pixels);
@@ -202,9 +203,9 @@ class ScaledRows {
     }
   }
 
-  static Float byte_of(Int v, int place) {
-    const Int low = (Int)((Unsigned)v >> (8 * place));
-    return Simd::to_float(place == 3 ? low : low & 255);
+  static Float byte_of(Int v, int index) {
+    const Int low = (Int)((Unsigned)v >> (8 * index));
+    return Simd::to_float(index == 3 ? low : low & 255);
   }
   static Float value_of(Int v) {
     if constexpr (kIsByte) return byte_of(v, 0);
@@ -219,18 +220,18 @@ class ScaledRows {
   int width_, channels_;
   int64_t n_ = -1;
   Image<const T> image_{};
-  const T* end_ = nullptr;      // of the image's last pixel
+  const T* end_ = nullptr;      // one past the image's last pixel
   int first_ = 0, last_ = 0;    // columns that this class can read
   bool clamps_ = false;         // whether positions outside read the nearest pixel
-  bool packed_rgb_ = false;     // whether a load holds all channels of two pixels
-  int step_ = 1;                // from a source row to one that is read soon after
+  bool packed_rgb_ = false;     // whether one load holds all channels of two pixels
+  int step_ = 1;                // rows ahead to prefetch
   int pair_shift_ = 0;          // bits from a pixel to its right neighbour
   std::vector<int> offsets_;    // bytes from the start of a row to a column's left pixel
   std::vector<float> weights_;  // of a column's right pixel
   std::vector<float> rows_;     // two source rows
-  int held_[2] = {-1, -1};      // their numbers
-  int top_ = 0, bottom_ = 0;    // the source rows of the row that is read
-  float weight_ = 0;            // of the lower one
+  int held_[2] = {-1, -1};      // their row indices
+  int top_ = 0, bottom_ = 0;    // the two source rows of the current row
+  float weight_ = 0;            // of the lower row
 };
 
 }  // namespace orbbec

@@ -1,5 +1,5 @@
-// How finished floats become the values of an output, a group of them at a time. Included by
-// augment_rows.h, under its targets.
+// Converts groups of finished floats to output values. Included by augment_rows.h, under its
+// targets.
 #pragma once
 
 #if defined(__x86_64__)
@@ -10,11 +10,12 @@
 
 namespace orbbec {
 
-// Values of a block at a time: whole vectors, few beyond the end of a row; of bytes whole vectors.
+// Values processed together: whole vectors, few past the end of a row; for bytes, whole byte
+// vectors.
 constexpr int kLanes = 32, kStored = 64;
 
-// How a machine stores values unless it has a way of its own.
-struct PlainStore {
+// Stores values without vectors.
+struct ScalarStore {
   template <class Out>
   static void store_lanes(const float (&values)[kStored], Out* to) {
     for (int i = 0; i < kStored; ++i) store_vector(values[i], to + i);
@@ -24,20 +25,20 @@ struct PlainStore {
     *to = store<Out>(v);
   }
 #if defined(__x86_64__)
-  // 64 bytes past the caches.
+  // 64 bytes, bypassing the caches.
   static void stream_line(char* to, const char* from) {
     for (int i = 0; i < 64; i += 16) {
-      const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), part);
+      const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), half);
     }
   }
 #endif
 };
 
-// The same values on vectors, whose rounding to int makes what no int holds the least one, as
-// `round_to_int` does.
+// The same values with vectors. Converting to int gives INT_MIN for what int cannot hold, like
+// `round_to_int`.
 template <class Simd>
-struct VectorStore : PlainStore {
+struct VectorStore : ScalarStore {
   using Float = typename Simd::Float;
   using Int = typename Simd::Int;
   typedef unsigned Unsigned __attribute__((vector_size(sizeof(Int))));
@@ -54,7 +55,7 @@ struct VectorStore : PlainStore {
     const Int rounded = Simd::round(v), from_zero = rounded < 0 ? Int{} : rounded;
     Simd::store_bytes_1(to, from_zero > 255 ? Int{} + 255 : from_zero);
   }
-  // NaN keeps its sign alone.
+  // NaN keeps only its sign.
   static void store_vector(Float v, Half* to) {
     const Int bits = (Int)v, nan = (bits & kIntMin) | 0x7fc00000;
     Simd::store_halves(&to->bits, (Float)(v != v ? nan : bits));

@@ -1,5 +1,5 @@
-// Error messages of the bindings: `warp_affine: expected matrix of shape [8, 2, 3], but got [4, 2,
-// 3]`. std::invalid_argument reaches Python as ValueError.
+// Error messages of the bindings, such as `warp_affine: expected matrix of shape [8, 2, 3], but got
+// [4, 2, 3]`. std::invalid_argument reaches Python as ValueError.
 #pragma once
 
 #include <sstream>
@@ -10,20 +10,20 @@
 
 namespace orbbec {
 
-template <class... Parts>
-[[noreturn]] void fail(const char* op, const Parts&... parts) {
+template <class... Args>
+[[noreturn]] void fail(const char* op, const Args&... args) {
   std::ostringstream message;
   message << op << ": ";
-  (message << ... << parts);
+  (message << ... << args);
   throw std::invalid_argument(message.str());
 }
 
-template <class... Parts>
-void check(bool condition, const char* op, const Parts&... parts) {
-  if (!condition) fail(op, parts...);
+template <class... Args>
+void check(bool condition, const char* op, const Args&... args) {
+  if (!condition) fail(op, args...);
 }
 
-// A shape on its way into a message: written out where a check fails alone.
+// A shape inside a message; formatted only if a check fails.
 struct ShapeText {
   const int64_t *begin, *end;
 };

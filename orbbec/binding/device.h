@@ -1,4 +1,4 @@
-// Where an operator runs: CPU threads, a CUDA stream, or, in the test build, the emulated CUDA
+// Where an operator runs: CPU threads, a CUDA stream or, in the test build, the emulated CUDA
 // device.
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace orbbec {
 
 #ifdef ORBBEC_EMULATION
-// Test build only: while on, CPU tensors go through the CUDA kernels, executed on the CPU.
+// Test build only: while set, CPU tensors go through the CUDA kernels, executed on the CPU.
 inline bool emulation_is_on = false;
 #else
 constexpr bool emulation_is_on = false;
@@ -28,7 +28,7 @@ inline bool same_device(const Tensor& a, const Tensor& b) {
          a.get_device_index() == b.get_device_index();
 }
 
-// torch's current stream. Looked up at run time in the CUDA half of torch, which a CPU-only torch
+// torch's current stream, looked up at run time in torch's CUDA library, which a CPU-only torch
 // does not have.
 inline void* current_stream(const char* op, int32_t device_index) {
   if (emulation_is_on) return nullptr;
@@ -41,27 +41,26 @@ inline void* current_stream(const char* op, int32_t device_index) {
   if (getter == nullptr) throw std::runtime_error(std::string(op) + ": this torch has no CUDA");
   void* stream = nullptr;
   if (getter(device_index, &stream) != 0)
-    throw std::runtime_error(std::string(op) + ": torch gives no CUDA stream");
+    throw std::runtime_error(std::string(op) + ": torch returned no CUDA stream");
   return stream;
 }
 
-constexpr int64_t kSharesPerThread = 16;
+constexpr int64_t kChunksPerThread = 16;
 
-// Each thread takes shares of a part of its own, then what is left of those of others, for one core
-// may be slower than another. A share is `grain` at least.
-// An exception, of memory for instance, must not leave a thread of torch's: it is thrown again
-// here.
-inline void share_out(int64_t threads, int64_t count, int64_t grain, const RangeBody& body) {
-  const int64_t shares = std::clamp<int64_t>(count / grain / threads, 1, kSharesPerThread);
-  const int64_t all = threads * shares;
+// Each thread takes the chunks of its own slice first, then those left in other slices, because
+// one core may be slower than another. A chunk has at least `grain` items.
+// An exception, such as std::bad_alloc, must not leave a thread of torch: it is rethrown here.
+inline void run_in_chunks(int64_t threads, int64_t count, int64_t grain, const RangeBody& body) {
+  const int64_t chunks = std::clamp<int64_t>(count / grain / threads, 1, kChunksPerThread);
+  const int64_t all = threads * chunks;
   std::vector<std::atomic<int64_t>> taken(threads);
   std::vector<std::exception_ptr> thrown(threads);
   const auto work = [&](int64_t first, int64_t last) {
-    for (int64_t turn = first; turn < last + threads - 1; ++turn) {
-      const int64_t part = turn % threads;
-      for (int64_t share; (share = taken[part]++) < shares;) {
-        const int64_t number = part * shares + share;
-        body(count * number / all, count * (number + 1) / all);
+    for (int64_t i = first; i < last + threads - 1; ++i) {
+      const int64_t slice = i % threads;
+      for (int64_t chunk; (chunk = taken[slice]++) < chunks;) {
+        const int64_t index = slice * chunks + chunk;
+        body(count * index / all, count * (index + 1) / all);
       }
     }
   };
@@ -85,7 +84,7 @@ inline ParallelFor torch_threads() {
     if (threads == 1) {
       body(0, count);
     } else {
-      share_out(threads, count, grain, body);
+      run_in_chunks(threads, count, grain, body);
     }
   };
 }
@@ -94,11 +93,11 @@ inline ParallelFor torch_threads() {
 // is null.
 [[gnu::weak]] std::string cuda_error_text(int status);  // cuda_error.cu
 
-// Runs `on_cpu(threads)` or `on_cuda(stream)`, by where `place` lies. `on_cuda` gives a
+// Runs `on_cpu(threads)` or `on_cuda(stream)`, by where `like` lies. `on_cuda` gives a
 // cudaError_t.
 template <class OnCpu, class OnCuda>
-void run_where(const char* op, const Tensor& place, const OnCpu& on_cpu, const OnCuda& on_cuda) {
-  if (!runs_cuda_kernels(place)) {
+void run_where(const char* op, const Tensor& like, const OnCpu& on_cpu, const OnCuda& on_cuda) {
+  if (!runs_cuda_kernels(like)) {
     on_cpu(torch_threads());
     return;
   }
@@ -107,8 +106,8 @@ void run_where(const char* op, const Tensor& place, const OnCpu& on_cpu, const O
                              ": orbbec was built without CUDA; build it again where nvcc is found");
   }
   std::optional<torch::stable::accelerator::DeviceGuard> guard;
-  if (place.is_cuda()) guard.emplace(place.get_device_index());
-  const int status = on_cuda(current_stream(op, place.get_device_index()));
+  if (like.is_cuda()) guard.emplace(like.get_device_index());
+  const int status = on_cuda(current_stream(op, like.get_device_index()));
   if (status != 0) throw std::runtime_error(std::string(op) + ": CUDA: " + cuda_error_text(status));
 }
 

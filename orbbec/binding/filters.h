@@ -1,4 +1,4 @@
-// What the bindings of filters share: images whose output has their sizes, kernel sizes, borders.
+// Shared by the bindings of filters: outputs of the input's sizes, kernel sizes, borders.
 #pragma once
 
 #include "warp.h"
@@ -22,7 +22,7 @@ inline Border filter_border(const char* op, const std::string& text) {
   return border;
 }
 
-// Laid out as the images are: unlike images in a buffer of the same length.
+// Laid out like the images: variable-size images in a buffer of the same length.
 inline Tensor filter_output(const char* op, const Tensor& images,
                             const std::optional<Tensor>& layout, const AnyImages& source,
                             AnyImages& described) {
@@ -39,7 +39,7 @@ inline Tensor filter_output(const char* op, const Tensor& images,
 
 enum class Parity { kAny, kOdd };
 
-// (height, width) for all images, or one after the other for each.
+// (height, width) for all images, or one pair per image.
 class FilterSizes {
  public:
   FilterSizes(const char* op, const std::vector<int64_t>& sizes, int64_t images, Parity parity)
@@ -69,12 +69,12 @@ class FilterSizes {
     return largest;
   }
 
-  // int32 [N, 2] on the device of `place`; nothing where all images share one size.
-  Tensor table_on(const Tensor& place) const {
+  // int32 [N, 2] on the device of `like`; empty where all images share one size.
+  Tensor sizes_on(const Tensor& like) const {
     Tensor table = torch::stable::empty({count() == 1 ? 0 : count(), 2}, ScalarType::Int);
     if (count() == 1) return table;
     std::copy(sizes_.begin(), sizes_.end(), static_cast<int32_t*>(table.mutable_data_ptr()));
-    return same_device(table, place) ? table : moved_to(op_, table, place);
+    return same_device(table, like) ? table : on_device_of(op_, table, like);
   }
 
  private:

@@ -1,6 +1,5 @@
-// What the bindings of greedy suppression share: the checks of the ranking and its groups, the
-// result, and the memory that the CUDA executor works in. Included by binding.cpp of nms and
-// nms_rotated.
+// Shared by the bindings of greedy suppression: checks of the ranking and its groups, the result,
+// and the scratch memory of the CUDA executor. Included by binding.cpp of nms and nms_rotated.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +19,8 @@ inline Tensor ranked_boxes(const char* op, const Tensor& boxes, int64_t columns)
   return contiguous(op, boxes);
 }
 
-// Groups [N], int64, ascending. On a device their order is not looked at: groups out of order give
-// a wrong selection, and nothing worse.
+// Groups [N], int64, ascending. Their order is not checked on a device: unsorted groups give a
+// wrong selection, but no invalid access.
 inline std::optional<Tensor> ranked_groups(const char* op, const std::optional<Tensor>& groups,
                                            const Tensor& boxes) {
   if (!groups) return std::nullopt;
@@ -37,7 +36,7 @@ inline std::optional<Tensor> ranked_groups(const char* op, const std::optional<T
   return result;
 }
 
-// Fills `greedy`, calls `on_cpu(threads)` or `on_cuda(stream)`, and gives the keepers, int64 [N].
+// Fills `greedy`, calls `on_cpu(threads)` or `on_cuda(stream)`, and returns the keepers, int64 [N].
 template <class OnCpu, class OnCuda>
 Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tensor>& groups,
                   GreedyArguments& greedy, const OnCpu& on_cpu, const OnCuda& on_cuda) {
@@ -48,9 +47,9 @@ Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tenso
   Tensor keepers = empty(count, ScalarType::Long);
   if (count == 0) return keepers;
   const bool cuda = runs_cuda_kernels(boxes);
-  const int64_t places = cuda ? count + 1 : 0;
+  const int64_t capacity = cuda ? count + 1 : 0;
   const int64_t words = cuda ? std::min<int64_t>(count, kGreedyTile) * (kGreedyTile / 32) : 0;
-  const Tensor kept = empty(places, ScalarType::Long), within = empty(words, ScalarType::Int);
+  const Tensor kept = empty(capacity, ScalarType::Long), within = empty(words, ScalarType::Int);
   greedy.count = count;
   greedy.groups = groups ? static_cast<const int64_t*>(groups->const_data_ptr()) : nullptr;
   greedy.keepers = static_cast<int64_t*>(keepers.mutable_data_ptr());

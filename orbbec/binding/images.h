@@ -1,4 +1,4 @@
-// Tensors of images as kernels see them: checked, then described by an AnyImages.
+// Checks image tensors and describes them to kernels as AnyImages.
 #pragma once
 
 #include <sys/mman.h>
@@ -38,8 +38,8 @@ inline DType dtype_of(const char* op, const Tensor& tensor) {
   return dtype_of(op, tensor.scalar_type());
 }
 
-// torch's number of a dtype, as schemas have it: of a ScalarType torch would look up the name
-// before we are called, past the end of its table if there is no such dtype.
+// A dtype as an integer, as schemas pass it: for an unknown ScalarType torch would read past the
+// end of its table of names before calling the operator.
 inline ScalarType dtype_numbered(const char* op, int64_t number, bool bytes, bool doubles) {
   for (const ScalarType type : {ScalarType::Half, ScalarType::BFloat16, ScalarType::Float,
                                 ScalarType::Double, ScalarType::Byte}) {
@@ -51,7 +51,7 @@ inline ScalarType dtype_numbered(const char* op, int64_t number, bool bytes, boo
        doubles ? ", float32 or float64" : " or float32", ", but got torch's dtype number ", number);
 }
 
-// One number for all channels, or one for each of at least one.
+// One number for all channels, or one per channel.
 inline void check_one_or_each(const char* op, const char* name, const std::vector<double>& numbers,
                               int64_t channels) {
   const int64_t given = static_cast<int64_t>(numbers.size()), most = std::max<int64_t>(channels, 1);
@@ -65,28 +65,28 @@ inline AnyImages dense_images(const char* op, const char* name, const Tensor& im
         shape_text(images));
   check(images.size(2) <= kMaxSide && images.size(3) <= kMaxSide, op, "expected ", name,
         " with sides of at most 2147483647 pixels, but got ", shape_text(images));
-  return {data,
-          images.size(0),
-          images.size(1),
-          static_cast<int>(images.size(2)),
-          static_cast<int>(images.size(3)),
-          images.stride(0),
-          images.stride(2),
-          images.stride(3),
-          images.stride(1),
-          nullptr,
-          0,
-          nullptr};
+  return {.data = data,
+          .count = images.size(0),
+          .channels = images.size(1),
+          .height = static_cast<int>(images.size(2)),
+          .width = static_cast<int>(images.size(3)),
+          .stride_n = images.stride(0),
+          .stride_y = images.stride(2),
+          .stride_x = images.stride(3),
+          .stride_c = images.stride(1),
+          .layout = nullptr,
+          .numel = 0,
+          .regions = nullptr};
 }
 
-// Kernels iterate over the channels of every image, even where it has no pixels.
+// Kernels iterate over the channels of every image, even of one without pixels.
 constexpr int64_t kMostRaggedChannels = 65536;
 
 // A flat uint8 buffer and its table [N, 3] of int64: offset, height, width.
 inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tensor& layout,
                                int64_t channels) {
   check(buffer.dim() == 1 && buffer.is_contiguous() && buffer.scalar_type() == ScalarType::Byte, op,
-        "expected a flat contiguous uint8 buffer of unlike images, but got shape ",
+        "expected a flat contiguous uint8 buffer of variable-size images, but got shape ",
         shape_text(buffer));
   check(layout.dim() == 2 && layout.size(1) == 3 && layout.is_contiguous() &&
             layout.scalar_type() == ScalarType::Long,
@@ -104,7 +104,8 @@ inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tenso
   return images;
 }
 
-// Whole numbers [N, 4]: left, top, right, bottom of the part of each image that is seen; or none.
+// int64 [N, 4]: left, top, right, bottom of the visible region of each image; null for the whole
+// image.
 inline const int64_t* check_regions(const char* op, const std::optional<Tensor>& regions,
                                     const Tensor& images, int64_t count) {
   if (!regions.has_value()) return nullptr;
@@ -143,8 +144,8 @@ inline bool reads_channels_last(const AnyImages& images) {
          images.stride_x != 1;
 }
 
-// Fresh memory comes in pages that the kernel clears one by one as they are first written: for a
-// large output a quarter of the work of a warp with pages of 4 KB, little with huge ones.
+// The kernel clears new pages one by one on first write: a quarter of the time of a warp to a large
+// output with 4 KB pages, little with huge pages.
 inline void ask_for_huge_pages(const Tensor& fresh) {
   constexpr uintptr_t kHugePage = 1 << 21;
   if (!fresh.is_cpu()) return;
@@ -167,14 +168,14 @@ inline Tensor new_images(const char* op, const Tensor& like, const std::vector<i
   return fresh;
 }
 
-// Channels last if the images are; what is read in place is written in place.
+// Channels last if the images are, so that both are accessed in place.
 inline Tensor new_output(const char* op, const Tensor& images, const AnyImages& source,
                          std::array<int64_t, 2> size) {
   return new_images(op, images, {source.count, source.channels, size[0], size[1]},
                     reads_channels_last(source));
 }
 
-// The bytes that a tensor's elements lie in.
+// The byte range of a tensor's elements.
 struct Extent {
   const char *first, *last;
 };

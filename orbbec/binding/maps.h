@@ -1,5 +1,5 @@
-// What the bindings of maps of pixels share: outputs laid out as the images, dense or of unlike
-// sizes, and one number an image.
+// Shared by the bindings of pointwise operators: outputs laid out like the images, dense or
+// variable-size, and one number per image.
 #pragma once
 
 #include "../core/image.h"
@@ -7,10 +7,10 @@
 
 namespace orbbec {
 
-// An output with the sizes of the images: `[N, channels, H, W]`, or a flat buffer with their table.
-inline Tensor new_map_output(const char* op, const Tensor& images,
-                             const std::optional<Tensor>& layout, const AnyImages& source,
-                             int64_t channels, ScalarType type) {
+// An output of the sizes of the images: `[N, channels, H, W]`, or a flat buffer with their table.
+inline Tensor new_pointwise_output(const char* op, const Tensor& images,
+                                   const std::optional<Tensor>& layout, const AnyImages& source,
+                                   int64_t channels, ScalarType type) {
   if (layout.has_value()) {
     return new_tensor(op, images.sizes(), type, images);
   }
@@ -18,13 +18,13 @@ inline Tensor new_map_output(const char* op, const Tensor& images,
                     channels > 1 && reads_channels_last(source), type);
 }
 
-inline AnyImages map_output(const char* op, const Tensor& output,
-                            const std::optional<Tensor>& layout, int64_t channels) {
+inline AnyImages pointwise_output(const char* op, const Tensor& output,
+                                  const std::optional<Tensor>& layout, int64_t channels) {
   if (layout.has_value()) return ragged_images(op, output, *layout, channels);
   return dense_images(op, "output", output, output.mutable_data_ptr());
 }
 
-inline void check_dtype_of_map(const char* op, const Tensor& images, bool doubles) {
+inline void check_pointwise_dtype(const char* op, const Tensor& images, bool doubles) {
   const ScalarType type = images.scalar_type();
   const bool known = type == ScalarType::Byte || type == ScalarType::Half ||
                      type == ScalarType::BFloat16 || type == ScalarType::Float ||

@@ -1,5 +1,5 @@
-// Matrices of a call: checked, inverted as OpenCV does where they lie, in the type the kernel
-// reads.
+// The matrices of a call: checked, inverted on their device as OpenCV does, in the type that the
+// kernel reads.
 #pragma once
 
 #include "../core/matrix.h"
@@ -24,23 +24,23 @@ inline Tensor check_matrix(const char* op, const Tensor& images, const Tensor& m
   return contiguous(op, matrix);
 }
 
-// From output to source, on the device of `images`; sets the map of `arguments` to the result,
-// which must outlive them.
+// Output-to-source matrices on the device of `images`. Sets the transform of `arguments` to the
+// result, which must outlive them.
 inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tensor& matrix,
                                int64_t rows, bool inverse, WarpArguments& arguments) {
   const Tensor given = check_matrix(op, images, matrix, arguments.source.count, rows);
-  const ScalarType type = map_scalar_type(arguments);
+  const ScalarType type = transform_scalar_type(arguments);
   Tensor prepared = given;
   if (!inverse || given.scalar_type() != type) {
     prepared = new_tensor(op, given.sizes(), type, given);
     const int64_t size = rows * 3;
-    const MatrixArguments a{given.const_data_ptr(),
-                            prepared.mutable_data_ptr(),
-                            given.scalar_type() == ScalarType::Double,
-                            type == ScalarType::Double,
-                            given.numel() / size,
-                            size,
-                            inverse};
+    const MatrixArguments a{.matrices = given.const_data_ptr(),
+                            .prepared = prepared.mutable_data_ptr(),
+                            .in_double = given.scalar_type() == ScalarType::Double,
+                            .out_double = type == ScalarType::Double,
+                            .count = given.numel() / size,
+                            .size = size,
+                            .inverse = inverse};
     run_where(
         op, given,
         [&](const ParallelFor& threads) {
@@ -51,9 +51,9 @@ inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tenso
         },
         [&](void* stream) { return prepare_matrices_cuda(a, stream); });
   }
-  if (!same_device(prepared, images)) prepared = moved_to(op, prepared, images);
-  arguments.map = prepared.const_data_ptr();
-  arguments.map_stride = given.dim() == 3 ? rows * 3 : 0;
+  if (!same_device(prepared, images)) prepared = on_device_of(op, prepared, images);
+  arguments.transform = prepared.const_data_ptr();
+  arguments.transform_stride = given.dim() == 3 ? rows * 3 : 0;
   return prepared;
 }
 

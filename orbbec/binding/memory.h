@@ -1,5 +1,5 @@
-// Tensors that an operator makes: where there is no memory the error names it, and not the call of
-// torch's ABI.
+// Allocation of tensors. Out-of-memory errors name the operator instead of a function of torch's
+// ABI.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace orbbec {
 
 using Shape = torch::headeronly::IntHeaderOnlyArrayRef;
 
-// `make()`, which can fail of memory alone, for its arguments are checked; or of a tensor whose
-// bytes no number counts.
+// `make()` whose arguments are checked, so that it can only fail for lack of memory or a size that
+// overflows.
 template <class Make>
 Tensor allocated(const char* op, Shape shape, const Make& make) {
   try {
@@ -25,12 +25,12 @@ Tensor allocated(const char* op, Shape shape, const Make& make) {
   }
 }
 
-// On the device of `place`. `torch::stable::empty` looks its operator up by name at each call.
-inline Tensor new_tensor(const char* op, Shape shape, ScalarType type, const Tensor& place) {
+// On the device of `like`. `torch::stable::empty` would look up its operator by name on every call.
+inline Tensor new_tensor(const char* op, Shape shape, ScalarType type, const Tensor& like) {
   using torch::stable::detail::from;
   using torch::stable::detail::to;
   std::vector<int64_t> strides(shape.size(), 1);
-  const auto device = place.device();
+  const auto device = like.device();
   return allocated(op, shape, [&] {
     for (size_t i = strides.size(); i-- > 1;) {
       const int64_t size = std::max<int64_t>(shape[i], 1);
@@ -45,21 +45,20 @@ inline Tensor new_tensor(const char* op, Shape shape, ScalarType type, const Ten
   });
 }
 
-inline Tensor new_zeros(const char* op, Shape shape, ScalarType type, const Tensor& place) {
-  Tensor fresh = new_tensor(op, shape, type, place);
+inline Tensor new_zeros(const char* op, Shape shape, ScalarType type, const Tensor& like) {
+  Tensor fresh = new_tensor(op, shape, type, like);
   return fresh.numel() == 0 ? fresh : torch::stable::zero_(fresh);
 }
 
 inline Tensor contiguous(const char* op, const Tensor& tensor) {
-  if (tensor.is_contiguous()) return tensor;  // a call of the dispatcher less
+  if (tensor.is_contiguous()) return tensor;  // saves a dispatcher call
   return allocated(op, tensor.sizes(), [&] { return torch::stable::contiguous(tensor); });
 }
 
-// On the device of `place`; the copy may still be under way.
-inline Tensor moved_to(const char* op, const Tensor& tensor, const Tensor& place) {
-  return allocated(op, tensor.sizes(), [&] {
-    return torch::stable::to(tensor, place.device(), /*non_blocking=*/true);
-  });
+// On the device of `like`; the copy may still be in flight.
+inline Tensor on_device_of(const char* op, const Tensor& tensor, const Tensor& like) {
+  return allocated(op, tensor.sizes(),
+                   [&] { return torch::stable::to(tensor, like.device(), /*non_blocking=*/true); });
 }
 
 inline Tensor converted(const char* op, const Tensor& tensor, ScalarType type) {

@@ -1,4 +1,4 @@
-// What the bindings of operators that draw noise share: kinds by name, keys, sample ids.
+// Shared by the bindings of operators that draw noise: kinds by name, keys, sample ids.
 #pragma once
 
 #include "../core/noise.h"
@@ -16,19 +16,19 @@ inline PhiloxKey key_of(int64_t seed, int64_t epoch) {
   return philox_key(static_cast<uint64_t>(seed), static_cast<uint64_t>(epoch));
 }
 
-inline uint32_t place_of(const char* op, int64_t place) {
-  check(place >= 0 && place <= 65535, op, "expected place from 0 to 65535, but got ", place);
-  return static_cast<uint32_t>(place);
+inline uint32_t checked_position(const char* op, int64_t position) {
+  check(position >= 0 && position <= 65535, op, "expected place from 0 to 65535, but got ",
+        position);
+  return static_cast<uint32_t>(position);
 }
 
-// `table` as contiguous int64 where the images are; the result must outlive the launch that reads
-// it.
+// `table` as contiguous int64 on the device of the images; the result must outlive the launch.
 inline Tensor whole_numbers_on(const char* op, const char* name, const Tensor& table,
                                const Tensor& images) {
   check(table.scalar_type() == ScalarType::Long, op, "expected ", name, " of int64");
   check(table.is_cpu() || same_device(table, images), op, "expected ", name,
         " on the CPU or on the device of images");
-  return contiguous(op, same_device(table, images) ? table : moved_to(op, table, images));
+  return contiguous(op, same_device(table, images) ? table : on_device_of(op, table, images));
 }
 
 inline Tensor sample_ids_on(const char* op, const Tensor& samples, const Tensor& images,

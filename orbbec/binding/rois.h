@@ -1,4 +1,4 @@
-// What the bindings of roi_align, roi_align_rotated and roi_pool share.
+// Shared by the bindings of roi_align, roi_align_rotated and roi_pool.
 #pragma once
 
 #include "../core/roi.h"
@@ -31,14 +31,14 @@ inline AnyImages float_images(const char* op, const char* name, const Tensor& te
   return images;
 }
 
-// [K, numbers] of the type that is computed in, contiguous. The result must outlive the launch.
+// [K, numbers] in the computing dtype, contiguous. The result must outlive the launch.
 inline Tensor prepare_rois(const char* op, const Tensor& rois, int64_t numbers,
-                           const Tensor& place) {
+                           const Tensor& like) {
   check(rois.dim() == 2 && rois.size(1) == numbers, op, "expected rois of shape [K, ", numbers,
         "], but got ", shape_text(rois));
   check(is_float(rois), op, "expected rois of float16, bfloat16, float32 or float64");
-  check(same_device(rois, place), op, "expected rois on the device of input");
-  const ScalarType type = computing_type(place);
+  check(same_device(rois, like), op, "expected rois on the device of input");
+  const ScalarType type = computing_type(like);
   return contiguous(op, rois.scalar_type() == type ? rois : converted(op, rois, type));
 }
 
@@ -51,7 +51,7 @@ void check_images_of(const char* op, const Tensor& rois, int64_t numbers, int64_
   }
 }
 
-// Only the CPU can look; on CUDA a roi of no image gives NaN and takes no gradient.
+// Checked on the CPU only; on CUDA an out-of-range batch index gives NaN and no gradient.
 inline void check_images_of(const char* op, const Tensor& rois, int64_t numbers, int64_t count) {
   if (runs_cuda_kernels(rois)) return;
   if (rois.scalar_type() == ScalarType::Double) {
@@ -75,7 +75,7 @@ inline void check_pooled_size(const char* op, const std::vector<int64_t>& size, 
   check(left > 0, op, "an output of ", rois, " rois of size ", shape_text(size), " is too large");
 }
 
-// `gradient` of the pooled regions, and the size of the input whose gradient is asked for.
+// Checks the `gradient` of the pooled regions and the size of the input whose gradient is computed.
 inline void check_gradient(const char* op, const Tensor& gradient, const Tensor& rois,
                            const std::vector<int64_t>& input_size) {
   check(input_size.size() == 4, op, "expected input_size as [N, C, H, W], but got ",
@@ -98,23 +98,23 @@ struct RoiOptions {
   bool aligned;
 };
 
-inline RoiArguments roi_arguments(const char* op, const Tensor& place, const RoiOptions& options,
+inline RoiArguments roi_arguments(const char* op, const Tensor& like, const RoiOptions& options,
                                   int max_samples) {
   check(options.sampling_ratio <= max_samples, op, "expected sampling_ratio of at most ",
         max_samples, ", but got ", options.sampling_ratio);
   RoiArguments a{};
-  a.dtype = dtype_of(op, place);
+  a.dtype = dtype_of(op, like);
   a.spatial_scale = options.spatial_scale;
   a.sampling_ratio = static_cast<int>(options.sampling_ratio > 0 ? options.sampling_ratio : 0);
   a.aligned = options.aligned;
   return a;
 }
 
-// Room for a RoiFrame a region.
-inline Tensor new_frames(const char* op, const Tensor& place, int64_t count) {
-  const int64_t bytes = place.scalar_type() == ScalarType::Double ? sizeof(RoiFrame<double>)
-                                                                  : sizeof(RoiFrame<float>);
-  return new_tensor(op, std::vector<int64_t>{count * bytes}, ScalarType::Byte, place);
+// Scratch memory for one RoiGeometry per region.
+inline Tensor new_geometries(const char* op, const Tensor& like, int64_t count) {
+  const int64_t bytes = like.scalar_type() == ScalarType::Double ? sizeof(RoiGeometry<double>)
+                                                                 : sizeof(RoiGeometry<float>);
+  return new_tensor(op, std::vector<int64_t>{count * bytes}, ScalarType::Byte, like);
 }
 
 // The pooled regions [K, C, *size]; channels last if the input is.
@@ -130,9 +130,9 @@ Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois
   const Tensor output = new_images(op, input, {rois.size(0), a.features.channels, size[0], size[1]},
                                    reads_channels_last(a.features));
   if (output.numel() == 0) return output;
-  const Tensor frames = new_frames(op, input, rois.size(0));
+  const Tensor geometries = new_geometries(op, input, rois.size(0));
   a.rois = prepared.const_data_ptr();
-  a.frames = frames.mutable_data_ptr();
+  a.geometries = geometries.mutable_data_ptr();
   a.pooled = dense_images(op, "output", output, output.mutable_data_ptr());
   run_where(
       op, input, [&](const ParallelFor& threads) { on_cpu(a, threads); },
@@ -153,9 +153,9 @@ Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& 
   Tensor result = new_images(op, gradient, input_size, channels_last);
   if (result.numel() == 0) return result;
   if (rois.size(0) == 0) return torch::stable::zero_(result);
-  const Tensor frames = new_frames(op, gradient, rois.size(0));
+  const Tensor geometries = new_geometries(op, gradient, rois.size(0));
   a.rois = prepared.const_data_ptr();
-  a.frames = frames.mutable_data_ptr();
+  a.geometries = geometries.mutable_data_ptr();
   a.features = float_images(op, "input", result, result.mutable_data_ptr());
   run_where(
       op, gradient, [&](const ParallelFor& threads) { on_cpu(a, threads); },

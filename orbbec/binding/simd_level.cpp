@@ -13,16 +13,16 @@ Simd best_level() {
                     __builtin_cpu_supports("f16c");
   const bool avx512 =
       avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-  return avx512 ? Simd::kAvx512 : avx2 ? Simd::kAvx2 : Simd::kPlain;
+  return avx512 ? Simd::kAvx512 : avx2 ? Simd::kAvx2 : Simd::kScalar;
 #else
-  return Simd::kPlain;
+  return Simd::kScalar;
 #endif
 }
 
 Simd wanted_level() {
   const char* const name = std::getenv("ORBBEC_SIMD");
   if (name == nullptr || std::string(name) == "avx512") return Simd::kAvx512;
-  return std::string(name) == "avx2" ? Simd::kAvx2 : Simd::kPlain;
+  return std::string(name) == "avx2" ? Simd::kAvx2 : Simd::kScalar;
 }
 
 }  // namespace

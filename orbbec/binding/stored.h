@@ -1,4 +1,4 @@
-// What a binding is given of images that lie as JPEGs hold them. Included by ycbcr/ and augment/.
+// Arguments of bindings that take images stored as JPEG planes. Included by ycbcr/ and augment/.
 #pragma once
 
 #include "../core/stored_image.h"
@@ -6,8 +6,8 @@
 
 namespace orbbec {
 
-// Flat planes, their table [N, 3] of offset, height, width as stored, and [N, 2] of sampling and
-// orientation.
+// Flat planes, their table [N, 3] of offset, stored height and stored width, and [N, 2] of sampling
+// and orientation.
 inline StoredImages stored_images(const char* op, const Tensor& planes, const Tensor& layout,
                                   const Tensor& forms) {
   const AnyImages stored = ragged_images(op, planes, layout, 1);

@@ -1,5 +1,5 @@
-// The part of torch's stable ABI that the bindings use, under short names. Only binding.cpp files
-// see it.
+// The part of torch's stable ABI that the bindings use, under short names. Only bindings include
+// it.
 #pragma once
 
 #include <torch/csrc/stable/accelerator.h>

@@ -1,4 +1,4 @@
-// What the bindings of warp_affine, warp_perspective and remap share: options by name, fills, the
+// Shared by the bindings of warp_affine, warp_perspective and remap: options by name, fills, the
 // launch.
 #pragma once
 
@@ -19,7 +19,7 @@ Enum parse(const char* op, const char* what, const std::string& text,
 }
 
 inline Interpolation parse_interpolation(const char* op, const std::string& text) {
-  // A warp has no area to average over: OpenCV reads area as linear there.
+  // A warp has no area to average over: like OpenCV, it treats area as linear.
   static constexpr std::array<std::pair<const char*, Interpolation>, 5> kNames{{
       {"nearest", Interpolation::kNearest},
       {"linear", Interpolation::kLinear},
@@ -50,7 +50,7 @@ inline Arithmetic parse_arithmetic(const char* op, const std::string& text) {
   return parse(op, "arithmetic", text, kNames);
 }
 
-// The options that every warp takes, as the schemas name them.
+// The options of every warp, named as in the schemas.
 struct WarpOptions {
   const std::string& interpolation;
   const std::string& border;
@@ -66,7 +66,7 @@ inline void check_fixed_point_range(const char* op, const WarpArguments& a) {
         op, "fixed-point arithmetic (cv2_4, and lanczos4) expects sides below 32767 pixels");
 }
 
-// Everything but the map and the output's memory.
+// Everything but the transform and the output's memory.
 inline WarpArguments warp_arguments(const char* op, const Tensor& images, const AnyImages& source,
                                     const WarpOptions& options, std::array<int64_t, 2> size,
                                     bool has_out) {
@@ -85,12 +85,13 @@ inline WarpArguments warp_arguments(const char* op, const Tensor& images, const 
   return a;
 }
 
-inline ScalarType map_scalar_type(const WarpArguments& a) {
-  return map_is_double(a.dtype, a.interpolation, a.arithmetic) ? ScalarType::Double
-                                                               : ScalarType::Float;
+inline ScalarType transform_scalar_type(const WarpArguments& a) {
+  return transform_is_double(a.dtype, a.interpolation, a.arithmetic) ? ScalarType::Double
+                                                                     : ScalarType::Float;
 }
 
-// `run` once for all channels, or for groups of 4 if there are more and each has a fill of its own.
+// Calls `run` once for all channels, or once per group of 4 if there are more and each has its own
+// fill.
 template <class Run>
 void for_channel_groups(const WarpArguments& all, const std::vector<double>& fill,
                         int64_t element_size, const Run& run) {
@@ -114,20 +115,20 @@ void for_channel_groups(const WarpArguments& all, const std::vector<double>& fil
   }
 }
 
-// One call: checks, the map (`prepare_map(arguments)` sets it and returns what keeps it alive), the
-// output, the launch by `on_cpu(arguments, threads)` or `on_cuda(arguments, stream)`. Writes into
-// `out` if it is given.
-template <class PrepareMap, class OnCpu, class OnCuda>
+// One call: checks, the transform (`prepare_transform(arguments)` sets it and returns what keeps it
+// alive), the output, the launch by `on_cpu(arguments, threads)` or `on_cuda(arguments, stream)`.
+// Writes into `out` if given.
+template <class PrepareTransform, class OnCpu, class OnCuda>
 Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
             int64_t channels, const std::vector<int64_t>& size, const WarpOptions& options,
-            const Tensor* out, const PrepareMap& prepare_map, const OnCpu& on_cpu,
+            const Tensor* out, const PrepareTransform& prepare_transform, const OnCpu& on_cpu,
             const OnCuda& on_cuda) {
   const AnyImages source = source_images(op, images, layout, channels);
   const std::array<int64_t, 2> extent = output_size(op, source, size);
   if (out != nullptr) check_output(op, images, *out, source, extent);
   WarpArguments arguments = warp_arguments(op, images, source, options, extent, out != nullptr);
-  const Tensor map = prepare_map(arguments);
-  if (out != nullptr) check_apart(op, *out, map, "the map");
+  const Tensor transform = prepare_transform(arguments);
+  if (out != nullptr) check_apart(op, *out, transform, "the coordinate transform");
   const Tensor target = out != nullptr ? *out : new_output(op, images, source, extent);
   if (target.numel() == 0) return target;
   arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());

@@ -1,4 +1,4 @@
-// What the bindings of the warps' gradients share.
+// Shared by the bindings of the warps' gradients.
 #pragma once
 
 #include <tuple>
@@ -16,15 +16,15 @@ inline const double* check_per_unit(const char* op, const Tensor& per_unit, cons
   return static_cast<const double*>(per_unit.const_data_ptr());
 }
 
-// The sums for the images, [N, C, H, W] of int64 in units, and the gradient of the map: `map_shape`
-// of float64.
-template <class PrepareMap, class OnCpu, class OnCuda>
+// The fixed-point sums for the images, [N, C, H, W] of int64, and the gradient of the transform,
+// float64 of `transform_shape`.
+template <class PrepareTransform, class OnCpu, class OnCuda>
 std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
                                          const Tensor& images, const WarpOptions& options,
                                          const Tensor& per_unit,
-                                         const std::vector<int64_t>& map_shape, int64_t numbers,
-                                         const PrepareMap& prepare_map, const OnCpu& on_cpu,
-                                         const OnCuda& on_cuda,
+                                         const std::vector<int64_t>& transform_shape,
+                                         int64_t numbers, const PrepareTransform& prepare_transform,
+                                         const OnCpu& on_cpu, const OnCuda& on_cuda,
                                          const std::optional<Tensor>& regions = std::nullopt) {
   AnyImages source = source_images(op, images, std::nullopt, 0);
   source.regions = check_regions(op, regions, images, source.count);
@@ -50,19 +50,19 @@ std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
   for (int c = 0; c < kMaxFills; ++c) {
     arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
   }
-  const Tensor map = prepare_map(arguments.warp);
+  const Tensor transform = prepare_transform(arguments.warp);
   Tensor sums = new_zeros(op, images.sizes(), ScalarType::Long, images);
-  Tensor map_gradient = new_zeros(op, map_shape, ScalarType::Double, images);
+  Tensor transform_gradient = new_zeros(op, transform_shape, ScalarType::Double, images);
   const Tensor row_sums = new_tensor(op, std::vector<int64_t>{source.count, extent[0], numbers},
                                      ScalarType::Double, images);
-  if (source.count == 0) return {sums, map_gradient};
+  if (source.count == 0) return {sums, transform_gradient};
   arguments.sums = static_cast<int64_t*>(sums.mutable_data_ptr());
-  arguments.map_gradient = static_cast<double*>(map_gradient.mutable_data_ptr());
+  arguments.transform_gradient = static_cast<double*>(transform_gradient.mutable_data_ptr());
   arguments.row_sums = static_cast<double*>(row_sums.mutable_data_ptr());
   run_where(
       op, images, [&](const ParallelFor& threads) { on_cpu(arguments, threads); },
       [&](void* stream) { return on_cuda(arguments, stream); });
-  return {sums, map_gradient};
+  return {sums, transform_gradient};
 }
 
 }  // namespace orbbec

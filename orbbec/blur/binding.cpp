@@ -48,26 +48,26 @@ void check_sigma(const Tensor& sigma, const Tensor& images, int64_t count) {
         "expected sigma on the CPU or on the device of images");
 }
 
-// [count, 2, longest], or [1, 2, longest] for all images; made where `sigma` lies, read where the
-// images do.
+// [count, 2, longest], or [1, 2, longest] for all images; computed on the device of `sigma`, read
+// on that of the images.
 Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, const Tensor& sigma,
                      const Tensor& images) {
   const Tensor given = contiguous(kGaussian, sigma);
-  const Tensor table = sizes.table_on(given);
+  const Tensor table = sizes.sizes_on(given);
   const int64_t rows = sizes.count() == 1 && given.size(0) == 1 ? 1 : a.source.count;
   const Tensor taps =
       new_tensor(kGaussian, std::vector<int64_t>{rows, 2, a.longest}, tap_type(a.dtype), given);
-  const TapsArguments t{a.dtype,
-                        sizes_in(sizes, table),
-                        static_cast<const double*>(given.const_data_ptr()),
-                        given.size(0) == 1 ? 0 : 2,
-                        taps.mutable_data_ptr(),
-                        rows,
-                        a.longest};
+  const TapsArguments t{.dtype = a.dtype,
+                        .sizes = sizes_in(sizes, table),
+                        .sigma = static_cast<const double*>(given.const_data_ptr()),
+                        .sigma_stride = given.size(0) == 1 ? 0 : 2,
+                        .taps = taps.mutable_data_ptr(),
+                        .count = rows,
+                        .longest = a.longest};
   run_where(
       kGaussian, given, [&](const ParallelFor& threads) { gaussian_taps_cpu(t, threads); },
       [&](void* stream) { return gaussian_taps_cuda(t, stream); });
-  return same_device(taps, images) ? taps : moved_to(kGaussian, taps, images);
+  return same_device(taps, images) ? taps : on_device_of(kGaussian, taps, images);
 }
 
 Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
@@ -82,7 +82,7 @@ Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channe
   check_sigma(sigma, images, a.source.count);
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor taps = gaussian_taps(a, sizes, sigma, images);
-  const Tensor table = sizes.table_on(images);
+  const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
   a.taps = taps.const_data_ptr();
   a.taps_stride = taps.size(0) == 1 ? 0 : 2 * a.longest;
@@ -103,7 +103,7 @@ Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
   a.longest = sizes.longest();
   const Tensor output = filter_output(kBox, images, layout, a.source, a.output);
   if (output.numel() == 0 || a.source.count == 0) return output;
-  const Tensor table = sizes.table_on(images);
+  const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
   run_where(
       kBox, images, [&](const ParallelFor& threads) { box_blur_cpu(a, threads); },
@@ -111,7 +111,7 @@ Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
   return output;
 }
 
-// On the device of the images, in the type that they are computed in.
+// On the device of the images, in their computing dtype.
 Tensor filter_kernel(const Tensor& kernel, const Tensor& images, FilterArguments& a) {
   const int64_t count = a.source.count;
   check(kernel.dim() == 3 && (kernel.size(0) == 1 || kernel.size(0) == count) &&
@@ -128,7 +128,8 @@ Tensor filter_kernel(const Tensor& kernel, const Tensor& images, FilterArguments
   a.window = {static_cast<int>(kernel.size(1)), static_cast<int>(kernel.size(2))};
   a.kernel_stride = kernel.size(0) == 1 ? 0 : kernel.size(1) * kernel.size(2);
   const Tensor typed = kernel.scalar_type() == type ? kernel : converted(kFilter, kernel, type);
-  return contiguous(kFilter, same_device(typed, images) ? typed : moved_to(kFilter, typed, images));
+  return contiguous(kFilter,
+                    same_device(typed, images) ? typed : on_device_of(kFilter, typed, images));
 }
 
 Tensor filter2d(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor kernel,
@@ -155,7 +156,7 @@ Tensor median_blur(Tensor images, std::optional<Tensor> layout, int64_t channels
   const FilterSizes sizes(kMedian, kernel_size, a.source.count, Parity::kOdd);
   const Tensor output = filter_output(kMedian, images, layout, a.source, a.output);
   if (output.numel() == 0 || a.source.count == 0) return output;
-  const Tensor table = sizes.table_on(images);
+  const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
   run_where(
       kMedian, images, [&](const ParallelFor& threads) { median_blur_cpu(a, threads); },

@@ -1,6 +1,6 @@
-// The passes of box_blur over bytes: a row's sum is taken once, added to the columns as its row
-// comes into the window and taken from them as it goes out. Included by the files that compile it
-// for a kind of machine; `Isa` keeps their code apart.
+// The passes of box_blur over bytes with running sums: a row's sum is added to the columns when the
+// row enters the window and subtracted when it leaves. Compiled once per target; `Target` keeps the
+// copies apart.
 #pragma once
 
 #include "strips.h"
@@ -8,13 +8,13 @@
 namespace orbbec {
 namespace {
 
-template <class Isa>
+template <class Target>
 struct BoxBytes {
   using Number = uint16_t;
   using Row = uint32_t;
   static constexpr int kLanes = 16;
   static constexpr int kRowElements = 1;
-  static constexpr int kMostOfShort = 257;  // bytes whose sum 16 bits hold
+  static constexpr int kMostOfShort = 257;  // the most bytes whose sum fits 16 bits
   typedef uint8_t Bytes __attribute__((vector_size(kLanes)));
   typedef uint32_t Sums __attribute__((vector_size(kLanes * sizeof(uint32_t))));
   typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
@@ -22,7 +22,7 @@ struct BoxBytes {
   BoxRule<uint8_t> rule;
   Window window;
   int group;
-  uint32_t columns[kStripValues] = {};  // the sums of the rows of the window
+  uint32_t columns[kStripValues] = {};  // sums of the rows of the window
 
   BoxBytes(const BoxRule<uint8_t>& rule, const Window& window, int group)
       : rule(rule), window(window), group(group) {}
@@ -39,14 +39,14 @@ struct BoxBytes {
     __builtin_memcpy(to, &vector, sizeof(vector));
   }
 
-  void across(const uint16_t* line, uint32_t* row, int count) {
+  void horizontal(const uint16_t* line, uint32_t* row, int count) {
     if (window.width <= kMostOfShort) return add_lines<uint16_t>(line, row, count);
     add_lines<uint32_t>(line, row, count);
   }
 
   template <class Element>
   void add_lines(const uint16_t* line, uint32_t* row, int count) {
-    constexpr int kVectors = 64 / kLanes;  // whose sums stay in registers
+    constexpr int kVectors = 64 / kLanes;  // sums that stay in registers
     typedef uint16_t Line __attribute__((vector_size(kLanes * sizeof(uint16_t))));
     typedef Element Vector __attribute__((vector_size(kLanes * sizeof(Element))));
     for (int v = 0; v < count; v += kVectors * kLanes) {
@@ -67,7 +67,7 @@ struct BoxBytes {
     }
   }
 
-  void down(const uint32_t* const* rows, const ValueIndex& index, uint8_t* out, int count) {
+  void vertical(const uint32_t* const* rows, const ValueIndex& index, uint8_t* out, int count) {
     if (rule.area > 1 && rule.area <= 256) {
       finish_rows(rows[0], index, rule.wrapped_from, out, count,
                   [&](Sums sums) { return mean_by_factor(sums); });
@@ -77,8 +77,7 @@ struct BoxBytes {
     }
   }
 
-  // The row `first` of the window goes out. Values whose index is `last` or above are rounded one
-  // by one.
+  // Subtracts the row `first` of the window. Values from index `last` on are rounded one by one.
   template <class Mean>
   void finish_rows(const uint32_t* first, const ValueIndex& index, int64_t last, uint8_t* out,
                    int count, const Mean& mean) {
@@ -91,7 +90,7 @@ struct BoxBytes {
       out[v] = rule.finish(columns[v] + first[v], index.of(v));
   }
 
-  // The first value whose index is not below `last`.
+  // The first value whose index is at least `last`.
   static int first_from(int64_t last, const ValueIndex& index) {
     const int64_t values = last - index.first;
     return values <= 0 ? 0 : static_cast<int>((values + index.step - 1) / index.step);
@@ -102,7 +101,7 @@ struct BoxBytes {
     return mean < most ? mean : most;
   }
 
-  // Rounded by adding the number above which floats are whole numbers.
+  // Rounds by adding the number above which floats are integers.
   Sums mean_by_scale(Sums sums) const {
     return (Sums)(__builtin_convertvector(sums, Floats) * static_cast<float>(rule.scale) +
                   0x1.8p23f);

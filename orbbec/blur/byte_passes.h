@@ -1,5 +1,5 @@
-// The passes of gaussian_blur over bytes, in 16-bit lanes: the numbers are whole, so any order of
-// the sums gives the same bits. Included where the vectors of `Simd` may be used.
+// The passes of gaussian_blur over bytes in 16-bit lanes. Integer sums do not depend on their
+// order. Included where the vectors of `Simd` are available.
 #pragma once
 
 #include "strips.h"
@@ -14,13 +14,13 @@ struct BytePasses {
   using Row = uint16_t;
   static constexpr int kLanes = Simd::kLanes;
   static constexpr int kBlock = 4;        // vectors whose sums stay in registers
-  static constexpr int kRowElements = 2;  // of a row and of the one before it
-  static constexpr int kSigned = 0x8000;  // what is taken from a sum to make it a signed number
+  static constexpr int kRowElements = 2;  // of a row and of the previous one
+  static constexpr int kSigned = 0x8000;  // offset that makes a 16-bit sum signed
 
   GaussianRule<uint8_t> rule;
   Window window;
   int group;
-  uint16_t before[kStripValues] = {};  // the sums of the row before
+  uint16_t before[kStripValues] = {};  // sums of the previous row
 
   BytePasses(const GaussianRule<uint8_t>& rule, const Window& window, int group)
       : rule(rule), window(window), group(group) {}
@@ -31,7 +31,7 @@ struct BytePasses {
   }
 
   // Taps sum to 256, so the sum of a row is below 2^16.
-  void across(const uint16_t* line, uint16_t* row, int count) {
+  void horizontal(const uint16_t* line, uint16_t* row, int count) {
     const int middle = window.width / 2;
     for (int v = 0; v < count; v += kBlock * kLanes) {
       Vector sum[kBlock];
@@ -61,7 +61,7 @@ struct BytePasses {
     Simd::store(before + v, now);
   }
 
-  void down(const uint16_t* const* rows, const ValueIndex&, uint8_t* out, int count) {
+  void vertical(const uint16_t* const* rows, const ValueIndex&, uint8_t* out, int count) {
     constexpr int kHalf = kBlock / 2;
     const int height = window.height;
     const Vector start = Simd::all_32(kSigned * GaussianRule<uint8_t>::kWhole + 0x8000);

@@ -1,5 +1,5 @@
-// Vectors of 16-bit numbers for gaussian_blur of bytes, 32 bytes long. Included under a target of
-// AVX2; the members of every such class are the same.
+// 16-bit vectors of 32 bytes for gaussian_blur of bytes. Included under a target with AVX2; the
+// members are the same for every target.
 #pragma once
 
 #include <immintrin.h>
@@ -9,7 +9,7 @@
 namespace orbbec {
 
 struct BytesAvx2 {
-  static constexpr int kLanes = 16;  // 16-bit numbers of a vector
+  static constexpr int kLanes = 16;  // 16-bit numbers per vector
   using Vector = __m256i;
 
   static Vector load(const void* from) {
@@ -22,12 +22,11 @@ struct BytesAvx2 {
   static Vector add_32(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
   static Vector multiply_16(Vector a, Vector b) { return _mm256_mullo_epi16(a, b); }
   static Vector exclusive_or(Vector a, Vector b) { return _mm256_xor_si256(a, b); }
-  // Of pairs of signed 16-bit numbers: a0 * b0 + a1 * b1.
+  // Pairs of signed 16-bit numbers: a0 * b0 + a1 * b1.
   static Vector multiply_pairs(Vector a, Vector b) { return _mm256_madd_epi16(a, b); }
   static Vector low_pairs(Vector a, Vector b) { return _mm256_unpacklo_epi16(a, b); }
   static Vector high_pairs(Vector a, Vector b) { return _mm256_unpackhi_epi16(a, b); }
-  // The upper halves of 32-bit numbers that are bytes, in the order from before low_pairs and
-  // high_pairs.
+  // Packs the high halves of 32-bit numbers to bytes, undoing low_pairs and high_pairs.
   static void store_bytes(uint8_t* to, Vector low, Vector high) {
     const Vector words =
         _mm256_packus_epi32(_mm256_srli_epi32(low, 16), _mm256_srli_epi32(high, 16));

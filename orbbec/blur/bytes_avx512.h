@@ -1,4 +1,4 @@
-// Vectors of 64 bytes; the same members as BytesAvx2. Included under a target of AVX-512 F and BW.
+// Vectors of 64 bytes with the members of BytesAvx2. Included under a target with AVX-512 F and BW.
 #pragma once
 
 #include <immintrin.h>

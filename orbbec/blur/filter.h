@@ -1,23 +1,23 @@
-// filter2d: every pixel the sum of its window times a kernel. Included by filter_cpu.cpp,
-// filter_cuda.cu and binding.cpp.
+// filter2d: the sum of a window times a kernel. Included by filter_cpu.cpp, filter_cuda.cu and
+// binding.cpp.
 #pragma once
 
 #include "window.h"
 
 namespace orbbec {
 
-// A call whose pixel type is known at run time only: filled by the binding, read by the dispatch.
+// A call whose dtype is known only at run time: filled by the binding, read by the dispatch.
 struct FilterArguments {
   AnyImages source, output;
   DType dtype;
   Border border;
   Window window;
   const void* kernel;     // [N, height, width] of float, or of double for float64 images
-  int64_t kernel_stride;  // elements from one image's kernel to the next; 0 if all share one
+  int64_t kernel_stride;  // elements between the kernels of consecutive images; 0 if all share one
 };
 
-// Taps row after row, each fused with the sum so far; taps of 0 are left out, so that what they
-// stand on, infinite or NaN, is not seen.
+// Taps row by row, each fused into the sum. Zero taps are skipped, so that infinities and NaN under
+// them have no effect.
 template <class T>
 struct Filter2d {
   using Value = T;
@@ -51,7 +51,7 @@ struct Filter2d {
   }
 };
 
-// Calls `launch` with the filter that fits the pixels.
+// Calls `launch` with the filter for the dtype.
 template <template <class> class Op, class Arguments, class Launch>
 int dispatch_pixels(const Arguments& a, const Launch& launch) {
   switch (a.dtype) {

@@ -4,12 +4,12 @@
 namespace orbbec {
 
 template <>
-void filter2d_on<PlainMachine>(const FilterArguments& arguments, const ParallelFor& parallel) {
-  run_filter<PlainMachine>(arguments, parallel);
+void filter2d_on<ScalarTarget>(const FilterArguments& arguments, const ParallelFor& parallel) {
+  run_filter<ScalarTarget>(arguments, parallel);
 }
 
 void filter2d_cpu(const FilterArguments& arguments, const ParallelFor& parallel) {
-  on_this_machine([&](auto machine) { filter2d_on<decltype(machine)>(arguments, parallel); });
+  on_best_target([&](auto target) { filter2d_on<decltype(target)>(arguments, parallel); });
 }
 
 }  // namespace orbbec

@@ -1,5 +1,5 @@
-// filter2d on the CPU, strip by strip of a plane: the rows that a window needs are kept as numbers.
-// Included by the files that compile it for a kind of machine; `Isa` keeps their code apart.
+// filter2d on the CPU, strip by strip of a plane: the rows of a window are kept as numbers.
+// Compiled once per target; `Target` keeps the copies apart.
 #pragma once
 
 #include "filter.h"
@@ -12,10 +12,10 @@ constexpr int kFilterStrip = 256;
 constexpr int kFilterLanes = 64;  // sums that stay in registers
 
 struct FilterTap {
-  int row, offset;  // offset: in values, from the first of the line
+  int row, offset;  // offset: in values, from the start of the line
 };
 
-// The sums of kFilterLanes values: taps in their order, each fused with the sum so far.
+// The sums of kFilterLanes values: taps in order, each fused into the sum.
 template <class F>
 struct ArraySums {
   F sums[kFilterLanes] = {};
@@ -29,7 +29,7 @@ struct ArraySums {
   }
 };
 
-// The same on the vectors of `Simd`.
+// The same with vectors of `Simd`.
 template <class Simd>
 struct VectorSums {
   static constexpr int kLanes = Simd::kLanes, kVectors = kFilterLanes / kLanes;
@@ -60,12 +60,12 @@ struct VectorSums {
   }
 };
 
-template <class Isa, class F>
+template <class Target, class F>
 struct SumsOf {
   using Type = ArraySums<F>;
 };
 
-template <class Isa, class T>
+template <class Target, class T>
 struct StripFilter {
   using F = Compute<T>;
 
@@ -87,7 +87,7 @@ struct StripFilter {
 
   void row(const F* const* lines, T* out, int count) const {
     for (int v = 0; v < count; v += kFilterLanes) {
-      typename SumsOf<Isa, F>::Type sums;
+      typename SumsOf<Target, F>::Type sums;
       for (size_t t = 0; t < taps.size(); ++t)
         sums.add(factors[t], lines[taps[t].row] + taps[t].offset + v);
       sums.store_to(out + v);
@@ -111,7 +111,7 @@ struct StripFilter {
   }
 };
 
-template <class Isa, class T>
+template <class Target, class T>
 void run_filter(const Filter2d<T>& op, const ParallelFor& parallel) {
   const bool interleaved = is_interleaved(op.source) && is_interleaved(op.output);
   const int group = interleaved ? static_cast<int>(op.source.channels) : 1;
@@ -119,17 +119,17 @@ void run_filter(const Filter2d<T>& op, const ParallelFor& parallel) {
   parallel(static_cast<int64_t>(strips.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Strip& strip = strips[i];
-      StripFilter<Isa, T>(op, strip.n, group)
+      StripFilter<Target, T>(op, strip.n, group)
           .run(plane_of(op.source[strip.n], strip.channel, group),
                plane_of(op.output[strip.n], strip.channel, group), strip, op.arguments.border);
     }
   });
 }
 
-template <class Isa>
+template <class Target>
 void run_filter(const FilterArguments& arguments, const ParallelFor& parallel) {
   dispatch_pixels<Filter2d>(arguments, [&](const auto& op) {
-    run_filter<Isa>(op, parallel);
+    run_filter<Target>(op, parallel);
     return 0;
   });
 }

@@ -1,5 +1,4 @@
-// The filters of this folder compiled for each kind of machine. Included, above the target, by the
-// .cpp files.
+// The filters of this folder for each target. Included by the .cpp files, above the target pragma.
 #pragma once
 
 #include <algorithm>
@@ -15,27 +14,27 @@ struct SeparableArguments;
 struct FilterArguments;
 struct MedianArguments;
 
-struct PlainMachine {};
-struct Avx2Machine {};
-struct Avx512Machine {};
+struct ScalarTarget {};
+struct Avx2Target {};
+struct Avx512Target {};
 
-template <class Machine>
+template <class Target>
 void gaussian_blur_on(const SeparableArguments& arguments, const ParallelFor& parallel);
-template <class Machine>
+template <class Target>
 void box_blur_on(const SeparableArguments& arguments, const ParallelFor& parallel);
-template <class Machine>
+template <class Target>
 void filter2d_on(const FilterArguments& arguments, const ParallelFor& parallel);
-template <class Machine>
+template <class Target>
 void median_blur_on(const MedianArguments& arguments, const ParallelFor& parallel);
 
-// run(machine), of the best kind that this one is.
+// Calls run(target) with the best target that this CPU supports.
 template <class Run>
-void on_this_machine(const Run& run) {
+void on_best_target(const Run& run) {
 #if defined(__x86_64__)
-  if (simd_level() == Simd::kAvx512) return run(Avx512Machine{});
-  if (simd_level() == Simd::kAvx2) return run(Avx2Machine{});
+  if (simd_level() == Simd::kAvx512) return run(Avx512Target{});
+  if (simd_level() == Simd::kAvx2) return run(Avx2Target{});
 #endif
-  run(PlainMachine{});
+  run(ScalarTarget{});
 }
 
 }  // namespace orbbec

@@ -1,5 +1,4 @@
-// median_blur: the middle value of a window. Included by median_strips.h, median_cuda.cu and
-// binding.cpp.
+// median_blur: the median of a window. Included by median_strips.h, median_cuda.cu and binding.cpp.
 #pragma once
 
 #include <type_traits>
@@ -14,7 +13,7 @@ struct MedianArguments {
   KernelSizes sizes;
 };
 
-// Whole numbers in the order of the pixels they stand for; NaN comes after infinity, -0 before 0.
+// Integer keys in the order of the pixels; NaN sorts above infinity, -0 below 0.
 template <class T>
 using Key =
     std::conditional_t<sizeof(T) == 1, uint8_t,
@@ -41,7 +40,7 @@ ORBBEC_HD T value_of(Key<T> key) {
   return value;
 }
 
-// V is a number or a vector of them.
+// V is a number or a vector of numbers.
 template <class V>
 ORBBEC_HD void sort_two(V& low, V& high) {
   const V a = low, b = high;
@@ -49,9 +48,9 @@ ORBBEC_HD void sort_two(V& low, V& high) {
   high = a < b ? b : a;
 }
 
-// Of the kLeft first values the least to the front, the greatest to the end; both are forgotten and
-// one of those not looked at yet takes a place, until one is left: the median. Among half of all
-// values and two more neither the least nor the greatest can be it.
+// Moves the minimum of the first kLeft values to the front and the maximum to the end, drops both,
+// takes in one more value, and repeats until the median is left. Among half of all values plus two,
+// neither the minimum nor the maximum can be the median.
 template <int kArea, int kLeft = kArea / 2 + 2, class V>
 ORBBEC_HD V median_of(V* values, int next = kArea / 2 + 2) {
 #pragma unroll
@@ -68,7 +67,7 @@ ORBBEC_HD V median_of(V* values, int next = kArea / 2 + 2) {
   }
 }
 
-// Outside of the image stands its nearest pixel.
+// Borders replicate the nearest pixel.
 template <class T>
 struct Median {
   using Value = T;
@@ -96,7 +95,7 @@ struct Median {
     return median_of<kSide * kSide>(keys);
   }
 
-  // Bit after bit: the greatest key that at most half of the window is below.
+  // Bit by bit: the greatest key that at most half of the window is below.
   ORBBEC_HD static Key<T> by_counting(const Image<const T>& image, Window window, int y, int x,
                                       int64_t c) {
     const int64_t half = int64_t{window.height} * window.width / 2;

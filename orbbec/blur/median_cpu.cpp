@@ -4,12 +4,12 @@
 namespace orbbec {
 
 template <>
-void median_blur_on<PlainMachine>(const MedianArguments& arguments, const ParallelFor& parallel) {
-  run_median<PlainMachine>(arguments, parallel);
+void median_blur_on<ScalarTarget>(const MedianArguments& arguments, const ParallelFor& parallel) {
+  run_median<ScalarTarget>(arguments, parallel);
 }
 
 void median_blur_cpu(const MedianArguments& arguments, const ParallelFor& parallel) {
-  on_this_machine([&](auto machine) { median_blur_on<decltype(machine)>(arguments, parallel); });
+  on_best_target([&](auto target) { median_blur_on<decltype(target)>(arguments, parallel); });
 }
 
 }  // namespace orbbec

@@ -1,6 +1,6 @@
-// median_blur on the CPU, strip by strip of a plane: small windows by sorting vectors, larger ones
-// by a histogram that slides along the row (bytes) or by counting. Included by the files that
-// compile it for a kind of machine; `Isa` keeps their code apart.
+// median_blur on the CPU, strip by strip of a plane: small windows by vector sorting networks,
+// larger ones by a sliding histogram (bytes) or by counting. Compiled once per target; `Target`
+// keeps the copies apart.
 #pragma once
 
 #include "median.h"
@@ -10,10 +10,10 @@ namespace orbbec {
 namespace {
 
 constexpr int kMedianStrip = 1024;
-// A strip, a pixel at either side, and what vectors read past them.
+// A strip, one pixel on either side, and what vectors read past them.
 constexpr int kSortedColumns = kMedianStrip + 2 * static_cast<int>(kMaxInterleaved) + 64;
 
-// The values of a window of bytes, how many of each, and how many of each 16 neighbours.
+// Counts of each byte value in a window, and of each run of 16 values.
 struct Histogram {
   int32_t coarse[16] = {}, fine[256] = {};
 
@@ -21,7 +21,7 @@ struct Histogram {
     coarse[value >> 4] += times;
     fine[value] += times;
   }
-  // The value with `rank` values before it.
+  // The value at `rank`.
   uint8_t at_rank(int32_t rank) const {
     int group = 0;
     while (rank >= coarse[group]) rank -= coarse[group++];
@@ -31,7 +31,7 @@ struct Histogram {
   }
 };
 
-template <class Isa, class T>
+template <class Target, class T>
 struct StripMedian {
   using K = Key<T>;
   static constexpr int kLanes = 64 / sizeof(K);
@@ -51,8 +51,8 @@ struct StripMedian {
     return keys;
   }
 
-  // Columns are sorted once and serve three windows each. The median of nine is that of the
-  // greatest of the least, the middle of the middle and the least of the greatest of its columns.
+  // Each sorted column serves three windows. The median of nine is the median of three values: the
+  // maximum of the columns' minima, the median of their medians and the minimum of their maxima.
   void sort_columns_of_3(const K* const* lines, K* out) const {
     K sorted[3][kSortedColumns];
     for (int v = 0; v < strip.count + 2 * group; v += kLanes) {
@@ -157,20 +157,20 @@ struct StripMedian {
   }
 };
 
-template <class Isa, class T>
+template <class Target, class T>
 void run_median(const Median<T>& op, const ParallelFor& parallel) {
   const bool interleaved = is_interleaved(op.source) && is_interleaved(op.output);
   const int group = interleaved ? static_cast<int>(op.source.channels) : 1;
   const std::vector<Strip> strips = strips_of(op.output, interleaved, kMedianStrip);
   parallel(static_cast<int64_t>(strips.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) StripMedian<Isa, T>(op, strips[i], group).run();
+    for (int64_t i = begin; i < end; ++i) StripMedian<Target, T>(op, strips[i], group).run();
   });
 }
 
-template <class Isa>
+template <class Target>
 void run_median(const MedianArguments& arguments, const ParallelFor& parallel) {
   dispatch_pixels<Median>(arguments, [&](const auto& op) {
-    run_median<Isa>(op, parallel);
+    run_median<Target>(op, parallel);
     return 0;
   });
 }

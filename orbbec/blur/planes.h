@@ -1,5 +1,5 @@
-// Images on the CPU as planes of values: all channels of a row as one where they lie side by side,
-// else a plane a channel. Included by strips.h and filter_rows.h.
+// Images on the CPU as planes of values: all channels of a row as one where they are interleaved,
+// else one plane per channel. Included by strips.h and filter_rows.h.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,17 @@
 #include "window.h"
 
 namespace orbbec {
-namespace {  // each file compiles its own, for its kind of machine
+namespace {  // one copy per target
 
-constexpr int64_t kMaxInterleaved = 16;  // channels: more make the margins of a strip too wide
+constexpr int64_t kMaxInterleaved =
+    16;  // channels: more would make the margins of a strip too wide
 
 template <class T>
 struct Plane {
   T* data;
   int height, width;
   int64_t stride_y, stride_v;  // to the next row, and to the next value of a row
-  int group;                   // values a pixel
+  int group;                   // values per pixel
 
   int64_t values() const { return int64_t{width} * group; }
   T* at(int y, int64_t v) const { return data + y * stride_y + v * stride_v; }
@@ -33,17 +34,21 @@ bool is_interleaved(const Images<T>& images) {
 
 template <class T>
 Plane<T> plane_of(const Image<T>& image, int64_t channel, int group) {
-  return {image.data + channel * image.stride_c, image.height, image.width, image.stride_y,
-          group > 1 ? 1 : image.stride_x,        group};
+  return {.data = image.data + channel * image.stride_c,
+          .height = image.height,
+          .width = image.width,
+          .stride_y = image.stride_y,
+          .stride_v = group > 1 ? 1 : image.stride_x,
+          .group = group};
 }
 
-// A strip of a plane: so many values of each row.
+// A strip of a plane: a range of values of each row.
 struct Strip {
   int64_t n, channel, first;
   int count;
 };
 
-// All strips of a batch, each `width` values wide or less.
+// All strips of a batch, each at most `width` values wide.
 template <class T>
 std::vector<Strip> strips_of(const Images<T>& images, bool interleaved, int64_t width) {
   std::vector<Strip> strips;
@@ -60,7 +65,7 @@ std::vector<Strip> strips_of(const Images<T>& images, bool interleaved, int64_t 
   return strips;
 }
 
-// Values [first, first + count) of row y of a plane and of its border, as `number_of` has them. A
+// Values [first, first + count) of row y of a plane and its border, converted by `number_of`. A
 // constant border is 0.
 template <class T, class Number, class NumberOf>
 void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Border border,
@@ -115,7 +120,7 @@ void store_values(const Plane<T>& plane, int y, int64_t first, int count, const 
   }
 }
 
-// The rows of a window that moves down: the next one takes the place of the oldest.
+// The rows of a window moving down: each new row replaces the oldest.
 template <class Number>
 class RowRing {
  public:

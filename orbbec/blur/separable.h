@@ -1,6 +1,6 @@
-// Filters of two passes, along the rows and then down the columns: gaussian_blur and box_blur. A
-// rule says what a pass adds up and what becomes of the sum; here stand the two rules and the
-// functor that evaluates one pixel. strips.h and separable_cuda.h run the passes over many.
+// Filters of two passes, horizontal then vertical: gaussian_blur and box_blur. A rule defines what
+// a pass sums and how the sum becomes a value. This file has the two rules and the functor for one
+// pixel; strips.h and separable_cuda.h run the passes over many pixels.
 #pragma once
 
 #include <type_traits>
@@ -9,22 +9,22 @@
 
 namespace orbbec {
 
-// A call whose pixel type is known at run time only: filled by the binding, read by the dispatch.
+// A call whose dtype is known only at run time: filled by the binding, read by the dispatch.
 struct SeparableArguments {
   AnyImages source, output;
   DType dtype;
   Border border;
   KernelSizes sizes;
   const void* taps;     // gaussian: [N, 2, longest], Tap<T> of the dtype; null: box
-  int64_t taps_stride;  // elements from one image's taps to the next; 0 if all share them
-  int longest;          // side of a kernel
+  int64_t taps_stride;  // elements between the taps of consecutive images; 0 if all share them
+  int longest;          // side of the largest kernel
 };
 
-// OpenCV's kernels for integers are whole numbers that sum to 2^8 for uint8 and 2^16 for uint16.
+// OpenCV's integer kernels sum to 2^8 for uint8 and 2^16 for uint16.
 template <class T>
 using Tap = std::conditional_t<std::is_integral_v<T>, int32_t, Compute<T>>;
 
-// The type of the numbers of a vector of the compiler, or of a number.
+// The element type of a vector, or the type of a number.
 template <class V, class = void>
 struct ElementOf {
   using Type = V;
@@ -47,7 +47,7 @@ struct GaussianRule {
 
   const Tap<T>* taps_of_axis[2];
 
-  // A side of one pixel, whose border is that pixel, needs no window.
+  // An axis of one pixel needs no window: its border is that pixel.
   ORBBEC_HD static int side(int kernel, int image_side, Border border) {
     return image_side == 1 && border != Border::kConstant ? 1 : kernel;
   }
@@ -55,14 +55,14 @@ struct GaussianRule {
   ORBBEC_HD GaussianRule(const SeparableArguments& a, int64_t n, const Window& window, int64_t)
       : taps_of_axis{first_tap(a, n, 0, window.height), first_tap(a, n, 1, window.width)} {}
 
-  // Of a window that leaves out as many taps at either end.
+  // The first tap of a window that is clipped equally on both ends.
   ORBBEC_HD static const Tap<T>* first_tap(const SeparableArguments& a, int64_t n, int axis,
                                            int side) {
     return static_cast<const Tap<T>*>(a.taps) + n * a.taps_stride + axis * a.longest +
            (a.sizes.of(n, axis) - side) / 2;
   }
 
-  // The middle, then pair after pair outward. `at(i)` is a number or a vector of them.
+  // The middle tap, then pair after pair outward. `at(i)` is a number or a vector.
   template <class Out, class At>
   ORBBEC_HD Out pass(int axis, int size, const At& at) const {
     using Number = typename ElementOf<Out>::Type;
@@ -98,7 +98,7 @@ struct BoxRule {
   int area;
   uint32_t factor, offset;  // of mean_by_factor
   double scale;
-  int64_t wrapped_from, float_to;  // of the values of a row
+  int64_t wrapped_from, float_to;  // value indices of a row
 
   ORBBEC_HD BoxRule(const SeparableArguments&, int64_t, const Window& window, int64_t row_values)
       : area(window.height * window.width), scale(1.0 / area) {
@@ -106,7 +106,7 @@ struct BoxRule {
     factor = static_cast<uint32_t>(exact);
     offset = static_cast<uint32_t>(area) / 2;
     ++(exact - factor < 0.5 ? offset : factor);
-    // OpenCV rounds the last values of a row in another way than its vectors do.
+    // OpenCV rounds the tail of a row differently from its vectors.
     wrapped_from = row_values / 16 * 16;
     float_to = row_values / 8 * 8;
   }
@@ -121,13 +121,13 @@ struct BoxRule {
     return sum;
   }
 
-  // Of a sum of bytes, or of a vector of them, over an area up to 256.
+  // The sum of bytes, a number or a vector, over an area of at most 256.
   template <class V>
   ORBBEC_HD V mean_by_factor(V sum) const {
     return ((sum + offset) * factor) >> 23;
   }
 
-  // The mean of the window about value `index` of a row, channels counted.
+  // The mean of the window around value `index` of a row, counting channels.
   ORBBEC_HD T finish(Sum sum, int64_t index) const {
     if constexpr (!kIsInteger) {
       return store<T>(sum * scale);
@@ -145,7 +145,7 @@ struct BoxRule {
   }
 };
 
-// One pixel, by as many reads as its window has.
+// One pixel, reading its whole window.
 template <class RuleType>
 struct Separable {
   using Rule = RuleType;
@@ -176,7 +176,7 @@ struct Separable {
   }
 };
 
-// Calls `launch` with the filter that fits the pixels.
+// Calls `launch` with the filter for the dtype.
 template <template <class> class Rule, class Launch>
 int dispatch_separable(const SeparableArguments& a, const Launch& launch) {
   switch (a.dtype) {

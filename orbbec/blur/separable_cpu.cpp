@@ -6,10 +6,10 @@ namespace orbbec {
 namespace {
 
 template <template <class> class Rule>
-void run_plain(const SeparableArguments& arguments, const ParallelFor& parallel) {
+void run_scalar(const SeparableArguments& arguments, const ParallelFor& parallel) {
   dispatch_separable<Rule>(arguments, [&](const auto& op) {
     using OpRule = typename std::decay_t<decltype(op)>::Rule;
-    run_separable<VectorPasses<PlainMachine, OpRule>>(op, parallel);
+    run_separable<VectorPasses<ScalarTarget, OpRule>>(op, parallel);
     return 0;
   });
 }
@@ -17,22 +17,22 @@ void run_plain(const SeparableArguments& arguments, const ParallelFor& parallel)
 }  // namespace
 
 template <>
-void gaussian_blur_on<PlainMachine>(const SeparableArguments& arguments,
+void gaussian_blur_on<ScalarTarget>(const SeparableArguments& arguments,
                                     const ParallelFor& parallel) {
-  run_plain<GaussianRule>(arguments, parallel);
+  run_scalar<GaussianRule>(arguments, parallel);
 }
 
 template <>
-void box_blur_on<PlainMachine>(const SeparableArguments& arguments, const ParallelFor& parallel) {
-  run_plain<BoxRule>(arguments, parallel);
+void box_blur_on<ScalarTarget>(const SeparableArguments& arguments, const ParallelFor& parallel) {
+  run_scalar<BoxRule>(arguments, parallel);
 }
 
 void gaussian_blur_cpu(const SeparableArguments& arguments, const ParallelFor& parallel) {
-  on_this_machine([&](auto machine) { gaussian_blur_on<decltype(machine)>(arguments, parallel); });
+  on_best_target([&](auto target) { gaussian_blur_on<decltype(target)>(arguments, parallel); });
 }
 
 void box_blur_cpu(const SeparableArguments& arguments, const ParallelFor& parallel) {
-  on_this_machine([&](auto machine) { box_blur_on<decltype(machine)>(arguments, parallel); });
+  on_best_target([&](auto target) { box_blur_on<decltype(target)>(arguments, parallel); });
 }
 
 void gaussian_taps_cpu(const TapsArguments& arguments, const ParallelFor& parallel) {

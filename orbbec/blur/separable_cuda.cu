@@ -7,9 +7,10 @@
 namespace orbbec {
 namespace {
 
-constexpr int64_t kMaxTileBytes = 96 * 1024;  // two blocks on a multiprocessor of compute 9.0
+constexpr int64_t kMaxTileBytes =
+    96 * 1024;  // two blocks per multiprocessor on compute capability 9.0
 
-// Shared memory of a tile: its pixels and their margins, then the sums along the rows.
+// Shared memory of a tile: its pixels with margins, then the horizontal sums.
 template <class Rule>
 ORBBEC_HD int64_t pixel_bytes(int64_t height, int64_t width) {
   const int64_t bytes = (kBlockTileHeight + height - 1) * (kBlockTileWidth + width - 1) *
@@ -22,8 +23,8 @@ ORBBEC_HD int64_t tile_bytes(int64_t height, int64_t width) {
                                                 static_cast<int64_t>(sizeof(typename Rule::Row));
 }
 
-// A block owns a tile of one channel: it reads the tile's pixels once, sums along the rows they
-// need, then down the columns. A window too large for shared memory is summed pixel by pixel.
+// A block owns a tile of one channel: it reads the tile's pixels once, sums the rows it needs, then
+// the columns. A window too large for shared memory is summed pixel by pixel.
 template <class Rule>
 __global__ void __launch_bounds__(kBlockWidth* kBlockHeight, 1)
     separable_kernel(const Separable<Rule> op, int64_t shared_bytes) {
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kBlockWidth* kBlockHeight, 1)
   });
 }
 
-// What a block of the current device can get: 64 KiB on compute capability 7.5.
+// The shared memory available to a block: 64 KiB on compute capability 7.5.
 int64_t most_shared_bytes() {
   int device = 0, bytes = 0;
   cudaError_t status = cudaGetDevice(&device);

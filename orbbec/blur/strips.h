@@ -1,20 +1,19 @@
-// A separable filter on the CPU, strip by strip of a plane: each row of a strip goes once along the
-// rows; the sums of as many rows as the window is high are kept, in cache, and added down the
-// columns. Included by the files that compile it for a kind of machine; `Isa` keeps their code
-// apart.
+// A separable filter on the CPU, strip by strip of a plane: each row of a strip is filtered
+// horizontally once; as many filtered rows as the window is high stay in cache and are summed
+// vertically. Compiled once per target; `Target` keeps the copies apart.
 #pragma once
 
 #include "planes.h"
 #include "separable.h"
 
 namespace orbbec {
-namespace {  // each file compiles its own, for its kind of machine
+namespace {  // one copy per target
 
 constexpr int kStripValues = 1024;
 constexpr int kLeastStripValues = 256;
-constexpr int kKeptBytes = 24 << 10;  // rows of a strip that fit the first cache
+constexpr int kKeptBytes = 24 << 10;  // rows of a strip that fit the L1 cache
 
-// Where a value stands in its row, channels counted: the first of a strip, and the step to the
+// The position of a value in its row, counting channels: the first of a strip, and the step to the
 // next.
 struct ValueIndex {
   int64_t first, step;
@@ -22,7 +21,7 @@ struct ValueIndex {
   int64_t of(int v) const { return first + v * step; }
 };
 
-// Vectors that a rule adds up side by side, so that none waits for its last addition.
+// Independent vector sums, to hide the latency of additions.
 template <class Number, int kLanes>
 struct Block {
   static constexpr int kVectors = 4;
@@ -45,8 +44,8 @@ struct Block {
   }
 };
 
-// The passes of a rule over vectors of the compiler.
-template <class Isa, class Rule>
+// The passes of a rule with compiler vectors.
+template <class Target, class Rule>
 struct VectorPasses {
   using Value = typename Rule::Value;
   using Number = typename Rule::Row;  // of a line
@@ -56,7 +55,7 @@ struct VectorPasses {
   using RowBlock = Block<Row, kLanes>;
   using SumBlock = Block<Sum, kLanes>;
   static constexpr int kBlock = RowBlock::kValues;
-  static constexpr int kRowElements = 1;  // of a kept row, a value
+  static constexpr int kRowElements = 1;  // per value of a kept row
 
   Rule rule;
   Window window;
@@ -77,7 +76,7 @@ struct VectorPasses {
     return block;
   }
 
-  void across(const Number* line, Row* row, int count) {
+  void horizontal(const Number* line, Row* row, int count) {
     for (int v = 0; v < count; v += kBlock) {
       const RowBlock sum = rule.template pass<RowBlock>(
           1, window.width, [&](int i) { return load_block<RowBlock>(line + v + i * group); });
@@ -85,7 +84,7 @@ struct VectorPasses {
     }
   }
 
-  void down(const Row* const* rows, const ValueIndex& index, Value* out, int count) {
+  void vertical(const Row* const* rows, const ValueIndex& index, Value* out, int count) {
     for (int v = 0; v < count; v += kBlock) {
       const SumBlock block = rule.template pass<SumBlock>(
           0, window.height, [&](int i) { return load_block<SumBlock>(rows[i] + v); });
@@ -96,7 +95,7 @@ struct VectorPasses {
   }
 };
 
-// Values of a strip: as many as leave its rows in the first cache.
+// Values of a strip: as many as keep its rows in the L1 cache.
 template <class Passes>
 int strip_width(int rows) {
   const int64_t bytes = int64_t{rows} * Passes::kRowElements * sizeof(typename Passes::Row);
@@ -104,7 +103,7 @@ int strip_width(int rows) {
   return static_cast<int>(std::clamp<int64_t>(fitting, kLeastStripValues, kStripValues));
 }
 
-// The last row of the window comes in, the first goes out.
+// Adds the last row of the window and subtracts the first.
 template <class Passes, class T>
 void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& output,
                const Strip& strip, const ValueIndex& index, Border border) {
@@ -114,21 +113,22 @@ void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& out
   const int line_values = strip.count + (window.width - 1) * source.group;
   // Vectors read past the last value, up to a whole strip.
   std::vector<typename Passes::Number> line(line_values + kStripValues);
-  const int room = (strip.count + kLeastStripValues - 1) / kLeastStripValues * kLeastStripValues;
-  RowRing<Row> rows(window.height, size_t{Passes::kRowElements} * room);
+  const int padded_count =
+      (strip.count + kLeastStripValues - 1) / kLeastStripValues * kLeastStripValues;
+  RowRing<Row> rows(window.height, size_t{Passes::kRowElements} * padded_count);
   std::vector<T> out(kStripValues);
   for (int number = 0; number < source.height + window.height - 1; ++number) {
     fill_line(source, number - window.above(), strip.first - margin, line_values, border,
               line.data());
-    passes.across(line.data(), rows.next(), strip.count);
+    passes.horizontal(line.data(), rows.next(), strip.count);
     const int y = number - (window.height - 1);
     if (y < 0) continue;
-    passes.down(rows.oldest_first(), index, out.data(), strip.count);
+    passes.vertical(rows.oldest_first(), index, out.data(), strip.count);
     store_values(output, y, strip.first, strip.count, out.data());
   }
 }
 
-// Whole numbers: taps of 0 at both ends of an axis are left out.
+// Integer taps: leading and trailing zeros of an axis are trimmed.
 template <class Rule>
 Window trimmed(const Separable<Rule>& op, int64_t n, Window window) {
   if constexpr (Rule::kTapsMayBeZero) {

@@ -12,15 +12,15 @@ namespace orbbec {
 struct TapsArguments {
   DType dtype;
   KernelSizes sizes;
-  const double* sigma;   // [N, 2]: down the columns, along the rows
+  const double* sigma;   // [N, 2]: vertical, horizontal
   int64_t sigma_stride;  // 0 if all share one
   void* taps;            // [N, 2, longest] of Tap<T>
   int64_t count;
   int longest;
 };
 
-// OpenCV's taps for sigma 0 and sizes 3, 5, 7 and 9, in 256ths: from the edge to the middle.
-ORBBEC_HD double tabled_tap(int size, int i) {
+// OpenCV's taps for sigma 0 and sizes 3, 5, 7 and 9, in 1/256: from the edge to the middle.
+ORBBEC_HD double tabulated_tap(int size, int i) {
   constexpr unsigned char kTaps[4][5] = {
       {64, 128}, {16, 64, 96}, {8, 28, 56, 72}, {4, 13, 30, 51, 60}};
   return kTaps[(size - 3) / 2][i] * (1.0 / 256);
@@ -39,21 +39,23 @@ struct GaussianTaps {
   ORBBEC_HD void operator()(int64_t n, int axis) const {
     const int size = a.sizes.of(n, axis), middle = size / 2;
     const double sigma = a.sigma[n * a.sigma_stride + axis];
-    const bool tabled = !(sigma > 0) && size >= 3 && size <= 9;
+    const bool is_tabulated = !(sigma > 0) && size >= 3 && size <= 9;
     const double width = sigma > 0 ? sigma : size * 0.15 + 0.35;
     const double exponent = -0.125 / (width * width);
     double sum = 0;
-    if (!tabled)
+    if (!is_tabulated)
       for (int i = 0; i < middle; ++i) sum += weight(size, i, exponent);
     const double scale = 1 / (sum * 2 + 1);
     Tap<T>* const taps = static_cast<Tap<T>*>(a.taps) + (2 * n + axis) * a.longest;
     write(taps, size, [&](int i) {
-      return tabled ? tabled_tap(size, i) : i < middle ? weight(size, i, exponent) * scale : scale;
+      return is_tabulated ? tabulated_tap(size, i)
+             : i < middle ? weight(size, i, exponent) * scale
+                          : scale;
     });
   }
 
-  // Whole numbers for integer pixels: from the edge inward each rounding hands its error on, and
-  // the middle takes what is left.
+  // Integer taps for integer pixels: from the edge inward, each rounding error carries over to the
+  // next tap; the middle takes the rest.
   template <class TapAt>
   ORBBEC_HD static void write(Tap<T>* taps, int size, const TapAt& tap_at) {
     const int middle = size / 2;

@@ -1,4 +1,4 @@
-// Tiles of the planes of a batch on a CUDA device, of one size or of unlike sizes. Included by the
+// Tiles of the planes of a batch on a CUDA device, of one size or variable-size. Included by the
 // .cu files of this folder.
 #pragma once
 
@@ -11,8 +11,8 @@ constexpr int kBlockWidth = 32, kBlockHeight = 8;           // threads
 
 ORBBEC_HD int64_t tiles_of(int size, int tile) { return size / tile + (size % tile != 0 ? 1 : 0); }
 
-// A block for each tile of each plane; of unlike images, whose sizes the host does not know, for
-// each tile of a plane of mean size. What lies beyond is reached by striding.
+// One block per tile of each plane. For variable-size images, whose sizes the host does not know,
+// one block per tile of a plane of mean size; the rest is reached by striding.
 inline dim3 tile_blocks(const AnyImages& images) {
   const int64_t planes = images.count * images.channels;
   const int64_t tiles =
@@ -24,18 +24,17 @@ inline dim3 tile_blocks(const AnyImages& images) {
               static_cast<unsigned>(planes < kMaxGridYZ ? planes : kMaxGridYZ));
 }
 
-// body(n, channel, y, x) for the tiles of the block: all its threads call it with the tile's first
-// pixel.
+// Calls body(n, channel, y, x) with the first pixel of each tile; all threads of the block call it.
 template <class T, class Body>
 __device__ void for_each_tile(const Images<T>& images, const Body& body) {
   for (int64_t plane = blockIdx.y; plane < images.count * images.channels; plane += gridDim.y) {
     const int64_t n = plane / images.channels;
     const Image<T> image = images[n];
-    const int64_t across = tiles_of(image.width, kBlockTileWidth);
-    const int64_t tiles = across * tiles_of(image.height, kBlockTileHeight);
+    const int64_t horizontal = tiles_of(image.width, kBlockTileWidth);
+    const int64_t tiles = horizontal * tiles_of(image.height, kBlockTileHeight);
     for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-      body(n, plane % images.channels, static_cast<int>(tile / across) * kBlockTileHeight,
-           static_cast<int>(tile % across) * kBlockTileWidth);
+      body(n, plane % images.channels, static_cast<int>(tile / horizontal) * kBlockTileHeight,
+           static_cast<int>(tile % horizontal) * kBlockTileWidth);
     }
   }
 }

@@ -1,5 +1,5 @@
-// The windows that the filters of this folder slide over images: sizes, borders, and the images
-// themselves as planes of values. Included by the headers of this folder.
+// The windows that the filters of this folder slide over images: sizes, borders and planes.
+// Included by the headers of this folder.
 #pragma once
 
 #include "../core/border.h"
@@ -8,7 +8,7 @@
 
 namespace orbbec {
 
-// Kernel sizes of each image, or one for all.
+// The kernel sizes of each image, or one for all.
 struct KernelSizes {
   const int32_t* table;  // [N, 2]: height, width; null: `height` and `width` for all
   int height, width;
@@ -18,7 +18,7 @@ struct KernelSizes {
   }
 };
 
-// A pixel reads from `before` pixels before it on.
+// The window starts `before` pixels before its pixel.
 struct Window {
   int height, width;
 
@@ -26,7 +26,7 @@ struct Window {
   ORBBEC_HD int before() const { return width / 2; }
 };
 
-// The index that stands for `index`, or -1 where a constant border, which is 0, does.
+// The source index for `index`, or -1 outside a constant border, which is 0.
 ORBBEC_HD int index_or_outside(int index, int size, Border border) {
   if (border == Border::kConstant && static_cast<unsigned>(index) >= static_cast<unsigned>(size)) {
     return -1;
@@ -34,7 +34,7 @@ ORBBEC_HD int index_or_outside(int index, int size, Border border) {
   return border_index(index, size, border);
 }
 
-// A pixel of the image or of its border.
+// A pixel of the image or its border.
 template <class T>
 ORBBEC_HD Compute<T> read_or_zero(const Image<const T>& image, int y, int x, int64_t c,
                                   Border border) {

@@ -11,7 +11,7 @@ void rotated_box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor
 
 namespace {
 
-constexpr int64_t kMaxBoxes = 2147483647;           // of both sets together: a place is an int
+constexpr int64_t kMaxBoxes = 2147483647;           // of both sets together: indices are int
 constexpr int64_t kMaxElements = int64_t{1} << 59;  // bytes and offsets stay below 2^63
 
 void check_boxes(const char* op, const char* name, const Tensor& boxes, int64_t numbers) {

@@ -12,17 +12,17 @@ enum class Measure { kIou, kGeneralizedIou, kDistanceIou };
 
 struct BoxPairsArguments {
   const void* first;   // [B, N, 4] of corners, or [B, N, 5] of rotated boxes
-  const void* second;  // [B, M, the same]
+  const void* second;  // [B, M, 4 or 5]
   void* result;        // [B, N, M]
   int64_t batch;
   int rows, columns;  // N and M
   bool is_double;     // else float
-  Measure measure;    // of boxes of corners
+  Measure measure;    // of corner boxes
   double epsilon;     // of kDistanceIou
   double* work;       // of rotated boxes: [kRotatedBoxNumbers, B * (N + M)]
 };
 
-// B images of N rows and M columns: what the executors run over.
+// The iteration shape: B images of N rows and M columns.
 inline AnyImages pairs_shape(const BoxPairsArguments& a) {
   AnyImages shape{};
   shape.count = a.batch;
@@ -48,7 +48,7 @@ struct BoxPairs {
         columns(a.columns),
         epsilon(static_cast<F>(a.epsilon)) {}
 
-  // The length that holds both [a1, a2] and [b1, b2].
+  // The length of the hull of [a1, a2] and [b1, b2].
   ORBBEC_HD static F hull_length(F a1, F a2, F b1, F b2) {
     const F length = (a2 > b2 ? a2 : b2) - (a1 < b1 ? a1 : b1);
     return length > F(0) ? length : F(0);
@@ -84,7 +84,7 @@ struct BoxPairs {
   }
 };
 
-// Calls `launch` with the functor that fits. The binding lets no other arguments pass.
+// Calls `launch` with the functor for the arguments, which the binding has checked.
 template <class Launch>
 int dispatch_box_pairs(const BoxPairsArguments& a, const Launch& launch) {
   const auto of_type = [&](auto number) {
@@ -101,7 +101,7 @@ int dispatch_box_pairs(const BoxPairsArguments& a, const Launch& launch) {
   return a.is_double ? of_type(double{}) : of_type(float{});
 }
 
-// Rotated boxes a number after the other, each the same number of all boxes.
+// Rotated boxes as a structure of arrays.
 struct RotatedColumns {
   double* numbers;  // [kRotatedBoxNumbers, count]
   int64_t count;
@@ -111,7 +111,13 @@ struct RotatedColumns {
   ORBBEC_HD RotatedBox<V> load(int64_t i) const {
     V of[kRotatedBoxNumbers];
     for (int k = 0; k < kRotatedBoxNumbers; ++k) memcpy(&of[k], numbers + k * count + i, sizeof(V));
-    return {of[0], of[1], of[2], of[3], of[4], of[5], of[6]};
+    return {.cx = of[0],
+            .cy = of[1],
+            .half_width = of[2],
+            .half_height = of[3],
+            .sine = of[4],
+            .cosine = of[5],
+            .area = of[6]};
   }
 
   ORBBEC_HD void store(int64_t i, const RotatedBox<double>& box) const {
@@ -121,7 +127,7 @@ struct RotatedColumns {
   }
 };
 
-// Both sets in one table: those of the first, then those of the second.
+// Both sets in one array: the first set, then the second.
 template <class F>
 struct PrepareRotatedBoxes {
   const F* first;
@@ -155,12 +161,12 @@ struct RotatedBoxPairs {
         rows(a.rows),
         columns(a.columns) {}
 
-  ORBBEC_HD int64_t place_of_second(int64_t n, int x) const { return in_first + n * columns + x; }
+  ORBBEC_HD int64_t second_index(int64_t n, int x) const { return in_first + n * columns + x; }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     const int64_t row = n * rows + y;
     result[row * columns + x] = static_cast<F>(
-        rotated_iou(boxes.load<double>(row), boxes.load<double>(place_of_second(n, x))));
+        rotated_iou(boxes.load<double>(row), boxes.load<double>(second_index(n, x))));
   }
 };
 

@@ -5,22 +5,27 @@ namespace orbbec {
 
 namespace {
 
-typedef double Four __attribute__((vector_size(32)));
+typedef double Vec4 __attribute__((vector_size(32)));
 typedef double Eight __attribute__((vector_size(64)));
 
-// A row of pairs, a vector of columns at a time; most vectors hold no box that overlaps.
+// A row of pairs, one vector of columns at a time; most vectors contain no overlapping box.
 template <class V, class Op>
 ORBBEC_HD void rotated_row(const Op& op, int64_t n, int y, int width) {
   constexpr int kLanes = sizeof(V) / sizeof(double);
   const int64_t row = n * op.rows + y;
   const RotatedBox<double> a = op.boxes.template load<double>(row);
   const V none{};
-  const RotatedBox<V> box{none + a.cx,   none + a.cy,     none + a.half_width, none + a.half_height,
-                          none + a.sine, none + a.cosine, none + a.area};
+  const RotatedBox<V> box{.cx = none + a.cx,
+                          .cy = none + a.cy,
+                          .half_width = none + a.half_width,
+                          .half_height = none + a.half_height,
+                          .sine = none + a.sine,
+                          .cosine = none + a.cosine,
+                          .area = none + a.area};
   auto* const result = op.result + row * op.columns;
   int x = 0;
   for (; x + kLanes <= width; x += kLanes) {
-    const RotatedBox<V> others = op.boxes.template load<V>(op.place_of_second(n, x));
+    const RotatedBox<V> others = op.boxes.template load<V>(op.second_index(n, x));
     const auto overlaps = rotated_boxes_overlap(box, others);
     auto any = overlaps[0];
     for (int lane = 1; lane < kLanes; ++lane) any |= overlaps[lane];
@@ -32,7 +37,7 @@ ORBBEC_HD void rotated_row(const Op& op, int64_t n, int y, int width) {
 
 template <class Op>
 ORBBEC_AVX2 void rotated_row_avx2(const Op& op, int64_t n, int y, int width) {
-  rotated_row<Four>(op, n, y, width);
+  rotated_row<Vec4>(op, n, y, width);
 }
 template <class Op>
 ORBBEC_AVX512 void rotated_row_avx512(const Op& op, int64_t n, int y, int width) {
@@ -42,7 +47,7 @@ ORBBEC_AVX512 void rotated_row_avx512(const Op& op, int64_t n, int y, int width)
 template <class Op>
 PixelRow<Op> fastest_rotated_row(Simd level) {
   if (level == Simd::kAvx512) return rotated_row_avx512<Op>;
-  return level == Simd::kAvx2 ? rotated_row_avx2<Op> : pixel_row_plain<Op>;
+  return level == Simd::kAvx2 ? rotated_row_avx2<Op> : pixel_row_scalar<Op>;
 }
 
 }  // namespace

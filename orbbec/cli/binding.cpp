@@ -1,4 +1,4 @@
-// What the binary was built with, and whether its CUDA works: operators without tensors.
+// Reports what the binary was built with and whether its CUDA works.
 #include <sstream>
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace orbbec {
 
-// self_test.cu; absent from a build without CUDA, where their addresses are null.
+// Defined in self_test.cu; null in a build without CUDA.
 [[gnu::weak]] int compiled_cuda_version();
 [[gnu::weak]] std::string compiled_architectures();
 [[gnu::weak]] std::string run_cuda_self_test(int device);
@@ -25,7 +25,7 @@ std::string compiler_version() {
 #endif
 }
 
-// 13000 is 13.0; empty without CUDA.
+// 13000 becomes "13.0"; empty without CUDA.
 std::string cuda_version() {
   if (compiled_cuda_version == nullptr) return "";
   const int version = compiled_cuda_version();
@@ -36,7 +36,7 @@ std::string cuda_version() {
 
 std::string cuda_architectures() { return compiled_architectures ? compiled_architectures() : ""; }
 
-// Empty if the answer was right, else what went wrong.
+// Empty on success, else the error.
 std::string cuda_self_test(int64_t device) {
   return run_cuda_self_test ? run_cuda_self_test(static_cast<int>(device))
                             : "orbbec was built without CUDA";

@@ -1,4 +1,4 @@
-// What nvcc compiled for, and a kernel that shows whether the result runs on a GPU.
+// The architectures that nvcc compiled for, and a kernel that checks that the result runs on a GPU.
 #include <string>
 #include <vector>
 
@@ -53,7 +53,7 @@ std::string run_cuda_self_test(int device) {
     status = squares(values);
     cudaSetDevice(before);
   }
-  cudaGetLastError();  // so that the next caller does not find this one's
+  cudaGetLastError();  // clear the error for the next caller
   if (status != cudaSuccess) return cudaGetErrorString(static_cast<cudaError_t>(status));
   for (int i = 0; i < kCount; ++i) {
     if (values[i] != i * i) return "a kernel ran, but its answer is wrong";

@@ -1,6 +1,5 @@
-// The adjustments of torchvision's v2.functional: its tensor kernels, as its vectors compute them
-// on a CPU. Floats lie from 0 to 1. Included by adjust_cpu.cpp, adjust_cuda.cu and
-// binding_adjust.cpp.
+// torchvision's v2.functional adjustments, with the arithmetic of its vectorised CPU kernels.
+// Floats range from 0 to 1. Included by adjust_cpu.cpp, adjust_cuda.cu and binding_adjust.cpp.
 #pragma once
 
 #include "../core/power.h"
@@ -21,22 +20,22 @@ enum class Adjustment {
   kSolarize,
 };
 
-struct AdjustArguments : MapArguments {
+struct AdjustArguments : PointwiseArguments {
   Adjustment adjustment;
   PerImage factor;
   double gain;         // of gamma
-  const double* mean;  // [N], of contrast: the mean of the gray image
+  const double* mean;  // [N], for contrast: the mean of the gray image
 };
 
 template <class V>
 using Real = std::conditional_t<std::is_same_v<V, int>, float, V>;
 
-// Cut off at 0 and white; NaN becomes 0 in bytes. Bytes lose their fraction.
+// Clamps to 0 and the maximum value; NaN becomes 0 in bytes. Bytes are truncated.
 template <class V>
 ORBBEC_HD V cut(Real<V> value) {
-  constexpr Real<V> kWhite = std::is_same_v<V, int> ? 255 : 1;
+  constexpr Real<V> kMaxValue = std::is_same_v<V, int> ? 255 : 1;
   const Real<V> low = choose(value < 0, Real<V>(0), value);
-  const Real<V> inside = choose(low > kWhite, kWhite, low);
+  const Real<V> inside = choose(low > kMaxValue, kMaxValue, low);
   if constexpr (std::is_same_v<V, int>)
     return static_cast<int>(choose(inside == inside, inside, 0.0f));
   if constexpr (!std::is_same_v<V, int>) return inside;
@@ -102,7 +101,7 @@ struct Gamma {
   }
 };
 
-// What a call holds for each image, made from its arguments.
+// The per-image state of a call, made from its arguments.
 template <class Work, class F>
 struct ForImages {
   PerImage factor;
@@ -127,13 +126,13 @@ struct ForImages {
   }
 };
 
-// torchvision's gray, of bytes without its fraction.
+// torchvision's gray; truncated for bytes.
 template <class V>
 ORBBEC_HD Real<V> gray_of(const V (&rgb)[3]) {
   using F = Real<V>;
   const F gray = fused_multiply_add(F(rgb[2]), F(0.114),
                                     fused_multiply_add(F(rgb[1]), F(0.587), F(rgb[0]) * F(0.2989)));
-  // Not by floorf, which keeps the compiler from making vectors.
+  // A conversion, because floorf would keep the compiler from vectorising.
   if constexpr (std::is_same_v<V, int>) return static_cast<F>(static_cast<int>(gray));
   if constexpr (!std::is_same_v<V, int>) return gray;
 }
@@ -161,8 +160,8 @@ struct ColorsForImages {
   ORBBEC_HD Work of(int64_t n) const { return Work(factor.of(n)); }
 };
 
-// A pixel of the rim stays; another goes away from the mean of its neighbourhood, in which it
-// counts five times.
+// Border pixels are copied; other pixels move away from the mean of their neighbourhood, in which
+// the centre counts five times.
 template <class T>
 struct Sharpen {
   using V = Lane<T>;
@@ -178,11 +177,11 @@ struct Sharpen {
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     const Image<const T> from = source[n];
     const Image<T> to = output[n];
-    const bool rim = y == 0 || x == 0 || y == from.height - 1 || x == from.width - 1;
+    const bool is_border = y == 0 || x == 0 || y == from.height - 1 || x == from.width - 1;
     const bool small = from.height <= 2 || from.width <= 2;
     for (int64_t c = 0; c < output.channels; ++c) {
       const auto around = [&](int dy, int dx) { return from.at(y + dy, x + dx, c); };
-      to.at(y, x, c) = rim || small ? from.at(y, x, c) : sharpened(around, rest(n));
+      to.at(y, x, c) = is_border || small ? from.at(y, x, c) : sharpened(around, rest(n));
     }
   }
 
@@ -204,13 +203,13 @@ struct Sharpen {
       for (int dy = -1; dy <= 1; ++dy) {
         for (int dx = -1; dx <= 1; ++dx) sum += around(dy, dx);
       }
-      return static_cast<float>((2 * sum + 13) / 26);  // 13 is odd: no halves to round
+      return static_cast<float>((2 * sum + 13) / 26);  // 13 is odd: there are no halves to round
     } else {
-      constexpr V kRim = V(1.0 / 13.0), kMiddle = V(5.0 / 13.0);
+      constexpr V kNeighbour = V(1.0 / 13.0), kMiddle = V(5.0 / 13.0);
       V sum = 0;
       for (int dy = -1; dy <= 1; ++dy) {
         for (int dx = -1; dx <= 1; ++dx) {
-          const V weight = dy == 0 && dx == 0 ? kMiddle : kRim;
+          const V weight = dy == 0 && dx == 0 ? kMiddle : kNeighbour;
           sum = sum + to_lane(around(dy, dx)) * weight;
         }
       }
@@ -223,9 +222,9 @@ template <class T, class Launch>
 int dispatch_adjustment(const AdjustArguments& a, const Launch& launch) {
   using F = Real<Lane<T>>;
   const auto channels = [&](auto rule) {
-    return launch(ChannelMap<T, T, decltype(rule)>(a, rule));
+    return launch(ChannelPointwise<T, T, decltype(rule)>(a, rule));
   };
-  const auto colors = [&](auto rule) { return launch(PixelMap<T, decltype(rule)>(a, rule)); };
+  const auto colors = [&](auto rule) { return launch(PixelPointwise<T, decltype(rule)>(a, rule)); };
   switch (a.adjustment) {
     case Adjustment::kBrightness:
       return channels(ForImages<Brightness<F>, F>(a));
@@ -237,20 +236,19 @@ int dispatch_adjustment(const AdjustArguments& a, const Launch& launch) {
       return channels(ForImages<Posterize, F>(a));
     case Adjustment::kSolarize:
       return channels(ForImages<Solarize<F>, F>(a));
-    case Adjustment::kGamma:  // of bytes by a table
+    case Adjustment::kGamma:  // bytes use a lookup table
       if constexpr (!std::is_same_v<T, uint8_t>) return channels(ForImages<Gamma, F>(a));
       break;
     case Adjustment::kSaturation:
       return colors(ColorsForImages<Saturate<F>>{a.factor});
     case Adjustment::kHue:
-      return colors(ColorsForImages<TurnHue<F>>{a.factor});
+      return colors(ColorsForImages<ShiftHue<F>>{a.factor});
     case Adjustment::kSharpness:
       return launch(Sharpen<T>(a));
   }
   return 0;
 }
 
-// The binding lets no other dtype pass.
 template <class Launch>
 int dispatch_adjust(const AdjustArguments& a, const Launch& launch) {
   switch (a.dtype) {

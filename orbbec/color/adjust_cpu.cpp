@@ -5,7 +5,8 @@
 namespace orbbec {
 
 void adjust_cpu(const AdjustArguments& arguments, const ParallelFor& parallel) {
-  dispatch_adjust(arguments, [&](const auto& map) { return run_map_cpu(map, parallel); });
+  dispatch_adjust(arguments,
+                  [&](const auto& pointwise) { return run_pointwise_cpu(pointwise, parallel); });
 }
 
 }  // namespace orbbec

@@ -33,7 +33,7 @@ Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channel
   AdjustArguments a{};
   a.adjustment = adjustment_of(name);
   a.source = source_images(op, images, layout, channels);
-  check_dtype_of_map(op, images, true);
+  check_pointwise_dtype(op, images, true);
   a.dtype = a.output_dtype = dtype_of(op, images);
   const int64_t count = a.source.count;
   a.factor = {check_per_image(op, "factor", factors, images, count), factor};
@@ -45,11 +45,11 @@ Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channel
   check(!mixes || a.source.channels == 3, op, "expected images of 3 channels, but got ",
         a.source.channels);
   check(a.adjustment != Adjustment::kGamma || a.dtype != DType::kUInt8, op,
-        "expected floats: bytes go by a table");
+        "expected floating-point images: uint8 images use a lookup table");
   const Tensor output =
-      new_map_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
+      new_pointwise_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
-  a.output = map_output(op, output, layout, a.source.channels);
+  a.output = pointwise_output(op, output, layout, a.source.channels);
   run_where(
       op, images, [&](const ParallelFor& threads) { adjust_cpu(a, threads); },
       [&](void* stream) { return adjust_cuda(a, stream); });

@@ -26,14 +26,14 @@ Tensor clahe(Tensor images, std::optional<Tensor> layout, int64_t channels, doub
   a.clip_limit = {check_per_image(kOp, "clip_limit", clip_limits, images, a.source.count),
                   clip_limit};
   const Tensor output =
-      new_map_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
+      new_pointwise_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
-  a.output = map_output(kOp, output, layout, a.source.channels);
+  a.output = pointwise_output(kOp, output, layout, a.source.channels);
   const std::vector<int64_t> shape{a.source.count, a.source.channels, tiles_y * tiles_x, kLevels};
   Tensor counts = new_tensor(kOp, shape, ScalarType::Int, images);
-  Tensor tables = new_tensor(kOp, shape, ScalarType::Byte, images);
+  Tensor luts = new_tensor(kOp, shape, ScalarType::Byte, images);
   a.counts = static_cast<int*>(counts.mutable_data_ptr());
-  a.tables = static_cast<uint8_t*>(tables.mutable_data_ptr());
+  a.luts = static_cast<uint8_t*>(luts.mutable_data_ptr());
   run_where(
       kOp, images, [&](const ParallelFor& threads) { clahe_cpu(a, threads); },
       [&](void* stream) { return clahe_cuda(a, stream); });

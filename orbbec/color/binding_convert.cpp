@@ -38,7 +38,7 @@ const Space& space_of(const char* what, const std::string& name) {
 
 bool is_rgb(const Space& space) { return space.from_rgb == Conversion::kCopy; }
 
-// BGR is RGB read from the last channel to the first.
+// BGR is RGB with the channels reversed.
 AnyImages in_order(AnyImages images, const Space& space, int64_t element_size) {
   if (std::string(space.name) != "BGR") return images;
   images.data = static_cast<char*>(images.data) + 2 * images.stride_c * element_size;
@@ -48,37 +48,36 @@ AnyImages in_order(AnyImages images, const Space& space, int64_t element_size) {
 
 bool is_lab(const Space& space) { return space.from_rgb == Conversion::kRgbToLab; }
 
-const int32_t* lab_tables(const std::optional<Tensor>& tables, const Tensor& images) {
+const int32_t* lab_luts(const std::optional<Tensor>& luts, const Tensor& images) {
   check(images.scalar_type() == ScalarType::Byte, kOp, "expected images of uint8 for LAB");
-  check(tables.has_value() && tables->dim() == 1 && tables->size(0) == LabTables::kEntries &&
-            tables->scalar_type() == ScalarType::Int && tables->is_contiguous() &&
-            same_device(*tables, images),
-        kOp, "expected the tables of LAB: int32 [", LabTables::kEntries,
-        "] on the device of images");
-  return static_cast<const int32_t*>(tables->const_data_ptr());
+  check(luts.has_value() && luts->dim() == 1 && luts->size(0) == LabLuts::kEntries &&
+            luts->scalar_type() == ScalarType::Int && luts->is_contiguous() &&
+            same_device(*luts, images),
+        kOp, "expected LAB lookup tables: int32 [", LabLuts::kEntries, "] on the device of images");
+  return static_cast<const int32_t*>(luts->const_data_ptr());
 }
 
 Tensor cvt_color(Tensor images, std::optional<Tensor> layout, int64_t channels, std::string source,
-                 std::string target, std::optional<Tensor> tables) {
+                 std::string target, std::optional<Tensor> luts) {
   const Space &from = space_of("source", source), &to = space_of("target", target);
   check(is_rgb(from) || is_rgb(to), kOp, "expected RGB or BGR as source or as target, but got '",
         source, "' and '", target, "'");
   check(from.channels >= to.channels || !layout.has_value(), kOp,
-        "images of unlike sizes in one buffer have no room for more channels");
+        "variable-size images cannot gain channels");
   ConvertArguments a{};
   const AnyImages given = source_images(kOp, images, layout, channels);
-  check_dtype_of_map(kOp, images, false);
+  check_pointwise_dtype(kOp, images, false);
   check(given.channels == from.channels, kOp, "expected images of ", from.channels,
         " channels for ", source, ", but got ", given.channels);
   a.dtype = a.output_dtype = dtype_of(kOp, images);
   const Tensor output =
-      new_map_output(kOp, images, layout, given, to.channels, images.scalar_type());
+      new_pointwise_output(kOp, images, layout, given, to.channels, images.scalar_type());
   if (output.numel() == 0) return output;
   const int64_t size = images.element_size();
   a.source = in_order(given, from, size);
-  a.output = in_order(map_output(kOp, output, layout, to.channels), to, size);
+  a.output = in_order(pointwise_output(kOp, output, layout, to.channels), to, size);
   a.conversion = is_rgb(from) ? to.from_rgb : from.to_rgb;
-  if (is_lab(from) || is_lab(to)) a.tables = lab_tables(tables, images);
+  if (is_lab(from) || is_lab(to)) a.luts = lab_luts(luts, images);
   run_where(
       kOp, images, [&](const ParallelFor& threads) { cvt_color_cpu(a, threads); },
       [&](void* stream) { return cvt_color_cuda(a, stream); });

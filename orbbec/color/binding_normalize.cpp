@@ -26,7 +26,7 @@ Tensor normalize(Tensor images, std::optional<Tensor> layout, int64_t channels,
   for (int c = 0; c < a.numbers; ++c) {
     a.mean[c] = mean[mean.size() == 1 ? 0 : c];
     a.std[c] = std[std.size() == 1 ? 0 : c];
-    check(a.std[c] != 0, kOp, "expected std of numbers other than 0");
+    check(a.std[c] != 0, kOp, "expected nonzero std");
   }
   a.scale = scale;
   if (layout.has_value()) {

@@ -3,17 +3,17 @@
 
 namespace orbbec {
 
-void sums_cpu(const SumArguments& arguments, const ParallelFor& parallel);
-[[gnu::weak]] int sums_cuda(const SumArguments& arguments, void* stream);
+void reduce_cpu(const SumArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int reduce_cuda(const SumArguments& arguments, void* stream);
 
 namespace {
 
-// [N, K], 0 for an image without pixels.
-Tensor sums(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
-            int64_t channels, Summand summand) {
+// [N, K]; 0 for an image without pixels.
+Tensor reduce(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
+              int64_t channels, Summand summand) {
   SumArguments a{};
   a.source = source_images(op, images, layout, channels);
-  check_dtype_of_map(op, images, true);
+  check_pointwise_dtype(op, images, true);
   a.dtype = dtype_of(op, images);
   a.summand = summand;
   check(summand == Summand::kChannels || a.source.channels == 1 || a.source.channels == 3, op,
@@ -33,17 +33,17 @@ Tensor sums(const char* op, const Tensor& images, const std::optional<Tensor>& l
   a.groups = static_cast<double*>(groups.mutable_data_ptr());
   a.sums = static_cast<double*>(result.mutable_data_ptr());
   run_where(
-      op, images, [&](const ParallelFor& threads) { sums_cpu(a, threads); },
-      [&](void* stream) { return sums_cuda(a, stream); });
+      op, images, [&](const ParallelFor& threads) { reduce_cpu(a, threads); },
+      [&](void* stream) { return reduce_cuda(a, stream); });
   return result;
 }
 
 Tensor gray_sums(Tensor images, std::optional<Tensor> layout, int64_t channels) {
-  return sums("adjust_contrast", images, layout, channels, Summand::kGray);
+  return reduce("adjust_contrast", images, layout, channels, Summand::kGray);
 }
 
 Tensor channel_sums(Tensor images, std::optional<Tensor> layout, int64_t channels) {
-  return sums("channel_statistics", images, layout, channels, Summand::kChannels);
+  return reduce("channel_statistics", images, layout, channels, Summand::kChannels);
 }
 
 }  // namespace

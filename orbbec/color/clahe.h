@@ -1,5 +1,6 @@
-// clahe: OpenCV's equalisation of the histograms of tiles, clipped, blended between their middles.
-// Included by clahe_cpu.cpp, clahe_cuda.cu and binding_clahe.cpp.
+// clahe: OpenCV's contrast-limited equalisation. The histograms of tiles are clipped, and their
+// lookup tables are blended between tile centres. Included by clahe_cpu.cpp, clahe_cuda.cu and
+// binding_clahe.cpp.
 #pragma once
 
 #include "tables.h"
@@ -10,12 +11,12 @@ struct ClaheArguments {
   AnyImages source, output;
   int tiles_y, tiles_x;
   PerImage clip_limit;
-  int* counts;      // [N, C, tiles_y * tiles_x, 256]
-  uint8_t* tables;  // likewise
+  int* counts;    // [N, C, tiles_y * tiles_x, 256]
+  uint8_t* luts;  // like `counts`
 };
 
-// The tiles of an image: it is continued by reflection below and on the right where they do not
-// divide it, by a whole row or column of tiles if only the other side is short.
+// The tiles of an image. Where they do not divide it, it is extended by reflection at the bottom
+// and right; if only one side needs it, the other is extended too, by one pixel per tile.
 struct Tiles {
   int height, width;  // of a tile
 
@@ -27,21 +28,21 @@ struct Tiles {
   }
 };
 
-// An item is a tile of a channel: its histogram, and the table made of it.
-struct ClaheTables {
+// An item is a tile of a channel: its histogram and lookup table.
+struct ClaheLuts {
   Images<const uint8_t> source;
   int tiles_y, tiles_x;
   PerImage clip_limit;
   int* counts;
-  uint8_t* tables;
+  uint8_t* luts;
 
-  explicit ClaheTables(const ClaheArguments& a)
+  explicit ClaheLuts(const ClaheArguments& a)
       : source(a.source),
         tiles_y(a.tiles_y),
         tiles_x(a.tiles_x),
         clip_limit(a.clip_limit),
         counts(a.counts),
-        tables(a.tables) {}
+        luts(a.luts) {}
 
   // `job` counts the channels of all images.
   ORBBEC_HD void operator()(int64_t job, int tile) const {
@@ -60,7 +61,7 @@ struct ClaheTables {
     }
     const int area = size.height * size.width;
     clip(histogram, area, clip_limit.of(n));
-    write_table(histogram, area, tables + (job * tiles_y * tiles_x + tile) * kLevels);
+    write_lut(histogram, area, luts + (job * tiles_y * tiles_x + tile) * kLevels);
   }
 
   ORBBEC_HD static int reflected(int p, int size) {
@@ -69,7 +70,7 @@ struct ClaheTables {
     return q < size ? q : period - q;
   }
 
-  // What exceeds the limit is spread evenly, the rest of it in steps over the levels.
+  // Spreads the excess over the limit evenly; the remainder goes to evenly spaced levels.
   ORBBEC_HD static void clip(int* histogram, int area, double limit) {
     if (!(limit > 0)) return;
     const double wanted = limit * area / kLevels;
@@ -87,33 +88,29 @@ struct ClaheTables {
     for (int v = 0; v < kLevels && rest > 0; v += step, --rest) ++histogram[v];
   }
 
-  ORBBEC_HD static void write_table(const int* histogram, int area, uint8_t* table) {
+  ORBBEC_HD static void write_lut(const int* histogram, int area, uint8_t* lut) {
     const float scale = 255.0f / static_cast<float>(area);
     int sum = 0;
     for (int v = 0; v < kLevels; ++v) {
       sum += histogram[v];
-      table[v] = store<uint8_t>(static_cast<float>(sum) * scale);
+      lut[v] = store<uint8_t>(static_cast<float>(sum) * scale);
     }
   }
 };
 
-// A pixel blends what the tables of the four tiles around it make of it.
+// Blends the lookup tables of the four tiles around a pixel.
 struct ClaheBlend {
   Images<const uint8_t> source;
   Images<uint8_t> output;
   int tiles_y, tiles_x;
-  const uint8_t* tables;
+  const uint8_t* luts;
 
   explicit ClaheBlend(const ClaheArguments& a)
-      : source(a.source),
-        output(a.output),
-        tiles_y(a.tiles_y),
-        tiles_x(a.tiles_x),
-        tables(a.tables) {}
+      : source(a.source), output(a.output), tiles_y(a.tiles_y), tiles_x(a.tiles_x), luts(a.luts) {}
 
   struct Between {
     int before, after;
-    float share;  // of `after`
+    float weight;  // of `after`
   };
   ORBBEC_HD static Between between(int p, int tile, int tiles) {
     const float at = static_cast<float>(p) * (1.0f / static_cast<float>(tile)) - 0.5f;
@@ -130,10 +127,10 @@ struct ClaheBlend {
     const Image<uint8_t> to = output[n];
     const Tiles size(from, tiles_y, tiles_x);
     const Between rows = between(y, size.height, tiles_y);
-    const float top = 1.0f - rows.share;
+    const float top = 1.0f - rows.weight;
     const int64_t of_image = n * output.channels * tiles_y;
     for (int64_t c = 0; c < output.channels; ++c) {
-      const uint8_t* const of_channel = tables + (of_image + c * tiles_y) * tiles_x * kLevels;
+      const uint8_t* const of_channel = luts + (of_image + c * tiles_y) * tiles_x * kLevels;
       const uint8_t* const upper = of_channel + rows.before * tiles_x * kLevels;
       const uint8_t* const lower = of_channel + rows.after * tiles_x * kLevels;
       for (int x = first; x < end; ++x) {
@@ -141,16 +138,16 @@ struct ClaheBlend {
         const int level = from.at(y, x, c);
         const int before = columns.before * kLevels + level,
                   after = columns.after * kLevels + level;
-        const float above = blend(upper[before], upper[after], columns.share);
-        const float below = blend(lower[before], lower[after], columns.share);
-        to.at(y, x, c) = store<uint8_t>(above * top + below * rows.share);
+        const float above = blend(upper[before], upper[after], columns.weight);
+        const float below = blend(lower[before], lower[after], columns.weight);
+        to.at(y, x, c) = store<uint8_t>(above * top + below * rows.weight);
       }
     }
   }
 
  private:
-  ORBBEC_HD static float blend(uint8_t before, uint8_t after, float share) {
-    return static_cast<float>(before) * (1.0f - share) + static_cast<float>(after) * share;
+  ORBBEC_HD static float blend(uint8_t before, uint8_t after, float weight) {
+    return static_cast<float>(before) * (1.0f - weight) + static_cast<float>(after) * weight;
   }
 };
 

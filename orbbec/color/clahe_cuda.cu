@@ -4,7 +4,7 @@
 namespace orbbec {
 
 int clahe_cuda(const ClaheArguments& a, void* stream) {
-  const int status = for_each_item_cuda(ClaheTables(a), a.source.count * a.source.channels,
+  const int status = for_each_item_cuda(ClaheLuts(a), a.source.count * a.source.channels,
                                         a.tiles_y * a.tiles_x, stream);
   if (status != 0) return status;
   const ClaheBlend blend(a);

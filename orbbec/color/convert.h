@@ -1,7 +1,7 @@
-// cvt_color: OpenCV's conversions from and to RGB. Lanes of uint8 are int and follow OpenCV's
-// integer and table arithmetic; others follow its formulas in floats, S, V and L from 0 to 1, H in
-// degrees. Source: OpenCV's documentation of cvtColor, and experiment. Included by convert_cpu.cpp
-// and convert_cuda.cu.
+// cvt_color: OpenCV's conversions to and from RGB. uint8 is computed in int with OpenCV's integer
+// and table arithmetic; other types with its float formulas: S, V and L from 0 to 1, H in degrees.
+// Source: OpenCV's documentation of cvtColor, and experiments. Included by convert_cpu.cpp and
+// convert_cuda.cu.
 #pragma once
 
 #include "convert_hue.h"
@@ -26,12 +26,12 @@ enum class Conversion {
   kLabToRgb,
 };
 
-struct ConvertArguments : MapArguments {
+struct ConvertArguments : PointwiseArguments {
   Conversion conversion;
-  const int32_t* tables;  // of LAB
+  const int32_t* luts;  // of LAB
 };
 
-// A rule without numbers of its own.
+// A rule without parameters.
 template <int kInputs, int kOutputs>
 struct SameForAll {
   static constexpr int kIn = kInputs, kOut = kOutputs;
@@ -66,7 +66,7 @@ struct RgbToGray : SameForAll<3, 1> {
   }
 };
 
-// The weights of the differences of red and of blue from the luma: 14-bit fixed point, and floats.
+// The weights of red - luma and blue - luma, as 14-bit fixed point and as floats.
 struct YCrCb {
   static constexpr int kRed = 11682, kBlue = 9241, kRedAt = 1, kBlueAt = 2;
   static constexpr int kBackRed = 22987, kBackGreenRed = -11698, kBackGreenBlue = -5636,
@@ -126,11 +126,11 @@ struct LumaToRgb : SameForAll<3, 3> {
   }
 };
 
-// Calls `launch` with the map of this conversion of pixels of type T.
+// Calls `launch` with the functor of this conversion for pixels of type T.
 template <class T, class Launch>
 int dispatch_conversion(const ConvertArguments& a, const Launch& launch) {
   const auto run = [&](const auto& rule) {
-    return launch(PixelMap<T, std::decay_t<decltype(rule)>>(a, rule));
+    return launch(PixelPointwise<T, std::decay_t<decltype(rule)>>(a, rule));
   };
   switch (a.conversion) {
     case Conversion::kCopy:
@@ -156,16 +156,15 @@ int dispatch_conversion(const ConvertArguments& a, const Launch& launch) {
     case Conversion::kYuvToRgb:
       return run(LumaToRgb<Yuv>{});
     case Conversion::kRgbToLab:
-      if constexpr (std::is_same_v<T, uint8_t>) return run(RgbToLab{a.tables});
+      if constexpr (std::is_same_v<T, uint8_t>) return run(RgbToLab{a.luts});
       break;
     case Conversion::kLabToRgb:
-      if constexpr (std::is_same_v<T, uint8_t>) return run(LabToRgb{a.tables});
+      if constexpr (std::is_same_v<T, uint8_t>) return run(LabToRgb{a.luts});
       break;
   }
   return 0;
 }
 
-// The binding lets no other dtype pass.
 template <class Launch>
 int dispatch_convert(const ConvertArguments& a, const Launch& launch) {
   switch (a.dtype) {

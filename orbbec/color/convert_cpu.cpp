@@ -4,7 +4,8 @@
 namespace orbbec {
 
 void cvt_color_cpu(const ConvertArguments& arguments, const ParallelFor& parallel) {
-  dispatch_convert(arguments, [&](const auto& map) { return run_map_cpu(map, parallel); });
+  dispatch_convert(arguments,
+                   [&](const auto& pointwise) { return run_pointwise_cpu(pointwise, parallel); });
 }
 
 }  // namespace orbbec

@@ -6,7 +6,7 @@
 
 namespace orbbec {
 
-// Degrees of hue, from 0 to 360, without the last step that makes it positive.
+// Hue in degrees, from 0 to 360, before negative values are wrapped.
 template <class V>
 ORBBEC_HD V hue_degrees(const V (&rgb)[3], V highest, V per_range) {
   const V of_red = (rgb[1] - rgb[2]) * per_range;
@@ -21,26 +21,26 @@ struct RgbToHsv {
   static constexpr bool kKnowsVectors = false;
   ORBBEC_HD RgbToHsv of(int64_t) const { return {}; }
 
-  // Hue in half degrees. OpenCV's tables of 4096ths are rounded quotients; one reciprocal, of the
-  // product of both divisors, gives each of their entries. What is summed stays below 2^22, which
+  // Hue in half degrees. OpenCV's tables in units of 1/4096 are rounded quotients; one reciprocal,
+  // of the product of both divisors, yields each of their entries. Sums stay below 2^22, which
   // floats hold exactly.
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], InVector<true>) const {
     const int16_t r = rgb[0], g = rgb[1], b = rgb[2];
     const int16_t v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
     const int16_t of_red = g - b, of_green = b - r + 2 * range, of_blue = r - g + 4 * range;
-    const int16_t turned = choose(v == r, of_red, choose(v == g, of_green, of_blue));
-    constexpr float kTiny = 0x1p-30f;  // changes nothing but 0, whose quotients meet factors of 0
+    const int16_t shifted = choose(v == r, of_red, choose(v == g, of_green, of_blue));
+    constexpr float kTiny = 0x1p-30f;  // changes only 0, whose quotients are multiplied by 0
     const float by_value = v + kTiny, by_range = range + kTiny;
-    const float share = reciprocal(by_value * by_range);
-    const float per_value = rounded_quotient(share * by_range, 1044480.0f);
-    const float per_range = rounded_quotient(share * by_value, 122880.0f);
-    const int16_t hue = rounded_4096ths(turned, per_range);
+    const float inverse = reciprocal(by_value * by_range);
+    const float per_value = rounded_quotient(inverse * by_range, 1044480.0f);
+    const float per_range = rounded_quotient(inverse * by_value, 122880.0f);
+    const int16_t hue = rounded_4096ths(shifted, per_range);
     hsv[0] = hue < 0 ? hue + 180 : hue;
     hsv[1] = rounded_4096ths(range, per_value);
     hsv[2] = v;
   }
 
-  // 1 / x within 2^-22 of it: three steps of Newton's from a guess that turns the exponent around.
+  // 1 / x with an error below 2^-22: three Newton steps from a guess that negates the exponent.
   ORBBEC_HD static float reciprocal(float x) {
     const float guess = float_of(0x7ef311c7u - bits_of(x));
     return nearer(x, nearer(x, nearer(x, guess)));
@@ -49,9 +49,9 @@ struct RgbToHsv {
     return fmaf(guess, fmaf(-x, guess, 1.0f), guess);
   }
 
-  // A sum of 2^23 and a number below it is rounded to a whole one.
-  ORBBEC_HD static float rounded_quotient(float share, float dividend) {
-    return fmaf(share, dividend, 8388608.0f) - 8388608.0f;
+  // Adding 2^23 rounds a smaller number to an integer.
+  ORBBEC_HD static float rounded_quotient(float inverse, float dividend) {
+    return fmaf(inverse, dividend, 8388608.0f) - 8388608.0f;
   }
 
   ORBBEC_HD static int rounded_4096ths(float count, float per_count) {
@@ -78,14 +78,14 @@ struct HsvToRgb {
   template <class V>
   ORBBEC_HD static void from_sectors(V h, V s, V v, V (&rgb)[3]) {
     const V whole = static_cast<V>(static_cast<int>(h));
-    const V part = h - whole;
-    const V falling = v * fused_multiply_add(-s, part, V(1));
-    const V rising = v * fused_multiply_add(-s, V(1) - part, V(1));
+    const V fraction = h - whole;
+    const V falling = v * fused_multiply_add(-s, fraction, V(1));
+    const V rising = v * fused_multiply_add(-s, V(1) - fraction, V(1));
     const int sector = static_cast<int>(whole) - 6 * static_cast<int>(whole * V(1.0f / 6.0f));
     sector_colors(sector, v, v * (V(1) - s), falling, rising, rgb);
   }
 
-  // OpenCV's vectors cut off fractions, the ends of its rows round them.
+  // OpenCV's vectors truncate; the tail of a row is rounded.
   template <bool kInVector>
   ORBBEC_HD void operator()(const int (&hsv)[3], int (&rgb)[3], InVector<kInVector>) const {
     constexpr float kPerByte = 1.0f / 255.0f;
@@ -103,7 +103,7 @@ struct HsvToRgb {
     from_sectors(wrapped_sectors(hsv[0]), hsv[1], hsv[2], rgb);
   }
 
-  // Sixths of a circle, from 0 up to 6. NaN and infinity count as 0.
+  // Sixths of a circle, in [0, 6). NaN and infinity count as 0.
   template <class V>
   ORBBEC_HD static V wrapped_sectors(V degrees) {
     const V sectors = degrees * V(6.0f / 360.0f);
@@ -171,11 +171,11 @@ struct HlsToRgb {
   template <class V>
   ORBBEC_HD static void from_sectors(V h, V l, V s, V (&rgb)[3]) {
     const V whole = static_cast<V>(static_cast<int>(h));
-    const V part = h - whole;
+    const V fraction = h - whole;
     const V high = choose(l <= V(0.5), l * (V(1) + s), l + s - l * s);
     const V low = V(2) * l - high;
-    const V falling = low + (high - low) * (V(1) - part);
-    const V rising = low + (high - low) * part;
+    const V falling = low + (high - low) * (V(1) - fraction);
+    const V rising = low + (high - low) * fraction;
     const int sector = static_cast<int>(whole) - 6 * static_cast<int>(whole * V(1.0f / 6.0f));
     sector_colors(sector, high, low, falling, rising, rgb);
   }

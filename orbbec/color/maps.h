@@ -1,5 +1,5 @@
-// Maps of pixels: the channels of a pixel give the channels of the pixel at the same place. A rule
-// computes in `Lane`: int for uint8, else the type that pixels are computed in. Included by every
+// Pointwise operators: an output pixel depends on the input pixel at the same position. A rule
+// computes in `Lane`: int for uint8, else the computing type of the dtype. Included by every
 // operator of this folder.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace orbbec {
 
-// A call of a map: filled by the binding, read by the dispatch.
-struct MapArguments {
+// A pointwise call: filled by the binding, read by the dispatch.
+struct PointwiseArguments {
   AnyImages source, output;
   DType dtype, output_dtype;
 };
@@ -24,7 +24,7 @@ ORBBEC_HD Lane<T> to_lane(T value) {
   if constexpr (!std::is_same_v<T, uint8_t>) return load(value);
 }
 
-// Rules keep lanes of uint8 from 0 to 255.
+// Rules keep lanes of uint8 within 0 to 255.
 template <class T>
 ORBBEC_HD T from_lane(Lane<T> value) {
   if constexpr (std::is_same_v<T, uint8_t>) return static_cast<uint8_t>(value);
@@ -33,33 +33,33 @@ ORBBEC_HD T from_lane(Lane<T> value) {
 
 ORBBEC_HD int to_byte(int value) { return clamp_int(value, 0, 255); }
 
-// OpenCV's vectors take so many pixels of a row at a time; what is left of it goes another way.
+// OpenCV's vectors take this many pixels of a row at a time; the tail is computed differently.
 constexpr int kVectorPixels = 32;
 
-// Whether an image can be read where its output is written. A table of unlike images, which may lie
-// where the host cannot see it, need not fit to its output: then the image is black.
+// Whether an image and its output have equal sizes. A table of variable-size images may lie where
+// the host cannot check it against its output; an image that does not match becomes black.
 template <class From, class To>
 ORBBEC_HD bool is_readable(const Image<const From>& from, const Image<To>& to) {
   return from.height == to.height && from.width == to.width;
 }
 
-// What the pixels of whole vectors are told from those at the end of a row by.
+// Distinguishes full vectors from the row's tail.
 template <bool kInVector>
 using InVector = std::bool_constant<kInVector>;
 
-// `rule.of(n)` gives what does the work of image n: `(in, out, InVector)`.
-template <class T, class MapRule>
-struct PixelMap {
+// `rule.of(n)` returns the functor for image n: `(in, out, InVector)`.
+template <class T, class PointwiseRule>
+struct PixelPointwise {
   using In = T;
   using Out = T;
-  using Rule = MapRule;
+  using Rule = PointwiseRule;
   static constexpr int kIn = Rule::kIn, kOut = Rule::kOut;
 
   Images<const T> source;
   Images<T> output;
   Rule rule;
 
-  PixelMap(const MapArguments& a, const Rule& with)
+  PixelPointwise(const PointwiseArguments& a, const Rule& with)
       : source(a.source), output(a.output), rule(with) {}
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
@@ -83,9 +83,9 @@ struct PixelMap {
   }
 };
 
-// `rule.of(n, c)` gives what does the work of channel c of image n: `(value)`.
+// `rule.of(n, c)` returns the functor for channel c of image n: `(value)`.
 template <class From, class To, class ChannelRule>
-struct ChannelMap {
+struct ChannelPointwise {
   using In = From;
   using Out = To;
   using Rule = ChannelRule;
@@ -94,7 +94,7 @@ struct ChannelMap {
   Images<To> output;
   Rule rule;
 
-  ChannelMap(const MapArguments& a, const Rule& with)
+  ChannelPointwise(const PointwiseArguments& a, const Rule& with)
       : source(a.source), output(a.output), rule(with) {}
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {

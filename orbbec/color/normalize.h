@@ -1,20 +1,20 @@
-// normalize: (pixel * scale - mean) / std of the channel, from any dtype to a float one, in any
-// layout. Included by normalize_cpu.cpp, normalize_cuda.cu and binding_normalize.cpp.
+// normalise: (pixel * scale - mean) / std per channel, from any dtype to a float dtype, in any
+// layout. Included by normalise_cpu.cpp, normalise_cuda.cu and binding_normalise.cpp.
 #pragma once
 
 #include "maps.h"
 
 namespace orbbec {
 
-constexpr int kMaxNormalized = 16;  // channels whose numbers travel with the call
+constexpr int kMaxNormalized = 16;  // channels whose parameters are passed with the call
 
-struct NormalizeArguments : MapArguments {
+struct NormalizeArguments : PointwiseArguments {
   double mean[kMaxNormalized], std[kMaxNormalized];
-  int numbers;   // of mean and of std: one, or one a channel
+  int numbers;   // of mean and of std: one, or one per channel
   double scale;  // of the pixels
 };
 
-// Each step rounded, as by torch: the product, the difference, the quotient.
+// Rounds after each step, like torch: product, difference, quotient.
 template <class V>
 struct NormalizeChannel {
   V scale, mean, std;
@@ -46,13 +46,13 @@ template <class From, class Launch>
 int dispatch_normalize_from(const NormalizeArguments& a, const Launch& launch) {
   switch (a.output_dtype) {
     case DType::kFloat16:
-      return launch(ChannelMap<From, Half, Normalize<float>>(a, Normalize<float>(a)));
+      return launch(ChannelPointwise<From, Half, Normalize<float>>(a, Normalize<float>(a)));
     case DType::kBFloat16:
-      return launch(ChannelMap<From, BFloat16, Normalize<float>>(a, Normalize<float>(a)));
+      return launch(ChannelPointwise<From, BFloat16, Normalize<float>>(a, Normalize<float>(a)));
     case DType::kFloat64:
-      return launch(ChannelMap<From, double, Normalize<double>>(a, Normalize<double>(a)));
+      return launch(ChannelPointwise<From, double, Normalize<double>>(a, Normalize<double>(a)));
     default:
-      return launch(ChannelMap<From, float, Normalize<float>>(a, Normalize<float>(a)));
+      return launch(ChannelPointwise<From, float, Normalize<float>>(a, Normalize<float>(a)));
   }
 }
 

@@ -4,7 +4,8 @@
 namespace orbbec {
 
 void normalize_cpu(const NormalizeArguments& arguments, const ParallelFor& parallel) {
-  dispatch_normalize(arguments, [&](const auto& map) { return run_map_cpu(map, parallel); });
+  dispatch_normalize(arguments,
+                     [&](const auto& pointwise) { return run_pointwise_cpu(pointwise, parallel); });
 }
 
 }  // namespace orbbec

@@ -4,8 +4,8 @@
 namespace orbbec {
 
 int normalize_cuda(const NormalizeArguments& arguments, void* stream) {
-  return dispatch_normalize(arguments, [&](const auto& map) {
-    return for_each_pixel_of_images_cuda(map, map.output, stream);
+  return dispatch_normalize(arguments, [&](const auto& pointwise) {
+    return for_each_pixel_of_images_cuda(pointwise, pointwise.output, stream);
   });
 }
 

@@ -1,4 +1,4 @@
-// Three channels of bytes side by side, to planes and back.
+// Interleaves and deinterleaves three channels of bytes.
 #include "rows_cpu.h"
 
 #if defined(__x86_64__)
@@ -12,14 +12,14 @@ namespace {
 constexpr int kStep = 16;  // pixels
 #define ORBBEC_SHUFFLE __attribute__((target("ssse3")))
 
-// Which byte of three registers of `step` goes to byte i of register `to`: of pixels side by side,
-// split, the channel `to` of pixel i; of channels, joined, the next of three.
+// Which byte of three registers of `step` bytes goes to byte i of register `to`. Splitting: channel
+// `to` of pixel i. Joining: byte `to * step + i` of the interleaved pixels.
 constexpr int byte_from(int step, bool splits, int to, int i) {
   const int at = step * to + i;
   return splits ? 3 * i + to : step * (at % 3) + at / 3;
 }
 
-// For each register that is written and each that is read: its bytes, or none.
+// For each output and input register: the source bytes, or none.
 struct ShortOrders {
   alignas(kStep) uint8_t bytes[3][3][kStep];
 
@@ -27,8 +27,8 @@ struct ShortOrders {
     for (int to = 0; to < 3; ++to) {
       for (int i = 0; i < kStep; ++i) {
         const int from = byte_from(kStep, splits, to, i);
-        for (int part = 0; part < 3; ++part) {
-          bytes[to][part][i] = static_cast<uint8_t>(from / kStep == part ? from % kStep : 0x80);
+        for (int k = 0; k < 3; ++k) {
+          bytes[to][k][i] = static_cast<uint8_t>(from / kStep == k ? from % kStep : 0x80);
         }
       }
     }
@@ -36,7 +36,7 @@ struct ShortOrders {
 };
 constexpr ShortOrders kShortSplit(true), kShortJoin(false);
 
-// Moving bytes has one result, so that the level that the user asks for does not matter.
+// A permutation of bytes has only one result, so the level that the user asks for does not matter.
 bool can_shuffle() {
   static const bool can = __builtin_cpu_supports("ssse3") != 0;
   return can;
@@ -50,18 +50,18 @@ bool can_permute() {
 constexpr int kLong = 64;  // pixels
 #define ORBBEC_PERMUTE __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 
-// Which byte of three registers goes to each of the 64 of a fourth: one permutation takes those of
-// the first two, another, where `of_third` says so, those of the third.
+// Which byte of three registers goes to each byte of a fourth: one permutation takes bytes of the
+// first two registers, another, masked by `of_third`, those of the third.
 struct LongOrders {
   alignas(kLong) uint8_t bytes[3][kLong];
   uint64_t of_third[3];
 
   constexpr explicit LongOrders(bool splits) : bytes{}, of_third{} {
-    for (int part = 0; part < 3; ++part) {
+    for (int k = 0; k < 3; ++k) {
       for (int i = 0; i < kLong; ++i) {
-        const int from = byte_from(kLong, splits, part, i);
-        bytes[part][i] = static_cast<uint8_t>(from % (2 * kLong));
-        of_third[part] |= uint64_t{from >= 2 * kLong} << i;
+        const int from = byte_from(kLong, splits, k, i);
+        bytes[k][i] = static_cast<uint8_t>(from % (2 * kLong));
+        of_third[k] |= uint64_t{from >= 2 * kLong} << i;
       }
     }
   }
@@ -69,18 +69,19 @@ struct LongOrders {
 constexpr LongOrders kLongSplit(true), kLongJoin(false);
 
 ORBBEC_PERMUTE inline __m512i load_64(const uint8_t* from) { return _mm512_loadu_si512(from); }
-ORBBEC_PERMUTE inline __m512i permuted(const __m512i* from, const LongOrders& orders, int part) {
-  const __m512i order = load_64(orders.bytes[part]);
+ORBBEC_PERMUTE inline __m512i permuted(const __m512i* from, const LongOrders& orders, int k) {
+  const __m512i order = load_64(orders.bytes[k]);
   const __m512i of_two = _mm512_permutex2var_epi8(from[0], order, from[1]);
-  return _mm512_mask_permutexvar_epi8(of_two, orders.of_third[part], order, from[2]);
+  return _mm512_mask_permutexvar_epi8(of_two, orders.of_third[k], order, from[2]);
 }
 
 ORBBEC_PERMUTE int split_long(const uint8_t* packed, uint8_t* const* planes, int count) {
   int i = 0;
   for (; i + kLong <= count; i += kLong) {
     const uint8_t* const at = packed + 3 * i;
-    const __m512i parts[3] = {load_64(at), load_64(at + kLong), load_64(at + 2 * kLong)};
-    for (int c = 0; c < 3; ++c) _mm512_storeu_si512(planes[c] + i, permuted(parts, kLongSplit, c));
+    const __m512i segments[3] = {load_64(at), load_64(at + kLong), load_64(at + 2 * kLong)};
+    for (int c = 0; c < 3; ++c)
+      _mm512_storeu_si512(planes[c] + i, permuted(segments, kLongSplit, c));
   }
   return i;
 }
@@ -90,8 +91,8 @@ ORBBEC_PERMUTE int join_long(const uint8_t* const* planes, uint8_t* packed, int 
   for (; i + kLong <= count; i += kLong) {
     const __m512i channels[3] = {load_64(planes[0] + i), load_64(planes[1] + i),
                                  load_64(planes[2] + i)};
-    for (int part = 0; part < 3; ++part) {
-      _mm512_storeu_si512(packed + 3 * i + kLong * part, permuted(channels, kLongJoin, part));
+    for (int k = 0; k < 3; ++k) {
+      _mm512_storeu_si512(packed + 3 * i + kLong * k, permuted(channels, kLongJoin, k));
     }
   }
   return i;
@@ -100,20 +101,20 @@ ORBBEC_PERMUTE int join_long(const uint8_t* const* planes, uint8_t* packed, int 
 ORBBEC_SHUFFLE inline __m128i load_16(const uint8_t* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
 }
-ORBBEC_SHUFFLE inline __m128i gather_3(const __m128i* parts, const uint8_t (*orders)[kStep]) {
-  const __m128i a = _mm_shuffle_epi8(parts[0], load_16(orders[0]));
-  const __m128i b = _mm_shuffle_epi8(parts[1], load_16(orders[1]));
-  const __m128i c = _mm_shuffle_epi8(parts[2], load_16(orders[2]));
+ORBBEC_SHUFFLE inline __m128i gather_3(const __m128i* segments, const uint8_t (*orders)[kStep]) {
+  const __m128i a = _mm_shuffle_epi8(segments[0], load_16(orders[0]));
+  const __m128i b = _mm_shuffle_epi8(segments[1], load_16(orders[1]));
+  const __m128i c = _mm_shuffle_epi8(segments[2], load_16(orders[2]));
   return _mm_or_si128(_mm_or_si128(a, b), c);
 }
 
 ORBBEC_SHUFFLE int split_vectors(const uint8_t* packed, uint8_t* const* planes, int i, int count) {
   for (; i + kStep <= count; i += kStep) {
     const uint8_t* const at = packed + 3 * i;
-    const __m128i parts[3] = {load_16(at), load_16(at + kStep), load_16(at + 2 * kStep)};
+    const __m128i segments[3] = {load_16(at), load_16(at + kStep), load_16(at + 2 * kStep)};
     for (int c = 0; c < 3; ++c) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[c] + i),
-                       gather_3(parts, kShortSplit.bytes[c]));
+                       gather_3(segments, kShortSplit.bytes[c]));
     }
   }
   return i;
@@ -123,9 +124,9 @@ ORBBEC_SHUFFLE int join_vectors(const uint8_t* const* planes, uint8_t* packed, i
   for (; i + kStep <= count; i += kStep) {
     const __m128i channels[3] = {load_16(planes[0] + i), load_16(planes[1] + i),
                                  load_16(planes[2] + i)};
-    for (int part = 0; part < 3; ++part) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(packed + 3 * i + kStep * part),
-                       gather_3(channels, kShortJoin.bytes[part]));
+    for (int k = 0; k < 3; ++k) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(packed + 3 * i + kStep * k),
+                       gather_3(channels, kShortJoin.bytes[k]));
     }
   }
   return i;

@@ -1,5 +1,5 @@
-// Maps of pixels on the CPU: a block of a row at a time, its channels apart, so that the compiler
-// makes vectors of the loop over the block. Included by *_cpu.cpp.
+// Pointwise operators on the CPU: a block of a row at a time, deinterleaved, so that the compiler
+// vectorises the loop over the block. Included by *_cpu.cpp.
 #pragma once
 
 #include <cstring>
@@ -9,14 +9,14 @@
 
 namespace orbbec {
 
-constexpr int kBlockPixels = 128;  // planes of a block stay in the first cache
+constexpr int kBlockPixels = 128;  // the planes of a block stay in the L1 cache
 
-// Three channels of bytes side by side, to planes and back; packed_bytes.cpp.
+// Three interleaved channels of bytes to planes and back; defined in packed_bytes.cpp.
 void split_bytes(const uint8_t* packed, uint8_t* first, uint8_t* second, uint8_t* third, int count);
 void join_bytes(const uint8_t* first, const uint8_t* second, const uint8_t* third, uint8_t* packed,
                 int count);
 
-// Whether three channels lie side by side, in this order or, by a negative stride, in the other.
+// Whether three channels are interleaved, in this order or, with a negative stride, reversed.
 template <class T>
 bool is_packed(const Image<T>& image, int channels) {
   return sizeof(T) == 1 && channels == 3 && image.stride_x == 3 &&
@@ -71,124 +71,128 @@ void write_block(const T (*planes)[kBlockPixels], const Image<T>& to, int y, int
   }
 }
 
-template <class Map>
+template <class Pointwise>
 struct PixelBlock {
-  alignas(64) typename Map::In in[Map::kIn][kBlockPixels] = {};
-  alignas(64) typename Map::Out out[Map::kOut][kBlockPixels] = {};
+  alignas(64) typename Pointwise::In in[Pointwise::kIn][kBlockPixels] = {};
+  alignas(64) typename Pointwise::Out out[Pointwise::kOut][kBlockPixels] = {};
 };
 
-template <class Map, class Work, bool kInVector>
-ORBBEC_HD void work_on_block(const Work& work, PixelBlock<Map>& block, InVector<kInVector> place) {
-  using T = typename Map::In;
-  const Work own = work;  // which no pixel that is written can be part of
+template <class Pointwise, class Work, bool kInVector>
+ORBBEC_HD void work_on_block(const Work& work, PixelBlock<Pointwise>& block,
+                             InVector<kInVector> like) {
+  using T = typename Pointwise::In;
+  const Work own = work;  // a local copy, which stores cannot alias
   for (int i = 0; i < kBlockPixels; ++i) {
-    Lane<T> in[Map::kIn], out[Map::kOut];
-    for (int c = 0; c < Map::kIn; ++c) in[c] = to_lane(block.in[c][i]);
-    own(in, out, place);
-    for (int c = 0; c < Map::kOut; ++c) block.out[c][i] = from_lane<T>(out[c]);
+    Lane<T> in[Pointwise::kIn], out[Pointwise::kOut];
+    for (int c = 0; c < Pointwise::kIn; ++c) in[c] = to_lane(block.in[c][i]);
+    own(in, out, like);
+    for (int c = 0; c < Pointwise::kOut; ++c) block.out[c][i] = from_lane<T>(out[c]);
   }
 }
 
-template <class Map>
-ORBBEC_HD void work_on_row(const Map& map, int64_t n, int y, int width) {
-  const Image<const typename Map::In> from = map.source[n];
-  const Image<typename Map::Out> to = map.output[n];
+template <class Pointwise>
+ORBBEC_HD void work_on_row(const Pointwise& pointwise, int64_t n, int y, int width) {
+  const Image<const typename Pointwise::In> from = pointwise.source[n];
+  const Image<typename Pointwise::Out> to = pointwise.output[n];
   const bool readable = is_readable(from, to);
-  const auto work = map.rule.of(n);
-  const int vectors = Map::Rule::kKnowsVectors ? width / kVectorPixels * kVectorPixels : width;
-  PixelBlock<Map> block;
+  const auto work = pointwise.rule.of(n);
+  const int vectors =
+      Pointwise::Rule::kKnowsVectors ? width / kVectorPixels * kVectorPixels : width;
+  PixelBlock<Pointwise> block;
   for (int x = 0; x < width;) {
     const int end = x < vectors ? vectors : width;
     const int count = end - x < kBlockPixels ? end - x : kBlockPixels;
-    if (readable) read_block<Map::kIn>(from, y, x, block.in, count);
+    if (readable) read_block<Pointwise::kIn>(from, y, x, block.in, count);
     if (x < vectors) {
       work_on_block(work, block, InVector<true>{});
-    } else if constexpr (Map::Rule::kKnowsVectors) {
+    } else if constexpr (Pointwise::Rule::kKnowsVectors) {
       work_on_block(work, block, InVector<false>{});
     }
-    write_block<Map::kOut>(block.out, to, y, x, count);
+    write_block<Pointwise::kOut>(block.out, to, y, x, count);
     x += count;
   }
 }
 
-template <class Map>
-void map_row_plain(const Map& map, int64_t n, int y, int width) {
-  work_on_row(map, n, y, width);
+template <class Pointwise>
+void pointwise_row_scalar(const Pointwise& pointwise, int64_t n, int y, int width) {
+  work_on_row(pointwise, n, y, width);
 }
-template <class Map>
-ORBBEC_AVX2 void map_row_avx2(const Map& map, int64_t n, int y, int width) {
-  work_on_row(map, n, y, width);
+template <class Pointwise>
+ORBBEC_AVX2 void pointwise_row_avx2(const Pointwise& pointwise, int64_t n, int y, int width) {
+  work_on_row(pointwise, n, y, width);
 }
-template <class Map>
-ORBBEC_AVX512 void map_row_avx512(const Map& map, int64_t n, int y, int width) {
-  work_on_row(map, n, y, width);
+template <class Pointwise>
+ORBBEC_AVX512 void pointwise_row_avx512(const Pointwise& pointwise, int64_t n, int y, int width) {
+  work_on_row(pointwise, n, y, width);
 }
 
-// The channels of a channel map are worked on one by one.
-template <class Map, class Work>
-ORBBEC_HD void work_on_plane(const Work& work, const typename Map::In* in, typename Map::Out* out) {
+// The channels are processed one by one.
+template <class Pointwise, class Work>
+ORBBEC_HD void work_on_plane(const Work& work, const typename Pointwise::In* in,
+                             typename Pointwise::Out* out) {
   const Work own = work;
   for (int i = 0; i < kBlockPixels; ++i) {
-    out[i] = from_lane<typename Map::Out>(own(to_lane(in[i])));
+    out[i] = from_lane<typename Pointwise::Out>(own(to_lane(in[i])));
   }
 }
 
-template <class Map>
-ORBBEC_HD void work_on_channels(const Map& map, int64_t n, int y, int width) {
-  using In = typename Map::In;
-  using Out = typename Map::Out;
-  const Image<const In> from = map.source[n];
-  const Image<Out> to = map.output[n];
+template <class Pointwise>
+ORBBEC_HD void work_on_channels(const Pointwise& pointwise, int64_t n, int y, int width) {
+  using In = typename Pointwise::In;
+  using Out = typename Pointwise::Out;
+  const Image<const In> from = pointwise.source[n];
+  const Image<Out> to = pointwise.output[n];
   const bool readable = is_readable(from, to);
-  const int64_t channels = map.output.channels;
+  const int64_t channels = pointwise.output.channels;
   alignas(64) In in[3][kBlockPixels] = {};
   alignas(64) Out out[3][kBlockPixels] = {};
   for (int x = 0; x < width; x += kBlockPixels) {
     const int count = width - x < kBlockPixels ? width - x : kBlockPixels;
     if (channels == 3) {
       if (readable) read_block<3>(from, y, x, in, count);
-      for (int c = 0; c < 3; ++c) work_on_plane<Map>(map.rule.of(n, c), in[c], out[c]);
+      for (int c = 0; c < 3; ++c) work_on_plane<Pointwise>(pointwise.rule.of(n, c), in[c], out[c]);
       write_block<3>(out, to, y, x, count);
       continue;
     }
     for (int64_t c = 0; c < channels; ++c) {
       if (readable) read_plane(&from.at(y, x, c), from.stride_x, in[0], count);
-      work_on_plane<Map>(map.rule.of(n, c), in[0], out[0]);
+      work_on_plane<Pointwise>(pointwise.rule.of(n, c), in[0], out[0]);
       write_plane(out[0], &to.at(y, x, c), to.stride_x, count);
     }
   }
 }
 
-template <class Map>
-void channels_row_plain(const Map& map, int64_t n, int y, int width) {
-  work_on_channels(map, n, y, width);
+template <class Pointwise>
+void channels_row_scalar(const Pointwise& pointwise, int64_t n, int y, int width) {
+  work_on_channels(pointwise, n, y, width);
 }
-template <class Map>
-ORBBEC_AVX2 void channels_row_avx2(const Map& map, int64_t n, int y, int width) {
-  work_on_channels(map, n, y, width);
+template <class Pointwise>
+ORBBEC_AVX2 void channels_row_avx2(const Pointwise& pointwise, int64_t n, int y, int width) {
+  work_on_channels(pointwise, n, y, width);
 }
-template <class Map>
-ORBBEC_AVX512 void channels_row_avx512(const Map& map, int64_t n, int y, int width) {
-  work_on_channels(map, n, y, width);
+template <class Pointwise>
+ORBBEC_AVX512 void channels_row_avx512(const Pointwise& pointwise, int64_t n, int y, int width) {
+  work_on_channels(pointwise, n, y, width);
 }
 
-template <class Map>
-PixelRow<Map> row_of(const Map& map, Simd level) {
-  if constexpr (requires { map.rule.of(int64_t{0}, int64_t{0}); }) {
-    if (level == Simd::kPlain) return channels_row_plain<Map>;
-    return level == Simd::kAvx2 ? channels_row_avx2<Map> : channels_row_avx512<Map>;
-  } else if constexpr (requires { map.rule.of(int64_t{0}); }) {
-    if (level == Simd::kPlain) return map_row_plain<Map>;
-    return level == Simd::kAvx2 ? map_row_avx2<Map> : map_row_avx512<Map>;
+template <class Pointwise>
+PixelRow<Pointwise> row_of(const Pointwise& pointwise, Simd level) {
+  if constexpr (requires { pointwise.rule.of(int64_t{0}, int64_t{0}); }) {
+    if (level == Simd::kScalar) return channels_row_scalar<Pointwise>;
+    return level == Simd::kAvx2 ? channels_row_avx2<Pointwise> : channels_row_avx512<Pointwise>;
+  } else if constexpr (requires { pointwise.rule.of(int64_t{0}); }) {
+    if (level == Simd::kScalar) return pointwise_row_scalar<Pointwise>;
+    return level == Simd::kAvx2 ? pointwise_row_avx2<Pointwise> : pointwise_row_avx512<Pointwise>;
   }
-  return pixel_row<Map>(level);
+  return pixel_row<Pointwise>(level);
 }
 
-template <class Map>
-int run_map_cpu(const Map& map, const ParallelFor& parallel) {
-  const PixelRow<Map> row = row_of(map, simd_level());
-  const auto sizes = map.output;
-  for_each_strip_cpu(sizes, 1, parallel, [&](int64_t n, int y) { row(map, n, y, sizes[n].width); });
+template <class Pointwise>
+int run_pointwise_cpu(const Pointwise& pointwise, const ParallelFor& parallel) {
+  const PixelRow<Pointwise> row = row_of(pointwise, simd_level());
+  const auto sizes = pointwise.output;
+  for_each_strip_cpu(sizes, 1, parallel,
+                     [&](int64_t n, int y) { row(pointwise, n, y, sizes[n].width); });
   return 0;
 }
 

@@ -1,5 +1,5 @@
-// adjust_sharpness on the CPU: the values between the rims of a row, of planes or of channels that
-// lie together, in a loop that the compiler makes vectors of. Included by adjust_cpu.cpp.
+// adjust_sharpness on the CPU: the interior of a row, of planes or interleaved channels, in a loop
+// that the compiler vectorises. Included by adjust_cpu.cpp.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace orbbec {
 
-// `step`: from a value to that of the next pixel.
+// `step`: from a value to the same channel of the next pixel.
 template <class T>
 ORBBEC_HD void sharpen_values(const T* from, int64_t stride_y, int64_t step, int64_t count,
                               typename Sharpen<T>::F rest, T* __restrict to) {
@@ -43,7 +43,7 @@ ORBBEC_HD void sharpen_row(const Sharpen<T>& op, int64_t n, int y, int width) {
 }
 
 template <class T>
-void sharpen_row_plain(const Sharpen<T>& op, int64_t n, int y, int width) {
+void sharpen_row_scalar(const Sharpen<T>& op, int64_t n, int y, int width) {
   sharpen_row(op, n, y, width);
 }
 template <class T>
@@ -57,7 +57,7 @@ ORBBEC_AVX512 void sharpen_row_avx512(const Sharpen<T>& op, int64_t n, int y, in
 
 template <class T>
 PixelRow<Sharpen<T>> row_of(const Sharpen<T>&, Simd level) {
-  if (level == Simd::kPlain) return sharpen_row_plain<T>;
+  if (level == Simd::kScalar) return sharpen_row_scalar<T>;
   return level == Simd::kAvx2 ? sharpen_row_avx2<T> : sharpen_row_avx512<T>;
 }
 

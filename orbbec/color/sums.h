@@ -1,16 +1,16 @@
-// Sums over the pixels of an image whose order is the same everywhere: pixel p belongs to lane
-// p % kLanes, a lane adds its pixels from first to last, and lanes are added in two steps. Included
-// by sums_cpu.cpp, sums_cuda.cu and binding_sums.cpp.
+// Reductions over the pixels of an image in a fixed order: pixel p belongs to lane p % kLanes, a
+// lane adds its pixels in order, and lanes are added in two steps. Included by sums_cpu.cpp,
+// sums_cuda.cu and binding_sums.cpp.
 #pragma once
 
 #include "adjust.h"
 
 namespace orbbec {
 
-constexpr int kLanes = 2048;  // fills a good part of a device with one image
+constexpr int kLanes = 2048;  // one image occupies a good fraction of a GPU
 constexpr int kGroups = 32;
 
-// What is summed: the gray of a pixel, or of each channel the value and its square.
+// What is summed: the gray of a pixel, or the value and the square of each channel.
 enum class Summand { kGray, kChannels };
 
 struct SumArguments {
@@ -20,7 +20,7 @@ struct SumArguments {
   double* lanes;   // [N, K, kLanes]
   double* groups;  // [N, K, kGroups]
   double* sums;    // [N, K]
-  int kinds;       // K: 1, or 2 a channel
+  int kinds;       // K: 1, or 2 per channel
 };
 
 template <class T>
@@ -57,7 +57,7 @@ struct LaneSums {
   }
 };
 
-// to[i] of `kTo` sums is that of from[i], from[i + kTo], ... of `kFrom`.
+// to[i] is the sum of from[i], from[i + kTo], ... up to kFrom.
 template <int kFrom, int kTo>
 struct FoldSums {
   const double* from;
@@ -70,9 +70,9 @@ struct FoldSums {
   }
 };
 
-// Calls `run(op, count, items)` for the steps, one after the other.
+// Calls `run(op, count, items)` for each step in order.
 template <class Run>
-int dispatch_sums(const SumArguments& a, const Run& run) {
+int dispatch_reduce(const SumArguments& a, const Run& run) {
   int status = 0;
   switch (a.dtype) {
     case DType::kUInt8:

@@ -4,7 +4,7 @@
 namespace orbbec {
 namespace {
 
-// Adds the pixels of lanes that follow one another to their sums.
+// Adds pixels to consecutive lanes.
 template <class Op>
 ORBBEC_HD void add_run(const Op& op, const auto& image, int y, int x, int count, int k,
                        double* lanes) {
@@ -20,8 +20,8 @@ ORBBEC_HD void add_image(const Op& op, int64_t n) {
     int lane = 0;
     for (int y = 0; y < image.height; ++y) {
       for (int x = 0; x < image.width;) {
-        const int left = image.width - x, room = kLanes - lane;
-        const int count = left < room ? left : room;
+        const int left = image.width - x, lanes_left = kLanes - lane;
+        const int count = left < lanes_left ? left : lanes_left;
         add_run(op, image, y, x, count, k, lanes + lane);
         x += count;
         lane = (lane + count) % kLanes;
@@ -31,7 +31,7 @@ ORBBEC_HD void add_image(const Op& op, int64_t n) {
 }
 
 template <class Op>
-void add_image_plain(const Op& op, int64_t n) {
+void add_image_scalar(const Op& op, int64_t n) {
   add_image(op, n);
 }
 template <class Op>
@@ -39,7 +39,7 @@ ORBBEC_AVX2 void add_image_avx2(const Op& op, int64_t n) {
   add_image(op, n);
 }
 
-// Bytes have whole grays, whose sum is exact in any order.
+// Grays of bytes are integers, whose sum is exact in any order.
 ORBBEC_HD int64_t sum_row(const Image<const uint8_t>& image, int y) {
   alignas(64) uint8_t planes[3][kBlockPixels] = {};
   int64_t total = 0;
@@ -56,14 +56,14 @@ ORBBEC_HD int64_t sum_row(const Image<const uint8_t>& image, int y) {
   }
   return total;
 }
-int64_t sum_row_plain(const Image<const uint8_t>& image, int y) { return sum_row(image, y); }
+int64_t sum_row_scalar(const Image<const uint8_t>& image, int y) { return sum_row(image, y); }
 ORBBEC_AVX2 int64_t sum_row_avx2(const Image<const uint8_t>& image, int y) {
   return sum_row(image, y);
 }
 
 void sum_gray_bytes(const SumArguments& a, const ParallelFor& parallel) {
   const Images<const uint8_t> images(a.source);
-  const auto row = simd_level() == Simd::kPlain ? sum_row_plain : sum_row_avx2;
+  const auto row = simd_level() == Simd::kScalar ? sum_row_scalar : sum_row_avx2;
   parallel(a.source.count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
       const Image<const uint8_t> image = images[n];
@@ -76,17 +76,17 @@ void sum_gray_bytes(const SumArguments& a, const ParallelFor& parallel) {
 
 }  // namespace
 
-void sums_cpu(const SumArguments& a, const ParallelFor& parallel) {
+void reduce_cpu(const SumArguments& a, const ParallelFor& parallel) {
   if (a.dtype == DType::kUInt8 && a.summand == Summand::kGray && a.source.channels == 3) {
     return sum_gray_bytes(a, parallel);
   }
-  dispatch_sums(a, [&](const auto& op, int64_t count, int items) {
+  dispatch_reduce(a, [&](const auto& op, int64_t count, int items) {
     if constexpr (requires {
                     op.lanes;
                     op.summand;
                   }) {
-      const auto add = simd_level() == Simd::kPlain ? add_image_plain<std::decay_t<decltype(op)>>
-                                                    : add_image_avx2<std::decay_t<decltype(op)>>;
+      const auto add = simd_level() == Simd::kScalar ? add_image_scalar<std::decay_t<decltype(op)>>
+                                                     : add_image_avx2<std::decay_t<decltype(op)>>;
       parallel(count, 1, [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n) add(op, n);
       });

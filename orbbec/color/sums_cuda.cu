@@ -3,8 +3,8 @@
 
 namespace orbbec {
 
-int sums_cuda(const SumArguments& arguments, void* stream) {
-  return dispatch_sums(arguments, [&](const auto& op, int64_t count, int items) {
+int reduce_cuda(const SumArguments& arguments, void* stream) {
+  return dispatch_reduce(arguments, [&](const auto& op, int64_t count, int items) {
     return for_each_item_cuda(op, count, items, stream);
   });
 }

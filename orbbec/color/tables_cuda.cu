@@ -5,11 +5,11 @@ namespace orbbec {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kBlocks = 32;  // of a channel: more would mostly add their counts to each other's
+constexpr int kBlocks = 32;  // per channel: more would mostly contend for its counts
 constexpr int kWarps = kThreads / 32;
 
-// A block owns every gridDim.x-th run of 256 pixels of a channel. A warp has a histogram of its own
-// in shared memory (8 KiB in all), so that no more than 32 threads meet at a count.
+// A block owns every gridDim.x-th run of 256 pixels of a channel. Each warp has its own histogram
+// in shared memory (8 KiB in all), so at most 32 threads contend for a count.
 __global__ void __launch_bounds__(kThreads, 1) histogram_kernel(const HistogramArguments a) {
   __shared__ unsigned counts[kWarps][kLevels];
   const int64_t jobs = a.source.count * a.source.channels;
@@ -44,11 +44,11 @@ int histogram_cuda(const HistogramArguments& a, void* stream) {
                 dim3(kThreads), 0, stream, a);
 }
 
-int look_up_cuda(const LookUp& op, void* stream) {
+int apply_lut_cuda(const ApplyLut& op, void* stream) {
   return for_each_pixel_of_images_cuda(op, op.output, stream);
 }
 
-int make_tables_cuda(const MakeTable& op, int64_t count, void* stream) {
+int make_luts_cuda(const MakeLut& op, int64_t count, void* stream) {
   return for_each_item_cuda(op, count, op.channels, stream);
 }
 

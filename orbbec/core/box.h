@@ -1,5 +1,6 @@
-// Boxes of corners and the overlap of two. The operations and their order are torchvision's, so
-// that an IoU has its bits. F is a number or a vector of them. Included by nms, soft_nms and boxes.
+// Corner boxes and the overlap of two. The operations and their order are torchvision's, so that
+// IoUs are bit-identical. F is a number or a vector of numbers. Included by nms, soft_nms and
+// boxes.
 #pragma once
 
 #include "common.h"
@@ -16,14 +17,14 @@ ORBBEC_HD Box<F> load_box(const F* numbers) {
   return {numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
-// `offset` is 0, or 1 for boxes whose corners are the first and the last pixel. Negative for a box
-// that is reversed along one side, as torchvision has it.
+// `offset` is 0, or 1 for boxes whose corners are the first and last pixel. Negative for a box that
+// is inverted along one side, as in torchvision.
 template <class F>
 ORBBEC_HD F box_area(const Box<F>& box, F offset = F{}) {
   return (box.x2 - box.x1 + offset) * (box.y2 - box.y1 + offset);
 }
 
-// The length that [a1, a2] and [b1, b2] share.
+// The length of the intersection of [a1, a2] and [b1, b2].
 template <class F>
 ORBBEC_HD F shared_length(F a1, F a2, F b1, F b2, F offset) {
   const F first = a1 > b1 ? a1 : b1, last = a2 < b2 ? a2 : b2;
@@ -37,8 +38,8 @@ ORBBEC_HD F shared_area(const Box<F>& a, const Box<F>& b, F offset = F{}) {
          shared_length(a.y1, a.y2, b.y1, b.y2, offset);
 }
 
-// Intersection over union. NaN where both are 0 or infinite or a number of a box is NaN (its area
-// is NaN then): a comparison with a threshold is false, so such a pair does not overlap.
+// Intersection over union. NaN where both are 0 or infinite, or where a box contains NaN; a
+// comparison with a threshold is then false, so the pair does not overlap.
 template <class F>
 ORBBEC_HD F box_iou(const Box<F>& a, F area_a, const Box<F>& b, F area_b, F offset = F{}) {
   const F shared = shared_area(a, b, offset);

@@ -1,6 +1,5 @@
-// Channels of an image in blocks of 256 bytes, each block a channels-last image of its own that
-// fits a core's cache: what vectors over channels read and write. Included by core/roi_vectors.h
-// and roi_pool_cpu.cpp.
+// Blocked channels: an image in blocks of 256 bytes per pixel, each a channels-last image that fits
+// a core's cache, for vectors over channels. Included by core/roi_vectors.h and roi_pool_cpu.cpp.
 #pragma once
 
 #include <algorithm>
@@ -16,28 +15,28 @@
 namespace orbbec {
 
 constexpr int kBlockBytes =
-    256;  // 4 vectors of AVX-512: as many sums as hide an addition's latency
+    256;  // 4 vectors of AVX-512: enough independent sums to hide the latency of an addition
 
-// Images larger than this would make blocks of more than 64 MB.
+// Larger images would make blocks of more than 64 MB.
 constexpr int64_t kMaxBlockPixels = 1 << 18;
 
 template <class F>
 constexpr int kBlockChannels = kBlockBytes / sizeof(F);
 
-// One block of an image; the channels of a pixel lie side by side.
+// One block of an image; the channels of a pixel are contiguous.
 template <class F>
 struct ChannelBlock {
   const F* data;
   int64_t stride_y, stride_x;
-  int64_t origin;  // of the first pixel that is there, counted from that at (0, 0)
+  int64_t origin;  // offset of the first stored pixel from pixel (0, 0)
 
   ORBBEC_HD const F* at(int y, int x) const {
     return data + (y * stride_y + x * stride_x - origin);
   }
 };
 
-// Block `index` of `channels`. The last one begins early enough to be whole, if there are enough
-// channels; what it shares with the block before is not written again.
+// Block `index` of `channels`. If there are enough channels, the last block starts early enough to
+// be full; the channels that it has in common with the previous block are not written again.
 template <class F>
 struct BlockChannels {
   int64_t first, written;  // channels
@@ -50,7 +49,7 @@ struct BlockChannels {
         count(static_cast<int>(std::min<int64_t>(kBlockChannels<F>, channels))) {}
 };
 
-// The vectors of `kBytes` that a block's channels of a pixel are.
+// The vectors of `kBytes` that make up a block's channels of a pixel.
 template <class F, int kBytes>
 struct BlockVectors {
   typedef F Vector __attribute__((vector_size(kBytes), aligned(sizeof(F)), may_alias));
@@ -62,17 +61,17 @@ int64_t block_count(int64_t channels) {
   return (channels + kBlockChannels<F> - 1) / kBlockChannels<F>;
 }
 
-// Room for blocks, aligned so that no vector of a pixel lies across two cache lines.
+// Memory for blocks, aligned so that no vector crosses a cache line.
 template <class F>
 class BlockBuffer {
  public:
   BlockBuffer() = default;
-  explicit BlockBuffer(int64_t pixels) { make_room(pixels); }
+  explicit BlockBuffer(int64_t pixels) { reserve(pixels); }
   BlockBuffer(const BlockBuffer&) = delete;
   ~BlockBuffer() { ::operator delete(data_, kAlignment); }
 
-  // What was there is lost.
-  void make_room(int64_t pixels) {
+  // Discards the contents.
+  void reserve(int64_t pixels) {
     if (pixels <= pixels_) return;
     ::operator delete(data_, kAlignment);
     data_ = nullptr;
@@ -89,23 +88,23 @@ class BlockBuffer {
   int64_t pixels_ = 0;
 };
 
-// Values that are moved as they are, four at a time.
+// Values that are copied without conversion, four at a time.
 template <class T, class F>
-constexpr bool kMovesWords = std::is_same_v<T, F> && sizeof(T) == 4;
+constexpr bool kCopiesWords = std::is_same_v<T, F> && sizeof(T) == 4;
 
-typedef int32_t FourWords __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t Vec4Words __attribute__((vector_size(16), aligned(4), may_alias));
 
-// Writes 4 rows of 4 words as columns; `from` and `to` are words between the rows.
+// Transposes 4 rows of 4 words; `from` and `to` are strides in words.
 template <class T>
 void transpose_4x4(const T* source, int64_t from, T* target, int64_t to) {
-  const auto row = [&](int i) { return *reinterpret_cast<const FourWords*>(source + i * from); };
-  const FourWords a = row(0), b = row(1), c = row(2), d = row(3);
-  const FourWords ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const FourWords ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const FourWords cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const FourWords cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const auto column = [&](int i) -> FourWords& {
-    return *reinterpret_cast<FourWords*>(target + i * to);
+  const auto row = [&](int i) { return *reinterpret_cast<const Vec4Words*>(source + i * from); };
+  const Vec4Words a = row(0), b = row(1), c = row(2), d = row(3);
+  const Vec4Words ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Vec4Words ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Vec4Words cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Vec4Words cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const auto column = [&](int i) -> Vec4Words& {
+    return *reinterpret_cast<Vec4Words*>(target + i * to);
   };
   column(0) = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
   column(1) = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
@@ -119,12 +118,12 @@ void to_block(const T* source, int64_t stride_x, int64_t stride_c, int64_t width
               F* block) {
   constexpr int kBlock = kBlockChannels<F>;
   constexpr int64_t kRun = 16;  // pixels: a cache line of each channel
-  const bool by_fours = kMovesWords<T, F> && stride_x == 1;
+  const bool by_vec4 = kCopiesWords<T, F> && stride_x == 1;
   for (int64_t x0 = 0; x0 < width; x0 += kRun) {
     const int64_t end = std::min(x0 + kRun, width);
     int64_t done = x0;
-    if constexpr (kMovesWords<T, F>) {
-      if (by_fours) done = x0 + (end - x0) / 4 * 4;
+    if constexpr (kCopiesWords<T, F>) {
+      if (by_vec4) done = x0 + (end - x0) / 4 * 4;
       for (int c = 0; c + 4 <= channels; c += 4) {
         for (int64_t x = x0; x < done; x += 4)
           transpose_4x4(source + x + c * stride_c, stride_c, block + x * kBlock + c, kBlock);
@@ -140,7 +139,7 @@ void to_block(const T* source, int64_t stride_x, int64_t stride_c, int64_t width
   }
 }
 
-// The way back, of channels [first, channels) of the block; `target` is that of channel 0.
+// The inverse, for channels [first, channels) of the block; `target` is channel 0.
 template <class T, class F>
 void from_block(const F* block, int64_t width, int first, int channels, T* target, int64_t stride_x,
                 int64_t stride_c) {
@@ -153,7 +152,7 @@ void from_block(const F* block, int64_t width, int first, int channels, T* targe
     return;
   }
   int c = first;
-  if constexpr (kMovesWords<T, F>) {
+  if constexpr (kCopiesWords<T, F>) {
     for (; stride_x == 1 && c + 4 <= channels; c += 4) {
       T* const to = target + c * stride_c;
       int64_t x = 0;

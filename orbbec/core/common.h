@@ -1,6 +1,5 @@
-// What every header of core/ needs: the marker of functions that run on host and device, the index
-// types, the enums that cross from the bindings to the kernels. Includes neither torch nor the CUDA
-// runtime.
+// Used by every header of core/: the marker of functions for host and device, index types, and the
+// enums that bindings pass to kernels. Includes neither torch nor the CUDA runtime.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,7 @@
 #define ORBBEC_HD inline __attribute__((always_inline))
 #endif
 
-// Before a loop: keep it a loop in device code, where many taps unrolled would not fit the
-// registers.
+// Before a loop: do not unroll it in device code, where many taps would not fit the registers.
 #if defined(__CUDA_ARCH__)
 #define ORBBEC_ROLLED _Pragma("unroll 1")
 #else
@@ -25,10 +23,10 @@ enum class DType { kUInt8, kUInt16, kFloat16, kBFloat16, kFloat32, kFloat64 };
 
 enum class Interpolation { kNearest, kLinear, kCubic, kLanczos4 };
 
-// Which OpenCV's numbers: the float kernels of 5.x or the fixed-point ones of 4.x.
+// Which OpenCV arithmetic: the float kernels of 5.x or the fixed-point kernels of 4.x.
 enum class Arithmetic { kCv2_5, kCv2_4 };
 
-// Of numbers, or of vectors lane by lane.
+// V is a number or a vector of numbers.
 template <class V>
 ORBBEC_HD V smaller(V a, V b) {
   return a < b ? a : b;

@@ -4,7 +4,7 @@
 //
 // Largest error seen in 30,000 random numbers of each of several ranges, against 200 bits:
 //   exponential            0.83 ulp in float and in double; 0.75 where the result is subnormal
-//   sine_cosine            0.76 ulp, |radians| up to 1.6 million, multiples of a quarter turn too
+//   sine_cosine            0.76 ulp, |radians| up to 1.6 million, also at multiples of pi / 2
 //   sine_cosine_degrees    1.53 ulp; exact at multiples of 90
 //
 // Included by blur, resize, roi_align_rotated, soft_nms and other headers of core.
@@ -18,7 +18,7 @@
 
 namespace orbbec {
 
-// A number, or a vector of the compiler: the type of its elements, and integers as wide.
+// For a number or a compiler vector: its element type, and integers of the same width.
 template <class V>
 struct Lanes {
   using Element = std::decay_t<decltype(V{}[0])>;
@@ -36,7 +36,7 @@ struct Lanes<double> {
 };
 
 // ln 2 in two parts, the first short enough that its product with an exponent is exact. Adding
-// kRound rounds to a whole number, half to even, which then stands in the low bits.
+// kRound rounds to an integer, half to even, which is then in the low bits.
 template <class F>
 struct ExponentialRange;
 
@@ -87,7 +87,8 @@ ORBBEC_HD V inverse_factorial_series(V t) {
   }
 }
 
-// `yes` or `no`; of a number by bits, for a condition would keep the compiler from making vectors.
+// `yes` or `no`; for numbers with bit operations, because a condition would keep the compiler from
+// vectorising.
 template <class Condition, class V>
 ORBBEC_HD V select(Condition condition, V yes, V no) {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -97,8 +98,7 @@ ORBBEC_HD V select(Condition condition, V yes, V no) {
   }
 }
 
-// e^x. Infinity and 0 where the result is too large or too small; NaN for NaN. V is a number or a
-// vector of them.
+// e^x. Infinity and 0 on overflow and underflow; NaN for NaN. V is a number or a vector of numbers.
 template <class V>
 ORBBEC_HD V exponential(V x) {
   using F = typename Lanes<V>::Element;
@@ -109,7 +109,7 @@ ORBBEC_HD V exponential(V x) {
   V clamped = select(x > lowest, x, lowest);
   clamped = select(clamped < highest, clamped, highest);
   const V shifted = clamped * F(1.4426950408889634) + round;
-  const V exponent = shifted - round;  // of 2
+  const V exponent = shifted - round;  // of the power of 2
   const V high = clamped - exponent * Range::kLn2;
   const V low = exponent * Range::kLn2Rest;
   const V r = high - low;  // |r| <= ln(2) / 2
@@ -121,8 +121,8 @@ ORBBEC_HD V exponential(V x) {
   return select(x == x, result, x);
 }
 
-// sin and cos of r + rest, |r| <= pi / 4 and |rest| below the last bit of r, turned by `quarters`
-// quarter turns.
+// sin and cos of r + rest, rotated by `quarters` quarter circles; |r| <= pi / 4, and |rest| is
+// below the last bit of r.
 ORBBEC_HD void sine_cosine_reduced(double r, double rest, int quarters, double& sine,
                                    double& cosine) {
   const double square = r * r, half_square = 0.5 * square;
@@ -139,7 +139,7 @@ ORBBEC_HD void sine_cosine_reduced(double r, double rest, int quarters, double& 
   if (((quarters + 1) & 2) != 0) cosine = -cosine;
 }
 
-// a - b and what rounding took from it.
+// a - b, and its rounding error.
 ORBBEC_HD double exact_difference(double a, double b, double& rest) {
   const double difference = a - b;
   const double back = a - difference;
@@ -147,32 +147,32 @@ ORBBEC_HD double exact_difference(double a, double b, double& rest) {
   return difference;
 }
 
-// sin and cos of an angle in radians. NaN for NaN, infinities and angles beyond 2^20 quarter turns
-// (about 1.6 million radians).
+// sin and cos of an angle in radians. NaN for NaN, infinities and angles beyond 2^20 quarter
+// circles (about 1.6 million radians).
 ORBBEC_HD void sine_cosine(double radians, double& sine, double& cosine) {
   // pi / 2 in four parts; the first three have 33 bits, so that products with 2^20 are exact.
   constexpr double kPart1 = 0x1.921fb544p+0, kPart2 = 0x1.0b4611a6p-34, kPart3 = 0x1.3198a2e0p-69,
                    kPart4 = 0x1.b839a252049c1p-104;
-  const double turns = rint(radians * 0.63661977236758134);
-  if (!(turns >= -1048576.0 && turns <= 1048576.0)) {
+  const double quarters = rint(radians * 0.63661977236758134);
+  if (!(quarters >= -1048576.0 && quarters <= 1048576.0)) {
     sine = cosine = NAN;
     return;
   }
   double rest2, rest3;
-  const double part2 = exact_difference(radians - turns * kPart1, turns * kPart2, rest2);
-  const double part3 = exact_difference(part2, turns * kPart3, rest3);
-  const double tail = (rest2 + rest3) - turns * kPart4;
+  const double part2 = exact_difference(radians - quarters * kPart1, quarters * kPart2, rest2);
+  const double part3 = exact_difference(part2, quarters * kPart3, rest3);
+  const double tail = (rest2 + rest3) - quarters * kPart4;
   const double r = part3 + tail;
-  sine_cosine_reduced(r, (part3 - r) + tail, static_cast<int>(turns), sine, cosine);
+  sine_cosine_reduced(r, (part3 - r) + tail, static_cast<int>(quarters), sine, cosine);
 }
 
-// sin and cos of an angle of less than 2^52 degrees; without a branch, so that a compiler makes
-// vectors of a loop.
+// sin and cos of an angle below 2^52 degrees; branch-free, so that compilers vectorise loops over
+// it.
 ORBBEC_HD void sine_cosine_degrees_in_range(double degrees, double& sine, double& cosine) {
-  const double turns = rint(degrees / 90);
-  const double r = (degrees - 90 * turns) * 0.017453292519943295;  // the difference is exact
-  const double whole_circles = rint(turns / 4);
-  sine_cosine_reduced(r, 0, static_cast<int>(turns - 4 * whole_circles), sine, cosine);
+  const double quarters = rint(degrees / 90);
+  const double r = (degrees - 90 * quarters) * 0.017453292519943295;  // the difference is exact
+  const double whole_circles = rint(quarters / 4);
+  sine_cosine_reduced(r, 0, static_cast<int>(quarters - 4 * whole_circles), sine, cosine);
 }
 
 // sin and cos of an angle in degrees. NaN for NaN, infinities and angles of 2^52 degrees and more.

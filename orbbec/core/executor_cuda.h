@@ -7,11 +7,10 @@
 
 namespace orbbec {
 
-constexpr int kTileWidth = 32, kTileHeight = 8;  // a warp of threads owns 32 neighbours of a row
+constexpr int kTileWidth = 32, kTileHeight = 8;  // a warp owns 32 neighbouring pixels of a row
 constexpr int64_t kMaxGridYZ = 65535;
 
-// Blocks for `columns` x `rows` x `count` threads; what lies beyond the limits of the grid is
-// reached by striding.
+// Blocks for `columns` x `rows` x `count` threads; beyond the limits of the grid, kernels stride.
 inline dim3 tile_grid(int64_t columns, int64_t rows, int64_t count) {
   const int64_t tiles_y = (rows + kTileHeight - 1) / kTileHeight;
   return dim3(static_cast<unsigned>((columns + kTileWidth - 1) / kTileWidth),
@@ -42,7 +41,7 @@ int for_each_pixel_cuda(const Op& op, const AnyImages& shape, void* stream) {
                 shape.width);
 }
 
-// Makes items of pixels: an image is one row of them.
+// Adapts an item functor to pixels: an image is one row of items.
 template <class Op>
 struct ItemsAsPixels {
   Op op;

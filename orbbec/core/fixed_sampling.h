@@ -1,5 +1,5 @@
-// OpenCV 4's fixed-point arithmetic: positions in 32nds of a pixel, weights of 15 bits for uint8.
-// Lanczos in every version. Same two steps as the samplers of sampling.h.
+// OpenCV 4's fixed-point arithmetic: positions in 1/32 pixel, weights of 15 bits for uint8. Lanczos
+// in every version. The two steps are those of the samplers of sampling.h.
 #pragma once
 
 #include "lanczos4.h"
@@ -11,7 +11,7 @@ constexpr int kFractions = 32;         // of a pixel
 constexpr int kWeightOne = 1 << 15;    // the fixed-point weight that means 1
 constexpr int kWeightRound = 1 << 14;  // half of it
 
-// A position as OpenCV 4 has it: whole pixels, saturated to 16 bits, and 32nds.
+// A position as in OpenCV 4: whole pixels, saturated to 16 bits, and 1/32 pixels.
 struct FixedPoint {
   int x, y;
   int fraction_x, fraction_y;
@@ -22,9 +22,10 @@ struct NearestFixedSampler {
   template <class T>
   using Tap = NearestSampler::Tap<T>;
 
-  template <class T, class Map>
-  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
-    const FixedPoint at = map.fixed_nearest(n, y, x);
+  template <class T, class Transform>
+  ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
+                                 int x) {
+    const FixedPoint at = transform.fixed_nearest(n, y, x);
     return {at.x, at.y, true};
   }
 
@@ -43,10 +44,15 @@ struct LinearFixedSampler {
     bool valid;
   };
 
-  template <class T, class Map>
-  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
-    const FixedPoint at = map.fixed(n, y, x);
-    return {at.x, at.y, at.fraction_x, at.fraction_y, true};
+  template <class T, class Transform>
+  ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
+                                 int x) {
+    const FixedPoint at = transform.fixed(n, y, x);
+    return {.x = at.x,
+            .y = at.y,
+            .fraction_x = at.fraction_x,
+            .fraction_y = at.fraction_y,
+            .valid = true};
   }
 
   template <class T>
@@ -54,7 +60,7 @@ struct LinearFixedSampler {
     return tap.x >= image.width || tap.x + 1 < 0 || tap.y >= image.height || tap.y + 1 < 0;
   }
 
-  // In units of 1/1024: exact as integers and as floats.
+  // In units of 1/1024: exact both as integers and as floats.
   template <class T>
   ORBBEC_HD static void weights(const Tap<T>& tap, int w[4]) {
     const int fx = tap.fraction_x, fy = tap.fraction_y;
@@ -69,7 +75,7 @@ struct LinearFixedSampler {
     int w[4];
     weights(tap, w);
     if (source.border == Border::kTransparent) return read_transparent(source, tap, w, c, outside);
-    // As it is: the weighted sum of four equal floats is not always that float.
+    // Returned as it is: the weighted sum of four equal floats is not always that float.
     if (source.border == Border::kConstant && is_outside(tap, source.image)) return outside;
     return blend<T>(source.tap(tap.x, tap.y, c, outside), source.tap(tap.x + 1, tap.y, c, outside),
                     source.tap(tap.x, tap.y + 1, c, outside),
@@ -90,8 +96,8 @@ struct LinearFixedSampler {
     }
   }
 
-  // A pixel is written if its upper left tap lies inside; taps beyond the last column or row lend
-  // their weight to the others.
+  // A pixel is written if its upper left tap is inside; taps past the last column or row pass their
+  // weight to the others.
   template <class T>
   ORBBEC_HD static T read_transparent(const Source<T>& source, const Tap<T>& tap, int w[4],
                                       int64_t c, T outside) {
@@ -109,7 +115,7 @@ struct LinearFixedSampler {
     if (available == 0) return outside;
     if constexpr (std::is_same_v<T, uint8_t>) {
       // OpenCV's table holds 32767 and 1 in the corners where the fraction is (0, 0); only the
-      // first is available here.
+      // first tap is available here.
       const int scale =
           tap.fraction_x == 0 && tap.fraction_y == 0 ? kWeightOne - 1 : available * 32;
       const int sum = p00 * (w[0] * 32 == kWeightOne ? kWeightOne - 1 : w[0] * 32) +
@@ -147,17 +153,17 @@ struct Lanczos4Kernel {
   }
 };
 
-// Separable kernels as OpenCV 4 tabulates them: for uint8 the products of the two weights are
-// rounded to 15 bits, and what their sum lacks of 1 is added to one of the middle four.
+// Separable kernels as OpenCV 4 tabulates them: for uint8, the products of the two weights are
+// rounded to 15 bits, and the difference of their sum from 1 is added to one of the middle four.
 template <class Kernel>
-struct TableSampler {
+struct TabulatedSampler {
   static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_4;
   static constexpr int kSize = Kernel::kSize;
   template <class T>
   struct Tap {
     int x, y;  // of the upper left pixel
     int fraction_x, fraction_y;
-    int corrected, correction;  // which product is corrected, by how much
+    int corrected, correction;  // the index of the corrected product, and the correction
     bool valid;
   };
 
@@ -195,11 +201,18 @@ struct TableSampler {
     tap.corrected = tap.correction > 0 ? at_largest : at_smallest;
   }
 
-  template <class T, class Map>
-  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
-    const FixedPoint at = map.fixed(n, y, x);
+  template <class T, class Transform>
+  ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
+                                 int x) {
+    const FixedPoint at = transform.fixed(n, y, x);
     constexpr int kBefore = kSize / 2 - 1;
-    Tap<T> tap{at.x - kBefore, at.y - kBefore, at.fraction_x, at.fraction_y, 0, 0, true};
+    Tap<T> tap{.x = at.x - kBefore,
+               .y = at.y - kBefore,
+               .fraction_x = at.fraction_x,
+               .fraction_y = at.fraction_y,
+               .corrected = 0,
+               .correction = 0,
+               .valid = true};
     if constexpr (std::is_same_v<T, uint8_t>) correct(tap);
     return tap;
   }
@@ -209,7 +222,7 @@ struct TableSampler {
     if (source.border == Border::kTransparent) {
       constexpr int kBefore = kSize / 2 - 1;
       if (!source.image.contains(tap.y + kBefore, tap.x + kBefore)) return outside;
-      // OpenCV reads what lies beyond a transparent border by reflection.
+      // OpenCV reads beyond a transparent border by reflection.
       return weighted_sum(Source<T>{source.image, Border::kReflect101, source.fill}, tap, c,
                           outside);
     }
@@ -238,8 +251,8 @@ struct TableSampler {
     }
   }
 
-  // Inside, row by row. Across any border, the border value first and then what each pixel read
-  // differs from it by.
+  // Inside the image, row by row. At a border, the border value first, then the differences of the
+  // pixels from it.
   template <class T>
   ORBBEC_HD static T float_sum(const Source<T>& source, const Tap<T>& tap, const float wx[],
                                const float wy[], int64_t c, T outside) {

@@ -12,15 +12,15 @@
 namespace orbbec {
 
 constexpr int64_t kItemsPerBlock = 256;
-constexpr int64_t kKeptPerPass = 512;  // in the nearest cache while a block is compared with them
-constexpr int64_t kComparisonsPerTask = 50000;  // about 12 us on vectors
+constexpr int64_t kKeptPerPass = 512;  // stays in the L1 cache while a block is compared with them
+constexpr int64_t kComparisonsPerTask = 50000;  // about 12 us with vectors
 
-// The kept items of a rule that has no faster way to search them. One thread appends while others
-// search what was there before.
+// The kept items of a rule without a faster search. One thread appends while others search the
+// earlier items.
 template <class Rule>
 class KeptItems {
  public:
-  static constexpr int64_t kTogether = 1;  // searched at once
+  static constexpr int64_t kTogether = 1;  // searched together
 
   KeptItems(const Rule& rule, int64_t capacity) : rule_(rule) { items_.reserve(capacity); }
 
@@ -28,7 +28,7 @@ class KeptItems {
   void clear() { items_.clear(); }
   void append(const typename Rule::Item& item) { items_.push_back(item); }
 
-  // The first of [begin, end) that suppresses the item; `end` if none does.
+  // The first item of [begin, end) that suppresses `item`; `end` if none does.
   int64_t find(int64_t begin, int64_t end, const typename Rule::Item& item) const {
     int64_t i = begin;
     while (i < end && !rule_.suppresses(items_[i], item)) ++i;
@@ -40,15 +40,14 @@ class KeptItems {
   std::vector<typename Rule::Item> items_;
 };
 
-// One group: the places [begin, end), in blocks that threads take in their order. A block is
-// compared with what is kept of those before it while these are decided by other threads, and is
-// decided after them. The first that is not decided waits for nobody, so that all go on with
-// however many threads there are.
+// One group: the ranks [begin, end), in blocks that threads take in order. A block is compared with
+// the items kept so far while earlier blocks are still being decided, and is decided after them.
+// The first undecided block never waits, so there is progress with any number of threads.
 template <class Rule, class Kept>
 class GreedyGroup {
  public:
   GreedyGroup(const Rule& rule, int64_t* keepers, int64_t capacity)
-      : rule_(rule), keepers_(keepers), kept_(rule, capacity), places_(capacity) {}
+      : rule_(rule), keepers_(keepers), kept_(rule, capacity), indices_(capacity) {}
 
   void run(int64_t begin, int64_t end, const ParallelFor& parallel) {
     kept_.clear();
@@ -81,21 +80,21 @@ class GreedyGroup {
     decided_ = block + 1;
   }
 
-  // With the kept items [from, to).
+  // Against the kept items [from, to).
   void compare(int64_t begin, int64_t end, int64_t from, int64_t to) {
     for (int64_t i = begin; i < end; ++i) {
       if (keepers_[i] != kNone) continue;
       const int64_t found = kept_.find(from, to, rule_.item(i));
-      if (found < to) keepers_[i] = places_[found];
+      if (found < to) keepers_[i] = indices_[found];
     }
   }
 
-  // Compares with the kept items from `from` on, to which those of the block itself are added.
+  // Against the kept items from `from` on, including those that the block itself adds.
   void decide(int64_t begin, int64_t end, int64_t from) {
     for (int64_t i = begin; i < end; ++i) {
       compare(i, i + 1, from, kept_.size());
       if (keepers_[i] != kNone) continue;
-      keepers_[i] = places_[kept_.size()] = i;
+      keepers_[i] = indices_[kept_.size()] = i;
       kept_.append(rule_.item(i));
     }
   }
@@ -103,13 +102,13 @@ class GreedyGroup {
   Rule rule_;
   int64_t* keepers_;
   Kept kept_;
-  std::vector<int64_t> places_;  // of what is kept
-  // Of what is kept, how much threads that do not decide may search.
+  std::vector<int64_t> indices_;  // ranks of the kept items
+  // The number of kept items that other threads may search.
   alignas(kApart) std::atomic<int64_t> searchable_{0};
   std::atomic<int64_t> decided_{0};  // blocks
 };
 
-// Where each group begins, and the end.
+// The start of each group, and the end.
 inline std::vector<int64_t> group_bounds(const GreedyArguments& a) {
   std::vector<int64_t> bounds{0};
   for (int64_t i = 1; a.groups != nullptr && i < a.count; ++i) {
@@ -132,7 +131,7 @@ void greedy_cpu(const Rule& rule, const GreedyArguments& a, const ParallelFor& p
     GreedyGroup<Rule, Kept> greedy(rule, a.keepers, largest);
     for (int64_t g = begin; g < end; ++g) greedy.run(bounds[g], bounds[g + 1], within);
   };
-  // Threads share the groups, or the comparisons of a group that is most of the work.
+  // Threads split the groups, or the comparisons of one group that dominates the work.
   if (2 * largest > a.count) return run_groups(0, groups, parallel);
   const ParallelFor alone = [](int64_t count, int64_t, const RangeBody& body) { body(0, count); };
   const int64_t grain = kComparisonsPerTask / (largest * largest) + 1;

@@ -1,5 +1,5 @@
-// Greedy suppression on a CUDA device: tile by tile down the ranking, without a word from the host
-// between them. Included by *_cuda.cu.
+// Greedy suppression on a CUDA device: tile by tile down the ranking, without host synchronisation.
+// Included by *_cuda.cu.
 #pragma once
 
 #include "greedy.h"
@@ -8,8 +8,9 @@
 namespace orbbec {
 
 constexpr int kWordsPerItem = kGreedyTile / 32;
-constexpr int kComparing = 256;  // threads of a block that compares, and items it stages
-constexpr int kKeptBlocks = 64;  // blocks that share what is kept: a tile has 4 of them abreast
+constexpr int kComparing = 256;  // threads per block, and items it stages
+constexpr int kKeptBlocks =
+    64;  // blocks that split the kept items, for each of the 4 blocks of a tile
 constexpr int64_t kUndecided = 0x7fffffffffffffff;
 
 using AtomicPlace = unsigned long long;
@@ -22,9 +23,9 @@ static __global__ void __launch_bounds__(kComparing, 1)
   if (i == 0) *a.kept_count = 0;
 }
 
-// A block compares 256 items of the tile, one a thread, with every gridDim.y-th 256 of those kept
-// before, which it stages in shared memory: 256 items of the rule. Each kept item is read once by
-// each of the tile's blocks.
+// A block compares 256 items of the tile, one per thread, with every gridDim.y-th 256 of the kept
+// items, which it stages in shared memory: 256 items of the rule. Each of the tile's blocks reads a
+// kept item once.
 template <class Rule>
 __global__ void __launch_bounds__(kComparing, 1)
     compare_with_kept_kernel(const Rule rule, const GreedyArguments a, int64_t tile) {
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(kComparing, 1)
       if (!rule.suppresses(staged[k], item)) continue;
       atomicMin(reinterpret_cast<AtomicPlace*>(a.keepers + i),
                 static_cast<AtomicPlace>(a.kept[begin + k]));
-      open = false;  // what it finds later is kept later
+      open = false;  // later matches are kept later, so the first match decides
     }
   }
 }
@@ -77,8 +78,8 @@ __global__ void __launch_bounds__(kComparing, 1)
   a.within[row * kWordsPerItem + blockIdx.y] = word;
 }
 
-// One warp: which of its 32 items stay, given those that fell already. The k-th is right after k
-// rounds at most; most tiles take three.
+// One warp: which of its 32 items survive, given those already suppressed. Item k is final after at
+// most k rounds; most tiles take three.
 __device__ __forceinline__ uint32_t settle_warp(bool fallen, uint32_t suppressors) {
   const uint32_t standing = __ballot_sync(kAllLanes, !fallen);
   uint32_t kept = standing, before;
@@ -89,9 +90,9 @@ __device__ __forceinline__ uint32_t settle_warp(bool fallen, uint32_t suppressor
   return kept;
 }
 
-// One block decides a tile: 32 steps of 32 items. In a step, warp k owns the k-th item, its lanes
-// the words of the items before; then warp 0 settles the 32 among themselves. Shared: 384 bytes.
-// Each word of `within` is read once.
+// One block decides a tile in 32 steps of 32 items. In a step, warp k owns item k and its lanes the
+// words of the previous items; then warp 0 settles the 32 among themselves. Shared memory: 384
+// bytes. Each word of `within` is read once.
 static __global__ void __launch_bounds__(kGreedyTile, 1)
     decide_kernel(const GreedyArguments a, int64_t tile) {
   __shared__ uint32_t kept[kWordsPerItem], own[kWarp], fallen[kWarp];
@@ -123,15 +124,15 @@ static __global__ void __launch_bounds__(kGreedyTile, 1)
     __syncthreads();
   }
   const int row = static_cast<int>(threadIdx.x);
-  int64_t place = *a.kept_count;
-  for (int w = 0; w < warp && w * kWarp < items; ++w) place += __popc(kept[w]);
+  int64_t slot = *a.kept_count;
+  for (int w = 0; w < warp && w * kWarp < items; ++w) slot += __popc(kept[w]);
   __syncthreads();
   if (row < items) {
     const uint32_t word = kept[warp];
     if (word >> lane & 1u) {
-      a.kept[place + __popc(word & ((1u << lane) - 1))] = tile + row;
+      a.kept[slot + __popc(word & ((1u << lane) - 1))] = tile + row;
     }
-    if (row == items - 1) *a.kept_count = place + __popc(word);
+    if (row == items - 1) *a.kept_count = slot + __popc(word);
   }
 }
 

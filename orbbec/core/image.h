@@ -1,4 +1,4 @@
-// Views of images in memory. A batch is dense (one size, any strides) or ragged (a table of places
+// Views of images in memory. A batch is dense (one size, any strides) or ragged (a table of offsets
 // and sizes).
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace orbbec {
 
-// Any layout: `at` is the one place where a pixel's address is computed. Strides are in elements.
+// Any layout: only `at` computes the address of a pixel. Strides are in elements.
 template <class T>
 struct Image {
   T* data;
@@ -22,7 +22,7 @@ struct Image {
   }
 };
 
-// A batch whose pixel type is known at run time only; what the bindings hand to the kernels.
+// A batch whose dtype is known only at run time; bindings pass it to kernels.
 struct AnyImages {
   void* data;
   int64_t count, channels;
@@ -30,7 +30,8 @@ struct AnyImages {
   int64_t stride_n, stride_y, stride_x, stride_c;
   const int64_t* layout;  // [count, 3] of a ragged batch, HWC: offset, height, width; null if dense
   int64_t numel;          // elements behind `data` in a ragged batch
-  // [count, 4]: left, top, right, bottom of the part of each image that is seen; null: all of it.
+  // [count, 4]: left, top, right, bottom of the visible region of each image; null for whole
+  // images.
   const int64_t* regions;
 };
 
@@ -39,7 +40,7 @@ struct Images : AnyImages {
   explicit Images(const AnyImages& any) : AnyImages(any) {}
 
   ORBBEC_HD Image<T> operator[](int64_t n) const {
-    return regions == nullptr ? whole(n) : part(whole(n), regions + 4 * n);
+    return regions == nullptr ? whole(n) : cropped(whole(n), regions + 4 * n);
   }
 
  private:
@@ -47,30 +48,40 @@ struct Images : AnyImages {
     return value < low ? low : value > high ? high : value;
   }
 
-  ORBBEC_HD static Image<T> part(const Image<T>& image, const int64_t* region) {
+  ORBBEC_HD static Image<T> cropped(const Image<T>& image, const int64_t* region) {
     const int64_t left = within(region[0], 0, image.width),
                   top = within(region[1], 0, image.height);
     const int64_t right = within(region[2], left, image.width),
                   bottom = within(region[3], top, image.height);
-    return {&image.at(static_cast<int>(top), static_cast<int>(left), 0),
-            static_cast<int>(bottom - top),
-            static_cast<int>(right - left),
-            image.stride_y,
-            image.stride_x,
-            image.stride_c};
+    return {.data = &image.at(static_cast<int>(top), static_cast<int>(left), 0),
+            .height = static_cast<int>(bottom - top),
+            .width = static_cast<int>(right - left),
+            .stride_y = image.stride_y,
+            .stride_x = image.stride_x,
+            .stride_c = image.stride_c};
   }
 
   ORBBEC_HD Image<T> whole(int64_t n) const {
     T* const first = static_cast<T*>(data);
     if (layout == nullptr)
-      return {first + n * stride_n, height, width, stride_y, stride_x, stride_c};
+      return {.data = first + n * stride_n,
+              .height = height,
+              .width = width,
+              .stride_y = stride_y,
+              .stride_x = stride_x,
+              .stride_c = stride_c};
     const int64_t offset = layout[3 * n], h = layout[3 * n + 1], w = layout[3 * n + 2];
-    if (!fits(offset, h, w)) return {first, 0, 0, 0, 0, 0};
-    return {first + offset, static_cast<int>(h), static_cast<int>(w), w * stride_x, stride_x,
-            stride_c};
+    if (!fits(offset, h, w))
+      return {.data = first, .height = 0, .width = 0, .stride_y = 0, .stride_x = 0, .stride_c = 0};
+    return {.data = first + offset,
+            .height = static_cast<int>(h),
+            .width = static_cast<int>(w),
+            .stride_y = w * stride_x,
+            .stride_x = stride_x,
+            .stride_c = stride_c};
   }
 
-  // The table lies in device memory, where no check on the host can see it.
+  // The table is in device memory, where the host cannot check it.
   ORBBEC_HD bool fits(int64_t offset, int64_t h, int64_t w) const {
     constexpr int64_t kLimit = 2147483647;
     if (offset < 0 || offset > numel || h < 1 || w < 1 || h > kLimit || w > kLimit) return false;

@@ -1,6 +1,6 @@
-// The Lanczos kernel of radius 4 at each 32nd of a pixel, normalised: sinc(t) sinc(t / 4), computed
-// in double and rounded to float as OpenCV does. A table, because sine and cosine differ in the
-// last bit between machines.
+// The Lanczos kernel of radius 4 at each 1/32 pixel, normalised: sinc(t) sinc(t / 4), computed in
+// double and rounded to float like OpenCV's. A table, because sine and cosine differ in the last
+// bit between platforms.
 #pragma once
 
 #include "common.h"

@@ -1,6 +1,6 @@
-// Starts a CUDA kernel. Included by core/executor_cuda.h and by the .cu files that hold kernels of
-// their own. No `<<<>>>`, so that the same text compiles under nvcc and, through the shim of
-// tests/emulation/, under a host compiler.
+// Launches a CUDA kernel. Included by core/executor_cuda.h and by .cu files with their own kernels.
+// No `<<<>>>`, so that the same source compiles with nvcc and, with the headers of
+// tests/emulation/, with a host compiler.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,15 +11,15 @@
 
 namespace orbbec {
 
-constexpr int kWarp = 32;  // threads that run in step
+constexpr int kWarp = 32;  // threads of a warp
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-// Up to here a block gets dynamic shared memory without asking (CUDA programming guide).
+// Dynamic shared memory that a block gets without opting in (CUDA programming guide).
 constexpr size_t kSharedBytesWithoutAsking = 48 * 1024;
 
 // Queues `kernel(args...)` on `stream`, a cudaStream_t. Returns a cudaError_t: the status of the
-// launch, not of the run. A grid without blocks, or blocks without threads, is a success that
-// does nothing. A failed launch leaves no error behind for the next caller of cudaGetLastError.
+// launch, not of the run. A grid or block of size 0 succeeds and does nothing. A failed launch
+// clears its error, so that a later cudaGetLastError does not return it.
 template <class... Params, class... Args>
 int launch(void (*kernel)(Params...), dim3 grid, dim3 block, size_t shared_bytes, void* stream,
            Args&&... args) {

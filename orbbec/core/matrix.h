@@ -1,13 +1,13 @@
-// Matrices as cv::warpAffine and cv::warpPerspective invert them: in double, each operation
-// rounded, in this order.
+// Inverts matrices like cv::warpAffine and cv::warpPerspective: in double, rounding each operation,
+// in this order.
 #pragma once
 
 #include "common.h"
 
 namespace orbbec {
 
-// One matrix of a batch from source-to-output to output-to-source (or copied, if it is that
-// already), stored as F. 6 or 9 numbers; a singular matrix becomes zeros.
+// Inverts one source-to-output matrix of a batch (or copies an output-to-source one) and stores it
+// as F. 6 or 9 numbers; a singular matrix becomes zeros.
 template <class In, class F>
 struct PrepareMatrix {
   const In* matrices;
@@ -59,12 +59,12 @@ struct PrepareMatrix {
   }
 };
 
-// All matrices of a call, types known at run time only.
+// All matrices of a call, whose types are known only at run time.
 struct MatrixArguments {
   const void* matrices;
   void* prepared;
   bool in_double, out_double;
-  int64_t count, size;  // numbers a matrix
+  int64_t count, size;  // numbers per matrix
   bool inverse;
 };
 

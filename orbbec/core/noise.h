@@ -1,7 +1,7 @@
-// Fields of noise, a number for each (sample, channel, y, x): four neighbours of a row share a
-// block of Philox, whose draw number is (channel * height + y) * ceil(width / 4) + x / 4. So the
-// number at a place depends neither on the batch, nor on the memory layout, nor on who computes it.
-// Included by erase/, noise/ and philox/.
+// Noise fields with one number per (sample, channel, y, x): four neighbours of a row share a Philox
+// block, whose draw number is (channel * height + y) * ceil(width / 4) + x / 4. A number depends
+// neither on the batch nor on the memory layout nor on the executor. Included by erase/, noise/ and
+// philox/.
 #pragma once
 
 #include "philox.h"
@@ -13,13 +13,14 @@ enum class Noise { kNone, kUniform, kNormal };
 
 struct NoiseKey {
   PhiloxKey key;
-  const int64_t* samples;  // [N]; null: they count up from 0
-  uint32_t place;
+  const int64_t* samples;  // [N]; null: 0, 1, 2, ...
+  uint32_t position;
   Noise kind;
 };
 
-// As a pixel: uniform over the range of integers, 0 to 1 of floats; normal as it is in floats, with
-// its mean in the middle and its deviation a quarter of the range of integers.
+// As a pixel: uniform over the range of integers, 0 to 1 for floats; normal as it is for floats,
+// and for integers with its mean in the middle of the range and a standard deviation of a quarter
+// of it.
 template <class T>
 ORBBEC_HD T uniform_pixel(uint32_t word) {
   if constexpr (std::is_same_v<T, uint8_t> || std::is_same_v<T, uint16_t>) {
@@ -40,13 +41,13 @@ ORBBEC_HD T normal_pixel(double normal) {
 }
 
 template <class T>
-struct FourPixels {
+struct PixelQuad {
   T values[4];
 };
 
 template <class T, Noise kKind>
-ORBBEC_HD FourPixels<T> pixels_of(const PhiloxBlock& block) {
-  FourPixels<T> pixels;
+ORBBEC_HD PixelQuad<T> pixels_of(const PhiloxBlock& block) {
+  PixelQuad<T> pixels;
   for (int i = 0; i < 4; i += 2) {
     if constexpr (kKind == Noise::kNormal) {
       double a, b;
@@ -66,16 +67,16 @@ ORBBEC_HD PhiloxBlock noise_block(const NoiseKey& noise, int64_t n, int64_t row,
                                   int64_t group) {
   const auto sample = static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);
   const auto draw = static_cast<uint64_t>(row * groups + group);
-  return philox(philox_counter(sample, noise.place, draw), noise.key);
+  return philox(philox_counter(sample, noise.position, draw), noise.key);
 }
 
-// put(x, pixel) for the columns from `first` to before `last` of a row.
+// put(x, pixel) for columns [first, last) of a row.
 template <class T, Noise kKind, class Put>
 ORBBEC_HD void for_each_noise_pixel(const NoiseKey& noise, int64_t n, int64_t row, int width,
                                     int first, int last, const Put& put) {
   const int64_t groups = (int64_t{width} + 3) / 4;
   for (int group = first / 4; group * int64_t{4} < last; ++group) {
-    const FourPixels<T> pixels = pixels_of<T, kKind>(noise_block(noise, n, row, groups, group));
+    const PixelQuad<T> pixels = pixels_of<T, kKind>(noise_block(noise, n, row, groups, group));
     for (int i = 0; i < 4; ++i) {
       const int64_t x = group * int64_t{4} + i;
       if (x >= first && x < last) put(static_cast<int>(x), pixels.values[i]);

@@ -1,4 +1,4 @@
-// A number an image, or one for all of them. Included by color/ and noise/.
+// One number per image, or one for all. Included by color/ and noise/.
 #pragma once
 
 #include "common.h"

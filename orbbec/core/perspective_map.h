@@ -1,5 +1,5 @@
-// Where an output pixel reads, by a 3x3 matrix from output to source. Included by warpperspective/
-// and augment/.
+// The source position of an output pixel under a 3x3 output-to-source matrix. Included by
+// warpperspective/ and augment/.
 #pragma once
 
 #include "warp.h"
@@ -7,16 +7,16 @@
 namespace orbbec {
 
 template <class F>
-struct PerspectiveMap {
+struct PerspectiveTransform {
   static constexpr int kNumbers = 9;
 
   const F* matrices;  // [N, 3, 3]
   int64_t stride;
   int width, height;  // of the output
 
-  explicit PerspectiveMap(const WarpArguments& a)
-      : matrices(static_cast<const F*>(a.map)),
-        stride(a.map_stride),
+  explicit PerspectiveTransform(const WarpArguments& a)
+      : matrices(static_cast<const F*>(a.transform)),
+        stride(a.transform_stride),
         width(a.output.width),
         height(a.output.height) {}
 
@@ -25,10 +25,10 @@ struct PerspectiveMap {
                     : fused_multiply_add(x, m[0], y * m[1]) + m[2];
   }
 
-  // A quotient by 1 need not be computed.
+  // Affine matrices need no division.
   ORBBEC_HD static bool is_affine(const F* m) { return m[6] == 0 && m[7] == 0 && m[8] == 1; }
 
-  // Positions of nearest and linear.
+  // Positions for nearest and linear.
   ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
     const bool in_block = x < width / kRowBlock * kRowBlock;
@@ -39,7 +39,7 @@ struct PerspectiveMap {
     return {at_x / w, at_y / w};
   }
 
-  // The same of a group of pixels of whole blocks, the first at x.
+  // The same for a group of pixels of a whole block, the first at x.
   template <class Simd>
   ORBBEC_HD static typename Simd::Float group_row(const F* m, typename Simd::Float columns, F y) {
     return Simd::fused_multiply_add(Simd::all_lanes(m[0]), columns,
@@ -56,14 +56,14 @@ struct PerspectiveMap {
     return {at_x / w, at_y / w};
   }
 
-  // About how far a pixel's position lies from that of the pixel below it.
+  // The approximate distance from a pixel's source position to that of the pixel below.
   ORBBEC_HD Point<F> row_step(int64_t n) const {
     const F* m = matrices + n * stride;
     return {m[1] / m[8], m[4] / m[8]};
   }
 
-  // Positions of cubic: the row's terms in F, the division in double.
-  ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const {
+  // Positions for cubic: the row's terms in F, the division in double.
+  ORBBEC_HD Point<F> unfused(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
     const F row_x = F(y) * m[1] + m[2], row_y = F(y) * m[4] + m[5], row_w = F(y) * m[7] + m[8];
     const double column = x;
@@ -73,7 +73,7 @@ struct PerspectiveMap {
         static_cast<F>((static_cast<double>(row_y) + static_cast<double>(m[3]) * column) * scale)};
   }
 
-  // Adds what the matrix's numbers get from a pixel whose source position gets (dx, dy).
+  // Adds the gradient of the matrix for a pixel whose source position has gradient (dx, dy).
   ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double* numbers,
                               double*) const {
     const F* m = matrices + n * stride;
@@ -89,7 +89,7 @@ struct PerspectiveMap {
     }
   }
 
-  // OpenCV 4 starts anew at the first column of each block of the output; a zero denominator reads
+  // OpenCV 4 restarts at the first column of each block of the output; a zero denominator reads
   // pixel (0, 0).
   ORBBEC_HD FixedPoint scaled(int64_t n, int y, int x, double unit) const {
     const F* m = matrices + n * stride;

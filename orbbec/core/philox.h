@@ -1,10 +1,10 @@
-// Random numbers that are a function of their place: Philox4x32-10 of Salmon, Moraes, Dror and
-// Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011). Whoever knows the key and the counter
-// has the number; nothing is drawn before it. Included by core/noise.h and philox/.
+// Counter-based random numbers: Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random
+// numbers: as easy as 1, 2, 3" (2011). A number depends only on the key and the counter. Included
+// by core/noise.h and philox/.
 //
 //   key      from (seed, epoch), 64 bits each: see philox_key
-//   counter  words 0 and 1: the draw number (48 bits), above it the place in the chain (16 bits);
-//            words 2 and 3: the sample id (64 bits)
+//   counter  words 0 and 1: the draw number (48 bits), above it the position in the pipeline
+//            (16 bits); words 2 and 3: the sample id (64 bits)
 #pragma once
 
 #include "elementary.h"
@@ -20,7 +20,7 @@ struct PhiloxBlock {
   uint32_t words[4];
 };
 
-// Ten rounds; the keys of the rounds grow by the golden ratio and by sqrt(3) - 1.
+// Ten rounds; the round keys grow by the golden ratio and by sqrt(3) - 1.
 ORBBEC_HD PhiloxBlock philox(PhiloxBlock counter, PhiloxKey key) {
   uint32_t (&w)[4] = counter.words;
   for (int round = 0; round < 10; ++round) {
@@ -35,7 +35,7 @@ ORBBEC_HD PhiloxBlock philox(PhiloxBlock counter, PhiloxKey key) {
   return counter;
 }
 
-// The first two words of the block at counter (epoch, 0), whose key is the seed.
+// The first two words of the block at counter (epoch, 0) with the seed as key.
 ORBBEC_HD PhiloxKey philox_key(uint64_t seed, uint64_t epoch) {
   const PhiloxBlock counter{
       {static_cast<uint32_t>(epoch), static_cast<uint32_t>(epoch >> 32), 0, 0}};
@@ -44,22 +44,22 @@ ORBBEC_HD PhiloxKey philox_key(uint64_t seed, uint64_t epoch) {
   return {block.words[0], block.words[1]};
 }
 
-ORBBEC_HD PhiloxBlock philox_counter(uint64_t sample, uint32_t place, uint64_t draw) {
+ORBBEC_HD PhiloxBlock philox_counter(uint64_t sample, uint32_t position, uint64_t draw) {
   return {{static_cast<uint32_t>(draw),
-           (static_cast<uint32_t>(draw >> 32) & 0xffffu) | (place << 16),
+           (static_cast<uint32_t>(draw >> 32) & 0xffffu) | (position << 16),
            static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32)}};
 }
 
 // 0 to 1 - 2^-24, in steps of 2^-24.
 ORBBEC_HD float uniform_of(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
-// 0 to n - 1, n at least 1: each as likely as 1/n within 2^-32.
+// 0 to n - 1 for n >= 1; each has a probability within 2^-32 of 1/n.
 ORBBEC_HD uint32_t below_of(uint32_t word, uint32_t n) {
   return static_cast<uint32_t>((uint64_t{word} * n) >> 32);
 }
 
-// Two independent standard normals by Box and Muller, at most 6.67 in size. The logarithm is off by
-// at most 1.01 ulp (seen in 30,000 of the 2^32 fractions, against 200 bits).
+// Two independent standard normals by Box-Muller, of magnitude at most 6.67. The error of the
+// logarithm is at most 1.01 ulp (measured on 30,000 of the 2^32 fractions, against 200 bits).
 ORBBEC_HD void normals_of(uint32_t first, uint32_t second, double& a, double& b) {
   const double radius = sqrt(-2 * natural_logarithm((static_cast<double>(first) + 1) * 0x1p-32));
   double sine, cosine;
@@ -68,19 +68,19 @@ ORBBEC_HD void normals_of(uint32_t first, uint32_t second, double& a, double& b)
   b = radius * sine;
 }
 
-// Draws in order: what the parameters of a transform are drawn from.
+// Sequential draws, for the parameters of a transform.
 class PhiloxStream {
  public:
-  ORBBEC_HD PhiloxStream(PhiloxKey key, uint64_t sample, uint32_t place)
-      : key_(key), sample_(sample), place_(place) {}
+  ORBBEC_HD PhiloxStream(PhiloxKey key, uint64_t sample, uint32_t position)
+      : key_(key), sample_(sample), position_(position) {}
 
   ORBBEC_HD uint32_t word() {
-    if (drawn_ % 4 == 0) block_ = philox(philox_counter(sample_, place_, drawn_ / 4), key_);
+    if (drawn_ % 4 == 0) block_ = philox(philox_counter(sample_, position_, drawn_ / 4), key_);
     return block_.words[drawn_++ % 4];
   }
   ORBBEC_HD float uniform() { return uniform_of(word()); }
   ORBBEC_HD uint32_t below(uint32_t n) { return below_of(word(), n); }
-  ORBBEC_HD double normal() {  // of two words; the second normal of the pair is not used
+  ORBBEC_HD double normal() {  // uses two words; the second normal of the pair is discarded
     double a, b;
     const uint32_t first = word();
     normals_of(first, word(), a, b);
@@ -90,7 +90,7 @@ class PhiloxStream {
  private:
   PhiloxKey key_;
   uint64_t sample_;
-  uint32_t place_;
+  uint32_t position_;
   uint64_t drawn_ = 0;  // words
   PhiloxBlock block_{};
 };

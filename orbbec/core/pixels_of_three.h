@@ -1,5 +1,5 @@
-// Pixels of three channels side by side: taken apart, put together, turned; 16 bytes at a time.
-// `Machine` keeps the functions of unlike targets apart.
+// Interleaves, deinterleaves and reverses pixels of three channels, 16 bytes at a time. `Target`
+// keeps the copies of different targets apart.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,25 @@
 
 namespace orbbec {
 
-template <class Machine>
-class PixelsOfThree {
+template <class Target>
+class Interleave3 {
  public:
   static constexpr int kGroup = 16;  // pixels
   typedef uint8_t Bytes __attribute__((vector_size(kGroup)));
 
-  // The channels of kGroup pixels, from the left or, turned, from the right.
-  template <bool kTurned>
-  static void take_apart(const uint8_t* from, Bytes (&apart)[3]) {
+  // The channels of kGroup pixels, from left to right, or right to left if `kReversed`.
+  template <bool kReversed>
+  static void deinterleave(const uint8_t* from, Bytes (&deinterleaved)[3]) {
     constexpr auto lanes = std::make_integer_sequence<int, kGroup>();
     Bytes bytes[3];
-    memcpy(bytes, kTurned ? from - 3 * (kGroup - 1) : from, sizeof(bytes));
-    apart[0] = every_third<kTurned, 0>(bytes, lanes);
-    apart[1] = every_third<kTurned, 1>(bytes, lanes);
-    apart[2] = every_third<kTurned, 2>(bytes, lanes);
+    memcpy(bytes, kReversed ? from - 3 * (kGroup - 1) : from, sizeof(bytes));
+    deinterleaved[0] = every_third<kReversed, 0>(bytes, lanes);
+    deinterleaved[1] = every_third<kReversed, 1>(bytes, lanes);
+    deinterleaved[2] = every_third<kReversed, 2>(bytes, lanes);
   }
 
-  // Values of one, two or four bytes, of as many pixels as are whole groups of them; how many.
+  // Values of one, two or four bytes, for as many pixels as fill whole groups; returns their
+  // number.
   template <class Value, int kRow>
   static int put_together(const Value (*planes)[kRow], int count, Value* to) {
     using Lanes = typename LanesOf<Value>::Type;
@@ -34,18 +35,20 @@ class PixelsOfThree {
     constexpr auto lanes = std::make_integer_sequence<int, kPixels>();
     const int whole = count / kPixels * kPixels;
     for (int i = 0; i < whole; i += kPixels) {
-      Lanes apart[3];
-      for (int c = 0; c < 3; ++c) memcpy(&apart[c], planes[c] + i, sizeof(apart[c]));
-      const Lanes pixels[3] = {third_of_pixels<0>(apart, lanes), third_of_pixels<1>(apart, lanes),
-                               third_of_pixels<2>(apart, lanes)};
+      Lanes deinterleaved[3];
+      for (int c = 0; c < 3; ++c)
+        memcpy(&deinterleaved[c], planes[c] + i, sizeof(deinterleaved[c]));
+      const Lanes pixels[3] = {third_of_pixels<0>(deinterleaved, lanes),
+                               third_of_pixels<1>(deinterleaved, lanes),
+                               third_of_pixels<2>(deinterleaved, lanes)};
       memcpy(to + 3 * i, pixels, sizeof(pixels));
     }
     return whole;
   }
 
-  // Bytes of `count` pixels, of which `from` is the rightmost, from the right.
-  static void turn(const uint8_t* from, uint8_t* to, int count) {
-    constexpr int kPixels = 5;  // 15 bytes, and one of the pixel that follows
+  // Bytes of `count` pixels from right to left; `from` is the rightmost pixel.
+  static void reverse(const uint8_t* from, uint8_t* to, int count) {
+    constexpr int kPixels = 5;  // 15 bytes, and one of the next pixel
     int i = 0;
     for (; i + kPixels < count; i += kPixels) {
       Bytes bytes;
@@ -67,22 +70,24 @@ class PixelsOfThree {
     typedef Bits Type __attribute__((vector_size(16)));
   };
 
-  // Of 48 bytes those of a channel.
-  template <bool kTurned, int kChannel, int... kLane>
+  // The bytes of one channel out of 48.
+  template <bool kReversed, int kChannel, int... kLane>
   static Bytes every_third(const Bytes (&bytes)[3], std::integer_sequence<int, kLane...>) {
-    constexpr auto place = [](int lane) { return 3 * (kTurned ? 15 - lane : lane) + kChannel; };
-    const Bytes first =
-        __builtin_shufflevector(bytes[0], bytes[1], (place(kLane) < 32 ? place(kLane) : 0)...);
+    constexpr auto source_lane = [](int lane) {
+      return 3 * (kReversed ? 15 - lane : lane) + kChannel;
+    };
+    const Bytes first = __builtin_shufflevector(
+        bytes[0], bytes[1], (source_lane(kLane) < 32 ? source_lane(kLane) : 0)...);
     return __builtin_shufflevector(first, bytes[2],
-                                   (place(kLane) < 32 ? kLane : place(kLane) - 16)...);
+                                   (source_lane(kLane) < 32 ? kLane : source_lane(kLane) - 16)...);
   }
 
-  // Of three channels, the values of part `kPart` of their pixels.
-  template <int kPart, class Lanes, int... kLane>
+  // The values of third `kIndex` of interleaved pixels.
+  template <int kIndex, class Lanes, int... kLane>
   static Lanes third_of_pixels(const Lanes (&channels)[3], std::integer_sequence<int, kLane...>) {
     constexpr int kPixels = sizeof...(kLane);
-    constexpr auto channel = [](int lane) { return (kPart * kPixels + lane) % 3; };
-    constexpr auto pixel = [](int lane) { return (kPart * kPixels + lane) / 3; };
+    constexpr auto channel = [](int lane) { return (kIndex * kPixels + lane) % 3; };
+    constexpr auto pixel = [](int lane) { return (kIndex * kPixels + lane) / 3; };
     const Lanes first = __builtin_shufflevector(
         channels[0], channels[1], (channel(kLane) == 1 ? kPixels + pixel(kLane) : pixel(kLane))...);
     return __builtin_shufflevector(first, channels[2],

@@ -1,5 +1,5 @@
-// Logarithm and power from + - * / and bits alone, so that a CPU and a CUDA device give the same
-// bits. Largest error of power seen for bases from 0 to 1 and exponents from 0 to 10: see
+// Logarithm and power from + - * / and bit operations alone, so that CPU and CUDA give the same
+// bits. The largest measured error for bases from 0 to 1 and exponents from 0 to 10 is in
 // tests/test_adjust.py. Included by augment, color and core/philox.h.
 #pragma once
 
@@ -22,9 +22,9 @@ ORBBEC_HD double odd_series(double square) {
 ORBBEC_HD double natural_logarithm(double x) {
   constexpr double kLn2 = 0x1.62e42fefap-1, kLn2Rest = 0x1.cf79abc9e3b3ap-40;
   const int64_t bits = same_bits<int64_t>(x);
-  // The mantissa from 1/sqrt(2) to sqrt(2), and its exponent.
+  // The mantissa in [1/sqrt(2), sqrt(2)], and its exponent.
   const int64_t shifted = bits - 0x3fe6a09e667f3bcdLL;
-  // shifted >> 52 as a double, by bits: not every vector has an instruction for that.
+  // shifted >> 52 as a double, by bit operations: not every vector unit can convert int64.
   const uint64_t whole = (static_cast<uint64_t>(shifted) + (uint64_t{1024} << 52)) >> 52;
   const double exponent = same_bits<double>(whole | 0x4330000000000000) - (0x1p52 + 1024);
   const double m = same_bits<double>(bits - (shifted & ~0xfffffffffffffLL));

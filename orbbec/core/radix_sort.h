@@ -1,5 +1,5 @@
-// Stable sorting of places by keys, digit after digit from the lowest, on the CPU. A digit that all
-// keys share costs nothing.
+// Stable sorting of indices by keys, digit by digit from the lowest, on the CPU. Digits that all
+// keys have in common are skipped.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace orbbec {
 
 // Half as wide, and sorted in half the passes, where 32 bits hold the key.
 template <class Key>
-struct KeyedPlace {
-  Key key, place;
+struct KeyedIndex {
+  Key key, index;
 };
 
-// Keys in the order of the numbers; -0 equals 0, and NaN is above all.
+// Keys in the order of the numbers; -0 equals 0, and NaN sorts last.
 inline uint64_t sort_key(int64_t value) { return static_cast<uint64_t>(value) ^ (1ull << 63); }
 inline uint32_t sort_key(float value) {
   if (value != value) return UINT32_MAX;
@@ -35,43 +35,43 @@ inline uint64_t sort_key(double value) {
   return bits >> 63 ? ~bits : bits | (1ull << 63);
 }
 
-// Of keys up to `largest`.
+// For keys up to `largest`.
 template <class Key>
-void radix_sort(std::vector<KeyedPlace<Key>>& items, Key largest) {
+void radix_sort(std::vector<KeyedIndex<Key>>& items, Key largest) {
   constexpr int kBits = 11, kMostDigits = (8 * sizeof(Key) + kBits - 1) / kBits;
   constexpr Key kMask = (Key{1} << kBits) - 1;
   int digits = 0;
   while (digits < kMostDigits && largest >> (digits * kBits) != 0) ++digits;
-  std::array<std::array<Key, 1 << kBits>, kMostDigits> counts{};  // each fits the first cache
-  for (const KeyedPlace<Key>& item : items) {
+  std::array<std::array<Key, 1 << kBits>, kMostDigits> counts{};  // each fits the L1 cache
+  for (const KeyedIndex<Key>& item : items) {
     for (int d = 0; d < digits; ++d) ++counts[d][item.key >> (d * kBits) & kMask];
   }
-  std::vector<KeyedPlace<Key>> sorted(items.size());
+  std::vector<KeyedIndex<Key>> sorted(items.size());
   for (int d = 0; d < digits; ++d) {
-    const auto digit = [d](const KeyedPlace<Key>& item) { return item.key >> (d * kBits) & kMask; };
+    const auto digit = [d](const KeyedIndex<Key>& item) { return item.key >> (d * kBits) & kMask; };
     if (counts[d][digit(items[0])] == items.size()) continue;
     Key before = 0;
     for (Key& count : counts[d]) before += std::exchange(count, before);
-    for (const KeyedPlace<Key>& item : items) sorted[counts[d][digit(item)]++] = item;
+    for (const KeyedIndex<Key>& item : items) sorted[counts[d][digit(item)]++] = item;
     items.swap(sorted);
   }
 }
 
 template <class Key, class KeyOf>
 void argsort_by_keys(int64_t count, const KeyOf& key_of, Key largest, bool descending,
-                     int64_t* places) {
-  std::vector<KeyedPlace<Key>> items(count);
+                     int64_t* indices) {
+  std::vector<KeyedIndex<Key>> items(count);
   for (int64_t i = 0; i < count; ++i) {
     const Key key = static_cast<Key>(key_of(i));
     items[i] = {descending ? static_cast<Key>(largest - key) : key, static_cast<Key>(i)};
   }
   radix_sort(items, largest);
-  for (int64_t i = 0; i < count; ++i) places[i] = static_cast<int64_t>(items[i].place);
+  for (int64_t i = 0; i < count; ++i) indices[i] = static_cast<int64_t>(items[i].index);
 }
 
-// The places of the `count` values from the lowest to the highest, equal ones in their order.
+// The indices of `count` values in ascending order; equal values keep their order.
 template <class T>
-void stable_argsort(const T* values, int64_t count, bool descending, int64_t* places) {
+void stable_argsort(const T* values, int64_t count, bool descending, int64_t* indices) {
   if (count == 0) return;
   uint64_t lowest = 0, range = std::is_same_v<T, float> ? UINT32_MAX : UINT64_MAX;  // of the keys
   if constexpr (std::is_integral_v<T>) {
@@ -84,9 +84,9 @@ void stable_argsort(const T* values, int64_t count, bool descending, int64_t* pl
   }
   const auto key_of = [=](int64_t i) { return sort_key(values[i]) - lowest; };
   if (range <= UINT32_MAX && count <= UINT32_MAX) {
-    argsort_by_keys(count, key_of, static_cast<uint32_t>(range), descending, places);
+    argsort_by_keys(count, key_of, static_cast<uint32_t>(range), descending, indices);
   } else {
-    argsort_by_keys(count, key_of, range, descending, places);
+    argsort_by_keys(count, key_of, range, descending, indices);
   }
 }
 

@@ -1,5 +1,5 @@
-// Runs a functor over the pixels of images of one size or of unlike sizes on a CUDA device.
-// Included by *_cuda.cu; sees CUDA, never torch.
+// Runs a functor over the pixels of images, dense or variable-size, on a CUDA device. Included by
+// *_cuda.cu; sees CUDA, never torch.
 #pragma once
 
 #include "executor_cuda.h"
@@ -7,10 +7,10 @@
 namespace orbbec {
 
 constexpr int kRaggedRunThreads = 256;
-constexpr int kRaggedRuns = 128;  // blocks an image: enough for a few images to fill a device
+constexpr int kRaggedRuns = 128;  // blocks per image: enough for a few images to fill a device
 
-// A block owns every gridDim.x-th run of 256 pixels of an image: the sizes lie on the device, so
-// that the grid cannot be made by them.
+// A block owns every gridDim.x-th run of 256 pixels of an image: the sizes are on the device, so
+// the grid cannot depend on them.
 template <class Op>
 __global__ void __launch_bounds__(kRaggedRunThreads, 1)
     for_each_pixel_of_ragged_kernel(const Op op, const Images<uint8_t> sizes) {

@@ -1,8 +1,8 @@
 // Regions of interest: where roi_align and roi_align_rotated sample a feature map, and with which
 // weights. Included by core/roi_cpu.h, core/roi_cuda.h and the bindings of both operators.
 //
-// The order of every sum is that of torchvision's CPU operator: regions as they come, bins row by
-// row, samples of a bin row by row, the four pixels of a sample from the upper left on.
+// Every sum is in the order of torchvision's CPU operator: regions as given, bins row by row,
+// samples of a bin row by row, the four pixels of a sample from the upper left on.
 #pragma once
 
 #include "image.h"
@@ -13,16 +13,16 @@ namespace orbbec {
 // float counts pixels exactly up to here.
 constexpr int kMaxRoiSide = 1 << 24;
 
-// Bins along an axis; times kMaxSamples of a kind of region, still what float counts exactly.
+// Bins along an axis; times kMaxSamples of a region type, still exact in float.
 constexpr int kMaxRoiBins = 4096;
 
-// A call whose types are known at run time only: filled by the binding, read by the dispatch.
+// A call whose dtypes are known only at run time: filled by the binding, read by the dispatch.
 struct RoiArguments {
-  AnyImages features;  // [N, C, H, W]; in a backward pass their gradient
-  AnyImages pooled;    // [K, C, PH, PW]; in a backward pass their gradient
+  AnyImages features;  // [N, C, H, W]; in a backward pass, their gradient
+  AnyImages pooled;    // [K, C, PH, PW]; in a backward pass, their gradient
   DType dtype;
-  const void* rois;  // [K, 5], or [K, 6] of rotated ones, of the type that is computed in
-  void* frames;      // [K] RoiFrame, scratch
+  const void* rois;  // [K, 5], or [K, 6] if rotated, in the computing dtype
+  void* geometries;  // [K] RoiGeometry, scratch
   double spatial_scale;
   int sampling_ratio;  // 0: adaptive
   bool aligned;
@@ -30,16 +30,16 @@ struct RoiArguments {
 
 // A region in pixels of the feature map.
 template <class F>
-struct RoiFrame {
-  int image;                 // of the batch; -1: not in the batch
-  int samples_y, samples_x;  // of a bin
-  F count;                   // of samples of a bin, at least 1
+struct RoiGeometry {
+  int image;                 // index in the batch; -1: out of range
+  int samples_y, samples_x;  // per bin
+  F count;                   // samples per bin, at least 1
   F start_y, start_x, bin_y, bin_x;
-  F center_y, center_x, sine, cosine;  // of a rotated region, whose start is relative to its center
+  F center_y, center_x, sine, cosine;  // of a rotated region, whose start is relative to its centre
 };
 
-// A region may reach this far, in pixels, from the origin of the feature map; one that reaches
-// further, or is not finite, has no samples. float counts in steps of 64 out there.
+// The farthest a region may reach, in pixels from the origin of the feature map; one that reaches
+// farther, or is not finite, has no samples. float counts in steps of 64 there.
 constexpr float kMaxRoiReach = 1 << 30;
 
 template <class F>
@@ -48,8 +48,8 @@ ORBBEC_HD bool within_roi_reach(F start, F size) {
          size <= kMaxRoiReach;
 }
 
-// Along an axis of a bin. Adaptive sampling stops at `most`, so that a region of any size, or an
-// infinite one, is bounded work.
+// Samples along an axis of a bin. Adaptive sampling is limited to `most`, so that the work for a
+// region of any size, even infinite, is bounded.
 template <class F>
 ORBBEC_HD int roi_samples(F size, int bins, int sampling_ratio, int most) {
   if (sampling_ratio > 0) return sampling_ratio;
@@ -58,7 +58,7 @@ ORBBEC_HD int roi_samples(F size, int bins, int sampling_ratio, int most) {
   return samples > F(0) ? static_cast<int>(samples) : 0;  // NaN: 0
 }
 
-// Of sample i of bin p along an axis.
+// The position of sample i of bin p along an axis.
 template <class F>
 ORBBEC_HD F roi_position(F start, F bin, int samples, int p, int i) {
   return start + F(p) * bin + (F(i) + F(0.5)) * bin / F(samples);
@@ -69,14 +69,14 @@ ORBBEC_HD int roi_image(F index, int64_t count) {
   return count > 0 && index > F(-1) && index < F(count) ? static_cast<int>(index) : -1;
 }
 
-// The two pixels of an axis that a sample lies between; low is negative where it lies outside.
+// The two pixels of an axis around a sample; low is negative if it is outside.
 template <class F>
 struct AxisSample {
   int low, high;
   F weight_low, weight_high;
 };
 
-// A sample less than a pixel outside reads the edge; one further out, or at NaN, is left out.
+// A sample less than one pixel outside reads the edge; farther out, or at NaN, it is skipped.
 template <class F>
 ORBBEC_HD AxisSample<F> axis_sample(F at, int size) {
   if (!(at >= F(-1) && at <= F(size))) return {-1, -1, F(0), F(0)};
@@ -87,7 +87,7 @@ ORBBEC_HD AxisSample<F> axis_sample(F at, int size) {
   return {low, low + 1, F(1) - past, past};
 }
 
-// What a sample reads: four pixels, two of which may be the same.
+// The four pixels that a sample reads, two of which may be equal.
 template <class F>
 struct RoiTap {
   int low_y, high_y, low_x, high_x;
@@ -96,19 +96,19 @@ struct RoiTap {
 
 template <class F>
 ORBBEC_HD RoiTap<F> roi_tap(const AxisSample<F>& y, const AxisSample<F>& x) {
-  return {y.low,
-          y.high,
-          x.low,
-          x.high,
-          y.weight_low * x.weight_low,
-          y.weight_low * x.weight_high,
-          y.weight_high * x.weight_low,
-          y.weight_high * x.weight_high};
+  return {.low_y = y.low,
+          .high_y = y.high,
+          .low_x = x.low,
+          .high_x = x.high,
+          .upper_left = y.weight_low * x.weight_low,
+          .upper_right = y.weight_low * x.weight_high,
+          .lower_left = y.weight_high * x.weight_low,
+          .lower_right = y.weight_high * x.weight_high};
 }
 
-// The bins of a region and the samples in them.
+// The bins of a region and their samples.
 template <class F>
-ORBBEC_HD void set_bins(RoiFrame<F>& f, F height, F width, int most, const RoiArguments& a) {
+ORBBEC_HD void set_bins(RoiGeometry<F>& f, F height, F width, int most, const RoiArguments& a) {
   f.bin_y = height / F(a.pooled.height);
   f.bin_x = width / F(a.pooled.width);
   f.samples_y = roi_samples(height, a.pooled.height, a.sampling_ratio, most);
@@ -126,15 +126,15 @@ struct SampleRange {
   int first_y, end_y, first_x, end_x;
 };
 
-// Regions along the axes: [K, 5] of batch index, x1, y1, x2, y2.
+// Axis-aligned regions: [K, 5] of batch index, x1, y1, x2, y2.
 struct UprightRoi {
   static constexpr int kNumbers = 5;
   static constexpr int kMaxSamples = 4096;
 
   template <class F>
-  ORBBEC_HD static RoiFrame<F> frame(const F* roi, const RoiArguments& a) {
+  ORBBEC_HD static RoiGeometry<F> geometry(const F* roi, const RoiArguments& a) {
     const F scale = static_cast<F>(a.spatial_scale), shift = a.aligned ? F(0.5) : F(0);
-    RoiFrame<F> f{};
+    RoiGeometry<F> f{};
     f.start_x = roi[1] * scale - shift;
     f.start_y = roi[2] * scale - shift;
     F width = roi[3] * scale - shift - f.start_x, height = roi[4] * scale - shift - f.start_y;
@@ -149,8 +149,9 @@ struct UprightRoi {
 
   // visit(tap) for every sample of `range` of bin (ph, pw) that is not outside.
   template <class F, class Visit>
-  ORBBEC_HD static void for_each_tap(const RoiFrame<F>& f, int ph, int pw, const SampleRange& range,
-                                     int height, int width, const Visit& visit) {
+  ORBBEC_HD static void for_each_tap(const RoiGeometry<F>& f, int ph, int pw,
+                                     const SampleRange& range, int height, int width,
+                                     const Visit& visit) {
     for (int iy = range.first_y; iy < range.end_y; ++iy) {
       const AxisSample<F> y =
           axis_sample(roi_position(f.start_y, f.bin_y, f.samples_y, ph, iy), height);
@@ -164,54 +165,54 @@ struct UprightRoi {
   }
 };
 
-// Makes the frames of all regions: item k is region k.
+// Computes the geometry of all regions: item k is region k.
 template <class F, class Roi>
-struct MakeRoiFrames {
+struct MakeRoiGeometries {
   RoiArguments arguments;
 
   ORBBEC_HD void operator()(int64_t, int k) const {
     const F* const roi = static_cast<const F*>(arguments.rois) + int64_t{k} * Roi::kNumbers;
-    RoiFrame<F> frame = Roi::frame(roi, arguments);
-    frame.image = roi_image(roi[0], arguments.features.count);
-    static_cast<RoiFrame<F>*>(arguments.frames)[k] = frame;
+    RoiGeometry<F> geometry = Roi::geometry(roi, arguments);
+    geometry.image = roi_image(roi[0], arguments.features.count);
+    static_cast<RoiGeometry<F>*>(arguments.geometries)[k] = geometry;
   }
 };
 
-// Then a quotient by it is the product with its inverse, to the last bit.
+// Whether division by the count equals multiplication by its inverse, bit for bit.
 template <class F>
 ORBBEC_HD bool is_power_of_two(F count) {
   const int whole = static_cast<int>(count);
   return (whole & (whole - 1)) == 0;
 }
 
-// The mean of the samples of a bin in one channel; NaN where the image is not in the batch.
+// The mean of the samples of a bin in one channel; NaN if the batch index is out of range.
 template <class T, class Roi>
 struct RoiAlign {
   using F = Compute<T>;
 
   Images<const T> features;
   Images<T> pooled;
-  const RoiFrame<F>* frames;
-  bool channels_last;  // whether neighbouring items are channels, or bins
+  const RoiGeometry<F>* geometries;
+  bool channels_last;  // whether neighbouring items are channels or bins
 
   explicit RoiAlign(const RoiArguments& a)
       : features(a.features),
         pooled(a.pooled),
-        frames(static_cast<const RoiFrame<F>*>(a.frames)),
+        geometries(static_cast<const RoiGeometry<F>*>(a.geometries)),
         channels_last(a.features.stride_c == 1) {}
 
-  ORBBEC_HD F mean(const RoiFrame<F>& frame, int ph, int pw, int64_t c) const {
-    if (frame.image < 0) return F(NAN);
-    const Image<const T> image = features[frame.image];
+  ORBBEC_HD F mean(const RoiGeometry<F>& geometry, int ph, int pw, int64_t c) const {
+    if (geometry.image < 0) return F(NAN);
+    const Image<const T> image = features[geometry.image];
     F sum = 0;
-    const SampleRange all{0, frame.samples_y, 0, frame.samples_x};
-    Roi::for_each_tap(frame, ph, pw, all, image.height, image.width, [&](const RoiTap<F>& tap) {
+    const SampleRange all{0, geometry.samples_y, 0, geometry.samples_x};
+    Roi::for_each_tap(geometry, ph, pw, all, image.height, image.width, [&](const RoiTap<F>& tap) {
       sum += tap.upper_left * load<T>(image.at(tap.low_y, tap.low_x, c)) +
              tap.upper_right * load<T>(image.at(tap.low_y, tap.high_x, c)) +
              tap.lower_left * load<T>(image.at(tap.high_y, tap.low_x, c)) +
              tap.lower_right * load<T>(image.at(tap.high_y, tap.high_x, c));
     });
-    return sum / frame.count;
+    return sum / geometry.count;
   }
 
   // An image is a region; its pixels are channels x bins, or bins x channels.
@@ -226,11 +227,11 @@ struct RoiAlign {
   ORBBEC_HD void operator()(int64_t k, int row, int column) const {
     const int bin = channels_last ? row : column, c = channels_last ? column : row;
     const int ph = bin / pooled.width, pw = bin % pooled.width;
-    pooled[k].at(ph, pw, c) = store<T>(mean(frames[k], ph, pw, c));
+    pooled[k].at(ph, pw, c) = store<T>(mean(geometries[k], ph, pw, c));
   }
 };
 
-// Calls `run` with a value of the pixel type. The binding lets no other dtype pass.
+// Calls `run` with a value of the pixel type.
 template <class Run>
 int dispatch_roi_dtype(DType dtype, const Run& run) {
   switch (dtype) {

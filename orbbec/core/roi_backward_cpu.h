@@ -8,8 +8,8 @@
 
 namespace orbbec {
 
-// The gradient of the feature maps. A task owns a block of channels of an image and adds to it what
-// its regions give, in their order; so threads never share a sum.
+// The gradient of the feature maps. A task owns a block of channels of an image and adds the
+// contributions of its regions in order; threads never share a sum.
 template <class T, class Roi>
 class RoiAlignBackwardCpu {
  public:
@@ -20,13 +20,13 @@ class RoiAlignBackwardCpu {
         parallel_(parallel),
         gradient_(arguments.pooled),
         features_(arguments.features),
-        frames_(static_cast<const RoiFrame<F>*>(arguments.frames)),
+        geometries_(static_cast<const RoiGeometry<F>*>(arguments.geometries)),
         pixels_(int64_t{arguments.features.height} * arguments.features.width) {}
 
   void run() {
-    make_roi_frames_cpu<F, Roi>(a_, parallel_);
+    make_roi_geometries_cpu<F, Roi>(a_, parallel_);
     regions_.resize(a_.features.count);
-    for (int64_t k = 0; k < a_.pooled.count; ++k) regions_[frames_[k].image].push_back(k);
+    for (int64_t k = 0; k < a_.pooled.count; ++k) regions_[geometries_[k].image].push_back(k);
     if (a_.features.channels < kBlockChannels<F> / 4 || pixels_ > kMaxBlockPixels) {
       run_on_planes();
     } else {
@@ -40,14 +40,15 @@ class RoiAlignBackwardCpu {
     const RoiVectors<F, Roi> vectors = roi_vectors<F, Roi>(simd_level());
     parallel_(a_.features.count * blocks, 1, [&](int64_t begin, int64_t end) {
       const BlockBuffer<F> sums(pixels_);
-      const BlockBuffer<F> tile(rows_a_tile(a_.pooled) * a_.pooled.width);
+      const BlockBuffer<F> tile(rows_per_tile(a_.pooled) * a_.pooled.width);
       RoiTaps<F, Roi> taps;
       for (int64_t i = begin; i < end; ++i) {
         std::fill_n(sums.data(), pixels_ * kBlockChannels<F>, F(0));
         const BlockChannels<F> channels(i % blocks, a_.features.channels);
         for (const int64_t k : regions_[i / blocks]) {
-          taps.prepare(frames_[k], a_.pooled, a_.features.height, a_.features.width);
-          const auto add = is_power_of_two(frames_[k].count) ? vectors.add_by_inverse : vectors.add;
+          taps.prepare(geometries_[k], a_.pooled, a_.features.height, a_.features.width);
+          const auto add =
+              is_power_of_two(geometries_[k].count) ? vectors.add_by_inverse : vectors.add;
           for_each_tile(a_.pooled, [&](const BinRows& rows) {
             read(k, channels, rows, tile.data());
             add(taps, rows, tile.data(), sums.data(), a_.features.width);
@@ -77,7 +78,7 @@ class RoiAlignBackwardCpu {
     }
   }
 
-  // Few channels, or many pixels.
+  // For few channels or many pixels.
   void run_on_planes() const {
     parallel_(a_.features.count * a_.features.channels, 1, [&](int64_t begin, int64_t end) {
       std::vector<F> sums(pixels_);
@@ -96,7 +97,7 @@ class RoiAlignBackwardCpu {
   }
 
   void add_region(int64_t k, int64_t c, RoiTaps<F, Roi>& taps, F* sums) const {
-    taps.prepare(frames_[k], a_.pooled, a_.features.height, a_.features.width);
+    taps.prepare(geometries_[k], a_.pooled, a_.features.height, a_.features.width);
     const Image<const T> from = gradient_[k];
     for (int ph = 0; ph < from.height; ++ph) {
       for (int pw = 0; pw < from.width; ++pw) {
@@ -118,9 +119,9 @@ class RoiAlignBackwardCpu {
   const ParallelFor& parallel_;
   const Images<const T> gradient_;
   const Images<T> features_;
-  const RoiFrame<F>* const frames_;
+  const RoiGeometry<F>* const geometries_;
   const int64_t pixels_;
-  std::vector<std::vector<int64_t>> regions_;  // of each image, in their order
+  std::vector<std::vector<int64_t>> regions_;  // of each image, in order
 };
 
 }  // namespace orbbec

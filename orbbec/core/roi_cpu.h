@@ -8,26 +8,26 @@
 
 namespace orbbec {
 
-// A pixel read by itself costs as much as this many that are put in a block together.
+// Reading one pixel directly costs as much as copying this many to a block.
 constexpr int64_t kPixelsASample = 8;
 
-// Channels that are summed together where pixels are read by themselves.
+// Channels summed together where pixels are read directly.
 constexpr int kFewChannels = 8;
 
-// Work of one region in a block, in the pixels of executor_cpu.h.
+// The work of one region in a block, in the pixel units of executor_cpu.h.
 inline int64_t pixels_a_region(const RoiArguments& a) {
   return int64_t{4} * a.pooled.height * a.pooled.width;
 }
 
-// Pixels that all regions read, each region making a block of its own.
+// The pixels that all regions read, if each region makes its own block.
 template <class F>
-double pixels_of_regions(const RoiArguments& a, const RoiFrame<F>* frames) {
+double pixels_of_regions(const RoiArguments& a, const RoiGeometry<F>* geometries) {
   const auto along = [](F bin, int bins, int size) {
     return std::min(double(size), std::abs(double(bin)) * bins + 2);
   };
   double pixels = 0;
   for (int64_t k = 0; k < a.pooled.count; ++k) {
-    const RoiFrame<F>& f = frames[k];
+    const RoiGeometry<F>& f = geometries[k];
     const double samples = double(f.samples_y) * f.samples_x * a.pooled.height * a.pooled.width;
     pixels +=
         std::min(kPixelsASample * samples, along(f.bin_y, a.pooled.height, a.features.height) *
@@ -37,7 +37,7 @@ double pixels_of_regions(const RoiArguments& a, const RoiFrame<F>* frames) {
 }
 
 // Three ways to the same bits: blocks of whole images, where regions read most of them; blocks of
-// what a region reads; single pixels, where channels are few or samples far apart.
+// what each region reads; direct reads, where channels are few or samples far apart.
 template <class T, class Roi>
 class RoiAlignCpu {
  public:
@@ -52,10 +52,10 @@ class RoiAlignCpu {
                   arguments.features.channels >= kBlockChannels<F>) {}
 
   void run() const {
-    make_roi_frames_cpu<F, Roi>(a_, parallel_);
+    make_roi_geometries_cpu<F, Roi>(a_, parallel_);
     const int64_t pixels = int64_t{a_.features.height} * a_.features.width;
     const bool most = !has_few_channels() && pixels <= kMaxBlockPixels &&
-                      pixels_of_regions(a_, op_.frames) > double(pixels) * a_.features.count;
+                      pixels_of_regions(a_, op_.geometries) > double(pixels) * a_.features.count;
     if (in_place_ || most) {
       run_on_images();
     } else {
@@ -66,8 +66,8 @@ class RoiAlignCpu {
  private:
   bool has_few_channels() const { return a_.features.channels < kBlockChannels<F> / 4; }
 
-  // Block after block, so that there is one of each image at a time; regions by image, so that a
-  // core keeps one block in its cache.
+  // Block by block, so that one block per image exists at a time; regions by image, so that a core
+  // keeps one block in its cache.
   void run_on_images() const {
     const int64_t rows = a_.features.count * a_.features.height;
     const int64_t row = int64_t{a_.features.width} * kBlockChannels<F>;
@@ -86,12 +86,12 @@ class RoiAlignCpu {
       parallel_(a_.pooled.count, kPixelsPerTask / pixels_a_region(a_) + 1,
                 [&](int64_t begin, int64_t end) {
                   RoiTaps<F, Roi> taps;
-                  const BlockBuffer<F> tile(rows_a_tile(a_.pooled) * a_.pooled.width);
+                  const BlockBuffer<F> tile(rows_per_tile(a_.pooled) * a_.pooled.width);
                   for (int64_t i = begin; i < end; ++i) {
                     const int64_t k = by_image[i];
-                    const RoiFrame<F>& frame = op_.frames[k];
-                    taps.prepare(frame, a_.pooled, a_.features.height, a_.features.width);
-                    pool(taps, vectors, block_of(frame.image, block, made.data()), k, block,
+                    const RoiGeometry<F>& geometry = op_.geometries[k];
+                    taps.prepare(geometry, a_.pooled, a_.features.height, a_.features.width);
+                    pool(taps, vectors, block_of(geometry.image, block, made.data()), k, block,
                          tile.data());
                   }
                 });
@@ -102,7 +102,7 @@ class RoiAlignCpu {
     std::vector<int64_t> order(a_.pooled.count);
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return op_.frames[a].image < op_.frames[b].image;
+      return op_.geometries[a].image < op_.geometries[b].image;
     });
     return order;
   }
@@ -112,19 +112,19 @@ class RoiAlignCpu {
     parallel_(a_.pooled.count * blocks_, kPixelsPerTask / pixels_a_region(a_) / 4 + 1,
               [&](int64_t begin, int64_t end) {
                 RoiTaps<F, Roi> taps;
-                const BlockBuffer<F> tile(rows_a_tile(a_.pooled) * a_.pooled.width);
+                const BlockBuffer<F> tile(rows_per_tile(a_.pooled) * a_.pooled.width);
                 BlockBuffer<F> made;
                 for (int64_t i = begin; i < end; ++i) {
                   const int64_t k = i / blocks_, block = i % blocks_;
-                  const RoiFrame<F>& frame = op_.frames[k];
-                  taps.prepare(frame, a_.pooled, a_.features.height, a_.features.width);
+                  const RoiGeometry<F>& geometry = op_.geometries[k];
+                  taps.prepare(geometry, a_.pooled, a_.features.height, a_.features.width);
                   const PixelBox box = box_of(taps);
                   if (has_few_channels() || box.pixels() > kPixelsASample * box.samples) {
                     pool_pixels(taps, k, block);
                     continue;
                   }
-                  made.make_room(box.pixels());
-                  const ChannelBlock<F> source = block_of(box, frame.image, block, made.data());
+                  made.reserve(box.pixels());
+                  const ChannelBlock<F> source = block_of(box, geometry.image, block, made.data());
                   pool(taps, vectors, source, k, block, tile.data());
                 }
               });
@@ -137,12 +137,12 @@ class RoiAlignCpu {
                    channels.count, row);
   }
 
-  // What a region reads of its image.
-  ChannelBlock<F> block_of(const PixelBox& box, int64_t n, int64_t block, F* room) const {
+  // The pixels of its image that a region reads.
+  ChannelBlock<F> block_of(const PixelBox& box, int64_t n, int64_t block, F* buffer) const {
     const int64_t row = int64_t{box.right - box.left} * kBlockChannels<F>;
     for (int y = box.top; y < box.bottom; ++y)
-      make_row(n, block, y, box.left, box.right, room + (y - box.top) * row);
-    return {room, row, kBlockChannels<F>, box.top * row + int64_t{box.left} * kBlockChannels<F>};
+      make_row(n, block, y, box.left, box.right, buffer + (y - box.top) * row);
+    return {buffer, row, kBlockChannels<F>, box.top * row + int64_t{box.left} * kBlockChannels<F>};
   }
 
   ChannelBlock<F> block_of(int64_t image, int64_t block, const F* made) const {
@@ -167,7 +167,7 @@ class RoiAlignCpu {
   void pool_pixels(const RoiTaps<F, Roi>& taps, int64_t k, int64_t block) const {
     const BlockChannels<F> channels(block, a_.features.channels);
     const int64_t end = channels.first + channels.count;
-    const Image<const T> image = op_.features[op_.frames[k].image];
+    const Image<const T> image = op_.features[op_.geometries[k].image];
     const Image<T> target = op_.pooled[k];
     for (int64_t c = channels.written; c < end; c += kFewChannels) {
       const int count = static_cast<int>(std::min<int64_t>(kFewChannels, end - c));

@@ -7,27 +7,27 @@
 
 namespace orbbec {
 
-constexpr int kRoiThreads = kTileWidth * kTileHeight;  // of a block, a pixel each
+constexpr int kRoiThreads = kTileWidth * kTileHeight;  // per block, one pixel each
 
-// Channels that a thread owns: what a region costs to find is shared by them, and they stay in
-// registers.
+// Channels per thread: they share the cost of locating a region and stay in registers.
 template <class F>
 constexpr int kRoiChannels = 64 / sizeof(F);
 
 template <class F, class Roi>
-int make_roi_frames_cuda(const RoiArguments& a, void* stream) {
-  return for_each_item_cuda(MakeRoiFrames<F, Roi>{a}, 1, static_cast<int>(a.pooled.count), stream);
+int make_roi_geometries_cuda(const RoiArguments& a, void* stream) {
+  return for_each_item_cuda(MakeRoiGeometries<F, Roi>{a}, 1, static_cast<int>(a.pooled.count),
+                            stream);
 }
 
 template <class T, class Roi>
 int launch_roi_align_cuda(const RoiArguments& a, void* stream) {
-  const int status = make_roi_frames_cuda<Compute<T>, Roi>(a, stream);
+  const int status = make_roi_geometries_cuda<Compute<T>, Roi>(a, stream);
   if (status != 0) return status;
   const RoiAlign<T, Roi> op(a);
   return for_each_pixel_cuda(op, op.shape(), stream);
 }
 
-// Of one axis of a region: all its samples, counted through its bins.
+// One axis of a region: all its samples, counted through its bins.
 template <class F>
 struct SampleAxis {
   F start, bin;
@@ -41,13 +41,13 @@ struct SampleAxis {
     const F middle = (at - start) * each - F(0.5);
     const F half = reach * (each < F(0) ? -each : each) + F(1);
     const F low = floor(middle - half), high = ceil(middle + half);
-    // What is NaN compares as false and leaves all samples.
+    // Comparisons with NaN are false and select all samples.
     first = low > F(0) ? (low < F(end) ? static_cast<int>(low) : end) : 0;
     last = high < F(end - 1) ? (high > F(-1) ? static_cast<int>(high) : -1) : end - 1;
   }
 };
 
-// Samples of bin p among those counted first to last.
+// The samples of bin p among samples first to last.
 __device__ __forceinline__ int first_in_bin(int first, int samples, int p) {
   return first > p * samples ? first - p * samples : 0;
 }
@@ -56,8 +56,8 @@ __device__ __forceinline__ int end_in_bin(int last, int samples, int p) {
   return end < samples ? end : samples;
 }
 
-// The gradient of the feature maps: each of their values gathers what the regions give it, in the
-// order of core/roi.h, so nothing is added by two threads.
+// The gradient of the feature maps: each value gathers the contributions of the regions in the
+// order of core/roi.h, so no two threads add to the same value.
 template <class T, class Roi>
 struct GatherRoiGradient {
   using F = Compute<T>;
@@ -66,15 +66,15 @@ struct GatherRoiGradient {
 
   Images<const T> gradient;
   Images<T> features;
-  const RoiFrame<F>* frames;
+  const RoiGeometry<F>* geometries;
 
   explicit GatherRoiGradient(const RoiArguments& a)
       : gradient(a.pooled),
         features(a.features),
-        frames(static_cast<const RoiFrame<F>*>(a.frames)) {}
+        geometries(static_cast<const RoiGeometry<F>*>(a.geometries)) {}
 
-  // A pixel in the region's own directions.
-  __device__ __forceinline__ static void locate(const RoiFrame<F>& f, F y, F x, F& along_y,
+  // A pixel in the region's own axes.
+  __device__ __forceinline__ static void locate(const RoiGeometry<F>& f, F y, F x, F& along_y,
                                                 F& along_x) {
     y -= f.center_y;
     x -= f.center_x;
@@ -82,9 +82,9 @@ struct GatherRoiGradient {
     along_x = x * f.cosine - y * f.sine;
   }
 
-  // Around a pixel, in the region's own directions: where samples may lie that read it. An edge is
-  // read from 1 pixel outside, and then the pixel next to it with weight 0: 2 pixels away.
-  __device__ __forceinline__ F reach(const RoiFrame<F>& f) const {
+  // How far from a pixel, in the region's own axes, samples that read it may lie. An edge is read
+  // from 1 pixel outside, and then the pixel next to it with weight 0: 2 pixels away.
+  __device__ __forceinline__ F reach(const RoiGeometry<F>& f) const {
     const F largest = magnitude(f.center_y) + magnitude(f.center_x) + magnitude(f.start_y) +
                       magnitude(f.start_x) + magnitude(f.bin_y) * F(gradient.height) +
                       magnitude(f.bin_x) * F(gradient.width) + F(features.height) +
@@ -92,15 +92,15 @@ struct GatherRoiGradient {
     return F(2) * (magnitude(f.sine) + magnitude(f.cosine)) + F(1e-6) * largest;
   }
 
-  __device__ __forceinline__ SampleAxis<F> axis_y(const RoiFrame<F>& f) const {
+  __device__ __forceinline__ SampleAxis<F> axis_y(const RoiGeometry<F>& f) const {
     return {f.start_y, f.bin_y, f.samples_y, gradient.height};
   }
-  __device__ __forceinline__ SampleAxis<F> axis_x(const RoiFrame<F>& f) const {
+  __device__ __forceinline__ SampleAxis<F> axis_x(const RoiGeometry<F>& f) const {
     return {f.start_x, f.bin_x, f.samples_x, gradient.width};
   }
 
-  // Whether a region may give something to a tile of pixels, whose corner is (y, x).
-  __device__ bool touches(const RoiFrame<F>& f, int64_t n, int y, int x) const {
+  // Whether a region may contribute to a tile of pixels with corner (y, x).
+  __device__ bool touches(const RoiGeometry<F>& f, int64_t n, int y, int x) const {
     if (f.image != n) return false;
     constexpr F kHalfHeight = F(kTileHeight - 1) / 2, kHalfWidth = F(kTileWidth - 1) / 2;
     F along_y, along_x;
@@ -113,10 +113,10 @@ struct GatherRoiGradient {
     return first <= last;
   }
 
-  // Adds to `sums` what region k gives to pixel (y, x) in `count` channels from `channel` on.
+  // Adds the contribution of region k to pixel (y, x) in `count` channels from `channel` on.
   __device__ void add_region(int64_t k, int y, int x, int64_t channel, int count,
                              F (&sums)[kChannels]) const {
-    const RoiFrame<F> f = frames[k];
+    const RoiGeometry<F> f = geometries[k];
     const Image<const T> bins = gradient[k];
     const bool by_inverse = is_power_of_two(f.count);
     const F inverse = F(1) / f.count, around = reach(f);
@@ -151,8 +151,8 @@ struct GatherRoiGradient {
             if (!reads[corner]) continue;
 #pragma unroll
             for (int c = 0; c < kChannels; ++c) {
-              const F share = values[c] * weights[corner];
-              sums[c] += by_inverse ? share * inverse : share / f.count;
+              const F contribution = values[c] * weights[corner];
+              sums[c] += by_inverse ? contribution * inverse : contribution / f.count;
             }
           }
         };
@@ -162,10 +162,10 @@ struct GatherRoiGradient {
   }
 };
 
-// A block owns a tile of 32 x 8 pixels of an image in kChannels channels, a thread a pixel of it.
-// The block looks at kRoiThreads regions at a time, one a thread, and then all its threads walk
-// those that touch the tile. 32 bytes of shared memory: a bit a region. A value of the gradient is
-// read by the few pixels around its bin.
+// A block owns a tile of 32 x 8 pixels of an image in kChannels channels; a thread owns a pixel.
+// The block tests kRoiThreads regions at a time, one per thread, and then all its threads walk
+// those that touch the tile. 32 bytes of shared memory: one bit per region. A value of the gradient
+// is read by the few pixels around its bin.
 template <class Op>
 __global__ void __launch_bounds__(kRoiThreads, 1) gather_roi_gradient_kernel(const Op op) {
   using F = typename Op::F;
@@ -185,7 +185,8 @@ __global__ void __launch_bounds__(kRoiThreads, 1) gather_roi_gradient_kernel(con
       F sums[Op::kChannels] = {};
       for (int64_t begin = 0; begin < op.gradient.count; begin += kRoiThreads) {
         const int64_t own = begin + thread;
-        const bool touches = own < op.gradient.count && op.touches(op.frames[own], n, top, left);
+        const bool touches =
+            own < op.gradient.count && op.touches(op.geometries[own], n, top, left);
         const unsigned votes = __ballot_sync(kAllLanes, touches);
         __syncthreads();
         if (threadIdx.x == 0) touching[threadIdx.y] = votes;
@@ -210,7 +211,7 @@ __global__ void __launch_bounds__(kRoiThreads, 1) gather_roi_gradient_kernel(con
 template <class T, class Roi>
 int launch_roi_gradient_cuda(const RoiArguments& a, void* stream) {
   using Op = GatherRoiGradient<T, Roi>;
-  const int status = make_roi_frames_cuda<Compute<T>, Roi>(a, stream);
+  const int status = make_roi_geometries_cuda<Compute<T>, Roi>(a, stream);
   if (status != 0) return status;
   const int64_t tiles = ((int64_t{a.features.width} + kTileWidth - 1) / kTileWidth) *
                         ((int64_t{a.features.height} + kTileHeight - 1) / kTileHeight);

@@ -1,5 +1,5 @@
-// The samples of a region as CPU threads walk them: found once for many channels, tile by tile of
-// bins. Included by core/roi_vectors.h.
+// The samples of a region as CPU threads visit them: located once for many channels, tile by tile
+// of bins. Included by core/roi_vectors.h.
 #pragma once
 
 #include <algorithm>
@@ -9,30 +9,30 @@
 
 namespace orbbec {
 
-// The samples of a region that are not outside, found once for all channels.
+// The samples of a region that are not outside, located once for all channels.
 template <class F, class Roi>
 class RoiTaps {
  public:
-  void prepare(const RoiFrame<F>& frame, const AnyImages& pooled, int height, int width) {
-    frame_ = frame;
+  void prepare(const RoiGeometry<F>& geometry, const AnyImages& pooled, int height, int width) {
+    geometry_ = geometry;
     height_ = height;
     width_ = width;
     bins_y = pooled.height;
     bins_x = pooled.width;
-    count = frame.count;
+    count = geometry.count;
   }
 
   template <class Visit>
   ORBBEC_HD void for_each(int ph, int pw, const Visit& visit) const {
-    const SampleRange all{0, frame_.samples_y, 0, frame_.samples_x};
-    Roi::for_each_tap(frame_, ph, pw, all, height_, width_, visit);
+    const SampleRange all{0, geometry_.samples_y, 0, geometry_.samples_x};
+    Roi::for_each_tap(geometry_, ph, pw, all, height_, width_, visit);
   }
 
   int bins_y, bins_x;
   F count;
 
  private:
-  RoiFrame<F> frame_;
+  RoiGeometry<F> geometry_;
   int height_, width_;
 };
 
@@ -40,12 +40,12 @@ class RoiTaps {
 template <class F>
 class RoiTaps<F, UprightRoi> {
  public:
-  void prepare(const RoiFrame<F>& frame, const AnyImages& pooled, int height, int width) {
+  void prepare(const RoiGeometry<F>& geometry, const AnyImages& pooled, int height, int width) {
     bins_y = pooled.height;
     bins_x = pooled.width;
-    count = frame.count;
-    rows_.prepare(frame.start_y, frame.bin_y, frame.samples_y, bins_y, height);
-    columns_.prepare(frame.start_x, frame.bin_x, frame.samples_x, bins_x, width);
+    count = geometry.count;
+    rows_.prepare(geometry.start_y, geometry.bin_y, geometry.samples_y, bins_y, height);
+    columns_.prepare(geometry.start_x, geometry.bin_x, geometry.samples_x, bins_x, width);
   }
 
   template <class Visit>
@@ -84,7 +84,7 @@ class RoiTaps<F, UprightRoi> {
   Axis rows_, columns_;
 };
 
-// The pixels that a region reads lie in rows [top, bottom) and columns [left, right).
+// The pixels that a region reads are in rows [top, bottom) and columns [left, right).
 struct PixelBox {
   int top, left, bottom, right;
   int64_t samples;
@@ -94,7 +94,7 @@ struct PixelBox {
 
 template <class Taps>
 PixelBox box_of(const Taps& taps) {
-  PixelBox box{kMaxRoiSide, kMaxRoiSide, 0, 0, 0};
+  PixelBox box{.top = kMaxRoiSide, .left = kMaxRoiSide, .bottom = 0, .right = 0, .samples = 0};
   for (int ph = 0; ph < taps.bins_y; ++ph) {
     for (int pw = 0; pw < taps.bins_x; ++pw) {
       taps.for_each(ph, pw, [&](const auto& tap) {
@@ -109,24 +109,24 @@ PixelBox box_of(const Taps& taps) {
   return box;
 }
 
-// Rows of bins of a region that are taken at a time, so that large regions fit a cache too.
+// Rows of bins of a region that are processed together, so that large regions fit a cache.
 struct BinRows {
   int first, end;
 };
 
-inline int rows_a_tile(const AnyImages& pooled) {
+inline int rows_per_tile(const AnyImages& pooled) {
   return std::max(1, std::min(pooled.height, 256 / pooled.width));
 }
 
 // visit(rows) for all rows of bins, a tile at a time.
 template <class Visit>
 void for_each_tile(const AnyImages& pooled, const Visit& visit) {
-  const int step = rows_a_tile(pooled);
+  const int step = rows_per_tile(pooled);
   for (int first = 0; first < pooled.height; first += step)
     visit(BinRows{first, std::min(first + step, pooled.height)});
 }
 
-// visit(ph, bins) for runs of evenly spaced bins: all rows at once, or each.
+// visit(ph, bins) for runs of evenly spaced bins: all rows at once, or row by row.
 template <class T, class Visit>
 void for_each_run(const BinRows& rows, const Image<T>& bins, const Visit& visit) {
   if (bins.stride_y == bins.width * bins.stride_x) {

@@ -1,5 +1,5 @@
-// The sums of roi_align and of its gradient, by vectors over the channels of a block: the same
-// arithmetic as core/roi.h's functor, sample by sample. Included by core/roi_cpu.h and
+// The sums of roi_align and its gradient with vectors over the channels of a block: the arithmetic
+// of core/roi.h's functor, sample by sample. Included by core/roi_cpu.h and
 // core/roi_backward_cpu.h.
 #pragma once
 
@@ -57,8 +57,8 @@ ORBBEC_HD void add_bins(const Taps& taps, const BinRows& rows, const F* tile, F*
               sums + (static_cast<int64_t>(y) * width + x) * kBlockChannels<F>);
 #pragma GCC unroll 16
           for (int v = 0; v < Vectors::kCount; ++v) {
-            const Vector share = gradient[v] * weight;
-            to[v] += kByInverse ? share * inverse : share / taps.count;
+            const Vector contribution = gradient[v] * weight;
+            to[v] += kByInverse ? contribution * inverse : contribution / taps.count;
           }
         };
         add(tap.low_y, tap.low_x, tap.upper_left);
@@ -70,7 +70,7 @@ ORBBEC_HD void add_bins(const Taps& taps, const BinRows& rows, const F* tile, F*
   }
 }
 
-// The vector code of one level; a level's function must hold all that it calls.
+// The vector code of one SIMD level. Everything it calls is inlined into the level's function.
 template <class F, class Roi>
 struct RoiVectors {
   using Taps = RoiTaps<F, Roi>;
@@ -80,7 +80,7 @@ struct RoiVectors {
 };
 
 template <class F, class Taps>
-void means_plain(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block, F* tile) {
+void means_scalar(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block, F* tile) {
   mean_of_bins<16>(taps, rows, block, tile);
 }
 template <class F, class Taps>
@@ -95,7 +95,7 @@ ORBBEC_AVX512 void means_avx512(const Taps& taps, const BinRows& rows, const Cha
 }
 
 template <bool kByInverse, class F, class Taps>
-void add_plain(const Taps& taps, const BinRows& rows, const F* tile, F* sums, int width) {
+void add_scalar(const Taps& taps, const BinRows& rows, const F* tile, F* sums, int width) {
   add_bins<16, kByInverse>(taps, rows, tile, sums, width);
 }
 template <bool kByInverse, class F, class Taps>
@@ -116,12 +116,12 @@ RoiVectors<F, Roi> roi_vectors(Simd level) {
     return {means_avx512<F, Taps>, add_avx512<false, F, Taps>, add_avx512<true, F, Taps>};
   if (level == Simd::kAvx2)
     return {means_avx2<F, Taps>, add_avx2<false, F, Taps>, add_avx2<true, F, Taps>};
-  return {means_plain<F, Taps>, add_plain<false, F, Taps>, add_plain<true, F, Taps>};
+  return {means_scalar<F, Taps>, add_scalar<false, F, Taps>, add_scalar<true, F, Taps>};
 }
 
 template <class F, class Roi>
-void make_roi_frames_cpu(const RoiArguments& a, const ParallelFor& parallel) {
-  for_each_item_cpu(MakeRoiFrames<F, Roi>{a}, 1, static_cast<int>(a.pooled.count),
+void make_roi_geometries_cpu(const RoiArguments& a, const ParallelFor& parallel) {
+  for_each_item_cpu(MakeRoiGeometries<F, Roi>{a}, 1, static_cast<int>(a.pooled.count),
                     /*pixels_per_item=*/16, parallel);
 }
 

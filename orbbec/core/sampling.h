@@ -1,6 +1,6 @@
-// How a pixel is read between pixels, with OpenCV 5's float arithmetic. A sampler has two steps:
-// `locate` (once a pixel) turns a position of a map into a tap, `read` (once a channel) turns the
-// tap into a pixel, `value` into what is rounded to make it.
+// How a value between pixels is computed, with OpenCV 5's float arithmetic. A sampler has two
+// steps: `locate` (once per pixel) maps a source position to a tap; `read` (once per channel) maps
+// the tap to a pixel, and `value` to the pixel before rounding.
 #pragma once
 
 #include "border.h"
@@ -14,8 +14,8 @@ struct Point {
   F x, y;
 };
 
-// One image being read. `fill` is the border value of the channel being read; `outside` what lies
-// beyond a constant border (that value) or a transparent one (what the output held before).
+// One source image. `fill` is the border value of the current channel; `outside` is what a constant
+// border (that value) or a transparent one (the previous output) returns.
 template <class T>
 struct Source {
   Image<const T> image;
@@ -42,9 +42,10 @@ struct NearestSampler {
     bool valid;
   };
 
-  template <class T, class Map>
-  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
-    const auto at = map.fused(n, y, x);
+  template <class T, class Transform>
+  ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
+                                 int x) {
+    const auto at = transform.fused(n, y, x);
     return {round_to_int(at.x), round_to_int(at.y), is_finite(at.x) && is_finite(at.y)};
   }
 
@@ -69,16 +70,20 @@ struct LinearSampler {
     bool valid;
   };
 
-  template <class T, class Map>
-  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>&, int64_t n, int y, int x) {
+  template <class T, class Transform>
+  ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
+                                 int x) {
     using F = Compute<T>;
-    const auto at = map.fused(n, y, x);
+    const auto at = transform.fused(n, y, x);
     const int left = floor_to_int(at.x), top = floor_to_int(at.y);
-    return {left, top, F(at.x) - static_cast<F>(left), F(at.y) - static_cast<F>(top),
-            is_finite(at.x) && is_finite(at.y)};
+    return {.x = left,
+            .y = top,
+            .a = F(at.x) - static_cast<F>(left),
+            .b = F(at.y) - static_cast<F>(top),
+            .valid = is_finite(at.x) && is_finite(at.y)};
   }
 
-  // One rounding a step, as written: a + t (b - a) with the product fused into the sum.
+  // Rounds once per step, as written: a + t (b - a) with the product fused into the sum.
   template <class F>
   ORBBEC_HD static F mix(F t, F from, F to) {
     return fused_multiply_add(t, to - from, from);
@@ -97,7 +102,7 @@ struct LinearSampler {
   template <class T>
   ORBBEC_HD static Compute<T> value(const Source<T>& source, const Tap<T>& tap, int64_t c,
                                     T outside) {
-    // As it is: the formula makes NaN of four infinite values.
+    // Returned as it is: the formula makes NaN of four infinite values.
     if (outside_is_value(source.border) && is_outside(tap, source.image)) return load(outside);
     const int right = wrapping_add(tap.x, 1), bottom = wrapping_add(tap.y, 1);
     const Compute<T> above = mix(tap.a, load(source.tap(tap.x, tap.y, c, outside)),
@@ -108,9 +113,9 @@ struct LinearSampler {
   }
 };
 
-// Keys' cubic with A = -0.75. OpenCV works through a row in blocks of 128 pixels, in groups of 8; a
-// group that lies wholly outside gets the border value as it is, any other pixel the weighted sum
-// of border values, which differs from it in the last bits of a float.
+// Keys' cubic with A = -0.75. OpenCV processes a row in blocks of 128 pixels and groups of 8. A
+// group entirely outside gets the exact border value; any other pixel the weighted sum of border
+// values, which differs in the last bits of a float.
 struct CubicSampler {
   static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_5;
   static constexpr int kBlock = 128, kGroup = 8;
@@ -132,8 +137,11 @@ struct CubicSampler {
   ORBBEC_HD static Tap<T> tap_at(Point<F> at, const Image<const T>& image) {
     const F x = clamp_position(at.x, image.width), y = clamp_position(at.y, image.height);
     const int left = floor_to_int(x), top = floor_to_int(y);
-    return {wrapping_add(left, -1), wrapping_add(top, -1), Compute<T>(x - static_cast<F>(left)),
-            Compute<T>(y - static_cast<F>(top)), is_finite(at.x) && is_finite(at.y)};
+    return {.x = wrapping_add(left, -1),
+            .y = wrapping_add(top, -1),
+            .a = Compute<T>(x - static_cast<F>(left)),
+            .b = Compute<T>(y - static_cast<F>(top)),
+            .valid = is_finite(at.x) && is_finite(at.y)};
   }
 
   template <class T>
@@ -141,31 +149,32 @@ struct CubicSampler {
     return !tap.valid || tap.x < -4 || tap.x >= image.width || tap.y < -4 || tap.y >= image.height;
   }
 
-  // First and one past the last column of the group that column x belongs to.
+  // The first and one past the last column of the group of column x.
   struct Group {
     int first, last;
-    bool padded;  // fewer than 8: OpenCV adds positions (0, 0), which lie inside
+    bool padded;  // fewer than 8: OpenCV pads with positions (0, 0), which are inside
   };
   ORBBEC_HD static Group group_of(int x, int width) {
     const int block = x / kBlock * kBlock;
     const int length = width - block < kBlock ? width - block : kBlock;
-    const int place = x - block;
+    const int offset = x - block;
     if (length < kGroup) return {block, block + length, true};
-    const bool shifted = length % kGroup != 0 && place >= length - kGroup;
-    const int first = shifted ? length - kGroup : place / kGroup * kGroup;
+    const bool shifted = length % kGroup != 0 && offset >= length - kGroup;
+    const int first = shifted ? length - kGroup : offset / kGroup * kGroup;
     return {block + first, block + first + kGroup, false};
   }
 
-  template <class T, class Map>
-  ORBBEC_HD static Tap<T> locate(const Map& map, const Source<T>& source, int64_t n, int y, int x) {
+  template <class T, class Transform>
+  ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>& source, int64_t n,
+                                 int y, int x) {
     const Image<const T>& image = source.image;
-    Tap<T> tap = tap_at<T>(map.plain(n, y, x), image);
+    Tap<T> tap = tap_at<T>(transform.unfused(n, y, x), image);
     if (std::is_integral_v<T> || source.border != Border::kConstant || !is_outside(tap, image))
       return tap;
-    const Group group = group_of(x, map.width);
+    const Group group = group_of(x, transform.width);
     bool outside = !group.padded;
     for (int i = group.first; i < group.last && outside; ++i) {
-      outside = is_outside(tap_at<T>(map.plain(n, y, i), image), image);
+      outside = is_outside(tap_at<T>(transform.unfused(n, y, i), image), image);
     }
     if (outside) tap.valid = false;
     return tap;

@@ -1,5 +1,5 @@
-// Pixel types, the type each is computed in, and the conversions: round half to even, saturate, NaN
-// becomes 0 in integers. Used by every sampler.
+// Pixel types, their computing types, and conversions: round half to even, saturate, NaN becomes 0
+// in integers. Used by every sampler.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace orbbec {
 
 constexpr int kIntMin = -2147483647 - 1;
 
-// IEEE binary16 and bfloat16 as stored; arithmetic on them is done in float.
+// IEEE binary16 and bfloat16 storage; arithmetic is in float.
 struct Half {
   uint16_t bits;
 };
@@ -32,8 +32,7 @@ ORBBEC_HD float float_of(uint32_t bits) {
   return value;
 }
 
-// The value is scaled by 2^-112 as a float whose exponent field is that of the half; the product is
-// exact.
+// Scales a float with the half's exponent field by 2^-112; the product is exact.
 ORBBEC_HD float half_to_float(Half half) {
   const uint32_t sign = static_cast<uint32_t>(half.bits & 0x8000u) << 16;
   const uint32_t rest = static_cast<uint32_t>(half.bits & 0x7fffu) << 13;
@@ -48,7 +47,7 @@ ORBBEC_HD Half float_to_half(float value) {
   const uint32_t sign = (bits >> 16) & 0x8000u;
   if (magnitude > 0x7f800000u) return {static_cast<uint16_t>(sign | 0x7e00u)};
   if (magnitude >= 0x477ff000u)
-    return {static_cast<uint16_t>(sign | 0x7c00u)};  // rounds past 65504
+    return {static_cast<uint16_t>(sign | 0x7c00u)};  // overflows past 65504
   if (magnitude <
       0x38800000u) {  // below 2^-14: adding 0.5 leaves the rounded subnormal in the low bits
     return {static_cast<uint16_t>(sign | (bits_of(float_of(magnitude) + 0.5f) - 0x3f000000u))};
@@ -71,8 +70,8 @@ ORBBEC_HD BFloat16 float_to_bfloat16(float value) {
 template <class T>
 using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// Round half to even; what int cannot hold becomes INT_MIN, as x86's conversion has it and CUDA's
-// has not.
+// Round half to even; what int cannot hold becomes INT_MIN, as on x86 but not in CUDA's own
+// conversion.
 ORBBEC_HD int round_to_int(float value) {
   return value >= -2147483648.0f && value < 2147483648.0f ? static_cast<int>(rintf(value))
                                                           : kIntMin;
@@ -94,7 +93,7 @@ ORBBEC_HD int clamp_int(int value, int low, int high) {
 }
 ORBBEC_HD int saturate_int16(int value) { return clamp_int(value, -32768, 32767); }
 
-// Sums of pixel coordinates wrap as two's complement instead of overflowing.
+// Sums of pixel coordinates wrap in two's complement.
 ORBBEC_HD int wrapping_add(int a, int b) {
   return static_cast<int>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
 }
@@ -128,7 +127,7 @@ ORBBEC_HD T store(F value) {
   }
 }
 
-// `yes` or `no` by bits: a chain of conditions would keep the compiler from making vectors.
+// `yes` or `no` with bit operations: nested conditions would keep the compiler from vectorising.
 ORBBEC_HD int choose(bool condition, int yes, int no) {
   const int mask = -static_cast<int>(condition);
   return (yes & mask) | (no & ~mask);

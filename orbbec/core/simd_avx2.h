@@ -1,5 +1,5 @@
-// Eight lanes: the operations that a vector of the compiler does not have by itself. Included under
-// a target of AVX2 and FMA; the members of every such class are the same.
+// Eight lanes: the operations that compiler vectors lack. Included under a target with AVX2 and
+// FMA; every such class has the same members.
 #pragma once
 
 #include <immintrin.h>
@@ -18,10 +18,8 @@ struct Avx2 {
   static Float all_lanes(float v) { return _mm256_set1_ps(v); }
   static Float fused_multiply_add(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
   static Float floor(Float v) { return _mm256_floor_ps(v); }
-  static Int truncate(Float v) {
-    return (Int)_mm256_cvttps_epi32(v);
-  }  // INT_MIN where int cannot hold it
-  static Int round(Float v) { return (Int)_mm256_cvtps_epi32(v); }  // half to even
+  static Int truncate(Float v) { return (Int)_mm256_cvttps_epi32(v); }  // INT_MIN if out of range
+  static Int round(Float v) { return (Int)_mm256_cvtps_epi32(v); }      // half to even
   static Float to_float(Int v) { return _mm256_cvtepi32_ps((__m256i)v); }
   static Int shift_right(Int v, Int bits) {
     return (Int)_mm256_srlv_epi32((__m256i)v, (__m256i)bits);
@@ -29,8 +27,8 @@ struct Avx2 {
   static Int gather(const void* base, Int bytes) {
     return (Int)_mm256_i32gather_epi32(static_cast<const int*>(base), (__m256i)bytes, 1);
   }
-  // The low and the high half of the 8 bytes at each offset. Single loads: many CPUs do them faster
-  // than a gather.
+  // The low and the high half of the 8 bytes at each offset. Single loads: on many CPUs they are
+  // faster than a gather.
   template <class Offsets>  // Int, or a pointer to ints
   static void load_8_bytes(const char* base, const Offsets& bytes, Int& low, Int& high) {
     const __m256i a = join(two(base, bytes[0], bytes[1]), two(base, bytes[4], bytes[5]));
@@ -43,7 +41,7 @@ struct Avx2 {
     const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i]); };
     return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)));
   }
-  // Asks for the memory at each offset, which need not be the program's own.
+  // Prefetches each offset, which may be outside the program's memory.
   static void prefetch(const char* base, Int bytes) {
     for (int i = 0; i < kLanes; ++i) _mm_prefetch(base + bytes[i], _MM_HINT_T0);
   }
@@ -52,14 +50,14 @@ struct Avx2 {
 
   static Float load(const float* from) { return _mm256_loadu_ps(from); }
   static void store(float* to, Float v) { _mm256_storeu_ps(to, v); }
-  // 64 bytes past the caches.
+  // 64 bytes, bypassing the caches.
   static void stream_line(char* to, const char* from) {
     auto* target = reinterpret_cast<__m256i*>(to);
     const auto* source = reinterpret_cast<const __m256i*>(from);
     _mm256_stream_si256(target, _mm256_loadu_si256(source));
     _mm256_stream_si256(target + 1, _mm256_loadu_si256(source + 1));
   }
-  // Of a CPU with AVX2, which has F16C too. To nearest, half to even.
+  // Requires F16C, which every CPU with AVX2 has. Rounds half to even.
   __attribute__((target("avx2,fma,f16c"))) static void store_halves(uint16_t* to, Float v) {
     const __m128i halves = _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), halves);
@@ -70,7 +68,7 @@ struct Avx2 {
     const __m256i joined = _mm256_permute4x64_epi64(low, 0x08);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(joined));
   }
-  // The low 1, 3 or 4 bytes of each lane, one lane after the other.
+  // The low 1, 3 or 4 bytes of each lane, contiguously.
   static void store_bytes_1(uint8_t* to, Int v) {
     const __m256i low = _mm256_shuffle_epi8(
         (__m256i)v,

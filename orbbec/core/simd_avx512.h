@@ -1,4 +1,4 @@
-// Sixteen lanes; the same members as Avx2. Included under a target of AVX-512 F and BW.
+// Sixteen lanes; the members of Avx2. Included under a target with AVX-512 F and BW.
 #pragma once
 
 #include <immintrin.h>
@@ -43,7 +43,7 @@ struct Avx512 {
     return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)), _mm_loadu_si128(at(2)),
                        _mm_loadu_si128(at(3)));
   }
-  // Asks for the memory at each offset, which need not be the program's own.
+  // Prefetches each offset, which may be outside the program's memory.
   static void prefetch(const char* base, Int bytes) {
     for (int i = 0; i < kLanes; ++i) _mm_prefetch(base + bytes[i], _MM_HINT_T0);
   }

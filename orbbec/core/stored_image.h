@@ -1,5 +1,5 @@
-// Images as JPEGs hold them: planes of luma and chroma, chroma whole or halved, not yet turned.
-// Included by ycbcr/ and augment/.
+// Images stored as JPEG planes: luma and chroma, with full or subsampled chroma, before the EXIF
+// orientation is applied. Included by ycbcr/ and augment/.
 #pragma once
 
 #include "image.h"
@@ -7,9 +7,9 @@
 
 namespace orbbec {
 
-// How an image is stored: RGB side by side; luma alone; or luma, blueness and redness one after the
-// other, chroma whole or halved along the columns, the rows or both. The numbers are those of
-// SAMPLINGS in batch/plane_batch.py and of data/jpeg_planes.cpp.
+// The planes of an image: interleaved RGB; luma alone; or luma, Cb and Cr, chroma full or
+// halved along the columns, the rows or both. The numbers match SAMPLINGS in batch/plane_batch.py
+// and data/jpeg_planes.cpp.
 enum class Sampling : int64_t { kRgb, kGray, k444, k422, k440, k420 };
 
 struct StoredImage {
@@ -35,23 +35,22 @@ struct StoredImage {
 
   ORBBEC_HD const uint8_t* luma_row(int y) const { return data + int64_t{y} * width; }
 
-  // Of blueness, plane 0, or redness, 1.
+  // A row of Cb, plane 0, or Cr, plane 1.
   ORBBEC_HD const uint8_t* chroma_row(int plane, int y) const {
     const int64_t row = plane * int64_t{chroma_height()} + y;
     return data + int64_t{height} * width + row * chroma_width();
   }
 
-  // libjpeg does not blend halved columns where there are 2 or less, and then not their rows
-  // either.
+  // libjpeg does not blend horizontally halved chroma of 2 or fewer columns, nor its rows.
   ORBBEC_HD bool is_blended() const { return !halves_columns() || chroma_width() > 2; }
 
-  // The row or column of chroma, of `size`, that pixel `p` is blended with its own, p / 2, from.
+  // The other row or column of chroma, of `size`, that is blended with p / 2 for pixel `p`.
   ORBBEC_HD int other(int p, int size) const {
     const int own = p / 2, next = p % 2 == 0 ? own - 1 : own + 1;
     return !is_blended() || next < 0 || next >= size ? own : next;
   }
 
-  // Chroma of a pixel: up to four reads.
+  // A chroma value at a pixel: up to four reads.
   ORBBEC_HD int chroma(int plane, int y, int x) const {
     const int row = halves_rows() ? y / 2 : y, column = halves_columns() ? x / 2 : x;
     const uint8_t* const near = chroma_row(plane, row);
@@ -75,17 +74,17 @@ struct StoredImage {
   }
 };
 
-// The orientations that EXIF has: rows and columns exchanged, and walked backwards.
+// EXIF orientations: transposed from 5 on, and mirrored along either axis.
 constexpr int64_t kLastOrientation = 8;
-ORBBEC_HD bool is_turned(int64_t orientation) { return orientation >= 5; }
-ORBBEC_HD bool is_upside_down(int64_t orientation) {
+ORBBEC_HD bool is_transposed(int64_t orientation) { return orientation >= 5; }
+ORBBEC_HD bool is_flipped(int64_t orientation) {
   return orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
 }
 ORBBEC_HD bool is_mirrored(int64_t orientation) {
   return orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
 }
 
-// A batch: places and sizes of the images as they are stored.
+// A batch: offsets and stored sizes of the images.
 struct StoredImages {
   Images<const uint8_t> planes;
   const int64_t* forms;  // [N, 2]: sampling, orientation
@@ -96,16 +95,17 @@ struct StoredImages {
   }
   ORBBEC_HD int64_t orientation(int64_t n) const { return forms[2 * n + 1]; }
 
-  // Whether image n is an upright one of this size. Tables, which may lie where the host cannot see
-  // them, need not fit to each other or to the memory.
+  // Whether image n has this upright size. The tables may be in device memory, where the host
+  // cannot check them against each other or the buffer.
   ORBBEC_HD bool has_size(int64_t n, const StoredImage& image, int height, int width) const {
-    const int64_t form = forms[2 * n], turn = orientation(n);
+    const int64_t form = forms[2 * n], code = orientation(n);
     if (form < 0 || form > static_cast<int64_t>(Sampling::k420)) return false;
-    if (turn < 1 || turn > kLastOrientation || image.height < 1) return false;
+    if (code < 1 || code > kLastOrientation || image.height < 1) return false;
     const uint8_t* const end = static_cast<const uint8_t*>(planes.data) + planes.numel;
-    const bool turned = is_turned(turn);
-    return image.bytes() <= end - image.data && height == (turned ? image.width : image.height) &&
-           width == (turned ? image.height : image.width);
+    const bool transposed = is_transposed(code);
+    return image.bytes() <= end - image.data &&
+           height == (transposed ? image.width : image.height) &&
+           width == (transposed ? image.height : image.width);
   }
 };
 

@@ -1,7 +1,6 @@
-// Stores of outputs that are too large to stay in the caches until they are read: past them, so
-// that no line is fetched first only to be overwritten. Included under a target; `Machine` keeps
-// its functions apart, and stores a line by the widest store of its target: on some CPUs stores of
-// 16 bytes past the caches take three times as long.
+// Stores that bypass the caches, for outputs too large to stay there: no line is fetched only to be
+// overwritten. Included under a target; `Target` keeps the copies apart and stores a line with its
+// widest store: on some CPUs, 16-byte streaming stores take three times as long.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@
 
 namespace orbbec {
 
-constexpr int64_t kStreamedBytes = int64_t{1} << 20;  // of an output: about a core's own cache
+constexpr int64_t kStreamedBytes = int64_t{1} << 20;  // of an output: about a core's L2 cache
 
-template <class Machine>
+template <class Target>
 class StreamedStore {
  public:
-  // Whole lines past the caches, what is left of others as ever.
+  // Whole lines bypass the caches; partial lines are stored normally.
   static void copy(void* to, const void* from, size_t nbytes) {
 #if defined(__x86_64__)
     auto* target = static_cast<char*>(to);
@@ -28,7 +27,7 @@ class StreamedStore {
       memcpy(target, source, before);
       target += before, source += before, nbytes -= before;
       for (; nbytes >= kLine; target += kLine, source += kLine, nbytes -= kLine) {
-        Machine::stream_line(target, source);
+        Target::stream_line(target, source);
       }
     }
     memcpy(target, source, nbytes);
@@ -37,7 +36,7 @@ class StreamedStore {
 #endif
   }
 
-  // Before another thread is told of what was stored.
+  // Required before other threads may read the stored data.
   static void finish() {
 #if defined(__x86_64__)
     _mm_sfence();

@@ -1,5 +1,4 @@
-// Work on strips of the rows of images on CPU threads, the images of one size or of unlike sizes.
-// Included by *_cpu.cpp.
+// Runs strips of rows of images, dense or variable-size, on CPU threads. Included by *_cpu.cpp.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@ template <class Strip>
 void for_each_strip_cpu(const AnyImages& images, int rows, const ParallelFor& parallel,
                         const Strip& strip) {
   const Images<uint8_t> sizes(images);
-  std::vector<int64_t> ends(images.count);  // of the strips of the images up to each
+  std::vector<int64_t> ends(images.count);  // cumulative number of strips up to each image
   int64_t total = 0, pixels = 0;
   for (int64_t n = 0; n < images.count; ++n) {
     const int64_t height = sizes[n].height;

@@ -1,8 +1,7 @@
-// Nearest and linear warps of uint8 and float32 images on vectors: the samplers' arithmetic, a
-// group of neighbouring pixels at a time, to pixels or, before they are rounded, to floats. A group
-// that it cannot do (positions that are not finite or far beyond a mirrored border) goes to the
-// warp's own operator(). Included by *_avx2.cpp and
-// *_avx512.cpp, each under its own target.
+// Vectorised nearest and linear warps of uint8 and float32 images: the samplers' arithmetic on
+// groups of neighbouring pixels, to pixels or to floats before rounding. Groups that it cannot
+// handle (positions that are not finite or far beyond a reflected border) go to the warp's own
+// operator(). Included by *_avx2.cpp and *_avx512.cpp, under their targets.
 #pragma once
 
 #include "warp.h"
@@ -20,7 +19,7 @@ class VectorRow {
       : op_(op), n_(n), image_(op.source[n]), target_(target), channels_(op.output.channels) {
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     pairs_ = pixel >= 1 && pixel <= 4;
-    prefetch_ = rows_ahead_bytes();
+    prefetch_ = prefetch_offset();
     if (!pairs_) {
       rgb_ = kIsLinear && channels_ == 3 && image_.stride_x == 3 && image_.stride_c == 1;
       last_left_ = image_.width - (rgb_ ? 3 : 2);
@@ -35,8 +34,8 @@ class VectorRow {
            (packed_out || target_.stride_x == 1);
   }
 
-  // Columns [begin, end) of a row of the output, `begin` a multiple of kRowBlock, to the columns of
-  // the target from 0 on.
+  // Columns [begin, end) of an output row, `begin` a multiple of kRowBlock, to the target's columns
+  // from 0 on.
   void run(int y, int begin, int end) {
     begin_ = begin;
     const int blocks = op_.output.width / kRowBlock * kRowBlock;
@@ -52,18 +51,19 @@ class VectorRow {
   static constexpr bool kRounds = sizeof(Out) == 1;
   static constexpr bool kIsLinear = Op::kIsLinear;
   static constexpr int kTaps = kIsLinear ? 4 : 1;
-  static constexpr int kPrefetchRows = 4;  // far enough ahead for memory to answer
-  static constexpr int kPairBytes = 8;     // of one load that holds a pixel and its right neighbour
+  static constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
+  static constexpr int kPairBytes =
+      8;  // bytes of a load that holds a pixel and its right neighbour
 
-  // The four pixels around each position: right is + 1, below is + 2.
+  // The four pixels around each position: + 1 is the right neighbour, + 2 the lower.
   struct Taps {
     Int bytes[kTaps];   // from the first byte of the image
-    Int inside[kTaps];  // whether the pixel is one of the image's, if `mixed`
+    Int inside[kTaps];  // whether the pixel is inside the image, if `mixed`
     Float a, b;
     bool mixed;
   };
 
-  // Byte offsets are int, and a load of 4 bytes must find 4.
+  // Byte offsets are int, and 4-byte loads need 4 bytes.
   bool fits() const {
     if (image_.height < 1 || image_.width < 3) return false;
     return last_byte() >= 3 && last_byte() < 0x7fffffff;
@@ -78,11 +78,10 @@ class VectorRow {
     for (int x = begin; x < end; ++x) op_.write(target_, n_, y, x, x - begin_);
   }
 
-  // From where a pixel reads to where the pixel some rows below it will; nowhere else if that is
-  // far away.
-  int64_t rows_ahead_bytes() const {
+  // Offset from a pixel's source to that of the pixel some rows below; 0 if that is far away.
+  int64_t prefetch_offset() const {
     constexpr float kFar = 65536;
-    const Point<float> step = op_.map.row_step(n_);
+    const Point<float> step = op_.transform.row_step(n_);
     const float x = step.x * kPrefetchRows, y = step.y * kPrefetchRows;
     if (!(x > -kFar && x < kFar && y > -kFar && y < kFar)) return 0;
     return (static_cast<int>(y) * image_.stride_y + static_cast<int>(x) * image_.stride_x) *
@@ -105,10 +104,10 @@ class VectorRow {
     return true;
   }
 
-  // False where this class has no rule. `outside`: all taps of all pixels lie beyond a constant
+  // False where this class has no rule. `outside`: all taps of all pixels are beyond a constant
   // border.
   bool locate(int y, int x, Taps& taps, bool& outside) const {
-    const Point<Float> at = op_.map.template fused_group<Simd>(n_, y, x);
+    const Point<Float> at = op_.transform.template fused_group<Simd>(n_, y, x);
     const Float not_a_number = (at.x - at.x) + (at.y - at.y);
     if (!Simd::all(not_a_number == 0.0f)) return false;
     Int left, top;
@@ -157,7 +156,7 @@ class VectorRow {
   static Int wrapping_next(Int v) { return (Int)((Unsigned)v + 1u); }
   static Int is_in(Int v, int size) { return (v >= 0) & (v < size); }
 
-  // border_index, for what lies less than one image away; false if something lies further.
+  // border_index, for positions less than one image away; false if any is farther.
   bool bring_inside(Int& index, int size) const {
     if (op_.border == Border::kConstant || op_.border == Border::kReplicate) {
       index = index < 0 ? Int{} : index;
@@ -214,8 +213,8 @@ class VectorRow {
                               : (Int)((Unsigned)left >> pair_shift_) | high << (32 - pair_shift_);
   }
 
-  // 4 bytes at each offset, as one number; at the image's end the load starts earlier and the
-  // number is shifted back.
+  // 4 bytes at each offset as one number; at the end of the image, the load starts earlier and the
+  // number is shifted.
   Int load_one(Int bytes, int64_t c) const {
     bytes += channel_bytes(c);
     const int limit = static_cast<int>(last_byte()) - 3;
@@ -231,12 +230,12 @@ class VectorRow {
     return Simd::fused_multiply_add(b, below - above, above);
   }
 
-  // The channel of byte `place` of the loaded numbers, or the loaded float.
-  Float value(const Taps& taps, const Int (&loaded)[kTaps], int place, int64_t c) const {
+  // The channel in byte `byte` of the loaded numbers, or the loaded float.
+  Float value(const Taps& taps, const Int (&loaded)[kTaps], int byte, int64_t c) const {
     Float p[kTaps];
     const bool fills = taps.mixed && op_.border == Border::kConstant;
     for (int k = 0; k < kTaps; ++k) {
-      p[k] = kIsByte ? Simd::to_float((Int)((Unsigned)loaded[k] >> (8 * place)) & 255)
+      p[k] = kIsByte ? Simd::to_float((Int)((Unsigned)loaded[k] >> (8 * byte)) & 255)
                      : (Float)loaded[k];
       if (fills) p[k] = taps.inside[k] ? p[k] : Simd::all_lanes(fill(c));
     }
@@ -249,10 +248,10 @@ class VectorRow {
     return p[0];
   }
 
-  static Int byte_of(Int v, int place) { return (Int)((Unsigned)v >> (8 * place)) & 255; }
+  static Int byte_of(Int v, int byte) { return (Int)((Unsigned)v >> (8 * byte)) & 255; }
 
-  // Packed RGB with all taps inside, to packed RGB or to planes: of the 8 bytes of a pair, 0 to 2
-  // are the left pixel, 3 to 5 the right.
+  // Packed RGB with all taps inside, to packed RGB or planes: of the 8 bytes of a pair, bytes 0 to
+  // 2 are the left pixel, 3 to 5 the right.
   void store_rgb(int y, int x, const Taps& taps) const {
     const char* const base = reinterpret_cast<const char*>(image_.data);
     Simd::prefetch(base + prefetch_, taps.bytes[0]);
@@ -261,10 +260,10 @@ class VectorRow {
     Simd::load_8_bytes(base, taps.bytes[2], below[0], below[1]);
     Float result[3];
     for (int c = 0; c < 3; ++c) {
-      const int half = (c + 3) / 4, place = (c + 3) % 4;
+      const int half = (c + 3) / 4, byte = (c + 3) % 4;
       const Float p[4] = {
-          Simd::to_float(byte_of(above[0], c)), Simd::to_float(byte_of(above[half], place)),
-          Simd::to_float(byte_of(below[0], c)), Simd::to_float(byte_of(below[half], place))};
+          Simd::to_float(byte_of(above[0], c)), Simd::to_float(byte_of(above[half], byte)),
+          Simd::to_float(byte_of(below[0], c)), Simd::to_float(byte_of(below[half], byte))};
       result[c] = blend(taps.a, taps.b, p);
     }
     if (kRounds && target_.stride_c == 1) {
@@ -275,7 +274,8 @@ class VectorRow {
     for (int c = 0; c < 3; ++c) store_plane(&out(y, x, c), result[c]);
   }
 
-  // Pixels of three floats with all taps inside. A vector holds a few of them, three of four lanes.
+  // Pixels of three floats with all taps inside. A vector holds several, each in three of four
+  // lanes.
   void store_rgb_floats(int y, int x, const Taps& taps) const {
     constexpr int kPixels = Simd::kLanes / 4;
     constexpr int64_t kPixel = 3 * sizeof(T);
@@ -351,12 +351,12 @@ class VectorRow {
 
   const Op& op_;
   int64_t n_;
-  int begin_ = 0;  // the column of the output that the target's first one holds
+  int begin_ = 0;  // the output column at the target's column 0
   Image<const T> image_;
   Image<Out> target_;
   int64_t channels_;
   bool pairs_;          // whether 8 bytes hold a pixel and its right neighbour
-  int last_left_ = -1;  // the last column where all that is loaded at once lies inside the row
+  int last_left_ = -1;  // the last column whose loads stay inside the row
   bool rgb_ = false;    // packed pixels of 3 bytes in, packed or planes out; or of 3 floats in
   int64_t prefetch_ = 0;
   int pair_shift_ = 0;  // bits from a pixel to its right neighbour

@@ -1,5 +1,5 @@
-// Which warps have rows on vectors, and the choice among them. Included by *_cpu.cpp, and by
-// *_avx2.cpp and *_avx512.cpp, which define them.
+// Declares the warps that have vectorised rows, and chooses among them. Included by *_cpu.cpp, and
+// by *_avx2.cpp and *_avx512.cpp, which define them.
 #pragma once
 
 #include "executor_cpu.h"

@@ -1,5 +1,5 @@
-// A warp: every output pixel asks a map where to read, and a sampler what stands there. Used by the
-// operators that resample (warpaffine, warpperspective, remap); each brings its map.
+// A warp: a coordinate transform gives the source position of each output pixel, a sampler the
+// value there. Used by warpaffine, warpperspective and remap, each with its own transform.
 #pragma once
 
 #include "fixed_sampling.h"
@@ -7,13 +7,13 @@
 
 namespace orbbec {
 
-// OpenCV 5 fuses products and sums in another order in the last columns of a row, those past the
-// last whole 16.
+// In the last columns of a row, past the last multiple of 16, OpenCV 5 fuses products and sums in
+// another order.
 constexpr int kRowBlock = 16;
 
-constexpr int kMaxFills = 4;  // channels that can have a border value of their own in one launch
+constexpr int kMaxFills = 4;  // channels with their own border value in one launch
 
-// All that a warp needs, with types known at run time only: filled by a binding, read by
+// The arguments of a warp, with types known only at run time: filled by a binding, read by
 // `dispatch_warp`.
 struct WarpArguments {
   AnyImages source, output;
@@ -21,18 +21,19 @@ struct WarpArguments {
   Interpolation interpolation;
   Border border;
   Arithmetic arithmetic;
-  double fill[kMaxFills];  // of channel c: fill[c], or fill[0] for all if there are more channels
-  const void* map;         // float or double by `map_is_double`: matrices, or coordinates
-  int64_t map_stride;      // elements from one image's map to the next; 0 if all share one
+  double fill[kMaxFills];    // of channel c: fill[c], or fill[0] if there are more channels
+  const void* transform;     // float or double by `transform_is_double`: matrices, or coordinates
+  int64_t transform_stride;  // elements between the transforms of consecutive images; 0 if all
+                             // share one
 };
 
-// Maps of the fixed-point arithmetic and of float64 images are double, all others float.
-inline bool map_is_double(DType dtype, Interpolation interpolation, Arithmetic arithmetic) {
+// Transforms for fixed-point arithmetic and float64 images are double, all others float.
+inline bool transform_is_double(DType dtype, Interpolation interpolation, Arithmetic arithmetic) {
   return dtype == DType::kFloat64 || arithmetic == Arithmetic::kCv2_4 ||
          interpolation == Interpolation::kLanczos4;
 }
 
-template <class T, class Map, class Sampler>
+template <class T, class Transform, class Sampler>
 struct Warp {
   using Value = T;
   using Tap = typename Sampler::template Tap<T>;
@@ -41,7 +42,7 @@ struct Warp {
 
   Images<const T> source;
   Images<T> output;
-  Map map;
+  Transform transform;
   Border border;
   T fill[kMaxFills];
 
@@ -52,20 +53,19 @@ struct Warp {
   ORBBEC_HD T fill_of(int64_t c) const { return fill[output.channels > kMaxFills ? 0 : c]; }
 
   ORBBEC_HD Tap locate(const Image<const T>& image, int64_t n, int y, int x) const {
-    Tap tap = Sampler::template locate<T>(map, Source<T>{image, border, T{}}, n, y, x);
+    Tap tap = Sampler::template locate<T>(transform, Source<T>{image, border, T{}}, n, y, x);
     if (image.height < 1 || image.width < 1) tap.valid = false;
     return tap;
   }
 
-  // A position that is not finite, or an image without pixels, gives what lies outside of the
-  // border.
+  // A position that is not finite, or an image without pixels, returns the outside of the border.
   ORBBEC_HD T read(const Image<const T>& image, const Tap& tap, int64_t c, T outside) const {
     return tap.valid
                ? Sampler::template read<T>(Source<T>{image, border, fill_of(c)}, tap, c, outside)
                : outside;
   }
 
-  // The same before it is rounded; no border is transparent.
+  // The same before rounding; no border is transparent.
   ORBBEC_HD Compute<T> value(const Image<const T>& image, const Tap& tap, int64_t c) const {
     const T fill = fill_of(c);
     return tap.valid ? Sampler::template value<T>(Source<T>{image, border, fill}, tap, c, fill)
@@ -74,7 +74,7 @@ struct Warp {
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const { write(output[n], n, y, x, x); }
 
-  // Pixel (y, x) to a column of a target of pixels, or of floats that are not rounded.
+  // Stores pixel (y, x) in a target of pixels, or of floats before rounding.
   template <class Out>
   ORBBEC_HD void write(const Image<Out>& target, int64_t n, int y, int x, int column) const {
     const Image<const T> image = source[n];
@@ -89,18 +89,22 @@ struct Warp {
   }
 };
 
-template <class T, class Map, class Sampler>
-Warp<T, Map, Sampler> make_warp(const WarpArguments& a) {
-  Warp<T, Map, Sampler> warp{Images<const T>(a.source), Images<T>(a.output), Map(a), a.border, {}};
+template <class T, class Transform, class Sampler>
+Warp<T, Transform, Sampler> make_warp(const WarpArguments& a) {
+  Warp<T, Transform, Sampler> warp{.source = Images<const T>(a.source),
+                                   .output = Images<T>(a.output),
+                                   .transform = Transform(a),
+                                   .border = a.border,
+                                   .fill = {}};
   for (int c = 0; c < kMaxFills; ++c) warp.fill[c] = store<T>(a.fill[c] + 0.0);  // -0 counts as 0
   return warp;
 }
 
-// Calls `launch` with the warp that fits the arguments. `Map<F>` reads maps of float or double.
-template <class T, template <class> class Map, class Launch>
+// Calls `launch` with the warp for the arguments. `Transform<F>` is a transform in float or double.
+template <class T, template <class> class Transform, class Launch>
 int dispatch_sampler(const WarpArguments& a, const Launch& launch) {
-  using Float = Map<Compute<T>>;
-  using Fixed = Map<double>;
+  using Float = Transform<Compute<T>>;
+  using Fixed = Transform<double>;
   const bool fixed = a.arithmetic == Arithmetic::kCv2_4;
   switch (a.interpolation) {
     case Interpolation::kNearest:
@@ -110,29 +114,29 @@ int dispatch_sampler(const WarpArguments& a, const Launch& launch) {
       return fixed ? launch(make_warp<T, Fixed, LinearFixedSampler>(a))
                    : launch(make_warp<T, Float, LinearSampler>(a));
     case Interpolation::kCubic:
-      return fixed ? launch(make_warp<T, Fixed, TableSampler<CubicKernel>>(a))
+      return fixed ? launch(make_warp<T, Fixed, TabulatedSampler<CubicKernel>>(a))
                    : launch(make_warp<T, Float, CubicSampler>(a));
     case Interpolation::kLanczos4:
-      return launch(make_warp<T, Fixed, TableSampler<Lanczos4Kernel>>(a));
+      return launch(make_warp<T, Fixed, TabulatedSampler<Lanczos4Kernel>>(a));
   }
   return -1;
 }
 
-template <template <class> class Map, class Launch>
+template <template <class> class Transform, class Launch>
 int dispatch_warp(const WarpArguments& a, const Launch& launch) {
   switch (a.dtype) {
     case DType::kUInt8:
-      return dispatch_sampler<uint8_t, Map>(a, launch);
+      return dispatch_sampler<uint8_t, Transform>(a, launch);
     case DType::kUInt16:
-      return dispatch_sampler<uint16_t, Map>(a, launch);
+      return dispatch_sampler<uint16_t, Transform>(a, launch);
     case DType::kFloat16:
-      return dispatch_sampler<Half, Map>(a, launch);
+      return dispatch_sampler<Half, Transform>(a, launch);
     case DType::kBFloat16:
-      return dispatch_sampler<BFloat16, Map>(a, launch);
+      return dispatch_sampler<BFloat16, Transform>(a, launch);
     case DType::kFloat32:
-      return dispatch_sampler<float, Map>(a, launch);
+      return dispatch_sampler<float, Transform>(a, launch);
     case DType::kFloat64:
-      return dispatch_sampler<double, Map>(a, launch);
+      return dispatch_sampler<double, Transform>(a, launch);
   }
   return -1;
 }

@@ -1,5 +1,5 @@
-// Launches a warp on a CUDA device with stores of 32 bits. Included by the *_cuda.cu of the
-// operators that resample.
+// Launches a warp on a CUDA device with 32-bit stores. Included by *_cuda.cu of the operators that
+// resample.
 #pragma once
 
 #include "executor_cuda.h"
@@ -7,13 +7,12 @@
 
 namespace orbbec {
 
-// Pixels that a thread owns: those that one 32-bit store writes, or one where a pixel has many taps
-// to keep.
+// Pixels per thread: as many as a 32-bit store holds, or one where a pixel has many taps.
 template <class Op>
 constexpr int kRun =
     Op::kIsLight && sizeof(typename Op::Value) < 4 ? 4 / sizeof(typename Op::Value) : 1;
 
-// Writes `run` pixels of one row and channel; as one word where they are neighbours, whole and
+// Writes `run` pixels of one row and channel; as one word if they are contiguous, complete and
 // aligned.
 template <class T, int kCount>
 __device__ __forceinline__ void store_run(T* first, int64_t stride_x, const T (&values)[kCount],
@@ -29,9 +28,9 @@ __device__ __forceinline__ void store_run(T* first, int64_t stride_x, const T (&
   for (int i = 0; i < run; ++i) first[i * stride_x] = values[i];
 }
 
-// A thread owns a run of neighbouring pixels of a row, all their channels: positions are computed
-// once, then every channel is read and written. Each output byte is written once; source bytes are
-// read through the read-only cache.
+// A thread owns a run of neighbouring pixels of a row in all channels: positions are computed once,
+// then every channel is read and written. Each output byte is written once; source bytes are read
+// through the read-only cache.
 template <class Op>
 __global__ void __launch_bounds__(kTileWidth* kTileHeight, Op::kIsLight ? 3 : 1)
     warp_kernel(const Op op) {

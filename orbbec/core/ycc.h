@@ -1,6 +1,5 @@
-// What libjpeg makes of the planes of a JPEG: chroma that is enlarged with blending ("fancy
-// upsampling"), and colours in 16-bit fixed point. Integers, the same on every device. Included by
-// jpeg/ and ycbcr/.
+// libjpeg's chroma upsampling ("fancy upsampling") and colour conversion in 16-bit fixed point.
+// Integer arithmetic, identical on every device. Included by jpeg/ and ycbcr/.
 //
 // Source: ITU-T T.871 (the colours); libjpeg's documentation (fancy upsampling).
 #pragma once
@@ -9,8 +8,8 @@
 
 namespace orbbec {
 
-// Numbers of one column, and two of them that are multiplied by constants and added. Each is of 16
-// bits. jpeg/columns.h has those of several columns.
+// Numbers of one column, and pairs of them that are multiplied by constants and added. Each has 16
+// bits. jpeg/columns.h has the versions for several columns.
 struct OneColumn {
   using V = int;
   using Sum = int;  // of products
@@ -35,11 +34,11 @@ struct Color {
   V red, green, blue;
 };
 
-// 91881 times redness makes red, -22554 times blueness and -46802 times redness green, 116130 times
-// blueness blue. Factors that 16 bits do not hold are split in two, one of them a power of 2.
+// 91881 Cr gives red, -22554 Cb - 46802 Cr green, 116130 Cb blue. Factors that do not fit 16 bits
+// are split in two, one of them a power of 2.
 template <class Columns, class V = typename Columns::V>
-ORBBEC_HD Color<V> color_of(const V& luma, const V& blueness, const V& redness) {
-  const V blue = blueness - 128, red = redness - 128;
+ORBBEC_HD Color<V> color_of(const V& luma, const V& cb, const V& cr) {
+  const V blue = cb - 128, red = cr - 128;
   using Sum = typename Columns::Sum;
   const auto both = Columns::pair(blue, red);
   const Sum to_red = Columns::template sum<0, 91881 - 65536>(both) + kColorHalf;
@@ -51,9 +50,9 @@ ORBBEC_HD Color<V> color_of(const V& luma, const V& blueness, const V& redness) 
           Columns::to_byte(luma + blue + blue + (to_blue >> kColorBits))};
 }
 
-// A value of chroma that is halved along both axes: three parts of the near row and one of the far;
-// then of the near column and of the far. What lies between two numbers is rounded up and down by
-// turns. V: int, or a vector of numbers of 16 bits.
+// Chroma that is halved along both axes: three parts of the near row and one of the far, then of
+// the near and far columns. Values halfway between two numbers are rounded up and down alternately.
+// V: int, or a vector of 16-bit numbers.
 template <class V>
 ORBBEC_HD V blended_rows(const V& near, const V& far) {
   return near * 3 + far;
@@ -72,8 +71,8 @@ template <class V>
 ORBBEC_HD V blended_pair(const V& near, const V& far, bool is_odd) {
   return (near * 3 + far + (is_odd ? V{} + 2 : V{} + 1)) >> 2;
 }
-ORBBEC_HD int blend_pair(int near, int far, int64_t place) {
-  return blended_pair(near, far, (place & 1) != 0);
+ORBBEC_HD int blend_pair(int near, int far, int64_t index) {
+  return blended_pair(near, far, (index & 1) != 0);
 }
 
 }  // namespace orbbec

@@ -1,5 +1,5 @@
-// How the entropy-coded data of a JPEG are read: Huffman tables, and bits up to the next marker.
-// Included by jpeg_check.cpp.
+// Reads the entropy-coded data of a JPEG: Huffman tables, and bits up to the next marker. Included
+// by jpeg_check.cpp.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace orbbec {
 
 constexpr int kCoefficients = 64;
-// Bits that are looked up at once: most codes are shorter, and the tables stay in the L1 cache.
+// Bits decoded by one lookup: most codes are shorter, and the tables stay in the L1 cache.
 constexpr int kLookahead = 10, kMask = (1 << kLookahead) - 1;
 
 enum Verdict { kWhole, kDamaged, kUnknown, kBomb };
@@ -28,7 +28,7 @@ struct Table {
   uint8_t counts[17] = {}, symbols[256] = {};
 };
 
-// Annex K of ITU T.81: frames of Motion JPEG leave these tables out.
+// ITU T.81, annex K: frames of Motion JPEG omit these tables.
 constexpr uint8_t kDcCounts[2][16] = {{0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0},
                                       {0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}};
 constexpr uint8_t kAcCounts[2][16] = {{0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 0x7d},
@@ -57,10 +57,10 @@ constexpr uint8_t kAcSymbols[2][162] = {
      0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xd9, 0xda, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6, 0xe7,
      0xe8, 0xe9, 0xea, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0xfa}};
 
-// A table as it is read by: codes of up to kLookahead bits at once, longer ones bit by bit.
+// A decoding table: codes of up to kLookahead bits by lookup, longer ones bit by bit.
 struct Codes {
   uint16_t at_once[1 << kLookahead];  // length << 8 | symbol; 0: a longer code
-  // Of a block of a baseline file: coefficients << 5 | bits, those behind the code among them.
+  // For blocks of baseline files: coefficients << 5 | bits, including those after the code.
   uint16_t jumps[1 << kLookahead];
   int32_t last[18], offset[17];  // by length
   uint8_t symbols[256];
@@ -69,19 +69,19 @@ struct Codes {
     std::memset(at_once, 0, sizeof at_once);
     std::memset(jumps, 0, sizeof jumps);
     std::memcpy(symbols, table.symbols, sizeof symbols);
-    int32_t code = 0, place = 0;
+    int32_t code = 0, index = 0;
     for (int length = 1; length <= 16; ++length, code <<= 1) {
       const int count = table.counts[length];
-      offset[length] = place - code;
+      offset[length] = index - code;
       last[length] = count ? code + count - 1 : -1;
-      if (code + count > 1 << length || place + count > 256) damaged("a bad Huffman table");
-      for (int i = 0; i < count; ++i, ++code, ++place) {
+      if (code + count > 1 << length || index + count > 256) damaged("a bad Huffman table");
+      for (int i = 0; i < count; ++i, ++code, ++index) {
         if (length > kLookahead) continue;
         const int spare = kLookahead - length;
-        const int zeros = symbols[place] >> 4, size = symbols[place] & 15;
+        const int zeros = symbols[index] >> 4, size = symbols[index] & 15;
         const int passed = size || zeros == 15 ? zeros + 1 : kCoefficients;
         for (int low = 0; low < 1 << spare; ++low) {
-          at_once[code << spare | low] = static_cast<uint16_t>(length << 8 | symbols[place]);
+          at_once[code << spare | low] = static_cast<uint16_t>(length << 8 | symbols[index]);
           jumps[code << spare | low] = static_cast<uint16_t>(passed << 5 | (length + size));
         }
       }
@@ -89,7 +89,7 @@ struct Codes {
   }
 };
 
-// Bits up to the next marker, before which stuffed zeros are left out.
+// Bits up to the next marker, without stuffed zeros.
 class Bits {
  public:
   Bits(const uint8_t* at, const uint8_t* end) : at_(at), end_(end) {}
@@ -102,8 +102,8 @@ class Bits {
     return static_cast<int>(held_ >> count_) & ((1 << count) - 1);
   }
 
-  // 17 bits that are no code are taken for a 0, as libjpeg does; `strict`: they are damage, which
-  // libjpeg-turbo tells only of progressive files.
+  // 17 bits that match no code count as symbol 0, as in libjpeg. With `strict` they are damage,
+  // which libjpeg-turbo reports for progressive files only.
   int symbol(const Codes& codes, bool strict) {
     if (count_ < kLookahead) fill(0);
     const int found = codes.at_once[peek()];
@@ -112,7 +112,7 @@ class Bits {
       count_ -= length;
       return found & 0xff;
     }
-    // Shorter codes were ruled out, unless the bits end.
+    // Shorter codes are ruled out, unless the data end.
     const bool is_long = length == 0 && count_ >= kLookahead;
     int size = is_long ? kLookahead : 1;
     for (int32_t code = take(size);; code = code << 1 | take(1)) {
@@ -125,12 +125,12 @@ class Bits {
     return 0;
   }
 
-  // Passes over a block of a baseline file.
+  // Skips a block of a baseline file.
   void skip_block(const Codes& dc, const Codes& ac) {
     take(symbol(dc, false));
     for (int k = 1; k < kCoefficients;) {
       if (count_ < 32) fill(0);
-      // The bits that are held don't change here: locals stay in registers.
+      // Locals stay in registers; the bit buffer does not change here.
       const uint64_t held = held_;
       int count = count_;
       for (int jump; k < kCoefficients && count >= kLookahead; k += jump >> 5) {
@@ -138,9 +138,9 @@ class Bits {
         if (jump == 0 || (jump & 31) > count) break;
         count -= jump & 31;
       }
-      const bool has_moved = count != count_;
+      const bool has_consumed = count != count_;
       count_ = count;
-      if (has_moved || k >= kCoefficients) continue;
+      if (has_consumed || k >= kCoefficients) continue;
       const int found = symbol(ac, false), zeros = found >> 4, bits = found & 15;
       if (bits == 0 && zeros != 15) return;
       k += zeros + 1;
@@ -160,7 +160,7 @@ class Bits {
       if (end_ - at_ >= 8) {
         uint64_t next;
         std::memcpy(&next, at_, 8);
-        // No byte is 0xff: all of them may be taken for data.
+        // No byte is 0xff, so none starts a marker.
         if (((~next - 0x0101010101010101) & next & 0x8080808080808080) == 0) {
           const int bytes = (63 - count_) / 8;
           held_ = held_ << (8 * bytes) | __builtin_bswap64(next) >> (64 - 8 * bytes);

@@ -1,7 +1,7 @@
-// Walks through the entropy-coded data of a JPEG without decoding pixels, and tells damage by the
-// rules of libjpeg's warnings: for decoders that keep those to themselves, as Pillow and cv2 do.
-// And tells from its headers whether a file was made to burn time and memory, for all decoders. An
-// entry of a shared library, loaded by native.py, that holds no Python, no torch and no libjpeg.
+// Checks the entropy-coded data of a JPEG without decoding pixels. Damage is defined by libjpeg's
+// warnings, which decoders such as Pillow and cv2 do not report. Also rejects files whose headers
+// would exhaust time or memory. An entry point of a shared library loaded by native.py, without
+// Python, torch or libjpeg.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -14,16 +14,16 @@ namespace {
 
 constexpr int kMostScans = 500, kMostComponents = 4;
 
-// Blocks that all scans together may visit: some 2 s. Files of 100 million pixels and ten scans
-// stay below; larger ones may visit each block so often.
+// Blocks that all scans together may visit: about 2 s. Files of 100 million pixels and ten scans
+// stay below; larger ones may visit each block kMostVisitsOfBlock times.
 constexpr int64_t kMostVisits = int64_t{1} << 27, kMostVisitsOfBlock = 32;
 
 struct Component {
-  int id, across, down;           // sampling factors
-  int64_t columns, rows;          // blocks, those that lie in the image
-  int64_t stride, lines;          // blocks, those of whole MCUs
-  int8_t known[kCoefficients];    // the lowest bit that was sent; -1: nothing
-  std::vector<uint64_t> nonzero;  // of progressive files: a bit a coefficient of each block
+  int id, factor_x, factor_y;     // sampling factors
+  int64_t columns, rows;          // blocks inside the image
+  int64_t stride, lines;          // blocks of whole MCUs
+  int8_t known[kCoefficients];    // the lowest bit that was sent; -1: none
+  std::vector<uint64_t> nonzero;  // progressive files: one bit per coefficient of each block
 };
 
 struct Scan {
@@ -110,28 +110,29 @@ class File {
       const uint8_t* of = body + 6 + 3 * c;
       Component component{};
       component.id = of[0];
-      component.across = of[1] >> 4;
-      component.down = of[1] & 15;
-      if (component.across < 1 || component.across > 4 || component.down < 1 ||
-          component.down > 4) {
+      component.factor_x = of[1] >> 4;
+      component.factor_y = of[1] & 15;
+      if (component.factor_x < 1 || component.factor_x > 4 || component.factor_y < 1 ||
+          component.factor_y > 4) {
         damaged("a bad sampling factor");
       }
       std::memset(component.known, -1, sizeof component.known);
-      most_across_ = component.across > most_across_ ? component.across : most_across_;
-      most_down_ = component.down > most_down_ ? component.down : most_down_;
+      max_factor_x_ = component.factor_x > max_factor_x_ ? component.factor_x : max_factor_x_;
+      max_factor_y_ = component.factor_y > max_factor_y_ ? component.factor_y : max_factor_y_;
       components_.push_back(component);
     }
-    mcu_columns_ = up(width, 8 * most_across_);
-    mcu_rows_ = up(height, 8 * most_down_);
+    mcu_columns_ = up(width, 8 * max_factor_x_);
+    mcu_rows_ = up(height, 8 * max_factor_y_);
     int64_t blocks = 0;
     for (Component& of : components_) {
-      of.columns = up(up(int64_t{width} * of.across, most_across_), 8);
-      of.rows = up(up(int64_t{height} * of.down, most_down_), 8);
-      of.stride = mcu_columns_ * of.across;
-      of.lines = mcu_rows_ * of.down;
+      of.columns = up(up(int64_t{width} * of.factor_x, max_factor_x_), 8);
+      of.rows = up(up(int64_t{height} * of.factor_y, max_factor_y_), 8);
+      of.stride = mcu_columns_ * of.factor_x;
+      of.lines = mcu_rows_ * of.factor_y;
       blocks += of.columns * of.rows;
     }
-    // A block has at least a bit for its DC coefficient, and one for the others of a baseline file.
+    // A block has at least one bit for its DC coefficient and, in baseline files, one for the
+    // others.
     if ((end_ - at_) * 8 < blocks * (is_progressive ? 1 : 2)) {
       bomb("too few bytes for so many pixels");
     }
@@ -215,7 +216,7 @@ class File {
     const int64_t rows = is_alone ? only.rows : mcu_rows_;
     int64_t left = restart_;
     int marker = 0;
-    uint32_t skipped = 0;  // blocks that follow without coefficients
+    uint32_t skipped = 0;  // following blocks without coefficients
     for (int64_t y = 0; y < rows; ++y) {
       for (int64_t x = 0; x < columns; ++x) {
         if (restart_ && left-- == 0) {
@@ -228,10 +229,10 @@ class File {
         }
         for (int i = 0; i < scan.count; ++i) {
           Component& of = *scan.components[i];
-          const int across = is_alone ? 1 : of.across, down = is_alone ? 1 : of.down;
-          for (int v = 0; v < down; ++v) {
-            for (int h = 0; h < across; ++h) {
-              const int64_t block = (y * down + v) * of.stride + x * across + h;
+          const int factor_x = is_alone ? 1 : of.factor_x, factor_y = is_alone ? 1 : of.factor_y;
+          for (int v = 0; v < factor_y; ++v) {
+            for (int h = 0; h < factor_x; ++h) {
+              const int64_t block = (y * factor_y + v) * of.stride + x * factor_x + h;
               walk_block(scan, i, bits, block, skipped);
             }
           }
@@ -303,7 +304,7 @@ class File {
   const uint8_t *at_, *end_;
   const bool walks_;
   bool is_progressive_ = false, has_all_ = false;
-  int scans_ = 0, restart_ = 0, most_across_ = 1, most_down_ = 1;
+  int scans_ = 0, restart_ = 0, max_factor_x_ = 1, max_factor_y_ = 1;
   int64_t mcu_columns_ = 0, mcu_rows_ = 0, visits_ = 0, most_visits_ = 0;
   std::vector<Component> components_;
   Table tables_[2][4];
@@ -314,9 +315,9 @@ class File {
 
 extern "C" {
 
-// Gives 0 of a whole file, 1 of a damaged one, 2 of one whose damage cannot be told, 3 of one made
-// to burn time or memory; the reason as a text of at most 200 bytes in `message`. Unless it
-// `walks`, only by headers.
+// Returns 0 for an intact file, 1 for a damaged one, 2 if damage cannot be determined, 3 for a file
+// made to exhaust time or memory. Writes the reason, at most 200 bytes, to `message`. Reads only
+// headers unless `walks`.
 __attribute__((visibility("default"))) int orbbec_jpeg_check(const uint8_t* data, size_t size,
                                                              int walks, char* message) {
   try {
@@ -325,7 +326,7 @@ __attribute__((visibility("default"))) int orbbec_jpeg_check(const uint8_t* data
   } catch (const Bad& bad) {
     std::snprintf(message, 200, "%s", bad.reason);
     return bad.verdict;
-  } catch (const std::exception&) {  // no memory
+  } catch (const std::exception&) {  // out of memory
     std::snprintf(message, 200, "no memory for %zu bytes", size);
     return kBomb;
   }

@@ -1,5 +1,5 @@
-// What the entries of _jpeg.abi3.so share: how libjpeg-turbo's errors and warnings become a status
-// and a text. Included by jpeg_*.cpp.
+// Shared by the entry points of _jpeg.abi3.so: converts libjpeg-turbo's errors and warnings to a
+// status and a message. Included by jpeg_*.cpp.
 #pragma once
 
 #include <csetjmp>
@@ -11,15 +11,15 @@
 
 extern "C" {
 #include <jpeglib.h>
-// After it: which numbers the messages have depends on what it defines.
+// Included last: its message numbers depend on jpeglib.h.
 #include <jerror.h>
 }
 
 namespace orbbec {
 
-constexpr int kMostScans = 500;  // of a progressive file; more are made to burn time
+constexpr int kMostScans = 500;  // of a progressive file; more are an attack on time
 
-// A C++ object with a destructor must not live where an error jumps over it: rows are plain memory.
+// No C++ object with a destructor may live where an error jumps over it, so rows are plain memory.
 struct Failure {
   jpeg_error_mgr base;
   jmp_buf jump;
@@ -32,7 +32,7 @@ inline void fail(j_common_ptr info) {
   longjmp(failure->jump, 1);
 }
 
-// Warnings of damaged pixels are errors, others are of no interest.
+// Warnings of damaged pixels are errors; others are ignored.
 inline void warn(j_common_ptr info, int level) {
   const int code = info->err->msg_code;
   const bool is_damage = code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER ||
@@ -46,7 +46,7 @@ inline void count_scans(j_common_ptr info) {
   }
 }
 
-// Errors of `info` are jumps to `failure.jump`, which is to be set, with a text of at most 200
+// Errors of `info` jump to `failure.jump`, which the caller sets, with a message of at most 200
 // bytes in `message`.
 inline void report_to(Failure& failure, char* message, jpeg_decompress_struct& info) {
   failure.message = message;
@@ -55,7 +55,6 @@ inline void report_to(Failure& failure, char* message, jpeg_decompress_struct& i
   failure.base.emit_message = warn;
 }
 
-// Reads the header of a file.
 inline void read_header(jpeg_decompress_struct& info, jpeg_progress_mgr& progress,
                         const uint8_t* data, size_t size) {
   jpeg_create_decompress(&info);
@@ -65,8 +64,8 @@ inline void read_header(jpeg_decompress_struct& info, jpeg_progress_mgr& progres
   jpeg_read_header(&info, TRUE);
 }
 
-// Begins to decode; of a file of several scans all are read by then. libjpeg takes those that are
-// missing for zeros.
+// Starts decoding. Of a file of several scans, all are read here; libjpeg replaces missing scans by
+// zeros.
 inline void start(jpeg_decompress_struct& info) {
   jpeg_start_decompress(&info);
   if (!jpeg_has_multiple_scans(&info)) return;

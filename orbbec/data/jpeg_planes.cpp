@@ -1,36 +1,36 @@
-// Decodes a JPEG to the planes that it holds, before chroma is enlarged and colours are made: an
-// entry of a shared library, loaded by native.py, that holds no Python and no torch.
+// Decodes a JPEG to its planes, before chroma upsampling and colour conversion. An entry point of a
+// shared library loaded by native.py, without Python or torch.
 #include "jpeg_errors.h"
 
 namespace orbbec {
 namespace {
 
-// How a file holds its pixels; the numbers are those of orbbec/ycbcr/ycbcr.h.
+// The sampling of a file; the numbers match orbbec/ycbcr/ycbcr.h.
 enum Sampling { kNoPlanes, kGray, k444, k422, k440, k420 };
 
-// What libjpeg enlarges in another way than by 1 or 2, and colours other than YCbCr, have none.
+// kNoPlanes for subsampling other than by 1 or 2, and colours other than YCbCr.
 Sampling sampling_of(jpeg_decompress_struct& info) {
   jpeg_calc_output_dimensions(&info);
   if (info.min_DCT_h_scaled_size != DCTSIZE) return kNoPlanes;  // lossless
   if (info.jpeg_color_space == JCS_GRAYSCALE && info.num_components == 1) return kGray;
   if (info.jpeg_color_space != JCS_YCbCr || info.num_components != 3) return kNoPlanes;
   const jpeg_component_info *luma = info.comp_info, *blue = luma + 1, *red = luma + 2;
-  const int down = info.max_v_samp_factor, across = info.max_h_samp_factor;
-  if (luma->v_samp_factor != down || luma->h_samp_factor != across) return kNoPlanes;
+  const int max_factor_y = info.max_v_samp_factor, max_factor_x = info.max_h_samp_factor;
+  if (luma->v_samp_factor != max_factor_y || luma->h_samp_factor != max_factor_x) return kNoPlanes;
   if (blue->v_samp_factor != red->v_samp_factor || blue->h_samp_factor != red->h_samp_factor) {
     return kNoPlanes;
   }
-  const bool tall = blue->v_samp_factor == down, wide = blue->h_samp_factor == across;
-  if (!tall && 2 * blue->v_samp_factor != down) return kNoPlanes;
-  if (!wide && 2 * blue->h_samp_factor != across) return kNoPlanes;
+  const bool tall = blue->v_samp_factor == max_factor_y, wide = blue->h_samp_factor == max_factor_x;
+  if (!tall && 2 * blue->v_samp_factor != max_factor_y) return kNoPlanes;
+  if (!wide && 2 * blue->h_samp_factor != max_factor_x) return kNoPlanes;
   return tall ? (wide ? k444 : k422) : (wide ? k440 : k420);
 }
 
-// A component on its way out: libjpeg writes whole blocks, of which the plane has less.
+// An output component: libjpeg writes whole blocks, of which the plane keeps only part.
 struct Component {
   int height, width;
-  size_t stride;  // of the rows of whole blocks
-  int rows;       // of a row of MCUs
+  size_t stride;  // of rows of whole blocks
+  int rows;       // per row of MCUs
   uint8_t* out;
 };
 
@@ -58,11 +58,11 @@ void read_planes(jpeg_decompress_struct& info, const Component (&planes)[kMostCo
     for (int y = 0; y < planes[c].rows; ++y, rows += planes[c].stride) pointers[c][y] = rows;
   }
   const JDIMENSION lines = info.max_v_samp_factor * DCTSIZE;
-  for (int turn = 0; info.output_scanline < info.output_height; ++turn) {
+  for (int batch = 0; info.output_scanline < info.output_height; ++batch) {
     jpeg_read_raw_data(&info, components, lines);
     for (int c = 0; c < info.num_components; ++c) {
       const Component& plane = planes[c];
-      const int first = turn * plane.rows;
+      const int first = batch * plane.rows;
       const int last = at_most(first + plane.rows, plane.height);
       for (int y = first; y < last; ++y) {
         std::memcpy(plane.out + static_cast<size_t>(y) * plane.width, pointers[c][y - first],
@@ -76,7 +76,7 @@ void read_planes(jpeg_decompress_struct& info, const Component (&planes)[kMostCo
 
 extern "C" {
 
-// How a file holds its pixels, by the numbers above; 0 also of a file that cannot be read.
+// Returns the sampling of a file; 0 also for an unreadable file.
 __attribute__((visibility("default"))) int orbbec_jpeg_sampling(const uint8_t* data, size_t size) {
   char message[JMSG_LENGTH_MAX];
   jpeg_decompress_struct info{};
@@ -93,9 +93,9 @@ __attribute__((visibility("default"))) int orbbec_jpeg_sampling(const uint8_t* d
   return sampling;
 }
 
-// Writes the planes of a file of `height` x `width` pixels and a sampling from 1, one after the
-// other, to `out`; those of chroma have half the rows or columns, rounded up. Gives 0, or 1 and a
-// text of at most 200 bytes in `message`.
+// Writes the planes of a file of `height` x `width` pixels and a sampling other than 0 to `out`,
+// one after the other; halved chroma sizes are rounded up. Returns 0, or 1 and a message of at most
+// 200 bytes in `message`.
 __attribute__((visibility("default"))) int orbbec_jpeg_planes(const uint8_t* data, size_t size,
                                                               int height, int width, int sampling,
                                                               uint8_t* out, char* message) {

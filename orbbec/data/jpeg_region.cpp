@@ -1,52 +1,55 @@
-// Decodes a rectangle of a JPEG by libjpeg-turbo: an entry of a shared library, loaded by
-// native.py, that holds no Python and no torch. Blocks beside the rectangle are not transformed,
-// rows below it not even read.
+// Decodes a rectangle of a JPEG with libjpeg-turbo. An entry point of a shared library loaded by
+// native.py, without Python or torch. Blocks left and right of the rectangle are not transformed;
+// rows below it are not read.
 #include "jpeg_errors.h"
 
 namespace orbbec {
 namespace {
 
-constexpr int kRows = 16;  // that one call asks for
-// Smooth upsampling of colour reads one sample beside a pixel, which is two pixels wide.
+constexpr int kRows = 16;  // per call
+// Fancy upsampling reads one sample next to a pixel's own; a sample is two pixels wide.
 constexpr int kMargin = 2;
 
 struct Rectangle {
   int left, top, width, height;
 };
 
-// Where pixels are written: the first, and bytes from each to that below it and that right of it.
-// A turned image is written through other steps, also backwards.
+// Where pixels are written: the first, and the strides in bytes between rows and pixels. The
+// strides encode the EXIF orientation and may be negative.
 struct Output {
   uint8_t* first;
-  ptrdiff_t down, across;
+  ptrdiff_t row_stride, pixel_stride;
 };
 
 template <int kChannels>
-void write_row(const uint8_t* row, int width, uint8_t* out, ptrdiff_t across) {
-  if (across == kChannels) {
+void write_row(const uint8_t* row, int width, uint8_t* out, ptrdiff_t pixel_stride) {
+  if (pixel_stride == kChannels) {
     std::memcpy(out, row, static_cast<size_t>(width) * kChannels);
     return;
   }
-  for (int x = 0; x < width; ++x, row += kChannels, out += across) std::memcpy(out, row, kChannels);
+  for (int x = 0; x < width; ++x, row += kChannels, out += pixel_stride)
+    std::memcpy(out, row, kChannels);
 }
 
-void read_rectangle(jpeg_decompress_struct& info, Rectangle part, const Output& out,
+void read_rectangle(jpeg_decompress_struct& info, Rectangle rectangle, const Output& out,
                     uint8_t* rows) {
-  JDIMENSION begin = static_cast<JDIMENSION>(at_least_0(part.left - kMargin));
-  const int end = at_most(part.left + part.width + kMargin, static_cast<int>(info.output_width));
-  JDIMENSION across = static_cast<JDIMENSION>(end) - begin;
-  if (across < info.output_width) jpeg_crop_scanline(&info, &begin, &across);
+  JDIMENSION begin = static_cast<JDIMENSION>(at_least_0(rectangle.left - kMargin));
+  const int end =
+      at_most(rectangle.left + rectangle.width + kMargin, static_cast<int>(info.output_width));
+  JDIMENSION columns = static_cast<JDIMENSION>(end) - begin;
+  if (columns < info.output_width) jpeg_crop_scanline(&info, &begin, &columns);
   const size_t stride = static_cast<size_t>(info.output_width) * info.out_color_components;
-  const size_t skipped = (part.left - begin) * info.out_color_components;
-  if (part.top > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(part.top));
+  const size_t skipped = (rectangle.left - begin) * info.out_color_components;
+  if (rectangle.top > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(rectangle.top));
   const auto write = info.out_color_components == 3 ? write_row<3> : write_row<1>;
   JSAMPROW pointers[kRows];
   for (int i = 0; i < kRows; ++i) pointers[i] = rows + i * stride;
-  for (int done = 0; done < part.height;) {
-    const int wanted = at_most(part.height - done, kRows);
+  for (int done = 0; done < rectangle.height;) {
+    const int wanted = at_most(rectangle.height - done, kRows);
     const int got = static_cast<int>(jpeg_read_scanlines(&info, pointers, wanted));
     for (int i = 0; i < got; ++i, ++done) {
-      write(pointers[i] + skipped, part.width, out.first + done * out.down, out.across);
+      write(pointers[i] + skipped, rectangle.width, out.first + done * out.row_stride,
+            out.pixel_stride);
     }
   }
 }
@@ -55,14 +58,12 @@ void read_rectangle(jpeg_decompress_struct& info, Rectangle part, const Output& 
 
 extern "C" {
 
-// Writes the rectangle, in pixels of the image shrunk by 1 / shrink (1, 2, 4 or 8), to `out`:
-// [height, width, channels], channels 1 or 3, with `down` and `across` bytes between pixels. Gives
-// 0, or 1 and a text of at most 200 bytes in `message`.
-__attribute__((visibility("default"))) int orbbec_jpeg_region(const uint8_t* data, size_t size,
-                                                              int shrink, int channels, int left,
-                                                              int top, int width, int height,
-                                                              uint8_t* out, ptrdiff_t down,
-                                                              ptrdiff_t across, char* message) {
+// Writes the rectangle, in pixels of the image scaled by 1 / shrink (1, 2, 4 or 8), to `out`:
+// [height, width, channels], channels 1 or 3, with strides in bytes. Returns 0, or 1 and a message
+// of at most 200 bytes in `message`.
+__attribute__((visibility("default"))) int orbbec_jpeg_region(
+    const uint8_t* data, size_t size, int shrink, int channels, int left, int top, int width,
+    int height, uint8_t* out, ptrdiff_t row_stride, ptrdiff_t pixel_stride, char* message) {
   jpeg_decompress_struct info{};
   Failure failure{};
   uint8_t* volatile rows = nullptr;
@@ -88,9 +89,10 @@ __attribute__((visibility("default"))) int orbbec_jpeg_region(const uint8_t* dat
   }
   rows = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(columns) * channels * kRows));
   if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
-  read_rectangle(info, Rectangle{left, top, width, height}, Output{out, down, across}, rows);
+  read_rectangle(info, Rectangle{left, top, width, height}, Output{out, row_stride, pixel_stride},
+                 rows);
   if (info.output_scanline == info.output_height) jpeg_finish_decompress(&info);
-  jpeg_destroy_decompress(&info);  // also what was not read
+  jpeg_destroy_decompress(&info);  // also drops unread rows
   std::free(rows);
   return 0;
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kOp = "erase";
 
-// Where the rectangles are and what they are filled with.
+// Rectangles and their fill.
 struct EraseOptions {
   const Tensor& boxes;
   const std::optional<Tensor>& fills;
@@ -19,10 +19,10 @@ struct EraseOptions {
   const std::string& noise;
   int64_t seed;
   const std::optional<Tensor>& sample_ids;
-  int64_t epoch, place;
+  int64_t epoch, position;
 };
 
-// Sets the boxes of `a`; the result must outlive the launch, as those below.
+// Sets the boxes of `a`. The result must outlive the launch, as must those of the functions below.
 Tensor prepare_boxes(const Tensor& boxes, const Tensor& images, EraseArguments& a) {
   const int64_t count = a.source.count;
   check(boxes.dim() == 3 && (boxes.size(0) == count || boxes.size(0) == 1) && boxes.size(2) == 4,
@@ -47,7 +47,7 @@ std::optional<Tensor> prepare_fills(const std::optional<Tensor>& fills, const Te
   check(fills->is_cpu() || same_device(*fills, images), kOp,
         "expected fill on the CPU or on the device of images");
   Tensor there = *fills;
-  if (!same_device(there, images)) there = moved_to(kOp, there, images);
+  if (!same_device(there, images)) there = on_device_of(kOp, there, images);
   there = contiguous(kOp, there);
   const int64_t channels = there.size(2);
   a.fills = static_cast<const double*>(there.const_data_ptr());
@@ -61,14 +61,14 @@ std::optional<Tensor> prepare_noise(const EraseOptions& options, const Tensor& i
                                     EraseArguments& a) {
   a.noise.kind = options.noise == "none" ? Noise::kNone : parse_noise(kOp, options.noise);
   a.noise.key = key_of(options.seed, options.epoch);
-  a.noise.place = place_of(kOp, options.place);
+  a.noise.position = checked_position(kOp, options.position);
   if (!options.sample_ids.has_value()) return std::nullopt;
   const Tensor there = sample_ids_on(kOp, *options.sample_ids, images, a.source.count);
   a.noise.samples = static_cast<const int64_t*>(there.const_data_ptr());
   return there;
 }
 
-// Whether both are the same elements in the same places.
+// Whether both are the same elements in memory.
 bool are_one(const Tensor& a, const Tensor& b) {
   if (a.const_data_ptr() != b.const_data_ptr() || a.scalar_type() != b.scalar_type()) return false;
   return std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(), b.sizes().end()) &&
@@ -99,11 +99,12 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
   const std::optional<Tensor> fills = prepare_fills(options.fills, images, a);
   const std::optional<Tensor> samples = prepare_noise(options, images, a);
   if (out != nullptr) check_target(images, layout, *out, a.source);
-  const Tensor target = out != nullptr ? *out
-                                       : new_map_output(kOp, images, layout, a.source,
-                                                        a.source.channels, images.scalar_type());
+  const Tensor target = out != nullptr
+                            ? *out
+                            : new_pointwise_output(kOp, images, layout, a.source, a.source.channels,
+                                                   images.scalar_type());
   if (target.numel() == 0 || a.source.count == 0) return target;
-  a.output = map_output(kOp, target, layout, channels);
+  a.output = pointwise_output(kOp, target, layout, channels);
   run_where(
       kOp, images, [&](const ParallelFor& threads) { erase_cpu(a, threads); },
       [&](void* stream) { return erase_cuda(a, stream); });
@@ -112,15 +113,32 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
 
 Tensor erase(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
              std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
-             std::optional<Tensor> sample_ids, int64_t epoch, int64_t place) {
-  return run(images, layout, channels, {boxes, fills, fill, noise, seed, sample_ids, epoch, place},
+             std::optional<Tensor> sample_ids, int64_t epoch, int64_t position) {
+  return run(images, layout, channels,
+             {.boxes = boxes,
+              .fills = fills,
+              .fill = fill,
+              .noise = noise,
+              .seed = seed,
+              .sample_ids = sample_ids,
+              .epoch = epoch,
+              .position = position},
              nullptr);
 }
 
 void erase_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
                std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
-               std::optional<Tensor> sample_ids, int64_t epoch, int64_t place, Tensor out) {
-  run(images, layout, channels, {boxes, fills, fill, noise, seed, sample_ids, epoch, place}, &out);
+               std::optional<Tensor> sample_ids, int64_t epoch, int64_t position, Tensor out) {
+  run(images, layout, channels,
+      {.boxes = boxes,
+       .fills = fills,
+       .fill = fill,
+       .noise = noise,
+       .seed = seed,
+       .sample_ids = sample_ids,
+       .epoch = epoch,
+       .position = position},
+      &out);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// erase: rectangles of images filled with numbers or with noise. Included by erase_cpu.cpp,
-// erase_cuda.cu and binding.cpp.
+// erase: fills rectangles of images with numbers or noise. Included by erase_cpu.cpp, erase_cuda.cu
+// and binding.cpp.
 #pragma once
 
 #include "../core/image.h"
@@ -8,7 +8,7 @@
 namespace orbbec {
 
 struct EraseArguments {
-  AnyImages source, output;  // of one memory: only the rectangles are written
+  AnyImages source, output;  // the same memory: only rectangles are written
   DType dtype;
   const int64_t*
       boxes;  // [N, rectangles, 4], or [1, rectangles, 4] for all: left, top, right, bottom
@@ -19,7 +19,7 @@ struct EraseArguments {
   NoiseKey noise;
 };
 
-// Half open, within its image.
+// Half open, clipped to its image.
 struct Rectangle {
   int left, top, right, bottom;
 
@@ -47,7 +47,7 @@ struct Erase {
             clip_to(box[3], height)};
   }
 
-  // Also what no int holds.
+  // Saturates what int cannot hold.
   ORBBEC_HD static T saturated(double fill) {
     return store<T>(std::is_integral_v<T> && fill > 65535 ? 65535.0 : fill);
   }
@@ -57,7 +57,7 @@ struct Erase {
     return saturated(a.fills[n * a.fill_stride_n + k * a.fill_stride_k + c * a.fill_stride_c]);
   }
 
-  // Noise in columns of row y of channel c.
+  // Adds noise to columns of row y of channel c.
   ORBBEC_HD void add_noise(const Image<T>& to, int64_t n, int64_t c, int y, int first,
                            int last) const {
     const auto put = [&](int x, T value) { to.at(y, x, c) = value; };
@@ -69,7 +69,7 @@ struct Erase {
     }
   }
 
-  // A pixel of images of any strides: that of the last rectangle over it, or of the source.
+  // A pixel of images of any strides: from the last rectangle that covers it, or from the source.
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     const Image<T> to = output[n];
     if (!to.contains(y, x)) return;
@@ -92,7 +92,7 @@ struct Erase {
   }
 };
 
-// How the elements of a row lie: a row of each channel, or the channels of a pixel, side by side.
+// The layout of a row: contiguous per channel, interleaved, or neither.
 enum class RowForm { kPlanes, kPixels, kStrided };
 
 inline RowForm form_of(const AnyImages& images) {

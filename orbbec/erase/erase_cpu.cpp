@@ -25,7 +25,7 @@ void copy_row(const Erase<T>& op, const Image<const T>& from, const Image<T>& to
   }
 }
 
-// The first pixel side by side, then copies of what there is, twice as long each time.
+// Writes the first pixel, then doubles the filled range with each copy.
 template <class T>
 void fill_pixels(const Erase<T>& op, const Image<T>& to, int64_t n, int64_t k, int y, int first,
                  int last) {

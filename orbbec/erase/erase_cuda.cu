@@ -7,7 +7,7 @@ namespace {
 constexpr int kChunkBytes = 16;  // the widest store of a thread
 constexpr int kThreads = 256;
 constexpr int kRaggedColumns = 4,
-              kRaggedRows = 64;  // blocks of an image whose size is on the device
+              kRaggedRows = 64;  // blocks per image whose size is on the device
 
 template <class T>
 struct alignas(kChunkBytes) Chunk {
@@ -20,18 +20,18 @@ __device__ bool is_aligned(const T* address) {
   return reinterpret_cast<uintptr_t>(address) % kChunkBytes == 0;
 }
 
-// A line is what lies side by side: a row of a plane, or of packed pixels.
+// A line is a contiguous run: a row of a plane, or of packed pixels.
 template <class T>
 struct Line {
   Image<T> to;
-  int64_t n, c;  // c of a plane
-  int y, pixel;  // elements of a pixel: 1 in a plane
+  int64_t n, c;  // c: of a plane
+  int y, pixel;  // pixel: elements per pixel, 1 in a plane
   int64_t length;
 
   __device__ T* begin() const { return &to.at(y, 0, c); }
 };
 
-// Elements [first, last) of a line, those of the aligned 16 bytes at `begin` that belong to it.
+// Elements [first, last) of a line within the aligned 16 bytes at `begin`.
 struct Span {
   int64_t begin, first, last;
 };
@@ -70,22 +70,22 @@ __device__ void store_chunk(const Line<T>& line, const Span& span, const Chunk<T
   }
 }
 
-// What of a rectangle lies in the span: elements [first, last), none if first >= last.
+// The intersection of a rectangle and a span: elements [first, last), empty if first >= last.
 template <class T>
-__device__ Span part_of(const Line<T>& line, const Rectangle& r, const Span& span) {
+__device__ Span overlap_of(const Line<T>& line, const Rectangle& r, const Span& span) {
   if (!r.has_row(line.y)) return {0, 0, 0};
   const int64_t left = int64_t{r.left} * line.pixel, right = int64_t{r.right} * line.pixel;
   return {span.begin, left > span.first ? left : span.first, right < span.last ? right : span.last};
 }
 
 template <class T>
-__device__ void fill_chunk(const Erase<T>& op, const Line<T>& line, int64_t k, const Span& part,
+__device__ void fill_chunk(const Erase<T>& op, const Line<T>& line, int64_t k, const Span& overlap,
                            Chunk<T>& chunk) {
-  int64_t c = line.pixel > 1 ? part.first % line.pixel : line.c;
+  int64_t c = line.pixel > 1 ? overlap.first % line.pixel : line.c;
   T value = op.fill_of(line.n, k, c);
 #pragma unroll
   for (int i = 0; i < Chunk<T>::kLength; ++i) {
-    if (part.begin + i < part.first || part.begin + i >= part.last) continue;
+    if (overlap.begin + i < overlap.first || overlap.begin + i >= overlap.last) continue;
     chunk.values[i] = value;
     if (line.pixel > 1) {
       c = c + 1 == line.pixel ? 0 : c + 1;
@@ -94,21 +94,20 @@ __device__ void fill_chunk(const Erase<T>& op, const Line<T>& line, int64_t k, c
   }
 }
 
-// The elements of a packed line begin and end within pixels, so each channel has columns of its
-// own.
+// A span of a packed line may begin and end within pixels, so the columns depend on the channel.
 template <class T>
-__device__ void noise_in_chunk(const Erase<T>& op, const Line<T>& line, const Span& part) {
+__device__ void noise_in_chunk(const Erase<T>& op, const Line<T>& line, const Span& overlap) {
   for (int64_t c = 0; c < line.pixel; ++c) {
-    const int64_t first = (part.first - c + line.pixel - 1) / line.pixel;
-    const int64_t last = (part.last - c + line.pixel - 1) / line.pixel;
+    const int64_t first = (overlap.first - c + line.pixel - 1) / line.pixel;
+    const int64_t last = (overlap.last - c + line.pixel - 1) / line.pixel;
     op.add_noise(line.to, line.n, line.c + c, line.y, static_cast<int>(first),
                  static_cast<int>(last));
   }
 }
 
 template <class T>
-__device__ Span part_of(const Erase<T>& op, const Line<T>& line, int64_t k, const Span& span) {
-  return part_of(line, op.rectangle(line.n, k, line.to.height, line.to.width), span);
+__device__ Span overlap_of(const Erase<T>& op, const Line<T>& line, int64_t k, const Span& span) {
+  return overlap_of(line, op.rectangle(line.n, k, line.to.height, line.to.width), span);
 }
 
 template <class T>
@@ -117,11 +116,11 @@ __device__ void fill_span(const Erase<T>& op, const Line<T>& line, const Span& s
   bool held = !op.in_place();
   if (held) load_chunk(op, line, span, chunk);
   for (int64_t k = 0; k < op.a.rectangles; ++k) {
-    const Span part = part_of(op, line, k, span);
-    if (part.first >= part.last) continue;
+    const Span overlap = overlap_of(op, line, k, span);
+    if (overlap.first >= overlap.last) continue;
     if (!held) load_chunk(op, line, span, chunk);
     held = true;
-    fill_chunk(op, line, k, part, chunk);
+    fill_chunk(op, line, k, overlap, chunk);
   }
   if (held) store_chunk(line, span, chunk);
 }
@@ -134,13 +133,13 @@ __device__ void noise_in_span(const Erase<T>& op, const Line<T>& line, const Spa
     store_chunk(line, span, chunk);
   }
   for (int64_t k = 0; k < op.a.rectangles; ++k) {
-    const Span part = part_of(op, line, k, span);
-    if (part.first < part.last) noise_in_chunk(op, line, part);
+    const Span overlap = overlap_of(op, line, k, span);
+    if (overlap.first < overlap.last) noise_in_chunk(op, line, overlap);
   }
 }
 
-// A thread owns the aligned 16 bytes of every (gridDim.x * blockDim.x)-th place of a line: it reads
-// them once and stores them once, at once where all of them belong to the line. No shared memory.
+// A thread owns every (gridDim.x * blockDim.x)-th aligned chunk of 16 bytes of a line: it reads and
+// stores each once, with one store where the whole chunk is in the line. No shared memory.
 template <class T, bool kNoisy>
 __global__ void __launch_bounds__(kThreads, 1) erase_lines_kernel(const Erase<T> op) {
   constexpr int kLength = Chunk<T>::kLength;
@@ -152,8 +151,12 @@ __global__ void __launch_bounds__(kThreads, 1) erase_lines_kernel(const Erase<T>
     for (int64_t row = static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y;
          row < planes * to.height; row += static_cast<int64_t>(gridDim.y) * blockDim.y) {
       const int64_t c = row / to.height;
-      const Line<T> line{
-          to, n, c, static_cast<int>(row - c * to.height), pixel, int64_t{to.width} * pixel};
+      const Line<T> line{.to = to,
+                         .n = n,
+                         .c = c,
+                         .y = static_cast<int>(row - c * to.height),
+                         .pixel = pixel,
+                         .length = int64_t{to.width} * pixel};
       const auto before =
           static_cast<int64_t>(reinterpret_cast<uintptr_t>(line.begin()) % kChunkBytes / sizeof(T));
       for (int64_t chunk = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -168,7 +171,7 @@ __global__ void __launch_bounds__(kThreads, 1) erase_lines_kernel(const Erase<T>
   }
 }
 
-// Threads of a block along a line: as few as cover it, so that short lines leave none idle.
+// Threads per line: just enough to cover it, so that short lines leave none idle.
 inline unsigned threads_along(int64_t chunks) {
   unsigned threads = 1;
   while (threads < 32 && threads < chunks) threads *= 2;
@@ -186,13 +189,15 @@ int launch_lines(const Erase<T>& op, bool packed, void* stream) {
   const int64_t length = int64_t{output.width} * (packed ? output.channels : 1);
   const int64_t lines = int64_t{output.height} * (packed ? 1 : output.channels);
   const int64_t chunks = (length + 2 * Chunk<T>::kLength - 2) / Chunk<T>::kLength;
-  const unsigned along = threads_along(chunks), across = kThreads / along;
-  const int64_t columns = (chunks + along - 1) / along, rows = (lines + across - 1) / across;
+  const unsigned threads_per_line = threads_along(chunks),
+                 lines_per_block = kThreads / threads_per_line;
+  const int64_t columns = (chunks + threads_per_line - 1) / threads_per_line,
+                rows = (lines + lines_per_block - 1) / lines_per_block;
   constexpr int64_t kMaxColumns = 65535;  // of blocks: the kernel strides
   return launch(erase_lines_kernel<T, kNoisy>,
                 dim3(static_cast<unsigned>(columns < kMaxColumns ? columns : kMaxColumns),
                      static_cast<unsigned>(rows < kMaxGridYZ ? rows : kMaxGridYZ), images),
-                dim3(along, across), 0, stream, op);
+                dim3(threads_per_line, lines_per_block), 0, stream, op);
 }
 
 template <class T>

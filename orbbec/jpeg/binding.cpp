@@ -25,7 +25,7 @@ const int64_t* check_qualities(const Tensor& qualities, const Tensor& images, in
   return static_cast<const int64_t*>(qualities.const_data_ptr());
 }
 
-// Two planes an image; of unlike images, as much room as they have themselves.
+// Two planes per image; for variable-size images, a buffer as large as that of the images.
 Tensor new_chroma(const Tensor& images, const JpegArguments& a) {
   int64_t bytes = 0;
   if (a.source.channels == 3 && a.subsampling == Subsampling::k420) {
@@ -48,15 +48,15 @@ Tensor jpeg_compression(Tensor images, std::optional<Tensor> layout, int64_t cha
   const int64_t* const of_images =
       qualities.has_value() ? check_qualities(*qualities, images, source.count) : nullptr;
   const Tensor output =
-      new_map_output(kOp, images, layout, source, source.channels, images.scalar_type());
+      new_pointwise_output(kOp, images, layout, source, source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
-  JpegArguments a{Images<const uint8_t>(source),
-                  Images<uint8_t>(map_output(kOp, output, layout, source.channels)),
-                  of_images,
-                  quality,
-                  parsed,
-                  nullptr,
-                  {}};
+  JpegArguments a{.source = Images<const uint8_t>(source),
+                  .output = Images<uint8_t>(pointwise_output(kOp, output, layout, source.channels)),
+                  .qualities = of_images,
+                  .quality = quality,
+                  .subsampling = parsed,
+                  .chroma = nullptr,
+                  .tables = {}};
   const Tensor chroma = new_chroma(images, a);
   a.chroma = static_cast<uint8_t*>(chroma.mutable_data_ptr());
   run_where(

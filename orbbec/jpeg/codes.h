@@ -1,4 +1,4 @@
-// Huffman tables for a look at several bits at once. Included by entropy.h.
+// Huffman tables that decode several bits per lookup. Included by entropy.h.
 //
 // Source: ITU-T T.81, annexes C and F.2.
 #pragma once
@@ -9,43 +9,43 @@ namespace orbbec {
 
 constexpr int kLongestCode = 16;
 
-// The codes one after the other (T.81, figures C.1, C.2 and F.15).
+// Canonical codes (T.81, figures C.1, C.2 and F.15).
 struct Codes {
   int last[kLongestCode + 1];    // the last code of each length, -1 where there is none
-  int offset[kLongestCode + 1];  // what added to a code of that length gives its symbol's place
+  int offset[kLongestCode + 1];  // added to a code of that length, gives its symbol's index
   uint8_t symbols[256];
 
-  // Whether no length has more codes than are free.
+  // Returns false if a length has more codes than are available.
   bool set(const CodeLengths& lengths) {
     std::memcpy(symbols, lengths.symbols, sizeof(symbols));
-    int code = 0, place = 0;
+    int code = 0, index = 0;
     for (int length = 1; length <= kLongestCode; ++length, code <<= 1) {
       const int count = lengths.counts[length - 1];
-      offset[length] = place - code;
+      offset[length] = index - code;
       code += count;
-      place += count;
+      index += count;
       last[length] = count > 0 ? code - 1 : -1;
-      if (count > 0 && code >= 1 << length) return false;  // all ones are no code
+      if (count > 0 && code >= 1 << length) return false;  // all ones is no code
     }
     return true;
   }
 };
 
-// Whether an AC symbol ends its block. T.81 knows one such; libjpeg takes all that have neither a
-// number nor 16 zeros for it.
+// Whether an AC symbol ends its block. T.81 defines one such symbol; libjpeg accepts any with
+// neither a number nor 16 zeros.
 ORBBEC_HD bool ends_block(int symbol) { return (symbol & 15) == 0 && symbol != 0xf0; }
 
-// The number that `size` bits stand for (T.81, figure F.12).
+// The number encoded by `size` bits (T.81, figure F.12).
 ORBBEC_HD int extended(int bits, int size) {
   return bits < (1 << size >> 1) ? bits - (1 << size) + 1 : bits;
 }
 
-// What kBits bits of a DC difference are.
+// Decodes kBits bits to a DC difference.
 struct DcTable {
   static constexpr int kBits = 10;
 
-  // Bits 0 to 7: how many bits; 16 to 31: the difference. Where that does not fit, bit 8 is 1, and
-  // 16 to 31 are its size; all are 0 where the code does not fit.
+  // Bits 0 to 7: the number of bits; 16 to 31: the difference. If the difference does not fit, bit
+  // 8 is 1 and bits 16 to 31 are its size; all are 0 if the code does not fit.
   using Entry = uint32_t;
   static constexpr Entry kLonger = 1 << 8;
   ORBBEC_HD static int number(Entry e) { return static_cast<int32_t>(e) >> 16; }
@@ -56,10 +56,10 @@ struct DcTable {
   bool set(const CodeLengths& lengths) {
     if (!codes.set(lengths)) return false;
     std::memset(entries, 0, sizeof(entries));
-    int code = 0, place = 0;
+    int code = 0, index = 0;
     for (int l = 1; l <= kLongestCode; ++l, code <<= 1) {
-      for (int i = 0; i < lengths.counts[l - 1]; ++i, ++code, ++place) {
-        const int size = lengths.symbols[place], length = l + size;
+      for (int i = 0; i < lengths.counts[l - 1]; ++i, ++code, ++index) {
+        const int size = lengths.symbols[index], length = l + size;
         if (size > 15) return false;
         if (l > kBits) continue;
         for (int j = 0; j < 1 << (kBits - l); ++j) {
@@ -74,18 +74,17 @@ struct DcTable {
   }
 };
 
-// How many coefficients one entry may be; what is added to them where the block ends, which is more
-// than a block and one entry can come to.
+// The most coefficients per entry, and the offset added at the end of a block, which exceeds a
+// block plus one entry.
 constexpr int kMostAdvance = 32, kEndOfBlock = kCells + kMostAdvance;
 
-// What kBits bits of AC codes are: one or two coefficients, with the bits of their numbers, where
-// they fit in.
+// Decodes kBits bits to one or two AC coefficients with their numbers, if they fit.
 struct AcTable {
   static constexpr int kBits = 10;
 
-  // Byte 0: how many bits; 1: how many coefficients; 2: the zeros before the first; 4, 5 and 6, 7:
-  // the numbers. Where not even one fits, byte 1 is 0, byte 0 the size of its number and byte 3 the
-  // length of its code; all are 0 where that does not fit.
+  // Byte 0: the number of bits; 1: the number of coefficients; 2: the zeros before the first; 4, 5
+  // and 6, 7: the numbers. If not even one fits, byte 1 is 0, byte 0 the size of its number and
+  // byte 3 the length of its code; all are 0 if the code does not fit.
   using Entry = uint64_t;
   ORBBEC_HD static uint32_t length(Entry e) { return e & 255; }
   ORBBEC_HD static uint32_t advance(Entry e) { return e >> 8 & 255; }
@@ -101,10 +100,10 @@ struct AcTable {
     if (!codes.set(lengths)) return false;
     Entry single[1 << kBits];
     std::memset(single, 0, sizeof(single));
-    int code = 0, place = 0;
+    int code = 0, index = 0;
     for (int l = 1; l <= kBits; ++l, code <<= 1) {
-      for (int i = 0; i < lengths.counts[l - 1]; ++i, ++code, ++place) {
-        add(single + (code << (kBits - l)), l, lengths.symbols[place]);
+      for (int i = 0; i < lengths.counts[l - 1]; ++i, ++code, ++index) {
+        add(single + (code << (kBits - l)), l, lengths.symbols[index]);
       }
     }
     for (int i = 0; i < 1 << kBits; ++i) entries[i] = joined(single, i);
@@ -117,7 +116,7 @@ struct AcTable {
            static_cast<Entry>(first & 65535) << 32;
   }
 
-  // All that begin with a code.
+  // Fills the entries that begin with a code.
   static void add(Entry* to, int code_length, int symbol) {
     const int zeros = symbol >> 4, size = symbol & 15, length = code_length + size;
     const int count = 1 << (kBits - code_length);
@@ -144,10 +143,10 @@ struct AcTable {
   }
 };
 
-// For blocks that are not wanted: as many coefficients as have their codes in kBits bits.
+// Skips coefficients of blocks that are not needed: as many as have their codes within kBits bits.
 struct SkipTable {
   static constexpr int kBits = 11;
-  using Entry = uint16_t;  // byte 0: how many bits; 1: how many coefficients
+  using Entry = uint16_t;  // byte 0: number of bits; 1: number of coefficients
   ORBBEC_HD static int length(Entry e) { return e & 255; }
   ORBBEC_HD static int advance(Entry e) { return e >> 8; }
 
@@ -156,10 +155,10 @@ struct SkipTable {
   void set(const CodeLengths& lengths) {
     uint8_t code_lengths[1 << kBits];
     std::memset(entries, 0, sizeof(entries));
-    int code = 0, place = 0;
+    int code = 0, index = 0;
     for (int l = 1; l <= kBits; ++l, code <<= 1) {
-      for (int i = 0; i < lengths.counts[l - 1]; ++i, ++code, ++place) {
-        const int symbol = lengths.symbols[place], first = code << (kBits - l);
+      for (int i = 0; i < lengths.counts[l - 1]; ++i, ++code, ++index) {
+        const int symbol = lengths.symbols[index], first = code << (kBits - l);
         const int advance = ends_block(symbol) ? kEndOfBlock : (symbol >> 4) + 1;
         const Entry e = static_cast<Entry>((l + (symbol & 15)) | advance << 8);
         for (int j = 0; j < 1 << (kBits - l); ++j) entries[first + j] = e;
@@ -170,7 +169,7 @@ struct SkipTable {
   }
 
  private:
-  // Adds the codes that begin in the bits left.
+  // Adds the codes that begin in the remaining bits.
   void join(uint8_t* code_lengths) {
     Entry joined[1 << kBits];
     uint8_t lengths[1 << kBits];

@@ -1,11 +1,11 @@
-// The columns of a block, or of two side by side, as vectors of the compiler: the members of
-// OneColumn for them. Included, below the target, by jpeg_strips.h and columns_*.h.
+// The columns of one block, or of two adjacent blocks, as compiler vectors with the members of
+// OneColumn. Included, below the target pragma, by jpeg_strips.h and columns_*.h.
 #pragma once
 
 #include "jpeg.h"
 
 namespace orbbec {
-namespace {  // each file compiles its own, for its kind of machine
+namespace {  // one copy per target
 
 struct Vectors8 {
   static constexpr int kBlocks = 1;
@@ -53,7 +53,7 @@ struct ColumnsOf {
     memcpy(to, &bytes, sizeof(bytes));
   }
 
-  // A row of a table, for each block.
+  // A row of a quantisation table, for each block.
   ORBBEC_HD static V load(const int* row) {
     V value;
     for (int b = 0; b < kBlocks; ++b) memcpy(reinterpret_cast<char*>(&value) + 32 * b, row, 32);
@@ -66,7 +66,7 @@ struct ColumnsOf {
   }
 };
 
-// Exchanges neighbours, pairs of neighbours, halves.
+// Transposes neighbours, pairs of neighbours, halves.
 struct Transpose8 {
   template <class V>
   ORBBEC_HD void operator()(V (&v)[kBlockSide]) const {
@@ -89,7 +89,7 @@ struct Transpose8 {
   }
 };
 
-struct PlainColumns : ColumnsOf<Vectors8> {
+struct ScalarColumns : ColumnsOf<Vectors8> {
   static constexpr Transpose8 transpose{};
 };
 

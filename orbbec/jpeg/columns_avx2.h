@@ -1,4 +1,4 @@
-// Columns by AVX2: a pair is two numbers of 16 bits in a lane. Included, below the target, by
+// Columns with AVX2: a lane holds a pair of 16-bit numbers. Included, below the target pragma, by
 // jpeg_avx2.cpp.
 #pragma once
 

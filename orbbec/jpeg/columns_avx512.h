@@ -1,4 +1,4 @@
-// Columns of two blocks by AVX-512. Included, below the target, by jpeg_avx512.cpp.
+// Columns of two blocks with AVX-512. Included, below the target pragma, by jpeg_avx512.cpp.
 #pragma once
 
 #include "columns.h"

@@ -1,6 +1,6 @@
-// JPEG's transform in libjpeg's accurate integers: constants of 13 bits, 2 bits kept between the
-// passes. libjpeg arranges the products as Loeffler, Ligtenberg and Moschytz do; the sums are whole
-// numbers, so that they are the same in any arrangement. Included by jpeg.h.
+// JPEG's DCT in libjpeg's accurate integer arithmetic: 13-bit constants, 2 extra bits between the
+// passes. libjpeg arranges the products like Loeffler, Ligtenberg and Moschytz; integer sums are
+// the same in any arrangement. Included by jpeg.h.
 //
 // Source: C. Loeffler, A. Ligtenberg, G. Moschytz, "Practical fast 1-D DCT algorithms with 11
 // multiplications", ICASSP 1989; ITU-T T.81, A.3.3.
@@ -13,7 +13,7 @@ namespace orbbec {
 constexpr int kBlockSide = 8;
 constexpr int kConstantBits = 13, kKeptBits = 2;
 
-// The factors of the arrangement, times 2^13.
+// The factors, times 2^13.
 constexpr int kC0298 = 2446, kC0390 = 3196, kC0541 = 4433, kC0765 = 6270, kC0899 = 7373,
               kC1175 = 9633, kC1501 = 12299, kC1847 = 15137, kC1961 = 16069, kC2053 = 16819,
               kC2562 = 20995, kC3072 = 25172;
@@ -23,18 +23,18 @@ ORBBEC_HD V rounded_shift(const V& value) {
   return (value + (1 << (kBits - 1))) >> kBits;
 }
 
-// The odd half of either transform. What is added before it is multiplied is what libjpeg-turbo's
-// vectors add: numbers of 16 bits wrap there, as those of damaged files may.
+// The odd half of either transform. Sums before a multiplication wrap at 16 bits, as in
+// libjpeg-turbo's vector code; this matters for damaged files only.
 template <class Columns, class V = typename Columns::V, class Sum = typename Columns::Sum>
-ORBBEC_HD void turn_odd(const V (&odd)[4], Sum (&turned)[4]) {
+ORBBEC_HD void odd_half(const V (&odd)[4], Sum (&result)[4]) {
   const auto sums = Columns::pair(odd[0] + odd[2], odd[1] + odd[3]);
   const Sum first = Columns::template sum<kC1175 - kC1961, kC1175>(sums);
   const Sum second = Columns::template sum<kC1175, kC1175 - kC0390>(sums);
   const auto outer = Columns::pair(odd[0], odd[3]), inner = Columns::pair(odd[1], odd[2]);
-  turned[0] = Columns::template sum<kC0298 - kC0899, -kC0899>(outer) + first;
-  turned[1] = Columns::template sum<kC2053 - kC2562, -kC2562>(inner) + second;
-  turned[2] = Columns::template sum<-kC2562, kC3072 - kC2562>(inner) + first;
-  turned[3] = Columns::template sum<-kC0899, kC1501 - kC0899>(outer) + second;
+  result[0] = Columns::template sum<kC0298 - kC0899, -kC0899>(outer) + first;
+  result[1] = Columns::template sum<kC2053 - kC2562, -kC2562>(inner) + second;
+  result[2] = Columns::template sum<-kC2562, kC3072 - kC2562>(inner) + first;
+  result[3] = Columns::template sum<-kC0899, kC1501 - kC0899>(outer) + second;
 }
 
 // Eight samples to eight frequencies. Both passes together scale by 8.
@@ -54,12 +54,12 @@ ORBBEC_HD void forward_pass(V (&v)[kBlockSide]) {
   const auto apart = Columns::pair(sum0 - sum3, sum1 - sum2);
   v[2] = rounded_shift<kShift>(Columns::template sum<kC0541 + kC0765, kC0541>(apart));
   v[6] = rounded_shift<kShift>(Columns::template sum<kC0541, kC0541 - kC1847>(apart));
-  V turned[4];
-  turn_odd<Columns>(odd, turned);
-  for (int i = 0; i < 4; ++i) v[7 - 2 * i] = rounded_shift<kShift>(turned[i]);
+  V result[4];
+  odd_half<Columns>(odd, result);
+  for (int i = 0; i < 4; ++i) v[7 - 2 * i] = rounded_shift<kShift>(result[i]);
 }
 
-// Eight frequencies to eight samples. The last pass takes the scale of 8 away.
+// Eight frequencies to eight samples. The last pass removes the scale of 8.
 template <class Columns, bool kFirst, class V = typename Columns::V,
           class Sum = typename Columns::Sum>
 ORBBEC_HD void inverse_pass(V (&v)[kBlockSide]) {
@@ -71,11 +71,11 @@ ORBBEC_HD void inverse_pass(V (&v)[kBlockSide]) {
             even1 = (v[0] - v[4]) * (1 << kConstantBits);
   const Sum even[4] = {even0 + even3, even1 + even2, even1 - even2, even0 - even3};
   const V odd[4] = {v[7], v[5], v[3], v[1]};
-  Sum turned[4];
-  turn_odd<Columns>(odd, turned);
+  Sum result[4];
+  odd_half<Columns>(odd, result);
   for (int i = 0; i < 4; ++i) {
-    v[i] = rounded_shift<kShift>(even[i] + turned[3 - i]);
-    v[7 - i] = rounded_shift<kShift>(even[i] - turned[3 - i]);
+    v[i] = rounded_shift<kShift>(even[i] + result[3 - i]);
+    v[7 - i] = rounded_shift<kShift>(even[i] - result[3 - i]);
   }
 }
 

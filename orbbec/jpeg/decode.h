@@ -1,5 +1,5 @@
-// Decoding a rectangle or the planes of a JPEG: what its parts share. Included by decode_strips.h
-// and decode_cpu.cpp.
+// Decoding a rectangle or the planes of a JPEG: types shared by the decoder's files. Included by
+// decode_strips.h and decode_cpu.cpp.
 #pragma once
 
 #include "codes.h"
@@ -10,13 +10,13 @@ struct Rectangle {
   int left, top, width, height;
 };
 
-// Where pixels are written: the first, and bytes from each to that below it and that right of it.
+// Where pixels are written: the first, and the strides in bytes between rows and pixels.
 struct Output {
   uint8_t* first;
-  ptrdiff_t down, across;
+  ptrdiff_t row_stride, pixel_stride;
 };
 
-// Those of luma and of chroma.
+// The Huffman tables of luma and chroma.
 struct DecodeTables {
   DcTable dc[2];
   AcTable ac[2];
@@ -27,10 +27,10 @@ struct DecodeArguments {
   const Frame& frame;
   const DecodeTables& tables;
   const uint8_t* end;  // of the file
-  Rectangle part;
+  Rectangle region;
   int channels;
   Output output;
-  uint8_t* planes;  // where they are written, one after the other, instead of pixels; or null
+  uint8_t* planes;  // destination of the planes, one after the other, instead of pixels; or null
 };
 
 }  // namespace orbbec

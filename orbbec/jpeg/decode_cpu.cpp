@@ -1,4 +1,4 @@
-// The functions that data/native.py loads out of the binary: no Python and no torch.
+// The entry points that data/native.py loads from the binary, without Python or torch.
 #include <cstdio>
 
 #include "shorts_plain.h"
@@ -6,13 +6,13 @@
 namespace orbbec {
 namespace {
 
-// The tables of a thread's last file: most files have those of T.81, K.3.
+// The tables of a thread's previous file: most files use those of T.81, K.3.
 struct LastTables {
   CodeLengths dc[2], ac[2];
   DecodeTables tables;
   bool is_set = false;
 
-  // Null where one of them is none.
+  // Null if a table is invalid.
   const DecodeTables* get(const Frame& frame) {
     const int count = frame.count > 1 ? 2 : 1;
     for (int i = 0; i < count; ++i) {
@@ -42,10 +42,10 @@ Decoded decode(const DecodeArguments& arguments) {
 #if defined(__x86_64__)
   if (simd_level() >= Simd::kAvx2) return decode_jpeg_on<JpegAvx2>(arguments);
 #endif
-  return StripDecoder<PlainShorts>(arguments).run();
+  return StripDecoder<ScalarShorts>(arguments).run();
 }
 
-// What the functions below give; data/native.py knows the numbers.
+// Return values; data/native.py uses the same numbers.
 enum Status { kDone = 0, kRefused = 1, kUnknown = 2 };
 
 int status(Decoded decoded, char* message) {
@@ -58,28 +58,25 @@ int status(Decoded decoded, char* message) {
 // The numbers of ycbcr.h: gray, 4:4:4, 4:2:2, 4:4:0, 4:2:0.
 int sampling_of(const Frame& frame) {
   const Component& luma = frame.components[0];
-  return frame.count == 1 ? 1 : 2 + (luma.across - 1) + 2 * (luma.down - 1);
+  return frame.count == 1 ? 1 : 2 + (luma.factor_x - 1) + 2 * (luma.factor_y - 1);
 }
 
 }  // namespace
 
 extern "C" {
 
-// Whether the functions below decode the file, if it is not damaged.
+// Whether this decoder supports the file, if it is intact.
 __attribute__((visibility("default"))) int orbbec_jpeg_is_known(const uint8_t* data, size_t size) {
   Frame frame;
   return FrameReader(data, size).read(frame) && tables_of(frame) != nullptr;
 }
 
-// Writes the rectangle of a JPEG to `out`: [height, width, channels], channels 1 or 3, with `down`
-// and `across` bytes between pixels. Gives 0; 1 and a text of at most 200 bytes in `message` where
-// the file is damaged or the rectangle does not fit; or 2, where this is none of the JPEGs that it
-// decodes, or `shrink` is not 1.
-__attribute__((visibility("default"))) int orbbec_jpeg_decode(const uint8_t* data, size_t size,
-                                                              int shrink, int channels, int left,
-                                                              int top, int width, int height,
-                                                              uint8_t* out, ptrdiff_t down,
-                                                              ptrdiff_t across, char* message) {
+// Writes the rectangle of a JPEG to `out`: [height, width, channels], channels 1 or 3, with strides
+// in bytes. Returns 0; 1 and a message of at most 200 bytes in `message` if the file is damaged or
+// the rectangle does not fit; or 2 if the decoder does not support the file or `shrink` is not 1.
+__attribute__((visibility("default"))) int orbbec_jpeg_decode(
+    const uint8_t* data, size_t size, int shrink, int channels, int left, int top, int width,
+    int height, uint8_t* out, ptrdiff_t row_stride, ptrdiff_t pixel_stride, char* message) {
   Frame frame;
   if (shrink != 1 || !FrameReader(data, size).read(frame)) return kUnknown;
   if (left < 0 || top < 0 || width < 1 || height < 1 || left + int64_t{width} > frame.width ||
@@ -90,18 +87,18 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode(const uint8_t* dat
   }
   const DecodeTables* const tables = tables_of(frame);
   if (tables == nullptr) return kUnknown;
-  return status(decode({frame,
-                        *tables,
-                        data + size,
-                        {left, top, width, height},
-                        channels,
-                        {out, down, across},
-                        nullptr}),
+  return status(decode({.frame = frame,
+                        .tables = *tables,
+                        .end = data + size,
+                        .region = {left, top, width, height},
+                        .channels = channels,
+                        .output = {out, row_stride, pixel_stride},
+                        .planes = nullptr}),
                 message);
 }
 
-// Writes the planes of a JPEG of `height` x `width` pixels and a sampling of ycbcr.h, one after the
-// other, to `out`. Gives what the function above gives; 2 also of another size or sampling.
+// Writes the planes of a JPEG of `height` x `width` pixels and a sampling of ycbcr.h to `out`, one
+// after the other. Returns the same values; 2 also for another size or sampling.
 __attribute__((visibility("default"))) int orbbec_jpeg_decode_planes(const uint8_t* data,
                                                                      size_t size, int height,
                                                                      int width, int sampling,
@@ -114,7 +111,14 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode_planes(const uint8
   const DecodeTables* const tables = tables_of(frame);
   if (tables == nullptr) return kUnknown;
   const Rectangle whole{0, 0, width, height};
-  return status(decode({frame, *tables, data + size, whole, 3, {}, out}), message);
+  return status(decode({.frame = frame,
+                        .tables = *tables,
+                        .end = data + size,
+                        .region = whole,
+                        .channels = 3,
+                        .output = {},
+                        .planes = out}),
+                message);
 }
 }
 }  // namespace orbbec

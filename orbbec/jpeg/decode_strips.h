@@ -1,5 +1,5 @@
-// Decoding a rectangle, a row of MCUs at a time, whose planes stay in the second cache. Included,
-// below the target, by decode_*.cpp and shorts_avx2.h.
+// Decodes a rectangle, one row of MCUs at a time, whose planes stay in the L2 cache. Included,
+// below the target pragma, by decode_*.cpp and shorts_avx2.h.
 #pragma once
 
 #include "decode.h"
@@ -8,14 +8,14 @@
 #include "scan_data.h"
 
 namespace orbbec {
-namespace {  // each file compiles its own, for its kind of machine
+namespace {  // one copy per target
 
-// The rows of one component in a row of MCUs, and before them the last one of the row above. Of its
-// blocks only those are there that the rectangle needs: columns and rows, the ends not among them.
+// The rows of one component in a row of MCUs, preceded by the last row of the previous one. Only
+// blocks that the rectangle needs are stored: half-open ranges of columns and rows.
 struct Strip {
   int left, right, top, bottom;
   int rows, stride;
-  int first_row;  // of the component, that row 1 of the strip is
+  int first_row;  // the row of the component at row 1 of the strip
   uint8_t* bytes;
 
   bool has(int row, int column) const {
@@ -29,7 +29,7 @@ struct Strip {
   const uint8_t* at(int y, int x) const { return row(y) + (x - left * kBlockSide); }
 };
 
-// A block that is not yet transformed.
+// A block waiting for its inverse transform.
 struct Pending {
   const int16_t* cells;
   const uint16_t* steps;
@@ -37,11 +37,11 @@ struct Pending {
   ptrdiff_t stride;
 };
 
-// libjpeg-turbo's vectors multiply a row that has all coefficients of its block by 4 within 16
-// bits, and let larger products of others saturate. Only damaged files have such.
+// libjpeg-turbo's vectors multiply a row that has all coefficients of its block by 4 with 16-bit
+// wrapping, and saturate larger products of other rows. Only damaged files reach these limits.
 inline int kept_by_4(int value) { return static_cast<int16_t>(value * 4) >> 2; }
 
-// The first row of each block, as it is where it has all coefficients.
+// The first row of each block, unchanged where it has all coefficients.
 template <class Columns>
 __attribute__((noinline)) typename Columns::V large_row(const Pending (&blocks)[Columns::kBlocks]) {
   static constexpr uint16_t kOnes[kBlockSide] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -72,7 +72,7 @@ __attribute__((noinline)) void inverse(const Pending (&blocks)[Columns::kBlocks]
   Columns::store_rows(blocks, v);
 }
 
-// A block whose coefficients are all 0 but the first.
+// A block whose coefficients are all 0 except the first.
 inline void fill_block(int first, uint8_t* to, ptrdiff_t stride) {
   const int value = OneColumn::to_byte(rounded_shift<3>(kept_by_4(first)) + 128);
   for (int y = 0; y < kBlockSide; ++y) std::memset(to + y * stride, value, kBlockSide);
@@ -83,15 +83,15 @@ class StripDecoder {
  public:
   explicit StripDecoder(const DecodeArguments& a)
       : a_(a),
-        part_(a.part),
+        region_(a.region),
         data_(a.frame.scan, a.end),
         planes_(a.channels == 1 ? 1 : a.frame.count),
-        across_(a.frame.components[0].across),
-        down_(a.frame.components[0].down) {
-    mcu_columns_ = divided_up(a.frame.width, across_ * kBlockSide);
-    mcu_rows_ = divided_up(a.frame.height, down_ * kBlockSide);
-    chroma_ = {divided_up(a.frame.height, down_), divided_up(a.frame.width, across_), down_ == 2,
-               across_ == 2};
+        factor_x_(a.frame.components[0].factor_x),
+        factor_y_(a.frame.components[0].factor_y) {
+    mcu_columns_ = divided_up(a.frame.width, factor_x_ * kBlockSide);
+    mcu_rows_ = divided_up(a.frame.height, factor_y_ * kBlockSide);
+    chroma_ = {divided_up(a.frame.height, factor_y_), divided_up(a.frame.width, factor_x_),
+               factor_y_ == 2, factor_x_ == 2};
   }
 
   Decoded run() {
@@ -110,18 +110,18 @@ class StripDecoder {
                     static_cast<size_t>(strip.stride));
       }
     }
-    // What follows the last row is looked at where that is wanted, as libjpeg does.
-    const bool is_to_end = part_.top + part_.height == a_.frame.height;
+    // Checks what follows the last row, if requested, like libjpeg.
+    const bool is_to_end = region_.top + region_.height == a_.frame.height;
     return !is_to_end || data_.last_marker() == kEndOfImage ? Decoded::kYes : Decoded::kDamaged;
   }
 
  private:
-  static constexpr int kSlack = 32;  // bytes after a row, which vectors may read and write
+  static constexpr int kSlack = 32;  // bytes after a row that vectors may read and write
   static constexpr int kMostBlocks = 6, kEndOfImage = 0xd9;
 
-  // A block of an MCU: which it is of its component's, and what that is decoded by.
-  struct Place {
-    int component, x, y, across, down;
+  // A block of an MCU: its position in its component and its decoding tables.
+  struct McuBlock {
+    int component, x, y, factor_x, factor_y;
     const DcTable* dc;
     const AcTable* ac;
     const SkipTable* skip;
@@ -130,59 +130,59 @@ class StripDecoder {
 
   static int divided_up(int value, int by) { return (value + by - 1) / by; }
 
-  // Lays out the strips and the blocks of an MCU.
+  // Allocates the strips and lists the blocks of an MCU.
   bool prepare() {
     size_t bytes = 0;
     for (int c = 0; c < a_.frame.count; ++c) {
       const Component& component = a_.frame.components[c];
-      for (int y = 0; y < component.down; ++y) {
-        for (int x = 0; x < component.across; ++x) {
+      for (int y = 0; y < component.factor_y; ++y) {
+        for (int x = 0; x < component.factor_x; ++x) {
           const int table = c > 0;
-          blocks_of_mcu_[block_count_++] = {c,
-                                            x,
-                                            y,
-                                            component.across,
-                                            component.down,
-                                            &a_.tables.dc[table],
-                                            &a_.tables.ac[table],
-                                            &a_.tables.skip[table],
-                                            a_.frame.steps[component.steps]};
+          blocks_of_mcu_[block_count_++] = {.component = c,
+                                            .x = x,
+                                            .y = y,
+                                            .factor_x = component.factor_x,
+                                            .factor_y = component.factor_y,
+                                            .dc = &a_.tables.dc[table],
+                                            .ac = &a_.tables.ac[table],
+                                            .skip = &a_.tables.skip[table],
+                                            .steps = a_.frame.steps[component.steps]};
         }
       }
       if (c >= planes_) continue;
       lay_out(strips_[c], c);
       bytes += static_cast<size_t>(strips_[c].rows + 1) * strips_[c].stride;
-      last_mcu_row_ = std::max(last_mcu_row_, divided_up(strips_[c].bottom, component.down));
+      last_mcu_row_ = std::max(last_mcu_row_, divided_up(strips_[c].bottom, component.factor_y));
     }
-    const int64_t enlarged = int64_t{part_.width} + 2 * kSlack;
-    memory_.reset(new (std::nothrow) uint8_t[bytes + 2 * enlarged]);
+    const int64_t upsampled = int64_t{region_.width} + 2 * kSlack;
+    memory_.reset(new (std::nothrow) uint8_t[bytes + 2 * upsampled]);
     if (memory_ == nullptr) return false;
-    uint8_t* place = memory_.get();
+    uint8_t* mcu_block = memory_.get();
     for (int c = 0; c < planes_; ++c) {
-      strips_[c].bytes = place;
-      place += static_cast<size_t>(strips_[c].rows + 1) * strips_[c].stride;
+      strips_[c].bytes = mcu_block;
+      mcu_block += static_cast<size_t>(strips_[c].rows + 1) * strips_[c].stride;
     }
-    for (int c = 0; c < 2; ++c) enlarged_[c] = place + c * enlarged;
+    for (int c = 0; c < 2; ++c) upsampled_[c] = mcu_block + c * upsampled;
     return true;
   }
 
-  // The blocks of component c that pixels of the part are made of.
+  // Sets the blocks of component c that the region's pixels depend on.
   void lay_out(Strip& strip, int c) const {
-    const int across = c > 0 ? across_ : 1, down = c > 0 ? down_ : 1;
+    const int factor_x = c > 0 ? factor_x_ : 1, factor_y = c > 0 ? factor_y_ : 1;
     const int height = c > 0 ? chroma_.height : a_.frame.height;
     const int width = c > 0 ? chroma_.width : a_.frame.width;
-    // A value that is halved is blended with the ones beside it.
+    // Halved values are blended with their neighbours.
     const auto first = [](int begin, int factor) {
       return std::max(begin / factor - (factor - 1), 0) / kBlockSide;
     };
     const auto last = [](int end, int factor, int size) {
       return std::min((end - 1) / factor + (factor - 1), size - 1) / kBlockSide + 1;
     };
-    strip.left = first(part_.left, across);
-    strip.right = last(part_.left + part_.width, across, width);
-    strip.top = first(part_.top, down);
-    strip.bottom = last(part_.top + part_.height, down, height);
-    strip.rows = a_.frame.components[c].down * kBlockSide;
+    strip.left = first(region_.left, factor_x);
+    strip.right = last(region_.left + region_.width, factor_x, width);
+    strip.top = first(region_.top, factor_y);
+    strip.bottom = last(region_.top + region_.height, factor_y, height);
+    strip.rows = a_.frame.components[c].factor_y * kBlockSide;
     strip.stride = (strip.right - strip.left) * kBlockSide + kSlack;
   }
 
@@ -196,8 +196,9 @@ class StripDecoder {
       --mcus_left_;
       bits.next = data_.read_on(bits.next);
       for (int i = 0; i < block_count_; ++i) {
-        const Place& place = blocks_of_mcu_[i];
-        decode_block(place, row * place.down + place.y, column * place.across + place.x, bits);
+        const McuBlock& mcu_block = blocks_of_mcu_[i];
+        decode_block(mcu_block, row * mcu_block.factor_y + mcu_block.y,
+                     column * mcu_block.factor_x + mcu_block.x, bits);
       }
       if (bits.is_past(data_.end())) return false;
     }
@@ -206,7 +207,7 @@ class StripDecoder {
     return true;
   }
 
-  // Before every segment but the first there is a restart marker, with numbers from 0 to 7.
+  // Every segment but the first starts with a restart marker, numbered 0 to 7 cyclically.
   bool begin_segment() {
     if (segment_ > 0 && data_.marker() != 0xd0 + (segment_ - 1) % 8) return false;
     ++segment_;
@@ -216,24 +217,24 @@ class StripDecoder {
     return true;
   }
 
-  ORBBEC_HD void decode_block(const Place& place, int row, int column, Bits& bits) {
-    const int c = place.component;
-    dc_[c] += static_cast<uint32_t>(read_dc(*place.dc, bits));
+  ORBBEC_HD void decode_block(const McuBlock& mcu_block, int row, int column, Bits& bits) {
+    const int c = mcu_block.component;
+    dc_[c] += static_cast<uint32_t>(read_dc(*mcu_block.dc, bits));
     const Strip& strip = strips_[c];
     if (c >= planes_ || !strip.has(row, column)) {
-      skip_ac(*place.skip, place.ac->codes, bits);
+      skip_ac(*mcu_block.skip, mcu_block.ac->codes, bits);
       return;
     }
     Block& block = blocks_[pending_];
     block.clear();
-    const int end = read_ac(*place.ac, bits, block.cells);
+    const int end = read_ac(*mcu_block.ac, bits, block.cells);
     const int16_t dc = static_cast<int16_t>(dc_[c]);
     uint8_t* const to = strip.block(row, column);
     if (end == kEndOfBlock + 1) {
-      fill_block(dc * place.steps[0], to, strip.stride);
+      fill_block(dc * mcu_block.steps[0], to, strip.stride);
     } else {
       block.cells[0] = dc;
-      waiting_[pending_++] = {block.cells, place.steps, to, strip.stride};
+      waiting_[pending_++] = {block.cells, mcu_block.steps, to, strip.stride};
       if (pending_ == Columns::kBlocks) transform();
     }
   }
@@ -244,7 +245,7 @@ class StripDecoder {
     pending_ = 0;
   }
 
-  // The planes of a whole image.
+  // Writes the planes of a whole image.
   void write_planes(int row) const {
     uint8_t* plane = a_.planes;
     for (int c = 0; c < planes_; ++c) {
@@ -258,50 +259,51 @@ class StripDecoder {
     }
   }
 
-  // Writes the rows that are complete: where rows of chroma are halved, the last waits for the row
-  // below.
+  // Writes the complete rows: with vertically halved chroma, the last waits for the next row.
   void emit(int row) {
-    const int rows = down_ * kBlockSide, late = down_ - 1, bottom = part_.top + part_.height;
-    const int begin = std::max(row * rows - late, part_.top);
+    const int rows = factor_y_ * kBlockSide, late = factor_y_ - 1,
+              bottom = region_.top + region_.height;
+    const int begin = std::max(row * rows - late, region_.top);
     const int end = row + 1 < last_mcu_row_ ? std::min((row + 1) * rows - late, bottom) : bottom;
     for (int y = begin; y < end; ++y)
-      emit_row(y, a_.output.first + (y - part_.top) * a_.output.down);
+      emit_row(y, a_.output.first + (y - region_.top) * a_.output.row_stride);
   }
 
   void emit_row(int y, uint8_t* to) {
-    const uint8_t* const luma = strips_[0].at(y, part_.left);
+    const uint8_t* const luma = strips_[0].at(y, region_.left);
     if (planes_ == 1) return write_gray(luma, to);
     const uint8_t* chroma[2];
     for (int c = 0; c < 2; ++c) {
       const Strip& strip = strips_[c + 1];
       const auto row_at = [&](int j) { return strip.at(j, 0); };
-      chroma[c] = enlarged_row<Columns>(chroma_, row_at, y, part_.left, part_.width, enlarged_[c]);
+      chroma[c] =
+          upsampled_row<Columns>(chroma_, row_at, y, region_.left, region_.width, upsampled_[c]);
     }
     write_colors(luma, chroma[0], chroma[1], to);
   }
 
   void write_gray(const uint8_t* luma, uint8_t* to) const {
-    if (a_.output.across == 1) {
-      std::memcpy(to, luma, static_cast<size_t>(part_.width));
+    if (a_.output.pixel_stride == 1) {
+      std::memcpy(to, luma, static_cast<size_t>(region_.width));
       return;
     }
-    for (int x = 0; x < part_.width; ++x, to += a_.output.across) {
+    for (int x = 0; x < region_.width; ++x, to += a_.output.pixel_stride) {
       for (int c = 0; c < a_.channels; ++c) to[c] = luma[x];
     }
   }
 
-  __attribute__((noinline)) void write_colors(const uint8_t* luma, const uint8_t* blueness,
-                                              const uint8_t* redness, uint8_t* to) const {
-    const ptrdiff_t across = a_.output.across;
+  __attribute__((noinline)) void write_colors(const uint8_t* luma, const uint8_t* cb,
+                                              const uint8_t* cr, uint8_t* to) const {
+    const ptrdiff_t pixel_stride = a_.output.pixel_stride;
     int x = 0;
-    for (; across == 3 && x + Columns::kLanes <= part_.width; x += Columns::kLanes) {
-      Columns::store_colors(to + 3 * x, color_of<Columns>(Columns::load_bytes(luma + x),
-                                                          Columns::load_bytes(blueness + x),
-                                                          Columns::load_bytes(redness + x)));
+    for (; pixel_stride == 3 && x + Columns::kLanes <= region_.width; x += Columns::kLanes) {
+      Columns::store_colors(
+          to + 3 * x, color_of<Columns>(Columns::load_bytes(luma + x), Columns::load_bytes(cb + x),
+                                        Columns::load_bytes(cr + x)));
     }
-    for (; x < part_.width; ++x) {
-      const Color<int> color = color_of<OneColumn, int>(luma[x], blueness[x], redness[x]);
-      uint8_t* const pixel = to + x * across;
+    for (; x < region_.width; ++x) {
+      const Color<int> color = color_of<OneColumn, int>(luma[x], cb[x], cr[x]);
+      uint8_t* const pixel = to + x * pixel_stride;
       pixel[0] = static_cast<uint8_t>(color.red);
       pixel[1] = static_cast<uint8_t>(color.green);
       pixel[2] = static_cast<uint8_t>(color.blue);
@@ -309,23 +311,23 @@ class StripDecoder {
   }
 
   const DecodeArguments a_;
-  const Rectangle part_;
+  const Rectangle region_;
   ScanData data_;
-  const int planes_;         // that are decoded
-  const int across_, down_;  // pixels of a value of chroma
+  const int planes_;               // decoded planes
+  const int factor_x_, factor_y_;  // pixels per chroma value
   ChromaSize chroma_;
   int mcu_columns_, mcu_rows_, last_mcu_row_ = 0;
-  Place blocks_of_mcu_[kMostBlocks];
+  McuBlock blocks_of_mcu_[kMostBlocks];
   int block_count_ = 0;
   Strip strips_[kMostComponents];
-  uint8_t* enlarged_[2];
+  uint8_t* upsampled_[2];
   std::unique_ptr<uint8_t[]> memory_;
   Block blocks_[Columns::kBlocks];
   Pending waiting_[Columns::kBlocks];
   int pending_ = 0;
   Bits bits_{};
-  uint32_t dc_[kMostComponents] = {};  // modulo 2^32: damaged files have sums of any size
-  int64_t mcus_left_ = 0;              // of the segment
+  uint32_t dc_[kMostComponents] = {};  // modulo 2^32: sums of damaged files may overflow
+  int64_t mcus_left_ = 0;              // in the segment
   int segment_ = 0;
 };
 

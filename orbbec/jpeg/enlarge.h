@@ -1,27 +1,26 @@
-// Rows of chroma, enlarged. Included, below the target, by decode_strips.h.
+// Upsampled rows of chroma. Included, below the target pragma, by decode_strips.h.
 #pragma once
 
 #include "../core/ycc.h"
 
 namespace orbbec {
-namespace {  // each file compiles its own, for its kind of machine
+namespace {  // one copy per target
 
 struct ChromaSize {
   int height, width;
   bool halves_rows, halves_columns;
 
-  // libjpeg does not blend halved columns where there are 2 or less, and then not their rows
-  // either.
+  // libjpeg does not blend horizontally halved chroma of 2 or fewer columns, nor its rows.
   bool is_blended() const { return !halves_columns || width > 2; }
 
-  // The row or column that pixel `p` is blended with its own, p / 2, from.
+  // The other row or column that is blended with p / 2 for pixel `p`.
   int other(int p, int size) const {
     const int own = p / 2, next = p % 2 == 0 ? own - 1 : own + 1;
     return !is_blended() || next < 0 || next >= size ? own : next;
   }
 };
 
-// Sixteen numbers of 16 bits, as vectors of the compiler.
+// Sixteen 16-bit numbers as compiler vectors.
 typedef uint16_t Numbers __attribute__((vector_size(32)));
 constexpr int kNumbers = 16;
 
@@ -32,12 +31,11 @@ ORBBEC_HD Numbers numbers_of(const uint8_t* from) {
   return __builtin_convertvector(bytes, Numbers);
 }
 
-// value(j): the numbers from column j on; blend(own, other, is_odd): of a pixel. Columns from
-// `first` to before `end`, of `width`; the pixels of `first` come first. Writes up to 32 bytes
-// more.
+// value(j): the numbers from column j on; blend(own, other, is_odd): a pixel. Columns [first, end)
+// of `width`, starting with the pixels of `first`. Writes up to 32 bytes more.
 template <class Value, class Blend>
-ORBBEC_HD void enlarge_columns(int first, int end, int width, uint8_t* to, const Value& value,
-                               const Blend& blend) {
+ORBBEC_HD void upsample_columns(int first, int end, int width, uint8_t* to, const Value& value,
+                                const Blend& blend) {
   for (int j = first; j < end; j += kNumbers) {
     Numbers own = value(j), before = value(j > 0 ? j - 1 : 0), after = value(j + 1);
     if (j == 0) {
@@ -51,11 +49,11 @@ ORBBEC_HD void enlarge_columns(int first, int end, int width, uint8_t* to, const
   }
 }
 
-// `count` pixels of row y from x on, in `to` if they are not in memory already. row_at(j): row j of
-// chroma, of which 32 more bytes can be read than it is wide.
+// `count` pixels of row y from x on; uses `to` only if they are not in memory already. row_at(j):
+// row j of chroma, readable for 32 bytes past its width.
 template <class Columns, class RowAt>
-__attribute__((noinline)) const uint8_t* enlarged_row(const ChromaSize& size, const RowAt& row_at,
-                                                      int y, int x, int count, uint8_t* to) {
+__attribute__((noinline)) const uint8_t* upsampled_row(const ChromaSize& size, const RowAt& row_at,
+                                                       int y, int x, int count, uint8_t* to) {
   const uint8_t* const near = row_at(size.halves_rows ? y / 2 : y);
   if (!size.halves_rows && !size.halves_columns) return near + x;
   if (!size.is_blended()) {
@@ -75,14 +73,14 @@ __attribute__((noinline)) const uint8_t* enlarged_row(const ChromaSize& size, co
   }
   const int first = x / 2, end = (x + count + 1) / 2;
   if (size.halves_rows) {
-    enlarge_columns(
+    upsample_columns(
         first, end, size.width, to,
         [&](int j) { return blended_rows(numbers_of(near + j), numbers_of(far + j)); },
         [](const Numbers& own, const Numbers& other, bool is_odd) {
           return blended_columns(own, other, is_odd);
         });
   } else {
-    enlarge_columns(
+    upsample_columns(
         first, end, size.width, to, [&](int j) { return numbers_of(near + j); },
         [](const Numbers& own, const Numbers& other, bool is_odd) {
           return blended_pair(own, other, is_odd);

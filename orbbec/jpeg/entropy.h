@@ -1,4 +1,4 @@
-// Coefficients out of the entropy-coded data of a JPEG. Included, below the target, by
+// Decodes coefficients from the entropy-coded data of a JPEG. Included, below the target pragma, by
 // decode_strips.h.
 //
 // Source: ITU-T T.81, annex F.2; F. Giesen, "Reading bits in far too many ways" (the bit buffer).
@@ -7,16 +7,16 @@
 #include "codes.h"
 
 namespace orbbec {
-namespace {  // each file compiles its own, for its kind of machine
+namespace {  // one copy per target
 
 struct Bits {
   const uint8_t* next;
-  uint64_t buffer = 0;  // the next bits, from the highest on
-  // Modulo 64: how many of them `next` has gone past. Of another width than the buffer, lest the
-  // compiler makes a vector of the two.
+  uint64_t buffer = 0;  // the next bits, highest first
+  // How many bits `next` is ahead, modulo 64. Of another width than the buffer, so that the
+  // compiler does not combine the two into a vector.
   uint32_t held = 0;
 
-  // Makes them 56 or more.
+  // Refills the buffer to at least 56 bits.
   ORBBEC_HD void fill() {
     uint64_t bytes;
     std::memcpy(&bytes, next, sizeof(bytes));
@@ -24,8 +24,8 @@ struct Bits {
     next += (~held & 63) >> 3;
     held |= 56;
   }
-  // Drops as many as the lower 6 bits say: whole entries of tables are given, since processors look
-  // at no others in a shift.
+  // Drops as many bits as the lower 6 bits say: callers pass whole table entries, because shifts
+  // ignore higher bits.
   ORBBEC_HD void drop(uint64_t bits) {
     buffer <<= bits & 63;
     held -= static_cast<uint32_t>(bits);
@@ -36,9 +36,9 @@ struct Bits {
     drop(static_cast<uint64_t>(bits));
     return value;
   }
-  // Whether some were taken past `end`.
+  // Whether bits past `end` were consumed.
   bool is_past(const uint8_t* end) const { return 8 * (next - end) > (held & 63); }
-  // As they were `bits` ago.
+  // The state `bits` earlier.
   Bits rewound(int bits) const {
     const int unread = static_cast<int>(held & 63) + bits, bytes = (unread + 7) / 8;
     Bits result{next - bytes};
@@ -48,7 +48,7 @@ struct Bits {
   }
 };
 
-// The symbol of a code, bit by bit. 17 bits that are no code are taken for a 0, as libjpeg does.
+// Decodes a symbol bit by bit. 17 bits that match no code count as symbol 0, as in libjpeg.
 __attribute__((noinline)) int symbol_of(const Codes& codes, Bits& bits) {
   for (int length = 1; length <= kLongestCode; ++length) {
     const int code = bits.look(length);
@@ -61,16 +61,16 @@ __attribute__((noinline)) int symbol_of(const Codes& codes, Bits& bits) {
   return 0;
 }
 
-// Places of coefficients in their order of coding, and of what is written past the last.
-struct Places {
+// The zigzag order, followed by indices for what is written past the last coefficient.
+struct CellIndices {
   uint8_t of[2 * kCells + kMostAdvance + 32];
-  constexpr Places() : of() {
+  constexpr CellIndices() : of() {
     for (int i = 0; i < static_cast<int>(sizeof(of)); ++i) of[i] = i < kCells ? kZigzag[i] : kCells;
   }
 };
-constexpr Places kPlaces;
+constexpr CellIndices kCellIndices;
 
-// One block row by row, and room for what is written past the last coefficient.
+// A block in row order, padded for writes past the last coefficient.
 struct alignas(32) Block {
   int16_t cells[kCells + 16];
 
@@ -81,14 +81,15 @@ struct alignas(32) Block {
   }
 };
 
-// Bits after a code, and the number of the next coefficient: kCells or more where the block ends.
+// The bits after a code, and the index of the next coefficient: kCells or more at the end of the
+// block.
 struct Step {
   Bits bits;
   int k;
 };
 
-// One AC code and its number, which past the last coefficient is taken for the last, as libjpeg
-// does. Bits are passed by value: those of a caller stay in registers.
+// Decodes one AC code and its number; an index past the end counts as the last coefficient, as in
+// libjpeg. Bits are passed by value, so that those of the caller stay in registers.
 __attribute__((noinline)) Step read_one(const Codes& codes, Step at, int16_t* cells) {
   at.bits.fill();
   const int symbol = symbol_of(codes, at.bits);
@@ -100,7 +101,7 @@ __attribute__((noinline)) Step read_one(const Codes& codes, Step at, int16_t* ce
   return {at.bits, at.k + 1};
 }
 
-// What is left of a block, code by code.
+// Decodes the rest of a block, code by code.
 __attribute__((noinline)) Step read_rest(const Codes& codes, Step at, int16_t* cells) {
   while (at.k < kCells) at = read_one(codes, at, cells);
   return at;
@@ -110,7 +111,7 @@ ORBBEC_HD bool ends_well(int k) {
   return k == kCells || (k >= kEndOfBlock && k < kEndOfBlock + kCells);
 }
 
-// A difference of DC.
+// A DC difference.
 ORBBEC_HD int read_dc(const DcTable& table, Bits& bits) {
   bits.fill();
   const DcTable::Entry e = table.entries[bits.look(DcTable::kBits)];
@@ -126,10 +127,10 @@ ORBBEC_HD int read_dc(const DcTable& table, Bits& bits) {
   return extended(bits.take(size), size);
 }
 
-// Reads AC codes up to the end of a block. take(bits, k) takes those of an entry of a table and
-// gives how many bits they were, modulo 64; or 0, where one code is to be read by itself. An entry
-// has at most 26 bits, so that 56 are enough for two. Gives the number of the coefficient after the
-// last, plus kEndOfBlock where a code ended the block.
+// Decodes AC codes to the end of a block. take(bits, k) consumes a table entry and returns its
+// number of bits, modulo 64, or 0 if a code must be decoded alone. An entry has at most 26 bits, so
+// 56 are enough for two. Returns the index after the last coefficient, plus kEndOfBlock if a code
+// ended the block.
 template <class Take>
 ORBBEC_HD int read_block(const Codes& codes, Bits& bits, int16_t* cells, const Take& take) {
   uint64_t k = 1, before = 1, length = 0;
@@ -153,14 +154,14 @@ ORBBEC_HD int read_block(const Codes& codes, Bits& bits, int16_t* cells, const T
   return at.k;
 }
 
-// The coefficients but the first of a block of zeros.
+// The AC coefficients of a block of zeros.
 ORBBEC_HD int read_ac(const AcTable& table, Bits& from, int16_t* cells) {
   return read_block(table.codes, from, cells, [&](Bits& bits, uint64_t& k) -> uint64_t {
     const AcTable::Entry e = table.entries[bits.look(AcTable::kBits)];
     const uint64_t advance = AcTable::advance(e);
     if (__builtin_expect(advance != 0, 1)) {
-      cells[kPlaces.of[k + advance - 1]] = AcTable::second(e);
-      cells[kPlaces.of[k + AcTable::zeros(e)]] = AcTable::first(e);
+      cells[kCellIndices.of[k + advance - 1]] = AcTable::second(e);
+      cells[kCellIndices.of[k + AcTable::zeros(e)]] = AcTable::first(e);
       k += advance;
       bits.drop(e);
       return e;
@@ -169,12 +170,12 @@ ORBBEC_HD int read_ac(const AcTable& table, Bits& from, int16_t* cells) {
     const int size = static_cast<int>(AcTable::length(e));
     bits.drop(AcTable::code_length(e));
     k += AcTable::zeros(e);
-    cells[kPlaces.of[k++]] = static_cast<int16_t>(extended(bits.take(size), size));
+    cells[kCellIndices.of[k++]] = static_cast<int16_t>(extended(bits.take(size), size));
     return AcTable::code_length(e) + static_cast<uint64_t>(size);
   });
 }
 
-// The same without keeping them.
+// The same without storing them.
 ORBBEC_HD int skip_ac(const SkipTable& table, const Codes& codes, Bits& from) {
   return read_block(codes, from, nullptr, [&](Bits& bits, uint64_t& k) -> uint64_t {
     const SkipTable::Entry e = table.entries[bits.look(SkipTable::kBits)];

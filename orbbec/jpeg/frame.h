@@ -1,7 +1,6 @@
-// What the headers of a JPEG say, as far as its data of entropy-coded blocks. Included by the
-// decoder.
+// Reads the headers of a JPEG up to its entropy-coded data. Included by the decoder.
 //
-// Source: ITU-T T.81, annex B; ITU-T T.872 (the marker of Adobe).
+// Source: ITU-T T.81, annex B; ITU-T T.872 (Adobe's marker).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@
 
 namespace orbbec {
 
-// How many codes there are of each length, and what they stand for, shortest first.
+// The number of codes of each length, and their symbols, shortest first.
 struct CodeLengths {
   uint8_t counts[16];
   uint8_t symbols[256];
@@ -20,49 +19,49 @@ struct CodeLengths {
 
 struct Component {
   int identifier;
-  int across, down;  // sampling factors
-  int steps;         // the number of its table of quantization
-  int dc, ac;        // those of its tables of codes
+  int factor_x, factor_y;  // sampling factors
+  int steps;               // index of its quantisation table
+  int dc, ac;              // indices of its Huffman tables
 };
 
 constexpr int kMostComponents = 3, kTables = 4;
 
 // A baseline or extended sequential image of one scan.
 struct Frame {
-  int height, width, count;  // of components
+  int height, width, count;  // count: components
   Component components[kMostComponents];
-  uint16_t steps[kTables][kCells];  // row by row
+  uint16_t steps[kTables][kCells];  // in row order
   bool has_steps[kTables];
   CodeLengths dc[kTables], ac[kTables];
   int restart_interval;  // MCUs; 0: none
-  const uint8_t* scan;   // where its data begin
+  const uint8_t* scan;   // where the entropy-coded data start
 };
 
-// The row-by-row place of the coefficients in their order of coding (T.81, figure 5).
+// The row-order index of each zigzag position (T.81, figure 5).
 constexpr uint8_t kZigzag[kCells] = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
     41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
     30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-// Reads headers; what it does not know, or finds odd, it declines: libjpeg then decides.
+// Reads headers. Unsupported or unusual files are rejected, and libjpeg decodes them.
 class FrameReader {
  public:
-  FrameReader(const uint8_t* data, size_t size) : place_(data), end_(data + size) {}
+  FrameReader(const uint8_t* data, size_t size) : next_(data), end_(data + size) {}
 
   bool read(Frame& frame) {
     frame = {};
-    if (left() < 2 || place_[0] != 0xff || place_[1] != kStartOfImage) return false;
-    place_ += 2;
+    if (left() < 2 || next_[0] != 0xff || next_[1] != kStartOfImage) return false;
+    next_ += 2;
     for (;;) {
       int marker = 0;
       if (!next_segment(marker)) return false;
       const bool is_known = read_segment(marker, frame);
       if (!is_known) return false;
-      place_ = segment_end_;
+      next_ = segment_end_;
       if (marker == kStartOfScan) break;
     }
-    frame.scan = place_;
-    return is_plain(frame);
+    frame.scan = next_;
+    return is_supported(frame);
   }
 
  private:
@@ -71,15 +70,15 @@ class FrameReader {
                        kFirstApplication = 0xe0, kAdobe = 0xee, kLastApplication = 0xef,
                        kComment = 0xfe;
 
-  size_t left() const { return static_cast<size_t>(end_ - place_); }
-  int byte() { return *place_++; }
+  size_t left() const { return static_cast<size_t>(end_ - next_); }
+  int byte() { return *next_++; }
   int word() {
-    place_ += 2;
-    return place_[-2] << 8 | place_[-1];
+    next_ += 2;
+    return next_[-2] << 8 | next_[-1];
   }
-  bool has(ptrdiff_t bytes) const { return segment_end_ - place_ >= bytes; }
+  bool has(ptrdiff_t bytes) const { return segment_end_ - next_ >= bytes; }
 
-  // A marker, which fill bytes may stand before, and the length of its segment.
+  // A marker, possibly after fill bytes, and the length of its segment.
   bool next_segment(int& marker) {
     if (left() < 4 || byte() != 0xff) return false;
     do {
@@ -88,7 +87,7 @@ class FrameReader {
     } while (marker == 0xff);
     const size_t length = static_cast<size_t>(word());
     if (length < 2 || left() < length - 2) return false;
-    segment_end_ = place_ + length - 2;
+    segment_end_ = next_ + length - 2;
     return true;
   }
 
@@ -106,9 +105,9 @@ class FrameReader {
     return (marker >= kFirstApplication && marker <= kLastApplication) || marker == kComment;
   }
 
-  // Whether Adobe's marker says anything but YCbCr.
+  // Whether Adobe's marker says anything other than YCbCr.
   bool is_adobe_rgb() const {
-    return has(12) && std::memcmp(place_, "Adobe", 5) == 0 && place_[11] != 1;
+    return has(12) && std::memcmp(next_, "Adobe", 5) == 0 && next_[11] != 1;
   }
 
   bool read_frame(Frame& frame) {
@@ -122,8 +121,8 @@ class FrameReader {
       Component& component = frame.components[i];
       component.identifier = byte();
       const int factors = byte();
-      component.across = factors >> 4;
-      component.down = factors & 15;
+      component.factor_x = factors >> 4;
+      component.factor_y = factors & 15;
       component.steps = byte();
       if (component.steps >= kTables) return false;
     }
@@ -135,10 +134,11 @@ class FrameReader {
   bool read_steps(Frame& frame) {
     while (has(1)) {
       const int table = byte();
-      if (table >= kTables || !has(kCells)) return false;  // steps of 16 bits are 16 and more
-      for (int i = 0; i < kCells; ++i) frame.steps[table][kZigzag[i]] = place_[i];
+      if (table >= kTables || !has(kCells))
+        return false;  // 16-bit quantisation steps are not supported
+      for (int i = 0; i < kCells; ++i) frame.steps[table][kZigzag[i]] = next_[i];
       frame.has_steps[table] = true;
-      place_ += kCells;
+      next_ += kCells;
     }
     return true;
   }
@@ -149,12 +149,12 @@ class FrameReader {
       if (table >> 5 != 0 || number >= kTables || !has(16)) return false;
       CodeLengths& codes = table >> 4 != 0 ? frame.ac[number] : frame.dc[number];
       codes = {};
-      std::memcpy(codes.counts, place_, 16);
-      place_ += 16;
+      std::memcpy(codes.counts, next_, 16);
+      next_ += 16;
       for (int length = 0; length < 16; ++length) codes.size += codes.counts[length];
       if (codes.size > 256 || !has(codes.size)) return false;
-      std::memcpy(codes.symbols, place_, static_cast<size_t>(codes.size));
-      place_ += codes.size;
+      std::memcpy(codes.symbols, next_, static_cast<size_t>(codes.size));
+      next_ += codes.size;
     }
     return true;
   }
@@ -174,8 +174,8 @@ class FrameReader {
     return first == 0 && last == kCells - 1 && bits == 0 && !has(1);
   }
 
-  // Gray, or YCbCr whose chroma is whole or halved; with all of its tables.
-  static bool is_plain(Frame& frame) {
+  // Gray, or YCbCr with full or halved chroma, with all its tables.
+  static bool is_supported(Frame& frame) {
     for (int i = 0; i < frame.count; ++i) {
       const Component& component = frame.components[i];
       if (!frame.has_steps[component.steps] || frame.dc[component.dc].size == 0 ||
@@ -184,22 +184,23 @@ class FrameReader {
       }
       const Component& chroma = frame.components[1];
       if (i > 1 && (component.dc != chroma.dc || component.ac != chroma.ac)) return false;
-      if (i > 0 && (component.across != 1 || component.down != 1)) return false;
+      if (i > 0 && (component.factor_x != 1 || component.factor_y != 1)) return false;
     }
     Component* const all = frame.components;
-    if (frame.count == 1) {  // a scan of one component has one block an MCU, whatever it says
-      if (all[0].across < 1 || all[0].across > 4 || all[0].down < 1 || all[0].down > 4)
+    if (frame.count ==
+        1) {  // a scan of one component has one block per MCU, whatever the factors say
+      if (all[0].factor_x < 1 || all[0].factor_x > 4 || all[0].factor_y < 1 || all[0].factor_y > 4)
         return false;
-      all[0].across = all[0].down = 1;
+      all[0].factor_x = all[0].factor_y = 1;
       return true;
     }
     const bool is_rgb =
         all[0].identifier == 'R' && all[1].identifier == 'G' && all[2].identifier == 'B';
-    return !is_rgb && all[0].across >= 1 && all[0].across <= 2 && all[0].down >= 1 &&
-           all[0].down <= 2;
+    return !is_rgb && all[0].factor_x >= 1 && all[0].factor_x <= 2 && all[0].factor_y >= 1 &&
+           all[0].factor_y <= 2;
   }
 
-  const uint8_t* place_;
+  const uint8_t* next_;
   const uint8_t* const end_;
   const uint8_t* segment_end_ = nullptr;
 };

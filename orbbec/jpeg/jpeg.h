@@ -1,9 +1,9 @@
-// jpeg_compression: what encoding and decoding by libjpeg leave of an image, without the code in
-// between. Integers throughout, the same on every device. Included by jpeg_strips.h, jpeg_cuda.cu
-// and binding.cpp.
+// jpeg_compression: the effect of encoding and decoding with libjpeg, without entropy coding.
+// Integer arithmetic, identical on every device. Included by jpeg_strips.h, jpeg_cuda.cu and
+// binding.cpp.
 //
-// Source: ITU-T T.81, annexes A and K; ITU-T T.871 (the colours); libjpeg's documentation
-// (quality, fancy upsampling).
+// Source: ITU-T T.81, annexes A and K; ITU-T T.871 (the colours); libjpeg's documentation (quality,
+// fancy upsampling).
 #pragma once
 
 #include "../core/image.h"
@@ -17,7 +17,8 @@ enum class Subsampling { k420, k444 };
 
 constexpr int kCells = kBlockSide * kBlockSide;
 
-// The tables of T.81, K.1, row by row; data of a kernel's arguments, which threads can index.
+// The quantisation tables of T.81, K.1, in row order; passed in kernel arguments, which threads can
+// index.
 struct StandardTables {
   uint8_t steps[2][kCells] = {
       {16, 11, 10, 16, 24,  40,  51,  61,  12, 12, 14, 19, 26,  58,  60,  55,
@@ -35,7 +36,7 @@ struct JpegArguments {
   const int64_t* qualities;  // [N] on the device of the images, or null
   int64_t quality;           // of all images
   Subsampling subsampling;
-  uint8_t* chroma;  // of 4:2:0: two planes an image, half as high and wide, decoded
+  uint8_t* chroma;  // of 4:2:0: two planes per image, half as high and wide, decoded
   StandardTables tables;
 
   ORBBEC_HD int quality_of(int64_t n) const {
@@ -43,14 +44,14 @@ struct JpegArguments {
     return given < 1 ? 1 : given > 100 ? 100 : static_cast<int>(given);
   }
 
-  // Step `cell` of table 0 (luma) or 1 (chroma), as libjpeg scales it, from 1 to 255.
+  // Step `cell` of table 0 (luma) or 1 (chroma), scaled like libjpeg, from 1 to 255.
   ORBBEC_HD int step(int table, int cell, int quality) const {
     const int percent = quality < 50 ? 5000 / quality : 200 - 2 * quality;
     return clamp_int((tables.steps[table][cell] * percent + 50) / 100, 1, 255);
   }
 };
 
-// A step, and the reciprocal of it and of the transform's scale.
+// A step, and the reciprocal of the step times the transform's scale.
 struct Quantizer {
   float reciprocal[kCells];
   int step[kCells];
@@ -61,9 +62,8 @@ struct Quantizer {
   }
 };
 
-// |value| / (8 step), rounded half up, times step. The half that is added to the quotient's
-// numerator keeps it 1 / (16 step) away from every whole number, which is more than a float's
-// error.
+// |value| / (8 step), rounded half up, times step. Adding the half to the numerator keeps the
+// quotient 1 / (16 step) away from every integer, more than a float's error.
 template <class Columns, class V, class F>
 ORBBEC_HD V quantized(const V& value, const V& step, const F& reciprocal) {
   const V sign = value >> 31, magnitude = (value ^ sign) - sign;
@@ -72,7 +72,7 @@ ORBBEC_HD V quantized(const V& value, const V& step, const F& reciprocal) {
   return ((level ^ sign) - sign) * step;
 }
 
-// What the code does to a block: v[y] of column x on entry and on return, 0 to 255. `transpose`
+// Encodes and decodes a block: v[y] of column x on entry and return, 0 to 255. `transpose`
 // exchanges rows and columns; `quantize(k, v)` knows the column.
 template <class Columns, class Transpose, class Quantize, class V = typename Columns::V>
 ORBBEC_HD void code_block(V (&v)[kBlockSide], const Transpose& transpose,
@@ -90,9 +90,9 @@ ORBBEC_HD void code_block(V (&v)[kBlockSide], const Transpose& transpose,
   for (int k = 0; k < kBlockSide; ++k) v[k] = Columns::to_byte(v[k] + 128);
 }
 
-// Colours in 16-bit fixed point. Factors that 16 bits do not hold are split in two, one of them a
-// power of 2: 19595, 38470 and 7471 make luma; -11059, -21709 and 32768 blueness; 32768, -27439 and
-// -5329 redness.
+// Colours in 16-bit fixed point. Factors that do not fit 16 bits are split in two, one of them a
+// power of 2: 19595, 38470 and 7471 give luma; -11059, -21709 and 32768 Cb; 32768, -27439 and -5329
+// Cr.
 constexpr int kColorMiddle = (128 << kColorBits) + kColorHalf - 1;
 
 template <class Columns, class V = typename Columns::V>
@@ -102,29 +102,29 @@ ORBBEC_HD V luma_of(const V& red, const V& green, const V& blue) {
   return (sum + kColorHalf) >> kColorBits;
 }
 template <class Columns, class V = typename Columns::V>
-ORBBEC_HD V blueness_of(const V& red, const V& green, const V& blue) {
+ORBBEC_HD V cb_of(const V& red, const V& green, const V& blue) {
   const V sum = Columns::template sum<-11059, -21709>(Columns::pair(red, green));
   return (sum + blue * 32768 + kColorMiddle) >> kColorBits;
 }
 template <class Columns, class V = typename Columns::V>
-ORBBEC_HD V redness_of(const V& red, const V& green, const V& blue) {
+ORBBEC_HD V cr_of(const V& red, const V& green, const V& blue) {
   const V sum = Columns::template sum<-27439, -5329>(Columns::pair(green, blue));
   return (sum + red * 32768 + kColorMiddle) >> kColorBits;
 }
 
-// The mean of 2 x 2 values: what lies between two numbers is rounded down and up by turns.
+// The mean of 2 x 2 values; halves are rounded down and up alternately.
 ORBBEC_HD int mean_of_four(int sum, int64_t column) {
   return (sum + 1 + static_cast<int>(column & 1)) >> 2;
 }
 
-// The planes of chroma of an image, decoded.
+// The decoded chroma planes of an image.
 struct ChromaPlanes {
   uint8_t* data;
   int height, width;
 
   ORBBEC_HD ChromaPlanes(const JpegArguments& a, int64_t n, int image_height, int image_width)
       : height(image_height / 2 + image_height % 2), width(image_width / 2 + image_width % 2) {
-    // An image of three channels leaves room for two planes where it lies itself.
+    // An image of three channels has space for two planes at its own offset.
     const int64_t first =
         a.source.layout != nullptr ? a.source.layout[3 * n] : n * 2 * height * int64_t{width};
     data = a.chroma + first;
@@ -134,12 +134,12 @@ struct ChromaPlanes {
     return data + (plane * int64_t{height} + y) * width;
   }
 
-  // The row or column that pixel `p` is blended with its own, p / 2, from: 1 part of 4.
+  // The other row or column that is blended with p / 2 for pixel `p`, with weight 1/4.
   ORBBEC_HD int64_t other_row(int64_t p) const { return other(p, height); }
   ORBBEC_HD int64_t other_column(int64_t p) const { return other(p, width); }
 
  private:
-  // Planes of 2 columns or less are not blended.
+  // Planes of 2 or fewer columns are not blended.
   ORBBEC_HD int64_t other(int64_t p, int size) const {
     const int64_t own = p / 2, next = p % 2 == 0 ? own - 1 : own + 1;
     return width <= 2 || next < 0 || next >= size ? own : next;

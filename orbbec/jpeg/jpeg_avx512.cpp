@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-// What stands above is compiled for every machine; what stands below, for those that have this.
+// Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma,avx512f,avx512bw")
 #include "columns_avx512.h"
 #include "jpeg_strips.h"

@@ -3,8 +3,8 @@
 namespace orbbec {
 
 template <>
-void jpeg_compression_on<JpegPlain>(const JpegArguments& arguments, const ParallelFor& parallel) {
-  compress<PlainColumns>(arguments, parallel);
+void jpeg_compression_on<JpegScalar>(const JpegArguments& arguments, const ParallelFor& parallel) {
+  compress<ScalarColumns>(arguments, parallel);
 }
 
 void jpeg_compression_cpu(const JpegArguments& arguments, const ParallelFor& parallel) {
@@ -12,7 +12,7 @@ void jpeg_compression_cpu(const JpegArguments& arguments, const ParallelFor& par
   if (simd_level() == Simd::kAvx512) return jpeg_compression_on<JpegAvx512>(arguments, parallel);
   if (simd_level() == Simd::kAvx2) return jpeg_compression_on<JpegAvx2>(arguments, parallel);
 #endif
-  jpeg_compression_on<JpegPlain>(arguments, parallel);
+  jpeg_compression_on<JpegScalar>(arguments, parallel);
 }
 
 }  // namespace orbbec

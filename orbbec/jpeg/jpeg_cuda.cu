@@ -1,5 +1,5 @@
-// jpeg_compression on a CUDA device: a thread owns a column of a block of 8 x 8, and a block of
-// threads 32 of them that follow each other in the rows of an image.
+// jpeg_compression on a CUDA device: a thread owns a column of a block of 8 x 8; a thread block
+// owns 32 consecutive blocks of an image.
 #include "../core/executor_cuda.h"
 #include "jpeg.h"
 
@@ -7,17 +7,18 @@ namespace orbbec {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kGroup = kThreads / kBlockSide;  // blocks of 8 x 8 that are coded at a time
-constexpr int kPitch = kThreads + 1;           // which spreads rows and columns over the banks
-constexpr int kRaggedGroups = 64;              // of an image whose size lies on the device
+constexpr int kGroup = kThreads / kBlockSide;  // blocks of 8 x 8 per thread block
+constexpr int kPitch =
+    kThreads + 1;                  // padded, so that neither rows nor columns conflict in the banks
+constexpr int kRaggedGroups = 64;  // per image whose size is on the device
 
-// 8 KiB of values in exchange, 1 KiB of tables.
+// 8 KiB of values, 1 KiB of tables.
 struct Shared {
   int cells[kBlockSide * kPitch];
   Quantizer tables[2];
 };
 
-// The threads of a block of 8 x 8 exchange rows and columns; they are of one warp.
+// The threads of a block of 8 x 8 transpose it; they are in one warp.
 struct TransposeShared {
   int* cells;
   int thread;
@@ -41,9 +42,9 @@ struct QuantizeColumn {
   }
 };
 
-// The threads of a block make the tables of image n.
+// The threads of a block compute the quantisers of image n.
 __device__ void fill_tables(const JpegArguments& a, int64_t n, Quantizer (&tables)[2]) {
-  __syncthreads();  // the image before is done with them
+  __syncthreads();  // wait until the previous image is done
   const int i = static_cast<int>(threadIdx.x);
   if (i < 2 * kCells) {
     tables[i / kCells].set(i % kCells, a.step(i / kCells, i % kCells, a.quality_of(n)));
@@ -51,24 +52,24 @@ __device__ void fill_tables(const JpegArguments& a, int64_t n, Quantizer (&table
   __syncthreads();
 }
 
-// The column of a thread among the columns of blocks of an image.
+// The column of a thread among the columns of an image's blocks.
 struct Column {
   int64_t x, y;  // of its first value
   bool inside;
 
   __device__ Column(int64_t group, int64_t height, int64_t width) {
-    const int64_t across = (width + kBlockSide - 1) / kBlockSide;
+    const int64_t blocks_x = (width + kBlockSide - 1) / kBlockSide;
     const int64_t block = group * kGroup + threadIdx.x / kBlockSide;
-    x = block % across * kBlockSide + threadIdx.x % kBlockSide;
-    y = block / across * kBlockSide;
+    x = block % blocks_x * kBlockSide + threadIdx.x % kBlockSide;
+    y = block / blocks_x * kBlockSide;
     inside = x < width && y < height;
   }
 };
 
 __device__ int64_t groups_of(int64_t height, int64_t width) {
-  const int64_t down = (height + kBlockSide - 1) / kBlockSide;
-  const int64_t across = (width + kBlockSide - 1) / kBlockSide;
-  return (down * across + kGroup - 1) / kGroup;
+  const int64_t blocks_y = (height + kBlockSide - 1) / kBlockSide;
+  const int64_t blocks_x = (width + kBlockSide - 1) / kBlockSide;
+  return (blocks_y * blocks_x + kGroup - 1) / kGroup;
 }
 
 __device__ int64_t at_most(int64_t value, int64_t limit) { return value < limit ? value : limit; }
@@ -78,7 +79,8 @@ __device__ Color<int> color_at(const Image<const uint8_t>& image, int64_t y, int
   return {pixel[0], pixel[image.stride_c], pixel[2 * image.stride_c]};
 }
 
-// Reads four pixels for each value of both planes of chroma, codes these, writes them.
+// Averages four pixels for each value of both chroma planes, encodes and decodes the planes, writes
+// them.
 __global__ void __launch_bounds__(kThreads, 1) chroma_kernel(const JpegArguments a) {
   __shared__ Shared shared;
   const int thread = static_cast<int>(threadIdx.x);
@@ -99,12 +101,12 @@ __global__ void __launch_bounds__(kThreads, 1) chroma_kernel(const JpegArguments
         int sums[2] = {0, 0};
         for (int i = 0; i < 4; ++i) {
           const Color<int> c = color_at(image, i < 2 ? above : below, i % 2 == 0 ? left : right);
-          sums[0] += blueness_of<OneColumn>(c.red, c.green, c.blue);
-          sums[1] += redness_of<OneColumn>(c.red, c.green, c.blue);
+          sums[0] += cb_of<OneColumn>(c.red, c.green, c.blue);
+          sums[1] += cr_of<OneColumn>(c.red, c.green, c.blue);
         }
         for (int p = 0; p < 2; ++p) v[p][k] = mean_of_four(sums[p], column.x);
       }
-#pragma unroll  // a plane's numbers stay in registers
+#pragma unroll  // keeps a plane's numbers in registers
       for (int p = 0; p < 2; ++p) {
         code_block<OneColumn>(v[p], TransposeShared{shared.cells, thread}, quantize);
         const int64_t rows = column.inside ? at_most(kBlockSide, planes.height - column.y) : 0;
@@ -116,15 +118,16 @@ __global__ void __launch_bounds__(kThreads, 1) chroma_kernel(const JpegArguments
   }
 }
 
-// Both values of chroma at a pixel, out of the decoded planes: four reads of each.
-__device__ int enlarged(const ChromaPlanes& planes, int plane, int64_t y, int64_t x) {
+// Chroma at a pixel from a decoded plane: four reads.
+__device__ int upsampled(const ChromaPlanes& planes, int plane, int64_t y, int64_t x) {
   const uint8_t* const near = planes.row(plane, y / 2);
   const uint8_t* const far = planes.row(plane, planes.other_row(y));
   const int64_t own = x / 2, other = planes.other_column(x);
   return blend_columns(blend_rows(near[own], far[own]), blend_rows(near[other], far[other]), x);
 }
 
-// A thread reads a column of 8 pixels, takes part in the coding of its block, writes the column.
+// A thread reads a column of 8 pixels, encodes and decodes it with the other threads of its block,
+// writes it.
 template <int kChannels, bool kHalved>
 __global__ void __launch_bounds__(kThreads, 1) image_kernel(const JpegArguments a) {
   __shared__ Shared shared;
@@ -148,8 +151,8 @@ __global__ void __launch_bounds__(kThreads, 1) image_kernel(const JpegArguments 
           const Color<int> c = color_at(image, y, x);
           v[0][k] = luma_of<OneColumn>(c.red, c.green, c.blue);
           if constexpr (kPlanes == 3) {
-            v[1][k] = blueness_of<OneColumn>(c.red, c.green, c.blue);
-            v[2][k] = redness_of<OneColumn>(c.red, c.green, c.blue);
+            v[1][k] = cb_of<OneColumn>(c.red, c.green, c.blue);
+            v[2][k] = cr_of<OneColumn>(c.red, c.green, c.blue);
           }
         }
       }
@@ -166,15 +169,15 @@ __global__ void __launch_bounds__(kThreads, 1) image_kernel(const JpegArguments 
         if constexpr (kChannels == 1) {
           pixel[0] = static_cast<uint8_t>(v[0][k]);
         } else {
-          int blueness, redness;
+          int cb, cr;
           if constexpr (kPlanes == 3) {
-            blueness = v[1][k];
-            redness = v[2][k];
+            cb = v[1][k];
+            cr = v[2][k];
           } else {
-            blueness = enlarged(chroma, 0, y, column.x);
-            redness = enlarged(chroma, 1, y, column.x);
+            cb = upsampled(chroma, 0, y, column.x);
+            cr = upsampled(chroma, 1, y, column.x);
           }
-          const Color<int> color = color_of<OneColumn>(v[0][k], blueness, redness);
+          const Color<int> color = color_of<OneColumn>(v[0][k], cb, cr);
           pixel[0] = static_cast<uint8_t>(color.red);
           pixel[to.stride_c] = static_cast<uint8_t>(color.green);
           pixel[2 * to.stride_c] = static_cast<uint8_t>(color.blue);

@@ -1,14 +1,14 @@
-// jpeg_compression on the CPU: a row of blocks at a time, in runs of 128 pixels whose planes stay
-// in the first cache. Included, below the target, by the .cpp files.
+// jpeg_compression on the CPU: one row of blocks at a time, in runs of 128 pixels whose planes stay
+// in the L1 cache. Included, below the target pragma, by the .cpp files.
 #pragma once
 
 #include "columns.h"
 #include "machines.h"
 
 namespace orbbec {
-namespace {  // each file compiles its own, for its kind of machine
+namespace {  // one copy per target
 
-constexpr int kRun = 128;  // pixels, whole vectors of blocks also when halved
+constexpr int kRun = 128;  // pixels: whole vectors of blocks, also when halved
 
 template <class Columns>
 struct Quantize {
@@ -22,7 +22,7 @@ struct Quantize {
 
 using Plane = uint8_t[kBlockSide][kRun];
 
-// The blocks that hold `count` columns, and so many more that vectors are full.
+// Blocks for `count` columns, rounded up to full vectors.
 template <class Columns>
 void code_plane(Plane& plane, int count, const Quantizer& table) {
   using V = typename Columns::V;
@@ -45,7 +45,7 @@ struct Pixels {
   Plane channel[3];
 };
 
-// `count` pixels of a row from x on, continued by the last.
+// `count` pixels of a row from x on, extended with the last.
 template <int kChannels>
 void read_row(const Image<const uint8_t>& image, int64_t y, int64_t x, int count, Pixels& pixels,
               int row) {
@@ -100,9 +100,9 @@ void write_row(const Image<uint8_t>& image, int64_t y, int64_t x, int count, con
   }
 }
 
-// Two rows of pixels to a row of each plane of chroma, half as wide.
+// Two rows of pixels to one row of each chroma plane, half as wide.
 template <class Columns>
-void halve_rows(const Pixels& pixels, uint8_t* blueness, uint8_t* redness) {
+void halve_rows(const Pixels& pixels, uint8_t* cb, uint8_t* cr) {
   using V = typename Columns::V;
   alignas(64) int sums[2][kRun];
   for (int i = 0; i < kRun; i += Columns::kLanes) {
@@ -111,19 +111,19 @@ void halve_rows(const Pixels& pixels, uint8_t* blueness, uint8_t* redness) {
       const V red = Columns::load_bytes(pixels.channel[0][row] + i);
       const V green = Columns::load_bytes(pixels.channel[1][row] + i);
       const V blue = Columns::load_bytes(pixels.channel[2][row] + i);
-      blue_sum += blueness_of<Columns>(red, green, blue);
-      red_sum += redness_of<Columns>(red, green, blue);
+      blue_sum += cb_of<Columns>(red, green, blue);
+      red_sum += cr_of<Columns>(red, green, blue);
     }
     memcpy(sums[0] + i, &blue_sum, sizeof(V));
     memcpy(sums[1] + i, &red_sum, sizeof(V));
   }
   for (int j = 0; j < kRun / 2; ++j) {
-    blueness[j] = static_cast<uint8_t>(mean_of_four(sums[0][2 * j] + sums[0][2 * j + 1], j));
-    redness[j] = static_cast<uint8_t>(mean_of_four(sums[1][2 * j] + sums[1][2 * j + 1], j));
+    cb[j] = static_cast<uint8_t>(mean_of_four(sums[0][2 * j] + sums[0][2 * j + 1], j));
+    cr[j] = static_cast<uint8_t>(mean_of_four(sums[1][2 * j] + sums[1][2 * j + 1], j));
   }
 }
 
-// A row of blocks of both planes of chroma, from row `first` of them on.
+// A row of blocks of both chroma planes, starting at row `first`.
 template <class Columns>
 void chroma_strip(const JpegArguments& a, int64_t n, int64_t first) {
   const Image<const uint8_t> image = a.source[n];
@@ -150,13 +150,13 @@ void chroma_strip(const JpegArguments& a, int64_t n, int64_t first) {
   }
 }
 
-// `count` pixels of row y from x on, out of a plane of chroma. x is even.
-void enlarge_row(const ChromaPlanes& planes, int plane, int64_t y, int64_t x, int count,
-                 uint8_t* to) {
+// `count` pixels of row y from x on, upsampled from a chroma plane. x is even.
+void upsample_row(const ChromaPlanes& planes, int plane, int64_t y, int64_t x, int count,
+                  uint8_t* to) {
   const uint8_t* const near = planes.row(plane, y / 2);
   const uint8_t* const far = planes.row(plane, planes.other_row(y));
   const int columns = (count + 1) / 2;
-  uint16_t blended[kRun / 2 + 2];  // and a column on either side
+  uint16_t blended[kRun / 2 + 2];  // and one column on either side
   const int64_t first = x / 2;
   const int64_t before = planes.other_column(x);
   const auto blend = [&](int64_t j) { return static_cast<uint16_t>(blend_rows(near[j], far[j])); };
@@ -184,8 +184,8 @@ void to_luma(Pixels& pixels, int row, bool with_chroma) {
     const V blue = Columns::load_bytes(third + i);
     Columns::store_bytes(first + i, luma_of<Columns>(red, green, blue));
     if (!with_chroma) continue;
-    Columns::store_bytes(second + i, blueness_of<Columns>(red, green, blue));
-    Columns::store_bytes(third + i, redness_of<Columns>(red, green, blue));
+    Columns::store_bytes(second + i, cb_of<Columns>(red, green, blue));
+    Columns::store_bytes(third + i, cr_of<Columns>(red, green, blue));
   }
 }
 
@@ -203,7 +203,7 @@ void to_colors(Pixels& pixels, int row) {
   }
 }
 
-// A row of blocks of the image, from row `first` on.
+// A row of blocks of the image, starting at row `first`.
 template <class Columns, int kChannels>
 void image_strip(const JpegArguments& a, int64_t n, int64_t first) {
   const Image<const uint8_t> image = a.source[n];
@@ -226,7 +226,7 @@ void image_strip(const JpegArguments& a, int64_t n, int64_t first) {
     for (int y = 0; y < rows; ++y) {
       if (kChannels == 3 && halved) {
         for (int c = 0; c < 2; ++c) {
-          enlarge_row(planes, c, first + y, x, count, pixels.channel[c + 1][y]);
+          upsample_row(planes, c, first + y, x, count, pixels.channel[c + 1][y]);
         }
       }
       if (kChannels == 3) to_colors<Columns>(pixels, y);

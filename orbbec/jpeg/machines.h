@@ -1,5 +1,5 @@
-// jpeg_compression and the decoder compiled for each kind of machine. Included, above the target,
-// by the .cpp files.
+// jpeg_compression and the decoder for each target. Included by the .cpp files, above the target
+// pragma.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ struct JpegArguments;
 struct DecodeArguments;
 enum class Decoded { kYes, kDamaged, kNoMemory };
 
-struct JpegPlain {};
+struct JpegScalar {};
 struct JpegAvx2 {};
 struct JpegAvx512 {};
 
-template <class Machine>
+template <class Target>
 void jpeg_compression_on(const JpegArguments& arguments, const ParallelFor& parallel);
-template <class Machine>
+template <class Target>
 Decoded decode_jpeg_on(const DecodeArguments& arguments);
 
 }  // namespace orbbec

@@ -1,5 +1,5 @@
-// Columns of two blocks, or sixteen pixels, by AVX2: numbers of 16 bits, whose sums are of 32.
-// Included, below the target, by decode_avx2.cpp.
+// Columns of two blocks, or sixteen pixels, with AVX2: 16-bit numbers with 32-bit sums. Included,
+// below the target pragma, by decode_avx2.cpp.
 #pragma once
 
 #include "../core/simd_avx2.h"
@@ -11,7 +11,7 @@ namespace {
 struct Avx2Shorts {
   static constexpr int kBlocks = 2, kLanes = 16;
 
-  // Of each half of a vector of V the lower four numbers, and the upper four.
+  // The lower four numbers of each half of a vector V, and the upper four.
   struct Sum {
     __m256i low, high;
 
@@ -63,20 +63,20 @@ struct Avx2Shorts {
     const __m256i factors = _mm256_set1_epi32(kFactors);
     return {_mm256_madd_epi16(pair.low, factors), _mm256_madd_epi16(pair.high, factors)};
   }
-  ORBBEC_HD static V to_byte(const V& value) { return value; }  // what stores them saturates
+  ORBBEC_HD static V to_byte(const V& value) { return value; }  // the store saturates
 
   ORBBEC_HD static V load_bytes(const uint8_t* from) {
     return V(_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
   }
 
-  // Row y of both blocks, times the steps.
+  // Row y of both blocks, times the quantisation steps.
   ORBBEC_HD static V load_row(const Pending (&blocks)[kBlocks], int y) {
     const __m256i cells = two(blocks[0].cells + y * kBlockSide, blocks[1].cells + y * kBlockSide);
     const __m256i steps = two(blocks[0].steps + y * kBlockSide, blocks[1].steps + y * kBlockSide);
     return V(_mm256_mullo_epi16(cells, steps));
   }
 
-  // Whether a number times 4 leaves 16 bits.
+  // Whether a number times 4 overflows 16 bits.
   ORBBEC_HD static bool is_large(const V& row) {
     const __m256i positive = _mm256_add_epi16(row.bits, _mm256_set1_epi16(1 << 13));
     return !_mm256_testz_si256(positive, _mm256_set1_epi16(static_cast<int16_t>(3 << 14)));
@@ -92,7 +92,7 @@ struct Avx2Shorts {
     }
   }
 
-  // Exchanges rows and columns of each block: neighbours, pairs of neighbours, halves.
+  // Transposes each block: neighbours, pairs of neighbours, halves.
   ORBBEC_HD static void transpose(V (&v)[kBlockSide]) {
     __m256i ones[8], twos[8];
     for (int i = 0; i < 8; i += 2) {
@@ -111,7 +111,7 @@ struct Avx2Shorts {
     }
   }
 
-  // Pixels side by side.
+  // Interleaved pixels.
   ORBBEC_HD static void store_colors(uint8_t* to, const Color<V>& color) {
     const __m128i red = bytes_of(color.red), green = bytes_of(color.green),
                   blue = bytes_of(color.blue);

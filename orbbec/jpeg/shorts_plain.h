@@ -1,5 +1,5 @@
-// Columns of a block, or eight pixels, as vectors of the compiler: numbers of 16 bits, whose sums
-// are of 32. Included by decode_cpu.cpp.
+// Columns of a block, or eight pixels, as compiler vectors: 16-bit numbers with 32-bit sums.
+// Included by decode_cpu.cpp.
 #pragma once
 
 #include "decode_strips.h"
@@ -7,10 +7,10 @@
 namespace orbbec {
 namespace {
 
-struct PlainShorts {
+struct ScalarShorts {
   static constexpr int kBlocks = 1, kLanes = kBlockSide;
   typedef int Sum __attribute__((vector_size(32)));
-  typedef uint16_t Words __attribute__((vector_size(16)));  // without a sign, which let sums wrap
+  typedef uint16_t Words __attribute__((vector_size(16)));  // unsigned, so that sums may wrap
   typedef int16_t Signed __attribute__((vector_size(16)));
   typedef uint8_t Bytes __attribute__((vector_size(8)));
 
@@ -39,7 +39,7 @@ struct PlainShorts {
   static Sum sum(const Pair& pair) {
     return pair.a * kA + pair.b * kB;
   }
-  static V to_byte(const V& value) { return value; }  // what stores them saturates
+  static V to_byte(const V& value) { return value; }  // the store saturates
 
   static V load_bytes(const uint8_t* from) {
     Bytes bytes;
@@ -47,7 +47,7 @@ struct PlainShorts {
     return V(__builtin_convertvector(bytes, Words));
   }
 
-  // Row y times the steps.
+  // Row y times the quantisation steps.
   static V load_row(const Pending (&blocks)[kBlocks], int y) {
     Words cells, steps;
     std::memcpy(&cells, blocks[0].cells + y * kBlockSide, sizeof(cells));
@@ -55,7 +55,7 @@ struct PlainShorts {
     return V(cells * steps);
   }
 
-  // Whether a number times 4 leaves 16 bits.
+  // Whether a number times 4 overflows 16 bits.
   static bool is_large(const V& row) {
     const Words positive = row.words + (1 << 13);
     uint64_t halves[2];
@@ -70,7 +70,7 @@ struct PlainShorts {
     }
   }
 
-  // Exchanges rows and columns: neighbours, pairs of neighbours, halves.
+  // Transposes: neighbours, pairs of neighbours, halves.
   static void transpose(V (&v)[kBlockSide]) {
     Words ones[8], twos[8];
     for (int i = 0; i < 8; i += 2) {

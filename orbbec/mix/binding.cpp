@@ -6,16 +6,16 @@
 
 namespace orbbec {
 
-void move_pixels_cpu(const MoveArguments& arguments, const ParallelFor& parallel);
-[[gnu::weak]] int move_pixels_cuda(const MoveArguments& arguments, void* stream);
+void gather_pixels_cpu(const GatherArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int gather_pixels_cuda(const GatherArguments& arguments, void* stream);
 void blend_pixels_cpu(const BlendArguments& arguments, const ParallelFor& parallel);
-void add_to_partners_cpu(const SumArguments& arguments, const ParallelFor& parallel);
+void add_to_pairs_cpu(const SumArguments& arguments, const ParallelFor& parallel);
 [[gnu::weak]] int blend_pixels_cuda(const BlendArguments& arguments, void* stream);
-[[gnu::weak]] int add_to_partners_cuda(const SumArguments& arguments, void* stream);
+[[gnu::weak]] int add_to_pairs_cuda(const SumArguments& arguments, void* stream);
 
 namespace {
 
-// A table of `type` and of this shape, contiguous, on the device of the images.
+// A parameter table of `type` and this shape, contiguous, on the device of the images.
 const void* check_table(const char* op, const char* name, const Tensor& table,
                         const std::vector<int64_t>& shape, ScalarType type, const Tensor& images) {
   const bool fits = table.dim() == static_cast<int64_t>(shape.size()) &&
@@ -52,43 +52,43 @@ AnyImages check_masks(const char* op, const Tensor& masks, const Tensor& images)
   return described;
 }
 
-void move_pixels(const char* op, const MoveArguments& a, const Tensor& images) {
+void gather_pixels(const char* op, const GatherArguments& a, const Tensor& images) {
   run_where(
-      op, images, [&](const ParallelFor& threads) { move_pixels_cpu(a, threads); },
-      [&](void* stream) { return move_pixels_cuda(a, stream); });
+      op, images, [&](const ParallelFor& threads) { gather_pixels_cpu(a, threads); },
+      [&](void* stream) { return gather_pixels_cuda(a, stream); });
 }
 
-MoveArguments arguments_of(const char* op, Move move, const Tensor& images,
-                           const std::optional<Tensor>& layout, int64_t channels) {
-  MoveArguments a{};
+GatherArguments arguments_of(const char* op, Gather gather, const Tensor& images,
+                             const std::optional<Tensor>& layout, int64_t channels) {
+  GatherArguments a{};
   a.source = source_images(op, images, layout, channels);
-  a.move = move;
+  a.gather = gather;
   a.element_size = images.element_size();
   return a;
 }
 
-Tensor cutmix(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor partners,
+Tensor cutmix(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
               Tensor boxes) {
   constexpr const char* kOp = "cutmix";
-  MoveArguments a = arguments_of(kOp, Move::kCutMix, images, layout, channels);
-  a.partners = check_whole(kOp, "partners", partners, {a.source.count}, images);
+  GatherArguments a = arguments_of(kOp, Gather::kCutMix, images, layout, channels);
+  a.pair_indices = check_whole(kOp, "partners", pair_indices, {a.source.count}, images);
   a.numbers = check_whole(kOp, "boxes", boxes, {a.source.count, 4}, images);
   const Tensor output =
-      new_map_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
+      new_pointwise_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
-  a.output = map_output(kOp, output, layout, a.source.channels);
-  move_pixels(kOp, a, images);
+  a.output = pointwise_output(kOp, output, layout, a.source.channels);
+  gather_pixels(kOp, a, images);
   return output;
 }
 
-Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor partners,
-                  Tensor masks, std::optional<Tensor> masks_layout) {
+Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels,
+                  Tensor pair_indices, Tensor masks, std::optional<Tensor> masks_layout) {
   constexpr const char* kOp = "copy_paste";
-  MoveArguments a = arguments_of(kOp, Move::kCopyPaste, images, layout, channels);
-  a.partners = check_whole(kOp, "partners", partners, {a.source.count}, images);
+  GatherArguments a = arguments_of(kOp, Gather::kCopyPaste, images, layout, channels);
+  a.pair_indices = check_whole(kOp, "partners", pair_indices, {a.source.count}, images);
   check(masks.scalar_type() == ScalarType::Byte, kOp, "expected masks of uint8");
   check(layout.has_value() == masks_layout.has_value(), kOp,
-        "expected masks of unlike sizes for images of unlike sizes, and for no others");
+        "expected variable-size masks for variable-size images, and dense masks for dense images");
   if (layout.has_value()) {
     a.masks = ragged_images(kOp, masks, *masks_layout, 1);
     check(a.masks.count == a.source.count, kOp, "expected ", a.source.count, " masks, but got ",
@@ -98,10 +98,10 @@ Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels,
     a.masks = check_masks(kOp, masks, images);
   }
   const Tensor output =
-      new_map_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
+      new_pointwise_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
-  a.output = map_output(kOp, output, layout, a.source.channels);
-  move_pixels(kOp, a, images);
+  a.output = pointwise_output(kOp, output, layout, a.source.channels);
+  gather_pixels(kOp, a, images);
   return output;
 }
 
@@ -131,18 +131,18 @@ uint64_t fill_bits(DType dtype, double value) {
   return 0;
 }
 
-Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor partners,
+Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
               Tensor centers, std::vector<int64_t> size, std::vector<double> fill) {
   constexpr const char* kOp = "mosaic";
-  MoveArguments a = arguments_of(kOp, Move::kMosaic, images, layout, channels);
-  const int64_t count = partners.dim() == 2 ? partners.size(0) : 0;
-  a.partners = check_whole(kOp, "partners", partners, {count, 4}, images);
+  GatherArguments a = arguments_of(kOp, Gather::kMosaic, images, layout, channels);
+  const int64_t count = pair_indices.dim() == 2 ? pair_indices.size(0) : 0;
+  a.pair_indices = check_whole(kOp, "partners", pair_indices, {count, 4}, images);
   a.numbers = check_whole(kOp, "centers", centers, {count, 2}, images);
   const int64_t given = static_cast<int64_t>(fill.size());
   check_one_or_each(kOp, "fill", fill, a.source.channels);
-  check(given <= kMaxMoveFills, kOp, "expected fill of at most ", kMaxMoveFills,
+  check(given <= kMaxGatherFills, kOp, "expected fill of at most ", kMaxGatherFills,
         " numbers, but got ", given);
-  for (int64_t c = 0; c < kMaxMoveFills; ++c) {
+  for (int64_t c = 0; c < kMaxGatherFills; ++c) {
     a.fill[c] = fill_bits(dtype_of(kOp, images), fill[c < given ? c : 0]);
   }
   AnyImages canvas = a.source;
@@ -150,7 +150,7 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   const Tensor output = new_output(kOp, images, canvas, output_size(kOp, canvas, size));
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
-  move_pixels(kOp, a, images);
+  gather_pixels(kOp, a, images);
   return output;
 }
 
@@ -158,33 +158,33 @@ Tensor blend(const char* op, BlendArguments& a, const Tensor& images,
              const std::optional<Tensor>& layout) {
   a.dtype = dtype_of(op, images);
   const Tensor output =
-      new_map_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
+      new_pointwise_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
-  a.output = map_output(op, output, layout, a.source.channels);
+  a.output = pointwise_output(op, output, layout, a.source.channels);
   run_where(
       op, images, [&](const ParallelFor& threads) { blend_pixels_cpu(a, threads); },
       [&](void* stream) { return blend_pixels_cuda(a, stream); });
   return output;
 }
 
-Tensor mixup(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor partners,
+Tensor mixup(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
              Tensor weights) {
   constexpr const char* kOp = "mixup";
   BlendArguments a{};
   a.blend = Blend::kMixup;
   a.source = source_images(kOp, images, layout, channels);
-  a.partners = check_whole(kOp, "partners", partners, {a.source.count}, images);
+  a.pair_indices = check_whole(kOp, "partners", pair_indices, {a.source.count}, images);
   a.weights = static_cast<const double*>(
       check_table(kOp, "weights", weights, {a.source.count}, ScalarType::Double, images));
   return blend(kOp, a, images, layout);
 }
 
-Tensor copy_paste_soft(Tensor images, Tensor partners, Tensor masks) {
+Tensor copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) {
   constexpr const char* kOp = "copy_paste";
   BlendArguments a{};
   a.blend = Blend::kCopyPaste;
   a.source = source_images(kOp, images, std::nullopt, 0);
-  a.partners = check_whole(kOp, "partners", partners, {a.source.count}, images);
+  a.pair_indices = check_whole(kOp, "partners", pair_indices, {a.source.count}, images);
   a.masks = check_masks(kOp, masks, images);
   const bool is_double = images.scalar_type() == ScalarType::Double;
   check(masks.scalar_type() == (is_double ? ScalarType::Double : ScalarType::Float), kOp,
@@ -192,30 +192,30 @@ Tensor copy_paste_soft(Tensor images, Tensor partners, Tensor masks) {
   return blend(kOp, a, images, std::nullopt);
 }
 
-AnyImages parts_like(const Tensor& part, const Tensor& own) {
+AnyImages contributions_like(const Tensor& contribution, const Tensor& own) {
   constexpr const char* kOp = "add_to_partners";
-  check(part.scalar_type() == own.scalar_type() && same_device(part, own) && part.dim() == 4 &&
-            own.dim() == 4 &&
-            std::equal(own.sizes().begin(), own.sizes().end(), part.sizes().begin()),
+  check(contribution.scalar_type() == own.scalar_type() && same_device(contribution, own) &&
+            contribution.dim() == 4 && own.dim() == 4 &&
+            std::equal(own.sizes().begin(), own.sizes().end(), contribution.sizes().begin()),
         kOp, "expected parts of the shape, the dtype and the device of own");
-  return dense_images(kOp, "parts", part, const_cast<void*>(part.const_data_ptr()));
+  return dense_images(kOp, "parts", contribution, const_cast<void*>(contribution.const_data_ptr()));
 }
 
-Tensor add_to_partners(Tensor own, Tensor parts, Tensor order, Tensor starts) {
+Tensor add_to_pairs(Tensor own, Tensor contributions, Tensor order, Tensor starts) {
   constexpr const char* kOp = "add_to_partners";
   SumArguments a{};
   a.own = source_images(kOp, own, std::nullopt, 0);
-  a.parts = parts_like(parts, own);
+  a.contributions = contributions_like(contributions, own);
   a.dtype = dtype_of(kOp, own);
   a.order = check_whole(kOp, "order", order, {a.own.count}, own);
   a.starts = check_whole(kOp, "starts", starts, {a.own.count + 1}, own);
   const Tensor output =
-      new_map_output(kOp, own, std::nullopt, a.own, a.own.channels, own.scalar_type());
+      new_pointwise_output(kOp, own, std::nullopt, a.own, a.own.channels, own.scalar_type());
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   run_where(
-      kOp, own, [&](const ParallelFor& threads) { add_to_partners_cpu(a, threads); },
-      [&](void* stream) { return add_to_partners_cuda(a, stream); });
+      kOp, own, [&](const ParallelFor& threads) { add_to_pairs_cpu(a, threads); },
+      [&](void* stream) { return add_to_pairs_cuda(a, stream); });
   return output;
 }
 
@@ -245,7 +245,7 @@ STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
   m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
   m.impl("mixup", TORCH_BOX(&orbbec::mixup));
   m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
-  m.impl("add_to_partners", TORCH_BOX(&orbbec::add_to_partners));
+  m.impl("add_to_partners", TORCH_BOX(&orbbec::add_to_pairs));
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
@@ -254,5 +254,5 @@ STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
   m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
   m.impl("mixup", TORCH_BOX(&orbbec::mixup));
   m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
-  m.impl("add_to_partners", TORCH_BOX(&orbbec::add_to_partners));
+  m.impl("add_to_partners", TORCH_BOX(&orbbec::add_to_pairs));
 }

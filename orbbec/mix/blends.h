@@ -1,6 +1,6 @@
-// mixup and copy_paste by soft masks: every value of the output is the weighted sum of an image's
-// and its partner's; and add_to_partners, what gradients need. Included by blends_cpu.cpp,
-// blends_cuda.cu and binding.cpp.
+// mixup and copy_paste by soft masks: each output value is the weighted sum of an image and its
+// pair; and add_to_pairs, which their gradients need. Included by blends_cpu.cpp, blends_cuda.cu
+// and binding.cpp.
 #pragma once
 
 #include "mix.h"
@@ -13,9 +13,9 @@ struct BlendArguments {
   AnyImages source, output;
   DType dtype;
   Blend blend;
-  const int64_t* partners;  // [N]
-  const double* weights;    // [N], of mixup: of the image
-  AnyImages masks;          // of copy_paste: of the partner; float, for images of double double
+  const int64_t* pair_indices;  // [N]
+  const double* weights;        // [N], of mixup: of the image itself
+  AnyImages masks;  // of copy_paste: of the paired image; float, or double for double images
 };
 
 template <class F>
@@ -46,7 +46,7 @@ struct SoftMaskRule {
   }
 };
 
-// Where the partner has no pixel, or there is no partner, the image's own is left.
+// Where the paired image has no pixel, or there is none, the image itself is copied.
 template <class T, class BlendRule>
 struct BlendPixels {
   using Value = T;
@@ -54,20 +54,20 @@ struct BlendPixels {
 
   Images<const T> source;
   Images<T> output;
-  Partners partners;
+  PairIndices pair_indices;
   Rule rule;
 
   explicit BlendPixels(const BlendArguments& a)
-      : source(a.source), output(a.output), partners{a.partners, a.source.count}, rule(a) {}
+      : source(a.source), output(a.output), pair_indices{a.pair_indices, a.source.count}, rule(a) {}
 
-  // An empty one is no partner's.
-  ORBBEC_HD Image<const T> partner_of(int64_t n) const {
-    const int64_t partner = partners.at(n);
-    return partner != Partners::kNone ? source[partner] : Image<const T>{};
+  // Empty if the image has no pair.
+  ORBBEC_HD Image<const T> pair_of(int64_t n) const {
+    const int64_t pair_index = pair_indices.at(n);
+    return pair_index != PairIndices::kNone ? source[pair_index] : Image<const T>{};
   }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
-    const Image<const T> own = source[n], other = partner_of(n);
+    const Image<const T> own = source[n], other = pair_of(n);
     const Image<T> to = output[n];
     const bool mixed = other.contains(y, x);
     const auto weights = rule.at(n, y, x);
@@ -86,22 +86,27 @@ int dispatch_blend(const BlendArguments& a, const Launch& launch) {
   return launch(BlendPixels<T, SoftMaskRule<F>>(a));
 }
 
-// Own parts and, in the order of the images, the parts of those that have it as partner.
+// Adds to each image's own gradient the contributions of the images that it is paired with, in
+// order.
 struct SumArguments {
-  AnyImages own, parts, output;
+  AnyImages own, contributions, output;
   DType dtype;
-  const int64_t* order;   // [N]: images by their partner
-  const int64_t* starts;  // [N + 1]: where in `order` those of each partner begin
+  const int64_t* order;   // [N]: images sorted by their pair index
+  const int64_t* starts;  // [N + 1]: where the images of each pair index begin in `order`
 };
 
 template <class T>
-struct AddToPartners {
-  Images<const T> own, parts;
+struct AddToPairs {
+  Images<const T> own, contributions;
   Images<T> output;
   const int64_t *order, *starts;
 
-  explicit AddToPartners(const SumArguments& a)
-      : own(a.own), parts(a.parts), output(a.output), order(a.order), starts(a.starts) {}
+  explicit AddToPairs(const SumArguments& a)
+      : own(a.own),
+        contributions(a.contributions),
+        output(a.output),
+        order(a.order),
+        starts(a.starts) {}
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     const int64_t count = output.count;
@@ -111,14 +116,14 @@ struct AddToPartners {
       Compute<T> sum = load(own[n].at(y, x, c));
       for (int64_t k = begin; k < end; ++k) {
         const int64_t from = order[k];
-        if (from >= 0 && from < count) sum += load(parts[from].at(y, x, c));
+        if (from >= 0 && from < count) sum += load(contributions[from].at(y, x, c));
       }
       output[n].at(y, x, c) = store<T>(sum);
     }
   }
 };
 
-// `launch(T{})`, of the type of values.
+// Calls `launch(T{})` with the type of the values.
 template <class Launch>
 int dispatch_values(DType dtype, const Launch& launch) {
   switch (dtype) {
@@ -147,7 +152,7 @@ int dispatch_blends(const BlendArguments& a, const Launch& launch) {
 template <class Launch>
 int dispatch_sum(const SumArguments& a, const Launch& launch) {
   return dispatch_values(a.dtype,
-                         [&](auto value) { return launch(AddToPartners<decltype(value)>(a)); });
+                         [&](auto value) { return launch(AddToPairs<decltype(value)>(a)); });
 }
 
 }  // namespace orbbec

@@ -8,7 +8,7 @@
 namespace orbbec {
 namespace {
 
-// Values side by side, all with the same weights.
+// Contiguous values with the same weights.
 template <class T, class F>
 ORBBEC_HD void blend_run(const T* own, const T* other, T* to, int64_t count, Weights<F> weights) {
   for (int64_t i = 0; i < count; ++i) {
@@ -16,11 +16,11 @@ ORBBEC_HD void blend_run(const T* own, const T* other, T* to, int64_t count, Wei
   }
 }
 template <class T, class F>
-void blend_run_plain(const T* own, const T* other, T* to, int64_t count, Weights<F> weights) {
+void blend_run_scalar(const T* own, const T* other, T* to, int64_t count, Weights<F> weights) {
   blend_run(own, other, to, count, weights);
 }
 #if defined(__x86_64__)
-// Eight bytes of each, as whole numbers; what no int holds is INT_MIN, as round_to_int has it.
+// Eight bytes of each image, as integers; what int cannot hold is INT_MIN, like round_to_int.
 ORBBEC_AVX2 inline __m256i mixed_bytes(const uint8_t* own, const uint8_t* other, __m256 own_weight,
                                        __m256 other_weight) {
   const __m128i a = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(own));
@@ -30,7 +30,7 @@ ORBBEC_AVX2 inline __m256i mixed_bytes(const uint8_t* own, const uint8_t* other,
       _mm256_fmadd_ps(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(a)), own_weight, of_other));
 }
 
-// As many of `count` bytes as are whole vectors; how many those are.
+// As many of `count` bytes as fill whole vectors; returns their number.
 ORBBEC_AVX2 int64_t blend_bytes(const uint8_t* own, const uint8_t* other, uint8_t* to,
                                 int64_t count, Weights<float> weights) {
   const __m256 a = _mm256_set1_ps(weights.own), b = _mm256_set1_ps(weights.other);
@@ -60,13 +60,13 @@ ORBBEC_AVX2 void blend_run_avx2(const T* own, const T* other, T* to, int64_t cou
   blend_run(own + done, other + done, to + done, count - done, weights);
 }
 
-// The values of a row that lie side by side in all three images, and how many such groups of them a
-// row has: its channels, or one.
+// The length of a contiguous run of a row in all three images, and the number of such runs per row:
+// its channels, or one.
 template <class Op>
 bool mixup_row(const Op& op, int64_t n, int y) {
   using T = typename Op::Value;
   using F = Compute<T>;
-  const Image<const T> own = op.source[n], other = op.partner_of(n);
+  const Image<const T> own = op.source[n], other = op.pair_of(n);
   const Image<T> to = op.output[n];
   const int64_t channels = op.output.channels;
   const bool interleaved = own.stride_c == 1 && to.stride_c == 1 && own.stride_x == channels &&
@@ -74,7 +74,7 @@ bool mixup_row(const Op& op, int64_t n, int y) {
   const bool planar = own.stride_x == 1 && to.stride_x == 1 && other.stride_x == 1;
   if (!interleaved && !planar) return false;
   if (y >= other.height || to.width != other.width) return false;
-  const auto run = simd_level() == Simd::kPlain ? blend_run_plain<T, F> : blend_run_avx2<T, F>;
+  const auto run = simd_level() == Simd::kScalar ? blend_run_scalar<T, F> : blend_run_avx2<T, F>;
   const Weights<F> weights = op.rule.at(n, y, 0);
   for (int64_t c = 0; c < (interleaved ? 1 : channels); ++c) {
     run(&own.at(y, 0, c), &other.at(y, 0, c), &to.at(y, 0, c),
@@ -103,7 +103,7 @@ void blend_pixels_cpu(const BlendArguments& arguments, const ParallelFor& parall
   });
 }
 
-void add_to_partners_cpu(const SumArguments& arguments, const ParallelFor& parallel) {
+void add_to_pairs_cpu(const SumArguments& arguments, const ParallelFor& parallel) {
   dispatch_sum(arguments, [&](const auto& op) {
     for_each_pixel_cpu(op, op.output, parallel);
     return 0;

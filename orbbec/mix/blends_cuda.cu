@@ -9,7 +9,7 @@ int blend_pixels_cuda(const BlendArguments& arguments, void* stream) {
   });
 }
 
-int add_to_partners_cuda(const SumArguments& arguments, void* stream) {
+int add_to_pairs_cuda(const SumArguments& arguments, void* stream) {
   return dispatch_sum(arguments,
                       [&](const auto& op) { return for_each_pixel_cuda(op, op.output, stream); });
 }

@@ -6,17 +6,18 @@
 namespace orbbec {
 namespace {
 
-// `count` pixels from `x` on; side by side they are copied at once.
+// Copies `count` pixels starting at `x`; contiguous ones with one memcpy.
 template <class T>
-void copy_run(const Image<const T>& from, const Place& place, const Image<T>& to, int y, int x,
-              int64_t channels, int count) {
+void copy_run(const Image<const T>& from, const SourcePixel& source_pixel, const Image<T>& to,
+              int y, int x, int64_t channels, int count) {
   if (from.stride_c == 1 && to.stride_c == 1 && from.stride_x == channels &&
       to.stride_x == channels) {
-    memcpy(&to.at(y, x, 0), &from.at(place.y, place.x, 0), sizeof(T) * channels * count);
+    memcpy(&to.at(y, x, 0), &from.at(source_pixel.y, source_pixel.x, 0),
+           sizeof(T) * channels * count);
     return;
   }
   for (int64_t c = 0; c < channels; ++c) {
-    const T* const source = &from.at(place.y, place.x, c);
+    const T* const source = &from.at(source_pixel.y, source_pixel.x, c);
     T* const target = &to.at(y, x, c);
     if (from.stride_x == 1 && to.stride_x == 1) {
       memcpy(target, source, sizeof(T) * count);
@@ -27,13 +28,13 @@ void copy_run(const Image<const T>& from, const Place& place, const Image<T>& to
 }
 
 template <class T, class Rule>
-void move_row(const MovePixels<T, Rule>& op, int64_t n, int y) {
+void gather_row(const GatherPixels<T, Rule>& op, int64_t n, int y) {
   const Image<T> to = op.output[n];
   for (int x = 0; x < to.width;) {
-    const Place place = op.rule.place(n, y, x);
+    const SourcePixel source_pixel = op.rule.source_pixel(n, y, x);
     const int end = op.rule.end(n, y, x, to.width);
-    if (place.image != Partners::kNone) {
-      copy_run(op.source[place.image], place, to, y, x, op.output.channels, end - x);
+    if (source_pixel.image != PairIndices::kNone) {
+      copy_run(op.source[source_pixel.image], source_pixel, to, y, x, op.output.channels, end - x);
     } else {
       for (int64_t c = 0; c < op.output.channels; ++c) {
         T* const target = &to.at(y, 0, c);
@@ -46,9 +47,9 @@ void move_row(const MovePixels<T, Rule>& op, int64_t n, int y) {
 
 }  // namespace
 
-void move_pixels_cpu(const MoveArguments& arguments, const ParallelFor& parallel) {
-  dispatch_moves(arguments, [&](const auto& op) {
-    for_each_strip_cpu(op.output, 1, parallel, [&](int64_t n, int y) { move_row(op, n, y); });
+void gather_pixels_cpu(const GatherArguments& arguments, const ParallelFor& parallel) {
+  dispatch_gather(arguments, [&](const auto& op) {
+    for_each_strip_cpu(op.output, 1, parallel, [&](int64_t n, int y) { gather_row(op, n, y); });
     return 0;
   });
 }

@@ -3,8 +3,8 @@
 
 namespace orbbec {
 
-int move_pixels_cuda(const MoveArguments& arguments, void* stream) {
-  return dispatch_moves(arguments, [&](const auto& op) {
+int gather_pixels_cuda(const GatherArguments& arguments, void* stream) {
+  return dispatch_gather(arguments, [&](const auto& op) {
     return for_each_pixel_of_images_cuda(op, op.output, stream);
   });
 }

@@ -1,5 +1,5 @@
-// Searches the kept boxes a vector at a time. Included by nms_avx2.cpp and nms_avx512.cpp under
-// their targets.
+// Vectorised search of the kept boxes. Included by nms_avx2.cpp and nms_avx512.cpp, under their
+// targets.
 #pragma once
 
 namespace orbbec {
@@ -37,8 +37,9 @@ struct BoxSearcher {
                          Simd::load(kept.y2 + i)};
     const Float area = Simd::load(kept.area + i);
     const Float shared = shared_area(box, box_, offset_);
-    // A division costs as much as all the rest, and most vectors need none. The margin of 0.1 % and
-    // kTiny, which outweighs what subnormal products lose, keep every pair that may pass.
+    // A division costs as much as everything else, and most vectors do not need it. The margin of
+    // 0.1 % and kTiny, which exceeds the loss of subnormal products, retain every pair that may
+    // pass.
     const Float reach = near_threshold_ * (area + area_ - shared);
     const Int near = shared + Simd::all_lanes(kTiny) > reach;
     if (!divides_always_ && !Simd::any(near)) return Int{};

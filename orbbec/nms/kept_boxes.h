@@ -1,5 +1,5 @@
-// The boxes kept so far, a coordinate at a time, so that a vector of them is searched at once.
-// Included by nms_cpu.cpp, and by nms_avx2.cpp and nms_avx512.cpp, which define the searches.
+// The kept boxes as a structure of arrays, for vectorised searches. Included by nms_cpu.cpp, and by
+// nms_avx2.cpp and nms_avx512.cpp, which define the searches.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace orbbec {
 
 struct BoxColumns {
   const float *x1, *y1, *x2, *y2, *area;
-  int64_t size;  // readable up to the next multiple of kPadding past it; NaN there
+  int64_t size;  // readable up to the next multiple of kPadding; NaN there
   static constexpr int64_t kPadding = 16;
 };
 
 using BoxItem = OverlapRule<float>::Item;
 
-// The first box from `begin` on that suppresses `item`; at least kept.size if there is none.
+// The first box from `begin` on that suppresses `item`; at least kept.size if none does.
 using BoxSearch = int64_t (*)(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
                               const BoxItem& item);
 
@@ -52,10 +52,14 @@ class KeptBoxes {
     ++size_;
   }
 
-  // `begin` is a multiple of kTogether; so is `end`, or it is the size.
+  // `begin` is a multiple of kTogether; `end` is too, or is the size.
   int64_t find(int64_t begin, int64_t end, const BoxItem& item) const {
-    const BoxColumns columns{columns_[0].data(), columns_[1].data(), columns_[2].data(),
-                             columns_[3].data(), columns_[4].data(), end};
+    const BoxColumns columns{.x1 = columns_[0].data(),
+                             .y1 = columns_[1].data(),
+                             .x2 = columns_[2].data(),
+                             .y2 = columns_[3].data(),
+                             .area = columns_[4].data(),
+                             .size = end};
     const int64_t found = search_(rule_, columns, begin, item);
     return found < end ? found : end;
   }

@@ -1,5 +1,4 @@
-// nms: which boxes overlap a better one too much. Included by nms_*.cpp, nms_cuda.cu and
-// binding.cpp.
+// nms: non-maximum suppression. Included by nms_*.cpp, nms_cuda.cu and binding.cpp.
 #pragma once
 
 #include <cmath>
@@ -18,8 +17,8 @@ struct NmsArguments {
   double offset;
 };
 
-// A box falls to a kept one if their intersection over union is greater than the threshold: never
-// if it is not a number.
+// A box is suppressed by a kept one if their IoU is greater than the threshold; never if the IoU is
+// NaN.
 template <class T>
 struct OverlapRule {
   struct Item {
@@ -30,12 +29,12 @@ struct OverlapRule {
 
   const T* boxes;
   const int64_t* groups;
-  T threshold;  // the largest T that is not above the one asked for
+  T threshold;  // the largest T not above the given threshold
   T offset;
 
-  ORBBEC_HD Item item(int64_t place) const {
-    const Box<T> box = load_box(boxes + 4 * place);
-    return {box, box_area(box, offset), groups == nullptr ? 0 : groups[place]};
+  ORBBEC_HD Item item(int64_t rank) const {
+    const Box<T> box = load_box(boxes + 4 * rank);
+    return {box, box_area(box, offset), groups == nullptr ? 0 : groups[rank]};
   }
   ORBBEC_HD int64_t group(const Item& item) const { return item.group; }
 
@@ -45,7 +44,8 @@ struct OverlapRule {
   }
 };
 
-// A float is above a double if and only if it is above the largest float not greater than that.
+// A float exceeds a double if and only if it exceeds the largest float not greater than that
+// double.
 template <class T>
 T rounded_down(double value) {
   const T nearest = static_cast<T>(value);

@@ -1,4 +1,4 @@
-// nms_rotated: which rotated boxes overlap a better one too much. Included by nms_rotated_cpu.cpp,
+// nms_rotated: non-maximum suppression of rotated boxes. Included by nms_rotated_cpu.cpp,
 // nms_rotated_cuda.cu and binding.cpp.
 #pragma once
 
@@ -14,8 +14,7 @@ struct NmsRotatedArguments {
   double threshold;
 };
 
-// A box falls to a kept one if their intersection over union, in double, is greater than the
-// threshold.
+// A box is suppressed by a kept one if their IoU, in double, is greater than the threshold.
 template <class T>
 struct RotatedOverlapRule {
   struct Item {
@@ -30,8 +29,8 @@ struct RotatedOverlapRule {
   explicit RotatedOverlapRule(const NmsRotatedArguments& a)
       : boxes(static_cast<const T*>(a.boxes)), groups(a.greedy.groups), threshold(a.threshold) {}
 
-  ORBBEC_HD Item item(int64_t place) const {
-    return {rotated_box(boxes + 5 * place), groups == nullptr ? 0 : groups[place]};
+  ORBBEC_HD Item item(int64_t rank) const {
+    return {rotated_box(boxes + 5 * rank), groups == nullptr ? 0 : groups[rank]};
   }
   ORBBEC_HD int64_t group(const Item& item) const { return item.group; }
 

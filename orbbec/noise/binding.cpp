@@ -14,26 +14,26 @@ constexpr const char* kOp = "gaussian_noise";
 Tensor gaussian_noise(Tensor images, std::optional<Tensor> layout, int64_t channels, double mean,
                       std::optional<Tensor> means, double sigma, std::optional<Tensor> sigmas,
                       bool clip, int64_t seed, std::optional<Tensor> sample_ids, int64_t epoch,
-                      int64_t place) {
+                      int64_t position) {
   GaussianNoiseArguments a{};
   a.source = source_images(kOp, images, layout, channels);
-  check_dtype_of_map(kOp, images, true);
+  check_pointwise_dtype(kOp, images, true);
   a.dtype = dtype_of(kOp, images);
   const int64_t count = a.source.count;
   a.mean = {check_per_image(kOp, "mean", means, images, count), mean};
   a.sigma = {check_per_image(kOp, "sigma", sigmas, images, count), sigma};
   a.clip = clip;
   a.noise.key = key_of(seed, epoch);
-  a.noise.place = place_of(kOp, place);
+  a.noise.position = checked_position(kOp, position);
   std::optional<Tensor> samples;  // outlives the launch
   if (sample_ids.has_value()) {
     samples = sample_ids_on(kOp, *sample_ids, images, count);
     a.noise.samples = static_cast<const int64_t*>(samples->const_data_ptr());
   }
   const Tensor output =
-      new_map_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
+      new_pointwise_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0 || count == 0) return output;
-  a.output = map_output(kOp, output, layout, a.source.channels);
+  a.output = pointwise_output(kOp, output, layout, a.source.channels);
   run_where(
       kOp, images, [&](const ParallelFor& threads) { gaussian_noise_cpu(a, threads); },
       [&](void* stream) { return gaussian_noise_cuda(a, stream); });

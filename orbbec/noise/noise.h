@@ -1,4 +1,4 @@
-// gaussian_noise: images with normal noise of their own added. Included by noise_cpu.cpp,
+// gaussian_noise: adds independent normal noise to each image. Included by noise_cpu.cpp,
 // noise_cuda.cu and binding.cpp.
 #pragma once
 
@@ -12,13 +12,13 @@ struct GaussianNoiseArguments {
   AnyImages source, output;
   DType dtype;
   NoiseKey noise;
-  PerImage mean, sigma;  // as fractions of white: 255 of bytes, 1 of floats
-  bool clip;             // floats to 0 and 1; bytes always are
+  PerImage mean, sigma;  // as fractions of the maximum value: 255 for bytes, 1 for floats
+  bool clip;             // clamps floats to 0 and 1; bytes always saturate
 };
 
 template <class T>
 struct GaussianNoise {
-  static constexpr double kWhite = std::is_same_v<T, uint8_t> ? 255 : 1;
+  static constexpr double kMaxValue = std::is_same_v<T, uint8_t> ? 255 : 1;
 
   Images<const T> source;
   Images<T> output;
@@ -35,13 +35,13 @@ struct GaussianNoise {
         clip(a.clip) {}
 
   ORBBEC_HD T noisy(T pixel, double noise_of_pixel) const {
-    const double sum = static_cast<double>(load(pixel)) + noise_of_pixel * kWhite;
+    const double sum = static_cast<double>(load(pixel)) + noise_of_pixel * kMaxValue;
     if (!clip && !std::is_same_v<T, uint8_t>) return store<T>(sum);
-    return store<T>(sum < 0 ? 0.0 : sum > kWhite ? kWhite : sum);
+    return store<T>(sum < 0 ? 0.0 : sum > kMaxValue ? kMaxValue : sum);
   }
 
-  // Columns from `first` to before `last` of row y of channel c. A thread or a task owns whole
-  // groups of four, which share a block of Philox.
+  // Columns [first, last) of row y of channel c. A thread or task owns whole groups of four, which
+  // share a Philox block.
   ORBBEC_HD void columns(int64_t n, int64_t c, int y, int first, int last) const {
     const Image<const T> from = source[n];
     const Image<T> to = output[n];

@@ -6,8 +6,8 @@
 namespace orbbec {
 namespace {
 
-constexpr int kPairs = 32;               // of neighbours in a row, whose noise is made at once
-constexpr int64_t kPixelsPerNormal = 4;  // a normal number is as much work as so many pixels
+constexpr int kPairs = 32;               // of neighbours in a row, whose noise is drawn together
+constexpr int64_t kPixelsPerNormal = 4;  // the cost of a normal number, in pixels
 
 #if defined(__x86_64__)
 #define ORBBEC_AVX512DQ \
@@ -20,7 +20,7 @@ struct Words {
   uint32_t first[kPairs], second[kPairs];
 };
 
-// As normals_of makes them, in loops that the compiler makes vectors of.
+// normals_of in loops that the compiler vectorises.
 ORBBEC_HD void normals_of_words(const Words& words, float* normals) {
   double square[kPairs], sine[kPairs], cosine[kPairs];
   for (int i = 0; i < kPairs; ++i) {
@@ -37,7 +37,7 @@ ORBBEC_HD void normals_of_words(const Words& words, float* normals) {
   }
 }
 
-// Neighbours in a row of a channel, from pixel 4 * group on.
+// Neighbours in a row of a channel, starting at pixel 4 * group.
 template <class T>
 struct Run {
   const T* from;
@@ -81,7 +81,7 @@ ORBBEC_HD void noisy_run(const GaussianNoise<T>& op, const Run<T>& run) {
 }
 
 template <class T>
-void run_plain(const GaussianNoise<T>& op, const Run<T>& run) {
+void run_scalar(const GaussianNoise<T>& op, const Run<T>& run) {
   noisy_run(op, run);
 }
 template <class T>
@@ -101,7 +101,7 @@ RunNoise<T> best_run(const GaussianNoise<T>&) {
 #if defined(__x86_64__)
   if (simd_level() == Simd::kAvx512 && __builtin_cpu_supports("avx512dq")) return run_avx512<T>;
 #endif
-  return simd_level() == Simd::kPlain ? run_plain<T> : run_avx2<T>;
+  return simd_level() == Simd::kScalar ? run_scalar<T> : run_avx2<T>;
 }
 
 template <class T>
@@ -111,9 +111,17 @@ void noisy_row(const GaussianNoise<T>& op, RunNoise<T> add_noise, int64_t n, int
   const int64_t row = c * to.height + y, groups = (int64_t{to.width} + 3) / 4;
   for (int64_t begin = 0; begin < to.width; begin += 2 * kPairs) {
     const int x = static_cast<int>(begin);
-    add_noise(op, {&from.at(y, x, c), &to.at(y, x, c), from.stride_x, to.stride_x,
-                   std::min(to.width - x, 2 * kPairs), op.mean.of(n), op.sigma.of(n), n, row,
-                   groups, begin / 4});
+    add_noise(op, {.from = &from.at(y, x, c),
+                   .to = &to.at(y, x, c),
+                   .from_stride = from.stride_x,
+                   .to_stride = to.stride_x,
+                   .length = std::min(to.width - x, 2 * kPairs),
+                   .shift = op.mean.of(n),
+                   .scale = op.sigma.of(n),
+                   .n = n,
+                   .row = row,
+                   .groups = groups,
+                   .group = begin / 4});
   }
 }
 

@@ -5,11 +5,11 @@ namespace orbbec {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kMaxBlocks = 1024;  // an image: the kernel strides
+constexpr int64_t kMaxBlocks = 1024;  // per image: the kernel strides
 
 // A thread owns four neighbours of a row of a channel, and every (gridDim.x * blockDim.x)-th such
-// group of an image. Rows of a channel follow one another; of images whose channels lie side by
-// side the groups of all channels do, so that a warp writes to one place. No shared memory.
+// group of an image. Groups are numbered channel by channel, or, for interleaved channels, across
+// all channels, so that the stores of a warp are contiguous. No shared memory.
 template <class T>
 __global__ void __launch_bounds__(kThreads, 1)
     gaussian_noise_kernel(const GaussianNoise<T> op, bool planes) {

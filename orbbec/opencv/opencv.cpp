@@ -1,5 +1,6 @@
-// The pybind11 module orbbec.opencv._opencv: numpy arrays in, the answer of its own static OpenCV
-// out. No torch. It checks everything itself; opencv.py adds names, defaults and documentation.
+// The pybind11 module orbbec.opencv._opencv: NumPy in, NumPy out, computed by its own static
+// OpenCV. No torch. All arguments are checked here; opencv.py adds names, defaults and
+// documentation.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
@@ -21,7 +22,7 @@ namespace py = pybind11;
 namespace orbbec {
 namespace {
 
-// An argument of a call, to be named in errors.
+// An argument of a call, named in errors.
 struct Argument {
   const char* function;
   const char* name;
@@ -55,7 +56,8 @@ constexpr std::array<Choice, 5> kBorders{{{"constant", cv::BORDER_CONSTANT},
                                           {"wrap", cv::BORDER_WRAP}}};
 // cv::Scalar holds four values.
 constexpr int kFillChannels = 4;
-// Float32, in which OpenCV 5 computes positions, holds every whole pixel up to here.
+// The largest coordinate up to which float32, in which OpenCV 5 computes positions, holds every
+// integer.
 constexpr double kFarthestPixel = 1 << 24;
 
 std::string shape_of(const py::array& array) {
@@ -108,7 +110,7 @@ cv::Size parse_size(const Argument& argument) {
   return {sides[1], sides[0]};
 }
 
-// An array of numbers, in float64 and row after row.
+// An array of float64 in row-major order.
 py::array_t<double> parse_numbers(const Argument& argument) {
   const py::array any = py::array::ensure(argument.value);
   if (!any) argument.refuse_type("to be an array of numbers");
@@ -163,8 +165,8 @@ int parse_depth(const Argument& argument, const py::array& array) {
                                          py::str(array.dtype()).cast<std::string>()));
 }
 
-// The bytes from a row to the next as cv::Mat wants them, or 0 where only a copy can give that.
-// OpenCV's kernels keep offsets in 32 bits.
+// The row stride in bytes as cv::Mat expects it, or 0 if only a copy has one. OpenCV's kernels use
+// 32-bit offsets.
 int64_t row_step(const py::array& array, int64_t rows, int64_t columns, int64_t channels) {
   const int64_t item = array.itemsize();
   const int64_t pixel = channels * item;
@@ -217,7 +219,7 @@ Image make_output(const Argument& size_argument, const Image& source, cv::Size s
   return {std::move(array), std::move(mat)};
 }
 
-// Runs OpenCV without the GIL; what it refuses is the caller's fault by now.
+// Runs OpenCV without the GIL. After the checks, an OpenCV error is reported as the caller's.
 template <typename Call>
 py::array answer(const char* function, Image output, const Call& call) {
   const uint8_t* data = output.mat.data;
@@ -236,12 +238,12 @@ struct Border {
   int type;
   cv::Scalar fill;
 
-  // Pixels outside are looked up by a reflected or repeated index.
+  // Whether pixels outside are read through a reflected or wrapped index.
   bool looks_up() const { return type != cv::BORDER_CONSTANT && type != cv::BORDER_REPLICATE; }
 };
 
-// OpenCV steps towards a mirrored pixel one image at a time, without end when it is NaN or 2^31
-// away, and its cubic kernels without end in a side of one pixel.
+// OpenCV steps towards a reflected pixel one image at a time, endlessly for NaN or 2^31, and its
+// cubic kernels endlessly for a side of one pixel.
 void check_reach(const Argument& border_argument, const Border& border, const cv::Mat& image,
                  int interpolation, const cv::Matx33d& to_source, cv::Size size) {
   if (!border.looks_up()) return;
@@ -286,14 +288,16 @@ py::array warp(const char* function, int matrix_rows, py::object image, py::obje
                     parse_fill({function, "fill", fill}, source.mat.channels())};
   const bool inverted = parse_bool({function, "inverse", inverse});
 
-  cv::Matx33d map = cv::Matx33d::eye();
-  std::copy_n(numbers.data(), numbers.size(), map.val);
+  cv::Matx33d matrix_3x3 = cv::Matx33d::eye();
+  std::copy_n(numbers.data(), numbers.size(), matrix_3x3.val);
   const bool affine = matrix_rows == 2;
-  const cv::Matx33d to_source = inverted ? map : affine ? inverse_affine(map) : map.inv();
+  const cv::Matx33d to_source = inverted ? matrix_3x3
+                                : affine ? inverse_affine(matrix_3x3)
+                                         : matrix_3x3.inv();
   check_reach(border_argument, edge, source.mat, method, to_source, extent);
 
   const int flags = method | (inverted ? cv::WARP_INVERSE_MAP : 0);
-  const cv::Mat given(matrix_rows, 3, CV_64F, map.val);
+  const cv::Mat given(matrix_rows, 3, CV_64F, matrix_3x3.val);
   return answer(function, make_output(size_argument, source, extent), [&](cv::Mat& output) {
     if (affine) {
       cv::warpAffine(source.mat, output, given, extent, flags, edge.type, edge.fill);

@@ -42,7 +42,7 @@ double draw(PhiloxStream& stream, const std::string& kind, uint32_t below) {
 }
 
 Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t below, int64_t seed,
-                    int64_t epoch, int64_t place, int64_t places) {
+                    int64_t epoch, int64_t position, int64_t positions) {
   check(sample_ids.is_cpu() && sample_ids.dim() == 1, kDraws,
         "expected sample_ids of shape [N] on the CPU, but got ", shape_text(sample_ids));
   check(count >= 0 && count < kWords, kDraws, "expected count from 0 to 4294967295, but got ",
@@ -51,13 +51,14 @@ Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t 
         "expected kind to be one of uniform, normal, below, but got ", kind);
   check(below >= 1 && below < kWords, kDraws, "expected below from 1 to 4294967295, but got ",
         below);
-  check(places >= 1 && places <= 65536, kDraws, "expected places from 1 to 65536, but got ",
-        places);
-  const uint32_t first = place_of(kDraws, place), last = place_of(kDraws, place + places - 1);
+  check(positions >= 1 && positions <= 65536, kDraws, "expected places from 1 to 65536, but got ",
+        positions);
+  const uint32_t first = checked_position(kDraws, position),
+                 last = checked_position(kDraws, position + positions - 1);
   const Tensor samples = whole_numbers_on(kDraws, "sample_ids", sample_ids, sample_ids);
   const int64_t rows = samples.size(0);
-  const Tensor output =
-      new_tensor(kDraws, std::vector<int64_t>{places * rows, count}, ScalarType::Double, samples);
+  const Tensor output = new_tensor(kDraws, std::vector<int64_t>{positions * rows, count},
+                                   ScalarType::Double, samples);
   const auto* ids = static_cast<const int64_t*>(samples.const_data_ptr());
   auto* to = static_cast<double*>(output.mutable_data_ptr());
   for (uint32_t at = first; at <= last; ++at) {
@@ -70,7 +71,7 @@ Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t 
 }
 
 Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t width,
-                    std::string kind, int64_t seed, int64_t epoch, int64_t place) {
+                    std::string kind, int64_t seed, int64_t epoch, int64_t position) {
   const int64_t count = sample_ids.dim() == 1 ? sample_ids.size(0) : -1;
   check(count >= 0, kNoise, "expected sample_ids of shape [N], but got ", shape_text(sample_ids));
   check(channels >= 0 && height >= 0 && width >= 0 && channels <= kMaxSide && height <= kMaxSide &&
@@ -83,10 +84,13 @@ Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t
   const Tensor output = new_tensor(kNoise, std::vector<int64_t>{count, channels, height, width},
                                    ScalarType::Float, samples);
   const NoiseKey key{key_of(seed, epoch), static_cast<const int64_t*>(samples.const_data_ptr()),
-                     place_of(kNoise, place), parse_noise(kNoise, kind)};
+                     checked_position(kNoise, position), parse_noise(kNoise, kind)};
   if (output.numel() == 0) return output;
-  const PhiloxNoiseArguments a{key, static_cast<float*>(output.mutable_data_ptr()), count,
-                               static_cast<int>(channels * height), static_cast<int>(width)};
+  const PhiloxNoiseArguments a{.noise = key,
+                               .output = static_cast<float*>(output.mutable_data_ptr()),
+                               .count = count,
+                               .rows = static_cast<int>(channels * height),
+                               .width = static_cast<int>(width)};
   run_where(
       kNoise, samples, [&](const ParallelFor& threads) { philox_noise_cpu(a, threads); },
       [&](void* stream) { return philox_noise_cuda(a, stream); });

@@ -1,4 +1,4 @@
-// philox_noise: a field of noise for each sample. Included by philox_cpu.cpp, philox_cuda.cu and
+// philox_noise: a noise field per sample. Included by philox_cpu.cpp, philox_cuda.cu and
 // binding.cpp.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace orbbec {
 
-// The rows of all channels of an image stand one after the other.
+// The rows of all channels of an image are numbered consecutively.
 struct PhiloxNoiseArguments {
   NoiseKey noise;
   float* output;  // [count, rows, width]

@@ -4,9 +4,10 @@
 
 namespace orbbec {
 
-// Defined in augment/binding.cpp. regions: int64 [N, 4] of what each image shows.
-void augment_moved(const Tensor& images, const Tensor& matrix, const std::optional<Tensor>& regions,
-                   const MovedOptions& options, const Tensor& out);
+// Defined in augment/binding.cpp. regions: int64 [N, 4], the visible region of each image.
+void augment_geometric(const Tensor& images, const Tensor& matrix,
+                       const std::optional<Tensor>& regions, const GeometricOptions& options,
+                       const Tensor& out);
 
 namespace {
 
@@ -36,12 +37,12 @@ Tensor checked_ids(const char* op, const Tensor& sample_ids, const Tensor& sizes
 
 void check_range(const char* op, const char* name, double low, double high, double least) {
   check(low >= least && low <= high && high <= 1e30, op, "expected ", name,
-        " of two numbers that go up, but got ", low, " and ", high);
+        " of two ascending numbers, but got ", low, " and ", high);
 }
 
 Tensor draw_areas(Tensor sizes, Tensor sample_ids, std::vector<double> scale,
                   std::vector<double> ratio, bool transposed, int64_t seed, int64_t epoch,
-                  int64_t place, int64_t first) {
+                  int64_t position, int64_t first) {
   const Tensor given = checked_sizes(kAreas, sizes);
   const Tensor samples = checked_ids(kAreas, sample_ids, given);
   check(scale.size() == 2 && ratio.size() == 2, kAreas, "expected two numbers of scale and ratio");
@@ -49,7 +50,7 @@ Tensor draw_areas(Tensor sizes, Tensor sample_ids, std::vector<double> scale,
   check_range(kAreas, "ratio", ratio[0], ratio[1], 1e-30);
   check(first >= 0 && first <= 65535, kAreas, "expected first from 0 to 65535, but got ", first);
   const AreaRange range{{scale[0], scale[1]}, {ratio[0], ratio[1]}, transposed};
-  const uint32_t at = place_of(kAreas, place);
+  const uint32_t at = checked_position(kAreas, position);
   const Tensor output =
       new_tensor(kAreas, std::vector<int64_t>{given.size(0), 5}, ScalarType::Double, given);
   const auto* sides = static_cast<const int64_t*>(given.const_data_ptr());
@@ -68,7 +69,7 @@ Tensor draw_areas(Tensor sizes, Tensor sample_ids, std::vector<double> scale,
 
 struct Row {
   Coordinate kind;
-  uint32_t place;
+  uint32_t position;
   bool begins_pass;
   const double* numbers;
 };
@@ -97,25 +98,25 @@ std::vector<Row> rows_of(const Tensor& program) {
   std::vector<Row> rows;
   const auto* numbers = static_cast<const double*>(program.const_data_ptr());
   for (int64_t i = 0; i < program.size(0); ++i, numbers += kCoordinateNumbers) {
-    const double kind = numbers[0], place = numbers[1];
+    const double kind = numbers[0], position = numbers[1];
     check(kind >= 0 && kind < kCoordinateKinds, kCoordinates, "expected kinds from 0 to ",
           kCoordinateKinds - 1, ", but got ", kind);
-    check(place >= 0 && place <= 65535, kCoordinates, "expected places from 0 to 65535, but got ",
-          place);
-    rows.push_back({static_cast<Coordinate>(static_cast<int>(kind)), static_cast<uint32_t>(place),
-                    numbers[2] != 0, numbers + 3});
+    check(position >= 0 && position <= 65535, kCoordinates,
+          "expected places from 0 to 65535, but got ", position);
+    rows.push_back({static_cast<Coordinate>(static_cast<int>(kind)),
+                    static_cast<uint32_t>(position), numbers[2] != 0, numbers + 3});
     check_row(rows.back());
   }
   return rows;
 }
 
-// Of each pass [N, 9] matrices, [N, 4] boxes, [N, 2] sizes and [N] flips, one after the other:
-// a tensor for each would take longer than to draw for an image.
-struct Tables {
+// For each pass [N, 9] matrices, [N, 4] boxes, [N, 2] sizes and [N] flips, one after the other:
+// allocating a tensor for each would take longer than drawing an image's parameters.
+struct PassTables {
   double* numbers;
   int64_t count;
 
-  void write(int64_t pass, int64_t n, const Placement& p) const {
+  void write(int64_t pass, int64_t n, const ImageState& p) const {
     double* const own = numbers + kPassNumbers * count * pass;
     std::copy_n(p.matrix, 9, own + 9 * n);
     std::copy_n(p.box, 4, own + 9 * count + 4 * n);
@@ -125,25 +126,26 @@ struct Tables {
   }
 };
 
-void place_image(Placement& p, const Row& row, int64_t n, int64_t sample, PhiloxKey key) {
-  PhiloxStream stream(key, static_cast<uint64_t>(sample), row.place);
-  check(place(p, row.kind, row.numbers, stream), kCoordinates, "expected images of at least ",
-        row.numbers[0], "x", row.numbers[1], ", but image ", n, " is ", p.height, "x", p.width);
+void apply_row(ImageState& p, const Row& row, int64_t n, int64_t sample, PhiloxKey key) {
+  PhiloxStream stream(key, static_cast<uint64_t>(sample), row.position);
+  check(apply_transform(p, row.kind, row.numbers, stream), kCoordinates,
+        "expected images of at least ", row.numbers[0], "x", row.numbers[1], ", but image ", n,
+        " is ", p.height, "x", p.width);
   check(p.height <= kMaxSide && p.width <= kMaxSide, kCoordinates,
         "expected at most 2147483647 rows and columns, but image ", n, " gets ", p.height, "x",
         p.width);
 }
 
 void draw_image(const std::vector<Row>& rows, int64_t n, int64_t sample, const int64_t* size,
-                PhiloxKey key, const Tables& tables) {
-  Placement p = placement_of(size[0], size[1]);
+                PhiloxKey key, const PassTables& tables) {
+  ImageState p = image_state(size[0], size[1]);
   int64_t pass = 0;
   for (const Row& row : rows) {
     if (row.begins_pass) {
       tables.write(pass++, n, p);
-      p = placement_of(p.height, p.width);
+      p = image_state(p.height, p.width);
     }
-    place_image(p, row, n, sample, key);
+    apply_row(p, row, n, sample, key);
   }
   tables.write(pass, n, p);
 }
@@ -159,7 +161,7 @@ Tensor draw_coordinates(Tensor sizes, Tensor sample_ids, Tensor program, int64_t
   check(passes == begun, kCoordinates, "expected passes to be ", begun, ", but got ", passes);
   const Tensor output = new_tensor(kCoordinates, std::vector<int64_t>{passes, kPassNumbers * count},
                                    ScalarType::Double, given);
-  const Tables tables{static_cast<double*>(output.mutable_data_ptr()), count};
+  const PassTables tables{static_cast<double*>(output.mutable_data_ptr()), count};
   const auto* sides = static_cast<const int64_t*>(given.const_data_ptr());
   const auto* ids = static_cast<const int64_t*>(samples.const_data_ptr());
   for (int64_t n = 0; n < count; ++n)
@@ -167,8 +169,8 @@ Tensor draw_coordinates(Tensor sizes, Tensor sample_ids, Tensor program, int64_t
   return output;
 }
 
-// The matrix of an image [3, 3] and, of one that is cropped first, its region [4].
-void write_move(const Placement& p, double* matrix, int64_t* region) {
+// The matrix [3, 3] of an image and, if it is cropped first, its region [4].
+void write_matrix(const ImageState& p, double* matrix, int64_t* region) {
   std::copy_n(p.matrix, 9, matrix);
   if (region == nullptr) return;
   for (int i = 0; i < 4; ++i) region[i] = static_cast<int64_t>(p.box[i]);
@@ -185,10 +187,10 @@ void check_drawn(const Tensor& images, const Tensor& out) {
           "expected images with pixels, but got ", shape_text(images));
 }
 
-void augment_drawn(Tensor images, std::optional<Tensor> sample_ids, Tensor program, int64_t seed, int64_t epoch,
-                   bool crops, std::vector<double> mean, std::vector<double> std, double scale,
-                   std::string interpolation, std::string border, std::vector<double> fill,
-                   Tensor out) {
+void augment_drawn(Tensor images, std::optional<Tensor> sample_ids, Tensor program, int64_t seed,
+                   int64_t epoch, bool crops, std::vector<double> mean, std::vector<double> std,
+                   double scale, std::string interpolation, std::string border,
+                   std::vector<double> fill, Tensor out) {
   check_drawn(images, out);
   const int64_t count = images.size(0);
   const std::vector<Row> rows = rows_of(program);
@@ -200,18 +202,25 @@ void augment_drawn(Tensor images, std::optional<Tensor> sample_ids, Tensor progr
       new_tensor(kDrawn, std::vector<int64_t>{count, 3, 3}, ScalarType::Double, images);
   const auto* ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
   auto* const boxes = regions ? static_cast<int64_t*>(regions->mutable_data_ptr()) : nullptr;
-  auto* const maps = static_cast<double*>(matrix.mutable_data_ptr());
+  auto* const matrices = static_cast<double*>(matrix.mutable_data_ptr());
   for (int64_t n = 0; n < count; ++n) {
-    Placement p = placement_of(images.size(2), images.size(3));
+    ImageState p = image_state(images.size(2), images.size(3));
     for (const Row& row : rows) {
       check(!row.begins_pass, kDrawn, "expected a program of one pass");
-      place_image(p, row, n, ids != nullptr ? ids[n] : n, key_of(seed, epoch));
+      apply_row(p, row, n, ids != nullptr ? ids[n] : n, key_of(seed, epoch));
     }
     check(p.height == out.size(2) && p.width == out.size(3), kDrawn, "expected out of size ",
           p.height, "x", p.width, ", but got ", shape_text(out));
-    write_move(p, maps + 9 * n, boxes != nullptr ? boxes + 4 * n : nullptr);
+    write_matrix(p, matrices + 9 * n, boxes != nullptr ? boxes + 4 * n : nullptr);
   }
-  augment_moved(images, matrix, regions, {mean, std, scale, interpolation, border, fill}, out);
+  augment_geometric(images, matrix, regions,
+                    {.mean = mean,
+                     .std = std,
+                     .scale = scale,
+                     .interpolation = interpolation,
+                     .border = border,
+                     .fill = fill},
+                    out);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What the coordinate transforms of a pipeline draw for an image: matrices from output to source
-// pixels, boxes, sizes. Included by binding.cpp.
+// Draws the coordinate transforms of a pipeline for an image: output-to-source matrices, boxes,
+// sizes. Included by binding.cpp.
 #pragma once
 
 #include <algorithm>
@@ -11,32 +11,37 @@ namespace orbbec {
 
 enum class Coordinate {
   kResize,         // height, width
-  kResizeShorter,  // side, longest longer side or 0
-  kResizeArea,     // height, width, two of scale, two of ratio
-  kCrop,           // height, width, padding left, top, right, bottom, whether it pads as needed
+  kResizeShorter,  // side, maximum of the longer side or 0
+  kResizeArea,     // height, width, range of scale, range of ratio
+  kCrop,           // height, width, padding left, top, right, bottom, whether to pad if needed
   kCenterCrop,     // height, width
   kFlipColumns,    // probability
   kFlipRows,       // probability
 };
 constexpr int kCoordinateKinds = 7;
 constexpr int kCoordinateNumbers =
-    10;  // kind, place, whether it begins a pass, what the kind needs
+    10;  // kind, position, whether it begins a pass, parameters of the kind
 
-// An image on its way through a pass.
-struct Placement {
+// The state of an image within a pass.
+struct ImageState {
   int64_t height, width;      // of the output so far
-  double matrix[9];           // from output to source pixels of the pass
-  double box[4];              // left, top, right, bottom of what its first transform sees
-  bool is_first, is_flipped;  // no transform yet; left to right
+  double matrix[9];           // output to source pixels of the pass
+  double box[4];              // left, top, right, bottom of the input of the first transform
+  bool is_first, is_flipped;  // before the first transform; flipped horizontally
 };
 
-inline Placement placement_of(int64_t height, int64_t width) {
+inline ImageState image_state(int64_t height, int64_t width) {
   const auto h = static_cast<double>(height), w = static_cast<double>(width);
-  return {height, width, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, w, h}, true, false};
+  return {.height = height,
+          .width = width,
+          .matrix = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+          .box = {0, 0, w, h},
+          .is_first = true,
+          .is_flipped = false};
 }
 
-// `scale` times an output pixel, plus `shift`, along x and y.
-inline void transform(Placement& p, const double (&scale)[2], const double (&shift)[2]) {
+// Maps output pixel x to `scale` * x + `shift`, along x and y.
+inline void transform(ImageState& p, const double (&scale)[2], const double (&shift)[2]) {
   if (p.is_first) {
     p.matrix[0] = scale[0], p.matrix[2] = shift[0];
     p.matrix[4] = scale[1], p.matrix[5] = shift[1];
@@ -51,37 +56,37 @@ inline void transform(Placement& p, const double (&scale)[2], const double (&shi
   p.is_first = false;
 }
 
-// The part of the image that becomes the output, in pixels; may lie outside of the image.
-struct Part {
+// The region of the image that becomes the output, in pixels; may extend outside the image.
+struct Rect {
   double left, top, width, height;
 };
 
-inline void set_box(Placement& p, const Part& part) {
+inline void set_box(ImageState& p, const Rect& rect) {
   if (!p.is_first) return;
-  p.box[0] = part.left, p.box[1] = part.top;
-  p.box[2] = part.left + part.width, p.box[3] = part.top + part.height;
+  p.box[0] = rect.left, p.box[1] = rect.top;
+  p.box[2] = rect.left + rect.width, p.box[3] = rect.top + rect.height;
 }
 
-// Half-pixel centers, as cv2.resize and torchvision have them.
-inline void resize(Placement& p, const Part& part, int64_t height, int64_t width) {
-  const double scale[2] = {part.width / static_cast<double>(width),
-                           part.height / static_cast<double>(height)};
-  set_box(p, part);
-  transform(p, scale, {part.left + 0.5 * scale[0] - 0.5, part.top + 0.5 * scale[1] - 0.5});
+// Half-pixel centres, as in cv2.resize and torchvision.
+inline void resize(ImageState& p, const Rect& rect, int64_t height, int64_t width) {
+  const double scale[2] = {rect.width / static_cast<double>(width),
+                           rect.height / static_cast<double>(height)};
+  set_box(p, rect);
+  transform(p, scale, {rect.left + 0.5 * scale[0] - 0.5, rect.top + 0.5 * scale[1] - 0.5});
   p.height = height, p.width = width;
 }
 
-inline void crop(Placement& p, double left, double top, int64_t height, int64_t width) {
+inline void crop(ImageState& p, double left, double top, int64_t height, int64_t width) {
   set_box(p, {left, top, static_cast<double>(width), static_cast<double>(height)});
   transform(p, {1, 1}, {left, top});
   p.height = height, p.width = width;
 }
 
-inline Part whole(const Placement& p) {
+inline Rect whole(const ImageState& p) {
   return {0, 0, static_cast<double>(p.width), static_cast<double>(p.height)};
 }
 
-inline void resize_shorter(Placement& p, int64_t side, int64_t longest) {
+inline void resize_shorter(ImageState& p, int64_t side, int64_t longest) {
   const int64_t shorter = std::min(p.height, p.width), longer = std::max(p.height, p.width);
   const auto ratio_of = [](int64_t side, int64_t a, int64_t b) {
     return static_cast<int64_t>(static_cast<double>(side * a) / static_cast<double>(b));
@@ -96,8 +101,8 @@ inline void resize_shorter(Placement& p, int64_t side, int64_t longest) {
          std::max<int64_t>(upright ? to_short : to_long, 1));
 }
 
-// The largest part in the middle whose ratio is in range.
-inline Part middle_of(const Placement& p, const double (&ratio)[2]) {
+// The largest centred region whose ratio is in range.
+inline Rect middle_of(const ImageState& p, const double (&ratio)[2]) {
   const auto h = static_cast<double>(p.height), w = static_cast<double>(p.width);
   const double own = w / h;
   const double width = own > ratio[1] ? std::rint(h * ratio[1]) : w;
@@ -105,16 +110,16 @@ inline Part middle_of(const Placement& p, const double (&ratio)[2]) {
   return {std::floor((w - width) / 2), std::floor((h - height) / 2), width, height};
 }
 
-inline void resize_area(Placement& p, const double* numbers, PhiloxStream& stream) {
+inline void resize_area(ImageState& p, const double* numbers, PhiloxStream& stream) {
   const AreaRange range{{numbers[2], numbers[3]}, {numbers[4], numbers[5]}, false};
   const Area area = draw_area(range, p.height, p.width, stream);
-  const Part part =
-      area.fits ? Part{area.left, area.top, area.width, area.height} : middle_of(p, range.ratio);
-  resize(p, part, static_cast<int64_t>(numbers[0]), static_cast<int64_t>(numbers[1]));
+  const Rect rect =
+      area.fits ? Rect{area.left, area.top, area.width, area.height} : middle_of(p, range.ratio);
+  resize(p, rect, static_cast<int64_t>(numbers[0]), static_cast<int64_t>(numbers[1]));
 }
 
-// False if the image is too small.
-inline bool crop_anywhere(Placement& p, const double* numbers, PhiloxStream& stream) {
+// Returns false if the image is too small.
+inline bool crop_anywhere(ImageState& p, const double* numbers, PhiloxStream& stream) {
   const auto whole_number = [&](int i) { return static_cast<int64_t>(numbers[i]); };
   const int64_t height = whole_number(0), width = whole_number(1);
   int64_t rows = p.height + whole_number(3) + whole_number(5);
@@ -135,8 +140,8 @@ inline bool crop_anywhere(Placement& p, const double* numbers, PhiloxStream& str
   return true;
 }
 
-// What lies outside of the image is no part of the box.
-inline void crop_center(Placement& p, int64_t height, int64_t width) {
+// The box does not include what lies outside the image.
+inline void crop_center(ImageState& p, int64_t height, int64_t width) {
   const auto begin = [](int64_t over) {
     return over < 0 ? static_cast<double>(-(-over / 2)) : std::rint(static_cast<double>(over) / 2);
   };
@@ -147,7 +152,7 @@ inline void crop_center(Placement& p, int64_t height, int64_t width) {
   for (int i = 0; i < 4; ++i) p.box[i] = std::clamp(p.box[i], 0.0, i % 2 == 0 ? right : bottom);
 }
 
-inline void flip(Placement& p, int axis, double probability, PhiloxStream& stream) {
+inline void flip(ImageState& p, int axis, double probability, PhiloxStream& stream) {
   if (!(static_cast<double>(stream.uniform()) < probability)) {
     p.is_first = false;
     return;
@@ -158,8 +163,9 @@ inline void flip(Placement& p, int axis, double probability, PhiloxStream& strea
   p.is_flipped ^= axis == 0;
 }
 
-// False if the image is too small for a crop.
-inline bool place(Placement& p, Coordinate kind, const double* numbers, PhiloxStream& stream) {
+// Returns false if the image is too small for a crop.
+inline bool apply_transform(ImageState& p, Coordinate kind, const double* numbers,
+                            PhiloxStream& stream) {
   const auto side = [&](int i) { return static_cast<int64_t>(numbers[i]); };
   switch (kind) {
     case Coordinate::kResize:

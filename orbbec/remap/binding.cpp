@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kOp = "remap";
 
-// The positions in the type and on the device that the kernel reads; sets the map of `a` to them.
+// The coordinates in the dtype and on the device that the kernel reads; sets the transform of `a`.
 Tensor prepare_positions(const Tensor& images, const Tensor& positions, WarpArguments& a) {
   const int64_t height = a.output.height, width = a.output.width;
   const bool shared = positions.dim() == 3,
@@ -27,10 +27,11 @@ Tensor prepare_positions(const Tensor& images, const Tensor& positions, WarpArgu
       kOp, "expected positions of float32 or float64");
   check(positions.is_cpu() || same_device(positions, images), kOp,
         "expected positions on the CPU or on the device of images");
-  Tensor prepared = same_device(positions, images) ? positions : moved_to(kOp, positions, images);
-  prepared = contiguous(kOp, converted(kOp, prepared, map_scalar_type(a)));
-  a.map = prepared.const_data_ptr();
-  a.map_stride = shared ? 0 : 2 * height * width;
+  Tensor prepared =
+      same_device(positions, images) ? positions : on_device_of(kOp, positions, images);
+  prepared = contiguous(kOp, converted(kOp, prepared, transform_scalar_type(a)));
+  a.transform = prepared.const_data_ptr();
+  a.transform_stride = shared ? 0 : 2 * height * width;
   return prepared;
 }
 

@@ -1,5 +1,5 @@
-// remap: where an output pixel reads, by a table of positions. Included by remap_cpu.cpp,
-// remap_cuda.cu and binding.cpp.
+// remap: reads source positions from a coordinate field. Included by remap_cpu.cpp, remap_cuda.cu
+// and binding.cpp.
 #pragma once
 
 #include "../core/warp.h"
@@ -7,43 +7,43 @@
 namespace orbbec {
 
 template <class F>
-struct TableMap {
+struct CoordinateField {
   static constexpr int kNumbers = 0;
 
   const F* xy;  // [N, 2, height, width]: all x, then all y
   int64_t stride, plane;
   int width;
 
-  explicit TableMap(const WarpArguments& a)
-      : xy(static_cast<const F*>(a.map)),
-        stride(a.map_stride),
+  explicit CoordinateField(const WarpArguments& a)
+      : xy(static_cast<const F*>(a.transform)),
+        stride(a.transform_stride),
         plane(static_cast<int64_t>(a.output.height) * a.output.width),
         width(a.output.width) {}
 
   ORBBEC_HD Point<F> at(int64_t n, int y, int x) const {
-    const F* place = xy + n * stride + static_cast<int64_t>(y) * width + x;
-    return {place[0], place[plane]};
+    const F* entry = xy + n * stride + static_cast<int64_t>(y) * width + x;
+    return {entry[0], entry[plane]};
   }
 
   ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const { return at(n, y, x); }
-  ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const { return at(n, y, x); }
+  ORBBEC_HD Point<F> unfused(int64_t n, int y, int x) const { return at(n, y, x); }
 
   // The positions of a group of pixels, the first at x.
   template <class Simd>
   ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, int x) const {
-    const F* place = xy + n * stride + static_cast<int64_t>(y) * width + x;
-    return {Simd::load(place), Simd::load(place + plane)};
+    const F* entry = xy + n * stride + static_cast<int64_t>(y) * width + x;
+    return {Simd::load(entry), Simd::load(entry + plane)};
   }
 
-  // Nothing is known of the row below.
+  // The row below is unrelated.
   ORBBEC_HD Point<F> row_step(int64_t) const { return {F(0), F(0)}; }
 
-  // A position is a number of its own: its gradient is stored, not summed.
+  // A position belongs to one pixel: its gradient is stored, not summed.
   ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double*,
                               double* positions) const {
-    double* const place = positions + n * 2 * plane + static_cast<int64_t>(y) * width + x;
-    place[0] = dx;
-    place[plane] = dy;
+    double* const entry = positions + n * 2 * plane + static_cast<int64_t>(y) * width + x;
+    entry[0] = dx;
+    entry[plane] = dy;
   }
 
   ORBBEC_HD FixedPoint fixed_nearest(int64_t n, int y, int x) const {

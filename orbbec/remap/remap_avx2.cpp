@@ -2,7 +2,7 @@
 #include "remap.h"
 
 #if defined(__x86_64__)
-// What stands above is compiled for every machine; what stands below, for those that have this.
+// Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma")
 #include "../core/simd_avx2.h"
 #include "../core/vector_row.h"
@@ -15,7 +15,7 @@ void vector_row_avx2(const Op& op, int64_t n, int y, int) {
 }
 
 template <class T, class Sampler>
-using Op = Warp<T, TableMap<float>, Sampler>;
+using Op = Warp<T, CoordinateField<float>, Sampler>;
 
 template void vector_row_avx2(const Op<uint8_t, NearestSampler>& op, int64_t n, int y, int width);
 template void vector_row_avx2(const Op<uint8_t, LinearSampler>& op, int64_t n, int y, int width);

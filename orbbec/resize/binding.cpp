@@ -3,8 +3,8 @@
 
 namespace orbbec {
 
-void fill_resize_tables_cpu(const ResizeArguments& arguments, const ParallelFor& parallel);
-[[gnu::weak]] int fill_resize_tables_cuda(const ResizeArguments& arguments, void* stream);
+void fill_resize_coefficients_cpu(const ResizeArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int fill_resize_coefficients_cuda(const ResizeArguments& arguments, void* stream);
 void resize_cpu(const ResizeArguments& arguments, const ParallelFor& parallel);
 [[gnu::weak]] int resize_cuda(const ResizeArguments& arguments, void* stream);
 void resize_backward_cpu(const ResizeBackwardArguments& arguments, const ParallelFor& parallel);
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kOp = "resize";
 
-// The options as the schema names them.
+// The options, named as in the schema.
 struct ResizeOptions {
   const std::string& interpolation;
   bool antialias;
@@ -49,7 +49,7 @@ ResizeMethod parse_pillow_method(const std::string& interpolation) {
   return parse(kOp, "interpolation of antialias", interpolation, kNames);
 }
 
-bool parse_tall_columns_first(const std::string& arithmetic) {
+bool parse_vertical_first_if_tall(const std::string& arithmetic) {
   static constexpr std::array<std::pair<const char*, bool>, 2> kNames{{
       {"pillow_13", true},
       {"pillow_12", false},
@@ -60,7 +60,8 @@ bool parse_tall_columns_first(const std::string& arithmetic) {
 void set_method(const ResizeOptions& options, ResizeRequest& request) {
   request.method =
       options.antialias ? parse_pillow_method(options.interpolation) : parse_cv2_method(options);
-  request.tall_columns_first = options.antialias && parse_tall_columns_first(options.arithmetic);
+  request.vertical_first_if_tall =
+      options.antialias && parse_vertical_first_if_tall(options.arithmetic);
 }
 
 // float64 [N, 4] on the device of images; null without boxes. The result must outlive the launch.
@@ -72,12 +73,11 @@ std::optional<Tensor> prepare_boxes(const Tensor& images, const std::optional<Te
   check(boxes->scalar_type() == ScalarType::Double, kOp, "expected boxes of float64");
   check(boxes->is_cpu() || same_device(*boxes, images), kOp,
         "expected boxes on the CPU or on the device of images");
-  return contiguous(kOp, same_device(*boxes, images) ? *boxes : moved_to(kOp, *boxes, images));
+  return contiguous(kOp, same_device(*boxes, images) ? *boxes : on_device_of(kOp, *boxes, images));
 }
 
-// Room for the weights of an output pixel, where the largest image has `side` pixels along the
-// axis.
-int64_t room_for_taps(ResizeMethod method, int64_t side, int64_t out) {
+// The most taps of an output pixel if the largest image has `side` pixels along the axis.
+int64_t taps_capacity(ResizeMethod method, int64_t side, int64_t out) {
   if (is_nearest(method)) return 1;
   const double scale = static_cast<double>(side) / static_cast<double>(out);
   if (is_pillow(method)) {
@@ -92,15 +92,16 @@ int64_t room_for_taps(ResizeMethod method, int64_t side, int64_t out) {
 
 int64_t aligned(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
-// Memory for the tables, which must outlive the launch; sets those of `a` to lie in it.
-Tensor new_tables(const Tensor& images, const std::vector<int64_t>& longest, ResizeArguments& a) {
-  ResizeTables& t = a.tables;
+// Memory for the coefficients, which must outlive the launch; sets those of `a`.
+Tensor new_coefficients(const Tensor& images, const std::vector<int64_t>& longest,
+                        ResizeArguments& a) {
+  ResizeCoefficients& t = a.coefficients;
   const bool alike = a.source.layout == nullptr && a.request.boxes == nullptr;
-  t.tables = alike ? std::min<int64_t>(a.source.count, 1) : a.source.count;
+  t.sets = alike ? std::min<int64_t>(a.source.count, 1) : a.source.count;
   t.height = a.request.height;
   t.width = a.request.width;
-  t.taps_x = room_for_taps(a.request.method, longest[1], t.width);
-  t.taps_y = room_for_taps(a.request.method, longest[0], t.height);
+  t.taps_x = taps_capacity(a.request.method, longest[1], t.width);
+  t.taps_y = taps_capacity(a.request.method, longest[0], t.height);
   int64_t weight_size = 0;
   dispatch_weight(a.request.method, a.dtype, [&](auto weight) {
     weight_size = sizeof(weight);
@@ -109,12 +110,12 @@ Tensor new_tables(const Tensor& images, const std::vector<int64_t>& longest, Res
   constexpr double kMost = 0x1p50;
   const double weights = static_cast<double>(t.width) * static_cast<double>(t.taps_x) +
                          static_cast<double>(t.height) * static_cast<double>(t.taps_y);
-  check(static_cast<double>(t.tables) * weights < kMost && t.width + int64_t{t.height} <= kMaxSide,
-        kOp, "the tables of ", t.tables, " images are too large");
-  const int64_t entries = t.tables * (int64_t{t.width} + t.height);
-  const int64_t plan_bytes = aligned(t.tables * static_cast<int64_t>(sizeof(ResizePlan)));
+  check(static_cast<double>(t.sets) * weights < kMost && t.width + int64_t{t.height} <= kMaxSide,
+        kOp, "the filter coefficients of ", t.sets, " images are too large");
+  const int64_t entries = t.sets * (int64_t{t.width} + t.height);
+  const int64_t plan_bytes = aligned(t.sets * static_cast<int64_t>(sizeof(ResizePlan)));
   const int64_t entry_bytes = aligned(entries * static_cast<int64_t>(sizeof(int)));
-  const int64_t weight_bytes = t.tables * (t.width * t.taps_x + t.height * t.taps_y) * weight_size;
+  const int64_t weight_bytes = t.sets * (t.width * t.taps_x + t.height * t.taps_y) * weight_size;
   const Tensor memory =
       new_tensor(kOp, std::vector<int64_t>{plan_bytes + 2 * entry_bytes + weight_bytes},
                  ScalarType::Byte, images);
@@ -126,13 +127,13 @@ Tensor new_tables(const Tensor& images, const std::vector<int64_t>& longest, Res
   return memory;
 }
 
-void fill_tables(const Tensor& images, const ResizeArguments& a) {
+void fill_coefficients(const Tensor& images, const ResizeArguments& a) {
   run_where(
-      kOp, images, [&](const ParallelFor& threads) { fill_resize_tables_cpu(a, threads); },
-      [&](void* stream) { return fill_resize_tables_cuda(a, stream); });
+      kOp, images, [&](const ParallelFor& threads) { fill_resize_coefficients_cpu(a, threads); },
+      [&](void* stream) { return fill_resize_coefficients_cuda(a, stream); });
 }
 
-// What the tables depend on: the images, the boxes, the size of the output.
+// Sets what the coefficients depend on: the images, the boxes, the size of the output.
 void set_geometry(const std::optional<Tensor>& boxes, ResizeArguments& a) {
   a.request.source = a.source;
   a.request.boxes =
@@ -171,9 +172,7 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
   a.dtype = dtype_of(kOp, images);
   const std::array<int64_t, 2> extent = output_size(kOp, a.source, size);
   if (out != nullptr) check_output(kOp, images, *out, a.source, extent);
-  a.request.method =
-      options.antialias ? parse_pillow_method(options.interpolation) : parse_cv2_method(options);
-  a.request.tall_columns_first = options.antialias && parse_tall_columns_first(options.arithmetic);
+  set_method(options, a.request);
   const std::vector<int64_t> sides = longest_sides(a.source, longest);
   const std::optional<Tensor> held_boxes = prepare_boxes(images, boxes, a.source.count);
   if (held_boxes.has_value() && out != nullptr) check_apart(kOp, *out, *held_boxes, "boxes");
@@ -183,8 +182,8 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
   if (target.numel() == 0) return target;
   a.output = dense_images(kOp, "out", target, target.mutable_data_ptr());
   set_geometry(held_boxes, a);
-  const Tensor tables = new_tables(images, sides, a);
-  fill_tables(images, a);
+  const Tensor coefficients = new_coefficients(images, sides, a);
+  fill_coefficients(images, a);
   run_where(
       kOp, images, [&](const ParallelFor& threads) { resize_cpu(a, threads); },
       [&](void* stream) { return resize_cuda(a, stream); });
@@ -222,7 +221,7 @@ Tensor spread(const Tensor& gradient, const ResizeArguments& forward, bool along
   a.gradient =
       dense_images(kOp, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
-  a.tables = forward.tables;
+  a.coefficients = forward.coefficients;
   a.method = forward.request.method;
   a.dtype = forward.dtype;
   a.along_y = along_y;
@@ -232,7 +231,7 @@ Tensor spread(const Tensor& gradient, const ResizeArguments& forward, bool along
   return output;
 }
 
-// From the gradient of the output to that of images of `image_size`.
+// The gradient of images of `image_size`, from that of the output.
 Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
                        std::vector<int64_t> image_size, std::string interpolation, bool antialias,
                        std::string arithmetic) {
@@ -249,8 +248,8 @@ Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
   const std::optional<Tensor> held_boxes = prepare_boxes(gradient, boxes, a.source.count);
   set_geometry(held_boxes, a);
   if (gradient.numel() == 0) return new_float_images(gradient, sides[0], sides[1]);
-  const Tensor tables = new_tables(gradient, image_size, a);
-  fill_tables(gradient, a);
+  const Tensor coefficients = new_coefficients(gradient, image_size, a);
+  fill_coefficients(gradient, a);
   return spread(spread(gradient, a, true), a, false);
 }
 

@@ -1,4 +1,4 @@
-// Means of blocks of pixels, a row of them at a time, on vectors. Included by rows_vectors.h.
+// Vectorised means of blocks of pixels, one row of blocks at a time. Included by rows_vectors.h.
 #pragma once
 
 #include "fours.h"
@@ -37,15 +37,15 @@ class BlockRows {
   }
 
  private:
-  static constexpr int kBeyond = 4;                // that a vector takes or leaves
-  static constexpr int64_t kMostPixels = 1 << 23;  // whose bytes' sum fits in 31 bits
+  static constexpr int kBeyond = 4;                // values that a vector may read past the end
+  static constexpr int64_t kMostPixels = 1 << 23;  // whose sum of bytes fits 31 bits
 
   bool has_rows() const {
     return int64_t{v_.plan.block_x} * v_.plan.block_y <= kMostPixels &&
            v_.from.stride_x == v_.lanes && (v_.lanes == 1 || v_.lanes == 3 || v_.lanes == 4);
   }
 
-  // Bytes: the rows of all blocks first, for whole numbers may be summed in any order.
+  // Bytes: vertical sums of all blocks first, because integer sums do not depend on their order.
   const Sum* sum_columns(const uint8_t* first) {
     const int64_t count = int64_t{v_.to.width} * v_.plan.block_x * v_.lanes;
     Sum* const columns = columns_.get();
@@ -62,25 +62,26 @@ class BlockRows {
     const int columns = v_.plan.block_x;
     if constexpr (kIsByte) {
       const Sum* const sums = sum_columns(first);
-      if (columns == 2) return sum_fours<kLanes>(sums, 1, 2, false);
-      return sum_fours<kLanes>(sums, 1, columns, false);
+      if (columns == 2) return sum_vec4s<kLanes>(sums, 1, 2, false);
+      return sum_vec4s<kLanes>(sums, 1, columns, false);
     } else {
-      if (v_.op.sums_pairs(v_.plan)) return sum_fours<kLanes>(first, 2, 2, true);
-      if (v_.op.is_half(v_.plan)) return sum_fours<kLanes>(first, 2, 2, false);
-      sum_fours<kLanes>(first, v_.plan.block_y, columns, false);
+      if (v_.op.sums_pairs(v_.plan)) return sum_vec4s<kLanes>(first, 2, 2, true);
+      if (v_.op.is_half(v_.plan)) return sum_vec4s<kLanes>(first, 2, 2, false);
+      sum_vec4s<kLanes>(first, v_.plan.block_y, columns, false);
     }
   }
 
-  // Of three channels the last pixel is summed a value at a time: it has none behind it.
+  // With three channels the last pixel is summed value by value, because a vector would read past
+  // it.
   template <int kLanes, class Value>
-  ORBBEC_HD void sum_fours(const Value* first, int rows, int columns, bool pairs) {
+  ORBBEC_HD void sum_vec4s(const Value* first, int rows, int columns, bool pairs) {
     const int64_t stride_y = v_.from.stride_y;
     Sum* sums = sums_.get();
     const int whole = v_.to.width - 1;
     for (int x = 0; x < whole; ++x, sums += kLanes) {
       const Value* const block = first + int64_t{x} * columns * kLanes;
-      const auto sum = Op::template block_sum<Four<Sum>>(rows, columns, pairs, [&](int r, int c) {
-        return load_four<Sum>(block + r * stride_y + c * kLanes);
+      const auto sum = Op::template block_sum<Vec4<Sum>>(rows, columns, pairs, [&](int r, int c) {
+        return load_vec4<Sum>(block + r * stride_y + c * kLanes);
       });
       memcpy(sums, &sum, sizeof(sum));
     }
@@ -146,7 +147,7 @@ class BlockRows {
     if (mean.rounds_quarters) {
       for (int64_t i = 0; i < count; ++i) values[i] = mean.quarter(sums[i]);
     } else {
-      for (int64_t i = 0; i < count; ++i) values[i] = mean.share(sums[i]);
+      for (int64_t i = 0; i < count; ++i) values[i] = mean.scaled(sums[i]);
     }
     for (int lane = 0; lane < v_.lanes && !packed; ++lane) {
       T* const to = &v_.to.at(y, 0, v_.channel + lane);

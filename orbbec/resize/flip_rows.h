@@ -1,5 +1,5 @@
-// Turns rows left to right where they lie. Included by resize_cpu.cpp, and by resize_avx2.cpp under
-// its target; `Machine` keeps their functions apart.
+// Flips rows horizontally in place. Included by resize_cpu.cpp, and by resize_avx2.cpp under its
+// target; `Target` keeps the copies apart.
 #pragma once
 
 #include <cstring>
@@ -11,10 +11,10 @@
 
 namespace orbbec {
 
-template <class Machine>
+template <class Target>
 class FlipRows {
  public:
-  // Rows [begin, end) of image n, whose values have so many bytes.
+  // Rows [begin, end) of image n with values of `value_bytes` bytes.
   static void run(const AnyImages& images, int value_bytes, int64_t n, int begin, int end) {
     if (value_bytes == 1) return flip<uint8_t>(images, n, begin, end);
     if (value_bytes == 2) return flip<uint16_t>(images, n, begin, end);
@@ -40,10 +40,10 @@ class FlipRows {
   }
 
   static void flip_rgb(const Image<uint8_t>& image, int begin, int end) {
-    std::vector<uint8_t> turned(3 * static_cast<size_t>(image.width));
+    std::vector<uint8_t> reversed(3 * static_cast<size_t>(image.width));
     for (int y = begin; y < end; ++y) {
-      PixelsOfThree<Machine>::turn(&image.at(y, image.width - 1, 0), turned.data(), image.width);
-      memcpy(&image.at(y, 0, 0), turned.data(), turned.size());
+      Interleave3<Target>::reverse(&image.at(y, image.width - 1, 0), reversed.data(), image.width);
+      memcpy(&image.at(y, 0, 0), reversed.data(), reversed.size());
     }
   }
 };

@@ -1,4 +1,4 @@
-// What pillow_strips.h takes of AVX2: eight rows. Included under a target of AVX2.
+// AVX2 operations of pillow_strips.h, on eight rows. Included under a target with AVX2.
 #pragma once
 
 #include <immintrin.h>
@@ -16,7 +16,7 @@ struct PillowAvx2 {
   static Int load(const int32_t* from) {
     return (Int)_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
-  // To each sum the two products of 16-bit numbers.
+  // Adds the two products of 16-bit numbers to each sum.
   static Int add_products(Int sum, Int pairs, Int weights) {
     return (Int)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)pairs, (__m256i)weights));
   }
@@ -39,7 +39,7 @@ struct PillowAvx2 {
   static Int shuffle(Int v, __m128i order) {
     return (Int)_mm256_shuffle_epi8((__m256i)v, _mm256_broadcastsi128_si256(order));
   }
-  // Of the four words of each half and the four vectors.
+  // Transposes the four words of each half of four vectors.
   static void transpose(Int (&v)[4]) {
     const __m256i low01 = _mm256_unpacklo_epi32((__m256i)v[0], (__m256i)v[1]);
     const __m256i high01 = _mm256_unpackhi_epi32((__m256i)v[0], (__m256i)v[1]);
@@ -50,12 +50,12 @@ struct PillowAvx2 {
     v[2] = (Int)_mm256_unpacklo_epi64(high01, high23);
     v[3] = (Int)_mm256_unpackhi_epi64(high01, high23);
   }
-  // Of each half of each of the vectors, a word.
+  // One word from each half of each vector.
   static Int to_bytes(const Int (&v)[4]) {
     return (Int)_mm256_packus_epi16(_mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]),
                                     _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]));
   }
-  // Values of two rows side by side, in the order that to_bytes undoes.
+  // Interleaves values of two rows, in the order that to_bytes undoes.
   static void pair(const uint8_t* even, const uint8_t* odd, Int (&pairs)[4]) {
     const __m256i zero = _mm256_setzero_si256(), a = load_32(even), b = load_32(odd);
     const __m256i low = _mm256_unpacklo_epi8(a, b), high = _mm256_unpackhi_epi8(a, b);
@@ -67,7 +67,7 @@ struct PillowAvx2 {
   static void store(uint8_t* to, Int bytes) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), (__m256i)bytes);
   }
-  // In the order from before to_bytes.
+  // Undoes the order of to_bytes.
   static void store_in_order(uint8_t* to, Int bytes) {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),

@@ -1,4 +1,4 @@
-// resize: the arithmetic of each method, one source row's sums and the sums of these down a column.
+// resize: the arithmetic of each method, the sums of one source row and the vertical sums of rows.
 // Included by resize_cpu.cpp, resize_cuda.cu and binding.cpp.
 #pragma once
 
@@ -6,19 +6,18 @@
 
 namespace orbbec {
 
-// A call whose pixel type and method are known at run time only.
+// A call whose dtype and method are known only at run time.
 struct ResizeArguments {
   AnyImages source, output;
   DType dtype;
   ResizeRequest request;
-  ResizeTables tables;
-  const bool* flips;  // [N]: results that are turned left to right; null: none
+  ResizeCoefficients coefficients;
+  const bool* flips;  // [N]: results to flip horizontally; null: none
 };
 
-// Each form has the Weight of its tables, the Term that a pixel is summed as, the Row that a source
-// row is summed to, and the sums: `read(k)` is the term, or the row, of tap k. Sums that name no
-// type are of numbers, or of vectors lane by lane. `body`: OpenCV's vectors round here, not its
-// tail.
+// Each form defines the Weight of its coefficients, the Term of a pixel, the Row of a horizontal
+// sum, and the sums: `read(k)` is the term, or the row, of tap k. Sums without a type are of
+// numbers, or of vectors lane by lane. `body`: OpenCV's vectors round here, its tail does not.
 
 // The sum of products in the order of the taps.
 template <class W, class Read>
@@ -35,13 +34,13 @@ struct FixedLinear {
   using Row = int16_t;
 
   template <class W, class Read>
-  ORBBEC_HD static Row across(const Taps<W>& taps, bool, const Read& read) {
+  ORBBEC_HD static Row horizontal(const Taps<W>& taps, bool, const Read& read) {
     int sum = 0;
     for (int k = 0; k < taps.count; ++k) sum += read(k) * static_cast<int>(taps.weights[k]);
     return static_cast<Row>(sum >> 4);
   }
   template <class W, class Read>
-  ORBBEC_HD static uint8_t down(const Taps<W>& taps, bool, const Read& read) {
+  ORBBEC_HD static uint8_t vertical(const Taps<W>& taps, bool, const Read& read) {
     int sum = 2;
     for (int k = 0; k < taps.count; ++k)
       sum += (static_cast<int>(taps.weights[k]) * static_cast<int>(read(k))) >> 16;
@@ -49,7 +48,7 @@ struct FixedLinear {
   }
 };
 
-// 8-bit weights for uint8, 16-bit ones for uint16; nothing is rounded before the end.
+// 8-bit weights for uint8, 16-bit weights for uint16; rounded only at the end.
 template <class T>
 struct ExactLinear {
   static constexpr int kBits = 8 * sizeof(T);
@@ -59,13 +58,13 @@ struct ExactLinear {
   using Sum = std::conditional_t<sizeof(T) == 1, uint32_t, uint64_t>;
 
   template <class Read>
-  ORBBEC_HD static auto across(const Taps<Weight>& taps, bool, const Read& read) {
+  ORBBEC_HD static auto horizontal(const Taps<Weight>& taps, bool, const Read& read) {
     auto sum = read(0) * static_cast<Row>(taps.weights[0]);
     for (int k = 1; k < taps.count; ++k) sum = sum + read(k) * static_cast<Row>(taps.weights[k]);
     return sum;
   }
   template <class Read>
-  ORBBEC_HD static T down(const Taps<Weight>& taps, bool, const Read& read) {
+  ORBBEC_HD static T vertical(const Taps<Weight>& taps, bool, const Read& read) {
     Sum sum = Sum{1} << (2 * kBits - 1);
     for (int k = 0; k < taps.count; ++k)
       sum += static_cast<Sum>(read(k)) * static_cast<Sum>(taps.weights[k]);
@@ -82,11 +81,11 @@ struct FixedTaps {
   static constexpr float kUnit = 1.0f / (2048 * 2048);
 
   template <class Read>
-  ORBBEC_HD static auto across(const Taps<Weight>& taps, bool, const Read& read) {
+  ORBBEC_HD static auto horizontal(const Taps<Weight>& taps, bool, const Read& read) {
     return sum_of_taps(taps, read);
   }
   template <class Read>
-  ORBBEC_HD static uint8_t down(const Taps<Weight>& taps, bool body, const Read& read) {
+  ORBBEC_HD static uint8_t vertical(const Taps<Weight>& taps, bool body, const Read& read) {
     if constexpr (kBodyIsFloat) {
       if (body && taps.count > 1) {
         float sum = static_cast<float>(read(taps.count - 1)) *
@@ -102,7 +101,8 @@ struct FixedTaps {
   }
 };
 
-// Linear, cubic and lanczos4 of all but uint8. The body of a row is summed from the last tap.
+// Linear, cubic and lanczos4 of all dtypes but uint8. The body of a row is summed from the last
+// tap.
 template <class T>
 struct FloatTaps {
   using Weight = float;
@@ -110,12 +110,12 @@ struct FloatTaps {
   using Row = Term;
 
   template <class Read>
-  ORBBEC_HD static auto across(const Taps<float>& taps, bool inside, const Read& read) {
+  ORBBEC_HD static auto horizontal(const Taps<float>& taps, bool inside, const Read& read) {
     const auto sum = sum_of_taps(taps, read);
     return inside || taps.count <= 2 ? sum : Row(0) + sum;  // -0 becomes 0
   }
   template <class Read>
-  ORBBEC_HD static T down(const Taps<float>& taps, bool body, const Read& read) {
+  ORBBEC_HD static T vertical(const Taps<float>& taps, bool body, const Read& read) {
     if (std::is_same_v<T, uint16_t> && taps.count == 8) body = false;
     const int last = taps.count - 1;
     Row sum = body ? read(last) * taps.weights[last] : read(0) * taps.weights[0];
@@ -135,31 +135,31 @@ struct AreaTaps {
   using Row = Term;
 
   template <class Read>
-  ORBBEC_HD static auto across(const Taps<float>& taps, bool, const Read& read) {
+  ORBBEC_HD static auto horizontal(const Taps<float>& taps, bool, const Read& read) {
     return Row(0) + sum_of_taps(taps, read);  // -0 becomes 0
   }
   template <class Read>
-  ORBBEC_HD static T down(const Taps<float>& taps, bool, const Read& read) {
+  ORBBEC_HD static T vertical(const Taps<float>& taps, bool, const Read& read) {
     return value(sum_of_taps(taps, read));
   }
   ORBBEC_HD static T value(Row sum) { return store<T>(sum); }
 };
 
-// Pillow's: both passes round to the pixel type and are alike, so that they may change places.
+// Pillow's: both passes round to the dtype, so they may run in either order.
 struct PillowFixed {
   using Weight = int32_t;
   using Term = int32_t;
   using Row = uint8_t;
 
   template <class Read>
-  ORBBEC_HD static Row across(const Taps<Weight>& taps, bool, const Read& read) {
+  ORBBEC_HD static Row horizontal(const Taps<Weight>& taps, bool, const Read& read) {
     int sum = 1 << 21;
     for (int k = 0; k < taps.count; ++k) sum += static_cast<int>(read(k)) * taps.weights[k];
     return static_cast<Row>(clamp_int(sum >> 22, 0, 255));
   }
   template <class Read>
-  ORBBEC_HD static uint8_t down(const Taps<Weight>& taps, bool, const Read& read) {
-    return across(taps, false, read);
+  ORBBEC_HD static uint8_t vertical(const Taps<Weight>& taps, bool, const Read& read) {
+    return horizontal(taps, false, read);
   }
 };
 
@@ -170,19 +170,19 @@ struct PillowFloat {
   using Row = std::conditional_t<std::is_same_v<T, uint16_t>, uint16_t, Compute<T>>;
 
   template <class Read>
-  ORBBEC_HD static Row across(const Taps<Weight>& taps, bool, const Read& read) {
+  ORBBEC_HD static Row horizontal(const Taps<Weight>& taps, bool, const Read& read) {
     return rounded(0 + sum_of_taps(taps, [&](int k) { return static_cast<double>(read(k)); }));
   }
   ORBBEC_HD static Row rounded(double sum) {
     if constexpr (std::is_same_v<T, uint16_t>) {
-      const double rounded = floor(sum + 0.5);  // halves away from 0, as Pillow's 16-bit images
+      const double rounded = floor(sum + 0.5);  // halves away from 0, like Pillow's 16-bit images
       return static_cast<uint16_t>(rounded < 0 ? 0 : rounded > 65535 ? 65535 : rounded);
     } else {
       return static_cast<Row>(sum);
     }
   }
   template <class Read>
-  ORBBEC_HD static T down(const Taps<Weight>& taps, bool, const Read& read) {
+  ORBBEC_HD static T vertical(const Taps<Weight>& taps, bool, const Read& read) {
     return value(0 + sum_of_taps(taps, [&](int k) { return static_cast<double>(read(k)); }));
   }
   ORBBEC_HD static T value(double sum) {
@@ -198,11 +198,11 @@ inline constexpr bool kIsPillow<PillowFixed> = true;
 template <class T>
 constexpr bool kIsPillow<PillowFloat<T>> = true;
 
-// Two taps an axis, for images of an area batch that grow.
+// Two taps per axis, for enlarged images of an area batch.
 template <class T>
 using GrowingArea = std::conditional_t<std::is_same_v<T, uint8_t>, FixedLinear, FloatTaps<T>>;
 
-// What a pass reads: a pixel or a sum, in the type it is computed in.
+// What a pass reads: a pixel or a sum, in its computing type.
 template <class Value>
 ORBBEC_HD auto load_term(Value value) {
   if constexpr (std::is_integral_v<Value> && sizeof(Value) > 2) {
@@ -212,12 +212,12 @@ ORBBEC_HD auto load_term(Value value) {
   }
 }
 
-// Where column x of image n is written.
+// The output position of column x of image n.
 ORBBEC_HD int column_of(const bool* flips, int64_t n, int x, int width) {
   return flips != nullptr && flips[n] ? width - 1 - x : x;
 }
 
-// A pixel whole, for every executor.
+// One pixel, for every executor.
 template <class T, class Form_>
 struct Resize {
   using Value = T;
@@ -226,13 +226,14 @@ struct Resize {
 
   Images<const T> source;
   Images<T> output;
-  ResizeTables tables;
+  ResizeCoefficients coefficients;
   const bool* flips;
 
   explicit Resize(const ResizeArguments& a)
-      : source(a.source), output(a.output), tables(a.tables), flips(a.flips) {}
+      : source(a.source), output(a.output), coefficients(a.coefficients), flips(a.flips) {}
 
-  // How many values of an output row OpenCV computes on vectors: 8 integers, 4 floats at a time.
+  // How many values of an output row OpenCV computes with vectors: 8 integers or 4 floats at a
+  // time.
   ORBBEC_HD int64_t in_bodies() const {
     if constexpr (std::is_same_v<T, double>) return 0;
     constexpr int kGroup = std::is_integral_v<T> ? 8 : 4;
@@ -243,7 +244,7 @@ struct Resize {
   }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
-    const ResizePlan plan = tables.plans[tables.table(n)];
+    const ResizePlan plan = coefficients.plans[coefficients.set_of(n)];
     const Image<const T> from = source[n];
     const Image<T> to = output[n];
     const int column = column_of(flips, n, x, output.width);
@@ -264,23 +265,23 @@ struct Resize {
   template <class F>
   ORBBEC_HD T sampled(const ResizePlan& plan, const Image<const T>& from, int64_t n, int y, int x,
                       int64_t c) const {
-    const Taps<Weight> taps_x = taps_at<Weight>(tables, n, x);
-    const Taps<Weight> taps_y = taps_at<Weight>(tables, n, tables.width + y);
+    const Taps<Weight> taps_x = taps_at<Weight>(coefficients, n, x);
+    const Taps<Weight> taps_y = taps_at<Weight>(coefficients, n, coefficients.width + y);
     const auto pixel = [&](int ky, int kx) {
       const int row = clamp_int(taps_y.first + ky, plan.top, plan.bottom - 1);
       const int column = clamp_int(taps_x.first + kx, plan.left, plan.right - 1);
       return static_cast<typename F::Term>(load<T>(from.at(row, column, c)));
     };
     if constexpr (kIsPillow<F>) {
-      if (plan.rows_last) {
-        return F::down(taps_x, false, [&](int kx) {
-          return F::across(taps_y, false, [&](int ky) { return pixel(ky, kx); });
+      if (plan.vertical_first) {
+        return F::vertical(taps_x, false, [&](int kx) {
+          return F::horizontal(taps_y, false, [&](int ky) { return pixel(ky, kx); });
         });
       }
     }
     const bool inside = taps_x.first >= plan.left && taps_x.first + taps_x.count <= plan.right;
-    return F::down(taps_y, in_body(x, c), [&](int ky) {
-      return F::across(taps_x, inside, [&](int kx) { return pixel(ky, kx); });
+    return F::vertical(taps_y, in_body(x, c), [&](int ky) {
+      return F::horizontal(taps_x, inside, [&](int kx) { return pixel(ky, kx); });
     });
   }
 
@@ -296,8 +297,8 @@ struct Resize {
     return mean_of(plan)(block_sum<Sum>(plan.block_y, plan.block_x, pairs, read));
   }
 
-  // By halves, whether OpenCV sums the rows of a block in pairs where it is in the body; double has
-  // no body, and of whole numbers every order gives the same sum.
+  // When halving, whether OpenCV sums the rows of a block in pairs in the body; double has no body,
+  // and integer sums do not depend on their order.
   ORBBEC_HD bool sums_pairs(const ResizePlan& plan) const {
     const int64_t channels = output.channels;
     return !std::is_integral_v<T> && !std::is_same_v<T, double> && is_half(plan) &&
@@ -319,33 +320,33 @@ struct Resize {
       return sum;
     }
     const int64_t count = static_cast<int64_t>(rows) * columns;
-    const int64_t in_fours = count / 4 * 4;  // OpenCV sums so many pixels by four
+    const int64_t vec4_count = count / 4 * 4;  // OpenCV sums these in fours
     int row = 0, column = 0;
     for (int64_t i = 0; i < count; ++i) {
       const Sum pixel = read(row, column);
       if (++column == columns) column = 0, ++row;
-      four = i % 4 == 0 || i >= in_fours ? pixel : four + pixel;
-      if (i % 4 == 3 || i >= in_fours) sum = sum + four;
+      four = i % 4 == 0 || i >= vec4_count ? pixel : four + pixel;
+      if (i % 4 == 3 || i >= vec4_count) sum = sum + four;
     }
     return sum;
   }
 
-  // From a block's sum to its mean.
+  // From the sum of a block to its mean.
   struct Mean {
     float scale;
-    bool rounds_quarters;  // in whole numbers
+    bool rounds_quarters;  // for integers
 
     template <class Sum>
     ORBBEC_HD T operator()(Sum sum) const {
-      return rounds_quarters ? quarter(sum) : share(sum);
+      return rounds_quarters ? quarter(sum) : scaled(sum);
     }
     template <class Sum>
     ORBBEC_HD T quarter(Sum sum) const {
-      if constexpr (!std::is_integral_v<T>) return share(sum);
+      if constexpr (!std::is_integral_v<T>) return scaled(sum);
       if constexpr (std::is_integral_v<T>) return static_cast<T>((static_cast<int>(sum) + 2) >> 2);
     }
     template <class Sum>
-    ORBBEC_HD T share(Sum sum) const {
+    ORBBEC_HD T scaled(Sum sum) const {
       if constexpr (std::is_integral_v<Sum>) return store<T>(static_cast<float>(sum) * scale);
       if constexpr (!std::is_integral_v<Sum>) return store<T>(sum * scale);
     }
@@ -363,32 +364,32 @@ struct Resize {
   }
 };
 
-// Nearest: pixels are moved, as bits.
+// Nearest: copies the bits of pixels.
 template <class T>
 struct ResizeNearest {
   using Value = T;
 
   Images<const T> source;
   Images<T> output;
-  ResizeTables tables;
+  ResizeCoefficients coefficients;
   const bool* flips;
 
   explicit ResizeNearest(const ResizeArguments& a)
-      : source(a.source), output(a.output), tables(a.tables), flips(a.flips) {}
+      : source(a.source), output(a.output), coefficients(a.coefficients), flips(a.flips) {}
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
-    const bool empty = tables.plans[tables.table(n)].form == ResizeForm::kEmpty;
+    const bool empty = coefficients.plans[coefficients.set_of(n)].form == ResizeForm::kEmpty;
     const Image<const T> from = source[n];
     const Image<T> to = output[n];
-    const int row = tables.first[tables.entry(n, tables.width + y)];
-    const int column = tables.first[tables.entry(n, x)];
+    const int row = coefficients.first[coefficients.entry(n, coefficients.width + y)];
+    const int column = coefficients.first[coefficients.entry(n, x)];
     const int target = column_of(flips, n, x, output.width);
     for (int64_t c = 0; c < output.channels; ++c)
       to.at(y, target, c) = empty ? T(0) : from.at(row, column, c);
   }
 };
 
-// The type of a method's weights; calls `use` with a value of it.
+// Calls `use` with a value of the weight type of a method.
 template <class Use>
 int dispatch_weight(ResizeMethod method, DType dtype, const Use& use) {
   const bool is_byte = dtype == DType::kUInt8;
@@ -420,7 +421,7 @@ int dispatch_resize_method(const ResizeArguments& a, const Launch& launch) {
   }
 }
 
-// Calls `launch` with the functor that fits the pixels and the method.
+// Calls `launch` with the functor for the dtype and the method.
 template <class Launch>
 int dispatch_resize(const ResizeArguments& a, const Launch& launch) {
   const bool nearest = is_nearest(a.request.method);

@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-// What stands above is compiled for every machine; what stands below, for those that have this.
+// Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma")
 #include "flip_rows.h"
 #include "pillow_strips.h"
@@ -48,11 +48,11 @@ void resize_pillow_strips_avx2(const Resize<uint8_t, PillowFixed>& op, int64_t b
 }
 
 namespace {
-struct Avx2Machine {};
+struct Avx2Target {};
 }  // namespace
 
 void flip_rows_avx2(const AnyImages& images, int value_bytes, int64_t n, int begin, int end) {
-  FlipRows<Avx2Machine>::run(images, value_bytes, n, begin, end);
+  FlipRows<Avx2Target>::run(images, value_bytes, n, begin, end);
 }
 
 }  // namespace orbbec

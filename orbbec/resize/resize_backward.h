@@ -1,15 +1,15 @@
-// The gradient of resize for float images: each pass turned round, a source pixel gathering from
-// the output pixels that read it. Included by resize_cpu.cpp, resize_cuda.cu and binding.cpp.
+// The gradient of resize for float images: each pass transposed, so that a source pixel gathers
+// from the output pixels that read it. Included by resize_cpu.cpp, resize_cuda.cu and binding.cpp.
 #pragma once
 
 #include "resize.h"
 
 namespace orbbec {
 
-// One axis of `gradient` spread over the source's: `along_y` from [.., out_h, w] to [.., h, w].
+// One axis of `gradient` expanded to the source's: `along_y` from [.., out_h, w] to [.., h, w].
 struct ResizeBackwardArguments {
   AnyImages gradient, output;
-  ResizeTables tables;
+  ResizeCoefficients coefficients;
   ResizeMethod method;
   DType dtype;
   bool along_y;
@@ -19,14 +19,14 @@ template <class T, class W>
 struct ResizeBackward {
   Images<const T> gradient;
   Images<T> output;
-  ResizeTables tables;
+  ResizeCoefficients coefficients;
   bool along_y;
 
   explicit ResizeBackward(const ResizeBackwardArguments& a)
-      : gradient(a.gradient), output(a.output), tables(a.tables), along_y(a.along_y) {}
+      : gradient(a.gradient), output(a.output), coefficients(a.coefficients), along_y(a.along_y) {}
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
-    const ResizePlan plan = tables.plans[tables.table(n)];
+    const ResizePlan plan = coefficients.plans[coefficients.set_of(n)];
     const Image<const T> from = gradient[n];
     const Image<T> to = output[n];
     const int at = along_y ? y : x;
@@ -49,14 +49,14 @@ struct ResizeBackward {
     return (along_y ? plan.bottom : plan.right) - 1;
   }
   ORBBEC_HD Taps<W> taps(int64_t n, int d) const {
-    return taps_at<W>(tables, n, along_y ? tables.width + d : d);
+    return taps_at<W>(coefficients, n, along_y ? coefficients.width + d : d);
   }
 
-  // The first output pixel whose source pixels (first, last) pass; as they only grow, so do all
-  // after it.
+  // The first output pixel whose source range satisfies `passes`; ranges are monotonic, so all
+  // later pixels do too.
   template <class Passes>
   ORBBEC_HD int first_where(int64_t n, const ResizePlan& plan, const Passes& passes) const {
-    int begin = 0, end = along_y ? tables.height : tables.width;
+    int begin = 0, end = along_y ? coefficients.height : coefficients.width;
     while (begin < end) {
       const int middle = begin + (end - begin) / 2;
       const Taps<W> t = taps(n, middle);
@@ -71,7 +71,8 @@ struct ResizeBackward {
     return begin;
   }
 
-  // Of source pixel `at` in output pixel d: of all taps that stand for it, at an edge many.
+  // The weight of source pixel `at` in output pixel d, summed over all its taps; several at an
+  // edge.
   ORBBEC_HD double weight(int64_t n, const ResizePlan& plan, int d, int at) const {
     const Taps<W> t = taps(n, d);
     const int first = at == low(plan) ? 0 : at - t.first;
@@ -87,7 +88,7 @@ int dispatch_resize_backward(const ResizeBackwardArguments& a, const Launch& lau
   return dispatch_weight(a.method, a.dtype, [&](auto weight) {
     using W = decltype(weight);
     if constexpr (std::is_same_v<W, int32_t>) {
-      return 0;  // of integer images, which have no gradient
+      return 0;  // integer images have no gradient
     } else {
       if (a.dtype == DType::kFloat32) return launch(ResizeBackward<float, W>(a));
       return launch(ResizeBackward<double, W>(a));

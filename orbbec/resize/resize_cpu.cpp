@@ -9,24 +9,24 @@ void flip_rows_avx2(const AnyImages& images, int value_bytes, int64_t n, int beg
 
 namespace {
 
-constexpr int64_t kTurnedBytes = 512 * 1024;  // of a second-level cache
+constexpr int64_t kFlipBytes = 512 * 1024;  // of an L2 cache
 
-struct PlainMachine {};
+struct ScalarTarget {};
 
 void flip_rows(const AnyImages& images, int value_bytes, int64_t n, int begin, int end) {
 #if defined(__x86_64__)
-  if (simd_level() != Simd::kPlain) return flip_rows_avx2(images, value_bytes, n, begin, end);
+  if (simd_level() != Simd::kScalar) return flip_rows_avx2(images, value_bytes, n, begin, end);
 #endif
-  FlipRows<PlainMachine>::run(images, value_bytes, n, begin, end);
+  FlipRows<ScalarTarget>::run(images, value_bytes, n, begin, end);
 }
 
-// Strips [begin, end) of all images. Results that are turned are made a few strips at a time, to be
-// turned while a cache holds them.
+// Strips [begin, end) of all images. Results to be flipped are made a few strips at a time, and
+// flipped while they are in cache.
 template <class Op>
 void run_flipped(const Op& op, const bool* flips, int64_t begin, int64_t end,
                  ResizeStrips<Op> strips) {
   const int64_t row_bytes = op.output.width * op.output.channels * sizeof(typename Op::Value);
-  const int64_t together = std::max<int64_t>(kTurnedBytes / (row_bytes * kRowsPerStrip), 1);
+  const int64_t together = std::max<int64_t>(kFlipBytes / (row_bytes * kRowsPerStrip), 1);
   const int64_t per_image = strips_of(op.output.height);
   while (begin < end) {
     const int64_t n = begin / per_image, first = n * per_image;
@@ -59,12 +59,12 @@ ResizeStrips<Op> fastest_strips(Simd level) {
     if (level == Simd::kAvx512 && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni"))
       return resize_pillow_strips_vbmi;
-    if (level != Simd::kPlain) return resize_pillow_strips_avx2;
+    if (level != Simd::kScalar) return resize_pillow_strips_avx2;
   } else {
-    if (level != Simd::kPlain) return resize_strips_avx2<Op>;
+    if (level != Simd::kScalar) return resize_strips_avx2<Op>;
   }
 #endif
-  return resize_strips<PlainRows, Op>;
+  return resize_strips<ScalarRows, Op>;
 }
 
 template <class T>
@@ -83,12 +83,12 @@ void run_resize(const Resize<T, Form>& op, const bool* flips, const ParallelFor&
 
 }  // namespace
 
-void fill_resize_tables_cpu(const ResizeArguments& a, const ParallelFor& parallel) {
+void fill_resize_coefficients_cpu(const ResizeArguments& a, const ParallelFor& parallel) {
   dispatch_weight(a.request.method, a.dtype, [&](auto weight) {
-    using Fill = FillResizeTables<decltype(weight)>;
+    using Fill = FillResizeCoefficients<decltype(weight)>;
     const int items = static_cast<int>(Fill::items(a.request));
-    const Fill fill(a.request, a.tables);
-    parallel(a.tables.tables, kPixelsPerTask / 8 / items + 1, [&](int64_t begin, int64_t end) {
+    const Fill fill(a.request, a.coefficients);
+    parallel(a.coefficients.sets, kPixelsPerTask / 8 / items + 1, [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {
         const auto geometry = fill.geometry(n);
         for (int i = 0; i < items; ++i) fill.fill_item(geometry, n, i);
@@ -99,9 +99,9 @@ void fill_resize_tables_cpu(const ResizeArguments& a, const ParallelFor& paralle
 }
 
 void resize_cpu(const ResizeArguments& a, const ParallelFor& parallel) {
-  ResizeArguments unturned = a;
-  unturned.flips = nullptr;
-  dispatch_resize(unturned, [&](const auto& op) {
+  ResizeArguments unflipped = a;
+  unflipped.flips = nullptr;
+  dispatch_resize(unflipped, [&](const auto& op) {
     run_resize(op, a.flips, parallel);
     return 0;
   });

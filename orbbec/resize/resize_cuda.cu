@@ -4,13 +4,14 @@
 namespace orbbec {
 namespace {
 
-constexpr int kTileColumns = 32, kTileLines = 16, kTileThreads = 8;  // rows of a tile, of a block
-constexpr int kTileBytes = 24 * 1024;  // so that eight blocks share a multiprocessor
+constexpr int kTileColumns = 32, kTileLines = 16,
+              kTileThreads = 8;        // rows per tile, rows of threads
+constexpr int kTileBytes = 24 * 1024;  // eight blocks fit a multiprocessor
 
-// A block owns 32 columns and 16 rows of one channel after the other: its threads sum each source
-// row that these need along x once, into kTileBytes of shared memory, and then down the columns. A
-// source pixel is read once a column that it counts for, not once for each of the rows too. Tiles
-// that need more source rows than fit, and images with other sums, are done pixel by pixel.
+// A block owns 32 columns and 16 rows of one channel after another: its threads sum each source row
+// that these need horizontally once, into kTileBytes of shared memory, and then vertically. A
+// source pixel is read once per column that depends on it. Tiles that need more source rows than
+// fit, and images with other sums, are computed pixel by pixel.
 template <class Op>
 __global__ void __launch_bounds__(kTileColumns* kTileThreads, 1)
     resize_tile_kernel(const Op op, int64_t count, int height, int width) {
@@ -23,18 +24,18 @@ __global__ void __launch_bounds__(kTileColumns* kTileThreads, 1)
   const int x = static_cast<int>(column < width ? column : width - 1);
   const int64_t tiles = (static_cast<int64_t>(height) + kTileLines - 1) / kTileLines;
   for (int64_t n = blockIdx.z; n < count; n += gridDim.z) {
-    const ResizePlan plan = op.tables.plans[op.tables.table(n)];
+    const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(n)];
     const auto from = op.source[n];
     const auto to = op.output[n];
-    const Taps<Weight> taps_x = taps_at<Weight>(op.tables, n, x);
+    const Taps<Weight> taps_x = taps_at<Weight>(op.coefficients, n, x);
     const bool inside = taps_x.first >= plan.left && taps_x.first + taps_x.count <= plan.right;
     for (int64_t tile = blockIdx.y; tile < tiles; tile += gridDim.y) {
       const int begin = static_cast<int>(tile * kTileLines);
       const int end = height - begin < kTileLines ? height : begin + kTileLines;
-      const auto taps_y = [&](int y) { return taps_at<Weight>(op.tables, n, width + y); };
+      const auto taps_y = [&](int y) { return taps_at<Weight>(op.coefficients, n, width + y); };
       const auto source_row = [&](int row) { return clamp_int(row, plan.top, plan.bottom - 1); };
       int first = 0, rows = kMostRows + 1;
-      if (plan.form == ResizeForm::kPlain && !plan.rows_last) {
+      if (plan.form == ResizeForm::kTwoPass && !plan.vertical_first) {
         const Taps<Weight> last = taps_y(end - 1);
         first = source_row(taps_y(begin).first);
         rows = source_row(last.first + last.count - 1) - first + 1;
@@ -45,7 +46,7 @@ __global__ void __launch_bounds__(kTileColumns* kTileThreads, 1)
       }
       for (int64_t c = 0; c < op.output.channels; ++c) {
         for (int r = threadIdx.y; r < rows; r += kTileThreads) {
-          sums[r * kTileColumns] = Form::across(taps_x, inside, [&](int k) {
+          sums[r * kTileColumns] = Form::horizontal(taps_x, inside, [&](int k) {
             const int at = clamp_int(taps_x.first + k, plan.left, plan.right - 1);
             return static_cast<typename Form::Term>(load(from.at(first + r, at, c)));
           });
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(kTileColumns* kTileThreads, 1)
         for (int y = begin + threadIdx.y; y < end && column < width; y += kTileThreads) {
           const Taps<Weight> taps = taps_y(y);
           to.at(y, column_of(op.flips, n, x, width), c) =
-              Form::down(taps, op.in_body(x, c), [&](int k) {
+              Form::vertical(taps, op.in_body(x, c), [&](int k) {
                 return load_term(sums[(source_row(taps.first + k) - first) * kTileColumns]);
               });
         }
@@ -69,10 +70,10 @@ int launch_resize(const ResizeNearest<T>& op, void* stream) {
   return for_each_pixel_cuda(op, op.output, stream);
 }
 
-// Two taps an axis read each source row about once as it is.
+// Two taps per axis read each source row only about once.
 template <class T, class Form>
 int launch_resize(const Resize<T, Form>& op, void* stream) {
-  if (op.tables.taps_y <= 2) return for_each_pixel_cuda(op, op.output, stream);
+  if (op.coefficients.taps_y <= 2) return for_each_pixel_cuda(op, op.output, stream);
   const int64_t tiles = (static_cast<int64_t>(op.output.height) + kTileLines - 1) / kTileLines;
   const int64_t columns = (static_cast<int64_t>(op.output.width) + kTileColumns - 1) / kTileColumns;
   const dim3 grid(
@@ -85,11 +86,11 @@ int launch_resize(const Resize<T, Form>& op, void* stream) {
 
 }  // namespace
 
-int fill_resize_tables_cuda(const ResizeArguments& a, void* stream) {
+int fill_resize_coefficients_cuda(const ResizeArguments& a, void* stream) {
   return dispatch_weight(a.request.method, a.dtype, [&](auto weight) {
-    using Fill = FillResizeTables<decltype(weight)>;
+    using Fill = FillResizeCoefficients<decltype(weight)>;
     const int items = static_cast<int>(Fill::items(a.request));
-    return for_each_item_cuda(Fill(a.request, a.tables), a.tables.tables, items, stream);
+    return for_each_item_cuda(Fill(a.request, a.coefficients), a.coefficients.sets, items, stream);
   });
 }
 

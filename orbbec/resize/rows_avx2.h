@@ -10,28 +10,27 @@
 namespace orbbec {
 namespace {
 
-constexpr int kColumnsBeyond =
-    16;  // that the tables are filled up with: columns are summed together
+constexpr int kColumnsBeyond = 16;  // padding of the coefficients: columns are summed together
 
-// Where each byte of a channel stands among three vectors of 16 bytes of RGB; -1: in another one.
-struct ChannelPlaces {
+// The index of each byte of a channel in three 16-byte vectors of RGB; -1: in another vector.
+struct ChannelIndices {
   alignas(16) int8_t of[3][3][16];  // channel, vector, byte
 
-  constexpr ChannelPlaces() : of() {
+  constexpr ChannelIndices() : of() {
     for (int channel = 0; channel < 3; ++channel) {
       for (int vector = 0; vector < 3; ++vector) {
         for (int i = 0; i < 16; ++i) {
-          const int place = 3 * i + channel;
-          of[channel][vector][i] = static_cast<int8_t>(place / 16 == vector ? place % 16 : -1);
+          const int index = 3 * i + channel;
+          of[channel][vector][i] = static_cast<int8_t>(index / 16 == vector ? index % 16 : -1);
         }
       }
     }
   }
 };
 
-// Pixels of three channels into three planes; returns how many, a multiple of 16.
+// Deinterleaves pixels of three channels; returns how many, a multiple of 16.
 inline int split_channels(const uint8_t* pixels, int count, uint8_t* to, int64_t stride_c) {
-  static constexpr ChannelPlaces kPlaces;
+  static constexpr ChannelIndices kChannelIndices;
   const auto load = [](const void* from) {
     return _mm_loadu_si128(static_cast<const __m128i*>(from));
   };
@@ -39,24 +38,24 @@ inline int split_channels(const uint8_t* pixels, int count, uint8_t* to, int64_t
   for (; i + 16 <= count; i += 16, pixels += 48) {
     const __m128i a = load(pixels), b = load(pixels + 16), c = load(pixels + 32);
     for (int channel = 0; channel < 3; ++channel) {
-      const auto& places = kPlaces.of[channel];
-      const __m128i of_ab =
-          _mm_or_si128(_mm_shuffle_epi8(a, load(places[0])), _mm_shuffle_epi8(b, load(places[1])));
+      const auto& indices = kChannelIndices.of[channel];
+      const __m128i of_ab = _mm_or_si128(_mm_shuffle_epi8(a, load(indices[0])),
+                                         _mm_shuffle_epi8(b, load(indices[1])));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to + channel * stride_c + i),
-                       _mm_or_si128(of_ab, _mm_shuffle_epi8(c, load(places[2]))));
+                       _mm_or_si128(of_ab, _mm_shuffle_epi8(c, load(indices[2]))));
     }
   }
   return i;
 }
 
-// Of two neighbouring pixels of 3 or 4 bytes, each channel's pair as 16-bit numbers.
+// The pair of each channel of two neighbouring pixels of 3 or 4 bytes, as 16-bit numbers.
 inline __m256i channel_pairs(int lanes) {
   const __m128i of_3 = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
   const __m128i of_4 = _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1);
   return _mm256_broadcastsi128_si256(lanes == 3 ? of_3 : of_4);
 }
 
-// 8 bytes at `low` and at `high`, a half of the vector each.
+// 8 bytes at `low` and at `high`, one half of the vector each.
 inline __m256i two_loads(const uint8_t* low, const uint8_t* high) {
   return _mm256_inserti128_si256(
       _mm256_castsi128_si256(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(low))),
@@ -73,8 +72,8 @@ class Avx2Rows;
 
 // Linear: a pixel of all channels is one multiplication of pairs, as are four pixels of a plane.
 template <class Op>
-class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
-  using Base = PlainRows<FixedLinear, Op>;
+class Avx2Rows<FixedLinear, Op> : public ScalarRows<FixedLinear, Op> {
+  using Base = ScalarRows<FixedLinear, Op>;
 
   using Base::v;
 
@@ -92,17 +91,17 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
           weights_.begin() + copies * x, copies,
           pair_of(static_cast<int32_t>(taps.weights[0]), static_cast<int32_t>(taps.weights[1])));
     }
-    if (is_plane(v)) set_places();
+    if (is_plane(v)) set_indices();
   }
 
   int64_t reach() const { return offsets_.empty() ? 0 : int64_t{offsets_.back()} + 16; }
 
-  void across(const uint8_t* row, int begin, int end, int16_t* sums) const {
+  void horizontal(const uint8_t* row, int begin, int end, int16_t* sums) const {
     if (is_plane(v)) {
-      return near_ ? across_plane<true>(row, begin, end, sums)
-                   : across_plane<false>(row, begin, end, sums);
+      return near_ ? horizontal_plane<true>(row, begin, end, sums)
+                   : horizontal_plane<false>(row, begin, end, sums);
     }
-    if (!is_packed(v)) return Base::across(row, begin, end, sums);
+    if (!is_packed(v)) return Base::horizontal(row, begin, end, sums);
     const __m256i pairs = channel_pairs(v.lanes);
     const __m256i packed = _mm256_broadcastsi128_si256(
         v.lanes == 3 ? _mm_setr_epi8(0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, -1, -1, -1, -1)
@@ -125,8 +124,8 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
     Base::spread(values + 3 * done, width - done, to, y, x + done);
   }
 
-  void down(const typename Base::SumTaps& taps, const int16_t* const* rows, int begin,
-            int64_t count, uint8_t* values) const {
+  void vertical(const typename Base::SumTaps& taps, const int16_t* const* rows, int begin,
+                int64_t count, uint8_t* values) const {
     const int16_t* const above = rows[0];
     const int16_t* const below = taps.count > 1 ? rows[1] : rows[0];
     const __m256i w0 = _mm256_set1_epi16(static_cast<int16_t>(taps.weights[0]));
@@ -152,21 +151,21 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
     return _mm256_srai_epi32(_mm256_madd_epi16(_mm256_shuffle_epi8(pixels, pairs), weights), 4);
   }
 
-  // Where each column finds its two pixels among 16 bytes, as 16-bit numbers: bytes from the first
-  // of four columns on or, if they lie too far apart, four of each column.
-  void set_places() {
+  // The byte indices of each column's two pixels, as 16-bit numbers: within the 16 bytes from the
+  // first of four columns on or, if they are too far apart, within four bytes of each column.
+  void set_indices() {
     for (size_t x = 0; x < offsets_.size(); x += 4)
       near_ = near_ && offsets_[x + 3] - offsets_[x] + 1 < 16;
     for (size_t x = 0; x < offsets_.size(); ++x) {
-      const int place = near_ ? offsets_[x] - offsets_[x / 4 * 4] : static_cast<int>(x % 4 * 4);
-      for (const int byte : {place, -1, place + 1, -1})
-        places_.push_back(static_cast<int8_t>(byte));
+      const int index = near_ ? offsets_[x] - offsets_[x / 4 * 4] : static_cast<int>(x % 4 * 4);
+      for (const int byte : {index, -1, index + 1, -1})
+        indices_.push_back(static_cast<int8_t>(byte));
     }
   }
 
   // Sixteen columns at a time.
   template <bool kNear>
-  void across_plane(const uint8_t* row, int begin, int end, int16_t* sums) const {
+  void horizontal_plane(const uint8_t* row, int begin, int end, int16_t* sums) const {
     for (int x = begin; x < end; x += 16) {
       const __m256i words =
           _mm256_packs_epi32(eight_columns<kNear>(row, x), eight_columns<kNear>(row, x + 8));
@@ -179,18 +178,18 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
   __m256i eight_columns(const uint8_t* row, int x) const {
     const __m256i pixels = _mm256_inserti128_si256(
         _mm256_castsi128_si256(four_columns<kNear>(row, x)), four_columns<kNear>(row, x + 4), 1);
-    const __m256i places =
-        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(places_.data() + 4 * int64_t{x}));
+    const __m256i indices =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(indices_.data() + 4 * int64_t{x}));
     const __m256i weights =
         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights_.data() + x));
-    return _mm256_srai_epi32(_mm256_madd_epi16(_mm256_shuffle_epi8(pixels, places), weights), 4);
+    return _mm256_srai_epi32(_mm256_madd_epi16(_mm256_shuffle_epi8(pixels, indices), weights), 4);
   }
 
   template <bool kNear>
   __m128i four_columns(const uint8_t* row, int x) const {
     const int* const at = offsets_.data() + x;
     if (kNear) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + at[0]));
-    // Not by a gather, which is slower on many CPUs.
+    // Not a gather, which is slower on many CPUs.
     const auto four_bytes = [&](int i) {
       int bytes;
       memcpy(&bytes, row + at[i], sizeof(bytes));
@@ -208,12 +207,13 @@ class Avx2Rows<FixedLinear, Op> : public PlainRows<FixedLinear, Op> {
 
   std::vector<int32_t> weights_;
   std::vector<int> offsets_;
-  bool near_ = true;            // of a plane: whether 16 bytes hold the pixels of four columns
-  std::vector<int8_t> places_;  // of a plane
+  bool near_ = true;             // for a plane: whether 16 bytes hold the pixels of four columns
+  std::vector<int8_t> indices_;  // for a plane
 };
 
-// Area: the row as floats first, so that a tap is one load of all channels. Every column gets the
-// same number of taps: more of weight 0 change no sum of finite numbers that are not negative.
+// Area: the row is converted to floats first, so that a tap is one load of all channels. Every
+// column gets the same number of taps: additional taps of weight 0 do not change sums of finite
+// non-negative numbers.
 template <class Op>
 class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op> {
   using Base = VectorRows<AreaTaps<uint8_t>, Op>;
@@ -230,12 +230,12 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op>
       offsets_[x] = taps.first * v.lanes;
       std::copy_n(taps.weights, taps.count, weights_.begin() + int64_t{x} * taps_);
     }
-    const int64_t room = (int64_t{v.from.width} + taps_) * v.lanes + 16;
-    floats_.reset(new float[room]());
+    const int64_t capacity = (int64_t{v.from.width} + taps_) * v.lanes + 16;
+    floats_.reset(new float[capacity]());
   }
 
-  void across(const uint8_t* row, int begin, int end, float* sums) const {
-    if (!is_packed(v)) return Base::across(row, begin, end, sums);
+  void horizontal(const uint8_t* row, int begin, int end, float* sums) const {
+    if (!is_packed(v)) return Base::horizontal(row, begin, end, sums);
     const auto last = v.taps_x(end - 1);
     to_floats(row, offsets_[begin], (int64_t{last.first} + last.count) * v.lanes);
     switch (taps_) {
@@ -257,8 +257,8 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op>
     Base::spread(values + 3 * done, width - done, to, y, x + done);
   }
 
-  void down(const Taps<float>& taps, const float* const* rows, int begin, int64_t count,
-            uint8_t* values) const {
+  void vertical(const Taps<float>& taps, const float* const* rows, int begin, int64_t count,
+                uint8_t* values) const {
     int64_t i = 0;
     for (; i + 16 <= count; i += 16) {
       const __m256i words =
@@ -269,11 +269,11 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op>
           _mm_packus_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1)));
     }
     for (; i < count; ++i)
-      values[i] = AreaTaps<uint8_t>::down(taps, false, [&](int k) { return rows[k][i]; });
+      values[i] = AreaTaps<uint8_t>::vertical(taps, false, [&](int k) { return rows[k][i]; });
   }
 
  private:
-  // kTaps: the number of taps, 0 if known at run time only.
+  // kTaps: the number of taps, 0 if known only at run time.
   template <int kTaps>
   void sum_columns(int begin, int end, float* sums) const {
     const int taps = kTaps > 0 ? kTaps : taps_, lanes = v.lanes;

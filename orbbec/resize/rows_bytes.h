@@ -1,5 +1,5 @@
-// Sums of uint8 rows whose sums are whole numbers, on AVX2: products of 16 bits in pairs. Included
-// by resize_avx2.cpp, under its target.
+// Integer sums of uint8 rows on AVX2: 16-bit products in pairs. Included by resize_avx2.cpp, under
+// its target.
 #pragma once
 
 #include <immintrin.h>
@@ -14,7 +14,7 @@ constexpr bool kHasFloatBody = false;
 template <>
 inline constexpr bool kHasFloatBody<FixedTaps<true>> = true;
 
-// The columns that read within the image: a plane's eight at a time, of pixels one.
+// The columns that read inside the image: eight at a time for planes, one for interleaved pixels.
 template <class F, class Op>
 class ByteRows : public VectorRows<F, Op> {
   using Base = VectorRows<F, Op>;
@@ -29,15 +29,15 @@ class ByteRows : public VectorRows<F, Op> {
   static_assert(sizeof(Row) == 4);
 
   explicit ByteRows(const StripView<Op>& view)
-      : Base(view), room_(taps_ <= 4 ? 4 : 8), columns_(std::max(0, end_ - begin_)) {
+      : Base(view), capacity_(taps_ <= 4 ? 4 : 8), columns_(std::max(0, end_ - begin_)) {
     if (!has_pairs()) return;
-    weights_.resize(static_cast<size_t>(columns_ + kTogether) * room_);
+    weights_.resize(static_cast<size_t>(columns_ + kTogether) * capacity_);
     first_.resize(columns_ + kTogether);
     for (int i = 0; i < columns_ + kTogether && columns_ > 0; ++i) {
       const auto taps = v.taps_x(begin_ + std::min(i, columns_ - 1));
       first_[i] = taps.first * v.lanes;
       for (int k = 0; k < taps.count; ++k)
-        weights_[static_cast<size_t>(i) * room_ + k] = static_cast<int16_t>(taps.weights[k]);
+        weights_[static_cast<size_t>(i) * capacity_ + k] = static_cast<int16_t>(taps.weights[k]);
     }
   }
 
@@ -45,9 +45,9 @@ class ByteRows : public VectorRows<F, Op> {
     return has_pairs() && columns_ > 0 ? int64_t{first_.back()} + 2 * kBytes : Base::reach();
   }
 
-  void across(const uint8_t* row, int begin, int end, Row* sums) const {
-    if (!has_pairs()) return Base::across(row, begin, end, sums);
-    Base::across_in(row, begin, end, sums, [&](int first, int last, Row* to) {
+  void horizontal(const uint8_t* row, int begin, int end, Row* sums) const {
+    if (!has_pairs()) return Base::horizontal(row, begin, end, sums);
+    Base::horizontal_in(row, begin, end, sums, [&](int first, int last, Row* to) {
       if (v.lanes == 3) {
         sum_pixels<3>(row, first - begin_, last - begin_, to);
       } else if (v.lanes == 4) {
@@ -58,18 +58,18 @@ class ByteRows : public VectorRows<F, Op> {
     });
   }
 
-  void down(const SumTaps& taps, const Row* const* rows, int begin, int64_t count,
-            uint8_t* values) const {
+  void vertical(const SumTaps& taps, const Row* const* rows, int begin, int64_t count,
+                uint8_t* values) const {
     const int64_t body = Base::body_of(begin, count);
     int64_t done = 0;
     if constexpr (kHasFloatBody<F>) {
-      if (taps.count == 4) done = sum_floats_down(taps, rows, body, values);
+      if (taps.count == 4) done = sum_floats_vertical(taps, rows, body, values);
     }
-    Base::sum_down(taps, rows, done, body, count, values);
+    Base::sum_vertical(taps, rows, done, body, count, values);
   }
 
  private:
-  static constexpr int kBytes = 16;    // of a load
+  static constexpr int kBytes = 16;    // per load
   static constexpr int kTogether = 8;  // columns of a plane
 
   bool has_pairs() const { return is_packed(v) || is_plane(v); }
@@ -87,13 +87,13 @@ class ByteRows : public VectorRows<F, Op> {
 
   template <int kLanes, int kTaps>
   void sum_pixels(const uint8_t* row, int begin, int end, Row* sums) const {
-    const auto place = [](int pixel, int lane) {
+    const auto index = [](int pixel, int lane) {
       return static_cast<char>(lane < kLanes ? pixel * kLanes + lane : -1);
     };
-    const auto pairs = [&](int pixel) {  // of each channel, two neighbours as 16-bit numbers
-      const char a = place(pixel, 0), b = place(pixel, 1), c = place(pixel, 2), d = place(pixel, 3);
-      const char e = place(pixel + 1, 0), f = place(pixel + 1, 1), g = place(pixel + 1, 2),
-                 h = place(pixel + 1, 3);
+    const auto pairs = [&](int pixel) {  // pairs of neighbours of each channel as 16-bit numbers
+      const char a = index(pixel, 0), b = index(pixel, 1), c = index(pixel, 2), d = index(pixel, 3);
+      const char e = index(pixel + 1, 0), f = index(pixel + 1, 1), g = index(pixel + 1, 2),
+                 h = index(pixel + 1, 3);
       return _mm_setr_epi8(a, -1, e, -1, b, -1, f, -1, c, -1, g, -1, d, -1, h, -1);
     };
     const __m128i near = pairs(0), far = pairs(2);
@@ -119,21 +119,21 @@ class ByteRows : public VectorRows<F, Op> {
 
   void sum_plane(const uint8_t* row, int begin, int end, Row* sums) const {
     for (int i = begin; i < end; i += kTogether) {
-      const __m256i four = room_ == 4 ? four_columns(row, i) : pairs_of_pairs(row, i);
-      const __m256i more = room_ == 4 ? four_columns(row, i + 4) : pairs_of_pairs(row, i + 4);
+      const __m256i four = capacity_ == 4 ? four_columns(row, i) : pairs_of_pairs(row, i);
+      const __m256i more = capacity_ == 4 ? four_columns(row, i + 4) : pairs_of_pairs(row, i + 4);
       const __m256i eight = _mm256_permute4x64_epi64(_mm256_hadd_epi32(four, more), 0xd8);
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + (i - begin)), eight);
     }
   }
 
-  // Of 16 bytes, products with the weights from column i on, neighbours summed.
+  // Products of 16 bytes with the weights from column i on, neighbours summed.
   __m256i products(__m128i bytes, int i) const {
-    const int16_t* const weights = weights_.data() + int64_t{i} * room_;
+    const int16_t* const weights = weights_.data() + int64_t{i} * capacity_;
     return _mm256_madd_epi16(_mm256_cvtepu8_epi16(bytes),
                              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
   }
 
-  // Two sums of each of four columns, of four taps together.
+  // Two sums for each of four columns, four taps each.
   __m256i four_columns(const uint8_t* row, int i) const {
     const auto four_bytes = [&](int column) {
       int bytes;
@@ -144,7 +144,7 @@ class ByteRows : public VectorRows<F, Op> {
         _mm_setr_epi32(four_bytes(i), four_bytes(i + 1), four_bytes(i + 2), four_bytes(i + 3)), i);
   }
 
-  // The same of eight taps.
+  // The same for eight taps.
   __m256i pairs_of_pairs(const uint8_t* row, int i) const {
     const auto two_columns = [&](int column) {
       const auto eight_bytes = [&](int at) {
@@ -155,9 +155,9 @@ class ByteRows : public VectorRows<F, Op> {
     return _mm256_permute4x64_epi64(_mm256_hadd_epi32(two_columns(i), two_columns(i + 2)), 0xd8);
   }
 
-  // Of body values of cubic rows; returns where it ends.
-  static int64_t sum_floats_down(const SumTaps& taps, const Row* const* rows, int64_t body,
-                                 uint8_t* values) {
+  // Body values of cubic rows; returns where the body ends.
+  static int64_t sum_floats_vertical(const SumTaps& taps, const Row* const* rows, int64_t body,
+                                     uint8_t* values) {
     const int last = taps.count - 1;
     __m256 weights[4];
     for (int k = 0; k <= last; ++k)
@@ -182,7 +182,7 @@ class ByteRows : public VectorRows<F, Op> {
     return i;
   }
 
-  int room_, columns_;      // for taps of a column; those that read within the image
+  int capacity_, columns_;  // taps per column; columns that read inside the image
   std::vector<int> first_;  // values before the first tap
   std::vector<int16_t> weights_;
 };

@@ -1,5 +1,5 @@
-// Sums of rows of every form on vectors of four numbers: the channels of a pixel across, columns
-// down. Included by resize_avx2.cpp, under its target.
+// Sums of rows of every form with vectors of four numbers: the channels of a pixel in the
+// horizontal pass, columns in the vertical one. Included by resize_avx2.cpp, under its target.
 #pragma once
 
 #include "block_rows.h"
@@ -7,7 +7,7 @@
 namespace orbbec {
 namespace {
 
-// Whether the number of taps differs from column to column, and from row to row.
+// Whether the number of taps differs between columns or rows.
 template <class Form>
 constexpr bool kHasManyTaps = false;
 template <class T>
@@ -15,7 +15,7 @@ constexpr bool kHasManyTaps<AreaTaps<T>> = true;
 template <class T>
 constexpr bool kHasManyTaps<PillowFloat<T>> = true;
 
-// Three or four channels that lie together.
+// Three or four interleaved channels.
 template <class Op>
 bool is_packed(const StripView<Op>& v) {
   return (v.lanes == 3 || v.lanes == 4) && v.from.stride_c == 1 && v.from.stride_x == v.lanes;
@@ -26,28 +26,28 @@ bool is_plane(const StripView<Op>& v) {
   return v.lanes == 1 && v.from.stride_x == 1;
 }
 
-// The taps of the columns of one image, where the tables have them.
+// The taps of the columns of one image, as stored in the coefficients.
 template <class Weight>
 struct AxisTaps {
   const int *first, *count;
   const Weight* weights;
-  int64_t room;
+  int64_t capacity;
 
-  AxisTaps(const ResizeTables& tables, int64_t n)
-      : first(tables.first + tables.entry(n, 0)),
-        count(tables.count + tables.entry(n, 0)),
-        weights(static_cast<const Weight*>(tables.weights) + tables.weight(n, 0)),
-        room(tables.taps_x) {}
+  AxisTaps(const ResizeCoefficients& coefficients, int64_t n)
+      : first(coefficients.first + coefficients.entry(n, 0)),
+        count(coefficients.count + coefficients.entry(n, 0)),
+        weights(static_cast<const Weight*>(coefficients.weights) + coefficients.weight(n, 0)),
+        capacity(coefficients.taps_x) {}
 
   template <int kTaps>
   Taps<Weight> at(int x) const {
-    return {first[x], kTaps > 0 ? kTaps : count[x], weights + x * room};
+    return {first[x], kTaps > 0 ? kTaps : count[x], weights + x * capacity};
   }
 };
 
 template <class F, class Op>
-class VectorRows : public PlainRows<F, Op> {
-  using Base = PlainRows<F, Op>;
+class VectorRows : public ScalarRows<F, Op> {
+  using Base = ScalarRows<F, Op>;
   using Term = typename F::Term;
 
  public:
@@ -55,7 +55,7 @@ class VectorRows : public PlainRows<F, Op> {
   using typename Base::SumTaps;
   using typename Base::T;
 
-  explicit VectorRows(const StripView<Op>& view) : Base(view), axis_(view.op.tables, view.n) {
+  explicit VectorRows(const StripView<Op>& view) : Base(view), axis_(view.op.coefficients, view.n) {
     taps_ = 1;
     for (int x = 0; x < v.to.width; ++x) taps_ = std::max(taps_, v.taps_x(x).count);
     const auto is_whole = [&](int x) {
@@ -81,29 +81,30 @@ class VectorRows : public PlainRows<F, Op> {
     return (int64_t{last.first} + last.count) * v.lanes + 4;
   }
 
-  void across(const T* row, int begin, int end, Row* sums) const {
-    across_in(row, begin, end, sums,
-              [&](int first, int last, Row* to) { whole_columns(row, first, last, to); });
+  void horizontal(const T* row, int begin, int end, Row* sums) const {
+    horizontal_in(row, begin, end, sums,
+                  [&](int first, int last, Row* to) { whole_columns(row, first, last, to); });
   }
 
-  void down(const SumTaps& taps, const Row* const* rows, int begin, int64_t count,
-            T* values) const {
-    sum_down(taps, rows, 0, body_of(begin, count), count, values);
+  void vertical(const SumTaps& taps, const Row* const* rows, int begin, int64_t count,
+                T* values) const {
+    sum_vertical(taps, rows, 0, body_of(begin, count), count, values);
   }
 
  protected:
   using Base::v;
 
-  // whole(begin, end, sums) of the columns that read within the image; the others one by one.
+  // Calls whole(begin, end, sums) for the columns that read inside the image, and sums the others
+  // one by one.
   template <class Whole>
-  void across_in(const T* row, int begin, int end, Row* sums, const Whole& whole) const {
+  void horizontal_in(const T* row, int begin, int end, Row* sums, const Whole& whole) const {
     const int first = std::clamp(begin_, begin, end), last = std::clamp(end_, first, end);
-    Base::across(row, begin, first, sums);
+    Base::horizontal(row, begin, first, sums);
     whole(first, last, sums + int64_t{first - begin} * v.lanes);
-    Base::across(row, last, end, sums + int64_t{last - begin} * v.lanes);
+    Base::horizontal(row, last, end, sums + int64_t{last - begin} * v.lanes);
   }
 
-  // How many of `count` values of a row, the first of output column `begin`, are in its body.
+  // How many of `count` values of a row, starting at output column `begin`, are in its body.
   int64_t body_of(int begin, int64_t count) const {
     const int64_t channels = v.op.output.channels;
     const int64_t left = v.op.in_bodies() - begin * channels - v.channel;
@@ -111,14 +112,14 @@ class VectorRows : public PlainRows<F, Op> {
     return std::clamp<int64_t>((left + per_value - 1) / per_value, 0, count);
   }
 
-  // Of the values from `begin` on, those before `body` in the body.
-  void sum_down(const SumTaps& taps, const Row* const* rows, int64_t begin, int64_t body,
-                int64_t end, T* values) const {
-    sum_down<true>(taps, rows, begin, body, values);
-    sum_down<false>(taps, rows, body, end, values);
+  // Sums the values from `begin` on that are before `body`.
+  void sum_vertical(const SumTaps& taps, const Row* const* rows, int64_t begin, int64_t body,
+                    int64_t end, T* values) const {
+    sum_vertical<true>(taps, rows, begin, body, values);
+    sum_vertical<false>(taps, rows, body, end, values);
   }
 
-  int taps_;  // of the columns [begin_, end_), which read within the image
+  int taps_;  // of the columns [begin_, end_), which read inside the image
   int begin_, end_;
 
  private:
@@ -131,13 +132,13 @@ class VectorRows : public PlainRows<F, Op> {
     sum_columns<0>(row, begin, end, sums);
   }
 
-  // kTaps: the number of taps, 0 if known at run time only.
+  // kTaps: the number of taps, 0 if known only at run time.
   template <int kTaps>
   void sum_columns(const T* row, int begin, int end, Row* sums) const {
     if (is_packed(v) && v.lanes == 3) return sum_pixels<kTaps, 3>(row, begin, end, sums);
     if (is_packed(v)) return sum_pixels<kTaps, 4>(row, begin, end, sums);
     if (is_plane(v)) return sum_plane<kTaps>(row, begin, end, sums);
-    Base::across(row, begin, end, sums);
+    Base::horizontal(row, begin, end, sums);
   }
 
   template <int kTaps, int kLanes>
@@ -146,7 +147,7 @@ class VectorRows : public PlainRows<F, Op> {
     for (int x = begin; x < end; ++x, sums += kLanes) {
       const SumTaps taps = axis.template at<kTaps>(x);
       const T* const pixel = row + int64_t{taps.first} * kLanes;
-      sum_four(taps, [&](int k) { return load_four<Term>(pixel + k * kLanes); }, sums);
+      sum_vec4(taps, [&](int k) { return load_vec4<Term>(pixel + k * kLanes); }, sums);
     }
   }
 
@@ -156,34 +157,34 @@ class VectorRows : public PlainRows<F, Op> {
     for (int x = begin; x < end; ++x) {
       const SumTaps taps = axis.template at<kTaps>(x);
       const T* const pixel = row + taps.first;
-      sums[x - begin] = F::across(taps, true, [&](int k) { return Base::term(pixel[k]); });
+      sums[x - begin] = F::horizontal(taps, true, [&](int k) { return Base::term(pixel[k]); });
     }
   }
 
   template <class Read>
-  static void sum_four(const SumTaps& taps, const Read& read, Row* to) {
+  static void sum_vec4(const SumTaps& taps, const Read& read, Row* to) {
     if constexpr (kIsPillow<F>) {
-      const Four<Term> sum = Term(0) + sum_of_taps(taps, read);
+      const Vec4<Term> sum = Term(0) + sum_of_taps(taps, read);
       for (int i = 0; i < 4; ++i) to[i] = F::rounded(sum[i]);
     } else {
-      const Four<Row> sum = F::across(taps, true, read);
+      const Vec4<Row> sum = F::horizontal(taps, true, read);
       memcpy(to, &sum, sizeof(sum));
     }
   }
 
   template <bool kBody>
-  void sum_down(const SumTaps& taps, const Row* const* rows, int64_t begin, int64_t end,
-                T* values) const {
-    if constexpr (kHasManyTaps<F>) return sum_fours_down(taps, rows, begin, end, values);
-    if (taps.count == 1) return sum_values_down<1, kBody>(taps, rows, begin, end, values);
-    if (taps.count == 2) return sum_values_down<2, kBody>(taps, rows, begin, end, values);
-    if (taps.count == 4) return sum_values_down<4, kBody>(taps, rows, begin, end, values);
-    return sum_values_down<8, kBody>(taps, rows, begin, end, values);
+  void sum_vertical(const SumTaps& taps, const Row* const* rows, int64_t begin, int64_t end,
+                    T* values) const {
+    if constexpr (kHasManyTaps<F>) return sum_vec4_vertical(taps, rows, begin, end, values);
+    if (taps.count == 1) return sum_values_vertical<1, kBody>(taps, rows, begin, end, values);
+    if (taps.count == 2) return sum_values_vertical<2, kBody>(taps, rows, begin, end, values);
+    if (taps.count == 4) return sum_values_vertical<4, kBody>(taps, rows, begin, end, values);
+    return sum_values_vertical<8, kBody>(taps, rows, begin, end, values);
   }
 
   template <int kTaps, bool kBody>
-  static void sum_values_down(const SumTaps& taps, const Row* const* rows, int64_t begin,
-                              int64_t end, T* values) {
+  static void sum_values_vertical(const SumTaps& taps, const Row* const* rows, int64_t begin,
+                                  int64_t end, T* values) {
     using Weight = std::decay_t<decltype(taps.weights[0])>;
     Weight weights[kTaps];
     const Row* own[kTaps];
@@ -191,19 +192,19 @@ class VectorRows : public PlainRows<F, Op> {
     std::copy_n(rows, kTaps, own);
     const SumTaps fixed{0, kTaps, weights};
     for (int64_t i = begin; i < end; ++i) {
-      values[i] = F::down(fixed, kBody, [&](int k) { return load_term(own[k][i]); });
+      values[i] = F::vertical(fixed, kBody, [&](int k) { return load_term(own[k][i]); });
     }
   }
 
-  static void sum_fours_down(const SumTaps& taps, const Row* const* rows, int64_t begin,
-                             int64_t end, T* values) {
+  static void sum_vec4_vertical(const SumTaps& taps, const Row* const* rows, int64_t begin,
+                                int64_t end, T* values) {
     int64_t i = begin;
     for (; i + 4 <= end; i += 4) {
-      const Four<Term> sum = sum_of_taps(taps, [&](int k) { return load_four<Term>(rows[k] + i); });
+      const Vec4<Term> sum = sum_of_taps(taps, [&](int k) { return load_vec4<Term>(rows[k] + i); });
       for (int lane = 0; lane < 4; ++lane) values[i + lane] = F::value(sum[lane]);
     }
     for (; i < end; ++i) {
-      values[i] = F::down(taps, false, [&](int k) { return load_term(rows[k][i]); });
+      values[i] = F::vertical(taps, false, [&](int k) { return load_term(rows[k][i]); });
     }
   }
 

@@ -1,7 +1,7 @@
 // Runs the two passes of a resize on CPU threads. A task is a strip of output rows of one image:
-// each source row that it needs is summed along x once, into a ring of rows that stays in cache,
-// and rows of the ring are summed down the columns. Included by resize_cpu.cpp, and by
-// resize_avx2.cpp and resize_vbmi.cpp, which sum on vectors.
+// each source row it needs is summed horizontally once, into a ring of rows that stays in cache,
+// and rows of the ring are summed vertically. Included by resize_cpu.cpp, and by resize_avx2.cpp
+// and resize_vbmi.cpp, which sum with vectors.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace orbbec {
 
-constexpr int64_t kRingBytes = 512 * 1024;  // of a second-level cache
-constexpr int kRowsPerStrip = 32;           // so that few source rows are summed by two strips
+constexpr int64_t kRingBytes = 512 * 1024;  // of an L2 cache
+constexpr int kRowsPerStrip = 32;           // so that few source rows belong to two strips
 
 inline int64_t strips_of(int height) {
   return (static_cast<int64_t>(height) + kRowsPerStrip - 1) / kRowsPerStrip;
 }
 
-// Pixels of a strip: one plane, or channels that lie together.
+// The pixels of a strip: one plane, or interleaved channels.
 template <class Op>
 struct StripView {
   using T = typename Op::Value;
@@ -39,39 +39,41 @@ struct StripView {
       : op(op),
         n(n),
         lanes(lanes),
-        plan(op.tables.plans[op.tables.table(n)]),
+        plan(op.coefficients.plans[op.coefficients.set_of(n)]),
         from(op.source[n]),
         to(op.output[n]) {}
 
-  Taps<Weight> taps_x(int x) const { return taps_at<Weight>(op.tables, n, x); }
-  Taps<Weight> taps_y(int y) const { return taps_at<Weight>(op.tables, n, op.tables.width + y); }
+  Taps<Weight> taps_x(int x) const { return taps_at<Weight>(op.coefficients, n, x); }
+  Taps<Weight> taps_y(int y) const {
+    return taps_at<Weight>(op.coefficients, n, op.coefficients.width + y);
+  }
   const T* source_row(int row) const {
     return from.data + row * from.stride_y + channel * from.stride_c;
   }
 };
 
-// The sums of a strip, a value at a time. The view's channel may change between rows.
+// Scalar sums of a strip. The view's channel may change between rows.
 template <class F, class Op>
-class PlainRows {
+class ScalarRows {
  public:
   using T = typename Op::Value;
   using Row = typename F::Row;
   using SumTaps = Taps<typename Op::Weight>;
 
-  explicit PlainRows(const StripView<Op>& view) : v(view) {}
+  explicit ScalarRows(const StripView<Op>& view) : v(view) {}
 
-  // Output rows [begin, end) of an image without taps, a pixel at a time.
+  // Output rows [begin, end) of an image without taps, pixel by pixel.
   static void blocks(const StripView<Op>& view, int begin, int end) {
     for (int y = begin; y < end; ++y) {
       for (int x = 0; x < view.to.width; ++x) view.op(view.n, y, x);
     }
   }
 
-  // How many pixels and their neighbours must be readable from the beginning of a row on.
+  // How many pixels, with their neighbours, must be readable from the beginning of a row.
   int64_t reach() const { return 0; }
 
-  // Of output columns [begin, end) along a row of pixels.
-  void across(const T* row, int begin, int end, Row* sums) const {
+  // Output columns [begin, end) of a row of pixels.
+  void horizontal(const T* row, int begin, int end, Row* sums) const {
     for (int x = begin; x < end; ++x) {
       const SumTaps taps = v.taps_x(x);
       const bool inside = taps.first >= v.plan.left && taps.first + taps.count <= v.plan.right;
@@ -79,10 +81,11 @@ class PlainRows {
         const T* const pixel = row + lane * v.from.stride_c;
         if (inside) {
           const T* const first = pixel + taps.first * v.from.stride_x;
-          *sums++ = F::across(taps, true, [&](int k) { return term(first[k * v.from.stride_x]); });
+          *sums++ =
+              F::horizontal(taps, true, [&](int k) { return term(first[k * v.from.stride_x]); });
           continue;
         }
-        *sums++ = F::across(taps, false, [&](int k) {
+        *sums++ = F::horizontal(taps, false, [&](int k) {
           const int column = clamp_int(taps.first + k, v.plan.left, v.plan.right - 1);
           return term(pixel[column * v.from.stride_x]);
         });
@@ -90,17 +93,17 @@ class PlainRows {
     }
   }
 
-  // Of `count` values of rows, the first of output column `begin`.
-  void down(const SumTaps& taps, const Row* const* rows, int begin, int64_t count,
-            T* values) const {
+  // `count` values of rows, starting at output column `begin`.
+  void vertical(const SumTaps& taps, const Row* const* rows, int begin, int64_t count,
+                T* values) const {
     const bool all_channels = v.lanes == v.op.output.channels;
     for (int64_t i = 0; i < count; ++i) {
       const bool body = all_channels ? v.op.in_body(begin, i) : v.op.in_body(begin + i, v.channel);
-      values[i] = F::down(taps, body, [&](int k) { return load_term(rows[k][i]); });
+      values[i] = F::vertical(taps, body, [&](int k) { return load_term(rows[k][i]); });
     }
   }
 
-  // Pixels that lie together, to where the output has them.
+  // Writes packed pixels to the layout of the output.
   void spread(const T* values, int width, const Image<T>& to, int y, int x) const {
     for (int lane = 0; lane < v.lanes; ++lane) {
       T* const first = &to.at(y, x, v.channel + lane);
@@ -155,7 +158,7 @@ class Strip {
     return deepest;
   }
 
-  // A source row, copied if vectors would read beyond the image from it.
+  // A source row, copied if vectors would read past the image.
   const T* readable(int row) {
     const T* const pixels = v_.source_row(row);
     const int64_t length = static_cast<int64_t>(v_.from.width) * v_.lanes;
@@ -174,7 +177,7 @@ class Strip {
       const int slot = row & (depth_ - 1);
       Row* const sums = ring_.get() + slot * stride_;
       if (held_[slot] != row) {
-        sums_.across(readable(row), x, x + width, sums);
+        sums_.horizontal(readable(row), x, x + width, sums);
         held_[slot] = row;
       }
       rows_[k] = sums;
@@ -182,7 +185,7 @@ class Strip {
     T* const target = &v_.to.at(y, x, v_.channel);
     const bool packed = v_.to.stride_x == v_.lanes && (v_.lanes == 1 || v_.to.stride_c == 1);
     T* const values = packed ? target : values_.get();
-    sums_.down(taps, rows_.data(), x, length, values);
+    sums_.vertical(taps, rows_.data(), x, length, values);
     if (!packed) sums_.spread(values, width, v_.to, y, x);
   }
 
@@ -198,9 +201,9 @@ class Strip {
   std::vector<const Row*> rows_;
 };
 
-// Pillow's other order: source columns are summed down first, into one row.
+// Pillow's vertical-first order: source columns are summed vertically, into one row.
 template <class F, class Op>
-void run_columns_first(StripView<Op> v, int begin, int end) {
+void run_vertical_first(StripView<Op> v, int begin, int end) {
   using T = typename Op::Value;
   using Row = typename F::Row;
   using Term = typename F::Term;
@@ -211,7 +214,7 @@ void run_columns_first(StripView<Op> v, int begin, int end) {
     for (int64_t i = 0; i < width * v.lanes; ++i) {
       const T* const column = v.source_row(taps_y.first) + i / v.lanes * v.from.stride_x +
                               i % v.lanes * v.from.stride_c;
-      sums[i] = F::across(taps_y, false, [&](int k) {
+      sums[i] = F::horizontal(taps_y, false, [&](int k) {
         return static_cast<Term>(load<T>(column[k * v.from.stride_y]));
       });
     }
@@ -219,7 +222,7 @@ void run_columns_first(StripView<Op> v, int begin, int end) {
       const auto taps_x = v.taps_x(x);
       for (int lane = 0; lane < v.lanes; ++lane) {
         const Row* const row = sums.get() + static_cast<int64_t>(taps_x.first) * v.lanes + lane;
-        v.to.at(y, x, v.channel + lane) = F::down(taps_x, false, [&](int k) {
+        v.to.at(y, x, v.channel + lane) = F::vertical(taps_x, false, [&](int k) {
           return load_term(row[static_cast<int64_t>(k) * v.lanes]);
         });
       }
@@ -235,18 +238,18 @@ template <template <class, class> class Rows, class Op>
 void resize_strip(const Op& op, int64_t n, int begin, int end) {
   using T = typename Op::Value;
   using Form = typename Op::Form;
-  const ResizeForm form = op.tables.plans[op.tables.table(n)].form;
+  const ResizeForm form = op.coefficients.plans[op.coefficients.set_of(n)].form;
   const int64_t channels = op.output.channels;
   const bool packed = op.source[n].stride_c == 1 && channels <= 16;
   const StripView<Op> view(op, n, packed ? static_cast<int>(channels) : 1);
-  // Linear by halves has the same bits by its two passes, but for numbers of channels that OpenCV
-  // rounds apart.
+  // Halving with linear gives the same bits in two passes, except for channel counts that OpenCV
+  // rounds differently.
   const bool has_passes = std::is_same_v<Form, FixedLinear> && channels <= 4 && channels != 2;
   if (form == ResizeForm::kEmpty || (form == ResizeForm::kBlocks && !has_passes)) {
     return Rows<Form, Op>::blocks(view, begin, end);
   }
   if constexpr (kIsPillow<Form>) {
-    if (view.plan.rows_last) return run_columns_first<Form>(view, begin, end);
+    if (view.plan.vertical_first) return run_vertical_first<Form>(view, begin, end);
   }
   if constexpr (std::is_same_v<Form, AreaTaps<T>>) {
     if (form == ResizeForm::kUp) return Strip<Rows, GrowingArea<T>, Op>(view).run(begin, end);
@@ -254,12 +257,12 @@ void resize_strip(const Op& op, int64_t n, int begin, int end) {
   Strip<Rows, Form, Op>(view).run(begin, end);
 }
 
-// body(n, begin, end) of output rows, for the strips [begin, end) of all images.
+// Calls body(n, begin, end) with output rows, for the strips [begin, end) of all images.
 template <class Op, class Body>
 void for_each_strip(const Op& op, int64_t begin, int64_t end, const Body& body) {
   const int height = op.output.height;
   const int64_t strips = strips_of(height);
-  while (begin < end) {  // neighbouring strips of one image are one
+  while (begin < end) {  // merges neighbouring strips of one image
     const int64_t n = begin / strips, last = std::min(end, (n + 1) * strips);
     const int64_t first_row = (begin - n * strips) * kRowsPerStrip;
     const int64_t end_row = std::min<int64_t>((last - n * strips) * kRowsPerStrip, height);
@@ -274,32 +277,33 @@ void resize_strips(const Op& op, int64_t begin, int64_t end) {
                  [&](int64_t n, int first, int last) { resize_strip<Rows>(op, n, first, last); });
 }
 
-// The taps of a strip, which strips of images that share a table share.
-template <class Across, class Down>
+// The taps of a strip, reused by strips of images with the same coefficients.
+template <class Horizontal, class Vertical>
 class StripTaps {
  public:
-  explicit StripTaps(const ResizeTables& tables) : tables_(tables) {}
+  explicit StripTaps(const ResizeCoefficients& coefficients) : coefficients_(coefficients) {}
 
-  const Across& across() const { return *across_; }
-  const Down& down() const { return *down_; }
+  const Horizontal& horizontal() const { return *horizontal_; }
+  const Vertical& vertical() const { return *vertical_; }
 
-  // For rows [begin, end) of image n; `more`: what Across takes beside the image.
+  // For rows [begin, end) of image n; `more`: further arguments of Horizontal.
   template <class... More>
   void set(int64_t n, int begin, int end, const More&... more) {
-    const int64_t table = tables_.table(n);
-    if (table != table_) across_.emplace(tables_, n, more...);
-    if (table != table_ || begin != begin_ || end != end_) down_.emplace(tables_, n, begin, end);
-    table_ = table;
+    const int64_t set = coefficients_.set_of(n);
+    if (set != set_) horizontal_.emplace(coefficients_, n, more...);
+    if (set != set_ || begin != begin_ || end != end_)
+      vertical_.emplace(coefficients_, n, begin, end);
+    set_ = set;
     begin_ = begin;
     end_ = end;
   }
 
  private:
-  const ResizeTables tables_;
-  int64_t table_ = -1;
+  const ResizeCoefficients coefficients_;
+  int64_t set_ = -1;
   int begin_ = 0, end_ = 0;
-  std::optional<Across> across_;
-  std::optional<Down> down_;
+  std::optional<Horizontal> horizontal_;
+  std::optional<Vertical> vertical_;
 };
 
 // A plane of an image, or some of its channels.

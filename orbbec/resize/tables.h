@@ -1,6 +1,6 @@
-// Where a resized pixel reads along each axis and with what weights: a pure function of the image's
-// size, the box, the output's size and the method, computed where the images lie, in double.
-// Included by resize.h.
+// The filter coefficients of a resize: where an output pixel reads along each axis, and with which
+// weights. A pure function of the image's size, the box, the output's size and the method, computed
+// on the device of the images, in double. Included by resize.h.
 #pragma once
 
 #include "../core/elementary.h"
@@ -11,8 +11,8 @@ namespace orbbec {
 
 enum class ResizeMethod {
   kNearest,
-  kNearestExact5,  // a running sum of steps, OpenCV 5's
-  kNearestExact4,  // 16-bit fixed point, OpenCV 4's
+  kNearestExact5,  // a running sum of steps, as in OpenCV 5
+  kNearestExact4,  // 16-bit fixed point, as in OpenCV 4
   kLinear,
   kLinearExact,
   kCubic,
@@ -28,47 +28,48 @@ enum class ResizeMethod {
 ORBBEC_HD bool is_pillow(ResizeMethod method) { return method >= ResizeMethod::kPillowBox; }
 ORBBEC_HD bool is_nearest(ResizeMethod method) { return method <= ResizeMethod::kNearestExact4; }
 
-// What an image takes that others of its batch may not.
+// How an image is resized, which may differ within a batch.
 enum class ResizeForm : int {
-  kEmpty,   // no pixels in its box: zeros
-  kPlain,   // the two passes of the method
-  kUp,      // area that grows: two taps an axis
-  kBlocks,  // area by whole factors: the mean of a block
+  kEmpty,    // no pixels in its box: zeros
+  kTwoPass,  // the two passes of the method
+  kUp,       // area that enlarges: two taps per axis
+  kBlocks,   // area by integer factors: the mean of a block
 };
 
 struct ResizePlan {
   ResizeForm form;
   int left, right, top, bottom;  // source pixels that may be read: [left, right) x [top, bottom)
   int block_x, block_y;          // of kBlocks
-  bool rows_last;                // of Pillow: columns are summed along y first, then rows along x
+  bool vertical_first;           // Pillow: the vertical pass runs first
 };
 
-// A call as the tables see it; its sizes are the output's.
+// The geometry of a call; its sizes are the output's.
 struct ResizeRequest {
   AnyImages source;
   const double* boxes;  // [N, 4] of x0, y0, x1, y1 in pixels; null: the whole image
   int height, width;
   ResizeMethod method;
-  bool tall_columns_first;  // Pillow 13: columns first where the height shrinks most
-  bool is_byte, is_wide;    // uint8; uint16
+  bool vertical_first_if_tall;  // Pillow 13: the vertical pass runs first where the height shrinks
+                                // most
+  bool is_byte, is_wide;        // uint8; uint16
 };
 
-// Tables of one image or of each: `width` entries along x, then `height` along y.
-struct ResizeTables {
+// The coefficients of one image or of each: `width` entries along x, then `height` along y.
+struct ResizeCoefficients {
   ResizePlan* plans;
   int *first, *count;
   void* weights;
-  int64_t tables;  // 1: all images share it
+  int64_t sets;  // 1: all images share one set
   int height, width;
-  int64_t taps_x, taps_y;  // room for weights of an entry
+  int64_t taps_x, taps_y;  // most weights of an entry
 
-  ORBBEC_HD int64_t table(int64_t n) const { return tables == 1 ? 0 : n; }
+  ORBBEC_HD int64_t set_of(int64_t n) const { return sets == 1 ? 0 : n; }
   ORBBEC_HD int64_t entry(int64_t n, int i) const {
-    return table(n) * (static_cast<int64_t>(width) + height) + i;
+    return set_of(n) * (static_cast<int64_t>(width) + height) + i;
   }
   ORBBEC_HD int64_t weight(int64_t n, int i) const {
-    const int64_t across = i < width ? i : width, down = i < width ? 0 : i - width;
-    return table(n) * (width * taps_x + height * taps_y) + across * taps_x + down * taps_y;
+    const int64_t columns = i < width ? i : width, rows = i < width ? 0 : i - width;
+    return set_of(n) * (width * taps_x + height * taps_y) + columns * taps_x + rows * taps_y;
   }
 };
 
@@ -79,7 +80,7 @@ struct Taps {
 };
 
 template <class W>
-ORBBEC_HD Taps<W> taps_at(const ResizeTables& t, int64_t n, int i) {
+ORBBEC_HD Taps<W> taps_at(const ResizeCoefficients& t, int64_t n, int i) {
   const int64_t entry = t.entry(n, i);
   return {t.first[entry], t.count[entry], static_cast<const W*>(t.weights) + t.weight(n, i)};
 }
@@ -96,7 +97,14 @@ struct ResizeAxis {
 };
 
 ORBBEC_HD ResizeAxis resize_axis(int side, double low, double high, int out, bool fractional) {
-  ResizeAxis axis{side, 0, 0, 0, 0, out, 0, 0};
+  ResizeAxis axis{.side = side,
+                  .begin = 0,
+                  .length = 0,
+                  .low = 0,
+                  .high = 0,
+                  .out = out,
+                  .inverse_scale = 0,
+                  .scale = 0};
   if (!(low < high)) return axis;
   const double first = fractional ? static_cast<double>(static_cast<float>(low)) : rint(low);
   const double last = fractional ? static_cast<double>(static_cast<float>(high)) : rint(high);
@@ -109,7 +117,7 @@ ORBBEC_HD ResizeAxis resize_axis(int side, double low, double high, int out, boo
   return axis;
 }
 
-// Pillow's filters: their reach, and their value at x.
+// Pillow's filters: their support, and their value at x.
 ORBBEC_HD double pillow_support(ResizeMethod method) {
   switch (method) {
     case ResizeMethod::kPillowBox:
@@ -157,7 +165,7 @@ ORBBEC_HD void cubic_weights(float x, float (&w)[8]) {
   w[3] = 1.0f - w[0] - w[1] - w[2];
 }
 
-// sin(a) and cos(a) turned by multiples of 45 degrees give the sines of all eight taps.
+// sin(a) and cos(a), rotated by multiples of 45 degrees, give the sines of all eight taps.
 ORBBEC_HD void lanczos4_weights(float x, float (&w)[8]) {
   constexpr double kS = 0.70710678118654752440084436210485;
   constexpr double kSines[8] = {1, -kS, 0, kS, -1, kS, 0, -kS};
@@ -179,18 +187,18 @@ ORBBEC_HD void lanczos4_weights(float x, float (&w)[8]) {
   for (int i = 0; i < 8; ++i) w[i] *= sum;
 }
 
-// Fills the entries of one image, an entry an item. W is int where the method's weights are fixed
-// point, else the type of its sums.
+// Computes the entries of one image; an item is an entry. W is int for fixed-point weights, else
+// the type of the sums.
 template <class W>
-struct FillResizeTables {
+struct FillResizeCoefficients {
   ResizeRequest request;
-  ResizeTables tables;
-  Images<const uint8_t> images;  // for their sizes alone
+  ResizeCoefficients coefficients;
+  Images<const uint8_t> images;  // only for their sizes
 
-  FillResizeTables(const ResizeRequest& r, const ResizeTables& t)
-      : request(r), tables(t), images(r.source) {}
+  FillResizeCoefficients(const ResizeRequest& r, const ResizeCoefficients& t)
+      : request(r), coefficients(t), images(r.source) {}
 
-  // OpenCV 5's nearest_exact adds steps up, so that an item is a whole axis.
+  // OpenCV 5's nearest_exact accumulates steps, so an item is a whole axis.
   ORBBEC_HD static int64_t items(const ResizeRequest& r) {
     return r.method == ResizeMethod::kNearestExact5 ? 2 : static_cast<int64_t>(r.width) + r.height;
   }
@@ -216,7 +224,7 @@ struct FillResizeTables {
   }
 
   ORBBEC_HD void fill_item(const Geometry& of, int64_t n, int i) const {
-    if (i == 0) tables.plans[n] = of.plan;
+    if (i == 0) coefficients.plans[n] = of.plan;
     if (of.plan.form == ResizeForm::kEmpty) return;
     if (request.method == ResizeMethod::kNearestExact5) {
       nearest_exact_axis(n, i == 0 ? 0 : request.width, i == 0 ? of.x : of.y);
@@ -237,18 +245,19 @@ struct FillResizeTables {
   ORBBEC_HD ResizePlan plan_of(const ResizeAxis& x, const ResizeAxis& y) const {
     ResizePlan plan{};
     if (x.is_empty() || y.is_empty()) return plan;
-    plan.form = ResizeForm::kPlain;
+    plan.form = ResizeForm::kTwoPass;
     plan.left = x.begin;
     plan.right = x.begin + x.length;
     plan.top = y.begin;
     plan.bottom = y.begin + y.length;
-    if (is_pillow(request.method)) {  // reads beyond its box
+    if (is_pillow(request.method)) {  // reads outside its box
       plan.left = plan.top = 0;
       plan.right = x.side;
       plan.bottom = y.side;
       const int64_t shrinks_x = static_cast<int64_t>(x.side) - x.out;
       const int64_t shrinks_y = static_cast<int64_t>(y.side) - y.out;
-      plan.rows_last = request.tall_columns_first && shrinks_y > 0 && shrinks_y > 2 * shrinks_x;
+      plan.vertical_first =
+          request.vertical_first_if_tall && shrinks_y > 0 && shrinks_y > 2 * shrinks_x;
       return plan;
     }
     const double scale_x = x.scale, scale_y = y.scale;
@@ -260,7 +269,7 @@ struct FillResizeTables {
     const bool of_integers = request.is_byte || request.is_wide;
     if (request.method == ResizeMethod::kArea) {
       const bool shrinks = scale_x >= 1 && scale_y >= 1;
-      plan.form = !shrinks ? ResizeForm::kUp : whole ? ResizeForm::kBlocks : ResizeForm::kPlain;
+      plan.form = !shrinks ? ResizeForm::kUp : whole ? ResizeForm::kBlocks : ResizeForm::kTwoPass;
     } else if (halves && (request.method == ResizeMethod::kLinear ||
                           (exact && !(of_integers && request.source.channels == 2)))) {
       plan.form = ResizeForm::kBlocks;
@@ -269,16 +278,16 @@ struct FillResizeTables {
   }
 
   ORBBEC_HD void set(int64_t n, int i, int first, int count) const {
-    const int64_t entry = tables.entry(n, i),
-                  room = i < tables.width ? tables.taps_x : tables.taps_y;
-    tables.first[entry] = first;
-    tables.count[entry] = count < room ? count : static_cast<int>(room);
+    const int64_t entry = coefficients.entry(n, i),
+                  capacity = i < coefficients.width ? coefficients.taps_x : coefficients.taps_y;
+    coefficients.first[entry] = first;
+    coefficients.count[entry] = count < capacity ? count : static_cast<int>(capacity);
   }
 
-  // What lies past the room is dropped: the host was told too small a size.
+  // Drops taps beyond the capacity: the given size was too small.
   ORBBEC_HD void put(int64_t n, int i, int tap, W weight) const {
-    if (tap < (i < tables.width ? tables.taps_x : tables.taps_y))
-      static_cast<W*>(tables.weights)[tables.weight(n, i) + tap] = weight;
+    if (tap < (i < coefficients.width ? coefficients.taps_x : coefficients.taps_y))
+      static_cast<W*>(coefficients.weights)[coefficients.weight(n, i) + tap] = weight;
   }
 
   ORBBEC_HD void fill(int64_t n, int i, int d, const ResizeAxis& axis, const ResizePlan& plan,
@@ -339,7 +348,7 @@ struct FillResizeTables {
     set(n, i, axis.begin + left, 2);
   }
 
-  // Linear, cubic, lanczos4, and area that grows.
+  // Linear, cubic, lanczos4, and area that enlarges.
   ORBBEC_HD void few_taps(int64_t n, int i, int d, const ResizeAxis& axis, const ResizePlan& plan,
                           const ResizeAxis& other, bool is_x) const {
     const double scale = axis.scale;
@@ -382,14 +391,14 @@ struct FillResizeTables {
     set(n, i, axis.begin + at - before, taps);
   }
 
-  // 11 bits where uint8 is summed in integers. Area's table is of floats; whole numbers fit in.
+  // 11 bits where uint8 is summed in integers. Area's weights are floats, which also hold integers.
   ORBBEC_HD W weight(float w) const {
     if (request.is_byte) return static_cast<W>(saturate_int16(round_to_int(w * 2048)));
     return static_cast<W>(w);
   }
 
   ORBBEC_HD void area(int64_t n, int i, int d, const ResizeAxis& axis) const {
-    constexpr double kLeast = 1e-3;  // less of a pixel does not count
+    constexpr double kLeast = 1e-3;  // smaller fractions of a pixel do not count
     const double scale = axis.scale, begin = d * scale, end = begin + scale;
     const double rest = axis.length - begin, width = scale < rest ? scale : rest;
     int first = static_cast<int>(ceil(begin)), last = static_cast<int>(floor(end));
@@ -402,8 +411,8 @@ struct FillResizeTables {
     }
     for (int s = first; s < last; ++s) put(n, i, count++, W(static_cast<float>(1.0 / width)));
     if (end - last > kLeast) {
-      const double share = end - last < 1 ? end - last : 1;
-      put(n, i, count++, W(static_cast<float>((share < width ? share : width) / width)));
+      const double overlap = end - last < 1 ? end - last : 1;
+      put(n, i, count++, W(static_cast<float>((overlap < width ? overlap : width) / width)));
     }
     set(n, i, axis.begin + at, count);
   }
@@ -432,7 +441,7 @@ struct FillResizeTables {
     const auto filter = [&](int s) {
       return pillow_filter(request.method, (s - centre + 0.5) * per_pixel);
     };
-    constexpr int kHeld = 16;  // so that most filters are computed once
+    constexpr int kHeld = 16;  // most filters are computed once
     double sum = 0, held[kHeld];
     for (int s = first; s < end; ++s) {
       const double w = filter(s);

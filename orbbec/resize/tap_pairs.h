@@ -9,8 +9,8 @@ namespace {
 
 constexpr int32_t kHalf = 1 << 21;
 
-// The taps of one axis in pairs, from an even tap on; those beyond weigh 0. A weight has 23 bits
-// and is given as two numbers of 16, low + high * 4096.
+// The taps of one axis in pairs, starting at an even tap; missing taps have weight 0. A 23-bit
+// weight is split into two 16-bit numbers, low + high * 4096.
 class TapPairs {
  public:
   static constexpr int kGroup = 4;  // columns summed together
@@ -19,12 +19,13 @@ class TapPairs {
     int32_t low, high;  // of both taps, 16 bits each
   };
 
-  // Of the columns of image n.
-  TapPairs(const ResizeTables& tables, int64_t n) : TapPairs(Entries{0, tables.width}, tables, n) {}
-  // Of its rows [begin, end).
-  TapPairs(const ResizeTables& tables, int64_t n, int begin, int end)
-      : TapPairs(Entries{tables.width + begin, tables.width + end}, tables, n) {}
-  // Of `count` rows that are taken as they are.
+  // The columns of image n.
+  TapPairs(const ResizeCoefficients& coefficients, int64_t n)
+      : TapPairs(Entries{0, coefficients.width}, coefficients, n) {}
+  // Its rows [begin, end).
+  TapPairs(const ResizeCoefficients& coefficients, int64_t n, int begin, int end)
+      : TapPairs(Entries{coefficients.width + begin, coefficients.width + end}, coefficients, n) {}
+  // `count` rows that are copied.
   explicit TapPairs(int count) : entries_(count), first_(count), counts_(count, 1) {
     constexpr int32_t kWhole = 1 << 22;
     for (int i = 0; i < count; ++i) {
@@ -34,7 +35,7 @@ class TapPairs {
   }
 
   int entries() const { return entries_; }
-  int longest() const { return longest_; }  // pairs that each entry has room for
+  int longest() const { return longest_; }  // pairs per entry
   int count(int i) const { return counts_[i]; }
   int first(int i) const { return first_[i]; }
   const int* firsts() const { return first_.data(); }
@@ -45,23 +46,24 @@ class TapPairs {
     int begin, end;
   };
 
-  // The last one again up to a multiple of kGroup.
-  TapPairs(Entries of, const ResizeTables& tables, int64_t n) : entries_(of.end - of.begin) {
+  // Padded with the last entry to a multiple of kGroup.
+  TapPairs(Entries of, const ResizeCoefficients& coefficients, int64_t n)
+      : entries_(of.end - of.begin) {
     const auto taps_of = [&](int i) {
-      return taps_at<int32_t>(tables, n, std::min(of.begin + i, of.end - 1));
+      return taps_at<int32_t>(coefficients, n, std::min(of.begin + i, of.end - 1));
     };
-    const size_t room = (entries_ + kGroup - 1) / kGroup * kGroup;
-    first_.resize(room);
-    counts_.resize(room);
-    for (size_t i = 0; i < room; ++i) {
+    const size_t capacity = (entries_ + kGroup - 1) / kGroup * kGroup;
+    first_.resize(capacity);
+    counts_.resize(capacity);
+    for (size_t i = 0; i < capacity; ++i) {
       const auto taps = taps_of(i);
       first_[i] = taps.first / 2;
       counts_[i] = (taps.first + taps.count + 1) / 2 - first_[i];
       longest_ = std::max(longest_, counts_[i]);
     }
-    weights_.resize(room * longest_);
+    weights_.resize(capacity * longest_);
     Weights* to = weights_.data();
-    for (size_t i = 0; i < room; ++i) {
+    for (size_t i = 0; i < capacity; ++i) {
       const auto taps = taps_of(i);
       const int odd = taps.first % 2;
       for (int k = -odd; k < 2 * longest_ - odd; k += 2)
@@ -83,8 +85,8 @@ class TapPairs {
   std::vector<Weights> weights_;
 };
 
-// Four vectors of sums of `count` pairs of rows, as to_bytes has them; read(k, pairs) gives those
-// of the k-th. kCount: 0 if known at run time only.
+// Four vectors of sums of `count` pairs of rows, in the order of to_bytes; read(k, pairs) loads the
+// k-th pairs. kCount: 0 if known only at run time.
 template <int kCount, class Read>
 PillowAvx2::Int sum_pairs(int count, const TapPairs::Weights* weights, const Read& read) {
   PillowAvx2::Int low[4], high[4];

@@ -1,5 +1,5 @@
 // Sums of bytes with Pillow's weights, on AVX-512 with VBMI and VNNI. A lane is a value of an
-// output row: one permutation of source bytes brings each lane four taps, whose weighted sum is
+// output row: one permutation of source bytes gives each lane four taps, whose weighted sum takes
 // three instructions. Included by pillow_vbmi.h.
 #pragma once
 
@@ -17,17 +17,17 @@ constexpr int kTapsOfQuad = 4;
 constexpr int kGroup = 16;  // values summed in one vector
 constexpr int kBlock = 64;  // values written at a time
 
-// Memory on the border of a vector, which std::vector would not align by itself.
+// An aligned vector: std::vector alone would not align it.
 struct alignas(sizeof(Bytes)) Vector {
   Bytes bytes;
 };
 
-// The weights of four taps. Each has 23 bits and is given as three signed bytes, the highest first.
+// The weights of four taps. A 23-bit weight is split into three signed bytes, the highest first.
 constexpr int kDigits = 3;
 struct QuadWeights {
   uint32_t digits[kDigits];
 
-  // Of taps [begin, begin + 4); those that there are not weigh 0.
+  // Taps [begin, begin + 4); missing taps have weight 0.
   QuadWeights(const Taps<int32_t>& taps, int begin) {
     const int before = clamp_int(-begin, 0, kTapsOfQuad);
     const int after = clamp_int(begin + kTapsOfQuad - taps.count, 0, kTapsOfQuad);
@@ -53,14 +53,14 @@ inline void shift(const Words (&sums)[4], Words (&next)[4]) {
   for (int i = 0; i < 4; ++i) next[i] = _mm512_add_epi32(next[i], _mm512_slli_epi32(sums[i], 8));
 }
 
-// Four vectors of sums of `quads` times four bytes a lane; read(quad, bytes) gives those, and
-// weight_of(quad, digit) what weighs them. The sums become bytes: of each quarter, four of the
-// first vector, of the second and so on. kQuads: 0 if known at run time only.
+// Four vectors of sums of `quads` times four bytes per lane; read(quad, bytes) loads the bytes,
+// weight_of(quad, digit) the weights. The sums become bytes: in each quarter, four of the first
+// vector, then of the second and so on. kQuads: 0 if known only at run time.
 template <int kQuads, class Read, class WeightOf>
 Bytes weighted(int quads, const Read& read, const WeightOf& weight_of) {
   Words sums[kDigits][4];
   for (int i = 0; i < 4; ++i) {
-    sums[0][i] = _mm512_set1_epi32(1 << 5);  // a half, after two shifts
+    sums[0][i] = _mm512_set1_epi32(1 << 5);  // one half, before two shifts
     sums[1][i] = sums[2][i] = _mm512_setzero_si512();
   }
   if constexpr (kQuads > 0) {
@@ -96,7 +96,7 @@ inline Bytes in_order(Bytes bytes) {
   const Words order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   return _mm512_permutexvar_epi32(order, bytes);
 }
-// From that order to four bytes a lane, one of each vector.
+// From that order to four bytes per lane, one of each vector.
 inline Bytes in_lanes(Bytes bytes) {
   return _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(_mm_setr_epi8(
                                         0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)));
@@ -105,35 +105,35 @@ inline __mmask64 first_bytes(int64_t count) {
   return count >= kBlock ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
 }
 
-struct FourRows {
+struct RowQuad {
   const uint8_t* first[4];
-  int64_t ahead;  // bytes to the rows that are summed next: they are fetched meanwhile
+  int64_t ahead;  // byte offset of the rows to prefetch
 };
 
-// What gathers and weighs the taps along x, for pixels of `lanes` channels that lie together.
-class TapsAcross {
+// Gathers and weighs the taps of the horizontal pass, for pixels of `lanes` interleaved channels.
+class HorizontalTaps {
  public:
-  TapsAcross(const ResizeTables& tables, int64_t n, int lanes)
-      : lanes_(lanes), values_(int64_t{tables.width} * lanes) {
+  HorizontalTaps(const ResizeCoefficients& coefficients, int64_t n, int lanes)
+      : lanes_(lanes), values_(int64_t{coefficients.width} * lanes) {
     int taps = 1;
-    for (int x = 0; x < tables.width; ++x)
-      taps = std::max(taps, taps_at<int32_t>(tables, n, x).count);
+    for (int x = 0; x < coefficients.width; ++x)
+      taps = std::max(taps, taps_at<int32_t>(coefficients, n, x).count);
     quads_ = quads_of(taps);
     const int64_t groups = groups_of(values_);
     begins_.resize(groups);
-    places_.resize(groups);
+    indices_.resize(groups);
     weights_.resize(groups * quads_ * kDigits);
-    set_places(tables, n);
-    set_weights(tables, n);
+    set_indices(coefficients, n);
+    set_weights(coefficients, n);
   }
 
   int64_t values() const { return values_; }
   // Bytes from the beginning of a row that loads may touch.
   int64_t reach() const { return reach_; }
 
-  // body(group, sums) for groups [begin, end) along four rows, in the order of `weighted`.
+  // Calls body(group, sums) for groups [begin, end) of four rows, in the order of `weighted`.
   template <class Body>
-  void for_each_group(const FourRows& rows, int64_t begin, int64_t end, const Body& body) const {
+  void for_each_group(const RowQuad& rows, int64_t begin, int64_t end, const Body& body) const {
     if (windows_ > 1) return for_each_group<0, false>(rows, begin, end, body);
     if (quads_ == 1) return for_each_group<1, true>(rows, begin, end, body);
     if (quads_ == 2) return for_each_group<2, true>(rows, begin, end, body);
@@ -142,12 +142,12 @@ class TapsAcross {
   }
 
  private:
-  void set_places(const ResizeTables& tables, int64_t n) {
+  void set_indices(const ResizeCoefficients& coefficients, int64_t n) {
     std::vector<int> offsets(begins_.size() * kGroup);
     int64_t value = 0, begin = 0;
     int farthest = 0;
-    for (int x = 0; x < tables.width; ++x) {
-      const int64_t first = int64_t{taps_at<int32_t>(tables, n, x).first} * lanes_;
+    for (int x = 0; x < coefficients.width; ++x) {
+      const int64_t first = int64_t{taps_at<int32_t>(coefficients, n, x).first} * lanes_;
       for (int c = 0; c < lanes_; ++c, ++value) {
         if (value % kGroup == 0) begins_[value / kGroup] = begin = first;
         offsets[value] = static_cast<int>(first + c - begin);
@@ -160,8 +160,8 @@ class TapsAcross {
     const Bytes to_tap = _mm512_set1_epi32(lanes_ * 0x03020100);
     for (size_t group = 0; group < begins_.size(); ++group) {
       const Words first = _mm512_loadu_si512(&offsets[group * kGroup]);
-      // A permutation takes the lowest 6 bits of a place.
-      places_[group].bytes = _mm512_add_epi8(
+      // A permutation uses the lowest 6 bits of an index.
+      indices_[group].bytes = _mm512_add_epi8(
           _mm512_shuffle_epi8(first, _mm512_broadcast_i32x4(first_of_lane)), to_tap);
     }
     if (windows_ > 1) set_masks(offsets);
@@ -170,16 +170,16 @@ class TapsAcross {
   void set_masks(const std::vector<int>& offsets) {
     masks_.resize(begins_.size() * windows_);
     for (size_t byte = 0; byte < begins_.size() * kBlock; ++byte) {
-      const int place = offsets[byte / kTapsOfQuad] + static_cast<int>(byte % kTapsOfQuad) * lanes_;
-      masks_[byte / kBlock * windows_ + place / kBlock] |= __mmask64{1} << byte % kBlock;
+      const int index = offsets[byte / kTapsOfQuad] + static_cast<int>(byte % kTapsOfQuad) * lanes_;
+      masks_[byte / kBlock * windows_ + index / kBlock] |= __mmask64{1} << byte % kBlock;
     }
   }
 
-  void set_weights(const ResizeTables& tables, int64_t n) {
+  void set_weights(const ResizeCoefficients& coefficients, int64_t n) {
     uint32_t* const words = reinterpret_cast<uint32_t*>(weights_.data());
     int64_t value = 0;
-    for (int x = 0; x < tables.width; ++x, value += lanes_) {
-      const auto taps = taps_at<int32_t>(tables, n, x);
+    for (int x = 0; x < coefficients.width; ++x, value += lanes_) {
+      const auto taps = taps_at<int32_t>(coefficients, n, x);
       for (int quad = 0; quad < quads_; ++quad) {
         const QuadWeights weights(taps, quad * kTapsOfQuad);
         for (int64_t v = value; v < value + lanes_; ++v) {
@@ -190,19 +190,19 @@ class TapsAcross {
     }
   }
 
-  // kQuads: 0 if known at run time only. kOneWindow: a load has all bytes of a group.
+  // kQuads: 0 if known only at run time. kOneWindow: one load holds all bytes of a group.
   template <int kQuads, bool kOneWindow, class Body>
-  void for_each_group(const FourRows& rows, int64_t begin, int64_t end, const Body& body) const {
+  void for_each_group(const RowQuad& rows, int64_t begin, int64_t end, const Body& body) const {
     const int quads = kQuads > 0 ? kQuads : quads_;
     const Vector* weights = weights_.data() + begin * quads * kDigits;
     for (int64_t group = begin; group < end; ++group) {
-      const int64_t place = begins_[group];
-      fetch(rows, place);
+      const int64_t index = begins_[group];
+      fetch(rows, index);
       const auto read = [&](int quad, Bytes(&bytes)[4]) {
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i)
           bytes[i] = gather<kOneWindow>(
-              rows.first[i] + place + int64_t{quad} * kTapsOfQuad * lanes_, group);
+              rows.first[i] + index + int64_t{quad} * kTapsOfQuad * lanes_, group);
       };
       body(group, weighted<kQuads>(quads, read, [&](int quad, int digit) {
              return weights[quad * kDigits + digit].bytes;
@@ -211,39 +211,40 @@ class TapsAcross {
     }
   }
 
-  void fetch(const FourRows& rows, int64_t place) const {
+  void fetch(const RowQuad& rows, int64_t index) const {
     for (int i = 0; i < 4; ++i) {
       for (int w = 0; w < windows_; ++w)
-        __builtin_prefetch(rows.first[i] + rows.ahead + place + w * kBlock);
+        __builtin_prefetch(rows.first[i] + rows.ahead + index + w * kBlock);
     }
   }
 
   template <bool kOneWindow>
   Bytes gather(const uint8_t* from, int64_t group) const {
-    const Bytes places = places_[group].bytes;
-    Bytes bytes = _mm512_permutexvar_epi8(places, _mm512_loadu_si512(from));
+    const Bytes indices = indices_[group].bytes;
+    Bytes bytes = _mm512_permutexvar_epi8(indices, _mm512_loadu_si512(from));
     if (kOneWindow) return bytes;
     for (int w = 1; w < windows_; ++w)
-      bytes = _mm512_mask_permutexvar_epi8(bytes, masks_[group * windows_ + w], places,
+      bytes = _mm512_mask_permutexvar_epi8(bytes, masks_[group * windows_ + w], indices,
                                            _mm512_loadu_si512(from + w * kBlock));
     return bytes;
   }
 
-  int lanes_, quads_, windows_;  // windows: loads that have the bytes of a group
+  int lanes_, quads_, windows_;  // windows: loads per group
   int64_t values_, reach_;
-  std::vector<int64_t> begins_;   // of a group in the row
-  std::vector<Vector> places_;    // of the bytes of a group's lanes after its beginning
-  std::vector<__mmask64> masks_;  // [groups][windows] which bytes a window has, if there are many
-  std::vector<Vector> weights_;   // [groups][quads][kDigits]
+  std::vector<int64_t> begins_;  // of a group in the row
+  std::vector<Vector> indices_;  // of the bytes of a group's lanes, relative to its beginning
+  std::vector<__mmask64>
+      masks_;  // [groups][windows]: the bytes that a window contributes, if there are several
+  std::vector<Vector> weights_;  // [groups][quads][kDigits]
 };
 
-// The taps along y of output rows [begin, end): rows in fours, those at a multiple of four
-// together.
-class TapsDown {
+// The taps of the vertical pass for output rows [begin, end): rows in fours, aligned to multiples
+// of four.
+class VerticalTaps {
  public:
-  TapsDown(const ResizeTables& tables, int64_t n, int begin, int end) {
+  VerticalTaps(const ResizeCoefficients& coefficients, int64_t n, int begin, int end) {
     for (int y = begin; y < end; ++y) {
-      const auto taps = taps_at<int32_t>(tables, n, tables.width + y);
+      const auto taps = taps_at<int32_t>(coefficients, n, coefficients.width + y);
       const int first = taps.first / kTapsOfQuad;
       const int count = quads_of(taps.first + taps.count) - first;
       rows_.push_back({first, count, weights_.size()});
@@ -257,7 +258,7 @@ class TapsDown {
   int first(int row) const { return rows_[row].first; }
   int count(int row) const { return rows_[row].count; }
 
-  // Sums of 64 values of a row; read(k, bytes) gives those of its k-th four source rows.
+  // Sums of 64 values of a row; read(k, bytes) loads its k-th four source rows.
   template <class Read>
   Bytes sum(int row, const Read& read) const {
     switch (rows_[row].count) {

@@ -1,6 +1,6 @@
-// Rotated regions: [K, 6] of batch index, center x, center y, width, height, degrees
-// counter-clockwise on screen. Included by roi_align_rotated_cpu.cpp, roi_align_rotated_cuda.cu and
-// binding.cpp; the rest of the arithmetic is core/roi.h's.
+// Rotated regions: [K, 6] of batch index, centre x, centre y, width, height, degrees
+// counter-clockwise on screen. The rest of the arithmetic is core/roi.h's. Included by
+// roi_align_rotated_cpu.cpp, roi_align_rotated_cuda.cu and binding.cpp.
 #pragma once
 
 #include "../core/elementary.h"
@@ -11,12 +11,12 @@ namespace orbbec {
 struct RotatedRoi {
   static constexpr int kNumbers = 6;
   static constexpr int kMaxSamples =
-      128;  // squared, as no row of samples can be left out as a whole
+      128;  // squared, because no row of samples can be skipped as a whole
 
   template <class F>
-  ORBBEC_HD static RoiFrame<F> frame(const F* roi, const RoiArguments& a) {
+  ORBBEC_HD static RoiGeometry<F> geometry(const F* roi, const RoiArguments& a) {
     const F scale = static_cast<F>(a.spatial_scale), shift = a.aligned ? F(0.5) : F(0);
-    RoiFrame<F> f{};
+    RoiGeometry<F> f{};
     f.center_x = roi[1] * scale - shift;
     f.center_y = roi[2] * scale - shift;
     F width = roi[3] * scale, height = roi[4] * scale;
@@ -36,8 +36,9 @@ struct RotatedRoi {
 
   // visit(tap) for every sample of `range` of bin (ph, pw) that is not outside.
   template <class F, class Visit>
-  ORBBEC_HD static void for_each_tap(const RoiFrame<F>& f, int ph, int pw, const SampleRange& range,
-                                     int height, int width, const Visit& visit) {
+  ORBBEC_HD static void for_each_tap(const RoiGeometry<F>& f, int ph, int pw,
+                                     const SampleRange& range, int height, int width,
+                                     const Visit& visit) {
     for (int iy = range.first_y; iy < range.end_y; ++iy) {
       const F along_y = roi_position(f.start_y, f.bin_y, f.samples_y, ph, iy);
       for (int ix = range.first_x; ix < range.end_x; ++ix) {

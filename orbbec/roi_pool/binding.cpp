@@ -15,14 +15,14 @@ constexpr int64_t kNumbers = 5;
 
 void check_argmax_reach(const AnyImages& features) {
   check(int64_t{features.height} * features.width <= kMaxSide, kOp,
-        "expected input of at most 2147483647 pixels an image, but got sides of ", features.height,
+        "expected input of at most 2147483647 pixels per image, but got sides of ", features.height,
         " and ", features.width);
 }
 
-Tensor new_pool_frames(const Tensor& place, int64_t count) {
-  const int64_t bytes = place.scalar_type() == ScalarType::Double ? sizeof(RoiPoolFrame<double>)
-                                                                  : sizeof(RoiPoolFrame<float>);
-  return new_tensor(kOp, std::vector<int64_t>{count * bytes}, ScalarType::Byte, place);
+Tensor new_pool_geometries(const Tensor& like, int64_t count) {
+  const int64_t bytes = like.scalar_type() == ScalarType::Double ? sizeof(RoiPoolGeometry<double>)
+                                                                 : sizeof(RoiPoolGeometry<float>);
+  return new_tensor(kOp, std::vector<int64_t>{count * bytes}, ScalarType::Byte, like);
 }
 
 std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64_t> output_size,
@@ -40,9 +40,9 @@ std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64
   const Tensor output = new_images(kOp, input, shape, channels_last);
   const Tensor argmax = new_images(kOp, input, shape, channels_last, ScalarType::Int);
   if (output.numel() == 0) return {output, argmax};
-  const Tensor frames = new_pool_frames(input, rois.size(0));
+  const Tensor geometries = new_pool_geometries(input, rois.size(0));
   a.roi.rois = prepared.const_data_ptr();
-  a.roi.frames = frames.mutable_data_ptr();
+  a.roi.geometries = geometries.mutable_data_ptr();
   a.roi.pooled = dense_images(kOp, "output", output, output.mutable_data_ptr());
   a.argmax = dense_images(kOp, "argmax", argmax, argmax.mutable_data_ptr());
   run_where(
@@ -69,9 +69,9 @@ Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
   Tensor result = new_images(kOp, gradient, input_size, channels_last);
   if (result.numel() == 0) return result;
   if (rois.size(0) == 0) return torch::stable::zero_(result);
-  const Tensor frames = new_pool_frames(gradient, rois.size(0));
+  const Tensor geometries = new_pool_geometries(gradient, rois.size(0));
   a.roi.rois = prepared.const_data_ptr();
-  a.roi.frames = frames.mutable_data_ptr();
+  a.roi.geometries = geometries.mutable_data_ptr();
   a.roi.features = float_images(kOp, "input", result, result.mutable_data_ptr());
   check_argmax_reach(a.roi.features);
   a.argmax = dense_images(kOp, "argmax", argmax, const_cast<void*>(argmax.const_data_ptr()));

@@ -1,5 +1,5 @@
-// roi_pool: the largest value of each bin of a region, and where it lies. Included by
-// roi_pool_cpu.cpp, roi_pool_cuda.cu and binding.cpp.
+// roi_pool: the maximum of each bin of a region, and its index. Included by roi_pool_cpu.cpp,
+// roi_pool_cuda.cu and binding.cpp.
 #pragma once
 
 #include "../core/roi.h"
@@ -11,7 +11,7 @@ struct RoiPoolArguments {
   AnyImages argmax;  // int32, of the shape of roi.pooled: y * width + x, or -1
 };
 
-// Behind the last pixel of bin p of an axis.
+// One past the last pixel of bin p of an axis.
 template <class F>
 ORBBEC_HD int64_t bin_end(int start, F bin, int p) {
   return start + static_cast<int64_t>(ceil(F(p + 1) * bin));
@@ -19,15 +19,15 @@ ORBBEC_HD int64_t bin_end(int start, F bin, int p) {
 
 // A region in whole pixels of the feature map.
 template <class F>
-struct RoiPoolFrame {
-  int image;  // of the batch; -1: not in the batch
+struct RoiPoolGeometry {
+  int image;  // index in the batch; -1: out of range
   int start_y, start_x;
-  int end_y, end_x;  // behind the last pixel of the last bin
+  int end_y, end_x;  // one past the last pixel of the last bin
   F bin_y, bin_x;    // 0: a region that is not finite or too far away, whose bins are empty
 };
 
 template <class F>
-struct MakeRoiPoolFrames {
+struct MakeRoiPoolGeometries {
   RoiArguments arguments;
 
   ORBBEC_HD static F half_away_from_zero(F value) {
@@ -39,7 +39,13 @@ struct MakeRoiPoolFrames {
   ORBBEC_HD void operator()(int64_t, int k) const {
     const F* const roi = static_cast<const F*>(arguments.rois) + int64_t{k} * 5;
     const F scale = static_cast<F>(arguments.spatial_scale);
-    RoiPoolFrame<F> f{roi_image(roi[0], arguments.features.count), 0, 0, 0, 0, F(0), F(0)};
+    RoiPoolGeometry<F> f{.image = roi_image(roi[0], arguments.features.count),
+                         .start_y = 0,
+                         .start_x = 0,
+                         .end_y = 0,
+                         .end_x = 0,
+                         .bin_y = F(0),
+                         .bin_x = F(0)};
     const F x1 = roi[1] * scale, y1 = roi[2] * scale, x2 = roi[3] * scale, y2 = roi[4] * scale;
     if (within_roi_reach(x1, x2) && within_roi_reach(y1, y2)) {
       f.start_x = static_cast<int>(half_away_from_zero(x1));
@@ -49,18 +55,18 @@ struct MakeRoiPoolFrames {
       f.end_x = static_cast<int>(bin_end(f.start_x, f.bin_x, arguments.pooled.width - 1));
       f.end_y = static_cast<int>(bin_end(f.start_y, f.bin_y, arguments.pooled.height - 1));
     }
-    static_cast<RoiPoolFrame<F>*>(arguments.frames)[k] = f;
+    static_cast<RoiPoolGeometry<F>*>(arguments.geometries)[k] = f;
   }
 
  private:
-  // From `first` to `last` rounded, both among them; at least 1.
+  // From `first` to `last` rounded, inclusive; at least 1.
   ORBBEC_HD static F pixels(int first, F last) {
     const int64_t count = static_cast<int64_t>(half_away_from_zero(last)) - first + 1;
     return static_cast<F>(count > 1 ? count : 1);
   }
 };
 
-// What a bin begins with: torchvision's choice, of the range of float for every type.
+// The initial value of a bin: torchvision's choice, the lowest float for every type.
 template <class F>
 constexpr F kLowest = F(-3.402823466e38f);
 
@@ -88,14 +94,14 @@ struct RoiPool {
   Images<const T> features;
   Images<T> pooled;
   Images<int32_t> argmax;
-  const RoiPoolFrame<F>* frames;
-  bool channels_last;  // whether neighbouring items are channels, or bins
+  const RoiPoolGeometry<F>* geometries;
+  bool channels_last;  // whether neighbouring items are channels or bins
 
   explicit RoiPool(const RoiPoolArguments& a)
       : features(a.roi.features),
         pooled(a.roi.pooled),
         argmax(a.argmax),
-        frames(static_cast<const RoiPoolFrame<F>*>(a.roi.frames)),
+        geometries(static_cast<const RoiPoolGeometry<F>*>(a.roi.geometries)),
         channels_last(a.roi.features.stride_c == 1) {}
 
   // An image is a region; its pixels are channels x bins, or bins x channels.
@@ -111,7 +117,7 @@ struct RoiPool {
   ORBBEC_HD void operator()(int64_t k, int row, int column) const {
     const int bin = channels_last ? row : column, c = channels_last ? column : row;
     const int ph = bin / pooled.width, pw = bin % pooled.width;
-    const RoiPoolFrame<F> f = frames[k];
+    const RoiPoolGeometry<F> f = geometries[k];
     F largest = F(NAN);
     int where = -1;
     if (f.image >= 0) {
@@ -135,8 +141,8 @@ struct RoiPool {
   }
 };
 
-// The gradient of the feature maps: a value takes from the bins whose largest it is, region after
-// region and bin after bin.
+// The gradient of the feature maps: a value gathers from the bins whose maximum it is, region by
+// region and bin by bin.
 template <class T>
 struct GatherRoiPoolGradient {
   using F = Compute<T>;
@@ -144,13 +150,13 @@ struct GatherRoiPoolGradient {
   Images<const T> gradient;
   Images<const int32_t> argmax;
   Images<T> features;
-  const RoiPoolFrame<F>* frames;
+  const RoiPoolGeometry<F>* geometries;
 
   explicit GatherRoiPoolGradient(const RoiPoolArguments& a)
       : gradient(a.roi.pooled),
         argmax(a.argmax),
         features(a.roi.features),
-        frames(static_cast<const RoiPoolFrame<F>*>(a.roi.frames)) {}
+        geometries(static_cast<const RoiPoolGeometry<F>*>(a.roi.geometries)) {}
 
   // An image is one channel of a feature map.
   AnyImages shape() const {
@@ -165,7 +171,7 @@ struct GatherRoiPoolGradient {
     const int64_t n = plane / features.channels, c = plane % features.channels;
     F sum = 0;
     for (int64_t k = 0; k < gradient.count; ++k) {
-      const RoiPoolFrame<F> f = frames[k];
+      const RoiPoolGeometry<F> f = geometries[k];
       if (f.image != n || y < f.start_y || y >= f.end_y || x < f.start_x || x >= f.end_x) continue;
       add_region(f, k, c, y, x, sum);
     }
@@ -173,19 +179,19 @@ struct GatherRoiPoolGradient {
   }
 
  private:
-  ORBBEC_HD void add_region(const RoiPoolFrame<F>& f, int64_t k, int64_t c, int y, int x,
+  ORBBEC_HD void add_region(const RoiPoolGeometry<F>& f, int64_t k, int64_t c, int y, int x,
                             F& sum) const {
     const Image<const T> bins = gradient[k];
-    const Image<const int32_t> places = argmax[k];
+    const Image<const int32_t> indices = argmax[k];
     const int where = y * features.width + x;
-    // A margin of 1 bin makes up for the rounding of the quotient.
+    // A margin of 1 bin covers the rounding of the quotient.
     const int first_y = bin_near(y - f.start_y, f.bin_y, -1, bins.height);
     const int last_y = bin_near(y - f.start_y + 1, f.bin_y, 1, bins.height);
     const int first_x = bin_near(x - f.start_x, f.bin_x, -1, bins.width);
     const int last_x = bin_near(x - f.start_x + 1, f.bin_x, 1, bins.width);
     for (int ph = first_y; ph <= last_y; ++ph) {
       for (int pw = first_x; pw <= last_x; ++pw) {
-        if (places.at(ph, pw, c) == where) sum += load<T>(bins.at(ph, pw, c));
+        if (indices.at(ph, pw, c) == where) sum += load<T>(bins.at(ph, pw, c));
       }
     }
   }

@@ -13,7 +13,7 @@ void matrix_nms_cpu(const MatrixNmsArguments& arguments, const ParallelFor& para
 
 namespace {
 
-constexpr int64_t kMaxBoxes = int64_t{1} << 30;  // a place, and one past the last, is an int
+constexpr int64_t kMaxBoxes = int64_t{1} << 30;  // indices, and one past the last, are int
 
 // Contiguous; the result must outlive the launch.
 Tensor corner_boxes(const char* op, const Tensor& boxes) {
@@ -68,13 +68,13 @@ std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::st
     return new_tensor(kOp, size, dtype, given);
   };
   Tensor work = empty({kSoftNmsColumns, a.column_stride}, given.scalar_type());
-  Tensor places = empty({max_output}, ScalarType::Long);
+  Tensor indices = empty({max_output}, ScalarType::Long);
   Tensor taken_scores = empty({max_output}, given.scalar_type());
   Tensor taken = empty({}, ScalarType::Long);
   a.boxes = given.const_data_ptr();
   a.scores = ranks.const_data_ptr();
   a.work = work.mutable_data_ptr();
-  a.places = static_cast<int64_t*>(places.mutable_data_ptr());
+  a.indices = static_cast<int64_t*>(indices.mutable_data_ptr());
   a.taken_scores = taken_scores.mutable_data_ptr();
   a.taken = static_cast<int64_t*>(taken.mutable_data_ptr());
   a.is_double = given.scalar_type() == ScalarType::Double;
@@ -85,7 +85,7 @@ std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::st
   run_where(
       kOp, given, [&](const ParallelFor&) { soft_nms_cpu(a); },
       [&](void* stream) { return soft_nms_cuda(a, stream); });
-  return {places, taken_scores, taken};
+  return {indices, taken_scores, taken};
 }
 
 Tensor matrix_nms_decays(Tensor boxes, std::optional<Tensor> labels, std::string method,

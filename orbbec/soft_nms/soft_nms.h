@@ -1,5 +1,5 @@
-// soft_nms: take the best box, lower the scores of those that overlap it, repeat. Included by the
-// sources of this folder.
+// soft_nms: takes the best box, lowers the scores of the boxes that overlap it, and repeats.
+// Included by the sources of this folder.
 #pragma once
 
 #include "../core/box.h"
@@ -13,9 +13,9 @@ struct SoftNmsArguments {
   const void* boxes;   // [count, 4]
   const void* scores;  // [count]
   void* work;          // [kSoftNmsColumns, column_stride]
-  int64_t* places;     // [most]: of the boxes taken, in order; -1 behind them
-  void* taken_scores;  // [most]: their scores when taken; 0 behind them
-  int64_t* taken;      // how many
+  int64_t* indices;    // [most]: of the boxes taken, in order; then -1
+  void* taken_scores;  // [most]: their scores when taken; then 0
+  int64_t* taken;      // their number
   int count, most;
   int column_stride;  // count rounded up to kSoftNmsLanes
   bool is_double;     // else float
@@ -29,7 +29,7 @@ constexpr int kSoftNmsLanes = 16;   // of the widest vector
 template <class F>
 constexpr F kNoScore = F(-INFINITY);  // of a box that was taken or dropped
 
-// Boxes a number after the other, each the same number of all boxes.
+// Boxes as a structure of arrays.
 template <class F>
 struct SoftNmsColumns {
   F *x1, *y1, *x2, *y2, *area, *score;
@@ -50,7 +50,7 @@ template <class F>
 struct SoftNmsRule {
   Decay decay;
   F iou_threshold, sigma, min_score, offset;
-  bool touches_all;  // whether boxes that share nothing are decayed too
+  bool touches_all;  // whether disjoint boxes are decayed too
 
   explicit SoftNmsRule(const SoftNmsArguments& a)
       : decay(a.decay),
@@ -60,7 +60,7 @@ struct SoftNmsRule {
         offset(static_cast<F>(a.offset)),
         touches_all(decay != Decay::kGaussian && !(iou_threshold > F(0))) {}
 
-  // What a score is multiplied by; 1 for an IoU that is NaN.
+  // The factor of a score; 1 for an IoU that is NaN.
   template <class V>
   ORBBEC_HD V weight(V iou) const {
     const V one = V{} + F(1), threshold = V{} + iou_threshold;
@@ -77,22 +77,22 @@ struct SoftNmsRule {
     return score * weight(box_iou(best, best_area, box, area, V{} + offset));
   }
 
-  // A score that is too low, or NaN, is none.
+  // Drops a score that is too low or NaN.
   template <class V>
   ORBBEC_HD V kept(V score) const {
     return score >= V{} + min_score ? score : V{} + kNoScore<F>;
   }
 };
 
-// The highest score and the first place that has it; none if the place is -1.
+// The highest score and its first index; the index is -1 if there is none.
 template <class F>
 struct SoftNmsBest {
   F score = kNoScore<F>;
-  int place = -1;
+  int index = -1;
 
-  ORBBEC_HD bool loses_to(F other_score, int other_place) const {
+  ORBBEC_HD bool loses_to(F other_score, int other_index) const {
     return other_score > score ||
-           (other_score == score && other_place >= 0 && (place < 0 || other_place < place));
+           (other_score == score && other_index >= 0 && (index < 0 || other_index < index));
   }
 };
 
@@ -109,11 +109,11 @@ ORBBEC_HD void load_soft_nms(const SoftNmsArguments& a, const SoftNmsColumns<F>&
   columns.score[i] = score == score ? score : kNoScore<F>;
 }
 
-// Matrix NMS: the decay of a box by those before it in the ranking, of its label, at once.
+// Matrix NMS: the decay of a box by all boxes of its label before it in the ranking.
 struct MatrixNmsArguments {
   const void* boxes;      // [count, 4], best first
-  const int64_t* labels;  // [count], or null where all boxes are of one
-  void* overlaps;         // [count]: of each box, the highest IoU with one before it
+  const int64_t* labels;  // [count], or null where all boxes have one label
+  void* overlaps;         // [count]: the highest IoU of each box with one before it
   void* decays;           // [count]
   int count;
   bool is_double;
@@ -140,7 +140,7 @@ struct MatrixNms {
 
   ORBBEC_HD bool meet(int a, int b) const { return labels == nullptr || labels[a] == labels[b]; }
 
-  // visit(k, iou) for the boxes before i that it shares an area with.
+  // visit(k, iou) for the boxes before i that intersect it.
   template <class Visit>
   ORBBEC_HD void for_each_overlap(int i, const Visit& visit) const {
     const Box<F> box = load_box(boxes + int64_t{i} * 4);
@@ -160,7 +160,7 @@ struct MatrixNms {
     return highest;
   }
 
-  // The least of what the boxes before it ask for, each relieved by what it suffers itself.
+  // The minimum of the decays by the boxes before it, each compensated by that box's own overlap.
   ORBBEC_HD F decay(int i) const {
     F least = gaussian ? F(0) : F(1);
     for_each_overlap(i, [&](int k, F iou) {

@@ -1,7 +1,7 @@
 #include "sweep.h"
 
 #if defined(__x86_64__)
-// What stands above is compiled for every machine; what stands below, for those that have this.
+// Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma,avx512f,avx512bw")
 #include "../core/simd_avx512.h"
 #include "vector_sweep.h"

@@ -8,8 +8,8 @@ namespace orbbec {
 namespace {
 
 template <class F>
-SoftNmsBest<F> plain_sweep(const SoftNmsRule<F>& rule, const SoftNmsColumns<F>& columns, int count,
-                           const Box<F>& best) {
+SoftNmsBest<F> scalar_sweep(const SoftNmsRule<F>& rule, const SoftNmsColumns<F>& columns, int count,
+                            const Box<F>& best) {
   const F area = box_area(best, rule.offset);
   SoftNmsBest<F> next;
   for (int i = 0; i < count; ++i) {
@@ -34,10 +34,10 @@ SoftNmsSweep<F> fastest_sweep() {
     if (level == Simd::kAvx2) return soft_nms_sweep_avx2;
   }
 #endif
-  return plain_sweep<F>;
+  return scalar_sweep<F>;
 }
 
-// The boxes that are left, in their order, and the place in the input of each.
+// The remaining boxes, in order, and their indices in the input.
 template <class F>
 class SoftNmsBoxes {
  public:
@@ -52,7 +52,7 @@ class SoftNmsBoxes {
 
   const SoftNmsColumns<F>& columns() const { return columns_; }
   int size() const { return (size_ + kSoftNmsLanes - 1) / kSoftNmsLanes * kSoftNmsLanes; }
-  int place_in_input(int i) const { return input_[i]; }
+  int input_index(int i) const { return input_[i]; }
 
   SoftNmsBest<F> best() const {
     SoftNmsBest<F> best;
@@ -64,18 +64,17 @@ class SoftNmsBoxes {
 
   void take(int i) { columns_.score[i] = kNoScore<F>; }
 
-  // Leaves out those without a score. The last row keeps its place, so that `place` stays valid
-  // through the row that it names.
-  int leave_out(int place) {
-    int kept = 0, moved = place;
+  // Removes boxes without a score. The best row is kept, and its new index is returned.
+  int leave_out(int index) {
+    int kept = 0, new_index = index;
     for (int i = 0; i < size_; ++i) {
       if (columns_.score[i] == kNoScore<F>) continue;
-      if (i == place) moved = kept;
+      if (i == index) new_index = kept;
       move(i, kept++);
     }
     size_ = kept;
     fill();
-    return moved;
+    return new_index;
   }
 
  private:
@@ -109,19 +108,19 @@ void run(const SoftNmsArguments& a) {
   SoftNmsBoxes<F> boxes(a);
   SoftNmsBest<F> best = boxes.best();
   int taken = 0, gone = 0;
-  while (best.place >= 0 && taken < a.most) {
-    a.places[taken] = boxes.place_in_input(best.place);
+  while (best.index >= 0 && taken < a.most) {
+    a.indices[taken] = boxes.input_index(best.index);
     scores[taken++] = best.score;
-    boxes.take(best.place);
-    best = sweep(rule, boxes.columns(), boxes.size(), boxes.columns().box(best.place));
-    // Every pass costs what is there, so what has gone is left out now and then.
-    if (best.place >= 0 && (taken == 1 || ++gone * 8 > boxes.size())) {
-      best.place = boxes.leave_out(best.place);
+    boxes.take(best.index);
+    best = sweep(rule, boxes.columns(), boxes.size(), boxes.columns().box(best.index));
+    // A pass costs as much as the boxes stored, so removed ones are compacted from time to time.
+    if (best.index >= 0 && (taken == 1 || ++gone * 8 > boxes.size())) {
+      best.index = boxes.leave_out(best.index);
       gone = 0;
     }
   }
   *a.taken = taken;
-  std::fill(a.places + taken, a.places + a.most, -1);
+  std::fill(a.indices + taken, a.indices + a.most, -1);
   std::fill(scores + taken, scores + a.most, F(0));
 }
 
@@ -131,7 +130,7 @@ void soft_nms_cpu(const SoftNmsArguments& a) { a.is_double ? run<double>(a) : ru
 
 void matrix_nms_cpu(const MatrixNmsArguments& a, const ParallelFor& parallel) {
   dispatch_matrix_nms(a, [&](const auto& overlaps, const auto& decays) {
-    const int64_t work = a.count / 16 + 1;  // of a box, in pixels
+    const int64_t work = a.count / 16 + 1;  // per box, in pixels
     for_each_item_cpu(overlaps, 1, a.count, work, parallel);
     for_each_item_cpu(decays, 1, a.count, work, parallel);
     return 0;

@@ -13,16 +13,16 @@ template <class F>
 __device__ __forceinline__ SoftNmsBest<F> best_of_warp(SoftNmsBest<F> best) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
     const F score = __shfl_xor_sync(kAllLanes, best.score, distance);
-    const int place = __shfl_xor_sync(kAllLanes, best.place, distance);
-    if (best.loses_to(score, place)) {
+    const int index = __shfl_xor_sync(kAllLanes, best.index, distance);
+    if (best.loses_to(score, index)) {
       best.score = score;
-      best.place = place;
+      best.index = index;
     }
   }
   return best;
 }
 
-// Every thread gets the best of the block. `of_warps` is free again after the next barrier.
+// Returns the block's best to every thread. `of_warps` may be reused after the next barrier.
 template <class F>
 __device__ __forceinline__ SoftNmsBest<F> best_of_block(SoftNmsBest<F> best,
                                                         SoftNmsBest<F>* of_warps) {
@@ -34,9 +34,10 @@ __device__ __forceinline__ SoftNmsBest<F> best_of_block(SoftNmsBest<F> best,
   return best_of_warp(present ? of_warps[lane] : SoftNmsBest<F>{});
 }
 
-// One block runs the whole selection. A thread owns every blockDim.x-th box: it alone reads and
-// writes its score; the box that was taken is read by all. Shared: the warps' best, twice, so that
-// a barrier a step is enough; and the columns where they fit. A step reads each column once.
+// One block runs the whole selection. A thread owns every blockDim.x-th box and alone reads and
+// writes its score; all threads read the box that was taken. Shared memory: the best of each warp,
+// twice, so that one barrier per step is enough; and the columns if they fit. A step reads each
+// column once.
 template <class F>
 __global__ void __launch_bounds__(kMostThreads, 1)
     soft_nms_kernel(const SoftNmsArguments a, const SoftNmsRule<F> rule, bool shared_columns) {
@@ -49,27 +50,27 @@ __global__ void __launch_bounds__(kMostThreads, 1)
     load_soft_nms(a, columns, i);
     if (columns.score[i] > mine.score) {
       mine.score = columns.score[i];
-      mine.place = i;
+      mine.index = i;
     }
   }
   F* const scores = static_cast<F*>(a.taken_scores);
   int taken = 0;
   while (true) {
     const SoftNmsBest<F> best = best_of_block(mine, of_warps + taken % 2 * kMostWarps);
-    if (best.place < 0 || taken == a.most) break;
+    if (best.index < 0 || taken == a.most) break;
     if (thread == 0) {
-      a.places[taken] = best.place;
+      a.indices[taken] = best.index;
       scores[taken] = best.score;
     }
     ++taken;
-    const Box<F> box = columns.box(best.place);
-    const F area = columns.area[best.place];
+    const Box<F> box = columns.box(best.index);
+    const F area = columns.area[best.index];
     mine = SoftNmsBest<F>{};
     for (int i = thread; i < a.count; i += threads) {
       F score = columns.score[i];
       if (score == kNoScore<F>) continue;
       const Box<F> other = columns.box(i);
-      if (i == best.place) {
+      if (i == best.index) {
         score = kNoScore<F>;
       } else if (rule.touches_all || shared_area(box, other, rule.offset) > F(0)) {
         score = rule.lowered(score, box, area, other, columns.area[i]);
@@ -78,12 +79,12 @@ __global__ void __launch_bounds__(kMostThreads, 1)
       columns.score[i] = score;
       if (score > mine.score) {
         mine.score = score;
-        mine.place = i;
+        mine.index = i;
       }
     }
   }
   for (int i = taken + thread; i < a.most; i += threads) {
-    a.places[i] = -1;
+    a.indices[i] = -1;
     scores[i] = F(0);
   }
   if (thread == 0) *a.taken = taken;

@@ -1,5 +1,5 @@
 // One pass over the boxes after one was taken: lowers their scores and finds the next. Included by
-// soft_nms_cpu.cpp and by the files of vectors.
+// soft_nms_cpu.cpp and the vectorised files.
 #pragma once
 
 #include "../core/executor_cpu.h"

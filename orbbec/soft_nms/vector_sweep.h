@@ -1,10 +1,10 @@
-// The sweep, a vector of boxes at a time. Included by soft_nms_avx2.cpp and soft_nms_avx512.cpp
+// The sweep, one vector of boxes at a time. Included by soft_nms_avx2.cpp and soft_nms_avx512.cpp,
 // under their targets.
 #pragma once
 
 namespace orbbec {
 
-// `count` is a multiple of the lanes; what fills the last vector has no score.
+// `count` is a multiple of the lanes; padding has no score.
 template <class Simd>
 SoftNmsBest<float> vector_sweep(const SoftNmsRule<float>& rule,
                                 const SoftNmsColumns<float>& columns, int count,
@@ -16,8 +16,8 @@ SoftNmsBest<float> vector_sweep(const SoftNmsRule<float>& rule,
   const Float taken_area = Simd::all_lanes(box_area(best, rule.offset));
   const Float offset = Simd::all_lanes(rule.offset), none = Simd::all_lanes(kNoScore<float>);
   Float highest = none;
-  Int places = Int{} - 1, place = Simd::lane_numbers();
-  for (int i = 0; i < count; i += Simd::kLanes, place += Simd::kLanes) {
+  Int indices = Int{} - 1, index = Simd::lane_numbers();
+  for (int i = 0; i < count; i += Simd::kLanes, index += Simd::kLanes) {
     Float score = Simd::load(columns.score + i);
     const Box<Float> box{Simd::load(columns.x1 + i), Simd::load(columns.y1 + i),
                          Simd::load(columns.x2 + i), Simd::load(columns.y2 + i)};
@@ -29,13 +29,13 @@ SoftNmsBest<float> vector_sweep(const SoftNmsRule<float>& rule,
     Simd::store(columns.score + i, score);
     const Int higher = score > highest;
     highest = higher ? score : highest;
-    places = higher ? place : places;
+    indices = higher ? index : indices;
   }
   SoftNmsBest<float> result;
   for (int lane = 0; lane < Simd::kLanes; ++lane) {
-    if (result.loses_to(highest[lane], places[lane])) {
+    if (result.loses_to(highest[lane], indices[lane])) {
       result.score = highest[lane];
-      result.place = places[lane];
+      result.index = indices[lane];
     }
   }
   return result;

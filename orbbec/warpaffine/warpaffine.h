@@ -1,5 +1,5 @@
-// warp_affine: where an output pixel reads, by a 2x3 matrix from output to source. Included by
-// warpaffine_cpu.cpp, warpaffine_cuda.cu and binding.cpp.
+// warp_affine: the source position of an output pixel under a 2x3 output-to-source matrix. Included
+// by warpaffine_cpu.cpp, warpaffine_cuda.cu and binding.cpp.
 #pragma once
 
 #include "../core/warp.h"
@@ -7,29 +7,31 @@
 namespace orbbec {
 
 template <class F>
-struct AffineMap {
+struct AffineTransform {
   static constexpr int kNumbers = 6;
 
   const F* matrices;  // [N, 2, 3]
   int64_t stride;
   int width;  // of the output
 
-  explicit AffineMap(const WarpArguments& a)
-      : matrices(static_cast<const F*>(a.map)), stride(a.map_stride), width(a.output.width) {}
+  explicit AffineTransform(const WarpArguments& a)
+      : matrices(static_cast<const F*>(a.transform)),
+        stride(a.transform_stride),
+        width(a.output.width) {}
 
   ORBBEC_HD static F fused_row(const F* m, F x, F y, bool in_block) {
     return in_block ? fused_multiply_add(m[0], x, y * m[1] + m[2])
                     : fused_multiply_add(x, m[0], y * m[1]) + m[2];
   }
 
-  // Positions of nearest and linear.
+  // Positions for nearest and linear.
   ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
     const bool in_block = x < width / kRowBlock * kRowBlock;
     return {fused_row(m, F(x), F(y), in_block), fused_row(m + 3, F(x), F(y), in_block)};
   }
 
-  // The same of a group of pixels of whole blocks, the first at x.
+  // The same for a group of pixels of a whole block, the first at x.
   template <class Simd>
   ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
@@ -40,18 +42,18 @@ struct AffineMap {
                                      Simd::all_lanes(F(y) * m[4] + m[5]))};
   }
 
-  // From a pixel's position to that of the pixel below it.
+  // The distance from a pixel's source position to that of the pixel below.
   ORBBEC_HD Point<F> row_step(int64_t n) const {
     return {matrices[n * stride + 1], matrices[n * stride + 4]};
   }
 
-  // Positions of cubic.
-  ORBBEC_HD Point<F> plain(int64_t n, int y, int x) const {
+  // Positions for cubic.
+  ORBBEC_HD Point<F> unfused(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
     return {(F(y) * m[1] + m[2]) + m[0] * F(x), (F(y) * m[4] + m[5]) + m[3] * F(x)};
   }
 
-  // Adds what the matrix's numbers get from a pixel whose source position gets (dx, dy).
+  // Adds the gradient of the matrix for a pixel whose source position has gradient (dx, dy).
   ORBBEC_HD void add_gradient(int64_t, int y, int x, double dx, double dy, double* numbers,
                               double*) const {
     numbers[0] += dx * x;
@@ -62,7 +64,7 @@ struct AffineMap {
     numbers[5] += dy;
   }
 
-  // 1024ths of a pixel, wrapping as OpenCV 4's 32-bit sums do.
+  // In 1/1024 pixel, wrapping like OpenCV 4's 32-bit sums.
   ORBBEC_HD static int coordinate_1024(const F* m, int y, int x, int half) {
     const int row = wrapping_add(round_to_int((m[1] * y + m[2]) * 1024.0), half);
     return wrapping_add(row, round_to_int(m[0] * x * 1024.0));

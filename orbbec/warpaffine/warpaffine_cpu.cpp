@@ -5,7 +5,7 @@
 namespace orbbec {
 
 void warp_affine_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
-  dispatch_warp<AffineMap>(arguments, [&](const auto& warp) {
+  dispatch_warp<AffineTransform>(arguments, [&](const auto& warp) {
     for_each_pixel_cpu(warp, warp.output, parallel,
                        fastest_row<std::decay_t<decltype(warp)>>(simd_level()));
     return 0;
@@ -13,7 +13,7 @@ void warp_affine_cpu(const WarpArguments& arguments, const ParallelFor& parallel
 }
 
 void warp_affine_backward_cpu(const WarpBackwardArguments& arguments, const ParallelFor& parallel) {
-  run_backward<AffineMap>(arguments, [&](const auto& op, int items, int64_t pixels_per_item) {
+  run_backward<AffineTransform>(arguments, [&](const auto& op, int items, int64_t pixels_per_item) {
     for_each_item_cpu(op, arguments.warp.output.count, items, pixels_per_item, parallel);
     return 0;
   });

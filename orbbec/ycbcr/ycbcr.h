@@ -1,17 +1,22 @@
-// ycbcr_to_rgb: RGB of the planes that JPEGs hold, in libjpeg's numbers. Included by
-// ycbcr_cpu.cpp, ycbcr_cuda.cu and binding.cpp.
+// ycbcr_to_rgb: RGB from JPEG planes, bit-identical to libjpeg. Included by ycbcr_cpu.cpp,
+// ycbcr_cuda.cu and binding.cpp.
 #pragma once
 
 #include "../core/stored_image.h"
 
 namespace orbbec {
 
-// An upright image as it is stored.
+// A view of an upright image in the stored orientation.
 ORBBEC_HD Image<uint8_t> as_stored(Image<uint8_t> image, int64_t orientation) {
-  if (is_turned(orientation)) {
-    image = {image.data, image.width, image.height, image.stride_x, image.stride_y, image.stride_c};
+  if (is_transposed(orientation)) {
+    image = {.data = image.data,
+             .height = image.width,
+             .width = image.height,
+             .stride_y = image.stride_x,
+             .stride_x = image.stride_y,
+             .stride_c = image.stride_c};
   }
-  if (is_upside_down(orientation)) {
+  if (is_flipped(orientation)) {
     image.data += (image.height - 1) * image.stride_y;
     image.stride_y = -image.stride_y;
   }
@@ -22,14 +27,13 @@ ORBBEC_HD Image<uint8_t> as_stored(Image<uint8_t> image, int64_t orientation) {
   return image;
 }
 
-// A batch: the images as they are stored, and the upright RGB images.
+// A batch: the stored images, and the upright RGB images.
 struct YcbcrToRgb {
   StoredImages stored;
   Images<uint8_t> output;
 
-  // Where the pixels of an image go, row by row as they are stored; without pixels where the
-  // tables do not fit.
-  ORBBEC_HD Image<uint8_t> place(int64_t n, const StoredImage& image) const {
+  // The output pixels of an image in stored order; empty if the tables do not match.
+  ORBBEC_HD Image<uint8_t> index(int64_t n, const StoredImage& image) const {
     Image<uint8_t> to = output[n];
     if (stored.has_size(n, image, to.height, to.width)) return as_stored(to, stored.orientation(n));
     to.height = to.width = 0;
@@ -38,7 +42,7 @@ struct YcbcrToRgb {
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     const StoredImage image = stored[n];
-    const Image<uint8_t> to = place(n, image);
+    const Image<uint8_t> to = index(n, image);
     if (!to.contains(y, x)) return;
     const Color<int> color = image.color(y, x);
     to.at(y, x, 0) = static_cast<uint8_t>(color.red);

@@ -1,22 +1,22 @@
-// ycbcr_to_rgb on the CPU: a second executor of the arithmetic, in runs of a row whose enlarged
-// chroma stays in the first cache; its loops become vectors for each kind of machine.
+// ycbcr_to_rgb on the CPU: a second executor of the arithmetic, in runs of a row whose upsampled
+// chroma stays in the L1 cache; its loops are vectorised for each target.
 #include "../core/strips_cpu.h"
 #include "ycbcr.h"
 
 namespace orbbec {
 namespace {
 
-constexpr int kRun = 512;  // pixels; even, so that runs begin with a column of chroma
-constexpr int kRows = 16;  // of a task
+constexpr int kRun = 512;  // pixels; even, so that runs begin with a chroma column
+constexpr int kRows = 16;  // per task
 
 using Run = uint8_t[kRun];
 
-// Columns that are halved: `value(j)` of chroma column j, `blend(own, other, parity)` of a pixel.
+// Horizontally halved chroma: `value(j)` is column j, `blend(own, other, parity)` a pixel.
 template <class Value, class Blend>
-ORBBEC_HD void enlarge_columns(const StoredImage& image, int x, int count, const Value& value,
-                               const Blend& blend, Run& to) {
+ORBBEC_HD void upsample_columns(const StoredImage& image, int x, int count, const Value& value,
+                                const Blend& blend, Run& to) {
   const int first = x / 2, columns = (count + 1) / 2, width = image.chroma_width();
-  uint16_t values[kRun / 2 + 2];  // and a column on either side
+  uint16_t values[kRun / 2 + 2];  // and one column on either side
   for (int j = 0; j < columns; ++j) values[j + 1] = static_cast<uint16_t>(value(first + j));
   values[0] = static_cast<uint16_t>(value(image.other(x, width)));
   values[columns + 1] = static_cast<uint16_t>(value(image.other(x + 2 * columns - 1, width)));
@@ -26,13 +26,13 @@ ORBBEC_HD void enlarge_columns(const StoredImage& image, int x, int count, const
   }
 }
 
-// Rows that are halved. `to` is no other's memory, which lets the loop become vectors.
+// Vertically halved chroma. `to` does not alias, so that the loop is vectorised.
 ORBBEC_HD void blend_rows_of(const uint8_t* near, const uint8_t* far, int y, int count,
                              uint8_t* __restrict to) {
   for (int i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(blend_pair(near[i], far[i], y));
 }
 
-// `count` pixels of row y from x on of a plane of chroma, enlarged to `scratch` where it is halved.
+// `count` pixels of row y from x on of a chroma plane, upsampled to `scratch` if it is halved.
 ORBBEC_HD const uint8_t* chroma_run(const StoredImage& image, int plane, int y, int x, int count,
                                     Run& scratch) {
   const bool rows = image.halves_rows(), columns = image.halves_columns();
@@ -42,9 +42,9 @@ ORBBEC_HD const uint8_t* chroma_run(const StoredImage& image, int plane, int y, 
     for (int i = 0; i < count; ++i) scratch[i] = near[(x + i) / 2];
     return scratch;
   }
-  const auto pair = [](int own, int other, int place) { return blend_pair(own, other, place); };
+  const auto pair = [](int own, int other, int index) { return blend_pair(own, other, index); };
   if (!rows) {
-    enlarge_columns(image, x, count, [=](int j) { return near[j]; }, pair, scratch);
+    upsample_columns(image, x, count, [=](int j) { return near[j]; }, pair, scratch);
     return scratch;
   }
   const uint8_t* const far = image.chroma_row(plane, image.other(y, image.chroma_height()));
@@ -52,13 +52,13 @@ ORBBEC_HD const uint8_t* chroma_run(const StoredImage& image, int plane, int y, 
     blend_rows_of(near + x, far + x, y, count, scratch);
     return scratch;
   }
-  enlarge_columns(
+  upsample_columns(
       image, x, count, [=](int j) { return blend_rows(near[j], far[j]); },
-      [](int own, int other, int place) { return blend_columns(own, other, place); }, scratch);
+      [](int own, int other, int index) { return blend_columns(own, other, index); }, scratch);
   return scratch;
 }
 
-// Bytes side by side of three runs.
+// Interleaves three runs of bytes.
 ORBBEC_HD void write(const Image<uint8_t>& to, int y, int x, int count, const uint8_t* red,
                      const uint8_t* green, const uint8_t* blue) {
   uint8_t* const pixel = &to.at(y, x, 0);
@@ -79,14 +79,14 @@ ORBBEC_HD void write(const Image<uint8_t>& to, int y, int x, int count, const ui
 
 ORBBEC_HD void convert_run(const StoredImage& image, const Image<uint8_t>& to, int y, int x,
                            int count) {
-  alignas(64) Run enlarged[2];
+  alignas(64) Run upsampled[2];
   alignas(64) Run colors[3];
   const uint8_t* const luma = image.luma_row(y) + x;
   if (image.sampling == Sampling::kGray) return write(to, y, x, count, luma, luma, luma);
-  const uint8_t* const blueness = chroma_run(image, 0, y, x, count, enlarged[0]);
-  const uint8_t* const redness = chroma_run(image, 1, y, x, count, enlarged[1]);
+  const uint8_t* const cb = chroma_run(image, 0, y, x, count, upsampled[0]);
+  const uint8_t* const cr = chroma_run(image, 1, y, x, count, upsampled[1]);
   for (int i = 0; i < count; ++i) {
-    const Color<int> color = color_of<OneColumn, int>(luma[i], blueness[i], redness[i]);
+    const Color<int> color = color_of<OneColumn, int>(luma[i], cb[i], cr[i]);
     colors[0][i] = static_cast<uint8_t>(color.red);
     colors[1][i] = static_cast<uint8_t>(color.green);
     colors[2][i] = static_cast<uint8_t>(color.blue);
@@ -110,7 +110,7 @@ ORBBEC_HD void convert_row(const StoredImage& image, const Image<uint8_t>& to, i
 
 using Row = void (*)(const StoredImage&, const Image<uint8_t>&, int);
 
-void row_plain(const StoredImage& image, const Image<uint8_t>& to, int y) {
+void row_scalar(const StoredImage& image, const Image<uint8_t>& to, int y) {
   convert_row(image, to, y);
 }
 ORBBEC_AVX2 void row_avx2(const StoredImage& image, const Image<uint8_t>& to, int y) {
@@ -122,7 +122,7 @@ ORBBEC_AVX512 void row_avx512(const StoredImage& image, const Image<uint8_t>& to
 
 Row row_of(Simd level) {
   if (level == Simd::kAvx512) return row_avx512;
-  return level == Simd::kAvx2 ? row_avx2 : row_plain;
+  return level == Simd::kAvx2 ? row_avx2 : row_scalar;
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ void ycbcr_to_rgb_cpu(const YcbcrToRgb& op, const ParallelFor& parallel) {
   const Row row = row_of(simd_level());
   for_each_strip_cpu(op.stored.planes, kRows, parallel, [&](int64_t n, int first) {
     const StoredImage image = op.stored[n];
-    const Image<uint8_t> to = op.place(n, image);
+    const Image<uint8_t> to = op.index(n, image);
     const int last = static_cast<int>(std::min<int64_t>(int64_t{first} + kRows, to.height));
     for (int y = first; y < last; ++y) row(image, to, y);
   });

@@ -1,7 +1,7 @@
-// Runs a block: thread after thread on one stack until one has to wait, and only that one keeps
-// the stack. So a kernel without barriers is a plain loop. A waiting thread is resumed before
-// another is started, which keeps few alive and mixes their work as little as CUDA allows; what
-// a kernel leaves unsynchronised then shows.
+// Runs a block: thread after thread on one stack until one has to wait; only that one keeps the
+// stack. A kernel without barriers is thus a plain loop. A waiting thread is resumed before another
+// is started, which keeps few alive and interleaves them as little as CUDA allows, so that missing
+// synchronisation shows.
 #include "emulation/block.h"
 
 #include <cstdarg>
@@ -27,15 +27,15 @@ namespace orbbec::emulation {
 
 namespace {
 
-constexpr size_t kStackBytes = 256 * 1024;  // of a thread; a sanitizer widens every frame
+constexpr size_t kStackBytes = 256 * 1024;  // per thread; sanitizers enlarge every frame
 
 enum class State : unsigned char { kNew, kRunning, kAtBarrier, kAtWarp, kReady, kDone };
 
 struct Thread {
   uint3 index;
   State state;
-  Fiber* fiber;  // while it waits
-  Place place;   // where it waits
+  Fiber* fiber;       // while it waits
+  Location location;  // where it waits
   unsigned mask;
   int source;
   uint64_t value;
@@ -47,8 +47,9 @@ class Block {
  public:
   void run_grid(Kernel kernel, dim3 grid, dim3 block, size_t shared_bytes);
   void work();
-  Counts meet_block(bool predicate, Place place);
-  WarpResult meet_warp(unsigned mask, uint64_t value, int source, bool predicate, Place place);
+  Counts meet_block(bool predicate, Location location);
+  WarpResult meet_warp(unsigned mask, uint64_t value, int source, bool predicate,
+                       Location location);
   int current() const { return current_; }
   void* shared() const { return shared_; }
   bool running() const { return running_; }
@@ -58,7 +59,7 @@ class Block {
   void run(uint64_t block);
   void run_thread(int thread);
   void resume(int thread);
-  void arrive(State state, Place place);
+  void arrive(State state, Location location);
   void make_ready(int thread);
   void suspend();
   void leave(Fiber& next, bool done);
@@ -71,7 +72,7 @@ class Block {
   Kernel kernel_{};
   int count_ = 0;  // of threads
   std::vector<Thread> threads_;
-  std::vector<int> in_warp_operation_;  // lanes that wait, of each warp
+  std::vector<int> in_warp_operation_;  // waiting lanes of each warp
   bool running_ = false;
   void* shared_ = nullptr;
 
@@ -80,12 +81,12 @@ class Block {
   int started_ = 0;
   int finished_ = 0;
   int current_ = 0;
-  std::vector<int> ready_;  // threads to resume, from next_ready_ on
+  std::vector<int> ready_;  // threads to resume, starting at next_ready_
   size_t next_ready_ = 0;
 
   int at_barrier_ = 0;
   int trues_ = 0;
-  Place barrier_{};
+  Location barrier_{};
   Counts counts_{};
 
   Fiber host_;
@@ -110,7 +111,7 @@ void Block::run_grid(Kernel kernel, dim3 grid, dim3 block, size_t shared_bytes) 
     threads_[i].index = {t % block.x, t / block.x % block.y, t / block.x / block.y};
   }
   in_warp_operation_.assign((count_ + 31) / 32, 0);
-  // A block of its own on the heap, so that AddressSanitizer guards both ends.
+  // A separate heap block, so that AddressSanitizer guards both ends.
   if (shared_bytes > 0 && posix_memalign(&shared_, 1024, shared_bytes) != 0) {
     fail("no memory for %zu bytes of shared memory", shared_bytes);
   }
@@ -144,7 +145,7 @@ void Block::run(uint64_t block) {
   races_run_thread(-1);
 }
 
-// The body of every fiber: resume who can go on, else start the next thread here.
+// The body of every fiber: resumes a ready thread, else starts the next one here.
 void Block::work() {
   fiber_->arrive();
   while (true) {
@@ -185,9 +186,9 @@ void Block::resume(int thread) {
   races_run_thread(thread);
 }
 
-void Block::arrive(State state, Place place) {
+void Block::arrive(State state, Location location) {
   threads_[current_].state = state;
-  threads_[current_].place = place;
+  threads_[current_].location = location;
   threads_[current_].fiber = fiber_;
 }
 
@@ -196,7 +197,7 @@ void Block::make_ready(int thread) {
   ready_.push_back(thread);
 }
 
-// Runs others until it is the turn of the current thread, which may be ready already.
+// Runs others until the current thread is next, which may be at once.
 void Block::suspend() {
   const int thread = current_;
   if (next_ready_ == ready_.size() && started_ == count_) fail_stuck();
@@ -229,11 +230,12 @@ Fiber& Block::idle_fiber() {
   return fiber;
 }
 
-Counts Block::meet_block(bool predicate, Place place) {
-  if (at_barrier_ == 0) barrier_ = place;
-  const bool same = place.line == barrier_.line && std::strcmp(place.file, barrier_.file) == 0 &&
-                    std::strcmp(place.function, barrier_.function) == 0;
-  arrive(State::kAtBarrier, place);
+Counts Block::meet_block(bool predicate, Location location) {
+  if (at_barrier_ == 0) barrier_ = location;
+  const bool same = location.line == barrier_.line &&
+                    std::strcmp(location.file, barrier_.file) == 0 &&
+                    std::strcmp(location.function, barrier_.function) == 0;
+  arrive(State::kAtBarrier, location);
   if (!same) fail_barrier(threads_[current_], "waits at another");
   ++at_barrier_;
   trues_ += predicate;
@@ -254,26 +256,26 @@ Counts Block::meet_block(bool predicate, Place place) {
 }
 
 WarpResult Block::meet_warp(unsigned mask, uint64_t value, int source, bool predicate,
-                            Place place) {
+                            Location location) {
   const int first = current_ / 32 * 32;
   Thread& self = threads_[current_];
   if ((mask >> (current_ - first) & 1u) == 0) {
-    fail("%s at %s:%d: lane %d is not in its own mask 0x%08x", place.function, place.file,
-         place.line, current_ - first, mask);
+    fail("%s at %s:%d: lane %d is not in its own mask 0x%08x", location.function, location.file,
+         location.line, current_ - first, mask);
   }
   self.mask = mask;
   self.value = value;
   self.source = source;
   self.predicate = predicate;
-  arrive(State::kAtWarp, place);
+  arrive(State::kAtWarp, location);
   ++in_warp_operation_[first / 32];
   try_complete(first, mask);
   suspend();
   return self.result;
 }
 
-// Ends the operation of the lanes of `mask` in the warp that begins at thread `first`, if every
-// one of them that has not returned is there.
+// Completes the operation of the lanes of `mask` in the warp that begins at thread `first`, if all
+// of them that have not returned are there.
 void Block::try_complete(int first, unsigned mask) {
   unsigned lanes = 0;
   const char* function = nullptr;
@@ -281,8 +283,8 @@ void Block::try_complete(int first, unsigned mask) {
     const Thread& thread = threads_[first + i];
     if ((mask >> i & 1u) == 0 || thread.state == State::kDone) continue;
     if (thread.state != State::kAtWarp || thread.mask != mask) return;
-    if (function == nullptr) function = thread.place.function;
-    if (std::strcmp(function, thread.place.function) != 0) return;
+    if (function == nullptr) function = thread.location.function;
+    if (std::strcmp(function, thread.location.function) != 0) return;
     lanes |= 1u << i;
   }
   complete(first, mask, lanes);
@@ -301,10 +303,11 @@ void Block::complete(int first, unsigned mask, unsigned lanes) {
     Thread& thread = threads_[first + lane];
     if (thread.source < 0 || thread.source > 31 || (lanes >> thread.source & 1u) == 0) {
       fail("%s at %s:%d: lane %d reads lane %d, which does not take part (mask 0x%08x)",
-           thread.place.function, thread.place.file, thread.place.line, lane, thread.source, mask);
+           thread.location.function, thread.location.file, thread.location.line, lane,
+           thread.source, mask);
     }
     thread.result = {threads_[first + thread.source].value, ballot};
-    orders_memory = std::strcmp(thread.place.function, "__syncwarp") == 0;
+    orders_memory = std::strcmp(thread.location.function, "__syncwarp") == 0;
     --in_warp_operation_[first / 32];
     make_ready(first + lane);
   }
@@ -318,9 +321,9 @@ void Block::fail_barrier(const Thread& thread, const char* what) const {
   }
   if (other == nullptr) other = &threads_[current_];
   const bool elsewhere = thread.state != State::kDone;
-  const std::string where = elsewhere ? std::string(" (") + thread.place.function + " at " +
-                                            thread.place.file + ":" +
-                                            std::to_string(thread.place.line) + ")"
+  const std::string where = elsewhere ? std::string(" (") + thread.location.function + " at " +
+                                            thread.location.file + ":" +
+                                            std::to_string(thread.location.line) + ")"
                                       : std::string();
   fail(
       "%s at %s:%d: not every thread of the block gets there: thread (%u, %u, %u) waits, thread "
@@ -339,24 +342,26 @@ void Block::fail_stuck() const {
     const bool waits = thread.state == State::kAtBarrier || thread.state == State::kAtWarp;
     if (!waits || &thread == warp || warp == nullptr) continue;
     const bool elsewhere = thread.state == State::kAtBarrier || thread.mask != warp->mask ||
-                           std::strcmp(thread.place.function, warp->place.function) != 0;
+                           std::strcmp(thread.location.function, warp->location.function) != 0;
     if (elsewhere && other == nullptr) other = &thread;
   }
   if (warp == nullptr || other == nullptr) fail("threads wait for one another for ever");
   fail(
       "%s at %s:%d: not every lane of mask 0x%08x gets there: thread (%u, %u, %u) waits, thread "
       "(%u, %u, %u) is in %s at %s:%d",
-      warp->place.function, warp->place.file, warp->place.line, warp->mask, warp->index.x,
+      warp->location.function, warp->location.file, warp->location.line, warp->mask, warp->index.x,
       warp->index.y, warp->index.z, other->index.x, other->index.y, other->index.z,
-      other->place.function, other->place.file, other->place.line);
+      other->location.function, other->location.file, other->location.line);
 }
 
 }  // namespace
 
-Counts meet_block(bool predicate, Place place) { return block().meet_block(predicate, place); }
+Counts meet_block(bool predicate, Location location) {
+  return block().meet_block(predicate, location);
+}
 
-WarpResult meet_warp(unsigned mask, uint64_t value, int source, bool predicate, Place place) {
-  return block().meet_warp(mask, value, source, predicate, place);
+WarpResult meet_warp(unsigned mask, uint64_t value, int source, bool predicate, Location location) {
+  return block().meet_warp(mask, value, source, predicate, location);
 }
 
 int lane_index() { return block().current() % 32; }

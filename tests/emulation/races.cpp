@@ -1,7 +1,7 @@
 // The race detector. The kernels are compiled with -fsanitize=thread, which calls a function before
-// every access to memory; those functions are here, in the place of ThreadSanitizer's own. They
-// keep for each byte who wrote and who read it last, and report two threads that meet at a byte,
-// at least one of them writing, at least one not by an atomic, with no barrier between.
+// every memory access; those functions are defined here instead of in ThreadSanitizer. They record
+// who last wrote and read each byte, and report two threads that access a byte, at least one
+// writing and at least one not atomically, without a barrier between.
 #include "emulation/races.h"
 
 #include <dlfcn.h>
@@ -60,7 +60,7 @@ struct Detector {
   int thread = -1;
   uint32_t block = 0;
   uint32_t phase = 0;
-  bool fenced = false;                           // the kernel orders its blocks by itself
+  bool fenced = false;                           // the kernel orders its blocks itself
   std::vector<std::array<uint32_t, 32>> clocks;  // [thread][lane]: the last of the lane it knows of
   Range shared[2];                               // dynamic, static
   std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages;
@@ -73,14 +73,14 @@ Detector& detector() {
   return *only;
 }
 
-// A library's thread-local storage comes into being when a thread first touches it.
+// A library's thread-local storage is created when a thread first accesses it.
 thread_local volatile char anchor;
 
 int find_static_shared(dl_phdr_info* info, size_t, void* self) {
   Dl_info here{};
   dladdr(self, &here);
   if (reinterpret_cast<void*>(info->dlpi_addr) != here.dli_fbase) {
-    // The main program of fixed address has base 0; its segments tell.
+    // A main program at a fixed address has base 0; check its segments.
     bool holds = false;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
       const auto& segment = info->dlpi_phdr[i];
@@ -107,18 +107,18 @@ std::string source_of(uint32_t code) {
   // Less one: the call, not the instruction after it. -i: from the innermost inlined function out.
   std::snprintf(command, sizeof command, "addr2line -i -e '%s' 0x%x 2>/dev/null", here.dli_fname,
                 code - 1);
-  std::string place = here.dli_fname;
+  std::string location = here.dli_fname;
   if (FILE* pipe = popen(command, "r")) {
     char line[4096];
     bool found = false;
     while (!found && std::fgets(line, sizeof line, pipe) != nullptr) {
       line[std::strcspn(line, " \n")] = '\0';
       found = line[0] != '?' && std::strstr(line, "include/emulation/") == nullptr;
-      if (found) place = line;
+      if (found) location = line;
     }
     pclose(pipe);
   }
-  return place;
+  return location;
 }
 
 std::string name_of(const Access& access) {
@@ -206,7 +206,7 @@ GlobalByte& global_byte(uintptr_t address) {
   return (*d.last_page)[address % kPageBytes];
 }
 
-// Not the kernel's memory: where it runs, its own stack.
+// Memory that is not the kernel's: code and its own stack.
 bool is_private(const void* address) {
   return on_stack(address) || (address >= &threadIdx && address < &threadIdx + 1) ||
          (address >= &blockIdx && address < &blockIdx + 1) ||

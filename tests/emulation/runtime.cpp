@@ -18,7 +18,7 @@ constexpr unsigned kGridHeight = 65535;
 constexpr int kSharedBytes = 48 * 1024;
 constexpr int kSharedBytesOptIn = 227 * 1024;
 
-// Asked anew each time, so that a test can change it.
+// Read every time, so that a test can change it.
 int shared_bytes_opt_in() {
   const char* text = std::getenv("ORBBEC_EMULATION_SHARED");
   return text == nullptr ? kSharedBytesOptIn : std::atoi(text);
@@ -31,7 +31,7 @@ cudaError_t remember(cudaError_t error) {
   return error;
 }
 
-// The shared memory that each kernel asked for by cudaFuncSetAttribute.
+// The shared memory requested for each kernel with cudaFuncSetAttribute.
 std::mutex asked_mutex;
 std::map<const void*, int>& asked() {
   static auto* const only = new std::map<const void*, int>;

@@ -1,5 +1,4 @@
-// The switch that sends CPU tensors through the CUDA kernels: an operator that only the test build
-// has.
+// Sends CPU tensors through the CUDA kernels: an operator of the test build only.
 #include "../../orbbec/binding/device.h"
 
 namespace orbbec {

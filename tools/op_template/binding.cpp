@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kOp = "scale_offset";
 
-// One float32 an image, contiguous; the result must outlive the launch that reads it.
+// One float32 per image, contiguous; the result must outlive the launch that reads it.
 Tensor one_each(const char* name, const Tensor& values, const Tensor& images) {
   check(values.dim() == 1 && values.size(0) == images.size(0), kOp, "expected ", name,
         " of shape [", images.size(0), "], but got ", shape_text(values));

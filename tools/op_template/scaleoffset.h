@@ -1,4 +1,4 @@
-// scale_offset: each pixel times the scale of its image, plus its offset. Included by
+// scale_offset: scales each pixel by its image's factor and adds its image's offset. Included by
 // scaleoffset_cpu.cpp, scaleoffset_cuda.cu and binding.cpp.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace orbbec {
 
-// A call whose pixel type is known at run time only: filled by the binding, read by the dispatch.
+// A call whose dtype is known only at run time: filled by the binding, read by the dispatch.
 struct ScaleOffsetArguments {
   AnyImages source, output;
   DType dtype;
@@ -35,7 +35,7 @@ struct ScaleOffset {
   }
 };
 
-// Calls `launch` with the functor that fits the pixels. The binding lets no other dtype pass.
+// Calls `launch` with the functor for the dtype, which the binding has checked.
 template <class Launch>
 int dispatch_scale_offset(const ScaleOffsetArguments& a, const Launch& launch) {
   if (a.dtype == DType::kUInt8) return launch(ScaleOffset<uint8_t>(a));

@@ -190,7 +190,7 @@ def test_errors_name_what_is_missing():
     with pytest.raises(ValueError, match=re.escape("expected forms of shape [36, 2]")):
         torch.ops.orbbec.augment(*call, *ending, planes.layout, planes.forms[1:])
     dense = torch.zeros(1, 3, 4, 4, dtype=torch.uint8)
-    with pytest.raises(ValueError, match="expected unlike images of 3 channels for stored"):
+    with pytest.raises(ValueError, match="expected variable-size images of 3 channels for stored"):
         torch.ops.orbbec.augment(dense, None, 0, *call[3:], *ending, planes.layout[:1], planes.forms[:1])
 
 

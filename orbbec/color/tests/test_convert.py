@@ -137,7 +137,7 @@ def test_cvt_color_refuses_dtypes():
         orbbec.cvt_color(photographs(1, 3, 4, 5, torch.float64), "RGB", "HSV")
     with pytest.raises(ValueError, match="expected images of uint8 for LAB"):
         orbbec.cvt_color(photographs(1, 3, 4, 5, torch.float32), "RGB", "LAB")
-    with pytest.raises(ValueError, match="expected the tables of LAB"):
+    with pytest.raises(ValueError, match="expected LAB lookup tables"):
         torch.ops.orbbec.cvt_color(photographs(1, 3, 4, 5), None, 0, "RGB", "LAB", torch.zeros(9))
 
 

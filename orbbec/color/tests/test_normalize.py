@@ -77,7 +77,7 @@ def test_normalize_is_differentiable(dtype):
     ("options", "message"),
     [
         ({"mean": (1, 2)}, "normalize: expected mean of 1 or 3 numbers, but got 2"),
-        ({"std": (1, 2, 0)}, "normalize: expected std of numbers other than 0"),
+        ({"std": (1, 2, 0)}, "normalize: expected nonzero std"),
         ({"dtype": torch.uint8}, "expected dtype to be one of float16, bfloat16, float32, float64"),
         ({"mean": "x"}, "expected"),
     ],

@@ -391,7 +391,7 @@ def test_the_operators_themselves_refuse(device):
         (lambda: ops.copy_paste(images, None, 0, partners, images, None), "masks of shape"),
         (
             lambda: ops.copy_paste(images, None, 0, partners, images[:, 0], partners[None]),
-            "masks of unlike sizes",
+            "expected variable-size masks",
         ),
         (lambda: ops.copy_paste_soft(images, partners, images[:, 0]), "soft masks of float32"),
         (lambda: ops.mosaic(images, None, 0, partners, partners, [4, 4], [0.0]), "partners of shape"),

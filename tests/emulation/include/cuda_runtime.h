@@ -1,6 +1,6 @@
-// A host stand-in for the CUDA runtime, so that a C++ compiler builds .cu files and the CPU runs
-// them. It holds what orbbec's kernels use; add what a new kernel needs. tests/emulation/README.md
-// says what it catches and what it cannot.
+// A host substitute for the CUDA runtime, with which a C++ compiler builds .cu files and the CPU
+// runs them. It holds what orbbec's kernels use; add what a new kernel needs.
+// tests/emulation/README.md says what it catches and what it cannot.
 #pragma once
 
 #include <cmath>
@@ -17,8 +17,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// Blocks run one after another, so one copy serves them all. The race build puts it in
-// thread-local storage only because that gathers every such array in one known range.
+// Blocks run one after another, so one copy serves them all. The race build uses thread-local
+// storage only because that gathers all such arrays in one known range.
 #ifdef ORBBEC_EMULATION_RACES
 #define __shared__ static thread_local
 #else

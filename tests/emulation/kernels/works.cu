@@ -1,4 +1,4 @@
-// Kernels that are right, each compared with a loop on the host. Exit status 0: all agree.
+// Correct kernels, each compared with a loop on the host. Exit status 0: all agree.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,8 +19,8 @@ void expect(bool holds, const char* what) {
   failures += !holds;
 }
 
-// Every thread of a 3D grid of 3D blocks writes its place once.
-__global__ void write_place(uint64_t* out, dim3 size) {
+// Every thread of a 3D grid of 3D blocks writes its own index once.
+__global__ void write_index(uint64_t* out, dim3 size) {
   const unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned y = blockIdx.y * blockDim.y + threadIdx.y;
   const unsigned z = blockIdx.z * blockDim.z + threadIdx.z;
@@ -31,7 +31,7 @@ __global__ void write_place(uint64_t* out, dim3 size) {
 void indexes_cover_the_grid() {
   const dim3 size(13, 9, 5), block(4, 2, 3);
   std::vector<uint64_t> out(13 * 9 * 5);
-  const int status = launch(write_place, dim3(4, 5, 2), block, 0, nullptr, out.data(), size);
+  const int status = launch(write_index, dim3(4, 5, 2), block, 0, nullptr, out.data(), size);
   bool same = status == cudaSuccess;
   for (uint64_t i = 0; i < out.size(); ++i) {
     same &= out[i] == (i / 117 << 40) + (i / 13 % 9 << 20) + i % 13;
@@ -39,7 +39,7 @@ void indexes_cover_the_grid() {
   expect(same, "indexes_cover_the_grid");
 }
 
-// A block sums its stretch in dynamic shared memory, by halves.
+// A block reduces its slice in dynamic shared memory, by halves.
 __global__ void sum_by_halves(const int* in, int* out) {
   int* part = dynamic_shared<int>();
   const unsigned t = threadIdx.x;
@@ -82,7 +82,7 @@ void static_shared_memory_transposes(const char* name) {
   expect(same, name);
 }
 
-// A warp sums by shuffles; what the other shuffles and votes give is packed behind the sum.
+// A warp reduces by shuffles; the results of other shuffles and votes are packed behind the sum.
 __global__ void ask_the_warp(const int* in, double* sums, uint64_t* answers) {
   const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
   const int lane = threadIdx.x % 32;
@@ -117,7 +117,7 @@ void warps_shuffle_and_vote() {
   expect(same, "warps_shuffle_and_vote");
 }
 
-// Half of a warp has returned, the other half is split in two groups of unlike paths.
+// Half of a warp has returned; the other half diverges into two groups.
 __global__ void vote_in_groups(unsigned* out) {
   const int lane = threadIdx.x;
   if (lane >= 16) return;
@@ -137,7 +137,7 @@ void groups_of_lanes_meet_apart() {
   expect(same, "groups_of_lanes_meet_apart");
 }
 
-// Lanes hand values on through shared memory with warp barriers only.
+// Lanes pass values on through shared memory with warp barriers only.
 __global__ void pass_along(int* out) {
   int* slot = dynamic_shared<int>();
   const int t = threadIdx.x, next = t / 32 * 32 + (t + 1) % 32;
@@ -193,7 +193,7 @@ void atomics_and_block_votes_count() {
          "block_votes_count");
 }
 
-// More blocks than 65535, offsets past 2^32 (of a buffer that is mapped but mostly not there).
+// More blocks than 65535, offsets past 2^32 (of a buffer that is mapped but mostly not resident).
 __global__ void mark_far(char* out, int64_t step) {
   if (threadIdx.x == 0 && blockIdx.x % 10000 == 0) out[blockIdx.x * step] = 1;
 }

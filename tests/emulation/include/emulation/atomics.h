@@ -1,4 +1,5 @@
-// Atomic operations. One thread runs at a time, so plain ones do; races.cpp hears of them.
+// Atomic operations. One thread runs at a time, so plain operations suffice; races.cpp is notified
+// of them.
 #pragma once
 
 #include <cstddef>

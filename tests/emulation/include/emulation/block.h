@@ -1,4 +1,4 @@
-// What a kernel's thread asks of the block it runs in. Implemented by block.cpp.
+// What a kernel's thread requests of its block. Implemented by block.cpp.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 #include "emulation/vector_types.h"
 
-// The running thread's. The scheduler writes them at every switch.
+// Of the running thread. The scheduler writes them at every switch.
 extern uint3 threadIdx;
 extern uint3 blockIdx;
 extern dim3 blockDim;
@@ -16,7 +16,7 @@ constexpr int warpSize = 32;
 namespace orbbec::emulation {
 
 // Where in the kernel a thread waits.
-struct Place {
+struct Location {
   const char* function;  // as CUDA names it
   const char* file;
   int line;
@@ -27,7 +27,7 @@ struct Counts {
   int trues;
 };
 
-// One lane's part in a warp operation. `source` is the lane whose value it takes.
+// One lane's result of a warp operation. `source` is the lane whose value it takes.
 struct WarpResult {
   uint64_t value;
   unsigned ballot;
@@ -39,17 +39,17 @@ struct Kernel {
   void* arguments;
 };
 
-// Blocks until every thread of the block is here; says how many there are and came with
-// `predicate`.
-Counts meet_block(bool predicate, Place place);
+// Blocks until every thread of the block arrives; returns how many there are, and how many had
+// `predicate` set.
+Counts meet_block(bool predicate, Location location);
 
-// Blocks until the lanes of `mask` are here.
-WarpResult meet_warp(unsigned mask, uint64_t value, int source, bool predicate, Place place);
+// Blocks until the lanes of `mask` arrive.
+WarpResult meet_warp(unsigned mask, uint64_t value, int source, bool predicate, Location location);
 
 int lane_index();
 void* dynamic_shared();
 
-// Whether `address` lies on the running thread's stack.
+// Whether `address` is on the running thread's stack.
 bool on_stack(const void* address);
 
 // Runs the whole grid before it returns.

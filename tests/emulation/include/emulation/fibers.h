@@ -1,4 +1,4 @@
-// Stacks of their own for the threads that wait. Included by block.cpp and fibers.cpp.
+// Stacks for waiting threads. Included by block.cpp and fibers.cpp.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class Fiber {
   // again before a reset.
   void switch_to(Fiber& next, bool done);
 
-  // What each `entry` calls first.
+  // Must be called first by each `entry`.
   void arrive();
 
   bool contains(const void* address) const {

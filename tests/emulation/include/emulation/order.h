@@ -1,5 +1,5 @@
-// The order in which threads and blocks take their turns: ORBBEC_EMULATION_ORDER is `forward`,
-// `reverse`, `shuffle` or `shuffle:SEED`. CUDA promises none, so results may not depend on it.
+// The order in which threads and blocks run: ORBBEC_EMULATION_ORDER is `forward`, `reverse`,
+// `shuffle` or `shuffle:SEED`. CUDA promises no order, so results may not depend on it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the scheduler tells the race detector. Nothing in a build without one.
+// Notifications from the scheduler to the race detector; no-ops in a build without one.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The runtime's host calls: one device, whose memory is the host's and whose streams never lag.
+// The runtime's host calls: one device, whose memory is the host's and whose streams are
+// synchronous.
 #pragma once
 
 #include <cstddef>
