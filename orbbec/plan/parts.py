@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array, is_channels_last, is_ragged
 from orbbec.binding.recycle import room_for
 from orbbec.plan.batches import Work, device_of, merged
-from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass, Pass, common_size
+from orbbec.plan.passes import Pass, common_size
 from orbbec.plan.plan import Plan
 
 PART_BYTES = 2**24  # of what lies between two passes
@@ -36,11 +36,10 @@ def parts_of(plan: Plan, work: Work) -> list[slice]:
 def _can_part(plan: Plan, work: Work) -> bool:
     if torch.compiler.is_compiling() or device_of(work).type != "cpu":
         return False
-    if any(isinstance(step, MixPass) or getattr(step, "mixes", None) for step in plan.passes):
+    if plan.mixes:
         return False
     if is_ragged(work):  # filters keep what there is behind the pixels of a whole batch
-        reads_alone = isinstance(plan.passes[0], AugmentPass) or getattr(plan.passes[0], "resizes", False)
-        return reads_alone and isinstance(work, ImageBatch)
+        return plan.passes[0].resamples and isinstance(work, ImageBatch)
     return isinstance(work, list) or not work.requires_grad
 
 
@@ -51,32 +50,17 @@ def _bytes_after(step: Pass, channels: int) -> int:
 
 def part_of(plan: Plan, where: slice) -> Plan:
     """The plan of some of the images. Their results lie as they do among all."""
-    rows = np.arange(len(plan))[where]
-    passes = tuple(_part(step, rows, len(plan)) for step in plan.passes)
-    return replace(plan, sizes=plan.sizes[rows], sample_ids=plan.sample_ids[rows], passes=passes)
+    return _of_rows(plan, np.arange(len(plan))[where])
 
 
 def without_images(plan: Plan) -> Plan:
     """The plan of no images. Their results have the size that those of the images have, if it is one."""
-    none = np.zeros(0, np.int64)
-    passes = tuple(_part(step, none, len(plan)) for step in plan.passes)
-    return replace(plan, sizes=plan.sizes[:0], sample_ids=plan.sample_ids[:0], passes=passes)
+    return _of_rows(plan, np.zeros(0, np.int64))
 
 
-def _part(step: Any, rows: Array, count: int) -> Any:
-    if isinstance(step, BlendPass):
-        copies = (rows + count * np.arange(step.copies)[:, None]).ravel()
-        inner = tuple(_part(each, copies, count * step.copies) for each in step.passes)
-        return replace(step, passes=inner, weights=step.weights[rows], sizes=step.sizes[rows])
-    own = {f.name: getattr(step, f.name) for f in fields(step) if f.init}
-    changed: dict[str, Any] = {n: value[rows] for n, value in own.items() if isinstance(value, np.ndarray)}
-    if getattr(step, "mixes", None):
-        changed["mixes"] = _part(step.mixes, rows, count)
-    if isinstance(step, (OperatorPass, MixPass)):
-        changed["table"] = {name: values[rows] for name, values in step.table.items()}
-    part = replace(step, **changed)
-    object.__setattr__(part, "size", step.size)  # unlike images stay apart where a few have one size
-    return part
+def _of_rows(plan: Plan, rows: Array) -> Plan:
+    passes = tuple(step.part(rows, len(plan)) for step in plan.passes)
+    return replace(plan, sizes=plan.sizes[rows], sample_ids=plan.sample_ids[rows], passes=passes)
 
 
 class Results:

@@ -12,8 +12,9 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.steps import identities
+from orbbec.plan.state import identities
 
+_HAIR = 1e-6  # pixels: a rounding does not reach the next one
 _CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])  # left top, right top, right bottom, left bottom of xyxy
 
 
@@ -186,3 +187,38 @@ def through_displacement(points: Array, displacement: Array) -> Array:
         below = displacement[:, bottom, left] * (1 - a) + displacement[:, bottom, right] * a
         moved = points - np.moveaxis(above * (1 - b) + below * b, 0, -1)
     return moved
+
+
+def pixels(sizes: Array) -> int:
+    """Of images of sizes `[N, 2]`.
+
+    Example:
+        >>> pixels(np.array([[2, 3], [4, 5]]))
+        26
+    """
+    return int(sizes.prod(1).sum())
+
+
+def seen_pixels(matrix: Array, outputs: Array, sizes: Array) -> int:
+    """The pixels of upright boxes about what a map sees of each image.
+
+    Args:
+        matrix: float64 `[N, 3, 3]`: output pixels to those of the image.
+        outputs: int64 `[N, 2]`: sizes of the outputs.
+        sizes: int64 `[N, 2]`: of the images.
+
+    Example:
+        >>> half = np.diag([2.0, 2.0, 1.0])[None]
+        >>> seen_pixels(half, np.array([[2, 2]]), np.array([[9, 9]]))
+        16
+    """
+    return sum(_seen(*row) for row in zip(matrix, outputs.tolist(), sizes.tolist(), strict=True))
+
+
+def _seen(matrix: Array, output: list[int], size: list[int]) -> int:
+    corners = corners_of(np.array([[0.0, 0.0, output[1], output[0]]]))
+    box = hulls(carried_edges(matrix, corners))
+    if not np.isfinite(box).all():  # a perspective that looks past its horizon
+        return size[0] * size[1]
+    whole = np.concatenate([np.floor(box[:, :2] + _HAIR), np.ceil(box[:, 2:] - _HAIR)], 1)
+    return int(areas(clipped(whole, (size[0], size[1])))[0])

@@ -131,5 +131,5 @@ def plain_value(value: Any) -> Any:
 def frame_after(frame: Frame, drawn: list[Drawn]) -> Frame:
     """The images as they are after steps."""
     for entry in drawn:
-        frame = frame.after(entry.step)
+        frame = entry.step.after(frame)
     return frame
