@@ -30,6 +30,7 @@ class OpSpec:
             runs for the images alone that it changes.
         host_columns: columns that are read on the host, such as sizes of windows; a CUDA graph holds them.
         capturable: whether a CUDA graph can hold it.
+        takes_ragged: whether it takes an `ImageBatch`; else it runs for one image after the other.
         choice: the option that may be a tuple of values, of which column `which` has an index per image.
         displacement: takes sample ids `[N]`, a size, the columns, seed, epoch and place, and gives
             `[N, 2, H, W]`: how far from its own place each pixel reads, x then y. None: pixels stay in place,
@@ -46,6 +47,7 @@ class OpSpec:
     identity: tuple[str, float] | None = None
     host_columns: tuple[str, ...] = ()
     capturable: bool = True
+    takes_ragged: bool = True
     choice: str = ""
     displacement: Callable[..., Any] | None = None
     region: Callable[[Mapping[str, Array], Mapping[str, Any], Array, Array], Array] | None = None

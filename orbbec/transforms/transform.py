@@ -14,6 +14,7 @@ from orbbec.plan.steps import Frame, Step
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
 from orbbec.transforms.module import FrozenModule
+from orbbec.transforms.parity import Parity
 from orbbec.transforms.pipeline import Pipeline
 from orbbec.transforms.target_options import TargetOptions
 
@@ -36,6 +37,7 @@ class Transform(FrozenModule):
     needs_targets: ClassVar[bool] = False
     makes_tensors: ClassVar[bool] = False  # of arrays and PIL images
     makes_pure: ClassVar[bool] = False  # tensors, of tv_tensors
+    parity: ClassVar[tuple[Parity, ...]] = ()  # whose numbers it has; those of PARITY are not repeated
 
     @property
     def name(self) -> str:

@@ -14,7 +14,7 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array, is_channels_last
 from orbbec.binding.spec import OPERATORS, OpSpec
-from orbbec.plan.batches import Rows, Work, chosen_of, rows_of, signed, table_rows, unsigned
+from orbbec.plan.batches import Rows, Work, as_list, chosen_of, merged, rows_of, signed, table_rows, unsigned
 from orbbec.plan.passes.base import (
     Columns,
     Context,
@@ -209,6 +209,13 @@ class OperatorPass(Pass):
 
         if self.resizes:
             return by_size(work, self, sizes, resize, out)
+        if isinstance(work, ImageBatch) and not self.spec.takes_ragged:
+            return merged(
+                [
+                    operate(image[None], np.array([n]))[0] if self.drawn[n] else image
+                    for n, image in enumerate(as_list(work))
+                ]
+            )
         changes_all = self.draws == "all" or self.spec.identity is not None
         if not context.is_fixed and not changes_all:
             return _changed(work, np.flatnonzero(self.drawn), operate, context.is_own)
