@@ -14,10 +14,11 @@ from functools import reduce
 
 import numpy as np
 
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.binding.arguments import Array
 from orbbec.binding.spec import FLOATS
 from orbbec.plan.passes import AugmentPass, MixPass, Pass
-from orbbec.plan.state import COLOR_WIDTH, ERASE_WIDTH, Frame, identities, joined
+from orbbec.plan.state import Frame, identities, joined
 
 WHITE = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
 

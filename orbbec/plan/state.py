@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from orbbec.augment.codes import COLOR_WIDTH, MATRIX
 from orbbec.binding.arguments import Array
 
 COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
 ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")
-COLOR_WIDTH, ERASE_WIDTH = 16, 8
-NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)  # color codes, as program.h has them
 _IDENTITY = np.eye(3)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.binding.arguments import Array
 from orbbec.binding.spec import Tiles
 from orbbec.plan.passes import AugmentPass, MixPass, NoiseKey
 from orbbec.plan.points import shifts
-from orbbec.plan.state import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.transforms.target_state import MASK_KEYS, POINT_KEYS, State, is_per_box, move_all
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from orbbec.augment import augment, augment_moved
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.binding.arguments import Array, StoredPlanes
 from orbbec.plan.batches import Work, table_rows
 from orbbec.plan.passes.base import (
@@ -27,7 +28,7 @@ from orbbec.plan.passes.by_size import by_size, in_one_call
 from orbbec.plan.passes.masks import warped
 from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.points import pixels, seen_pixels, shifts
-from orbbec.plan.state import COLOR_COLUMNS, COLOR_WIDTH, ERASE_COLUMNS, ERASE_WIDTH
+from orbbec.plan.state import COLOR_COLUMNS, ERASE_COLUMNS
 
 _COLOR_STEPS = 4  # color programs of fixed plans are padded to a multiple of so many steps
 

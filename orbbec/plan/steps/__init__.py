@@ -4,8 +4,7 @@ Transforms are written with what this module exports. What a step may do is know
 that batches are split alike whatever is drawn.
 """
 
-from orbbec.plan.fuse import Step
-from orbbec.plan.state import (
+from orbbec.augment.codes import (
     COLOR_WIDTH,
     CONTRAST,
     ERASE_WIDTH,
@@ -15,6 +14,9 @@ from orbbec.plan.state import (
     NONE,
     POSTERIZE,
     SOLARIZE,
+)
+from orbbec.plan.fuse import Step
+from orbbec.plan.state import (
     Frame,
     color_row,
     identities,

@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.augment.codes import CONTRAST
 from orbbec.binding.arguments import Array
 from orbbec.binding.spec import FLOATS
 from orbbec.plan.fuse import WHITE, Fusion, Step
-from orbbec.plan.state import CONTRAST, Frame
+from orbbec.plan.state import Frame
 from orbbec.plan.steps.alone import Operator, least_after, lower
 
 _IDENTITY = np.eye(3)
