@@ -10,7 +10,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import RaggedImages, StoredPlanes, holds_planes, operator_output
 from orbbec.plan.batches import Given, Work, read_images
-from orbbec.plan.parts import Results, part_of, parts_of
+from orbbec.plan.microbatches import Results, microbatch_of, microbatches_of
 from orbbec.plan.passes import Context
 from orbbec.plan.plan import Plan
 from orbbec.plan.tables import tables_of
@@ -57,19 +57,19 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
         return given.restore(moved)
     if holds_planes(work) and not reads_planes(plan, work):
         work = ycbcr_to_rgb(work)
-    parts = parts_of(plan, work)
-    if len(parts) == 1 and out is None:
-        return given.restore(_run_part(plan, work, None, after))
-    room = None if out is None else operator_output("apply", out).images
-    if room is not None and torch.compiler.is_compiling():  # which cannot follow what Results asks
-        result = _run_part(plan, work, room, after)
-        if result is not room:
-            room.copy_(result)
+    microbatches = microbatches_of(plan, work)
+    if len(microbatches) == 1 and out is None:
+        return given.restore(_run_microbatch(plan, work, None, after))
+    buffer = None if out is None else operator_output("apply", out).images
+    if buffer is not None and torch.compiler.is_compiling():  # which cannot follow what Results asks
+        result = _run_microbatch(plan, work, buffer, after)
+        if result is not buffer:
+            buffer.copy_(result)
         return out
-    results = Results(plan, work, room)
-    for where in parts:
-        part, images = (plan, work) if len(parts) == 1 else (part_of(plan, where), work[where])
-        results.add(where, _run_part(part, images, results.room(where), after))
+    results = Results(plan, work, buffer)
+    for where in microbatches:
+        own, images = (plan, work) if len(microbatches) == 1 else (microbatch_of(plan, where), work[where])
+        results.add(where, _run_microbatch(own, images, results.slot(where), after))
     return given.restore(results.together()) if out is None else out
 
 
@@ -80,7 +80,7 @@ def _moved_at_once(plan: Plan, work: Work) -> Tensor | None:
     return plan.passes[0].move_at_once(work)
 
 
-def _run_part(plan: Plan, work: Work, out: Any, after: After | None) -> Work:
+def _run_microbatch(plan: Plan, work: Work, out: Any, after: After | None) -> Work:
     return _run_all(plan, Context(plan.key, iter(tables_of(plan))), work, out, after)
 
 

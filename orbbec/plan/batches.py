@@ -47,7 +47,7 @@ def read_images(images: Any) -> Given:
 
     Raises:
         TypeError: another type or dtype.
-        ValueError: another shape, or images of a list with unlike channels; names the image.
+        ValueError: another shape, or images of a list with different channels; names the image.
     """
     if isinstance(images, (list, tuple)):
         return _read_list(images)
@@ -131,7 +131,7 @@ def as_list(work: Work) -> list[Tensor]:
 
 
 def rows_of(work: Work, rows: Array) -> Work:
-    """Some of the images, in the form of `work`; of unlike tensors one a list."""
+    """Some of the images, in the form of `work`; variable-size tensors are a list."""
     if is_ragged(work):
         layout = torch.as_tensor(work.host_layout) if isinstance(work, ImageBatch) else work.layout.cpu()
         chosen = layout[torch.from_numpy(rows)]
@@ -187,12 +187,12 @@ def blended(work: Work, copies: Work, weights: Tensor) -> Work:
     return merged([_weighted_sum([p[None] for p in row], weights[[n]])[0] for n, row in enumerate(rows)])
 
 
-def _weighted_sum(parts: Sequence[Tensor], weights: Tensor) -> Tensor:
-    first = parts[0]
+def _weighted_sum(images: Sequence[Tensor], weights: Tensor) -> Tensor:
+    first = images[0]
     table = weights.to(first.device, torch.float32, non_blocking=True)
     total = first * table[:, 0, None, None, None]
-    for k, part in enumerate(parts[1:], 1):
-        total += part * table[:, k, None, None, None]
+    for k, image in enumerate(images[1:], 1):
+        total += image * table[:, k, None, None, None]
     return (total.clamp_(0, 255) if first.dtype == torch.uint8 else total).to(first.dtype)
 
 

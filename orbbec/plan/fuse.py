@@ -95,13 +95,13 @@ class OpenPass:
 
 
 class Fusion:
-    """Takes steps in the order of the chain and gives passes.
+    """Takes steps in the order of the pipeline and gives passes.
 
     Args:
         sizes: int64 `[N, 2]`: of the images.
         channels: of every image.
         dtype: of the pixels, by name.
-        exact: whether each transform is a pass of its own, with the bytes of the step-by-step chain.
+        exact: whether each transform is a pass of its own, with the bytes of the step-by-step pipeline.
     """
 
     def __init__(self, sizes: Array, channels: int = 3, dtype: str = "uint8", exact: bool = False) -> None:
@@ -131,7 +131,7 @@ class Fusion:
             self.split(f"exact: {name} is rounded by itself")
 
     def finish(self, as_planes: bool = False) -> tuple[Pass, ...]:
-        """The passes; at least one where the chain asks for anything at all.
+        """The passes; at least one where the pipeline asks for anything at all.
 
         With `as_planes`, the last one writes floats as planes. An idle pass stays only at the end, where it
         makes one tensor of an ImageBatch of one size.

@@ -25,8 +25,8 @@ class Plan:
         sizes: int64 `[N, 2]`: of the images, height and width in pixels.
         sample_ids: int64 `[N]`.
         passes: in their order.
-        notes: where a fused chain shows something else than its transforms one by one would.
-        seed: of the chain.
+        notes: where a fused pipeline shows something else than its transforms one by one would.
+        seed: of the pipeline.
         epoch: of the draws.
         channels: of every image.
         dtype: of the images, by name.

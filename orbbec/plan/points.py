@@ -87,8 +87,8 @@ def corners_of(boxes: Array) -> Array:
     return result
 
 
-def turned_corners(boxes: Array) -> Array:
-    """The corners of cxcywha `[K, 5]` in the same order, as they lie before turning: `[K, 4, 2]`."""
+def rotated_corners(boxes: Array) -> Array:
+    """The corners of cxcywha `[K, 5]` in the same order, as they lie before the rotation: `[K, 4, 2]`."""
     angle = np.radians(boxes[:, 4])
     along = np.stack([np.cos(angle), -np.sin(angle)], 1)[:, None]
     down = np.stack([np.sin(angle), np.cos(angle)], 1)[:, None]
@@ -98,10 +98,10 @@ def turned_corners(boxes: Array) -> Array:
     return result
 
 
-def turned_boxes(corners: Array) -> Array:
+def rotated_boxes(corners: Array) -> Array:
     """Corners `[K, 4, 2]` to cxcywha `[K, 5]`; exact where they are those of a rectangle.
 
-    Of a mirrored rectangle left and right change places. Of another shape it is the rectangle whose sides are
+    Of a mirrored rectangle left and right are swapped. Of another shape it is the rectangle whose sides are
     nearest to the means of opposite sides, by least squares, scaled to the area of the shape.
     """
     along = (corners[:, 1] - corners[:, 0] + corners[:, 2] - corners[:, 3]) / 2
@@ -109,15 +109,15 @@ def turned_boxes(corners: Array) -> Array:
     area = along[:, 0] * down[:, 1] - along[:, 1] * down[:, 0]  # of any quadrilateral with these corners
     along = np.where(area[:, None] < 0, -along, along)
     (ax, ay), (dx, dy) = along.T, down.T
-    turn = np.arctan2(2 * (ax * ay - dx * dy), ax**2 - ay**2 + dy**2 - dx**2) / 2
-    cosine, sine = np.cos(turn), np.sin(turn)
+    rotation = np.arctan2(2 * (ax * ay - dx * dy), ax**2 - ay**2 + dy**2 - dx**2) / 2
+    cosine, sine = np.cos(rotation), np.sin(rotation)
     backwards = ax * cosine + ay * sine < 0
-    turn = np.where(backwards, turn + np.pi, turn)
+    rotation = np.where(backwards, rotation + np.pi, rotation)
     cosine, sine = np.where(backwards, -cosine, cosine), np.where(backwards, -sine, sine)
     width, height = np.abs(ax * cosine + ay * sine), np.abs(dy * cosine - dx * sine)
     product = width * height
     scale = np.sqrt(np.divide(np.abs(area), product, out=np.ones_like(product), where=product > 0))
-    angle = -np.degrees(np.where(turn > np.pi, turn - 2 * np.pi, turn))
+    angle = -np.degrees(np.where(rotation > np.pi, rotation - 2 * np.pi, rotation))
     return np.concatenate([corners.mean(1), np.stack([width * scale, height * scale, angle], 1)], 1)
 
 

@@ -18,7 +18,7 @@ _IDENTITY = np.eye(3)
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The images as they are at a place of the chain.
+    """The state of a batch between two transforms.
 
     Args:
         sizes: int64 `[N, 2]`: height and width in pixels.
@@ -26,7 +26,7 @@ class Frame:
         white: the value of white, 255 or 1: the unit of fills and thresholds.
         exact: whether colours are asked for as operators too.
         chosen: bool `[N]`: the images that steps are drawn for; None: all.
-        least: height and width that no image is below, as the chain alone tells.
+        least: height and width that no image is below, as the pipeline alone tells.
     """
 
     sizes: Array

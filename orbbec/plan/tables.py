@@ -41,7 +41,7 @@ def fixed(plan: Plan) -> Plan | None:
 
     Returns:
         The plan; None where there is none: images are not brought to one size by the first pass, or windows
-        of unlike sizes are drawn for a blur.
+        of different sizes are drawn for a blur.
 
     Example:
         >>> from orbbec.transforms import Compose, GaussianBlur, RandomHorizontalFlip, Resize
@@ -65,8 +65,8 @@ def structure_of(plan: Plan) -> Hashable:
 
     Example:
         >>> from orbbec.transforms import CenterCrop, Compose, RandomHorizontalFlip
-        >>> chain = Compose([CenterCrop(4), RandomHorizontalFlip()])
-        >>> one, other, larger = (fixed(chain.plan(sizes)) for sizes in ([(4, 6)], [(9, 5)], [(4, 6)] * 2))
+        >>> pipeline = Compose([CenterCrop(4), RandomHorizontalFlip()])
+        >>> one, other, larger = (fixed(pipeline.plan(sizes)) for sizes in ([(4, 6)], [(9, 5)], [(4, 6)] * 2))
         >>> structure_of(one) == structure_of(other), structure_of(one) == structure_of(larger)
         (True, False)
     """

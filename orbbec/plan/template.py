@@ -18,7 +18,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Array
 from orbbec.plan.drawn import DrawnPass
 from orbbec.plan.draws import draw_coordinates
-from orbbec.plan.parts import part_of
+from orbbec.plan.microbatches import microbatch_of
 from orbbec.plan.passes import AugmentPass, Pass
 from orbbec.plan.plan import Plan
 from orbbec.plan.state import identities
@@ -99,7 +99,7 @@ class Template:
         groups = [sum(map(bool, moves[:n])) if count else None for n, count in enumerate(moves)]
         drawn = sum(map(bool, moves))
         at_once = _drawn_pass(plan.passes, program, [row for row in rows if row])
-        return cls(part_of(plan, slice(0, 1)), program, tuple(groups), drawn, at_once)
+        return cls(microbatch_of(plan, slice(0, 1)), program, tuple(groups), drawn, at_once)
 
     def fill(self, sizes: Array, sample_ids: Array, seed: int, epoch: int) -> Plan:
         """The plan of other images.

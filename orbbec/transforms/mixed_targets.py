@@ -46,7 +46,7 @@ def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: floa
 
 
 def _shares(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
-    """The label of an image as shares of classes."""
+    """The label of an image as weights of classes."""
     num_classes = step.options["num_classes"]
     if "label" not in target:
         raise ValueError(f"{step.name}: expected label in the target of image {index}, but got none")
@@ -112,7 +112,7 @@ def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
 
 
 def _following(tile: State) -> dict[str, Any]:
-    """What is laid with an image: what has a row a box, masks, points and polygons."""
+    """What is laid with an image: what has a row per box, masks, points and polygons."""
     known = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
     has_boxes = "boxes" in tile.given
     return {

@@ -24,9 +24,9 @@ from orbbec.plan.points import (
     hulls,
     numbers_of,
     polygon_area,
+    rotated_boxes,
+    rotated_corners,
     through_displacement,
-    turned_boxes,
-    turned_corners,
 )
 from orbbec.transforms.masks import Mask, moved_masks
 from orbbec.transforms.target_options import TargetOptions
@@ -50,7 +50,9 @@ class State:
         self.kept = np.ones(self.count, bool)
         self.visible = np.ones(self.count)
         self.scale = np.ones(self.count)  # of the areas of boxes that are seen
-        self.parts = [] if self.is_upright else list(self.corners)  # what is left of turned boxes, polygons
+        self.parts = (
+            [] if self.is_upright else list(self.corners)
+        )  # what is left of rotated boxes, as polygons
         self.dropped_before = 0
 
     def go_on_from(self, *before: State) -> None:
@@ -86,7 +88,7 @@ class State:
             )
         self._check_sides(table)
         if width == 5:
-            return turned_corners(table)
+            return rotated_corners(table)
         if width == 8:
             return np.asarray(table.reshape(-1, 4, 2))
         return corners_of(corners_in_pixels(table, self.options.box_format, self.size))
@@ -120,8 +122,8 @@ class State:
             per_box = key not in POINT_KEYS or getattr(value, "ndim", 0) == 3
             if value is not None and per_box and len(value) != self.count:
                 raise ValueError(
-                    f"transform_targets: expected {self.count} {key}, one a box, but image {self.index} has "
-                    f"{len(value)}"
+                    f"transform_targets: expected {self.count} {key}, one per box, "
+                    f"but image {self.index} has {len(value)}"
                 )
 
     @property
@@ -224,7 +226,7 @@ class State:
     def _boxes(self) -> Array:
         corners = self.corners[self.kept]
         if self.options.box_format == "cxcywha":
-            return turned_boxes(corners)
+            return rotated_boxes(corners)
         if self.options.box_format == "xyxyxyxy":
             return corners.reshape(-1, 8)
         return corners_to_format(hulls(corners), self.options.box_format, self.size)

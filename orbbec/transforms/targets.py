@@ -28,7 +28,7 @@ class TargetReport:
 
 
 class Targets(list[dict[str, Any]]):
-    """The targets of a batch, a dict an image, and a report about them."""
+    """The targets of a batch, a dict per image, and a report about them."""
 
     report: TargetReport = TargetReport(0, ())
 
@@ -38,7 +38,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
 
     Args:
         plan: of the batch.
-        targets: a dict an image.
+        targets: a dict per image.
         options: formats and thresholds.
 
     Returns:

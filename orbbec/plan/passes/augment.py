@@ -53,7 +53,7 @@ class AugmentPass(Pass):
         border: what lies outside of an image.
         fill: of a constant border, in units of the pass's input.
         mixes: what is mixed at its end, if anything is.
-        why: the chain was split before it; empty where it was not.
+        why: the pipeline was split before it; empty where it was not.
         holds: the transforms that it runs.
         offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest pass reads; None: nothing.
     """

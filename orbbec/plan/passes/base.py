@@ -110,15 +110,15 @@ class Pass:
         """The pass with the same bytes of which no more than tables depends on draws; None: there is none."""
         return self
 
-    def part(self: _Pass, rows: Array, count: int) -> _Pass:
+    def of_rows(self: _Pass, rows: Array, count: int) -> _Pass:
         """The pass of some of its `count` images."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
         changed = {name: _rows(value, rows, count) for name, value in own.items()}
         if "table" in own:
             changed["table"] = {name: values[rows] for name, values in own["table"].items()}
-        part: _Pass = replace(self, **changed)  # type: ignore[type-var]
-        object.__setattr__(part, "size", self.size)  # variable sizes stay so where a few have one size
-        return part
+        selected: _Pass = replace(self, **changed)  # type: ignore[type-var]
+        object.__setattr__(selected, "size", self.size)  # none if the whole batch has none
+        return selected
 
     def can_move(self, maps: int) -> bool:
         """Whether `moved` gives what other draws of its `maps` coordinate transforms would give."""
@@ -227,7 +227,7 @@ def _rows(value: Any, rows: Array, count: int) -> Any:
     if isinstance(value, np.ndarray):
         return value[rows]
     if isinstance(value, Pass):
-        return value.part(rows, count)
+        return value.of_rows(rows, count)
     return value
 
 

@@ -69,9 +69,9 @@ class BlendPass(Pass):
         inner = tuple(each for each in (step.fixed() for step in self.passes) if each is not None)
         return replace(self, passes=inner) if len(inner) == len(self.passes) else None
 
-    def part(self, rows: Array, count: int) -> BlendPass:
+    def of_rows(self, rows: Array, count: int) -> BlendPass:
         copies = (rows + count * np.arange(self.copies)[:, None]).ravel()
-        inner = tuple(each.part(copies, count * self.copies) for each in self.passes)
+        inner = tuple(each.of_rows(copies, count * self.copies) for each in self.passes)
         return replace(self, passes=inner, weights=self.weights[rows], sizes=self.sizes[rows])
 
     def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:

@@ -168,7 +168,7 @@ class OperatorPass(Pass):
         if self.spec.displacement is not None:
             pairs = zip(masks, images, strict=True)
             return [self._displaced(table, index, fill, key) for table, index in pairs]
-        if not (self.resizes and self.options["interpolation"] == "nearest"):
+        if not (self.resizes and self.options.get("interpolation") == "nearest"):
             border = self.options.get("border", "replicate")
             return warped(masks, images, self.matrix, size, border, fill)
 
@@ -238,13 +238,13 @@ class OperatorPass(Pass):
         for k in sorted(set(which.tolist())):
             rows = (which == k).nonzero()[:, 0]
             own = {name: v[rows.to(v.device)] for name, v in options.items() if isinstance(v, Tensor)}
-            part = call(rows_of(images, rows.numpy()), **{**options, **own, choice: values[k]})
+            results = call(rows_of(images, rows.numpy()), **{**options, **own, choice: values[k]})
             if out is None:
-                is_last = is_channels_last(part, None)
+                is_last = is_channels_last(results, None)
                 layout = torch.channels_last if is_last else torch.contiguous_format
-                shape = len(which), *part.shape[1:]
-                out = torch.empty(shape, dtype=part.dtype, device=part.device, memory_format=layout)
-            signed(out)[rows.to(part.device)] = signed(part)
+                shape = len(which), *results.shape[1:]
+                out = torch.empty(shape, dtype=results.dtype, device=results.device, memory_format=layout)
+            signed(out)[rows.to(results.device)] = signed(results)
         return out
 
 

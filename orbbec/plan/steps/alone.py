@@ -19,7 +19,7 @@ _IDENTITY = np.eye(3)
 
 @dataclass(frozen=True, eq=False)
 class Operator(Step):
-    """An operator of the package, with a row of arguments an image.
+    """An operator of the package, with a row of arguments per image.
 
     Args:
         name: of the operator.

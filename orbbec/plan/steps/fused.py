@@ -30,11 +30,11 @@ class Map(Step):
         sizes: int64 `[N, 2]`: of the output.
         interpolation: one of `SMOOTHNESS`.
         border: what lies outside; None: the map never reads there.
-        fill: of a constant border, in units of the chain: one number or one a channel.
+        fill: of a constant border, in units of the pipeline: one number, or one per channel.
         lossless: every pixel is a pixel of the source, moved.
         onto: and every pixel of the source is kept, as by a flip.
         region: int64 `[N, 4]`: left, top, right, bottom of the part of the source that is cut out first.
-        flips: bool `[N]`: the map does no more than turn these left to right; None: it may do something else.
+        flips: bool `[N]`: the map does no more than flip these left to right; None: it may do something else.
         offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest map reads, not to those of
             targets; None: nothing.
         least: height and width that no output is below, where it has other sizes.
@@ -74,7 +74,7 @@ class Map(Step):
             fusion.split(why)
         p = fusion.open
         if self.border == "constant" and p.border is None and p.interpolation in ("linear", "cubic"):
-            fusion.notes.append(f"{name} mixes its fill with the rim over a pixel of what the pass reads")
+            fusion.notes.append(f"{name} mixes its fill with the border over a pixel of what the pass reads")
         if self.border is not None:
             p.border, p.fill = self.border, self._fill(fusion)
             if p.cuts:
@@ -135,7 +135,7 @@ class Colors(Step):
 
     Args:
         rows: float32 `[N, S, 16]`: code, its numbers, zeros; code 0 is no step.
-        contrast: whether a row may be a step of contrast, at most one an image.
+        contrast: whether a row may be a step of contrast, at most one per image.
         operators: the operators that give torchvision's bytes instead.
     """
 
@@ -181,7 +181,7 @@ class Erase(Step):
 
     Args:
         boxes: float64 `[N, E, 8]`: left, top, right, bottom in pixels, exclusive, and the fill of up to four
-            channels in units of the chain.
+            channels in units of the pipeline.
     """
 
     boxes: Array

@@ -131,8 +131,8 @@ def made_up(**seconds):
 @pytest.mark.parametrize(
     ("part", "advice"),
     [
-        ("read", "read the images takes 71%: a list is copied to one piece; give an ImageBatch or a tensor"),
-        ("draw", "draw the plan takes 71%: numbers a batch, not a pixel, so larger batches share them"),
+        ("read", "read the images takes 71%: a list is copied to one buffer; give an ImageBatch or a tensor"),
+        ("draw", "draw the plan takes 71%: numbers per batch, not per pixel, so larger batches share them"),
         ("augment", "1. augment takes 71%, at 50% of the rate of a copy: the rest is arithmetic"),
         ("operator", "2. equalize takes 71%: a pass of its own because it reads all"),
         ("back", "return the results takes 71%: results are laid out anew; give tensors to get tensors"),
