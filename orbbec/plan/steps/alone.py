@@ -124,7 +124,7 @@ class Mix(Step):
     """Images of a batch mixed with others of it.
 
     Args:
-        name: "mixup", "cutmix" or "mosaic".
+        name: of an operator that has a `MixSpec`.
         table: arrays `[N]` or `[N, ...]`, by the names of the operator's arguments.
         sizes: int64 `[N, 2]`: of the output, where it has other sizes.
         least: as that of `Map`.
