@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from orbbec.plan.passes import NoiseKey, Pass
+from orbbec.plan.passes import Masks, NoiseKey, Pass
 from orbbec.remap import remap
 
 Size = tuple[int, int]
@@ -46,7 +46,7 @@ def moved_masks(step: Pass, masks: Sequence[Mask], key: NoiseKey, fill: float) -
         own = [masks[index] for index in indices]
         fills = torch.tensor([fill]).to(dtype).view(torch.uint8).tolist()
         tables, images = [_as_bytes(mask.values) for mask in own], [mask.image for mask in own]
-        moved = step.move_masks(tables, images, size, fills, key)
+        moved = step.move_masks(Masks(tables, images, size, fills), key)
         for index, mask, result in zip(indices, own, moved, strict=True):
             whole = result.permute(0, 2, 3, 1).reshape(-1).view(dtype)
             results[index] = whole.reshape(*mask.values.shape[:-2], *size)

@@ -1,7 +1,7 @@
 """What a plan is made of: passes over the pixels, each a frozen table with a row per image."""
 
 from orbbec.plan.passes.augment import AugmentPass
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size, size_text
+from orbbec.plan.passes.base import Columns, Context, Masks, NoiseKey, Pass, common_size, size_text
 from orbbec.plan.passes.blend import BlendPass
 from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.passes.operator import OperatorPass
@@ -11,6 +11,7 @@ __all__ = [
     "BlendPass",
     "Columns",
     "Context",
+    "Masks",
     "MixPass",
     "NoiseKey",
     "OperatorPass",

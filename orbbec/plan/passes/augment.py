@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from orbbec.plan.batches import Work, table_rows
 from orbbec.plan.passes.base import (
     Columns,
     Context,
+    Masks,
     NoiseKey,
     Pass,
     common_size,
@@ -186,21 +187,12 @@ class AugmentPass(Pass):
     def cut(self, index: int) -> Array | None:
         return self.regions[index] if self.reads_beyond and self.regions is not None else None
 
-    def move_masks(
-        self,
-        masks: Sequence[Tensor],
-        images: Sequence[int],
-        size: tuple[int, int],
-        fill: list[float],
-        key: NoiseKey,
-    ) -> list[Tensor]:
+    def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
         if self.regions is not None:
-            boxes = self.regions[list(images)].tolist()
-            masks = [
-                table[:, top:bottom, left:right]
-                for table, (left, top, right, bottom) in zip(masks, boxes, strict=True)
-            ]
-        return warped(masks, images, self.reads, size, self.border, fill)
+            pairs = zip(masks.tables, self.regions[list(masks.images)].tolist(), strict=True)
+            seen = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
+            masks = masks._replace(tables=seen)
+        return warped(masks, self.reads, self.border)
 
     def move_at_once(self, images: Tensor) -> Tensor | None:
         only_moves = not (self.mixes or self.colors.shape[1] or self.erase.shape[1])

@@ -33,6 +33,15 @@ class Context(NamedTuple):
     is_own: bool = False  # what the pass reads was made by one before it
 
 
+class Masks(NamedTuple):
+    """Masks as bytes, whose results have one size."""
+
+    tables: Sequence[Tensor]  # of each image: uint8 [M, H, W, bytes of a value]
+    images: Sequence[int]  # indices in the batch
+    size: tuple[int, int]  # of the results
+    fill: list[float]  # outside of an image, one number per byte
+
+
 class Pass:
     """A pass over the pixels of a batch. Its subclasses are frozen dataclasses.
 
@@ -193,22 +202,8 @@ class Pass:
         """How far from its own place each pixel of image `index` reads: `[2, H, W]`; None: along the map."""
         return None
 
-    def move_masks(
-        self,
-        masks: Sequence[Tensor],
-        images: Sequence[int],
-        size: tuple[int, int],
-        fill: list[float],
-        key: NoiseKey,
-    ) -> list[Tensor]:
+    def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
         """Masks moved as bytes, by the pixels that a nearest image takes, else the nearest.
-
-        Args:
-            masks: uint8 `[M, H, W, bytes]` of each image.
-            images: of each entry of `masks`, its index in the batch.
-            size: of the results.
-            fill: outside of an image, one number per byte.
-            key: of the noise of the batch.
 
         Returns:
             uint8 `[M, bytes, height, width]` of each image.

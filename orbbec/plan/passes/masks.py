@@ -11,39 +11,25 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Array
 from orbbec.plan.batches import Rows
+from orbbec.plan.passes.base import Masks
 from orbbec.warpperspective import warp_perspective
 
 
-def in_one_launch(
-    masks: Sequence[Tensor], images: Sequence[int], move: Callable[[Rows, Array], Tensor]
-) -> list[Tensor]:
-    """What `move` makes of masks in one buffer, taken apart by image: `[M, bytes, height, width]` of each.
-
-    Args:
-        masks: uint8 `[M, H, W, bytes]` of each image.
-        images: of each entry of `masks`, its index in the batch.
-        move: takes all masks, and the image of each.
-    """
-    counts = [len(table) for table in masks]
-    return list(torch.split(move(_ragged(masks), np.repeat(images, counts)), counts))
+def in_one_launch(masks: Masks, move: Callable[[Rows, Array], Tensor]) -> list[Tensor]:
+    """What `move` makes of all masks in one buffer and the image of each, as one tensor per image."""
+    counts = [len(table) for table in masks.tables]
+    return list(torch.split(move(_ragged(masks.tables), np.repeat(masks.images, counts)), counts))
 
 
-def warped(
-    masks: Sequence[Tensor],
-    images: Sequence[int],
-    maps: Array,
-    size: tuple[int, int],
-    border: str,
-    fill: list[float],
-) -> list[Tensor]:
+def warped(masks: Masks, maps: Array, border: str) -> list[Tensor]:
     """Masks that read the nearest pixel along the maps of their images, float64 `[N, 3, 3]`."""
-    how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": fill, "inverse": True}
+    how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": masks.fill, "inverse": True}
 
     def move(batch: Rows, rows: Array) -> Tensor:
-        result: Tensor = warp_perspective(batch, torch.from_numpy(maps[rows]), size, **how)
+        result: Tensor = warp_perspective(batch, torch.from_numpy(maps[rows]), masks.size, **how)
         return result
 
-    return in_one_launch(masks, images, move)
+    return in_one_launch(masks, move)
 
 
 def _ragged(tables: Sequence[Tensor]) -> Rows:

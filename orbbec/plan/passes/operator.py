@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from orbbec.plan.batches import Rows, Work, as_list, chosen_of, merged, rows_of,
 from orbbec.plan.passes.base import (
     Columns,
     Context,
+    Masks,
     NoiseKey,
     Pass,
     common_size,
@@ -157,27 +158,19 @@ class OperatorPass(Pass):
         numbers = {name: torch.from_numpy(values[row]) for name, values in self.table.items()}
         return torch.from_numpy(key.sample_ids[row]), {**numbers, "seed": key.seed, "epoch": key.epoch}
 
-    def move_masks(
-        self,
-        masks: Sequence[Tensor],
-        images: Sequence[int],
-        size: tuple[int, int],
-        fill: list[float],
-        key: NoiseKey,
-    ) -> list[Tensor]:
+    def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
         if self.spec.displacement is not None:
-            pairs = zip(masks, images, strict=True)
-            return [self._displaced(table, index, fill, key) for table, index in pairs]
+            pairs = zip(masks.tables, masks.images, strict=True)
+            return [self._displaced(table, index, masks.fill, key) for table, index in pairs]
         if not (self.resizes and self.options.get("interpolation") == "nearest"):
-            border = self.options.get("border", "replicate")
-            return warped(masks, images, self.matrix, size, border, fill)
+            return warped(masks, self.matrix, self.options.get("border", "replicate"))
 
         def move(batch: Rows, rows: Array) -> Tensor:
             columns = {name: torch.from_numpy(values[rows]) for name, values in self.table.items()}
-            result: Tensor = self.spec.call(batch, size=size, **columns, **self.options)
+            result: Tensor = self.spec.call(batch, size=masks.size, **columns, **self.options)
             return result
 
-        return in_one_launch(masks, images, move)
+        return in_one_launch(masks, move)
 
     def _displaced(self, masks: Tensor, index: int, fill: list[float], key: NoiseKey) -> Tensor:
         """The masks of one image, all by its one displacement."""
