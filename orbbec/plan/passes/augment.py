@@ -143,6 +143,9 @@ class AugmentPass(Pass):
     def resamples(self) -> bool:
         return True
 
+    def before_normalizing(self, values: Array) -> Array:
+        return values if self.mean is None else values * np.array(self.std) + np.array(self.mean)
+
     @property
     def mix(self) -> MixPass | None:
         return self.mixes

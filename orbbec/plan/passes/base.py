@@ -76,6 +76,11 @@ class Pass:
         return False
 
     @property
+    def keeps_numbers(self) -> bool:
+        """Whether it casts bytes to floats from 0 to 255."""
+        return False
+
+    @property
     def mix(self) -> Pass | None:
         """The pass that mixes images: itself, or what it does at its end; None: no images are mixed."""
         return None
@@ -110,6 +115,10 @@ class Pass:
     def reads_planes(self, planes: StoredPlanes) -> bool:
         """Whether it converts planes to RGB as it reads them."""
         return False
+
+    def before_normalizing(self, values: Array) -> Array:
+        """Results `[..., C]` as they are before the pass normalises them, if it does."""
+        return values
 
     def unfolded(self) -> Iterator[Pass]:
         """Itself, and the passes within it."""

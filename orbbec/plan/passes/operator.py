@@ -79,6 +79,10 @@ class OperatorPass(Pass):
         return "place" in self.options
 
     @property
+    def keeps_numbers(self) -> bool:
+        return self.options.get("scale") is False
+
+    @property
     def is_idle(self) -> bool:
         """Whether it changes no image."""
         return self.draws == "none" and not self.resizes
