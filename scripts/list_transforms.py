@@ -80,11 +80,12 @@ def is_same(before: Any, after: Any) -> bool:
 
 def parity(name: str) -> str:
     """Whose numbers it has, alone and with exact=True; where nobody says so, its source."""
-    if name not in PARITY:
+    found = PARITY.get(name, getattr(T, name).parity)
+    if not found:
         return " ".join(
             (inspect.getdoc(getattr(T, name)) or "").partition("Source:\n")[2].split("\n\n")[0].split()
         )
-    known = [f"{p.author} `{p.reference}`: {p.difference}" if p.author else p.reference for p in PARITY[name]]
+    known = [f"{p.author} `{p.reference}`: {p.difference}" if p.author else p.reference for p in found]
     return "; ".join(known)
 
 

@@ -66,8 +66,9 @@ def check(root: Path) -> list[Violation]:
 
 
 def layer_of(package: Path, path: Path) -> str:
-    """The folder or module right below orbbec/ that holds `path`."""
-    return path.relative_to(package).with_suffix("").parts[0]
+    """The folder or module right below orbbec/ that holds `path`; an operator's transform.py is above it."""
+    parts = path.relative_to(package).with_suffix("").parts
+    return "transforms" if parts[1:] == ("transform",) and parts[0] not in RANKS else parts[0]
 
 
 def rank_of(layer: str) -> int:

@@ -10,6 +10,10 @@ benchmark and tests. Build it and test it:
     .venv/bin/python -m pytest orbbec/adjustgamma
 
 Then change the formula in adjustgamma.h, and the tests first.
+
+With --fusable the folder holds transform.py too, by which pipelines run the operator as a pass: the `OpSpec`
+that plans, targets and the profile read, and the transform `RandomAdjustGamma`. A line of
+orbbec/transforms/__init__.py exports it.
 """
 
 import argparse
@@ -21,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "tools" / "op_template"
 TEMPLATE_NAME = "scale_offset"
+FUSABLE = ("transform.py", "tests/test_scaleoffset_pipeline.py")
 
 
 def spellings(name: str) -> tuple[str, str, str]:
@@ -28,8 +33,13 @@ def spellings(name: str) -> tuple[str, str, str]:
     return name, name.replace("_", ""), "".join(part.capitalize() for part in name.split("_"))
 
 
-def write_operator(name: str, package: Path) -> Path:
+def write_operator(name: str, package: Path, fusable: bool = False) -> Path:
     """Write the folder of the operator into `package` and return it.
+
+    Args:
+        name: in snake_case.
+        package: orbbec/.
+        fusable: with a transform, which is exported.
 
     Raises:
         ValueError: the name is no snake_case identifier, or its folder is there already.
@@ -42,6 +52,8 @@ def write_operator(name: str, package: Path) -> Path:
         raise ValueError(f"{folder} is there already")
     for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file() and path.suffix != ".pyc"):
         target, text = str(source.relative_to(TEMPLATE)), source.read_text()
+        if target in FUSABLE and not fusable:
+            continue
         for old, new in zip(theirs, ours, strict=True):
             target, text = target.replace(old, new), text.replace(old, new)
         path = (
@@ -51,7 +63,23 @@ def write_operator(name: str, package: Path) -> Path:
         )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    if fusable:
+        export(package / "transforms" / "__init__.py", f"orbbec.{ours[1]}.transform", f"Random{ours[2]}")
     return folder
+
+
+def export(path: Path, module: str, name: str) -> None:
+    """Import a name in a package and add it to `__all__`, both in the order that ruff keeps."""
+    lines = path.read_text().splitlines()
+    line = f"from {module} import {name}"
+    imports = [n for n, other in enumerate(lines) if other.startswith("from orbbec.")]
+    lines.insert(next(n for n in imports if lines[n].split()[1] > module), line)
+    begin = lines.index("__all__ = [") + 1
+    others = [entry.strip(' ",') for entry in lines[begin : lines.index("]", begin)]]
+    classes = [other for other in others if other[0].isupper()]  # after constants, before functions
+    before = sum(other.isupper() or other < name for other in classes)
+    lines.insert(begin + before, f'    "{name}",')
+    path.write_text("\n".join(lines) + "\n")
 
 
 def main() -> int:
@@ -59,8 +87,10 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("name", help="in snake_case, as users will call it")
+    parser.add_argument("--fusable", action="store_true", help="with a transform, for pipelines")
+    given = parser.parse_args()
     try:
-        folder = write_operator(parser.parse_args().name, ROOT / "orbbec")
+        folder = write_operator(given.name, ROOT / "orbbec", given.fusable)
     except ValueError as error:
         print(f"new_op: {error}", file=sys.stderr)
         return 1

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 import orbbec.augment.gradients  # noqa: F401  (registers what it is differentiated by)
+from orbbec.augment.codes import CONTRAST
 from orbbec.binding.arguments import (
     Fill,
     Images,
@@ -30,7 +31,6 @@ from orbbec.binding.recycle import output_for, room_for
 
 OP = "augment"
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
-CONTRAST = 6  # code of the step that needs the image's mean
 
 
 def augment(

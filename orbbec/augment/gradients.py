@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
 from orbbec.binding.color_gradients import GRAY, gamma_slope, hue_gradient
 from orbbec.binding.partners import add_to_partners, has_partner
 from orbbec.binding.warp_gradients import Context, backward_of
 from orbbec.matrices.linear import sum_first
 
 Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
-_MATRIX, _HUE, _GAMMA, _POSTERIZE, _SOLARIZE, _CONTRAST = range(1, 7)
 
 
 def _where_inside(gradient: Tensor, values: Tensor) -> Tensor:
@@ -66,12 +66,12 @@ def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
 
 # By step code: the gradient of the input from that of the output; values from 0 to 1.
 _FORMULAS: dict[int, Formula] = {
-    _MATRIX: _of_matrix,
-    _HUE: _of_hue,
-    _GAMMA: _of_gamma,
-    _POSTERIZE: _of_posterize,
-    _SOLARIZE: _of_solarize,
-    _CONTRAST: _of_contrast,
+    MATRIX: _of_matrix,
+    HUE: _of_hue,
+    GAMMA: _of_gamma,
+    POSTERIZE: _of_posterize,
+    SOLARIZE: _of_solarize,
+    CONTRAST: _of_contrast,
 }
 
 

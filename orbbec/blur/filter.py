@@ -11,6 +11,7 @@ from orbbec.binding.arguments import Images, Matrix, as_tensor
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.names import Border, border_name
+from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.blur.arguments import count_of, device_of, fake_filtered, filter_images, kernel_sizes, numbers_of
 from orbbec.blur.gradients import Pass, register_gradient
 
@@ -192,3 +193,7 @@ def _passes(kernel: Tensor, border: str) -> list[Pass]:
 
 register_fake("filter2d")(fake_filtered)
 register_gradient("filter2d", _passes)
+
+
+# Its kernels are made on the host in every call.
+register(OpSpec(call=motion_blur, dtypes=EVERY_DTYPE, identity=("length", 1), capturable=False))

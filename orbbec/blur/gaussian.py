@@ -10,6 +10,7 @@ from orbbec.binding.arguments import Images, Matrix
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.names import Border, border_name
+from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.blur.arguments import (
     count_of,
     device_of,
@@ -107,3 +108,8 @@ def _passes(kernel_size: list[int], sigma: Tensor, border: str) -> list[Pass]:
 
 register_fake("gaussian_blur")(fake_filtered)
 register_gradient("gaussian_blur", _passes)
+
+
+register(
+    OpSpec(call=gaussian_blur, dtypes=EVERY_DTYPE, identity=("kernel_size", 1), host_columns=("kernel_size",))
+)

@@ -8,6 +8,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Images, Matrix
 from orbbec.binding.dispatch import call_operator, refuse_gradient
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.blur.arguments import count_of, fake_filtered, filter_images, kernel_sizes
 
 
@@ -48,3 +49,8 @@ def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> 
 
 register_fake("median_blur")(fake_filtered)
 refuse_gradient("median_blur", "median_blur")
+
+
+register(
+    OpSpec(call=median_blur, dtypes=EVERY_DTYPE, identity=("kernel_size", 1), host_columns=("kernel_size",))
+)

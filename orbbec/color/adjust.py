@@ -12,6 +12,7 @@ from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import fake_like, images_input
 from orbbec.binding.per_image import Factor, per_image
+from orbbec.binding.spec import OpSpec, register
 from orbbec.color.tables import by_histogram
 
 
@@ -375,3 +376,11 @@ def _(
     mean: Tensor | None,
 ) -> Tensor:
     return fake_like(images, layout)
+
+
+register(OpSpec(call=adjust_sharpness, identity=("sharpness_factor", 1.0)))
+register(OpSpec(call=autocontrast, dtypes=("uint8",)), OpSpec(call=equalize, dtypes=("uint8",)))
+register(
+    *(OpSpec(call=call) for call in (adjust_brightness, adjust_contrast, adjust_saturation, adjust_hue)),
+    *(OpSpec(call=call) for call in (adjust_gamma, invert, posterize, solarize)),
+)

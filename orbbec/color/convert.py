@@ -10,6 +10,7 @@ from orbbec.binding.arguments import Images, name_value
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import fake_like, images_input
+from orbbec.binding.spec import OpSpec, register
 from orbbec.color.lab_tables import lab_tables
 
 OP = "cvt_color"
@@ -88,3 +89,6 @@ def _matrix(source: str, target: str, device: torch.device) -> Tensor:
 
 
 torch.library.register_autograd("orbbec::cvt_color", _backward, setup_context=_setup)
+
+
+register(OpSpec(call=cvt_color, channels=(3,)))

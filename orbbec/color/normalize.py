@@ -9,6 +9,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Images, OperatorInput, dtype_numbered, fill_values, operator_input
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
+from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _LARGEST = {torch.uint8: 255.0, torch.uint16: 65535.0}
@@ -153,3 +154,11 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
 
 
 torch.library.register_autograd("orbbec::normalize", _backward, setup_context=_setup)
+
+
+def to_uint8(images: Tensor, dtype: torch.dtype) -> Tensor:
+    """Floats without their fractions, saturated to 0 and 255."""
+    return images.clamp(0, 255).to(dtype)
+
+
+register(OpSpec(call=to_float, dtypes=EVERY_DTYPE), OpSpec(call=to_uint8))

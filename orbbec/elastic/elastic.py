@@ -11,6 +11,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, operator_input
 from orbbec.binding.names import Border, Interpolation, border_name
 from orbbec.binding.noise import key_value, sample_table, whole_table
+from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.blur import gaussian_blur
 from orbbec.philox import philox_noise
 from orbbec.remap import remap
@@ -250,3 +251,13 @@ def _sigma(op: str, value: Any, count: int) -> tuple[float, float] | Tensor:
         if not 0 <= number <= _LARGEST_SIGMA:
             raise ValueError(f"{op}: expected sigma from 0 to {_LARGEST_SIGMA:g}, but got {number}")
     return sigma
+
+
+register(
+    OpSpec(
+        call=elastic_transform,
+        dtypes=EVERY_DTYPE,
+        host_columns=("sigma",),
+        displacement=elastic_displacement,
+    )
+)

@@ -21,6 +21,7 @@ from orbbec.binding.arguments import (
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.noise import key_value, sample_table, whole_table
+from orbbec.binding.spec import OpSpec, register
 from orbbec.binding.warp import fake_output
 
 _OP = "erase"
@@ -164,3 +165,6 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
 
 
 torch.library.register_autograd("orbbec::erase", _backward, setup_context=_setup)
+
+
+register(OpSpec(call=erase))

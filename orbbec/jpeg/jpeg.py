@@ -8,6 +8,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Images, Matrix, name_value
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import count_of, fake_like, images_input, whole_numbers
+from orbbec.binding.spec import OpSpec, register
 
 OP = "jpeg_compression"
 
@@ -57,3 +58,6 @@ def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str 
 @register_fake("jpeg_compression")
 def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
     return fake_like(images, layout)
+
+
+register(OpSpec(call=jpeg_compression, dtypes=("uint8",), channels=(1, 3)))

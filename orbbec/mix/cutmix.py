@@ -1,14 +1,17 @@
 """CutMix between images of a batch."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, Matrix, as_tensor
+from orbbec.binding.arguments import Array, Images, Matrix, as_tensor
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import count_of, fake_like, whole_numbers
+from orbbec.binding.spec import BYTES_AND_FLOATS, MixSpec, register
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
 
@@ -70,3 +73,12 @@ def _split(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor
 
 
 register_gradient(OP, 3, (4,), _split)
+
+
+def _fused_rows(table: Mapping[str, Array], sizes: Array) -> Array:
+    rows = np.zeros((len(sizes), 7), np.float32)
+    rows[:, 0], rows[:, 1:5], rows[:, 6] = table["partners"], table["boxes"], 1.0
+    return rows
+
+
+register(MixSpec(call=cutmix, fused_dtypes=BYTES_AND_FLOATS, fused_rows=_fused_rows))

@@ -1,5 +1,6 @@
 """Mosaics of four images."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,21 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, fill_values, operator_input, size_values
+from orbbec.binding.arguments import (
+    Array,
+    Fill,
+    Images,
+    Matrix,
+    as_tensor,
+    fill_values,
+    operator_input,
+    size_values,
+)
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import count_of, whole_numbers
 from orbbec.binding.partners import add_to_partners
+from orbbec.binding.spec import MixSpec, Tiles, register
 from orbbec.mix.arguments import every_image, to_device
 
 OP = "mosaic"
@@ -167,3 +178,15 @@ def _at(values: Tensor, axis: int, positions: Tensor) -> Tensor:
 
 
 torch.library.register_autograd("orbbec::mosaic", _backward, setup_context=_setup)
+
+
+def _tiles(table: Mapping[str, Array], sizes: Array, outputs: Array) -> Tiles:
+    (x, y), (height, width), zero = table["centers"].T, outputs.T, 0 * outputs[:, 0]
+    quarters = ((zero, zero, x, y), (x, zero, width, y), (zero, y, x, height), (x, y, width, height))
+    boxes = np.array(quarters, np.int64).transpose(2, 0, 1).reshape(-1, 4)
+    given = (sizes, table["partners"], table["centers"])
+    offsets = mosaic_offsets(*map(torch.from_numpy, given)).numpy().reshape(-1, 2)
+    return Tiles(table["partners"].reshape(-1), boxes, offsets)
+
+
+register(MixSpec(call=mosaic, tiles=_tiles))

@@ -12,6 +12,7 @@ from orbbec.binding.fakes import register_fake
 from orbbec.binding.maps import count_of, fake_like, images_input
 from orbbec.binding.noise import key_value, sample_table
 from orbbec.binding.per_image import Factor, per_image
+from orbbec.binding.spec import OpSpec, register
 
 _OP = "gaussian_noise"
 
@@ -106,3 +107,6 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
 
 
 torch.library.register_autograd("orbbec::gaussian_noise", _backward, setup_context=_setup)
+
+
+register(OpSpec(call=gaussian_noise))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,12 +11,9 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.binding.arguments import Array, holds_planes, is_ragged, operator_input
-from orbbec.plan.passes import AugmentPass, OperatorPass
-from orbbec.plan.steps import same_rows
+from orbbec.plan.state import same_rows
 
-Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of unlike sizes
-# Of images, their rows (None: all) and the one size of their results, which go to the last argument if given.
-Run: TypeAlias = Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor]
+Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of variable sizes
 
 
 class Given(NamedTuple):
@@ -51,7 +47,7 @@ def read_images(images: Any) -> Given:
 
     Raises:
         TypeError: another type or dtype.
-        ValueError: another shape, or images of a list with unlike channels; names the image.
+        ValueError: another shape, or images of a list with different channels; names the image.
     """
     if isinstance(images, (list, tuple)):
         return _read_list(images)
@@ -135,7 +131,7 @@ def as_list(work: Work) -> list[Tensor]:
 
 
 def rows_of(work: Work, rows: Array) -> Work:
-    """Some of the images, in the form of `work`; of unlike tensors one a list."""
+    """Some of the images, in the form of `work`; variable-size tensors are a list."""
     if is_ragged(work):
         layout = torch.as_tensor(work.host_layout) if isinstance(work, ImageBatch) else work.layout.cpu()
         chosen = layout[torch.from_numpy(rows)]
@@ -191,66 +187,19 @@ def blended(work: Work, copies: Work, weights: Tensor) -> Work:
     return merged([_weighted_sum([p[None] for p in row], weights[[n]])[0] for n, row in enumerate(rows)])
 
 
-def _weighted_sum(parts: Sequence[Tensor], weights: Tensor) -> Tensor:
-    first = parts[0]
+def _weighted_sum(images: Sequence[Tensor], weights: Tensor) -> Tensor:
+    first = images[0]
     table = weights.to(first.device, torch.float32, non_blocking=True)
     total = first * table[:, 0, None, None, None]
-    for k, part in enumerate(parts[1:], 1):
-        total += part * table[:, k, None, None, None]
+    for k, image in enumerate(images[1:], 1):
+        total += image * table[:, k, None, None, None]
     return (total.clamp_(0, 255) if first.dtype == torch.uint8 else total).to(first.dtype)
-
-
-def in_one_call(work: Work, step: AugmentPass | OperatorPass) -> bool:
-    """Whether `by_size` makes one call: the images come in one piece, and all results have one size."""
-    return step.size is not None and not isinstance(work, list)
-
-
-def by_size(
-    work: Work, step: AugmentPass | OperatorPass, sizes: Array, run: Run, room: Work | None = None
-) -> Work:
-    """What `run` makes of the images, in `room` where that is given and fits.
-
-    One call where that can be; else one for each image into an ImageBatch of bytes, or of other results one
-    for each size.
-    """
-    if step.size is not None and in_one_call(work, step):
-        return run(work, None, step.size, room)
-    if len(sizes) == 0 and not (is_ragged(work) and step.dtype == "uint8"):
-        return work if isinstance(work, list) else run(work, None, _no_size(work), None)
-    if step.size is None and step.dtype == "uint8":
-        return _written_in_place(work, step.sizes, run, room)
-    keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
-    unlike, group = np.unique(keys, axis=0, return_inverse=True)
-    results: list[Tensor] = [torch.empty(0)] * len(sizes)
-    for number, (height, width) in enumerate(unlike[:, :2].tolist()):
-        rows = np.flatnonzero(group.reshape(-1) == number)
-        images = run(rows_of(work, rows), rows, (height, width), None)
-        for row, image in zip(rows.tolist(), images, strict=True):
-            results[row] = image
-    return merged(results)
-
-
-def _no_size(work: Work) -> tuple[int, int]:
-    """Of the results of no images."""
-    return (int(work.shape[2]), int(work.shape[3])) if isinstance(work, Tensor) else (1, 1)
 
 
 def device_of(work: Work) -> torch.device:
     """Where images are."""
     first = work[0] if isinstance(work, list) else work
     return first.device if isinstance(first, Tensor) else first.buffer.device
-
-
-def _written_in_place(work: Work, sizes: Array, run: Run, room: ImageBatch | None) -> ImageBatch:
-    first = work[0] if isinstance(work, list) else work
-    channels, device = first.shape[-3] if isinstance(first, Tensor) else first.channels, device_of(work)
-    empty = None if device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=device)
-    results = ImageBatch.of_sizes(sizes.tolist(), channels, empty=empty) if room is None else room
-    targets = [image.permute(2, 0, 1)[None] for image in results.images()]
-    for row, (image, target) in enumerate(zip(one_by_one(work), targets, strict=True)):
-        height, width = target.shape[2:]
-        run(image, np.array([row]), (height, width), target)
-    return results
 
 
 def merged(images: list[Tensor]) -> Work:
@@ -260,3 +209,23 @@ def merged(images: list[Tensor]) -> Work:
     if all(image.dtype == torch.uint8 and image.device.type == "cpu" for image in images):
         return ImageBatch.from_images([image.permute(1, 2, 0) for image in images])
     return images
+
+
+def table_rows(table: Array | Tensor, rows: Array | None = None) -> Tensor:
+    """A table, or some of its rows, as a tensor; a tensor stays as it is."""
+    if isinstance(table, Tensor):
+        return table
+    return torch.from_numpy(np.ascontiguousarray(table if rows is None else table[rows]))
+
+
+def chosen_of(mask: Any, changed: Work, kept: Work) -> Work:
+    """The images of `changed` where `mask` `[N]` is true, and else those of `kept`, to the last bit."""
+    if isinstance(changed, Tensor) and isinstance(kept, Tensor):
+        on_device = table_rows(mask).to(changed.device, non_blocking=True)
+        return torch.where(on_device[:, None, None, None], changed, kept)
+    if isinstance(changed, ImageBatch):
+        for row in np.flatnonzero(~mask).tolist():
+            changed[row].copy_(kept[row])
+        return changed
+    pairs = zip(as_list(changed), as_list(kept), mask.tolist(), strict=True)
+    return merged([new if is_chosen else old for new, old, is_chosen in pairs])

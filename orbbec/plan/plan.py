@@ -10,21 +10,10 @@ from typing import Any
 import numpy as np
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.passes import (
-    AugmentPass,
-    BlendPass,
-    Columns,
-    MixPass,
-    OperatorPass,
-    Pass,
-    common_size,
-    size_text,
-)
-from orbbec.plan.steps import identities
+from orbbec.plan.passes import Columns, MixPass, NoiseKey, Pass, common_size, size_text
+from orbbec.plan.state import identities
 
-_KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (AugmentPass, OperatorPass, MixPass, BlendPass)
-}
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Pass.__subclasses__()}
 _VERSION = 1
 
 
@@ -36,8 +25,8 @@ class Plan:
         sizes: int64 `[N, 2]`: of the images, height and width in pixels.
         sample_ids: int64 `[N]`.
         passes: in their order.
-        notes: where a fused chain shows something else than its transforms one by one would.
-        seed: of the chain.
+        notes: where a fused pipeline shows something else than its transforms one by one would.
+        seed: of the pipeline.
         epoch: of the draws.
         channels: of every image.
         dtype: of the images, by name.
@@ -87,14 +76,18 @@ class Plan:
             raise ValueError(f"Plan: a plan with {mix.name} has no map to one image")
         result = identities(len(self))
         for step in self.passes:
-            result = result if isinstance(step, MixPass) else result @ step.matrix
+            result = result @ step.matrix
         return result
 
     @property
     def mixes(self) -> tuple[MixPass, ...]:
         """What mixes images with others of the batch, in passes of its own and at the end of others."""
-        found = (step.mixes if isinstance(step, AugmentPass) else step for step in self.passes)
-        return tuple(mix for mix in found if isinstance(mix, MixPass))
+        return tuple(mix for mix in (step.mix for step in self.passes) if isinstance(mix, MixPass))
+
+    @property
+    def key(self) -> NoiseKey:
+        """What the noise of the images is a function of."""
+        return NoiseKey(self.sample_ids, self.seed, self.epoch)
 
     def redrawn(
         self, sizes: Array, sample_ids: Array, passes: tuple[Pass, ...], seed: int, epoch: int
@@ -144,8 +137,8 @@ def _encode(value: Any) -> Any:
         return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
     if isinstance(value, Mapping):
         return {"columns": {name: _encode(entry) for name, entry in value.items()}}
-    if type(value) in _KINDS.values():
-        content = {f.name: _encode(getattr(value, f.name)) for f in fields(value) if f.init}
+    if isinstance(value, Pass):
+        content = {f.name: _encode(getattr(value, f.name)) for f in fields(value) if f.init}  # type: ignore[arg-type]
         return {"pass": type(value).__name__, **content}
     if isinstance(value, (tuple, list)):
         return [_encode(entry) for entry in value]

@@ -12,8 +12,9 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.binding.arguments import Array
-from orbbec.plan.steps import identities
+from orbbec.plan.state import identities
 
+_HAIR = 1e-6  # pixels: a rounding does not reach the next one
 _CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])  # left top, right top, right bottom, left bottom of xyxy
 
 
@@ -86,8 +87,8 @@ def corners_of(boxes: Array) -> Array:
     return result
 
 
-def turned_corners(boxes: Array) -> Array:
-    """The corners of cxcywha `[K, 5]` in the same order, as they lie before turning: `[K, 4, 2]`."""
+def rotated_corners(boxes: Array) -> Array:
+    """The corners of cxcywha `[K, 5]` in the same order, as they lie before the rotation: `[K, 4, 2]`."""
     angle = np.radians(boxes[:, 4])
     along = np.stack([np.cos(angle), -np.sin(angle)], 1)[:, None]
     down = np.stack([np.sin(angle), np.cos(angle)], 1)[:, None]
@@ -97,10 +98,10 @@ def turned_corners(boxes: Array) -> Array:
     return result
 
 
-def turned_boxes(corners: Array) -> Array:
+def rotated_boxes(corners: Array) -> Array:
     """Corners `[K, 4, 2]` to cxcywha `[K, 5]`; exact where they are those of a rectangle.
 
-    Of a mirrored rectangle left and right change places. Of another shape it is the rectangle whose sides are
+    Of a mirrored rectangle left and right are swapped. Of another shape it is the rectangle whose sides are
     nearest to the means of opposite sides, by least squares, scaled to the area of the shape.
     """
     along = (corners[:, 1] - corners[:, 0] + corners[:, 2] - corners[:, 3]) / 2
@@ -108,15 +109,15 @@ def turned_boxes(corners: Array) -> Array:
     area = along[:, 0] * down[:, 1] - along[:, 1] * down[:, 0]  # of any quadrilateral with these corners
     along = np.where(area[:, None] < 0, -along, along)
     (ax, ay), (dx, dy) = along.T, down.T
-    turn = np.arctan2(2 * (ax * ay - dx * dy), ax**2 - ay**2 + dy**2 - dx**2) / 2
-    cosine, sine = np.cos(turn), np.sin(turn)
+    rotation = np.arctan2(2 * (ax * ay - dx * dy), ax**2 - ay**2 + dy**2 - dx**2) / 2
+    cosine, sine = np.cos(rotation), np.sin(rotation)
     backwards = ax * cosine + ay * sine < 0
-    turn = np.where(backwards, turn + np.pi, turn)
+    rotation = np.where(backwards, rotation + np.pi, rotation)
     cosine, sine = np.where(backwards, -cosine, cosine), np.where(backwards, -sine, sine)
     width, height = np.abs(ax * cosine + ay * sine), np.abs(dy * cosine - dx * sine)
     product = width * height
     scale = np.sqrt(np.divide(np.abs(area), product, out=np.ones_like(product), where=product > 0))
-    angle = -np.degrees(np.where(turn > np.pi, turn - 2 * np.pi, turn))
+    angle = -np.degrees(np.where(rotation > np.pi, rotation - 2 * np.pi, rotation))
     return np.concatenate([corners.mean(1), np.stack([width * scale, height * scale, angle], 1)], 1)
 
 
@@ -186,3 +187,38 @@ def through_displacement(points: Array, displacement: Array) -> Array:
         below = displacement[:, bottom, left] * (1 - a) + displacement[:, bottom, right] * a
         moved = points - np.moveaxis(above * (1 - b) + below * b, 0, -1)
     return moved
+
+
+def pixels(sizes: Array) -> int:
+    """Of images of sizes `[N, 2]`.
+
+    Example:
+        >>> pixels(np.array([[2, 3], [4, 5]]))
+        26
+    """
+    return int(sizes.prod(1).sum())
+
+
+def seen_pixels(matrix: Array, outputs: Array, sizes: Array) -> int:
+    """The pixels of upright boxes about what a map sees of each image.
+
+    Args:
+        matrix: float64 `[N, 3, 3]`: output pixels to those of the image.
+        outputs: int64 `[N, 2]`: sizes of the outputs.
+        sizes: int64 `[N, 2]`: of the images.
+
+    Example:
+        >>> half = np.diag([2.0, 2.0, 1.0])[None]
+        >>> seen_pixels(half, np.array([[2, 2]]), np.array([[9, 9]]))
+        16
+    """
+    return sum(_seen(*row) for row in zip(matrix, outputs.tolist(), sizes.tolist(), strict=True))
+
+
+def _seen(matrix: Array, output: list[int], size: list[int]) -> int:
+    corners = corners_of(np.array([[0.0, 0.0, output[1], output[0]]]))
+    box = hulls(carried_edges(matrix, corners))
+    if not np.isfinite(box).all():  # a perspective that looks past its horizon
+        return size[0] * size[1]
+    whole = np.concatenate([np.floor(box[:, :2] + _HAIR), np.ceil(box[:, 2:] - _HAIR)], 1)
+    return int(areas(clipped(whole, (size[0], size[1])))[0])

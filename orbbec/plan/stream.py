@@ -17,14 +17,13 @@ _TOGETHER = 16  # and places: a call costs as much as a thousand numbers
 class Stream:
     """The numbers of one transform: rows of samples, drawn in order.
 
-    What a sample draws depends on seed, epoch, its id and the place in the chain, and on nothing else: not on
-    the batch that it is in.
+    What a sample draws depends on seed, epoch, its id and the place in the pipeline alone, not on its batch.
 
     Args:
         sample_ids: int64 `[N]`.
         seed: from 0 to 2^63 - 1.
         epoch: from 0 to 2^63 - 1.
-        place: of the transform in its chain, from 0 to 65535.
+        place: of the transform in its pipeline, from 0 to 65535.
 
     Example:
         >>> both = Stream(np.array([7, 8]), seed=1).uniforms(3)
@@ -35,7 +34,7 @@ class Stream:
     def __init__(self, sample_ids: Array, seed: int = 0, epoch: int = 0, place: int = 0) -> None:
         self.sample_ids = np.ascontiguousarray(sample_ids, np.int64)
         self.seed, self.epoch, self.place = seed, epoch, place
-        self._places = place + 1  # of the chain, with those before it
+        self._places = place + 1  # of the pipeline, with those before it
         self._firsts: dict[int, Array] = {}  # the first numbers of each place
         self._drawn = np.zeros((len(self.sample_ids), 0))
         self._position = 0
@@ -77,7 +76,7 @@ class Stream:
         return self._position - count
 
     def _first(self) -> Array:
-        """The first numbers: those of the next places of the chain are drawn with them."""
+        """The first numbers: those of the next places of the pipeline are drawn with them."""
         if self.place not in self._firsts:
             places = range(self.place, min(self.place + _TOGETHER, self._places))
             self._firsts.update(zip(places, self._draw(_AHEAD, len(places)), strict=True))
@@ -134,10 +133,10 @@ class Stream:
         return result if boost is None else result * boost ** (1 / alpha)
 
     def dirichlets(self, alpha: float, count: int) -> Array:
-        """Shares of the symmetric Dirichlet distribution: float64 `[N, count]`, each row with the sum 1."""
-        parts = self.gammas(alpha, count)
-        total = parts.sum(1, keepdims=True)
-        result: Array = np.divide(parts, total, out=np.full_like(parts, 1 / count), where=total > 0)
+        """Weights of the symmetric Dirichlet distribution: float64 `[N, count]`, each row with the sum 1."""
+        numbers = self.gammas(alpha, count)
+        total = numbers.sum(1, keepdims=True)
+        result: Array = np.divide(numbers, total, out=np.full_like(numbers, 1 / count), where=total > 0)
         return result
 
     def betas(self, alpha: float) -> Array:

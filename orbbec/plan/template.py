@@ -18,10 +18,10 @@ from torch import Tensor
 from orbbec.binding.arguments import Array
 from orbbec.plan.drawn import DrawnPass
 from orbbec.plan.draws import draw_coordinates
-from orbbec.plan.parts import part_of
-from orbbec.plan.passes import AugmentPass, OperatorPass, Pass
+from orbbec.plan.microbatches import microbatch_of
+from orbbec.plan.passes import AugmentPass, Pass
 from orbbec.plan.plan import Plan
-from orbbec.plan.steps import identities
+from orbbec.plan.state import identities
 
 _WIDTH = 10  # of a row of the program: kind, place, whether it begins a pass, what the kind needs
 
@@ -87,7 +87,7 @@ class Template:
             None in rows
             or not places
             or sum(moves) != len(places)
-            or not all(map(_can_fill, plan.passes, moves))
+            or not all(map(lambda step, count: step.can_move(count), plan.passes, moves))
         ):
             return None
         program = torch.zeros(len(places), _WIDTH, dtype=torch.float64)
@@ -99,7 +99,7 @@ class Template:
         groups = [sum(map(bool, moves[:n])) if count else None for n, count in enumerate(moves)]
         drawn = sum(map(bool, moves))
         at_once = _drawn_pass(plan, program, [row for row in rows if row])
-        return cls(part_of(plan, slice(0, 1)), program, tuple(groups), drawn, at_once)
+        return cls(microbatch_of(plan, slice(0, 1)), program, tuple(groups), drawn, at_once)
 
     def fill(self, sizes: Array, sample_ids: Array, seed: int, epoch: int) -> Plan:
         """The plan of other images.
@@ -111,7 +111,6 @@ class Template:
         outputs, count = sizes, len(sizes)
         drawn = draw_coordinates(sizes, sample_ids, self.program, self.drawn, seed, epoch)
         for step, group in zip(self.plan.passes, self.groups, strict=True):
-            assert isinstance(step, (AugmentPass, OperatorPass))
             if group is None:
                 passes.append(step.moved(identities(count), outputs))
                 continue
@@ -131,10 +130,3 @@ def _drawn_pass(plan: Plan, program: Tensor, rows: Sequence[Row]) -> DrawnPass |
         return None
     height, width = map(int, sizing[-1][1:3])
     return DrawnPass.of(step, program, getattr(torch, plan.dtype), (height, width))
-
-
-def _can_fill(step: Pass, moves: int) -> bool:
-    if isinstance(step, AugmentPass):
-        return not (step.colors.shape[1] or step.erase.shape[1] or step.mixes or step.offset is not None)
-    # More flips than one are multiplied in another order, which may round differently.
-    return isinstance(step, OperatorPass) and step.resizes and not step.conditional and moves <= 2

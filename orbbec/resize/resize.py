@@ -1,13 +1,16 @@
 """Resizing with OpenCV's and Pillow's results."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from orbbec._library import default_arithmetic
 from orbbec.binding.arguments import (
+    Array,
     Images,
     Matrix,
     as_tensor,
@@ -22,6 +25,7 @@ from orbbec.binding.arguments import (
 from orbbec.binding.dispatch import call_operator
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.names import Interpolation, interpolation_name
+from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.binding.warp import buffer_like, fake_output
 
 
@@ -300,3 +304,21 @@ def _second_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
 torch.library.register_autograd(
     "orbbec::resize_backward", _second_gradient, setup_context=_keep_for_second_gradient
 )
+
+
+_SUPPORTS = {"cubic": 2.0, "lanczos": 3.0}  # of a filter, in pixels of the smaller image; 1 of the others
+
+
+def _region(table: Mapping[str, Array], options: Mapping[str, Any], outputs: Array, sizes: Array) -> Array:
+    """The boxes, and what the filters of antialias read around them."""
+    boxes = table["boxes"]
+    scale = (boxes[:, 2:] - boxes[:, :2]) / outputs[:, ::-1]
+    supports = [_SUPPORTS.get(name, 1.0) for name in np.atleast_1d(options["interpolation"]).tolist()]
+    support = np.array(supports)[table.get("which", np.zeros(len(boxes), np.int64))]
+    reach = np.ceil(support[:, None] * np.maximum(scale, 1.0)) + 1
+    low, high = np.floor(boxes[:, :2]) - reach, np.ceil(boxes[:, 2:]) + reach
+    parts = np.concatenate([np.maximum(low, 0), np.minimum(high, sizes[:, ::-1])], 1)
+    return parts.astype(np.int64)
+
+
+register(OpSpec(call=resized_crop, dtypes=EVERY_DTYPE, choice="interpolation", region=_region))

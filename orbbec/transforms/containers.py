@@ -49,7 +49,7 @@ def only(transform: Transform, chosen: Array, frame: Frame, streams: Iterator[St
     kept = []
     for name, place, step in transform.draw(frame.only(chosen), streams):
         kept.append(Drawn(name, place, step.only(chosen, frame)))
-        frame = frame.after(kept[-1].step)
+        frame = kept[-1].step.after(frame)
     return kept
 
 

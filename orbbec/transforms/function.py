@@ -8,8 +8,27 @@ from typing import Any
 
 from torch import Tensor
 
+from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.plan.batches import Work, as_list, merged
 from orbbec.plan.steps import Frame, Operator, Step
 from orbbec.transforms.transform import Transform
+
+
+def _call_each(images: Work, function: Callable[[Tensor], Tensor]) -> Work:
+    results = []
+    for index, image in enumerate(as_list(images)):
+        result = function(image)
+        if not isinstance(result, Tensor) or (result.shape, result.dtype) != (image.shape, image.dtype):
+            expected = f"{str(image.dtype).removeprefix('torch.')} {list(image.shape)}"
+            given = f"{result.dtype} {list(result.shape)}" if isinstance(result, Tensor) else repr(result)
+            raise ValueError(
+                f"Lambda: expected {expected} of the function for image {index}, but got {given}"
+            )
+        results.append(result)
+    return merged(results) if results else images
+
+
+register(OpSpec(call=_call_each, name="lambda", dtypes=EVERY_DTYPE))
 
 
 @dataclass(frozen=True)

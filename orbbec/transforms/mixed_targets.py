@@ -9,30 +9,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.binding.arguments import Array
-from orbbec.mix import mosaic_offsets
-from orbbec.plan.passes import AugmentPass, MixPass
-from orbbec.plan.plan import Plan
+from orbbec.binding.spec import Tiles
+from orbbec.plan.passes import AugmentPass, MixPass, NoiseKey
 from orbbec.plan.points import shifts
-from orbbec.plan.steps import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.transforms.target_state import MASK_KEYS, POINT_KEYS, State, is_per_box, move_all
 
 
-def mixed(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask_fill: float) -> list[State]:
+def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: float) -> list[State]:
     """The targets of mixed images.
 
     Args:
         step: what mixes them.
         states: of the images before.
-        sizes: int64 `[N, 2]`: of the images before.
-        plan: that the step is of.
+        key: of the noise of the batch.
         mask_fill: of masks, where no image lies.
 
     Raises:
-        ValueError: boxes follow mosaic alone, and all in one format; a label is missing or out of range.
+        ValueError: boxes do not follow, or are of several formats; a label is missing or out of range.
     """
-    if step.name == "mosaic":
-        return _laid(step, states, sizes, plan, mask_fill)
+    if step.spec.tiles is not None:
+        sizes = np.array([state.size for state in states], np.int64).reshape(-1, 2)
+        return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, key, mask_fill)
     targets = [state.written() for state in states]
     results = []
     for n, (own, other) in enumerate(zip(targets, step.table["partners"].tolist(), strict=True)):
@@ -47,7 +46,7 @@ def mixed(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask
 
 
 def _shares(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
-    """The label of an image as shares of classes."""
+    """The label of an image as weights of classes."""
     num_classes = step.options["num_classes"]
     if "label" not in target:
         raise ValueError(f"{step.name}: expected label in the target of image {index}, but got none")
@@ -65,39 +64,26 @@ def _shares(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
     return torch.nn.functional.one_hot(given.long(), num_classes).float()
 
 
-def _laid(step: MixPass, states: Sequence[State], sizes: Array, plan: Plan, mask_fill: float) -> list[State]:
-    """The targets of four images in the place of one: each cut to its quarter, and padded to the canvas."""
+def _laid(
+    step: MixPass, tiles: Tiles, states: Sequence[State], key: NoiseKey, mask_fill: float
+) -> list[State]:
+    """The targets of several images in the place of one: each cut to its tile, and padded to the canvas."""
     formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
     if len(formats) > 1:
-        raise ValueError(f"mosaic: expected boxes of one format, but got {' and '.join(formats)}")
-    tiles: list[State] = []
-    for partner in step.table["partners"].reshape(-1).tolist():
+        raise ValueError(f"{step.name}: expected boxes of one format, but got {' and '.join(formats)}")
+    laid: list[State] = []
+    for partner in tiles.partners.tolist():
         source = states[partner]
-        tiles.append(State(len(tiles), source.written(), source.options, source.size))
-        tiles[-1].go_on_from(source)
-    quarters = _quarters(step)
-    for each in _cut_and_padded(step, sizes, quarters):
-        move_all(each, tiles, plan, mask_fill)
-    return [
-        _together(states[n], tiles[4 * n : 4 * n + 4], quarters[4 * n : 4 * n + 4])
-        for n in range(len(states))
-    ]
-
-
-def _quarters(step: MixPass) -> Array:
-    """Left, top, right, bottom of the four quarters of each canvas: int64 `[4 * N, 4]`."""
-    (x, y), (height, width), zero = step.table["centers"].T, step.sizes.T, 0 * step.sizes[:, 0]
-    quarters = ((zero, zero, x, y), (x, zero, width, y), (zero, y, x, height), (x, y, width, height))
-    return np.array(quarters, np.int64).transpose(2, 0, 1).reshape(-1, 4)
-
-
-def _cut_and_padded(step: MixPass, sizes: Array, quarters: Array) -> tuple[AugmentPass, AugmentPass]:
-    """What happens to the four images of each canvas: `[4 * N]` rows."""
-    tables = (sizes, step.table["partners"], step.table["centers"])
-    offsets = mosaic_offsets(*map(torch.from_numpy, tables)).numpy().reshape(-1, 2)
-    corners = quarters[:, :2]
-    insides = (quarters[:, 2:] - corners)[:, ::-1]
-    return _shifted(corners - offsets, insides), _shifted(-corners, np.repeat(step.sizes, 4, axis=0))
+        laid.append(State(len(laid), source.written(), source.options, source.size))
+        laid[-1].go_on_from(source)
+    corners, count = tiles.boxes[:, :2], len(tiles.boxes) // max(len(states), 1)
+    insides = (tiles.boxes[:, 2:] - corners)[:, ::-1]
+    cut = _shifted(corners - tiles.offsets, insides)
+    padded = _shifted(-corners, np.repeat(step.sizes, count, axis=0))
+    for each in (cut, padded):
+        move_all(each, laid, key, mask_fill)
+    own = [slice(count * n, count * (n + 1)) for n in range(len(states))]
+    return [_together(states[n], laid[rows], tiles.boxes[rows]) for n, rows in enumerate(own)]
 
 
 def _shifted(by: Array, sizes: Array) -> AugmentPass:
@@ -126,7 +112,7 @@ def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
 
 
 def _following(tile: State) -> dict[str, Any]:
-    """What is laid with an image: what has a row a box, masks, points and polygons."""
+    """What is laid with an image: what has a row per box, masks, points and polygons."""
     known = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
     has_boxes = "boxes" in tile.given
     return {

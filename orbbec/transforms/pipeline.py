@@ -16,7 +16,7 @@ from orbbec.plan import Fusion, Plan, Stream, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Given
 from orbbec.plan.drawn import DrawnPass
-from orbbec.plan.parts import without_images
+from orbbec.plan.microbatches import without_images
 from orbbec.plan.steps import same_rows
 from orbbec.plan.template import Template, row_of
 from orbbec.transforms.checks import whole

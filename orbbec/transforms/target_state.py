@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,9 +11,7 @@ from torch import Tensor
 
 from orbbec.binding.arguments import Array, as_tensor
 from orbbec.boxes import box_convert
-from orbbec.elastic import elastic_displacement
-from orbbec.plan.passes import AugmentPass, OperatorPass
-from orbbec.plan.plan import Plan
+from orbbec.plan.passes import NoiseKey, Pass
 from orbbec.plan.points import (
     areas,
     carried,
@@ -26,9 +24,9 @@ from orbbec.plan.points import (
     hulls,
     numbers_of,
     polygon_area,
+    rotated_boxes,
+    rotated_corners,
     through_displacement,
-    turned_boxes,
-    turned_corners,
 )
 from orbbec.transforms.masks import Mask, moved_masks
 from orbbec.transforms.target_options import TargetOptions
@@ -52,7 +50,9 @@ class State:
         self.kept = np.ones(self.count, bool)
         self.visible = np.ones(self.count)
         self.scale = np.ones(self.count)  # of the areas of boxes that are seen
-        self.parts = [] if self.is_upright else list(self.corners)  # what is left of turned boxes, polygons
+        self.parts = (
+            [] if self.is_upright else list(self.corners)
+        )  # what is left of rotated boxes, as polygons
         self.dropped_before = 0
 
     def go_on_from(self, *before: State) -> None:
@@ -88,7 +88,7 @@ class State:
             )
         self._check_sides(table)
         if width == 5:
-            return turned_corners(table)
+            return rotated_corners(table)
         if width == 8:
             return np.asarray(table.reshape(-1, 4, 2))
         return corners_of(corners_in_pixels(table, self.options.box_format, self.size))
@@ -122,42 +122,34 @@ class State:
             per_box = key not in POINT_KEYS or getattr(value, "ndim", 0) == 3
             if value is not None and per_box and len(value) != self.count:
                 raise ValueError(
-                    f"transform_targets: expected {self.count} {key}, one a box, but image {self.index} has "
-                    f"{len(value)}"
+                    f"transform_targets: expected {self.count} {key}, one per box, "
+                    f"but image {self.index} has {len(value)}"
                 )
 
     @property
     def is_upright(self) -> bool:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
-    def is_kept(self, step: AugmentPass | OperatorPass) -> bool:
-        """Whether a pass leaves every pixel in its place."""
-        if isinstance(step, AugmentPass) or step.resizes:
-            return False
-        if _is_elastic(step):
-            return not step.drawn[self.index]
-        return bool((step.matrix[self.index] == np.eye(3)).all())
-
-    def move(self, step: AugmentPass | OperatorPass, forward: Array, plan: Plan) -> None:
+    def move(self, step: Pass, forward: Array, key: NoiseKey) -> None:
         """Carry everything but masks through one pass, of which `forward` inverts the map."""
-        n, bent = self.index, None
-        if self.is_kept(step):
+        if step.keeps(self.index):
             return
-        if isinstance(step, AugmentPass) and step.reads_beyond and step.regions is not None:
-            self._cut(step.regions[n])
-        self.size = size = (int(step.sizes[n, 0]), int(step.sizes[n, 1]))
-        if _is_elastic(step):
-            bent = _displacement(step, n, size, plan)
+        cut = step.cut(self.index)
+        if cut is not None:
+            self._cut(cut)
+        height, width = step.sizes[self.index].tolist()
+        self.size = size = (height, width)
+        displacement = step.displacement(self.index, key)
 
         def move_points(points: Array, edge: float) -> Array:
-            if bent is not None:
-                return through_displacement(points - edge, bent) + edge
+            if displacement is not None:
+                return through_displacement(points - edge, displacement) + edge
             return carried_edges(forward, points) if edge else carried(forward, points)
 
         corners = move_points(self.corners, 0.5)
-        if bent is None:
+        if displacement is None:
             self.scale = self.scale * grown(forward, self.corners.mean(1))
-        if self.options.box_format == "xyxyxyxy" and bent is None and np.linalg.det(forward) < 0:
+        if self.options.box_format == "xyxyxyxy" and displacement is None and np.linalg.det(forward) < 0:
             corners = corners[:, [1, 0, 3, 2]]  # so that they go round as they did
         self.parts = [move_points(part, 0.5) for part in self.parts]
         self._move_boxes(corners, size, self.options.min_size, self.options.min_area)
@@ -234,7 +226,7 @@ class State:
     def _boxes(self) -> Array:
         corners = self.corners[self.kept]
         if self.options.box_format == "cxcywha":
-            return turned_boxes(corners)
+            return rotated_boxes(corners)
         if self.options.box_format == "xyxyxyxy":
             return corners.reshape(-1, 8)
         return corners_to_format(hulls(corners), self.options.box_format, self.size)
@@ -244,27 +236,23 @@ def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
     return clip_polygon(polygon, size) if np.isfinite(polygon).all() else polygon[:0]
 
 
-def move_all(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:
+def move_all(step: Pass, states: Sequence[State], key: NoiseKey, fill: float) -> None:
     """Carry the targets of all images through one pass."""
-    maps = step.maps if isinstance(step, AugmentPass) and step.reads_beyond else step.matrix
-    for state, forward in zip(states, forward_of(maps), strict=True):
-        state.move(step, forward, plan)
-    _move_masks(step, states, plan, fill)
-
-
-def _move_masks(step: AugmentPass | OperatorPass, states: Sequence[State], plan: Plan, fill: float) -> None:
-    moving = [
-        (state, key)
-        for state in states
-        for key in MASK_KEYS
-        if key in state.values and not state.is_kept(step)
-    ]
-    if not moving:
+    maps = step.target_maps
+    if maps is None:
         return
-    given = [as_tensor("transform_targets", key, state.values[key]) for state, key in moving]
+    for state, forward in zip(states, forward_of(maps), strict=True):
+        state.move(step, forward, key)
+    moving = [
+        (state, name)
+        for state in states
+        for name in MASK_KEYS
+        if name in state.values and not step.keeps(state.index)
+    ]
+    given = [as_tensor("transform_targets", name, state.values[name]) for state, name in moving]
     masks = [Mask(state.index, values) for (state, _), values in zip(moving, given, strict=True)]
-    for (state, key), moved in zip(moving, moved_masks(step, masks, plan, fill), strict=True):
-        state.values[key] = moved
+    for (state, name), moved in zip(moving, moved_masks(step, masks, key, fill), strict=True):
+        state.values[name] = moved
 
 
 def corners_in_pixels(boxes: Array, box_format: str, size: Sequence[int]) -> Array:
@@ -286,24 +274,6 @@ def corners_to_format(corners: Array, box_format: str, size: Sequence[int]) -> A
 
 def _sides(size: Sequence[int]) -> Array:
     return np.tile(np.array(size[::-1], np.float64), 2)
-
-
-def _is_elastic(step: AugmentPass | OperatorPass) -> TypeGuard[OperatorPass]:
-    return isinstance(step, OperatorPass) and step.name == "elastic_transform"
-
-
-def _elastic(step: OperatorPass, n: int, plan: Plan) -> dict[str, Any]:
-    table = {name: torch.from_numpy(values[n : n + 1]) for name, values in step.table.items()}
-    ids = torch.from_numpy(plan.sample_ids[n : n + 1])
-    return {**table, "sample_ids": ids, "seed": plan.seed, "epoch": plan.epoch}
-
-
-def _displacement(step: OperatorPass, n: int, size: tuple[int, int], plan: Plan) -> Array:
-    key = _elastic(step, n, plan)
-    result: Array = elastic_displacement(
-        key.pop("sample_ids"), size, key.pop("alpha"), key.pop("sigma"), **key, place=step.options["place"]
-    )[0].numpy()
-    return result
 
 
 def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orbbec.plan.passes import AugmentPass, BlendPass, MixPass
+from orbbec.plan.passes import MixPass
 from orbbec.plan.plan import Plan
 from orbbec.plan.points import numbers_of
 from orbbec.transforms.mixed_targets import mixed
@@ -28,7 +28,7 @@ class TargetReport:
 
 
 class Targets(list[dict[str, Any]]):
-    """The targets of a batch, a dict an image, and a report about them."""
+    """The targets of a batch, a dict per image, and a report about them."""
 
     report: TargetReport = TargetReport(0, ())
 
@@ -38,7 +38,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
 
     Args:
         plan: of the batch.
-        targets: a dict an image.
+        targets: a dict per image.
         options: formats and thresholds.
 
     Returns:
@@ -66,15 +66,10 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     for state in states:
         state.check(*state.size)
     for step in plan.passes:
-        if isinstance(step, BlendPass):
-            continue
-        if isinstance(step, MixPass):
-            states = mixed(step, states, sizes, plan, chosen.mask_fill)
-        else:
-            move_all(step, states, plan, chosen.mask_fill)
-            if isinstance(step, AugmentPass) and step.mixes is not None:
-                states = mixed(step.mixes, states, step.sizes, plan, chosen.mask_fill)
-        sizes = step.sizes
+        move_all(step, states, plan.key, chosen.mask_fill)
+        if isinstance(step.mix, MixPass):
+            states = mixed(step.mix, states, plan.key, chosen.mask_fill)
+    sizes = plan.output_sizes
     results = Targets(
         target_like(with_size(state.written(), (height, width)), target, (height, width))
         for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=True)

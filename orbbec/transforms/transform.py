@@ -14,6 +14,7 @@ from orbbec.plan.steps import Frame, Step
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
 from orbbec.transforms.module import FrozenModule
+from orbbec.transforms.parity import Parity
 from orbbec.transforms.pipeline import Pipeline
 from orbbec.transforms.target_options import TargetOptions
 
@@ -36,6 +37,7 @@ class Transform(FrozenModule):
     needs_targets: ClassVar[bool] = False
     makes_tensors: ClassVar[bool] = False  # for arrays and PIL images
     makes_pure: ClassVar[bool] = False  # for tv_tensors
+    parity: ClassVar[tuple[Parity, ...]] = ()  # its references; those of PARITY are not repeated
 
     @property
     def name(self) -> str:
@@ -131,5 +133,5 @@ def plain_value(value: Any) -> Any:
 def frame_after(frame: Frame, drawn: list[Drawn]) -> Frame:
     """The batch state after steps."""
     for entry in drawn:
-        frame = frame.after(entry.step)
+        frame = entry.step.after(frame)
     return frame

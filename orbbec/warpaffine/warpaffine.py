@@ -7,6 +7,7 @@ from torch import Tensor
 from orbbec.binding.arguments import Fill, Images, Matrix, as_tensor, size_values
 from orbbec.binding.fakes import register_fake
 from orbbec.binding.names import Border, Interpolation
+from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.binding.warp import call_warp, register_fakes
 from orbbec.binding.warp_gradients import fake_gradients, register_matrix_gradient
 
@@ -121,3 +122,4 @@ def _(
 
 
 register_matrix_gradient("warp_affine")
+register(OpSpec(call=warp_affine, dtypes=EVERY_DTYPE))

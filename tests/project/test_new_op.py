@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from orbbec._library import library_path
+
 ROOT = Path(__file__).parents[2]
 
 # The package without its other operators, whose C++ would take minutes.
@@ -70,6 +72,96 @@ def test_a_new_operator_builds_and_passes_its_tests_on_the_cpu_and_as_cuda(proje
     output = run(*pytest_on, "orbbec/adjustgamma", cwd=project, ORBBEC_LIBRARY=library)
     assert " passed" in output
     assert "skipped" not in output
+
+
+@pytest.fixture(scope="module")
+def fusable(tmp_path_factory):
+    """A copy of the package with an operator more, which is a pass of pipelines.
+
+    Its library holds that operator alone, for the emulated device; the others are in the package's own.
+    """
+    root = tmp_path_factory.mktemp("fusable")
+    leave_out = shutil.ignore_patterns("*.so", "*.cpp", "*.cu", "__pycache__", "tests")
+    shutil.copytree(ROOT / "orbbec", root / "orbbec", ignore=leave_out)
+    for name in KEPT:
+        leave_out = shutil.ignore_patterns("*.so", "__pycache__")
+        shutil.copytree(ROOT / name, root / name, ignore=leave_out, dirs_exist_ok=True)
+    for name in ("conftest.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, root / name)
+    shutil.copytree(ROOT / "scripts", root / "scripts", ignore=leave_out)
+    for path in root.glob("orbbec/*/*.cpp"):
+        if "STABLE_TORCH_LIBRARY" in path.read_text():  # operators that the package's own library registers
+            path.unlink()
+    (root / "preload.py").write_text(
+        f"import torch\n\ntorch.ops.load_library({str(library_path())!r})  # all other operators\n"
+    )
+    run(sys.executable, root / "tools" / "new_op.py", "shift_levels", "--fusable")
+    library = run(sys.executable, root / "tests" / "emulation" / "build.py", "plain").strip()
+    return root, {"ORBBEC_LIBRARY": library, "PYTHONPATH": str(root)}
+
+
+def test_a_fusable_operator_is_exported_and_keeps_the_layers(fusable):
+    root, _ = fusable
+    exports = (root / "orbbec" / "transforms" / "__init__.py").read_text()
+    assert "from orbbec.shiftlevels.transform import RandomShiftLevels\n" in exports
+    assert run(sys.executable, root / "tools" / "check_layers.py", root) == "check_layers: all in order\n"
+    pytest.importorskip("ruff")
+    assert run(sys.executable, "-m", "ruff", "check", root / "orbbec") == "All checks passed!\n"
+
+
+def test_a_fusable_operator_is_a_pass_on_the_cpu_and_as_cuda(fusable):
+    root, environment = fusable
+    pytest_on = (sys.executable, "-m", "pytest", "-q", "-p", "preload")
+    devices = ("--device=cpu", "--device=emulated")
+    output = run(*pytest_on, *devices, "orbbec/shiftlevels", cwd=root, **environment)
+    assert " passed" in output
+    assert "skipped" not in output
+
+
+PROFILED = """
+import preload, torch
+from orbbec import profile, transforms as T
+pipeline = T.Compose([T.CenterCrop(8), T.RandomShiftLevels(p=1.0)])
+found = profile(pipeline, torch.zeros(2, 3, 16, 16, dtype=torch.uint8))
+print([(cost.name, cost.read_bytes, cost.written_bytes) for cost in found.costs[2:4]])
+"""
+
+PREVIEWED = """
+import preload, numpy as np
+from orbbec import transforms as T
+from orbbec.cli.preview import draw_rows
+pipeline = T.Compose([T.RandomShiftLevels((1.0, 1.0), (0.2, 0.2), p=1.0)])
+rows, plan = draw_rows(pipeline, {"gray": np.full((4, 6, 3), 100, np.uint8)}, draws=1)
+print([int(shown.image.mean()) for shown in rows[0]], "shift_levels" in plan)
+"""
+
+LISTED = """
+import preload, sys
+sys.path.insert(0, "scripts")
+from list_transforms import tables
+print(next(line for line in tables() if "RandomShiftLevels" in line))
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "needed", "expected"),
+    [
+        (PROFILED, (), "[('1. augment', 384, 384), ('2. shift_levels', 384, 384)]"),
+        (PREVIEWED, ("PIL",), "[100, 151] True"),
+        (
+            LISTED,
+            ("cv2", "PIL", "typer"),
+            "| `RandomShiftLevels` | Scale the pixels of images and add an offset | 1: `shift_levels` | none "
+            "| clip(rint(pixel * scale + offset)) |",
+        ),
+    ],
+    ids=["profile", "preview", "list of transforms and their parity"],
+)
+def test_a_fusable_operator_is_known_to(fusable, program, needed, expected):
+    for module in needed:
+        pytest.importorskip(module)
+    root, environment = fusable
+    assert run(sys.executable, "-c", program, cwd=root, **environment).strip() == expected
 
 
 @pytest.mark.parametrize("name", ["AdjustGamma", "adjust-gamma", "2fast", "for", "../x", "a__b"])

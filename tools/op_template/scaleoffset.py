@@ -16,8 +16,8 @@ def scale_offset(images: Images, scale: Matrix, offset: Matrix) -> Images:
     Args:
         images: uint8 or float32 `[N, C, H, W]` or `[C, H, W]` tensor of any strides, or `[H, W]`,
             `[H, W, C]` or `[N, H, W, C]` array; on the CPU or a CUDA device.
-        scale: float32 `[N]`, on the device of `images`.
-        offset: float32 `[N]`, in the units of the pixels, on the device of `images`.
+        scale: float32 `[N]`, on the CPU or on the device of `images`.
+        offset: float32 `[N]`, in the units of the pixels, on the CPU or on the device of `images`.
 
     Returns:
         Images of the kind, shape and dtype of `images`, on their device; channels last if `images` are.
@@ -37,8 +37,9 @@ def scale_offset(images: Images, scale: Matrix, offset: Matrix) -> Images:
     given = operator_input("scale_offset", "images", images)
     if given.layout is not None:
         raise TypeError("scale_offset: expected images as a tensor or an array, but got an ImageBatch")
-    tensors = as_tensor("scale_offset", "scale", scale), as_tensor("scale_offset", "offset", offset)
-    result: Images = given.restore(torch.ops.orbbec.scale_offset(given.images, *tensors))
+    tables = as_tensor("scale_offset", "scale", scale), as_tensor("scale_offset", "offset", offset)
+    on_device = (table.to(given.images.device, non_blocking=True) for table in tables)
+    result: Images = given.restore(torch.ops.orbbec.scale_offset(given.images, *on_device))
     return result
 
 

@@ -12,7 +12,6 @@ from orbbec.binding.arguments import Array
 from orbbec.cli.preview.drawing import ROW_KEY, Shown
 from orbbec.plan import Plan
 from orbbec.plan.batches import as_list
-from orbbec.plan.passes import AugmentPass, OperatorPass
 from orbbec.transforms import Compose, transform_targets
 
 
@@ -58,17 +57,11 @@ def as_bytes(image: torch.Tensor, plan: Plan) -> Array:
     """A result `[C, H, W]` of a plan as uint8 `[H, W, 3]`, without normalisation, scaled to 255."""
     values = image.permute(1, 2, 0).cpu()
     if values.dtype != torch.uint8:
-        last, unscaled = plan.passes[-1], any(map(_keeps_255, plan.passes))
-        levels = values.double().numpy()
-        if isinstance(last, AugmentPass) and last.mean is not None:
-            levels = levels * np.array(last.std) + np.array(last.mean)
+        unscaled = any(step.keeps_numbers for step in plan.passes)
+        levels = plan.passes[-1].before_normalizing(values.double().numpy())
         levels = np.nan_to_num(levels * (1.0 if unscaled else 255.0))
         values = torch.from_numpy(levels.round().clip(0, 255).astype(np.uint8))
     return np.asarray(values.expand(-1, -1, 3).numpy())
-
-
-def _keeps_255(step: object) -> bool:
-    return isinstance(step, OperatorPass) and step.options.get("scale") is False
 
 
 def _with_rows(target: dict[str, Any]) -> dict[str, Any]:

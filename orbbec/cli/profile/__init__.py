@@ -1,4 +1,4 @@
-"""Where the time of a chain goes, and how many bytes it moves, beside a copy of as many."""
+"""Where the time of a pipeline goes, and how many bytes it moves, compared with a copy of as many."""
 
 from orbbec.cli.profile.profile import Cost, Profile, profile
 

@@ -17,22 +17,26 @@ from orbbec.cli.profile.profile import FEWEST_ROUNDS, profile
 
 
 def profile_command(
-    pipeline: Annotated[Path, typer.Option(exists=True, help="The chain: .yaml or .json of a Compose.")],
+    pipeline: Annotated[Path, typer.Option(exists=True, help="The pipeline: .yaml or .json of a Compose.")],
     images: Annotated[
         list[Path] | None, typer.Argument(exists=True, dir_okay=False, help="Image files; none: noise.")
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Images of noise.")] = 64,
-    size: Annotated[str, typer.Option(help="Of them: height and width in pixels.")] = "375x500",
+    size: Annotated[
+        str, typer.Option(help="Size of the images of noise: height and width in pixels.")
+    ] = "375x500",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    rounds: Annotated[int, typer.Option(min=FEWEST_ROUNDS, help="Medians are over so many.")] = 11,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Where all numbers go too.")] = None,
+    rounds: Annotated[
+        int, typer.Option(min=FEWEST_ROUNDS, help="How many rounds the medians are taken over.")
+    ] = 11,
+    json_file: Annotated[Path | None, typer.Option("--json", help="A file for all numbers.")] = None,
 ) -> None:
-    """Time a chain pass by pass, and count its bytes beside a copy of those that it must move."""
+    """Time a pipeline pass by pass, and compare its bytes with a copy of those that it must move."""
     try:
-        chain = read_pipeline(pipeline)
+        compose = read_pipeline(pipeline)
         pixels = [torch.from_numpy(image) for image in read_images(images or []).values()]
         given = ImageBatch.from_images(pixels or noise(batch, size)).to(device)
-        found = profile(chain, given, rounds=rounds)
+        found = profile(compose, given, rounds=rounds)
     except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
         print(error, file=sys.stderr)
         raise typer.Exit(1) from error

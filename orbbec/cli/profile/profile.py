@@ -1,4 +1,4 @@
-"""A chain timed pass by pass."""
+"""Times a pipeline pass by pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from orbbec.binding.arguments import holds_planes
-from orbbec.cli.profile.traffic import floor_bytes, pixel_bytes, traffic
+from orbbec.cli.profile.traffic import floor_bytes, pixel_bytes
 from orbbec.plan import Plan, read_images, run_passes
 from orbbec.plan.batches import Given, Work, device_of
 from orbbec.transforms.compose import Compose
@@ -33,10 +33,10 @@ class Cost:
     Args:
         name: of the pass, or what is done around the passes.
         holds: the transforms that a pass runs.
-        why: a pass begins there, where the chain was split.
+        why: a pass begins there, where the pipeline was split.
         read_bytes: of images.
         written_bytes: of images.
-        seconds: one number a round.
+        seconds: one number per round.
     """
 
     name: str
@@ -53,16 +53,16 @@ class Cost:
 
 @dataclass(frozen=True)
 class Profile:
-    """Where the time of a chain goes. `print` shows a table, and advice for what takes longest.
+    """Where the time of a pipeline goes. `print` shows a table, and advice for what takes longest.
 
     Args:
         images: in the batch.
         device: that they are on.
         threads: of torch.
         costs: before, in and after the passes, in order.
-        wall_seconds: from the images to the results, one number a round.
+        wall_seconds: from the images to the results, one number per round.
         floor_bytes: what is seen of the images, read once, and the results, written once.
-        copy_seconds: a copy that moves as many bytes, one number a round.
+        copy_seconds: a copy that moves as many bytes, one number per round.
     """
 
     images: int
@@ -85,7 +85,7 @@ class Profile:
 
     @property
     def share_of_copy(self) -> float:
-        """How near the chain comes to the time of that copy: 1 is as fast."""
+        """How near the pipeline comes to the time of that copy: 1 is as fast."""
         return median(self.copy_seconds) / median(self.wall_seconds)
 
     @property
@@ -94,9 +94,9 @@ class Profile:
         top = max(self.costs, key=lambda cost: median(cost.seconds))
         share = f"{top.name} takes {median(top.seconds) / median(self.wall_seconds):.0%}"
         if top.name == DRAW:
-            return f"{share}: numbers a batch, not a pixel, so larger batches share them"
+            return f"{share}: numbers per batch, not per pixel, so larger batches share them"
         if top.name == READ:
-            return f"{share}: a list is copied to one piece; give an ImageBatch or a tensor"
+            return f"{share}: a list is copied to one buffer; give an ImageBatch or a tensor"
         if top.name == RETURN:
             return f"{share}: results are laid out anew; give tensors to get tensors"
         if top.why:
@@ -126,24 +126,24 @@ class Profile:
         for name, *cells in rows:
             numbers = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
             lines.append("  ".join([name.ljust(widths[0]), *numbers]).rstrip())
-        lines.append(f"all: {wall * 1e3:.3f} ms, {wall / self.images * 1e3:.4f} an image")
+        lines.append(f"all: {wall * 1e3:.3f} ms, {wall / self.images * 1e3:.4f} per image")
         lines.append(
             f"bytes: {self.moved_bytes / 1e6:.2f} MB moved, {self.floor_bytes / 1e6:.2f} MB at least; a copy "
-            f"moves those at {self.copy_rate / 1e9:.2f} GB/s, the chain takes {1 / self.share_of_copy:.1f} "
-            "times as long"
+            f"moves those at {self.copy_rate / 1e9:.2f} GB/s, "
+            f"the pipeline takes {1 / self.share_of_copy:.1f} times as long"
         )
         return "\n".join([*lines, self.advice])
 
 
-def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> Profile:
-    """Time each part of a call of a chain.
+def profile(pipeline: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> Profile:
+    """Time each part of a call of a pipeline.
 
     The parts are timed within whole calls, so that a pass finds in the caches what the one before it left
     there. On CUDA the marks are events of the stream; that has never been run on a GPU.
 
     Args:
-        chain: the transforms; targets are left out.
-        batch: at least one image, as `chain` takes them, but no `PlaneBatch`.
+        pipeline: the transforms; targets are left out.
+        batch: at least one image, as `pipeline` takes them, but no `PlaneBatch`.
         epoch: of the draws, the same in every round.
         rounds: at least 7, after one that warms up.
 
@@ -156,8 +156,8 @@ def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> 
 
     Example:
         >>> from orbbec.transforms import CenterCrop, GaussianBlur
-        >>> chain = Compose([CenterCrop(8), GaussianBlur(3)])
-        >>> found = profile(chain, torch.zeros(2, 3, 16, 16, dtype=torch.uint8))
+        >>> pipeline = Compose([CenterCrop(8), GaussianBlur(3)])
+        >>> found = profile(pipeline, torch.zeros(2, 3, 16, 16, dtype=torch.uint8))
         >>> [(cost.name, cost.read_bytes, cost.written_bytes) for cost in found.costs[2:4]]
         [('1. augment', 384, 384), ('2. gaussian_blur', 384, 384)]
     """
@@ -169,13 +169,13 @@ def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> 
     if len(images.sizes) == 0:
         raise ValueError("profile: expected at least 1 image")
     device = device_of(images.work)
-    _, plan, given, works = _call(chain, batch, epoch, device)
+    _, plan, given, works = _call(pipeline, batch, epoch, device)
     kinds = [pixel_bytes(work) for work in (given.work, *works)]
     least = floor_bytes(plan, kinds[0], kinds[-1])
     copy = _copier(least // 2, device)
     times, copies = [], []
     for _ in range(rounds):
-        times.append(_call(chain, batch, epoch, device)[0])
+        times.append(_call(pipeline, batch, epoch, device)[0])
         copies.append(_seconds(copy())[0])
     return Profile(
         images=len(plan),
@@ -189,9 +189,9 @@ def profile(chain: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> 
 
 
 def _call(
-    chain: Compose, batch: Any, epoch: int, device: torch.device
+    pipeline: Compose, batch: Any, epoch: int, device: torch.device
 ) -> tuple[list[float], Plan, Given, list[Work]]:
-    """What `chain(batch)` does: the seconds of each part, the plan, the images, and results of each pass."""
+    """What `pipeline(batch)` does: the seconds of each part, the plan, the images, each result."""
     works: dict[int, Work] = {}
     passes: list[int] = []
     marks = [_mark(device)]
@@ -203,7 +203,7 @@ def _call(
 
     given = read_images(plain(batch))
     marks.append(_mark(device))
-    plan = chain.plan(given.sizes, epoch=epoch, channels=given.channels, dtype=given.dtype)
+    plan = pipeline.plan(given.sizes, epoch=epoch, channels=given.channels, dtype=given.dtype)
     marks.append(_mark(device))
     run_passes(plan, given, after=after)
     marks.append(_mark(device))
@@ -216,7 +216,7 @@ def _costs(plan: Plan, kinds: Sequence[int], seconds: Sequence[tuple[float, ...]
     costs = [Cost(name, (), "", 0, 0, own) for name, own in zip((READ, DRAW), seconds, strict=False)]
     sizes = plan.sizes
     for number, (step, own) in enumerate(zip(plan.passes, seconds[2:], strict=False)):
-        read, written = traffic(step, sizes, kinds[number], kinds[number + 1])
+        read, written = step.traffic(sizes, kinds[number], kinds[number + 1])
         costs.append(Cost(f"{number + 1}. {step.name}", step.holds, step.why, read, written, own))
         sizes = step.sizes
     return [*costs, Cost(RETURN, (), "", 0, 0, seconds[-1])]

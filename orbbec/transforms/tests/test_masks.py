@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.transforms import masks as masks_module
+from orbbec.plan.passes import masks as masks_module
 from tests.support import assert_same_bytes
 
 SIZES = [(20, 30), (33, 17), (21, 21)]

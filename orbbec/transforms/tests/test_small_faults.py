@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.plan.points import turned_boxes, turned_corners
+from orbbec.plan.points import rotated_boxes, rotated_corners
 from orbbec.plan.stream import Stream
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
@@ -87,7 +87,7 @@ def test_an_image_without_points_to_align_is_resized_whole():
 
 def test_corners_give_back_every_angle_of_a_rotated_box():
     boxes = np.array([[20.0, 30.0, 9.0, 4.0, angle] for angle in range(-179, 180)])
-    assert turned_boxes(turned_corners(boxes)) == pytest.approx(boxes, abs=1e-9)
+    assert rotated_boxes(rotated_corners(boxes)) == pytest.approx(boxes, abs=1e-9)
 
 
 def test_no_images_without_pixels_get_the_size_of_a_resize():

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbbec import transforms as T
-from orbbec.plan.points import turned_corners
+from orbbec.plan.points import rotated_corners
 from tests.support import assert_same_bytes, photographs
 
 HEIGHT, WIDTH, FINE = 40, 56, 6
@@ -144,8 +144,8 @@ def test_rotated_boxes_hold_exactly_what_is_read(name, seed):
     )
     here, there = places(plan, cut=False)
     for row, box in zip(target["row"].tolist(), target["boxes"], strict=True):
-        result = in_polygon(here, turned_corners(box[None])[0])
-        source = in_polygon(there, turned_corners(boxes[row : row + 1])[0])
+        result = in_polygon(here, rotated_corners(box[None])[0])
+        source = in_polygon(there, rotated_corners(boxes[row : row + 1])[0])
         if name in ("letterbox", "zoom"):  # sides are whole pixels, so squares are not quite square
             assert (result != source).mean() < 1e-3  # seen: 5.9e-4
         else:

@@ -7,7 +7,7 @@ import torch
 cv2 = pytest.importorskip("cv2")
 
 from orbbec import transforms as T
-from orbbec.plan.points import carried, polygon_area, turned_boxes, turned_corners
+from orbbec.plan.points import carried, polygon_area, rotated_boxes, rotated_corners
 
 
 def moved(transforms, target, size=(40, 60), **options):
@@ -88,7 +88,7 @@ def test_areas_of_a_perspective_are_those_of_small_boxes(seed):
     plan = compose.plan([(40, 60)], epoch=0)
     (result,) = T.transform_targets(plan, [target], compose.target_options)
     forward = np.linalg.inv(plan.matrix[0])
-    corners = turned_corners(np.concatenate([low + 0.005, np.full((6, 2), 0.01), np.zeros((6, 1))], 1)) - 0.5
+    corners = rotated_corners(np.concatenate([low + 0.005, np.full((6, 2), 0.01), np.zeros((6, 1))], 1)) - 0.5
     there = cv2.perspectiveTransform(corners, forward)
     expected = [polygon_area(part) for part in there]
     assert len(result["area"]) == 6
@@ -155,10 +155,10 @@ def test_rotated_boxes_stay_near_what_they_become(name):
     rng = np.random.default_rng(0)
     for _ in range(1000):
         width, height = np.exp(rng.uniform(np.log(8), np.log(120), 2))
-        corners = turned_corners(np.array([[100.0, 100, width, height, rng.uniform(-180, 180)]]))
+        corners = rotated_corners(np.array([[100.0, 100, width, height, rng.uniform(-180, 180)]]))
         there = corners @ draw(rng).T
-        box = turned_boxes(there)
-        assert overlap(turned_corners(box)[0], there[0]) > least
+        box = rotated_boxes(there)
+        assert overlap(rotated_corners(box)[0], there[0]) > least
         assert box[0, 2] * box[0, 3] == pytest.approx(polygon_area(there[0]))
 
 
@@ -168,9 +168,9 @@ def test_rotated_boxes_of_rectangles_are_exact():
         turn, flip = np.radians(rng.uniform(-180, 180)), rng.choice([-1, 1])
         linear = rng.uniform(0.2, 4) * np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
         width, height = rng.uniform(1, 90, 2)
-        corners = turned_corners(np.array([[9.0, 8, width, height, rng.uniform(-180, 180)]]))
+        corners = rotated_corners(np.array([[9.0, 8, width, height, rng.uniform(-180, 180)]]))
         there = corners @ (linear @ np.diag([flip, 1])).T
-        back = turned_corners(turned_boxes(there))
+        back = rotated_corners(rotated_boxes(there))
         expected = there if flip > 0 else there[:, [1, 0, 3, 2]]
         assert np.abs(back - expected).max() < 1e-9
 

@@ -8,7 +8,7 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.boxes import box_convert
-from orbbec.plan.points import carried, forward_of, turned_boxes, turned_corners
+from orbbec.plan.points import carried, forward_of, rotated_boxes, rotated_corners
 
 HEIGHT, WIDTH = 60, 80
 BOX = np.array([[22.0, 16.0, 50.0, 44.0]])
@@ -123,11 +123,11 @@ def test_rotated_boxes_stay_exact(angle):
     assert abs((turned[4] - angle - 25 + 180) % 360 - 180) < 1e-9
     flip = T.Compose([T.RandomHorizontalFlip(1.0)], target_options=options)
     _, target = flip(box_image(BOX[0]), {"boxes": box}, epoch=0)
-    corners = turned_corners(target["boxes"])[0]
-    expected = turned_corners(box)[0] * [-1, 1] + [WIDTH, 0]
+    corners = rotated_corners(target["boxes"])[0]
+    expected = rotated_corners(box)[0] * [-1, 1] + [WIDTH, 0]
     assert np.abs(np.sort(corners, 0) - np.sort(expected, 0)).max() < 1e-9
     assert np.abs(target["boxes"][0, 2:4] - box[0, 2:4]).max() < 1e-9
-    assert np.abs(turned_boxes(turned_corners(box))[0] - box[0]).max() < 1e-9
+    assert np.abs(rotated_boxes(rotated_corners(box))[0] - box[0]).max() < 1e-9
 
 
 def test_polygons_are_moved_and_clipped():

@@ -15,7 +15,8 @@ import orbbec
 from orbbec import transforms as T
 from orbbec.__main__ import app
 from orbbec.cli.profile import Cost, Profile
-from orbbec.cli.profile.traffic import floor_bytes, seen_pixels, traffic
+from orbbec.cli.profile.traffic import floor_bytes
+from orbbec.plan.points import seen_pixels
 from tests.support import photographs
 
 CENTER, FLOAT = T.CenterCrop((20, 24)), T.ToDtype(torch.float32, scale=True)
@@ -72,10 +73,10 @@ def test_bytes_of_a_pass(chain, read, written):
 def test_a_blend_counts_its_copies():
     plan = T.Compose([T.AugMix(mixture_width=2, chain_depth=1)]).plan([(30, 40)] * 2, epoch=0)
     (blend,) = plan.passes
-    inner = [traffic(step, step.sizes, 3, 3) for step in blend.passes]
+    inner = [step.traffic(step.sizes, 3, 3) for step in blend.passes]
     read, written = (sum(column) for column in zip(*inner, strict=True))
     assert read > 0
-    assert traffic(blend, plan.sizes, 3, 3) == (read + 3 * 7200, written + 7200)
+    assert blend.traffic(plan.sizes, 3, 3) == (read + 3 * 7200, written + 7200)
     assert floor_bytes(plan, 3, 3) == 2 * 7200
 
 
@@ -130,8 +131,8 @@ def made_up(**seconds):
 @pytest.mark.parametrize(
     ("part", "advice"),
     [
-        ("read", "read the images takes 71%: a list is copied to one piece; give an ImageBatch or a tensor"),
-        ("draw", "draw the plan takes 71%: numbers a batch, not a pixel, so larger batches share them"),
+        ("read", "read the images takes 71%: a list is copied to one buffer; give an ImageBatch or a tensor"),
+        ("draw", "draw the plan takes 71%: numbers per batch, not per pixel, so larger batches share them"),
         ("augment", "1. augment takes 71%, at 50% of the rate of a copy: the rest is arithmetic"),
         ("operator", "2. equalize takes 71%: a pass of its own because it reads all"),
         ("back", "return the results takes 71%: results are laid out anew; give tensors to get tensors"),

@@ -6,7 +6,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.plan import parts, read_images, run_passes
+from orbbec.plan import microbatches, read_images, run_passes
 from tests.support import assert_same_bytes, photograph
 
 SIZES = [(14, 17), (20, 13), (16, 16), (9, 30), (14, 17)]
@@ -58,15 +58,15 @@ def test_parts_give_what_all_give(name, kind, monkeypatch):
         pytest.skip("JPEG and the policies take bytes")
     images, chain = batches()[kind], T.Compose(CHAINS[name], seed=3)
     whole = chain(images, epoch=0)
-    monkeypatch.setattr(parts, "PART_BYTES", PART)
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", PART)
     given = read_images(images)
     plan = chain.plan(given.sizes, dtype=given.dtype, epoch=0)
-    assert len(parts.parts_of(plan, given.work)) > 2 or len(plan.passes) < 2
+    assert len(microbatches.microbatches_of(plan, given.work)) > 2 or len(plan.passes) < 2
     assert_same(chain(images, epoch=0), whole)
 
 
 def test_what_lies_between_passes_is_bounded(monkeypatch):
-    monkeypatch.setattr(parts, "PART_BYTES", PART)
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", PART)
     images, seen = batches()["ImageBatch"], []
     plan = T.Compose(CHAINS["noisy"]).plan(images.sizes, epoch=0)
 
@@ -82,12 +82,12 @@ def test_what_lies_between_passes_is_bounded(monkeypatch):
 def test_images_that_are_mixed_stay_together(monkeypatch):
     images, chain = batches()["ImageBatch"], T.Compose([*CHAINS["half"][:2], T.MixUp(num_classes=2)])
     whole = chain(images, epoch=0)
-    monkeypatch.setattr(parts, "PART_BYTES", PART)
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", PART)
     assert_same(chain(images, epoch=0), whole)
 
 
 def test_gradients_pass_where_parts_would_be_taken(monkeypatch):
-    monkeypatch.setattr(parts, "PART_BYTES", PART)
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", PART)
     images = batches()["floats"].requires_grad_()
     T.Compose([T.Resize((20, 20)), T.GaussianBlur(3)])(images, epoch=0).sum().backward()
     assert images.grad is not None
@@ -106,7 +106,7 @@ def test_gradients_pass_operators_that_change_some_images():
 @pytest.mark.parametrize("part", [PART, 2**24])
 @pytest.mark.parametrize("name", ["resized", "half", "blurred last", "gray", "undrawn last"])
 def test_out_takes_the_results_of_any_chain(name, part, monkeypatch):
-    monkeypatch.setattr(parts, "PART_BYTES", part)
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", part)
     images, chain = batches()["ImageBatch"], T.Compose(CHAINS[name], seed=3)
     plan, expected = chain.plan(images.sizes, epoch=0), chain(images, epoch=0)
     out = torch.zeros_like(expected)
@@ -136,7 +136,7 @@ def test_out_takes_one_image():
 )
 @pytest.mark.parametrize("part", [PART, 2**24])
 def test_out_that_does_not_fit_is_refused(name, out, message, part, monkeypatch):
-    monkeypatch.setattr(parts, "PART_BYTES", part)
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", part)
     images, chain = batches()["ImageBatch"], T.Compose(CHAINS[name])
     with pytest.raises(ValueError, match=message):
         chain.apply(chain.plan(images.sizes, epoch=0), images, out=out)
@@ -145,13 +145,13 @@ def test_out_that_does_not_fit_is_refused(name, out, message, part, monkeypatch)
 def test_tensors_without_memory_share_none():
     room = torch.empty(4)
     for tensor in (torch.empty(4, device="meta"), room[2:2]):
-        assert parts._extent(tensor) == (tensor.data_ptr(), tensor.data_ptr())
-    assert parts._extent(room[1:3]) == (room.data_ptr() + 4, room.data_ptr() + 12)
+        assert microbatches._extent(tensor) == (tensor.data_ptr(), tensor.data_ptr())
+    assert microbatches._extent(room[1:3]) == (room.data_ptr() + 4, room.data_ptr() + 12)
 
 
 @pytest.mark.parametrize("part", [PART, 2**24])
 def test_out_that_shares_memory_with_the_images_is_refused(part, monkeypatch):
-    monkeypatch.setattr(parts, "PART_BYTES", part)
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", part)
     room, chain = (
         torch.zeros(9, 3, 20, 20, dtype=torch.uint8),
         T.Compose([T.GaussianBlur(3), T.MedianBlur(3)]),

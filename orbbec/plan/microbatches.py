@@ -1,0 +1,144 @@
+"""Microbatches: a few images at a time go through all passes, which bounds the memory between passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array, is_channels_last, is_ragged
+from orbbec.binding.recycle import room_for
+from orbbec.plan.batches import Work, device_of, merged
+from orbbec.plan.passes import Pass, common_size
+from orbbec.plan.plan import Plan
+
+MICROBATCH_BYTES = 2**24  # of what lies between two passes
+
+
+def microbatches_of(plan: Plan, work: Work) -> list[slice]:
+    """Which images go through the passes together; all if images are mixed, or if nothing is gained."""
+    count = len(plan)
+    if len(plan.passes) < 2 or count == 0 or not _can_split(plan, work):
+        return [slice(0, count)]
+    kept = max(_bytes_after(step, plan.channels) for step in plan.passes[:-1]) / count
+    length = max(int(MICROBATCH_BYTES / kept), 1)
+    if length >= count:
+        return [slice(0, count)]
+    # The first image is alone, and its result is copied: it shows the dtype and layout of all.
+    return [slice(0, 1), *(slice(n, min(n + length, count)) for n in range(1, count, length))]
+
+
+def _can_split(plan: Plan, work: Work) -> bool:
+    if torch.compiler.is_compiling() or device_of(work).type != "cpu":
+        return False
+    if plan.mixes:
+        return False
+    if is_ragged(work):  # filters keep what there is behind the pixels of a whole batch
+        return plan.passes[0].resamples and isinstance(work, ImageBatch)
+    return isinstance(work, list) or not work.requires_grad
+
+
+def _bytes_after(step: Pass, channels: int) -> int:
+    size = {"uint8": 1, "float32": 4}.get(step.dtype, 2)
+    return int(step.sizes.prod(1).sum()) * channels * size
+
+
+def microbatch_of(plan: Plan, where: slice) -> Plan:
+    """The plan of some of the images. Their results lie as they do among all."""
+    return _of_rows(plan, np.arange(len(plan))[where])
+
+
+def without_images(plan: Plan) -> Plan:
+    """The plan of no images. Their results have the size that those of the images have, if it is one."""
+    return _of_rows(plan, np.zeros(0, np.int64))
+
+
+def _of_rows(plan: Plan, rows: Array) -> Plan:
+    passes = tuple(step.of_rows(rows, len(plan)) for step in plan.passes)
+    return replace(plan, sizes=plan.sizes[rows], sample_ids=plan.sample_ids[rows], passes=passes)
+
+
+class Results:
+    """Collects the results of the microbatches of a batch.
+
+    Args:
+        plan: of all images.
+        work: the images.
+        out: `[N, C, H, W]`, where results are to be; None: anywhere.
+    """
+
+    def __init__(self, plan: Plan, work: Work, out: Tensor | None) -> None:
+        self._plan, self._out = plan, out
+        self._sizes_vary = len(plan) > 0 and common_size(plan.output_sizes) is None
+        if out is not None and self._sizes_vary:
+            raise ValueError(
+                "apply: out= takes results of one size; put a resize or a crop into the pipeline"
+            )
+        images = work if isinstance(work, list) else [work.buffer if is_ragged(work) else work]
+        if out is not None and any(_overlap(out, image) for image in images):
+            raise ValueError("apply: expected out that shares no memory with the images")
+        self._whole: Work = out
+        self._listed: list[Tensor] = []
+
+    def slot(self, where: slice) -> Any:
+        """The output buffer of those images; None: its layout is not known yet, or is not contiguous."""
+        return None if self._whole is None else self._whole[where]
+
+    def add(self, where: slice, results: Work) -> None:
+        """Take the results of some images; copied, unless they lie where they belong."""
+        if self._out is not None:
+            self._check(results, self._out)
+        if isinstance(results, list) or (isinstance(results, Tensor) and self._sizes_vary):
+            self._listed += results
+            return
+        if self._whole is None:
+            self._whole = self._like(results)
+        for to, image in _pairs(self._whole[where], results):
+            if to.data_ptr() != image.data_ptr():
+                to.copy_(image)
+
+    def together(self) -> Work:
+        """The results of all images."""
+        return self._whole if self._whole is not None else merged(self._listed)
+
+    def _check(self, results: Tensor, out: Tensor) -> None:
+        kinds = (str(tensor.dtype).removeprefix("torch.") for tensor in (results, out))
+        shapes = [len(self._plan), *results.shape[1:]], list(out.shape)
+        expected, given = (f"{kind} {shape}" for kind, shape in zip(kinds, shapes, strict=True))
+        if expected != given:
+            raise ValueError(f"apply: expected out of {expected}, but got {given}")
+
+    def _like(self, results: Any) -> Work:
+        """An output buffer for all results, laid out as those of a microbatch."""
+        if not isinstance(results, Tensor):
+            return ImageBatch.of_sizes(self._plan.output_sizes.tolist(), results.channels)
+        shape, is_last = (len(self._plan), *results.shape[1:]), is_channels_last(results, None)
+        buffer = room_for(shape, results.dtype, is_last, results)
+        memory_format = torch.channels_last if is_last else torch.contiguous_format
+        return (
+            torch.empty(shape, dtype=results.dtype, memory_format=memory_format) if buffer is None else buffer
+        )
+
+
+def _overlap(one: Tensor, other: Tensor) -> bool:
+    (begin, end), (first, last) = _extent(one), _extent(other)
+    return begin < last and first < end
+
+
+def _extent(tensor: Tensor) -> tuple[int, int]:
+    """The addresses from the first byte of a tensor to behind its last."""
+    begin = tensor.data_ptr()
+    if tensor.numel() == 0 or tensor.device.type == "meta":
+        return begin, begin
+    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return begin, begin + (reach + 1) * tensor.element_size()
+
+
+def _pairs(slots: Work, results: Work) -> Iterator[tuple[Tensor, Tensor]]:
+    """All at once where they are tensors, else one by one."""
+    return iter([(slots, results)]) if isinstance(results, Tensor) else zip(slots, results, strict=True)

@@ -1,0 +1,259 @@
+"""The fused pass: one call of `orbbec.augment`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.augment import augment, augment_moved
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
+from orbbec.binding.arguments import Array, StoredPlanes
+from orbbec.plan.batches import Work, table_rows
+from orbbec.plan.passes.base import (
+    Columns,
+    Context,
+    Masks,
+    NoiseKey,
+    Pass,
+    common_size,
+    matrix_columns,
+    size_text,
+    with_numbers,
+)
+from orbbec.plan.passes.by_size import by_size, in_one_call
+from orbbec.plan.passes.masks import warped
+from orbbec.plan.passes.mix import MixPass
+from orbbec.plan.points import pixels, seen_pixels, shifts
+from orbbec.plan.state import COLOR_COLUMNS, ERASE_COLUMNS
+
+_COLOR_STEPS = 4  # color programs of fixed plans are padded to a multiple of so many steps
+
+
+@dataclass(frozen=True, eq=False)
+class AugmentPass(Pass):
+    """One call of `orbbec.augment`.
+
+    Args:
+        matrix: float64 `[N, 3, 3]`: output pixels to the pixels that the pass reads.
+        sizes: int64 `[N, 2]`: of its output.
+        colors: float32 `[N, S, 16]`.
+        erase: float32 `[N, E, 8]`, fills as fractions of white.
+        regions: int64 `[N, 4]`: left, top, right, bottom of the part of each image that is seen; None: all.
+        reads_beyond: whether a map may read outside of what is seen.
+        contrast: whether a step of colour may be one of contrast.
+        mean: a number a channel, or none.
+        std: a number a channel, or none.
+        dtype: of its output, by name.
+        channels_last: layout of its output; None: that of its input.
+        interpolation: "nearest", "linear" or "cubic".
+        border: what lies outside of an image.
+        fill: of a constant border, in units of the pass's input.
+        mixes: what is mixed at its end, if anything is.
+        why: the pipeline was split before it; empty where it was not.
+        holds: the transforms that it runs.
+        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest pass reads; None: nothing.
+    """
+
+    matrix: Array
+    sizes: Array
+    colors: Array
+    erase: Array
+    regions: Array | None = None
+    reads_beyond: bool = False
+    contrast: bool = False
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    dtype: str = "uint8"
+    channels_last: bool | None = None
+    interpolation: str = "linear"
+    border: str = "replicate"
+    fill: tuple[float, ...] = (0.0,)
+    mixes: MixPass | None = None
+    why: str = ""
+    holds: tuple[str, ...] = ()
+    offset: Array | None = None
+    name: str = field(init=False, default="augment")
+    size: tuple[int, int] | None = field(init=False, repr=False)
+    maps: Array = field(init=False, repr=False)  # `matrix` from the corner of what is seen
+    reads: Array = field(init=False, repr=False)  # what the operator takes: `maps` and the offset
+
+    def __post_init__(self) -> None:
+        maps = self.matrix
+        if self.regions is not None:
+            maps = shifts(-self.regions[:, 0], -self.regions[:, 1], len(maps)) @ maps
+        reads = maps
+        if self.offset is not None:
+            reads = shifts(self.offset[:, 0], self.offset[:, 1], len(maps)) @ maps
+        object.__setattr__(self, "maps", np.ascontiguousarray(maps))
+        object.__setattr__(self, "reads", np.ascontiguousarray(reads))
+        object.__setattr__(self, "size", common_size(self.sizes))
+
+    def moved(
+        self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
+    ) -> AugmentPass:
+        count, regions, maps = len(sizes), None, matrix
+        if self.regions is not None and boxes is not None:
+            regions, maps = boxes.astype(np.int64), matrix.copy()
+            maps[:, :2, 2] -= boxes[:, :2]
+        empty = {
+            "colors": np.zeros((count, 0, COLOR_WIDTH), np.float32),
+            "erase": np.zeros((count, 0, ERASE_WIDTH), np.float32),
+        }
+        return with_numbers(self, matrix=matrix, sizes=sizes, regions=regions, maps=maps, reads=maps, **empty)
+
+    def tables(self, key: NoiseKey) -> Columns:
+        tables = {"matrix": self.reads}
+        if self.regions is not None:
+            tables["regions"] = self.regions
+        if self.colors.shape[1]:
+            tables["colors"] = self.colors
+        if self.erase.shape[1]:
+            tables["erase"] = self.erase
+        if self.mixes is not None:
+            tables["mix"] = self.mixes.fused_rows()
+        return tables
+
+    def columns(self) -> Columns:
+        columns = matrix_columns(self.matrix, self.sizes)
+        if self.regions is not None:
+            columns |= {f"region.{name}": self.regions[:, i] for i, name in enumerate(ERASE_COLUMNS[:4])}
+        for s in range(self.colors.shape[1]):
+            columns |= {f"color{s}.{name}": self.colors[:, s, i] for i, name in enumerate(COLOR_COLUMNS)}
+        for e in range(self.erase.shape[1]):
+            columns |= {f"erase{e}.{name}": self.erase[:, e, i] for i, name in enumerate(ERASE_COLUMNS)}
+        if self.mixes is not None:
+            columns |= {f"{self.mixes.name}.{name}": values for name, values in self.mixes.table.items()}
+        return columns
+
+    def describe(self) -> str:
+        parts = [f"{self.interpolation}, border {self.border}"]
+        parts += [f"{self.colors.shape[1]} colour steps"] if self.colors.shape[1] else []
+        parts += [f"{self.erase.shape[1]} rectangles"] if self.erase.shape[1] else []
+        parts += ["normalised"] if self.mean is not None or self.std is not None else []
+        parts += ["parts of images"] if self.regions is not None else []
+        parts += [self.mixes.name] if self.mixes is not None else []
+        return f"augment -> {size_text(self.sizes)} {self.dtype} ({'; '.join(parts)})"
+
+    @property
+    def resamples(self) -> bool:
+        return True
+
+    def before_normalizing(self, values: Array) -> Array:
+        return values if self.mean is None else values * np.array(self.std) + np.array(self.mean)
+
+    @property
+    def mix(self) -> MixPass | None:
+        return self.mixes
+
+    def can_move(self, maps: int) -> bool:
+        return not (self.colors.shape[1] or self.erase.shape[1] or self.mixes or self.offset is not None)
+
+    def fixed(self) -> AugmentPass:
+        missing = -self.colors.shape[1] % _COLOR_STEPS
+        return replace(self, colors=np.pad(self.colors, ((0, 0), (0, missing), (0, 0))))
+
+    def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
+        """The mean for contrast is taken before, so that all is read twice."""
+        times = (1 + self.contrast) * (1 if self.mixes is None else self.mixes.spec.reads)
+        return before * seen_pixels(self.matrix, self.sizes, sizes) * times, after * pixels(self.sizes)
+
+    def region(self, sizes: Array, can_shrink: bool) -> Array | None:
+        if self.regions is not None or not (can_shrink and self._only_scales()):
+            return self.regions
+        return np.concatenate([np.zeros_like(sizes), sizes[:, ::-1]], 1)
+
+    def _only_scales(self) -> bool:
+        """Whether no output pixel lies outside of the image: the map of a resize or a flip."""
+        off_diagonal = self.matrix[:, [0, 1, 2, 2], [1, 0, 0, 1]]
+        return not off_diagonal.any() and self.interpolation == "linear"
+
+    def of_parts(self, corners: Array, shrinks: Array, to_part: Array) -> AugmentPass:
+        matrix = to_part @ self.matrix
+        if self.regions is not None:  # to the last bit what the pass computes with
+            exact = shifts(-self.regions[:, 0], -self.regions[:, 1], len(matrix)) @ self.matrix
+            matrix = np.where((shrinks == 1)[:, None, None], exact, matrix)
+        offset = None if self.offset is None else self.offset / shrinks[:, None]
+        return replace(self, matrix=matrix, regions=None, offset=offset)
+
+    @property
+    def target_maps(self) -> Array:
+        return self.maps if self.reads_beyond else self.matrix
+
+    def keeps(self, index: int) -> bool:
+        return False
+
+    def cut(self, index: int) -> Array | None:
+        return self.regions[index] if self.reads_beyond and self.regions is not None else None
+
+    def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
+        if self.regions is not None:
+            pairs = zip(masks.tables, self.regions[list(masks.images)].tolist(), strict=True)
+            seen = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
+            masks = masks._replace(tables=seen)
+        return warped(masks, self.reads, self.border)
+
+    def move_at_once(self, images: Tensor) -> Tensor | None:
+        only_moves = not (self.mixes or self.colors.shape[1] or self.erase.shape[1])
+        if self.size is None or self.dtype == "uint16" or not only_moves:
+            return None
+        return augment_moved(
+            images,
+            torch.from_numpy(self.reads),
+            None if self.regions is None else torch.from_numpy(self.regions),
+            size=self.size,
+            mean=self.mean or (),
+            std=self.std or (),
+            dtype=getattr(torch, self.dtype),
+            channels_last=self.channels_last,
+            interpolation=self.interpolation,
+            border=self.border,
+            fill=self.fill,
+        )
+
+    def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
+        tables = next(context.tables)
+        return (self._run_uint16 if self.dtype == "uint16" else self._augment)(work, sizes, tables, out)
+
+    def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
+        mixes_later = self.mixes is not None and not in_one_call(work, self)
+        taken = {name: table for name, table in tables.items() if not (name == "mix" and mixes_later)}
+
+        def run(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
+            result: Tensor = augment(
+                images,
+                size=size,
+                **{name: table_rows(table, rows) for name, table in taken.items()},
+                mean=self.mean,
+                std=self.std,
+                dtype=torch.float32 if self.dtype == "uint16" else getattr(torch, self.dtype),
+                channels_last=self.channels_last,
+                contrast=self.contrast,
+                interpolation=self.interpolation,
+                border=self.border,
+                fill=list(self.fill) if len(self.fill) > 1 else self.fill[0],
+                out=target,
+            )
+            return result
+
+        result = by_size(work, self, sizes, run, None if mixes_later else out)
+        return self.mixes.mixed(result, self.mixes.table) if self.mixes and mixes_later else result
+
+    def _run_uint16(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
+        """Pixels moved in float32, which holds each of 16 bits; rounded half to even at the end."""
+        wide = [image.float() for image in work] if isinstance(work, list) else work.float()
+        moved = self._augment(wide, sizes, tables, None)
+        if isinstance(moved, list):
+            return [_as_uint16(image) for image in moved]
+        return _as_uint16(moved) if out is None else out.copy_(_as_uint16(moved))
+
+    def reads_planes(self, planes: StoredPlanes) -> bool:
+        return planes.buffer.is_cuda and in_one_call(planes, self)
+
+
+def _as_uint16(images: Tensor) -> Tensor:
+    return images.round().clamp(0, 65535).to(torch.uint16)

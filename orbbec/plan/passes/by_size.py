@@ -1,0 +1,63 @@
+"""A pass over images of variable sizes: in as few calls as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array, is_ragged
+from orbbec.plan.batches import Work, device_of, merged, one_by_one, rows_of
+from orbbec.plan.passes.base import Pass
+
+# Takes images, their rows (None: all), the one size of their results, and where to write these, if given.
+Run: TypeAlias = Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor]
+
+
+def in_one_call(work: Work, step: Pass) -> bool:
+    """Whether `by_size` makes one call: the images are in one buffer, and all results have one size."""
+    return step.size is not None and not isinstance(work, list)
+
+
+def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None = None) -> Work:
+    """What `run` makes of the images, in `out` where that is given and fits.
+
+    One call if possible; else one per image into an ImageBatch of bytes, or one per size for other dtypes.
+    """
+    if step.size is not None and in_one_call(work, step):
+        return run(work, None, step.size, out)
+    if len(sizes) == 0 and not (is_ragged(work) and step.dtype == "uint8"):
+        return work if isinstance(work, list) else run(work, None, _no_size(work), None)
+    if step.size is None and step.dtype == "uint8":
+        return _written_in_place(work, step.sizes, run, out)
+    keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
+    kept, group = np.unique(keys, axis=0, return_inverse=True)
+    results: list[Tensor] = [torch.empty(0)] * len(sizes)
+    for number, (height, width) in enumerate(kept[:, :2].tolist()):
+        rows = np.flatnonzero(group.reshape(-1) == number)
+        images = run(rows_of(work, rows), rows, (height, width), None)
+        for row, image in zip(rows.tolist(), images, strict=True):
+            results[row] = image
+    return merged(results)
+
+
+def _no_size(work: Work) -> tuple[int, int]:
+    """Of the results of no images."""
+    return (int(work.shape[2]), int(work.shape[3])) if isinstance(work, Tensor) else (1, 1)
+
+
+def _written_in_place(work: Work, sizes: Array, run: Run, out: ImageBatch | None) -> ImageBatch:
+    first = work[0] if isinstance(work, list) else work
+    channels, device = first.shape[-3] if isinstance(first, Tensor) else first.channels, device_of(work)
+    empty = None if device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=device)
+    results = ImageBatch.of_sizes(sizes.tolist(), channels, empty=empty) if out is None else out
+    targets = [image.permute(2, 0, 1)[None] for image in results.images()]
+    for row, (image, target) in enumerate(zip(one_by_one(work), targets, strict=True)):
+        height, width = target.shape[2:]
+        run(image, np.array([row]), (height, width), target)
+    return results

@@ -1,0 +1,69 @@
+"""A pass that mixes images of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orbbec.binding.arguments import Array
+from orbbec.binding.spec import MIXES, MixSpec
+from orbbec.plan.batches import Work, table_rows
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size, size_text
+from orbbec.plan.points import pixels
+
+
+@dataclass(frozen=True, eq=False)
+class MixPass(Pass):
+    """Images mixed with others of the batch; arguments as those of `steps.Mix`."""
+
+    name: str
+    table: Mapping[str, Array]
+    sizes: Array
+    dtype: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+    holds: tuple[str, ...] = ()
+    size: tuple[int, int] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", common_size(self.sizes))
+
+    @property
+    def spec(self) -> MixSpec:
+        return MIXES[self.name]
+
+    @property
+    def mix(self) -> MixPass:
+        return self
+
+    def fused_rows(self) -> Array:
+        """What `orbbec.augment` takes as `mix`: float32 `[N, 7]`."""
+        assert self.spec.fused_rows is not None
+        return self.spec.fused_rows(self.table, self.sizes)
+
+    def tables(self, key: NoiseKey) -> Columns:
+        return dict(self.table)
+
+    def columns(self) -> Columns:
+        return dict(self.table)
+
+    def describe(self) -> str:
+        return f"{self.name} -> {size_text(self.sizes)} {self.dtype}"
+
+    def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
+        written = after * pixels(self.sizes)
+        return written * self.spec.reads, written
+
+    def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
+        return self.mixed(work, next(context.tables))
+
+    def mixed(self, work: Work, tables: Mapping[str, Any]) -> Work:
+        """The images mixed, by the table or by what lies on their device."""
+        if isinstance(work, list):
+            raise ValueError(f"{self.name}: expected images of one size; put a resize or a crop before it")
+        if self.size is None and "size" in self.spec.parameters:  # there are none
+            return work
+        columns = {name: table_rows(values) for name, values in tables.items()}
+        given = {**columns, **self.options, "size": self.size}
+        return self.spec.call(work, **{name: v for name, v in given.items() if name in self.spec.parameters})

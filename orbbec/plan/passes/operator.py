@@ -1,0 +1,279 @@
+"""A pass that is one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+from orbbec.binding.arguments import Array, is_channels_last
+from orbbec.binding.spec import OPERATORS, OpSpec
+from orbbec.plan.batches import Rows, Work, as_list, chosen_of, merged, rows_of, signed, table_rows, unsigned
+from orbbec.plan.passes.base import (
+    Columns,
+    Context,
+    Masks,
+    NoiseKey,
+    Pass,
+    common_size,
+    matrix_columns,
+    size_text,
+    with_numbers,
+)
+from orbbec.plan.passes.by_size import by_size
+from orbbec.plan.passes.masks import in_one_launch, warped
+from orbbec.plan.points import pixels, seen_pixels
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorPass(Pass):
+    """One call of the operator `name`; arguments as those of `steps.Operator`.
+
+    Args:
+        conditional: whether other draws might leave an image as it is.
+    """
+
+    name: str
+    table: Mapping[str, Array]
+    options: Mapping[str, Any]
+    drawn: Array
+    matrix: Array
+    sizes: Array
+    resizes: bool
+    dtype: str
+    why: str = ""
+    holds: tuple[str, ...] = ()
+    conditional: bool = True
+    size: tuple[int, int] | None = field(init=False, repr=False)
+    draws: str = field(init=False, repr=False)  # whether it changes "none", "some" or "all" of the images
+
+    def __post_init__(self) -> None:
+        draws = "all" if self.drawn.all() else "some" if self.drawn.any() else "none"
+        object.__setattr__(self, "draws", draws)
+        object.__setattr__(self, "size", common_size(self.sizes))
+
+    def columns(self) -> Columns:
+        return {**matrix_columns(self.matrix, self.sizes), "drawn": self.drawn, **self.table}
+
+    def describe(self) -> str:
+        options = "".join(f"; {name}={value}" for name, value in self.options.items())
+        drawn = f"{int(self.drawn.sum())} of {len(self.drawn)} images{options}"
+        return f"{self.name} -> {size_text(self.sizes)} {self.dtype} ({drawn})"
+
+    @property
+    def spec(self) -> OpSpec:
+        return OPERATORS[self.name]
+
+    @property
+    def resamples(self) -> bool:
+        return self.resizes
+
+    @property
+    def draws_noise(self) -> bool:
+        return "place" in self.options
+
+    @property
+    def keeps_numbers(self) -> bool:
+        return self.options.get("scale") is False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it changes no image."""
+        return self.draws == "none" and not self.resizes
+
+    def tables(self, key: NoiseKey) -> Columns:
+        own = {"sample_ids": key.sample_ids} if self.draws_noise else {}
+        return {**self.table, **own, "drawn": self.drawn}
+
+    def fixed(self) -> OperatorPass | None:
+        """With the columns that are read on the host as options; None if images that it changes differ."""
+        if not self.spec.capturable:
+            return None
+        table, options = dict(self.table), dict(self.options)
+        for name in self.spec.host_columns:
+            column = table.pop(name)
+            rows = column[self.drawn] if self.drawn.any() else column
+            if (rows != rows[:1]).any():
+                return None
+            options[name] = tuple(rows[0].tolist()) if rows.ndim > 1 else rows[0].item()
+        return replace(self, table=table, options=options)
+
+    def can_move(self, maps: int) -> bool:
+        # More flips than one are multiplied in another order, which may round differently.
+        return self.resizes and not self.conditional and maps <= 2
+
+    def moved(
+        self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
+    ) -> OperatorPass:
+        table: Columns = {"boxes": np.asarray(boxes)}
+        if "flips" in self.table:
+            table["flips"] = np.asarray(flips, bool)
+        return with_numbers(self, matrix=matrix, sizes=sizes, table=table, drawn=np.ones(len(sizes), bool))
+
+    def flipped(self, flips: Array, matrix: Array, holds: tuple[str, ...]) -> OperatorPass | None:
+        if "flips" not in self.spec.parameters:
+            return None
+        table, both = {**self.table, "flips": flips}, (*self.holds, *holds)
+        return replace(self, table=table, matrix=self.matrix @ matrix, holds=both)
+
+    def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
+        """What the operator keeps for itself in between is not counted."""
+        if self.is_idle:
+            return 0, 0
+        return before * seen_pixels(self.matrix, self.sizes, sizes), after * pixels(self.sizes)
+
+    def region(self, sizes: Array, can_shrink: bool) -> Array | None:
+        of = self.spec.region
+        return None if of is None else of(self.table, self.options, self.sizes, sizes)
+
+    def of_parts(self, corners: Array, shrinks: Array, to_part: Array) -> OperatorPass:
+        boxes = self.table["boxes"] / shrinks[:, None] - np.tile(corners, 2)
+        return replace(self, table={**self.table, "boxes": boxes}, matrix=to_part @ self.matrix)
+
+    @property
+    def target_maps(self) -> Array:
+        return self.matrix
+
+    def keeps(self, index: int) -> bool:
+        if self.resizes:
+            return False
+        if self.spec.displacement is not None:
+            return not self.drawn[index]
+        return bool((self.matrix[index] == np.eye(3)).all())
+
+    def displacement(self, index: int, key: NoiseKey) -> Array | None:
+        if self.spec.displacement is None:
+            return None
+        ids, numbers = self._noise(index, key)
+        height, width = self.sizes[index].tolist()
+        place = self.options["place"]
+        result: Array = self.spec.displacement(ids, (height, width), **numbers, place=place)[0].numpy()
+        return result
+
+    def _noise(self, index: int, key: NoiseKey) -> tuple[Tensor, dict[str, Any]]:
+        """The sample id, and the row of the table with what else noise depends on."""
+        row = slice(index, index + 1)
+        numbers = {name: torch.from_numpy(values[row]) for name, values in self.table.items()}
+        return torch.from_numpy(key.sample_ids[row]), {**numbers, "seed": key.seed, "epoch": key.epoch}
+
+    def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
+        if self.spec.displacement is not None:
+            pairs = zip(masks.tables, masks.images, strict=True)
+            return [self._displaced(table, index, masks.fill, key) for table, index in pairs]
+        if not (self.resizes and self.options.get("interpolation") == "nearest"):
+            return warped(masks, self.matrix, self.options.get("border", "replicate"))
+
+        def move(batch: Rows, rows: Array) -> Tensor:
+            columns = {name: torch.from_numpy(values[rows]) for name, values in self.table.items()}
+            result: Tensor = self.spec.call(batch, size=masks.size, **columns, **self.options)
+            return result
+
+        return in_one_launch(masks, move)
+
+    def _displaced(self, masks: Tensor, index: int, fill: list[float], key: NoiseKey) -> Tensor:
+        """The masks of one image, all by its one displacement."""
+        count, height, width, channels = masks.shape
+        ids, numbers = self._noise(index, key)
+        how = {**self.options, **numbers, "sample_ids": ids, "interpolation": "nearest", "fill": fill * count}
+        pixels = masks.permute(0, 3, 1, 2).reshape(1, -1, height, width)
+        moved: Tensor = self.spec.call(pixels, **how)
+        return moved.reshape(count, channels, height, width)
+
+    def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
+        tables = next(context.tables)
+        if self.is_idle and not context.is_fixed:
+            return work
+        options = dict(self.options)
+        if "dtype" in options:
+            options["dtype"] = getattr(torch, options["dtype"])
+        if self.draws_noise:
+            options |= {"seed": context.key.seed, "epoch": context.key.epoch}
+        columns = {name: table for name, table in tables.items() if name != "drawn"}
+
+        def operate(images: Work, rows: Array | None, **resized: Any) -> Any:
+            own = {name: table_rows(values, rows) for name, values in columns.items()}
+            return self._call(images, **own, **options, **resized)
+
+        def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
+            result: Tensor = operate(images, rows, size=size, out=target)
+            return result
+
+        if self.resizes:
+            return by_size(work, self, sizes, resize, out)
+        if isinstance(work, ImageBatch) and not self.spec.takes_ragged:
+            return merged(
+                [
+                    operate(image[None], np.array([n]))[0] if self.drawn[n] else image
+                    for n, image in enumerate(as_list(work))
+                ]
+            )
+        changes_all = self.draws == "all" or self.spec.identity is not None
+        if not context.is_fixed and not changes_all:
+            return _changed(work, np.flatnonzero(self.drawn), operate, context.is_own)
+        if isinstance(work, list):
+            return [operate(image[None], np.array([n]))[0] for n, image in enumerate(work)]
+        results = operate(work, None)
+        return chosen_of(tables["drawn"], results, work) if context.is_fixed and self.conditional else results
+
+    def _call(self, images: Work, *, which: Tensor | None = None, out: Any = None, **options: Any) -> Any:
+        """One call, or one for each value of the option that `which` chooses from."""
+        call, choice = self.spec.call, self.spec.choice
+        if which is None:
+            return call(images, **options) if out is None else call(images, **options, out=out)
+        values = options.pop(choice)
+        if not which.is_cpu or torch.compiler.is_compiling() or len(which) == 0:  # the host cannot read it
+            result = call(images, **options, **{choice: values[0]})
+            for k, value in enumerate(values[1:], 1):
+                result = chosen_of(which == k, call(images, **options, **{choice: value}), result)
+            return result if out is None else out.copy_(result)
+        for k in sorted(set(which.tolist())):
+            rows = (which == k).nonzero()[:, 0]
+            own = {name: v[rows.to(v.device)] for name, v in options.items() if isinstance(v, Tensor)}
+            results = call(rows_of(images, rows.numpy()), **{**options, **own, choice: values[k]})
+            if out is None:
+                is_last = is_channels_last(results, None)
+                layout = torch.channels_last if is_last else torch.contiguous_format
+                shape = len(which), *results.shape[1:]
+                out = torch.empty(shape, dtype=results.dtype, device=results.device, memory_format=layout)
+            signed(out)[rows.to(results.device)] = signed(results)
+        return out
+
+
+def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is_own: bool) -> Work:
+    """The images at `drawn` as the operator makes them, the others as they were, to the last bit.
+
+    What is the passes' own is changed in place.
+    """
+    if isinstance(work, Tensor):
+        indices = torch.from_numpy(drawn).to(work.device, non_blocking=True)
+        changed = operate(unsigned(signed(work).index_select(0, indices), work.dtype), drawn)
+        in_place = is_own and not work.requires_grad
+        if work.dtype == torch.uint16:
+            return signed(work).index_copy(0, indices, signed(changed)).view(torch.uint16)
+        return work.index_copy_(0, indices, changed) if in_place else work.index_copy(0, indices, changed)
+    if isinstance(work, list):
+        one = {row: operate(work[row][None], np.array([row]))[0] for row in drawn.tolist()}
+        return [one.get(row, image) for row, image in enumerate(work)]
+    if not isinstance(work, ImageBatch):
+        mask = np.isin(np.arange(len(work.layout)), drawn)
+        return chosen_of(mask, operate(work, np.arange(len(mask))), work)
+    result = work if is_own else replace(work, storage=work.storage.clone())
+    for changed, row in zip(operate(_copied(work, drawn), drawn), drawn.tolist(), strict=True):
+        result[row].copy_(changed)
+    return result
+
+
+def _copied(batch: ImageBatch, rows: Array) -> ImageBatch:
+    """Some of the images, in a batch of their own where that one is."""
+    empty = partial(torch.empty, dtype=torch.uint8, device=batch.device)
+    sizes = batch.host_layout[torch.from_numpy(rows)][:, 1:].tolist()
+    copies = ImageBatch.of_sizes(sizes, batch.channels, empty=empty)
+    for copy, row in zip(copies, rows.tolist(), strict=True):
+        copy.copy_(batch[row])
+    return copies

@@ -1,0 +1,105 @@
+"""The state of a batch between two transforms, and tables with a row per image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from orbbec.augment.codes import COLOR_WIDTH, MATRIX
+from orbbec.binding.arguments import Array
+
+COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
+ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")
+_IDENTITY = np.eye(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The state of a batch between two transforms.
+
+    Args:
+        sizes: int64 `[N, 2]`: height and width in pixels.
+        channels: of every image.
+        white: the value of white, 255 or 1: the unit of fills and thresholds.
+        exact: whether colours are asked for as operators too.
+        chosen: bool `[N]`: the images that steps are drawn for; None: all.
+        least: height and width that no image is below, as the pipeline alone tells.
+    """
+
+    sizes: Array
+    channels: int = 3
+    white: float = 255.0
+    exact: bool = False
+    chosen: Array | None = None
+    least: tuple[int, int] = (1, 1)
+
+    @property
+    def heights(self) -> Array:
+        return self.sizes[:, 0]
+
+    @property
+    def widths(self) -> Array:
+        return self.sizes[:, 1]
+
+    @property
+    def regions(self) -> Array:
+        """Whole images as left, top, right, bottom: int64 `[N, 4]`."""
+        return np.concatenate([np.zeros_like(self.sizes), self.sizes[:, ::-1]], 1)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def of_sizes(self, sizes: Array, least: tuple[int, int] = (1, 1)) -> Frame:
+        """The images resized."""
+        if sizes is self.sizes and least == self.least:
+            return self
+        return replace(self, sizes=sizes, least=least)
+
+    def only(self, chosen: Array) -> Frame:
+        """The images of which some alone are chosen."""
+        return replace(self, chosen=chosen if self.chosen is None else chosen & self.chosen)
+
+
+def color_row(code: int, *numbers: Any, count: int) -> Array:
+    """float32 `[count, 1, 16]` of one step; each number is one for all images or an array `[count]`."""
+    row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
+    row[:, 0, 0] = code
+    for i, number in enumerate(numbers):
+        row[:, 0, 1 + i] = number
+    return row
+
+
+def matrix_row(matrix: Array, offset: Any, count: int) -> Array:
+    """The step `matrix @ rgb + offset * white`: `[3, 3]` or `[count, 3, 3]`, and `[3]` or a number."""
+    row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
+    row[:, 0, 0] = MATRIX
+    row[:, 0, 1:10] = matrix.reshape(-1, 9)
+    row[:, 0, 10:13] = offset
+    return row
+
+
+def identities(count: int) -> Array:
+    """Maps that move nothing: float64 `[count, 3, 3]`."""
+    maps = np.empty((count, 3, 3))
+    maps[:] = _IDENTITY
+    return maps
+
+
+def same_rows(row: Any, count: int) -> Array:
+    """One row of whole numbers for every image: int64 `[count, len(row)]`."""
+    rows = np.empty((count, len(row)), np.int64)
+    rows[:] = row
+    return rows
+
+
+def side_by_side(*columns: Any) -> Array:
+    """Arrays `[N]`, or numbers, as the columns of one: `[N, len(columns)]`."""
+    return np.ascontiguousarray(np.array(columns).T)
+
+
+def joined(parts: Sequence[Array], count: int, width: int, dtype: Any) -> Array:
+    """Rows one after the other, `[count, sum, width]`."""
+    return np.concatenate(parts, axis=1, dtype=dtype) if parts else np.zeros((count, 0, width), dtype)

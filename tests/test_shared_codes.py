@@ -1,0 +1,70 @@
+"""Codes and widths of tables that Python and C++ both state: a test fails when one side changes alone."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orbbec.augment import codes
+from orbbec.batch.plane_batch import SAMPLINGS
+from orbbec.binding.spec import MIXES
+from orbbec.plan import draws, template
+
+PACKAGE = Path(__file__).parents[1] / "orbbec"
+SOURCES = [path.read_text() for ending in ("*.h", "*.cpp") for path in sorted(PACKAGE.rglob(ending))]
+COLOR_STEPS = ("NONE", "MATRIX", "HUE", "GAMMA", "POSTERIZE", "SOLARIZE", "CONTRAST")
+
+
+def only(pattern: str) -> str:
+    """What the one place of the C++ says that matches."""
+    found = [match[1] for text in SOURCES for match in re.finditer(pattern, text)]
+    assert len(found) == 1, (pattern, found)
+    return found[0]
+
+
+def enumerators(name: str) -> list[str]:
+    """Of a C++ enum whose numbers count up from 0: kFlipRows as FLIP_ROWS."""
+    body = re.sub(r"//[^\n]*", "", only(rf"enum class {name}\b[^{{]*{{([^}}]*)}}"))
+    assert "=" not in body
+    entries = [entry.strip().removeprefix("k") for entry in body.split(",") if entry.strip()]
+    return [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", entry).upper() for entry in entries]
+
+
+def constant(name: str) -> int:
+    """A C++ constant that is a whole number."""
+    return int(only(rf"constexpr \w+ {name} =\s*(\d+);"))
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("StepCode", {name: getattr(codes, name) for name in COLOR_STEPS}),
+        ("Coordinate", {kind.name: kind.value for kind in template.Coordinate}),
+        ("Sampling", {name.upper(): number for number, name in enumerate(SAMPLINGS)}),
+    ],
+    ids=["color steps", "coordinate transforms", "samplings of JPEG"],
+)
+def test_python_and_cpp_number_alike(name, ours):
+    assert ours == {entry: number for number, entry in enumerate(enumerators(name))}
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("kStepNumbers", codes.COLOR_WIDTH),
+        ("kBoxNumbers", codes.ERASE_WIDTH),
+        ("kMixNumbers", codes.MIX_WIDTH),
+        ("kPassNumbers", draws._PASS_NUMBERS),
+        ("kCoordinateNumbers", template._WIDTH),
+        ("kCoordinateKinds", len(template.Coordinate)),
+    ],
+)
+def test_python_and_cpp_have_tables_of_one_width(name, ours):
+    assert ours == constant(name)
+
+
+@pytest.mark.parametrize("name", [name for name, spec in MIXES.items() if spec.fused_rows])
+def test_fused_mixes_have_the_width_of_their_table(name):
+    table = {"partners": np.arange(2), "weights": np.ones(2), "boxes": np.zeros((2, 4))}
+    assert MIXES[name].fused_rows(table, np.ones((2, 2), int)).shape == (2, codes.MIX_WIDTH)
