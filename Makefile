@@ -23,8 +23,8 @@ phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 # Register spills fail the build, so that `cuda` need not compile the same architectures again.
 no_spill = -Xptxas -warn-spills,-Werror
 # Tests that use no device, and the tests within those folders that do.
-host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
-on_device = orbbec/data/tests/test_loader.py orbbec/data/tests/test_planes.py orbbec/data/tests/test_sink.py
+host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=orbbec/cli/tests/test_bench_data.py --ignore=orbbec/cli/tests/test_commands.py --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
+on_device = orbbec/data/loader/tests/test_loader.py orbbec/data/decode/tests/test_planes.py orbbec/data/device/tests/test_sink.py
 # Runs the tests $(2) that need the library $(1), and the examples of that library in the docs.
 with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
   tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs
@@ -97,14 +97,14 @@ pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GP
 test-peers: test-torchvision test-albumentations test-ray ## Run the tests that need another library, each in its own venv
 
 test-torchvision: .venv-torchvision/ready build ## Test the switch and the conversion from torchvision
-	$(call with_library,torchvision,orbbec/backends orbbec/transforms/tests/test_convert_torchvision.py orbbec/transforms/tests/test_functional.py orbbec/transforms/tests/test_tv_tensors.py \
+	$(call with_library,torchvision,orbbec/backends orbbec/transforms/convert/tests/test_convert_torchvision.py orbbec/transforms/tests/test_functional.py orbbec/transforms/base/tests/test_tv_tensors.py \
 	  tests/test_scripts.py::test_pipelines_of_torchvisions_users_run_with_another_import); \
 	$(if $(TORCHVISION_TESTS),PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_tests.py $(TORCHVISION_TESTS) && \
 	  PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_functional.py $(TORCHVISION_TESTS))
 
 test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready build ## Test the conversion from Albumentations
-	$(call with_library,albumentations,$(wildcard orbbec/transforms/tests/test_convert_albumentations*.py))
-	$(call with_library,albumentationsx,$(wildcard orbbec/transforms/tests/test_convert_albumentations*.py))
+	$(call with_library,albumentations,$(wildcard orbbec/transforms/convert/tests/test_convert_albumentations*.py))
+	$(call with_library,albumentationsx,$(wildcard orbbec/transforms/convert/tests/test_convert_albumentations*.py))
 
 test-ray: .venv-ray/ready build ## Test orbbec.data.ray with Ray on this machine
 	$(call with_library,ray,orbbec/data/tests/test_ray.py)
@@ -149,4 +149,4 @@ wheel: .venv/ready ## Build dist/*.whl for every architecture
 	$(call phase,wheel) $(py) -m build --wheel --no-isolation
 
 clean: ## Remove build results; keep .venv
-	rm -rf build dist outputs *.egg-info orbbec/*.so orbbec/*/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist outputs *.egg-info $$(find orbbec -name '*.so') .pytest_cache .mypy_cache .ruff_cache .hypothesis

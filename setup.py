@@ -65,9 +65,12 @@ def architectures() -> str:
     return DEFAULT_ARCHITECTURES
 
 
+LEFT_OUT = {"opencv", "data", "tests"}
+
+
 def sources(pattern: str) -> list[str]:
-    found = sorted((ROOT / "orbbec").glob(f"*/{pattern}"))
-    return [str(path.relative_to(ROOT)) for path in found if path.parent.name not in ("opencv", "data")]
+    found = sorted((ROOT / "orbbec").rglob(pattern))
+    return [str(path.relative_to(ROOT)) for path in found if not LEFT_OUT & set(path.parts)]
 
 
 def operators() -> cpp_extension.CppExtension:
@@ -110,11 +113,11 @@ def vendored() -> list[object]:
 
 
 def jpeg_check() -> object:
-    """The library ``orbbec/data/_jpeg_check.abi3.so``, no module."""
+    """The library ``orbbec/data/decode/_jpeg_check.abi3.so``, no module."""
     return Extension(
-        "orbbec.data._jpeg_check",
-        sources=["orbbec/data/jpeg_check.cpp"],
-        depends=["orbbec/data/jpeg_bits.h"],
+        "orbbec.data.decode._jpeg_check",
+        sources=["orbbec/data/decode/jpeg_check.cpp"],
+        depends=["orbbec/data/decode/jpeg_bits.h"],
         extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden"],
         extra_link_args=["-Wl,-s"],
         language="c++",

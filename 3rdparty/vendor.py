@@ -430,16 +430,16 @@ def has_simd(here: Path = HERE) -> bool:
 
 
 def jpeg_extension(here: Path = HERE) -> Extension | None:
-    """The library ``orbbec/data/_jpeg.abi3.so``, no module; None while libjpeg-turbo is not there."""
+    """The library ``orbbec/data/decode/_jpeg.abi3.so``, no module; None while libjpeg-turbo is not there."""
     if not (has_simd(here) or is_present(JPEG_WITHOUT_SIMD, here)):
         return None
     from setuptools import Extension
 
     return Extension(
-        "orbbec.data._jpeg",
-        sources=[f"orbbec/data/jpeg_{name}.cpp" for name in ("build", "planes", "region")],
+        "orbbec.data.decode._jpeg",
+        sources=[f"orbbec/data/decode/jpeg_{name}.cpp" for name in ("build", "planes", "region")],
         include_dirs=[str(here / "libjpeg_turbo" / "include")],
-        depends=["orbbec/data/jpeg_errors.h", str(here / "libjpeg_turbo" / STAMP)],
+        depends=["orbbec/data/decode/jpeg_errors.h", str(here / "libjpeg_turbo" / STAMP)],
         extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden"],
         extra_link_args=[
             str(here / "libjpeg_turbo" / "lib" / "libjpeg.a"),

@@ -23,12 +23,12 @@ from torch import Tensor, nn
 from benchmarks.ops.transforms import classification
 from benchmarks.peers.contest import why_missing
 from benchmarks.peers.w3_load import photographs
+from orbbec.cli.bench_data import Files, jpegs_below
 from orbbec.cli.doctor import collect
 from orbbec.data import Decoding, Loader
-from orbbec.data.bench_data import Files, jpegs_below
-from orbbec.data.loader import Batch
-from tests.support.measure import ROOT, machine_name, provenance, row
-from tests.support.records import write_records
+from orbbec.data.loader.loader import Batch
+from tests.support.timing.measure import ROOT, machine_name, provenance, row
+from tests.support.timing.records import write_records
 
 CLASSES, FILES, WARM_UP = 1000, 2048, 10
 NOTE = """A ResNet-50 is trained on parts of 224x224 of JPEG files: decoded, cropped, flipped and normalised

@@ -1,4 +1,8 @@
-"""Image augmentation operators for PyTorch with OpenCV's results, bit-identical on CPU and CUDA."""
+"""Image augmentation operators for PyTorch with OpenCV's results, bit-identical on CPU and CUDA.
+
+Where a function and a folder share a name, the name is the function, here and in the folders below:
+``orbbec.nms(...)``. An import reaches the folder all the same: ``from orbbec.nms import soft_nms``.
+"""
 
 from orbbec._library import default_arithmetic, load_library, set_default_arithmetic
 
@@ -7,20 +11,7 @@ load_library()
 from orbbec import transforms
 from orbbec.augment import augment
 from orbbec.batch import ImageBatch, PlaneBatch
-from orbbec.binding.recycle import keep_free_memory
-from orbbec.blur import box_blur, filter2d, gaussian_blur, median_blur, motion_blur, sharpen
-from orbbec.boxes import (
-    box_area,
-    box_convert,
-    box_iou,
-    box_iou_rotated,
-    clip_boxes_to_image,
-    complete_box_iou,
-    distance_box_iou,
-    generalized_box_iou,
-    masks_to_boxes,
-    remove_small_boxes,
-)
+from orbbec.bridge.recycle import keep_free_memory
 from orbbec.cli.profile import profile
 from orbbec.color import (
     ChannelStatistics,
@@ -42,9 +33,9 @@ from orbbec.color import (
     posterize,
     solarize,
     to_float,
+    ycbcr_to_rgb,
 )
-from orbbec.elastic import elastic_displacement, elastic_transform
-from orbbec.erase import erase
+from orbbec.filters import box_blur, filter2d, gaussian_blur, median_blur, motion_blur, sharpen
 from orbbec.jpeg import jpeg_compression
 from orbbec.matrices import (
     get_affine_matrix,
@@ -54,20 +45,37 @@ from orbbec.matrices import (
     invert_affine,
     invert_perspective,
 )
-from orbbec.mix import copy_paste, cutmix, mixup, mosaic, mosaic_offsets
-from orbbec.nms import batched_nms, nms, nms_match
-from orbbec.nms_rotated import nms_rotated
+from orbbec.mix import copy_paste, cutmix, erase, mixup, mosaic, mosaic_offsets
+from orbbec.nms import (
+    batched_nms,
+    box_area,
+    box_convert,
+    box_iou,
+    box_iou_rotated,
+    clip_boxes_to_image,
+    complete_box_iou,
+    distance_box_iou,
+    generalized_box_iou,
+    masks_to_boxes,
+    matrix_nms,
+    nms,
+    nms_match,
+    nms_rotated,
+    remove_small_boxes,
+    soft_nms,
+)
 from orbbec.noise import gaussian_noise
-from orbbec.remap import remap
 from orbbec.resize import resize, resized_crop
-from orbbec.roi_align import RoIAlign, roi_align
-from orbbec.roi_align_rotated import RoIAlignRotated, roi_align_rotated
-from orbbec.roi_pool import RoIPool, roi_pool
-from orbbec.soft_nms import matrix_nms, soft_nms
+from orbbec.roi_align import RoIAlign, RoIAlignRotated, RoIPool, roi_align, roi_align_rotated, roi_pool
 from orbbec.transforms import Compose
-from orbbec.warpaffine import affine_torch, warp_affine
-from orbbec.warpperspective import warp_perspective
-from orbbec.ycbcr import ycbcr_to_rgb
+from orbbec.warpaffine import (
+    affine_torch,
+    elastic_displacement,
+    elastic_transform,
+    remap,
+    warp_affine,
+    warp_perspective,
+)
 
 __version__ = "0.1.0"
 

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from orbbec.cli.doctor import advise, collect, report
+from orbbec.cli.pack import index_command, pack_command
 from orbbec.cli.preview import draw_rows, read_images, read_pipeline, read_targets, write_sheet
 from orbbec.cli.profile.command import profile_command
-from orbbec.data.commands import index_command, pack_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -74,7 +74,7 @@ def bench_data(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds per contender, after one warm-up round.")] = 5,
 ) -> None:
     """Time JPEGs on disk to batches: the Loader, thread pools with cv2, and torchvision with a DataLoader."""
-    from orbbec.data.bench_data import jpegs_below, measure, table
+    from orbbec.cli.bench_data import jpegs_below, measure, table
 
     try:
         paths = jpegs_below(folder)

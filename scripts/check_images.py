@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "3rdparty"))
 import vendor
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.support.damage import File, damaged_files
-from tests.support.examine import Finding, Guard, counts, disagreements, examined
+from tests.support.damage.damage import File, damaged_files
+from tests.support.damage.examine import Finding, Guard, counts, disagreements, examined
 
 PILLOW = vendor.Package(
     folder="pillow",

@@ -6,7 +6,7 @@
     python scripts/check_parity.py --report     writes docs/parity.md anew from what docs/parity holds
 
 A cell is a warp, a dtype, an interpolation and a border; a line is a form of another operator, against the
-author of its numbers (tests/support/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`,
+author of its numbers (tests/support/peers/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`,
 OpenCV 4 with `arithmetic="cv2_4"`. The exit status is 1 if a value differs where identity is promised.
 
 OPENCV_IPP has no say in warps, but for one: warpPerspective of float32 with nearest in OpenCV 4.13.0.
@@ -33,9 +33,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from parity_report import print_lines, print_tables, write_report
 
 import orbbec
-from tests.support import opencv, parity, peer_lines, peers, photograph, similarity
-from tests.support.records import write_records
-from tests.support.tally import Tally
+from tests.support import photograph, similarity
+from tests.support.peers import opencv, parity, peer_lines, peers
+from tests.support.peers.tally import Tally
+from tests.support.timing.records import write_records
 from tests.support.warps import INTERPOLATIONS, WARPS
 
 FULL, FULL_LINE = 2000, 1000

@@ -3,8 +3,8 @@
     python scripts/check_transforms.py             25 cases a form, nothing is written
     python scripts/check_transforms.py --write     300 cases a form; writes docs/parity*
 
-A form is a transform and what it is compared with (tests/support/transforms.py); those whose author is not
-installed are left out, so that --write needs all three. The exit status is 1 if a value differs where
+A form is a transform and what it is compared with (tests/support/peers/transforms.py); those whose author is
+not installed are left out, so that --write needs all three. The exit status is 1 if a value differs where
 identity is promised.
 """
 
@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from parity_report import difference_text, write_report
 
-from tests.support import peers, sharpness
-from tests.support.records import write_records
-from tests.support.transforms import LINES
+from tests.support.peers import peers, sharpness
+from tests.support.peers.transforms import LINES
+from tests.support.timing.records import write_records
 
 DOCS = Path(__file__).parent.parent / "docs"
 MANY = 300

@@ -22,7 +22,7 @@ from PIL import ImageDraw, ImageFont, ImageOps
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
-from tests.support import jpegs
+from tests.support.peers import jpegs
 
 Kernel = npt.NDArray[np.float32]
 

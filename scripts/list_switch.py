@@ -24,8 +24,8 @@ from parity_report import difference_text
 
 from orbbec.backends.torchvision.functions import FUNCTIONS
 from orbbec.cli.doctor.facts import cpu_model
-from tests.support import peers, switch_chains, switches
-from tests.support.records import write_records
+from tests.support.peers import peers, switch_chains, switches
+from tests.support.timing.records import write_records
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, FIGURES = DOCS / "switch.md", DOCS / "parity" / "switch.json"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.support.parity import DTYPES
+from tests.support.peers.parity import DTYPES
 from tests.support.warps import BORDERS, INTERPOLATIONS, WARPS
 
 Row = dict[str, Any]

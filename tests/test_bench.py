@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from orbbec.cli.doctor import collect
-from tests.support import measure
-from tests.support.benchmark import Case, Contender, Work, source_positions, touched_pixels
-from tests.support.warp_work import WarpShape
+from tests.support.timing import measure
+from tests.support.timing.benchmark import Case, Contender, Work, source_positions, touched_pixels
+from tests.support.timing.warp_work import WarpShape
 
 ROOT = Path(__file__).parents[1]
 ONES = np.ones((2, 3, 4, 1), np.uint8)

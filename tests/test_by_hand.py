@@ -10,8 +10,9 @@ import torch
 
 cv2 = pytest.importorskip("cv2")
 
-from tests.support import by_hand, measure, photograph
-from tests.support.benchmark import as_array, share
+from tests.support import photograph
+from tests.support.timing import by_hand, measure
+from tests.support.timing.benchmark import as_array, share
 
 if hasattr(torch.ops.orbbec, "set_emulation"):
     pytest.skip("what is timed runs no kernel", allow_module_level=True)

@@ -15,8 +15,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.binding import dispatch
-from orbbec.binding.recycle import RECYCLER
+from orbbec.bridge import dispatch
+from orbbec.bridge.recycle import RECYCLER
 from orbbec.plan import apply
 
 ROOT = Path(__file__).parents[1]

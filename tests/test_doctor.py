@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import orbbec
 from orbbec.__main__ import app
 from orbbec.cli.doctor import Facts, Gpu, advise, collect, facts, report
-from orbbec.data.native import has_native
+from orbbec.data.decode.native import has_native
 
 ROOT = Path(__file__).parents[1]
 H200 = Gpu("NVIDIA H200", "9.0", 139.8, seen_by_torch=True, self_test="passed")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support import measure
-from tests.support.benchmark import as_array, psnr
+from tests.support.timing import measure
+from tests.support.timing.benchmark import as_array, psnr
 
 TOOLS = Path(__file__).parents[1] / "tools"
 

@@ -2,6 +2,8 @@
 
 import itertools
 from enum import Enum
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,3 +129,34 @@ def test_names_compile_as_one_graph(mode):
     images = torch.rand(1, 3, 20, 30)
     compiled = torch.compile(warp, fullgraph=True, backend="aot_eager")
     assert torch.equal(compiled(images), warp(images))
+
+
+FAMILIES = ["augment", "color", "filters", "jpeg", "mix", "nms", "noise", "resize", "roi_align", "warpaffine"]
+PACKAGE = Path(orbbec.__file__).parent
+FOLDERS = sorted(
+    ".".join(path.parent.relative_to(PACKAGE.parent).parts)
+    for family in FAMILIES
+    for path in (PACKAGE / family).rglob("__init__.py")
+)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_name_is_the_function_and_imports_reach_the_folder(folder):
+    """`orbbec.nms(...)`, `from orbbec.nms import nms` and `from orbbec.nms import soft_nms`."""
+    package = import_module(folder)
+    assert package.__all__
+    for name in package.__all__:
+        imported = {}
+        exec(f"from {folder} import {name}", imported)
+        assert callable(imported[name])
+        if name in orbbec.__all__:
+            assert getattr(orbbec, name) is imported[name]
+    above, _, name = folder.rpartition(".")
+    function_or_folder = getattr(package, name) if name in package.__all__ else package
+    assert getattr(import_module(above), name) is function_or_folder
+
+
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if folder.count(".") > 1])
+def test_a_family_exports_what_its_folders_export(folder):
+    family = import_module(folder.rpartition(".")[0])
+    assert set(import_module(folder).__all__) <= set(family.__all__)

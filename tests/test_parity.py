@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-parity = pytest.importorskip("tests.support.parity", reason="needs cv2")
-from tests.support import opencv, peer_lines, peers
+parity = pytest.importorskip("tests.support.peers.parity", reason="needs cv2")
+from tests.support.peers import opencv, peer_lines, peers
 from tests.support.warps import BORDERS, INTERPOLATIONS, WARPS
 
 CASES = 6

@@ -8,7 +8,7 @@ import pytest
 
 from orbbec.augment import codes
 from orbbec.batch.plane_batch import SAMPLINGS
-from orbbec.binding.spec import MIXES
+from orbbec.bridge.spec import MIXES
 from orbbec.plan import draws, template
 
 PACKAGE = Path(__file__).parents[1] / "orbbec"

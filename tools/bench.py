@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from orbbec.cli.doctor import Facts, collect  # noqa: E402
-from tests.support.benchmark import Case  # noqa: E402
-from tests.support.measure import (  # noqa: E402
+from tests.support.timing.benchmark import Case  # noqa: E402
+from tests.support.timing.measure import (  # noqa: E402
     Result,
     heading,
     losses,
@@ -40,7 +40,7 @@ from tests.support.measure import (  # noqa: E402
     time_case,
     timing_arguments,
 )
-from tests.support.records import write_records  # noqa: E402
+from tests.support.timing.records import write_records  # noqa: E402
 
 COPY_BYTES = 2**30  # of the copy that a GPU's rate is measured with: far more than any cache holds
 

@@ -68,8 +68,8 @@ def find_nvcc() -> str | None:
 
 def compile_kernels(nvcc: str, source: Path, arch: str) -> tuple[bool, str]:
     """Whether nvcc was content, and all that was said; that of the last run where nothing changed since."""
-    report = REPORTS / f"{source.parent.name}_{source.stem}.sm_{arch}.txt"
-    inputs = [*source.parent.glob("*.h"), *(ROOT / "orbbec" / "core").glob("*.h"), source, Path(__file__)]
+    report = REPORTS / f"{'_'.join(source.relative_to(ROOT / 'orbbec').with_suffix('').parts)}.sm_{arch}.txt"
+    inputs = [*(ROOT / "orbbec").rglob("*.h"), source, Path(__file__)]
     if report.exists() and report.stat().st_mtime > max(path.stat().st_mtime for path in inputs):
         return True, report.read_text()
     command = [nvcc, f"-arch=sm_{arch}", *FLAGS, str(source), "-o", os.devnull]
@@ -145,13 +145,13 @@ def main() -> int:
     )
     parser.add_argument("--arch", action="append", metavar="XX", help=f"default: {' '.join(ARCHITECTURES)}")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time (2)")
-    parser.add_argument("files", nargs="*", type=Path, help="default: every orbbec/*/*.cu")
+    parser.add_argument("files", nargs="*", type=Path, help="default: every .cu file of orbbec/")
     options = parser.parse_args()
     nvcc = find_nvcc()
     if nvcc is None:
         print("check_cuda: NOT CHECKED: no nvcc on PATH, in CUDA_HOME or in /usr/local/cuda")
         return 0
-    sources = [path.resolve() for path in options.files] or sorted(ROOT.glob("orbbec/*/*.cu"))
+    sources = [path.resolve() for path in options.files] or sorted(ROOT.glob("orbbec/**/*.cu"))
     return check(nvcc, sources, options.arch or list(ARCHITECTURES), options.jobs)
 
 

@@ -9,7 +9,7 @@ docs/design.md. A folder of orbbec/ that is not named here is an operator.
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -18,10 +18,11 @@ from pathlib import Path
 ORDER = (
     "_library",
     "core",
+    "executors",
     "matrices",
-    "binding",
+    "bridge",
     "OPERATOR",
-    "elastic",
+    "warpaffine/elastic",
     "batch",
     "plan",
     "transforms",
@@ -68,7 +69,19 @@ def check(root: Path) -> list[Violation]:
 def layer_of(package: Path, path: Path) -> str:
     """The folder or module right below orbbec/ that holds `path`; an operator's transform.py is above it."""
     parts = path.relative_to(package).with_suffix("").parts
-    return "transforms" if parts[1:] == ("transform",) and parts[0] not in RANKS else parts[0]
+    is_transform = parts[-1] == "transform" and len(parts) > 1 and parts[0] not in RANKS
+    return "transforms" if is_transform else layer_named(parts)
+
+
+def layer_named(parts: Sequence[str]) -> str:
+    """The folder of a path below orbbec/: one of `ORDER`, or the first."""
+    inner = "/".join(parts[:2])
+    return inner if inner in RANKS else parts[0]
+
+
+def family_of(layer: str) -> str:
+    """The room of orbbec/: within it only cycles are refused."""
+    return layer.split("/")[0]
 
 
 def rank_of(layer: str) -> int:
@@ -77,7 +90,7 @@ def rank_of(layer: str) -> int:
 
 def refusal(importer: str, imported: str) -> str | None:
     """Why a layer may not import another; None if it may."""
-    if importer == imported or importer in OUTSIDE:
+    if family_of(importer) == family_of(imported) or importer in OUTSIDE:
         return None
     if imported in OUTSIDE or ALONE in (importer, imported):
         return f"{importer} may not import {imported}"
@@ -99,7 +112,7 @@ def imports_of(package: Path, path: Path) -> Iterator[Violation]:
                 yield path, getattr(node, "lineno", 0), f"{importer} may not import {name[0]}"
             if name[0] != "orbbec":
                 continue
-            imported = name[1] if len(name) > 1 and name[1] in modules else "__init__"
+            imported = layer_named(name[1:]) if len(name) > 1 and name[1] in modules else "__init__"
             text = refusal(importer, imported)
             if text:
                 yield path, getattr(node, "lineno", 0), text
@@ -117,13 +130,13 @@ def imported_names(package: Path, path: Path, node: ast.AST) -> Iterator[tuple[s
 
 
 def is_binding(path: Path) -> bool:
-    """An operator's binding.cpp, or one of several in a folder of several operators: binding_<name>.cpp."""
-    return path.suffix == ".cpp" and re.fullmatch(r"binding(_\w+)?", path.stem) is not None
+    """A file of an operator that sees torch: binding.cpp, or one of several, binding_<name>.cpp or .h."""
+    return path.suffix in {".cpp", ".h"} and re.fullmatch(r"binding(_\w+)?", path.stem) is not None
 
 
 def includes_of(package: Path, path: Path) -> Iterator[Violation]:
     layer = layer_of(package, path)
-    sees_torch = path.suffix != ".cu" and (is_binding(path) or layer == "binding")
+    sees_torch = path.suffix != ".cu" and (is_binding(path) or layer == "bridge")
     sees_cuda = path.suffix == ".cu" or path.name == "launch.h" or path.name.endswith("_cuda.h")
     text = path.read_text()
     for match in INCLUDE.finditer(text):
@@ -133,9 +146,11 @@ def includes_of(package: Path, path: Path) -> Iterator[Violation]:
                 yield path, line, f"{ALONE} stands alone, but includes {name}"
             continue
         if TORCH.search(name) and not sees_torch:
-            yield path, line, f"only binding.cpp and orbbec/binding see torch, but this includes {name}"
+            yield path, line, f"only binding.cpp and orbbec/bridge see torch, but this includes {name}"
         if CUDA.search(name) and not sees_cuda:
             yield path, line, f"only .cu, launch.h and *_cuda.h see CUDA, but this includes {name}"
+        if not sees_torch and is_binding(Path(name)):
+            yield path, line, f"only binding.cpp includes a header of bindings, but this includes {name}"
         if name.startswith("../"):
             yield from included_folder(package, path, line, name, sees_torch)
 
@@ -146,8 +161,8 @@ def included_folder(package: Path, path: Path, line: int, name: str, sees_torch:
         yield path, line, f"{name} lies outside of the package"
         return
     importer, included = layer_of(package, path), layer_of(package.resolve(), target)
-    if included == "binding" and not sees_torch:
-        yield path, line, f"only binding.cpp includes orbbec/binding, but this includes {name}"
+    if included == "bridge" and not sees_torch:
+        yield path, line, f"only binding.cpp includes orbbec/bridge, but this includes {name}"
         return
     text = refusal(importer, included)
     if text:
@@ -158,7 +173,7 @@ def kernel_launches_of(path: Path) -> Iterator[Violation]:
     code = COMMENT_OR_STRING.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
     for number, line in enumerate(code.splitlines(), 1):
         if "<<<" in line:
-            yield path, number, "kernels are started by launch() of core/launch.h, not by <<<>>>"
+            yield path, number, "kernels are started by launch() of executors/launch.h, not by <<<>>>"
 
 
 def shared_stems_of(package: Path) -> Iterator[Violation]:

@@ -20,7 +20,7 @@ from nvidia import nvimgcodec
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from orbbec import ImageBatch, resize
 from orbbec.data import Decoding, Loader, Sample
-from orbbec.data.nvimgcodec import BatchDecoder
+from orbbec.data.decode.nvimgcodec import BatchDecoder
 from tests.support import photograph
 
 COUNT, ROUNDS, LARGEST_MEAN = 32, 5, 4.0

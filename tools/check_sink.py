@@ -19,7 +19,7 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from orbbec.data import Loader, Sample
-from orbbec.data.sink import Sink
+from orbbec.data.device.sink import Sink
 from orbbec.transforms import (
     ColorJitter,
     GaussianBlur,

@@ -20,7 +20,7 @@ report=()
 failed=0
 
 # Tests that never use a GPU.
-host_only=(--ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=tests/attack --ignore=tests/emulation --ignore=tests/project --ignore=tests/test_scripts.py)
+host_only=(--ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=orbbec/cli/tests/test_bench_data.py --ignore=orbbec/cli/tests/test_commands.py --ignore=tests/attack --ignore=tests/emulation --ignore=tests/project --ignore=tests/test_scripts.py)
 # No doctests: they import modules that need cv2.
 pytest=("$python" -m pytest -q -p no:cacheprovider -o "addopts=-ra --import-mode=importlib" "${host_only[@]}")
 

@@ -29,13 +29,13 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.ops.transforms import BRIGHTNESS_OF, SATURATION_OF, recolored_by_cv2  # noqa: E402
 from orbbec import ImageBatch  # noqa: E402
 from orbbec import transforms as T  # noqa: E402
-from orbbec.binding.arguments import Array  # noqa: E402
+from orbbec.bridge.arguments import Array  # noqa: E402
 from orbbec.cli.doctor import collect  # noqa: E402
 from orbbec.plan import Plan  # noqa: E402
 from tests.support import photograph  # noqa: E402
-from tests.support.benchmark import Case, Contender, Work, as_array, share  # noqa: E402
-from tests.support.by_hand import MEAN, STD, as_usual, buffer, crops  # noqa: E402
-from tests.support.measure import (  # noqa: E402
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, share  # noqa: E402
+from tests.support.timing.by_hand import MEAN, STD, as_usual, buffer, crops  # noqa: E402
+from tests.support.timing.measure import (  # noqa: E402
     FEWEST_ROUNDS,
     Result,
     Timing,
@@ -47,7 +47,7 @@ from tests.support.measure import (  # noqa: E402
     set_threads,
     time_case,
 )
-from tests.support.records import write_records  # noqa: E402
+from tests.support.timing.records import write_records  # noqa: E402
 
 BY_HAND, USUAL = "cv2 and NumPy by hand", "cv2 and NumPy, as usual"
 FUSED, INTO, EXACT = "orbbec", "orbbec, out=", "orbbec, step by step"

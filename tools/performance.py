@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.measure import Result, result_of, row  # noqa: E402
+from tests.support.timing.measure import Result, result_of, row  # noqa: E402
 
 PAGE = ROOT / "docs" / "performance.md"
 RUNS = ROOT / "docs" / "benchmarks"

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from orbbec.augment import augment
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from tests.support import photograph
-from tests.support.benchmark import Case, Contender, Work, as_array, cv2
-from tests.support.by_hand import MEAN, STD, by_table, crops, in_place
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2
+from tests.support.timing.by_hand import MEAN, STD, by_table, crops, in_place
 
 IMAGES, SIDE = 64, 224
 

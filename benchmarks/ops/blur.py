@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
-from orbbec.blur import box_blur, filter2d, gaussian_blur, median_blur
+from orbbec.bridge.arguments import Array
+from orbbec.filters import box_blur, filter2d, gaussian_blur, median_blur
 from tests.support import photographs
-from tests.support.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
 
 KERNEL = np.random.default_rng(0).normal(0, 0.3, (5, 5)).astype(np.float32)
 

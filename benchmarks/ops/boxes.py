@@ -5,9 +5,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from orbbec.boxes import box_iou, box_iou_rotated, generalized_box_iou
-from tests.support.benchmark import Case, Contender, Work, torchvision
+from orbbec.nms.boxes import box_iou, box_iou_rotated, generalized_box_iou
 from tests.support.boxes import random_boxes, random_rotated_boxes
+from tests.support.timing.benchmark import Case, Contender, Work, torchvision
 
 
 def by_torch(first: Tensor, second: Tensor, generalized: bool) -> Tensor:

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 import orbbec
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from tests.support import photograph
-from tests.support.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
-from tests.support.by_hand import (
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
+from tests.support.timing.by_hand import (
     Finish,
     buffer,
     by_table,

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
-from orbbec.elastic import elastic_displacement, elastic_transform
+from orbbec.bridge.arguments import Array
+from orbbec.warpaffine.elastic import elastic_displacement, elastic_transform
 from tests.support import photographs
-from tests.support.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
-from tests.support.by_hand import buffer
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
+from tests.support.timing.by_hand import buffer
 
 ALPHA, SIGMA = 25.0, 5.0  # torchvision's defaults, whose alpha is of half a pixel
 MOST_FOR_TORCHVISION = 224  # beyond, a run of its loop takes seconds

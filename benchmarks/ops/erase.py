@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
-from orbbec.erase import erase
+from orbbec.bridge.arguments import Array
+from orbbec.mix.erase import erase
 from tests.support import photographs
-from tests.support.benchmark import Case, Contender, Work, as_array, share, torchvision
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, share, torchvision
 
 
 def prepare(dtype: torch.dtype, noise: str | None, device: str) -> Work:

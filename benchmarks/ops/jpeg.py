@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 import orbbec
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from tests.support import photograph
-from tests.support.benchmark import Case, Contender, Image, Work, as_array, cv2, share
+from tests.support.timing.benchmark import Case, Contender, Image, Work, as_array, cv2, share
 
 try:
     simplejpeg: Any = importlib.import_module("simplejpeg")

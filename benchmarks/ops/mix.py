@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 import orbbec
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from tests.support import photographs
-from tests.support.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
-from tests.support.by_hand import buffer
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
+from tests.support.timing.by_hand import buffer
 
 IMAGES = 16
 SIZE = (512, 512)

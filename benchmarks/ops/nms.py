@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from orbbec.nms import batched_nms, nms
-from tests.support.benchmark import Case, Contender, Work, cv2, torchvision
 from tests.support.boxes import random_boxes
+from tests.support.timing.benchmark import Case, Contender, Work, cv2, torchvision
 
 THRESHOLD = 0.5
 MOST_FOR_RIVALS = 20_000  # beyond, a run of theirs takes half a minute

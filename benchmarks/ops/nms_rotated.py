@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.nms_rotated import nms_rotated
-from tests.support.benchmark import Case, Contender, Work, cv2
+from orbbec.nms.rotated import nms_rotated
 from tests.support.boxes import random_rotated_boxes
+from tests.support.timing.benchmark import Case, Contender, Work, cv2
 
 THRESHOLD = 0.5
 MOST_FOR_RIVALS = 1000  # beyond, a run of theirs takes seconds

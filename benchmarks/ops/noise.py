@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.noise import gaussian_noise
 from tests.support import photographs
-from tests.support.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
-from tests.support.by_hand import buffer
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
+from tests.support.timing.by_hand import buffer
 
 
 def prepare(dtype: torch.dtype, device: str) -> Work:

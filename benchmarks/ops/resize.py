@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 import orbbec
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from tests.support import photographs
-from tests.support.benchmark import Case, Contender, Image, Work, as_array, cv2, share
+from tests.support.timing.benchmark import Case, Contender, Image, Work, as_array, cv2, share
 
 IMAGES = 16
 CV2 = {"nearest": 0, "linear": 1, "cubic": 2, "area": 3, "lanczos4": 4, "linear_exact": 5, "nearest_exact": 6}

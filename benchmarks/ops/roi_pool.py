@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 import orbbec
-from tests.support.benchmark import Case, Contender, Work, torchvision
-from tests.support.roi_work import RoiShape, work
+from tests.support.timing.benchmark import Case, Contender, Work, torchvision
+from tests.support.timing.roi_work import RoiShape, work
 
 
 def forward(shape: RoiShape, device: str) -> Work:

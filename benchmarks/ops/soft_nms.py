@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
-from orbbec.boxes import box_iou
-from orbbec.soft_nms import matrix_nms, soft_nms
-from tests.support.benchmark import Case, Contender, Work, cv2
+from orbbec.bridge.arguments import Array
+from orbbec.nms.boxes import box_iou
+from orbbec.nms.soft import matrix_nms, soft_nms
+from tests.support.timing.benchmark import Case, Contender, Work, cv2
 
 
 def whole_boxes(count: int) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan import Stream
 from orbbec.transforms.color import (
     BRIGHTNESS_OF,
@@ -25,8 +25,8 @@ from orbbec.transforms.neighborhood import GaussianBlur
 from orbbec.transforms.output import Normalize, ToDtype
 from orbbec.transforms.scales import RandomShortestSize
 from tests.support import photograph
-from tests.support.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
-from tests.support.by_hand import (
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
+from tests.support.timing.by_hand import (
     MEAN,
     STD,
     as_usual,

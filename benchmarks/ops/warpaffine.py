@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
 import orbbec
-from orbbec.binding.arguments import Array
-from tests.support.benchmark import Case, Contender, Work, cv2, source_positions
-from tests.support.warp_work import Warp, WarpShape
+from orbbec.bridge.arguments import Array
+from tests.support.timing.benchmark import Case, Contender, Work, cv2, source_positions
+from tests.support.timing.warp_work import Warp, WarpShape
 
 
 def random_similarities(count: int, source: tuple[int, int], target: tuple[int, int]) -> Array:

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 
 import orbbec
-from orbbec.binding.arguments import Array
-from tests.support.benchmark import Case, Work, cv2, source_positions
-from tests.support.warp_work import Warp, WarpShape
+from orbbec.bridge.arguments import Array
+from tests.support.timing.benchmark import Case, Work, cv2, source_positions
+from tests.support.timing.warp_work import Warp, WarpShape
 
 
 def random_perspectives(count: int, source: tuple[int, int], target: tuple[int, int]) -> Array:

@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from orbbec.batch import PlaneBatch
-from orbbec.binding.arguments import Array
-from orbbec.ycbcr import ycbcr_to_rgb
+from orbbec.bridge.arguments import Array
+from orbbec.color.ycbcr import ycbcr_to_rgb
 from tests.support import photographs
-from tests.support.benchmark import Case, Contender, Work, as_array, cv2, share
-from tests.support.by_hand import buffer
+from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2, share
+from tests.support.timing.by_hand import buffer
 
 IMAGES, SIZE = 16, (384, 512)  # RGB of whole cache lines, so that a batch is one array, too
 HALVED = {"420": (2, 2), "422": (1, 2), "440": (2, 1), "444": (1, 1)}

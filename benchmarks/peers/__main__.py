@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.peers import report, runs
 from benchmarks.peers.contest import versions
 from orbbec.cli.doctor import collect
-from tests.support.measure import machine_name, provenance, timing_arguments
+from tests.support.timing.measure import machine_name, provenance, timing_arguments
 
 
 def main() -> None:

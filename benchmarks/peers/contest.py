@@ -12,9 +12,9 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
-from orbbec.binding.arguments import Array
-from tests.support.benchmark import Contender, Work
-from tests.support.measure import Refused, check
+from orbbec.bridge.arguments import Array
+from tests.support.timing.benchmark import Contender, Work
+from tests.support.timing.measure import Refused, check
 
 T = TypeVar("T")
 CPU, CUDA, BOTH = ("cpu",), ("cuda",), ("cpu", "cuda")

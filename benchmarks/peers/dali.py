@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.peers.contest import by_threads
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 
 
 def dali_runner(

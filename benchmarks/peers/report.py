@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.contest import Absent
-from tests.support.measure import Result, heading, losses, row, wins
-from tests.support.records import write_records
+from tests.support.timing.measure import Result, heading, losses, row, wins
+from tests.support.timing.records import write_records
 
 WINS = "**wins**"
 TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)  # of the chart

@@ -19,8 +19,8 @@ from benchmarks.peers import (
     w7_single,
 )
 from benchmarks.peers.contest import Absent, assemble
-from orbbec.data.bench_data import on_cores
-from tests.support.measure import (
+from orbbec.cli.bench_data import on_cores
+from tests.support.timing.measure import (
     Result,
     progress,
     result_of,

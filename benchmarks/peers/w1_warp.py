@@ -16,9 +16,9 @@ from benchmarks.ops.warpaffine import by_grid_sample, random_similarities
 from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload
 from benchmarks.peers.dali import dali_runner
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
-from tests.support.benchmark import cv2, share
-from tests.support.warp_work import WarpShape
+from orbbec.bridge.arguments import Array
+from tests.support.timing.benchmark import cv2, share
+from tests.support.timing.warp_work import WarpShape
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from benchmarks.ops.transforms import (
 from benchmarks.peers.contest import BOTH, Rival, Workload
 from benchmarks.peers.dali import dali_runner
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.transforms import Compose
 from orbbec.transforms.output import Normalize, ToDtype
-from tests.support.benchmark import as_array, cv2, share
-from tests.support.by_hand import MEAN, STD, Finish, buffer, crops, in_place
+from tests.support.timing.benchmark import as_array, cv2, share
+from tests.support.timing.by_hand import MEAN, STD, Finish, buffer, crops, in_place
 
 
 @dataclass(frozen=True)

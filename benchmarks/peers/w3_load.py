@@ -25,12 +25,12 @@ from benchmarks.peers.w2_crop import (
     torchvision_v1,
 )
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
+from orbbec.cli.bench_data import Files, jpegs_below
 from orbbec.data import Decoding, Loader, decode_image, image_size
-from orbbec.data.bench_data import Files, jpegs_below
-from tests.support.benchmark import as_array, cv2, share
-from tests.support.by_hand import MEAN, STD, buffer, in_place, resized
-from tests.support.measure import ROOT
+from tests.support.timing.benchmark import as_array, cv2, share
+from tests.support.timing.by_hand import MEAN, STD, buffer, in_place, resized
+from tests.support.timing.measure import ROOT
 
 FILES, BATCH = 128, 64
 MOST_BYTES = 2**22  # of a decoded photograph

@@ -29,12 +29,12 @@ from benchmarks.ops.transforms import (
 from benchmarks.peers.contest import BOTH, Rival, Workload
 from benchmarks.peers.dali import dali_runner
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan import Stream
 from orbbec.transforms import ColorJitter, Compose, RandomApply
 from orbbec.transforms.color import Jitter
 from tests.support import photograph
-from tests.support.benchmark import as_array, share
+from tests.support.timing.benchmark import as_array, share
 
 IMAGES, KERNEL = 16, 23
 

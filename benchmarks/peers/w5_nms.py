@@ -15,7 +15,7 @@ import orbbec
 from benchmarks.ops.nms import CLASSES, THRESHOLD
 from benchmarks.ops.nms import by_cv2 as cv2_runner
 from benchmarks.peers.contest import BOTH, Rival, Workload
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from tests.support.boxes import random_boxes
 
 

@@ -12,9 +12,9 @@ import torch
 
 import orbbec
 from benchmarks.peers.contest import BOTH, Rival, Workload
-from orbbec.binding.arguments import Array
-from tests.support.benchmark import as_array
-from tests.support.roi_work import RoiShape, by_grid_sample
+from orbbec.bridge.arguments import Array
+from tests.support.timing.benchmark import as_array
+from tests.support.timing.roi_work import RoiShape, by_grid_sample
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from torch import Tensor
 
 from benchmarks.ops.transforms import FLIP, SIDE, crop_of
 from benchmarks.peers.contest import Rival, Workload
-from orbbec.binding.arguments import Array
-from orbbec.data.bench_data import random_part
+from orbbec.bridge.arguments import Array
+from orbbec.cli.bench_data import random_part
 from orbbec.transforms import Compose, ToImage
 from orbbec.transforms.output import Normalize, ToDtype
-from tests.support.by_hand import FACTOR, MEAN, OFFSET, STD, in_place, resized
+from tests.support.timing.by_hand import FACTOR, MEAN, OFFSET, STD, in_place, resized
 
 HEIGHT, WIDTH = 375, 500
 TRANSFORMS = [crop_of(False), FLIP, ToDtype(torch.float32, scale=True), Normalize(MEAN, STD)]

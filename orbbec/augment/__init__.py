@@ -1,4 +1,8 @@
-"""A pipeline of augmentations in one pass."""
+"""A pipeline of augmentations in one pass: map, colour, erase, normalise and cast.
+
+Begin with augment.py and program.h, the colour steps of a pixel. augment.h runs them on what the
+map reads; *_rows.h do rows of pixels on vectors, planes.* read JPEG planes.
+"""
 
 from orbbec.augment.augment import augment, augment_moved
 

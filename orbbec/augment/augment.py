@@ -8,7 +8,7 @@ from torch import Tensor
 
 import orbbec.augment.gradients  # noqa: F401  (registers what it is differentiated by)
 from orbbec.augment.codes import CONTRAST
-from orbbec.binding.arguments import (
+from orbbec.bridge.arguments import (
     Fill,
     Images,
     Matrix,
@@ -24,10 +24,10 @@ from orbbec.binding.arguments import (
     operator_output,
     size_values,
 )
-from orbbec.binding.dispatch import call_operator, is_plain
-from orbbec.binding.fakes import register_fake
-from orbbec.binding.names import Border, Interpolation, border_name, interpolation_name
-from orbbec.binding.recycle import output_for, room_for
+from orbbec.bridge.dispatch import call_operator, is_plain
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.names import Border, Interpolation, border_name, interpolation_name
+from orbbec.bridge.recycle import output_for, room_for
 
 OP = "augment"
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)

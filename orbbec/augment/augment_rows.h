@@ -6,12 +6,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "../core/executor_cpu.h"
-#include "../core/pixels_of_three.h"
-#include "../core/streamed_store.h"
+#include "../executors/executor_cpu.h"
+#include "../executors/simd/pixels_of_three.h"
 #include "augment.h"
 #include "plain_rows.h"
 #include "store_lanes.h"
+#include "streamed_store.h"
 
 namespace orbbec {
 

@@ -1,5 +1,5 @@
-#include "../binding/matrices.h"
-#include "../binding/stored.h"
+#include "../bridge/matrices.h"
+#include "../bridge/stored.h"
 #include "moved.h"
 #include "planes.h"
 

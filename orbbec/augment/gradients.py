@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
-from orbbec.binding.color_gradients import GRAY, gamma_slope, hue_gradient
-from orbbec.binding.partners import add_to_partners, has_partner
-from orbbec.binding.warp_gradients import Context, backward_of
+from orbbec.bridge.color_gradients import GRAY, gamma_slope, hue_gradient
+from orbbec.bridge.partners import add_to_partners, has_partner
+from orbbec.bridge.warp_gradients import Context, backward_of
 from orbbec.matrices.linear import sum_first
 
 Formula = Callable[[Tensor, Tensor, Tensor], Tensor]

@@ -1,7 +1,7 @@
 // Runs augment on a CUDA device. Included by augment_cuda.cu and planes_cuda.cu.
 #pragma once
 
-#include "../core/executor_cuda.h"
+#include "../executors/executor_cuda.h"
 #include "augment.h"
 
 namespace orbbec {

@@ -1,5 +1,5 @@
 // One pixel at a time, bit-identical to CUDA. Where speed counts, ycbcr_to_rgb runs first.
-#include "../core/executor_cpu.h"
+#include "../executors/executor_cpu.h"
 #include "planes.h"
 
 namespace orbbec {

@@ -21,8 +21,8 @@ import torch
 from torch.utils.data import get_worker_info
 
 from orbbec.batch.stored_batch import StoredBatch
-from orbbec.binding.forked import check_not_forked
-from orbbec.binding.recycle import RECYCLER
+from orbbec.bridge.forked import check_not_forked
+from orbbec.bridge.recycle import RECYCLER
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
 _ROW_BYTES = 24  # of the layout table: three int64

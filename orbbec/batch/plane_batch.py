@@ -19,10 +19,10 @@ import torch
 
 from orbbec.batch.image_batch import ImageBatch, empty_on_host, packed, rounded_up
 from orbbec.batch.stored_batch import StoredBatch
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 
 # Interleaved RGB, luma only, or planes with full chroma, half the columns, half the rows, or half of both.
-# The order is that of ycbcr/ycbcr.h.
+# The order is that of color/ycbcr/ycbcr.h.
 SAMPLINGS = ("rgb", "gray", "444", "422", "440", "420")
 _COLUMNS = [3, 2, 3]  # of the three tables
 _TRANSPOSED = 5  # from this orientation on, rows and columns are swapped

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import torch
 
-from orbbec.binding.forked import check_not_forked
+from orbbec.bridge.forked import check_not_forked
 
 _Batch = TypeVar("_Batch", bound="StoredBatch")
 

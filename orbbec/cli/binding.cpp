@@ -2,7 +2,7 @@
 #include <sstream>
 #include <string>
 
-#include "../binding/torch_api.h"
+#include "../bridge/torch_api.h"
 
 namespace orbbec {
 

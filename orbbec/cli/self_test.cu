@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "../core/launch.h"
+#include "../executors/launch.h"
 
 namespace orbbec {
 namespace {

@@ -1,4 +1,8 @@
-"""Colour conversion and adjustment, lookup tables, statistics and normalisation."""
+"""Colours: conversions, adjustments, tables, statistics, normalised model input; `ycbcr` for JPEG planes.
+
+Begin with normalize.py and normalize.h. `adjust` has torchvision's functions, `convert` OpenCV's spaces,
+`tables` has histograms; maps.h and rows_cpu.h serve all.
+"""
 
 from orbbec.color.adjust import (
     adjust_brightness,
@@ -13,10 +17,10 @@ from orbbec.color.adjust import (
     posterize,
     solarize,
 )
-from orbbec.color.clahe import clahe
 from orbbec.color.convert import cvt_color
 from orbbec.color.normalize import normalize, to_float
-from orbbec.color.tables import ChannelStatistics, channel_statistics, equalize_hist, lut
+from orbbec.color.tables import ChannelStatistics, channel_statistics, clahe, equalize_hist, lut
+from orbbec.color.ycbcr import ycbcr_to_rgb
 
 __all__ = [
     "ChannelStatistics",
@@ -38,4 +42,5 @@ __all__ = [
     "posterize",
     "solarize",
     "to_float",
+    "ycbcr_to_rgb",
 ]

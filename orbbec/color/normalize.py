@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, OperatorInput, dtype_numbered, fill_values, operator_input
-from orbbec.binding.dispatch import call_operator
-from orbbec.binding.fakes import register_fake
-from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.bridge.arguments import Images, OperatorInput, dtype_numbered, fill_values, operator_input
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _LARGEST = {torch.uint8: 255.0, torch.uint16: 65535.0}

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "../core/strips_cpu.h"
+#include "../executors/strips_cpu.h"
 #include "maps.h"
 
 namespace orbbec {

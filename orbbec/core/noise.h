@@ -1,7 +1,7 @@
 // Noise fields with one number per (sample, channel, y, x): four neighbours of a row share a Philox
 // block, whose draw number is (channel * height + y) * ceil(width / 4) + x / 4. A number depends
-// neither on the batch nor on the memory layout nor on the executor. Included by erase/, noise/ and
-// philox/.
+// neither on the batch nor on the memory layout nor on the executor. Included by mix/erase/, noise/
+// and noise/philox/.
 #pragma once
 
 #include "philox.h"

@@ -1,5 +1,5 @@
 // The source position of an output pixel under a 3x3 output-to-source matrix. Included by
-// warpperspective/ and augment/.
+// warpaffine/perspective/ and augment/.
 #pragma once
 
 #include "warp.h"

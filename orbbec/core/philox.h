@@ -1,6 +1,6 @@
 // Counter-based random numbers: Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random
 // numbers: as easy as 1, 2, 3" (2011). A number depends only on the key and the counter. Included
-// by core/noise.h and philox/.
+// by core/noise.h and noise/philox/.
 //
 //   key      from (seed, epoch), 64 bits each: see philox_key
 //   counter  words 0 and 1: the draw number (48 bits), above it the position in the pipeline

@@ -1,5 +1,5 @@
 // Images stored as JPEG planes: luma and chroma, with full or subsampled chroma, before the EXIF
-// orientation is applied. Included by ycbcr/ and augment/.
+// orientation is applied. Included by color/ycbcr/ and augment/.
 #pragma once
 
 #include "image.h"
@@ -9,7 +9,7 @@ namespace orbbec {
 
 // The planes of an image: interleaved RGB; luma alone; or luma, Cb and Cr, chroma full or
 // halved along the columns, the rows or both. The numbers match SAMPLINGS in batch/plane_batch.py
-// and data/jpeg_planes.cpp.
+// and data/decode/jpeg_planes.cpp.
 enum class Sampling : int64_t { kRgb, kGray, k444, k422, k440, k420 };
 
 struct StoredImage {

@@ -1,5 +1,5 @@
 // libjpeg's chroma upsampling ("fancy upsampling") and colour conversion in 16-bit fixed point.
-// Integer arithmetic, identical on every device. Included by jpeg/ and ycbcr/.
+// Integer arithmetic, identical on every device. Included by jpeg/ and color/ycbcr/.
 //
 // Source: ITU-T T.871 (the colours); libjpeg's documentation (fancy upsampling).
 #pragma once

@@ -1,26 +1,26 @@
 """From files to the model: readers, decoding, sample order, and the loader that feeds a device."""
 
 from orbbec.batch import collate
-from orbbec.data.arrays import Arrays, Hdf5, NpyFile
-from orbbec.data.assemble import Decoding
-from orbbec.data.buffer import ShuffleBuffer
-from orbbec.data.cifar import Cifar
-from orbbec.data.coco import Coco
-from orbbec.data.decode import decode_image, image_size
-from orbbec.data.detect import open_source
-from orbbec.data.folders import FileList, ImageFolder
-from orbbec.data.live import live
-from orbbec.data.loader import Batch, Loader
+from orbbec.data.decode.decode import decode_image, image_size
+from orbbec.data.decode.planes import decode_planes
+from orbbec.data.device.prefetch import DevicePrefetcher
+from orbbec.data.device.sink import sink
+from orbbec.data.loader.assemble import Decoding
+from orbbec.data.loader.buffer import ShuffleBuffer
+from orbbec.data.loader.live import live
+from orbbec.data.loader.loader import Batch, Loader
+from orbbec.data.loader.report import Report
 from orbbec.data.order import Order, OrderSampler
-from orbbec.data.pack import Packed, pack
-from orbbec.data.planes import decode_planes
-from orbbec.data.prefetch import DevicePrefetcher
-from orbbec.data.records import Lmdb, TfRecords
-from orbbec.data.report import Report
+from orbbec.data.readers.arrays import Arrays, Hdf5, NpyFile
+from orbbec.data.readers.cifar import Cifar
+from orbbec.data.readers.coco import Coco
+from orbbec.data.readers.detect import open_source
+from orbbec.data.readers.folders import FileList, ImageFolder
+from orbbec.data.readers.pack import Packed, pack
+from orbbec.data.readers.records import Lmdb, TfRecords
+from orbbec.data.readers.shards import Shards, ShardStream, index_archives
+from orbbec.data.readers.wrap import as_source
 from orbbec.data.sample import BadSample, Fault, Sample, Source, SourceError
-from orbbec.data.shards import Shards, ShardStream, index_archives
-from orbbec.data.sink import sink
-from orbbec.data.wrap import as_source
 
 __all__ = [
     "Arrays",

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
-from orbbec.philox import philox_draws
-from orbbec.transforms.checks import choice, flag, whole
+from orbbec.noise.philox import philox_draws
+from orbbec.transforms.base.checks import choice, flag, whole
 
 _WORDS = 2**32 - 1  # draws lie below this
 _LAST_EPOCH = 2**63 - 1

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from orbbec.data.assemble import ON_ERROR, Assembler, Decoding
+from orbbec.data.loader.assemble import ON_ERROR, Assembler, Decoding
 from orbbec.data.needed import needed
 from orbbec.transforms import Compose, Transform
-from orbbec.transforms.checks import choice, whole
+from orbbec.transforms.base.checks import choice, whole
 
 _BATCHES = 8  # batches per block
 

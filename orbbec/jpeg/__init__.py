@@ -1,4 +1,8 @@
-"""JPEG compression artefacts."""
+"""The artefacts of JPEG without a codec, and the decoder of baseline JPEGs.
+
+Begin with jpeg.py and jpeg.h for the artefacts, decode.h and entropy.h for the decoder. dct.h has the
+transform of blocks, columns.h the same on vectors.
+"""
 
 from orbbec.jpeg.jpeg import jpeg_compression
 

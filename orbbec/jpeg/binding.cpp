@@ -1,4 +1,4 @@
-#include "../binding/maps.h"
+#include "../bridge/maps.h"
 #include "jpeg.h"
 
 namespace orbbec {

@@ -2,7 +2,7 @@
 // jpeg_avx2.cpp.
 #pragma once
 
-#include "../core/simd_avx2.h"
+#include "../executors/simd/avx2.h"
 #include "columns.h"
 
 namespace orbbec {

@@ -1,4 +1,4 @@
-// The entry points that data/native.py loads from the binary, without Python or torch.
+// The entry points that data/decode/native.py loads from the binary, without Python or torch.
 #include <cstdio>
 
 #include "shorts_plain.h"
@@ -45,7 +45,7 @@ Decoded decode(const DecodeArguments& arguments) {
   return StripDecoder<ScalarShorts>(arguments).run();
 }
 
-// Return values; data/native.py uses the same numbers.
+// Return values; data/decode/native.py uses the same numbers.
 enum Status { kDone = 0, kRefused = 1, kUnknown = 2 };
 
 int status(Decoded decoded, char* message) {

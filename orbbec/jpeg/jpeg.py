@@ -5,10 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, Matrix, name_value
-from orbbec.binding.fakes import register_fake
-from orbbec.binding.maps import count_of, fake_like, images_input, whole_numbers
-from orbbec.binding.spec import OpSpec, register
+from orbbec.bridge.arguments import Images, Matrix, name_value
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.maps import count_of, fake_like, images_input, whole_numbers
+from orbbec.bridge.spec import OpSpec, register
 
 OP = "jpeg_compression"
 

@@ -1,6 +1,6 @@
 // jpeg_compression on a CUDA device: a thread owns a column of a block of 8 x 8; a thread block
 // owns 32 consecutive blocks of an image.
-#include "../core/executor_cuda.h"
+#include "../executors/executor_cuda.h"
 #include "jpeg.h"
 
 namespace orbbec {

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "../core/scalar.h"
-#include "../core/strips_cpu.h"
+#include "../executors/strips_cpu.h"
 
 namespace orbbec {
 

@@ -2,7 +2,7 @@
 // below the target pragma, by decode_avx2.cpp.
 #pragma once
 
-#include "../core/simd_avx2.h"
+#include "../executors/simd/avx2.h"
 #include "decode_strips.h"
 
 namespace orbbec {

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import OperatorInput, as_tensor
-from orbbec.binding.maps import count_of, images_input, whole_numbers
+from orbbec.bridge.arguments import OperatorInput, as_tensor
+from orbbec.bridge.maps import count_of, images_input, whole_numbers
 
 
 def mixed_input(op: str, images: Any, partners: Any) -> tuple[OperatorInput, Tensor]:

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "../binding/maps.h"
+#include "../bridge/maps.h"
 #include "blends.h"
 #include "moves.h"
 

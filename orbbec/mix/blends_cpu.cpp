@@ -1,4 +1,4 @@
-#include "../core/strips_cpu.h"
+#include "../executors/strips_cpu.h"
 #include "blends.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-#include "../core/ragged_cuda.h"
+#include "../executors/ragged_cuda.h"
 #include "blends.h"
 
 namespace orbbec {

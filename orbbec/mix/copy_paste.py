@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, Matrix, RaggedImages, as_tensor, is_ragged
-from orbbec.binding.fakes import register_fake
-from orbbec.binding.maps import count_of, fake_like
+from orbbec.bridge.arguments import Images, Matrix, RaggedImages, as_tensor, is_ragged
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.maps import count_of, fake_like
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
 

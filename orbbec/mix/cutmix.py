@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array, Images, Matrix, as_tensor
-from orbbec.binding.dispatch import call_operator
-from orbbec.binding.fakes import register_fake
-from orbbec.binding.maps import count_of, fake_like, whole_numbers
-from orbbec.binding.spec import BYTES_AND_FLOATS, MixSpec, register
+from orbbec.bridge.arguments import Array, Images, Matrix, as_tensor
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.maps import count_of, fake_like, whole_numbers
+from orbbec.bridge.spec import BYTES_AND_FLOATS, MixSpec, register
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
 

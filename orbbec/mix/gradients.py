@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.partners import add_to_partners, has_partner
+from orbbec.bridge.partners import add_to_partners, has_partner
 
 # Splits the gradient of an output into those of the image itself and of the other image.
 Split = Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, Tensor]]

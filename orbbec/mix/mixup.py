@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array, Images, Matrix
-from orbbec.binding.dispatch import call_operator
-from orbbec.binding.fakes import register_fake
-from orbbec.binding.maps import fake_like
-from orbbec.binding.spec import FLOATS, MixSpec, register
+from orbbec.bridge.arguments import Array, Images, Matrix
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.maps import fake_like
+from orbbec.bridge.spec import FLOATS, MixSpec, register
 from orbbec.mix.arguments import float_numbers, mixed_input
 from orbbec.mix.gradients import register_gradient
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from orbbec.binding.arguments import (
+from orbbec.bridge.arguments import (
     Array,
     Fill,
     Images,
@@ -18,11 +18,11 @@ from orbbec.binding.arguments import (
     operator_input,
     size_values,
 )
-from orbbec.binding.dispatch import call_operator
-from orbbec.binding.fakes import register_fake
-from orbbec.binding.maps import count_of, whole_numbers
-from orbbec.binding.partners import add_to_partners
-from orbbec.binding.spec import MixSpec, Tiles, register
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.maps import count_of, whole_numbers
+from orbbec.bridge.partners import add_to_partners
+from orbbec.bridge.spec import MixSpec, Tiles, register
 from orbbec.mix.arguments import every_image, to_device
 
 OP = "mosaic"

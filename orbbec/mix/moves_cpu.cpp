@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "../core/strips_cpu.h"
+#include "../executors/strips_cpu.h"
 #include "moves.h"
 
 namespace orbbec {

@@ -6,7 +6,7 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
-from orbbec.binding.detections import (
+from orbbec.nms.detections import (
     Boxes,
     best_first,
     box_tensor,

@@ -1,4 +1,4 @@
-#include "../binding/greedy.h"
+#include "binding_greedy.h"
 #include "nms.h"
 
 namespace orbbec {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "../core/executor_cpu.h"
+#include "../executors/executor_cpu.h"
 #include "nms.h"
 
 namespace orbbec {

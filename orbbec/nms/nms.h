@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "../core/box.h"
-#include "../core/greedy.h"
+#include "box.h"
+#include "greedy.h"
 
 namespace orbbec {
 

@@ -5,7 +5,8 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
-from orbbec.binding.detections import (
+from orbbec.bridge.fakes import register_fake
+from orbbec.nms.detections import (
     Boxes,
     at_most,
     box_tensor,
@@ -18,7 +19,6 @@ from orbbec.binding.detections import (
     select_indices,
     vector,
 )
-from orbbec.binding.fakes import register_fake
 
 
 @overload

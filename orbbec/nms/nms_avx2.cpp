@@ -3,7 +3,7 @@
 #if defined(__x86_64__)
 // Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma")
-#include "../core/simd_avx2.h"
+#include "../executors/simd/avx2.h"
 #include "box_search.h"
 
 namespace orbbec {

@@ -3,7 +3,7 @@
 #if defined(__x86_64__)
 // Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma,avx512f,avx512bw")
-#include "../core/simd_avx512.h"
+#include "../executors/simd/avx512.h"
 #include "box_search.h"
 
 namespace orbbec {

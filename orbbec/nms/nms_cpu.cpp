@@ -1,4 +1,4 @@
-#include "../core/greedy_cpu.h"
+#include "greedy_cpu.h"
 #include "kept_boxes.h"
 
 namespace orbbec {

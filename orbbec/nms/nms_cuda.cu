@@ -1,4 +1,4 @@
-#include "../core/greedy_cuda.h"
+#include "greedy_cuda.h"
 #include "nms.h"
 
 namespace orbbec {

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from orbbec.binding.detections import Boxes, best_first, box_tensor, detection_rows, like, stable_argsort
+from orbbec.nms.detections import Boxes, best_first, box_tensor, detection_rows, like, stable_argsort
 from orbbec.nms.nms import nms_keepers
 
 

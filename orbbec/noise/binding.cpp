@@ -1,5 +1,5 @@
-#include "../binding/maps.h"
-#include "../binding/noise.h"
+#include "../bridge/maps.h"
+#include "../bridge/noise.h"
 #include "noise.h"
 
 namespace orbbec {

@@ -6,13 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, Matrix
-from orbbec.binding.dispatch import call_operator
-from orbbec.binding.fakes import register_fake
-from orbbec.binding.maps import count_of, fake_like, images_input
-from orbbec.binding.noise import key_value, sample_table
-from orbbec.binding.per_image import Factor, per_image
-from orbbec.binding.spec import OpSpec, register
+from orbbec.bridge.arguments import Images, Matrix
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.maps import count_of, fake_like, images_input
+from orbbec.bridge.noise import key_value, sample_table
+from orbbec.bridge.per_image import Factor, per_image
+from orbbec.bridge.spec import OpSpec, register
 
 _OP = "gaussian_noise"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "../core/executor_cpu.h"
+#include "../executors/executor_cpu.h"
 #include "noise.h"
 
 namespace orbbec {

@@ -1,4 +1,4 @@
-#include "../core/executor_cuda.h"
+#include "../executors/executor_cuda.h"
 #include "noise.h"
 
 namespace orbbec {

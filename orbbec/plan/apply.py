@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import RaggedImages, StoredPlanes, holds_planes, operator_output
+from orbbec.bridge.arguments import RaggedImages, StoredPlanes, holds_planes, operator_output
+from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.plan.batches import Given, Work, read_images
 from orbbec.plan.microbatches import Results, microbatch_of, microbatches_of
 from orbbec.plan.passes import Context
 from orbbec.plan.plan import Plan
 from orbbec.plan.tables import tables_of
-from orbbec.ycbcr import ycbcr_to_rgb
 
 After: TypeAlias = Callable[[int, Work], None]
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, holds_planes, is_ragged, operator_input
+from orbbec.bridge.arguments import Array, holds_planes, is_ragged, operator_input
 from orbbec.plan.state import same_rows
 
 Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of variable sizes

@@ -1,5 +1,5 @@
 #include "../augment/moved.h"
-#include "../binding/noise.h"
+#include "../bridge/noise.h"
 #include "coordinates.h"
 
 namespace orbbec {

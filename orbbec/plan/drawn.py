@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from orbbec.augment.augment import scale_and_white
-from orbbec.binding.arguments import Array, is_channels_last
-from orbbec.binding.dispatch import is_plain
-from orbbec.binding.recycle import output_for
+from orbbec.bridge.arguments import Array, is_channels_last
+from orbbec.bridge.dispatch import is_plain
+from orbbec.bridge.recycle import output_for
 from orbbec.plan.passes import AugmentPass
 
 

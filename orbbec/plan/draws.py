@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
-from orbbec.binding.fakes import register_fake
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.fakes import register_fake
 from orbbec.plan.stream import Stream
 
 _AREA_NUMBERS = 40  # ten tries of area, ratio, and a position down and along the image

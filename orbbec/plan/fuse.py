@@ -15,8 +15,8 @@ from functools import reduce
 import numpy as np
 
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
-from orbbec.binding.arguments import Array
-from orbbec.binding.spec import FLOATS
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.spec import FLOATS
 from orbbec.plan.passes import AugmentPass, MixPass, Pass
 from orbbec.plan.state import Frame, identities, joined
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, is_channels_last, is_ragged
-from orbbec.binding.recycle import room_for
+from orbbec.bridge.arguments import Array, is_channels_last, is_ragged
+from orbbec.bridge.recycle import room_for
 from orbbec.plan.batches import Work, device_of, merged
 from orbbec.plan.passes import Pass, common_size
 from orbbec.plan.plan import Plan

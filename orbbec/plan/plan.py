@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.passes import Columns, MixPass, NoiseKey, Pass, common_size, size_text
 from orbbec.plan.state import identities
 

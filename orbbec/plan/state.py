@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.augment.codes import COLOR_WIDTH, MATRIX
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 
 COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
 ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")

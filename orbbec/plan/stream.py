@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 
 _AHEAD = 8  # numbers that are drawn at once
 _TOGETHER = 16  # and places: a call costs as much as a thousand numbers

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.drawn import DrawnPass
 from orbbec.plan.draws import draw_coordinates
 from orbbec.plan.microbatches import microbatch_of

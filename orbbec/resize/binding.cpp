@@ -1,4 +1,4 @@
-#include "../binding/warp.h"
+#include "../bridge/warp.h"
 #include "resize_backward.h"
 
 namespace orbbec {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../core/image.h"
-#include "../core/pixels_of_three.h"
+#include "../executors/simd/pixels_of_three.h"
 
 namespace orbbec {
 

@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "../core/simd_avx2.h"
+#include "../executors/simd/avx2.h"
 
 namespace orbbec {
 namespace {

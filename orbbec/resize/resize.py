@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import default_arithmetic
-from orbbec.binding.arguments import (
+from orbbec.bridge.arguments import (
     Array,
     Images,
     Matrix,
@@ -22,11 +22,11 @@ from orbbec.binding.arguments import (
     operator_output,
     size_values,
 )
-from orbbec.binding.dispatch import call_operator
-from orbbec.binding.fakes import register_fake
-from orbbec.binding.names import Interpolation, interpolation_name
-from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
-from orbbec.binding.warp import buffer_like, fake_output
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.names import Interpolation, interpolation_name
+from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.bridge.warp import buffer_like, fake_output
 
 
 def resize(

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "../core/executor_cpu.h"
+#include "../executors/executor_cpu.h"
 #include "resize.h"
 
 namespace orbbec {

@@ -1,4 +1,4 @@
-#include "../binding/rois.h"
+#include "binding_rois.h"
 
 namespace orbbec {
 

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from orbbec.binding.dispatch import call_operator
-from orbbec.binding.rois import (
+from orbbec.bridge.dispatch import call_operator
+from orbbec.roi_align.rois import (
     OutputSize,
     Rois,
     as_rois,

@@ -1,5 +1,5 @@
-#include "../core/roi_backward_cpu.h"
-#include "../core/roi_cpu.h"
+#include "roi_backward_cpu.h"
+#include "roi_cpu.h"
 
 namespace orbbec {
 

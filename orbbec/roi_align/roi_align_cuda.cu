@@ -1,4 +1,4 @@
-#include "../core/roi_cuda.h"
+#include "roi_cuda.h"
 
 namespace orbbec {
 

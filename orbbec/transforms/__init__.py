@@ -4,12 +4,13 @@ from orbbec.transforms import functional
 from orbbec.transforms.affine import AlignFaces, AlignPoints, RandomAffine, RandomPerspective, RandomRotation
 from orbbec.transforms.augmix import AugMix
 from orbbec.transforms.auto import AutoAugment, RandAugment, TrivialAugmentWide
+from orbbec.transforms.base.checks import InterpolationMode
+from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.bounding_boxes import (
     ClampBoundingBoxes,
     ConvertBoundingBoxFormat,
     SanitizeBoundingBoxes,
 )
-from orbbec.transforms.checks import InterpolationMode
 from orbbec.transforms.color import (
     ColorJitter,
     Gamma,
@@ -57,9 +58,8 @@ from orbbec.transforms.scales import (
     RandomZoomOut,
     ScaleJitter,
 )
-from orbbec.transforms.target_options import TargetOptions
-from orbbec.transforms.targets import TargetReport, Targets, transform_targets
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.targets import TargetReport, Targets, transform_targets
 
 __all__ = [
     "JPEG",

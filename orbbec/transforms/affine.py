@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
 from orbbec.plan.points import forward_of, numbers_of, shifts
 from orbbec.plan.steps import Frame, Step, identities, same_rows
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import (
+from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
@@ -28,8 +28,8 @@ from orbbec.transforms.checks import (
     probability,
     size_pair,
 )
+from orbbec.transforms.base.transform import Drawn, Transform
 from orbbec.transforms.maps import affine_maps, expanded_sizes
-from orbbec.transforms.transform import Drawn, Transform
 from orbbec.transforms.warps import checked_reading, reading_of, warped
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import Blend, Frame, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.auto import NARROW, OPERATIONS, Choices, signed, slot_steps
-from orbbec.transforms.checks import FillValue, flag, interpolation_of, number, numbers, whole
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.base.checks import FillValue, flag, interpolation_of, number, numbers, whole
+from orbbec.transforms.base.transform import Transform
 
 _SPACE = replace(NARROW, most_bits=4, fraction=1.0 / 3.0)
 _BINS = 10  # strength levels

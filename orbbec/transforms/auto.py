@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import (
     CONTRAST,
     POSTERIZE,
@@ -22,7 +22,8 @@ from orbbec.plan.steps import (
 )
 from orbbec.plan.stream import Stream
 from orbbec.transforms.affine import Affine
-from orbbec.transforms.checks import FillValue, choice, interpolation_of, numbers, whole
+from orbbec.transforms.base.checks import FillValue, choice, interpolation_of, numbers, whole
+from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.color import (
     BRIGHTNESS_OF,
     BY_ITSELF,
@@ -32,7 +33,6 @@ from orbbec.transforms.color import (
     adjustment_row,
 )
 from orbbec.transforms.policies import POLICIES
-from orbbec.transforms.transform import Transform
 from orbbec.transforms.warps import warped
 
 OPERATIONS = (

@@ -7,9 +7,9 @@ from typing import Any
 
 from orbbec.plan.steps import Frame, Step
 from orbbec.plan.template import Row
-from orbbec.transforms.checks import number
-from orbbec.transforms.target_options import TargetOptions
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.base.checks import number
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.targets.options import TargetOptions
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
-from orbbec.binding.color_gradients import GRAY
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.color_gradients import GRAY
 from orbbec.plan.steps import (
     COLOR_WIDTH,
     CONTRAST,
@@ -26,9 +26,9 @@ from orbbec.plan.steps import (
     same_rows,
 )
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import Range, around, interval, is_number, number, probability, whole
+from orbbec.transforms.base.checks import Range, around, interval, is_number, number, probability, whole
+from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.geometry import Chosen
-from orbbec.transforms.transform import Transform
 
 _TO_GRAY, _IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
 BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # as numbered by torchvision

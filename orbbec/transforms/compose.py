@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from orbbec.transforms.checks import flag, whole
+from orbbec.transforms.base.checks import flag, whole
+from orbbec.transforms.base.optional import optional
+from orbbec.transforms.base.pipeline import LARGEST_SEED, Pipeline
+from orbbec.transforms.base.registry import check_arguments, transform_of
+from orbbec.transforms.base.transform import Transform, plain_value
 from orbbec.transforms.containers import check_transforms
-from orbbec.transforms.convert_albumentations import from_albumentations
-from orbbec.transforms.convert_torchvision import from_torchvision
-from orbbec.transforms.optional import optional
-from orbbec.transforms.pipeline import LARGEST_SEED, Pipeline
-from orbbec.transforms.registry import check_arguments, transform_of
-from orbbec.transforms.target_options import TargetOptions
-from orbbec.transforms.transform import Transform, plain_value
+from orbbec.transforms.convert.albumentations import from_albumentations
+from orbbec.transforms.convert.torchvision import from_torchvision
+from orbbec.transforms.targets.options import TargetOptions
 
 _MOST_PLACES = 65536
 

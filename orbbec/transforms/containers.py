@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import Frame
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import flag, is_number, probability, whole
-from orbbec.transforms.transform import Drawn, Transform, frame_after
+from orbbec.transforms.base.checks import flag, is_number, probability, whole
+from orbbec.transforms.base.transform import Drawn, Transform, frame_after
 
 
 def check_transforms(op: str, transforms: object) -> tuple[Transform, ...]:

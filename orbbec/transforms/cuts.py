@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.points import shifts
 from orbbec.plan.steps import Frame, Map, Operator, Step, same_rows, side_by_side
 from orbbec.transforms.maps import box_maps, nearest_offsets

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.draws import draw_areas
 from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Operator, Step
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import Range, choice, interval, numbers, probability
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.base.checks import Range, choice, interval, numbers, probability
+from orbbec.transforms.base.transform import Transform
 
 
 @dataclass(frozen=True, eq=False)

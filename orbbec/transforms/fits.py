@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import Frame, Step, same_rows
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import (
+from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
@@ -23,9 +23,9 @@ from orbbec.transforms.checks import (
     size_pair,
     whole,
 )
+from orbbec.transforms.base.transform import Drawn, Transform
 from orbbec.transforms.cuts import Boxes, fitted_sizes, whole_images
 from orbbec.transforms.geometry import check_fit, where_cut
-from orbbec.transforms.transform import Drawn, Transform
 
 # The fraction of the padding that goes above the image and to its left.
 _POSITIONS = {

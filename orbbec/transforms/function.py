@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
-from orbbec.binding.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.plan.batches import Work, as_list, merged
 from orbbec.plan.steps import Frame, Operator, Step
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.base.transform import Transform
 
 
 def _call_each(images: Work, function: Callable[[Tensor], Tensor]) -> Work:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.draws import draw_areas
 from orbbec.plan.steps import Frame, Map, Step, identities, same_rows, side_by_side
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Coordinate, Row
-from orbbec.transforms.checks import (
+from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
@@ -27,9 +27,9 @@ from orbbec.transforms.checks import (
     size_pair,
     whole,
 )
+from orbbec.transforms.base.transform import Drawn, Transform
 from orbbec.transforms.cuts import Boxes, fitted_sizes, resized_sizes, whole_images
 from orbbec.transforms.maps import box_maps, nearest_offsets
-from orbbec.transforms.transform import Drawn, Transform
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import identities, side_by_side
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import Frame, Mix, Step, same_rows
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import (
+from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
@@ -20,7 +20,7 @@ from orbbec.transforms.checks import (
     size_pair,
     whole,
 )
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.base.transform import Transform
 
 
 def before(count: int) -> Array:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import Frame, Operator, Step, same_rows
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import (
+from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     interval,
@@ -23,8 +23,8 @@ from orbbec.transforms.checks import (
     whole,
     whole_range,
 )
+from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.geometry import Chosen
-from orbbec.transforms.transform import Transform
 from orbbec.transforms.warps import checked_reading, reading_of
 
 _STATISTICS = "takes a histogram of the whole image"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import Frame, Operator, Step
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import Range, flag, span
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.base.checks import Range, flag, span
+from orbbec.transforms.base.transform import Transform
 
 
 @dataclass(frozen=True, eq=False)

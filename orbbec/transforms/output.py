@@ -11,8 +11,8 @@ import torch
 from orbbec.plan.steps import Cast, Frame, Step
 from orbbec.plan.steps import Normalize as NormalizeStep
 from orbbec.plan.template import Row
-from orbbec.transforms.checks import flag, numbers
-from orbbec.transforms.transform import Transform
+from orbbec.transforms.base.checks import flag, numbers
+from orbbec.transforms.base.transform import Transform
 
 _DTYPES = ("uint8", "float16", "bfloat16", "float32")
 

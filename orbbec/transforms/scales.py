@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.points import areas, carried_edges, clipped, corners_of, forward_of, hulls, numbers_of
 from orbbec.plan.steps import Frame, Step
 from orbbec.plan.stream import Stream
-from orbbec.transforms.checks import (
+from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     entries,
@@ -25,8 +25,8 @@ from orbbec.transforms.checks import (
     size_pair,
     whole,
 )
+from orbbec.transforms.base.transform import Drawn, Transform
 from orbbec.transforms.cuts import Boxes, resized_sizes, whole_images
-from orbbec.transforms.transform import Drawn, Transform
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import Map, Operator, Step
-from orbbec.transforms.checks import border_of, interpolation_of, numbers
+from orbbec.transforms.base.checks import border_of, interpolation_of, numbers
 from orbbec.transforms.cuts import READS
 
 

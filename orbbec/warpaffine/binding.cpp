@@ -1,5 +1,5 @@
-#include "../binding/matrices.h"
-#include "../binding/warp_backward.h"
+#include "../bridge/matrices.h"
+#include "binding_backward.h"
 
 namespace orbbec {
 

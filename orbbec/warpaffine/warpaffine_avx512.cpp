@@ -1,11 +1,11 @@
-#include "../core/vector_rows.h"
+#include "../executors/simd/vector_rows.h"
 #include "warpaffine.h"
 
 #if defined(__x86_64__)
 // Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma,avx512f,avx512bw")
-#include "../core/simd_avx512.h"
-#include "../core/vector_row.h"
+#include "../executors/simd/avx512.h"
+#include "../executors/simd/vector_row.h"
 
 namespace orbbec {
 

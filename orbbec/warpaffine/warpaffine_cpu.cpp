@@ -1,5 +1,5 @@
-#include "../core/vector_rows.h"
-#include "../core/warp_backward.h"
+#include "../executors/simd/vector_rows.h"
+#include "warp_backward.h"
 #include "warpaffine.h"
 
 namespace orbbec {

@@ -1,5 +1,5 @@
-#include "../core/warp_backward.h"
-#include "../core/warp_cuda.h"
+#include "warp_backward.h"
+#include "warp_cuda.h"
 #include "warpaffine.h"
 
 namespace orbbec {

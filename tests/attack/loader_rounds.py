@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # this checkout, and not wha
 from soak_loader import Point
 
 from orbbec.data import BadSample, Loader, Order, Sample, SourceError
-from orbbec.data.queues import Worker
+from orbbec.data.loader.queues import Worker
 from orbbec.transforms import RandomHorizontalFlip, RandomResizedCrop
 
 HANG = 60.0  # seconds of a round

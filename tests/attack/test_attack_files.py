@@ -3,7 +3,7 @@
     pytest tests/attack                              40 s for this half
     ORBBEC_ATTACK_SECONDS=600 pytest tests/attack    longer: `make attack`
 
-A failure names the target and the seed: `attack(target, seed)` of tests.support.attack does it again.
+A failure names the target and the seed: `attack(target, seed)` of tests.support.damage.attack does it again.
 """
 
 import os
@@ -12,8 +12,8 @@ from collections import Counter
 
 import pytest
 
-from tests.support.attack import SECONDS, TARGETS, attack, bound_memory
-from tests.support.examine import Guard, be, machines
+from tests.support.damage.attack import SECONDS, TARGETS, attack, bound_memory
+from tests.support.damage.examine import Guard, be, machines
 
 BUDGET = float(os.environ.get("ORBBEC_ATTACK_SECONDS", "40"))  # of all tests here
 LEAST = 3  # rounds of each target, however slow the machine is

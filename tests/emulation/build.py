@@ -62,7 +62,7 @@ class Plan:
 
     def compile(self, source: Path, flags: str = "") -> Path:
         """Compiles one file: a .cu or .cpp of orbbec, or one of this folder."""
-        out = self.folder / f"{source.parent.name}_{source.name}.o"
+        out = self.folder / f"{'_'.join(source.relative_to(ROOT).parts)}.o"
         chosen = FLAVOURS[self.flavour]
         if source.parent == EMULATION:  # the scheduler leaves stacks in ways that no sanitizer follows
             chosen = chosen.replace(SANITIZE, "") + " -O2"
@@ -123,12 +123,10 @@ def build_library(flavour: str = "asan") -> Path:
     """Builds ``build/emulation/<flavour>/_C_emulated.so`` and returns its path."""
     plan = Plan(ROOT / "build" / "emulation" / flavour, flavour)
     compile_flags, link_flags = torch_flags()
-    host = [
-        path for path in sorted(ROOT.glob("orbbec/*/*.cpp")) if path.parent.name not in ("opencv", "data")
-    ]
+    host = [path for path in sorted(ROOT.glob("orbbec/**/*.cpp")) if not {"opencv", "data"} & set(path.parts)]
     host.append(EMULATION / "switch.cpp")
     host_objects = [plan.compile(path, compile_flags) for path in host]
-    kernels = [plan.compile(path) for path in sorted(ROOT.glob("orbbec/*/*.cu"))] + plan.runtime()
+    kernels = [plan.compile(path) for path in sorted(ROOT.glob("orbbec/**/*.cu"))] + plan.runtime()
     if flavour == "races":
         # A library of their own: its thread-local storage is then shared memory and nothing else.
         name = "libkernels_emulated.so"

@@ -1,5 +1,5 @@
 // Sends CPU tensors through the CUDA kernels: an operator of the test build only.
-#include "../../orbbec/binding/device.h"
+#include "../../orbbec/bridge/device.h"
 
 namespace orbbec {
 namespace {

@@ -40,15 +40,15 @@ PLANTED = {
         "from orbbec import warp_affine\n",
         "blur may not import __init__",
     ),
-    "binding that imports an operator": (
-        "orbbec/binding/warp.py",
+    "bridge that imports an operator": (
+        "orbbec/bridge/warp.py",
         "from orbbec.blur import blur\n",
-        "binding may not import blur",
+        "bridge may not import blur",
     ),
-    "matrices that import binding": (
+    "matrices that import bridge": (
         "orbbec/matrices/matrices.py",
-        "from orbbec.binding.warp import x\n",
-        "matrices may not import binding, which stands above it",
+        "from orbbec.bridge.warp import x\n",
+        "matrices may not import bridge, which stands above it",
     ),
     "batch that imports the oracle": (
         "orbbec/batch/batch.py",
@@ -68,7 +68,7 @@ PLANTED = {
     "core that includes torch": (
         "orbbec/core/image.h",
         "#pragma once\n#include <torch/csrc/stable/tensor.h>\n",
-        "orbbec/core/image.h:2: only binding.cpp and orbbec/binding see torch",
+        "orbbec/core/image.h:2: only binding.cpp and orbbec/bridge see torch",
     ),
     "core that includes CUDA": (
         "orbbec/core/image.h",
@@ -77,28 +77,43 @@ PLANTED = {
     ),
     "an operator's header that includes the CUDA executor": (
         "orbbec/blur/blur.h",
-        '#include "../core/executor_cuda.h"\n',
+        '#include "../executors/executor_cuda.h"\n',
         "only .cu, launch.h and *_cuda.h see CUDA",
     ),
     "a kernel that includes torch": (
         "orbbec/blur/blur_cuda.cu",
         "# include <ATen/ATen.h>\n",
-        "only binding.cpp and orbbec/binding see torch",
+        "only binding.cpp and orbbec/bridge see torch",
     ),
-    "a kernel that includes binding": (
+    "a kernel that includes bridge": (
         "orbbec/blur/blur_cuda.cu",
-        '#include "../binding/check.h"\n',
-        "only binding.cpp includes orbbec/binding",
+        '#include "../bridge/check.h"\n',
+        "only binding.cpp includes orbbec/bridge",
     ),
     "a CPU file that includes torch": (
         "orbbec/blur/blur_cpu.cpp",
         '#include "torch/csrc/stable/ops.h"\n',
-        "only binding.cpp and orbbec/binding see torch",
+        "only binding.cpp and orbbec/bridge see torch",
     ),
     "an operator that includes another": (
         "orbbec/blur/binding.cpp",
         '#include "../warp/warp.h"\n',
         "operators never import each other",
+    ),
+    "core that includes executors": (
+        "orbbec/core/border.h",
+        '#include "../executors/rows.h"\n',
+        "core may not import executors, which stands above it",
+    ),
+    "a functor that includes a header of bindings": (
+        "orbbec/blur/blur.h",
+        '#include "binding_boxes.h"\n',
+        "only binding.cpp includes a header of bindings",
+    ),
+    "a family's folder that imports another family": (
+        "orbbec/blur/box/box.py",
+        "from orbbec.warp import warp\n",
+        "orbbec/blur/box/box.py:1: operators never import each other",
     ),
     "core that includes an operator": (
         "orbbec/core/image.h",
@@ -131,21 +146,24 @@ def write_project(root: Path) -> None:
         "orbbec/_library.py": "",
         "orbbec/core/image.h": "#pragma once\n",
         "orbbec/core/dtypes.h": '#include "image.h"\n',
-        "orbbec/core/launch.h": "#include <cuda_runtime.h>\n",
-        "orbbec/core/executor_cuda.h": '#include "launch.h"\n',
+        "orbbec/executors/launch.h": "#include <cuda_runtime.h>\n",
+        "orbbec/executors/rows.h": '#include "../core/image.h"\n',
+        "orbbec/executors/executor_cuda.h": '#include "launch.h"\n',
         "orbbec/matrices/matrices.py": "",
-        "orbbec/binding/warp.py": "from orbbec._library import x\nfrom orbbec.matrices import y\n",
-        "orbbec/binding/check.h": "#include <torch/csrc/stable/tensor.h>\n",
+        "orbbec/bridge/warp.py": "from orbbec._library import x\nfrom orbbec.matrices import y\n",
+        "orbbec/bridge/check.h": "#include <torch/csrc/stable/tensor.h>\n",
         "orbbec/batch/batch.py": "from orbbec.blur import blur\n",
         "orbbec/opencv/opencv.py": "",
         "tests/support/__init__.py": "from orbbec import blur\n",
         "tests/support/b.py": "from tests.support.a import x\n",
         "orbbec/warp/warp.py": "",
-        "orbbec/blur/blur.py": "import torch\nfrom . import blur\nfrom orbbec.binding.warp import x\n",
+        "orbbec/blur/blur.py": "import torch\nfrom . import blur\nfrom orbbec.bridge.warp import x\n",
         "orbbec/blur/blur.h": '#include "../core/image.h"\n',
         "orbbec/blur/blur_cpu.cpp": '#include "blur.h"\n// no kernel<<<1, 1>>>() here\n',
-        "orbbec/blur/blur_cuda.cu": '#include "../core/executor_cuda.h"\n#include "blur.h"\n',
-        "orbbec/blur/binding.cpp": '#include "../binding/check.h"\n#include "blur.h"\n',
+        "orbbec/blur/blur_cuda.cu": '#include "../executors/executor_cuda.h"\n#include "blur.h"\n',
+        "orbbec/blur/binding.cpp": '#include "../bridge/check.h"\n#include "blur.h"\n',
+        "orbbec/blur/binding_boxes.h": '#include "../bridge/check.h"\n',
+        "orbbec/blur/box/box.h": '#include "../blur.h"\n',
         "orbbec/blur/tests/test_blur.py": "from orbbec.warp import warp\nimport orbbec.opencv\n",
         "tools/long.py": "x = 1\n" * 500,
     }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec.data import decode, native
+from orbbec.data.decode import decode, native
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

@@ -13,7 +13,15 @@ from orbbec._library import library_path
 ROOT = Path(__file__).parents[2]
 
 # The package without its other operators, whose C++ would take minutes.
-KEPT = ("orbbec/core", "orbbec/matrices", "orbbec/binding", "tests/support", "tests/emulation", "tools")
+KEPT = (
+    "orbbec/core",
+    "orbbec/executors",
+    "orbbec/matrices",
+    "orbbec/bridge",
+    "tests/support",
+    "tests/emulation",
+    "tools",
+)
 INIT = "from orbbec._library import load_library\n\nload_library()\n"
 
 

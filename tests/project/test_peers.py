@@ -13,9 +13,9 @@ import torch
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers import contest, report, runs, w1_warp
 from benchmarks.peers.contest import Rival, Workload, assemble
-from tests.support import measure
-from tests.support.measure import Refused, Result, Timing
-from tests.support.warp_work import WarpShape
+from tests.support.timing import measure
+from tests.support.timing.measure import Refused, Result, Timing
+from tests.support.timing.warp_work import WarpShape
 
 TINY = WarpShape(images=2, source=(40, 56), target=(24, 30))
 OURS = w1_warp.OURS[0]

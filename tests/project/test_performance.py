@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.measure import Result, Timing
+from tests.support.timing.measure import Result, Timing
 
 ROOT = Path(__file__).parents[2]
 

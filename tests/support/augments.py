@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array, is_ragged
+from orbbec.bridge.arguments import Array, is_ragged
 
 _BLOCK = 16  # columns; OpenCV 5 rounds the columns after the last whole block otherwise
 NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)  # codes of a colour row

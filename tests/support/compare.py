@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from orbbec.binding.arguments import Array, Matrix
+from orbbec.bridge.arguments import Array, Matrix
 
 _INTEGERS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 
 _MASK = np.uint64(0xFFFFFFFF)
 

@@ -8,13 +8,13 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from orbbec.binding.recycle import RECYCLER
+from orbbec.bridge.recycle import RECYCLER
 
 Result = TypeVar("Result")
 
 
 class Recorder:
-    """Does what `orbbec.data.capture.CudaCapture` does, on the CPU.
+    """Does what `orbbec.data.device.capture.CudaCapture` does, on the CPU.
 
     As a graph does, it keeps every number and address that calls were given, and runs no Python again: what
     was computed on the host stays what it was. Where Python asks for a number of a tensor, it refuses.

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 
 
 def interpolate(image: Array, y: float, x: float) -> Array:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 import orbbec
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from tests.support.device import Device
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 
 # Of images.
 DTYPES = (torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32, torch.float64)

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from orbbec.scaleoffset import scale_offset
 from tests.support import photographs
-from tests.support.benchmark import Case, Contender, Work, as_array
+from tests.support.timing.benchmark import Case, Contender, Work, as_array
 
 
 def prepare(device: str) -> Work:

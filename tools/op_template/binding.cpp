@@ -1,4 +1,4 @@
-#include "../binding/images.h"
+#include "../bridge/images.h"
 #include "scaleoffset.h"
 
 namespace orbbec {

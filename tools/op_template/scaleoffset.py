@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Images, Matrix, as_tensor, operator_input
-from orbbec.binding.warp import fake_output
+from orbbec.bridge.arguments import Images, Matrix, as_tensor, operator_input
+from orbbec.bridge.warp import fake_output
 
 
 def scale_offset(images: Images, scale: Matrix, offset: Matrix) -> Images:

@@ -1,4 +1,4 @@
-#include "../core/executor_cpu.h"
+#include "../executors/executor_cpu.h"
 #include "scaleoffset.h"
 
 namespace orbbec {

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
-from orbbec.binding.spec import OpSpec, register
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.steps import Frame, Operator, Step
 from orbbec.plan.stream import Stream
 from orbbec.scaleoffset.scaleoffset import scale_offset
-from orbbec.transforms.checks import Range, interval, probability
+from orbbec.transforms.base.checks import Range, interval, probability
+from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.parity import Parity
-from orbbec.transforms.transform import Transform
 
 register(OpSpec(call=scale_offset, dtypes=("uint8", "float32"), takes_ragged=False))
 

@@ -11,7 +11,7 @@ from torch.autograd.forward_ad import unpack_dual
 
 from orbbec.backends.torchvision.functions import Function, is_pillow
 from orbbec.backends.torchvision.patches import REFUSALS, is_recorded, stand_in
-from orbbec.transforms.tv_tensors import images_like, plain
+from orbbec.transforms.base.tv_tensors import images_like, plain
 
 
 @dataclass

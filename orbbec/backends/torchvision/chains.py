@@ -12,7 +12,7 @@ import torch
 from orbbec.batch import ImageBatch
 from orbbec.transforms import Compose
 from orbbec.transforms.convert import ConversionError
-from orbbec.transforms.convert_torchvision import from_torchvision
+from orbbec.transforms.convert.torchvision import from_torchvision
 
 
 @dataclass(frozen=True)

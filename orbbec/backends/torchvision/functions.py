@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.color import (
     adjust_brightness,
     adjust_contrast,

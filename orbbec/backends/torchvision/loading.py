@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from orbbec.backends.torchvision.functions import Function, to_pillow
-from orbbec.data.jpeg_header import jpeg_header
-from orbbec.data.native import decode_rectangle
+from orbbec.data.decode.jpeg_header import jpeg_header
+from orbbec.data.decode.native import decode_rectangle
 
 
 def load(path: str | Path) -> Any:

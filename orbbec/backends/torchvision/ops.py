@@ -10,8 +10,8 @@ from torch import Tensor
 from orbbec.backends.torchvision.patches import REFUSALS, is_recorded, is_stand_in, stand_in
 from orbbec.nms import batched_nms, nms
 from orbbec.roi_align import roi_align
-from orbbec.roi_pool import roi_pool
-from orbbec.transforms.optional import optional
+from orbbec.roi_align.pool import roi_pool
+from orbbec.transforms.base.optional import optional
 
 
 class OpsInUse:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.patches import Patches
 from orbbec.backends.torchvision.places import replacements
-from orbbec.transforms.checks import choice
-from orbbec.transforms.optional import optional
+from orbbec.transforms.base.checks import choice
+from orbbec.transforms.base.optional import optional
 
 BACKENDS = ("pil", "orbbec")
 TESTED = ("0.25", "0.26", "0.28", "0.29")  # versions of torchvision

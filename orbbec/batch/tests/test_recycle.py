@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.binding.recycle import RECYCLER, Recycler, room_for
+from orbbec.bridge.recycle import RECYCLER, Recycler, room_for
 
 MIB = 2**20
 

@@ -101,7 +101,7 @@ def collect() -> Facts:
         architectures=tuple(build.get_compiled_architectures()) if build else (),
         opencv=opencv.version() if opencv else "",
         opencv_failure=opencv_failure,
-        jpeg_decoder=jpeg_decoder(PACKAGE / "data" / "_jpeg.abi3.so"),
+        jpeg_decoder=jpeg_decoder(PACKAGE / "data" / "decode" / "_jpeg.abi3.so"),
         gpus=gpus(torch, orbbec),
         driver="".join(nvidia_smi("driver_version")[:1]),
         nvcc=nvcc(),

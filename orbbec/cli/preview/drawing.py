@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
-from orbbec.boxes import box_convert
+from orbbec.bridge.arguments import Array
 from orbbec.cli.preview.reading import module
+from orbbec.nms.boxes import box_convert
 
 ROW_KEY = "_row"  # target with the original index of each box
 COLORS = ("#e6462e", "#2f7de1", "#2fa84f", "#e8a202", "#9a4fd0", "#12a5a5", "#e0569a", "#8a6d3b")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.cli.preview.drawing import ROW_KEY, Shown
 from orbbec.plan import Plan
 from orbbec.plan.batches import as_list

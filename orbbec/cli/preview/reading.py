@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.transforms import Compose
 
 _DISTRIBUTIONS = {"PIL": "pillow", "yaml": "pyyaml"}

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from orbbec.binding.arguments import holds_planes
+from orbbec.bridge.arguments import holds_planes
 from orbbec.cli.profile.traffic import floor_bytes, pixel_bytes
 from orbbec.plan import Plan, read_images, run_passes
 from orbbec.plan.batches import Given, Work, device_of
+from orbbec.transforms.base.tv_tensors import plain
 from orbbec.transforms.compose import Compose
-from orbbec.transforms.tv_tensors import plain
 
 FEWEST_ROUNDS = 7
 _BOUND_BY_MEMORY = 0.8  # of the rate of a copy

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from orbbec.binding.arguments import is_ragged
+from orbbec.bridge.arguments import is_ragged
 from orbbec.plan import Plan
 from orbbec.plan.batches import Work
 from orbbec.plan.points import pixels, seen_pixels

@@ -10,9 +10,9 @@ import time
 import pytest
 
 from orbbec.data import locks
-from orbbec.data.handles import open_file
+from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.locks import Locked
-from orbbec.data.stopwatch import Stopwatch
+from orbbec.data.readers.handles import open_file
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 

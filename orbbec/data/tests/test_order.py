@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from orbbec.data import Order, OrderSampler
-from orbbec.philox import philox_draws
+from orbbec.noise.philox import philox_draws
 
 LENGTHS = (0, 1, 2, 5, 24, 101)
 WORLDS = (1, 2, 3)

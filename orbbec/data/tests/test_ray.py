@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from orbbec.data import Decoding, Loader
+from orbbec.data.loader.tests.test_loader import CHAIN, Files
 from orbbec.data.ray import _target_columns, ray_dataset
-from orbbec.data.tests.test_loader import CHAIN, Files
 from orbbec.transforms import Compose, MixUp
 
 

@@ -11,9 +11,9 @@ hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orbbec.data import native
+from orbbec.data.decode import native
 from tests.support import assert_same_bytes, photograph
-from tests.support.jpegs import FACTORS
+from tests.support.peers.jpegs import FACTORS
 
 SCAN = b"\xff\xda"
 

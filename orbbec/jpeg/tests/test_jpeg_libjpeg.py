@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orbbec import jpeg_compression
 from tests.support import assert_same_bytes, photograph
-from tests.support.jpegs import SAMPLING, by_opencv, by_pillow
+from tests.support.peers.jpegs import SAMPLING, by_opencv, by_pillow
 
 
 def assert_as_libjpeg(image, quality, subsampling):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orbbec import mixup
 from tests.support import assert_same_bytes, photograph
-from tests.support.mixes import SWAP, mixup_by_opencv
+from tests.support.peers.mixes import SWAP, mixup_by_opencv
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])

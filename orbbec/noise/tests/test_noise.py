@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from orbbec import ImageBatch
 from orbbec.noise import gaussian_noise
-from orbbec.philox import philox_noise
+from orbbec.noise.philox import philox_noise
 from tests.support import assert_same_bytes, photograph, photographs
 
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32, torch.float64)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from orbbec.augment import augment, augment_moved
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
-from orbbec.binding.arguments import Array, StoredPlanes
+from orbbec.bridge.arguments import Array, StoredPlanes
 from orbbec.plan.batches import Work, table_rows
 from orbbec.plan.passes.base import (
     Columns,

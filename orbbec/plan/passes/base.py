@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from torch import Tensor
 
-from orbbec.binding.arguments import Array, StoredPlanes
+from orbbec.bridge.arguments import Array, StoredPlanes
 from orbbec.plan.batches import Work
 
 Columns: TypeAlias = dict[str, Array]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.batches import Work, blended, repeated, table_rows
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size, size_text
 from orbbec.plan.points import pixels

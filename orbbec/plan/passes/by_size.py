@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, is_ragged
+from orbbec.bridge.arguments import Array, is_ragged
 from orbbec.plan.batches import Work, device_of, merged, one_by_one, rows_of
 from orbbec.plan.passes.base import Pass
 

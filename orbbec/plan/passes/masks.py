@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.batches import Rows
 from orbbec.plan.passes.base import Masks
-from orbbec.warpperspective import warp_perspective
+from orbbec.warpaffine.perspective import warp_perspective
 
 
 def in_one_launch(masks: Masks, move: Callable[[Rows, Array], Tensor]) -> list[Tensor]:

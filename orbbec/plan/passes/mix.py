@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orbbec.binding.arguments import Array
-from orbbec.binding.spec import MIXES, MixSpec
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.spec import MIXES, MixSpec
 from orbbec.plan.batches import Work, table_rows
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size, size_text
 from orbbec.plan.points import pixels

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import Array, is_channels_last
-from orbbec.binding.spec import OPERATORS, OpSpec
+from orbbec.bridge.arguments import Array, is_channels_last
+from orbbec.bridge.spec import OPERATORS, OpSpec
 from orbbec.plan.batches import Rows, Work, as_list, chosen_of, merged, rows_of, signed, table_rows, unsigned
 from orbbec.plan.passes.base import (
     Columns,

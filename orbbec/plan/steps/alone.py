@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.binding.arguments import Array
-from orbbec.binding.spec import MIXES, OPERATORS, OpSpec
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.spec import MIXES, OPERATORS, OpSpec
 from orbbec.plan.fuse import Fusion, Step
 from orbbec.plan.passes import BlendPass, MixPass, OperatorPass, common_size
 from orbbec.plan.state import Frame, identities

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from orbbec.augment.codes import CONTRAST
-from orbbec.binding.arguments import Array
-from orbbec.binding.spec import FLOATS
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.spec import FLOATS
 from orbbec.plan.fuse import WHITE, Fusion, Step
 from orbbec.plan.state import Frame
 from orbbec.plan.steps.alone import Operator, least_after, lower

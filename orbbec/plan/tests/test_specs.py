@@ -9,7 +9,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.binding.spec import MIXES, OPERATORS, OpSpec, register
+from orbbec.bridge.spec import MIXES, OPERATORS, OpSpec, register
 from orbbec.plan import Fusion, Plan, apply, fixed
 from orbbec.plan.steps import Operator
 from tests.support import assert_same_bytes, photograph

@@ -4,7 +4,7 @@ Images are tensors, arrays, PIL images, `tv_tensors.Image`, `tv_tensors.Video` o
 result has the type of the input. Geometric functions also take `tv_tensors` of boxes, masks and points.
 """
 
-from orbbec.transforms.checks import InterpolationMode
+from orbbec.transforms.base.checks import InterpolationMode
 from orbbec.transforms.functional.boxes import (
     clamp_bounding_boxes,
     clamp_keypoints,

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.boxes import box_convert, clip_boxes_to_image
-from orbbec.transforms.checks import choice, number
-from orbbec.transforms.tv_tensors import format_of, is_tv_tensor, plain, wrapped
+from orbbec.nms.boxes import box_convert, clip_boxes_to_image
+from orbbec.transforms.base.checks import choice, number
+from orbbec.transforms.base.tv_tensors import format_of, is_tv_tensor, plain, wrapped
 
 _UPRIGHT = ("xyxy", "xywh", "cxcywh")
 

@@ -10,17 +10,17 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.binding.arguments import holds_planes
+from orbbec.bridge.arguments import holds_planes
 from orbbec.plan.batches import Given
 from orbbec.plan.steps import Frame, Step
-from orbbec.transforms.checks import FillValue, numbers
-from orbbec.transforms.inputs import read
-from orbbec.transforms.optional import is_pil
-from orbbec.transforms.pipeline import Pipeline
-from orbbec.transforms.target_options import TargetOptions
-from orbbec.transforms.targets import transform_targets
-from orbbec.transforms.transform import Transform
-from orbbec.transforms.tv_tensors import is_target, name_of
+from orbbec.transforms.base.checks import FillValue, numbers
+from orbbec.transforms.base.inputs import read
+from orbbec.transforms.base.optional import is_pil
+from orbbec.transforms.base.pipeline import Pipeline
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.base.tv_tensors import is_target, name_of
+from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.targets import transform_targets
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from orbbec.transforms import output
+from orbbec.transforms.base.optional import optional
+from orbbec.transforms.base.tv_tensors import images_like, is_target, plain
 from orbbec.transforms.functional.calls import done
-from orbbec.transforms.optional import optional
-from orbbec.transforms.tv_tensors import images_like, is_target, plain
 
 _MODES: dict[tuple[int, str], tuple[str, ...]] = {  # by channels and dtype; the first is the default
     (1, "uint8"): ("L",),

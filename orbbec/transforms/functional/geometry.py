@@ -10,19 +10,27 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.binding.arguments import Array
+from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import Frame, Step, same_rows
-from orbbec.remap import remap
 from orbbec.transforms import geometry
 from orbbec.transforms.affine import Affine, between_centers, corner_maps
-from orbbec.transforms.checks import FillValue, interpolation_of, numbers, pair, resizing_of, size_pair, whole
+from orbbec.transforms.base.checks import (
+    FillValue,
+    interpolation_of,
+    numbers,
+    pair,
+    resizing_of,
+    size_pair,
+    whole,
+)
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.base.tv_tensors import images_like, is_mask, plain
 from orbbec.transforms.cuts import Boxes, whole_images
 from orbbec.transforms.functional.calls import changed, fill_of, given, moved
 from orbbec.transforms.functional.sizes import get_size
-from orbbec.transforms.masks import bent_masks
-from orbbec.transforms.transform import Transform
-from orbbec.transforms.tv_tensors import images_like, is_mask, plain
+from orbbec.transforms.targets.masks import bent_masks
 from orbbec.transforms.warps import warped
+from orbbec.warpaffine.remap import remap
 
 
 def resize(

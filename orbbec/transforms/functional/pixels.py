@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from orbbec import blur, noise
+from orbbec import filters, noise
 from orbbec.jpeg import jpeg_compression
 from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Step
 from orbbec.transforms import output
+from orbbec.transforms.base.pipeline import new_seed
 from orbbec.transforms.functional.calls import changed, done, given
-from orbbec.transforms.pipeline import new_seed
 
 
 def gaussian_blur(
@@ -23,7 +23,7 @@ def gaussian_blur(
     sides = both(kernel_size)
     deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else both(sigma)
     sizes, sigmas = (sides[1], sides[0]), (deviations[1], deviations[0])
-    return changed("gaussian_blur", inpt, blur.gaussian_blur, sizes, sigmas)
+    return changed("gaussian_blur", inpt, filters.gaussian_blur, sizes, sigmas)
 
 
 def both(value: Any) -> list[Any]:

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec.transforms.base.inputs import is_video
+from orbbec.transforms.base.tv_tensors import images_like, is_target, is_tv_tensor, plain
 from orbbec.transforms.functional.calls import canvas_of, readable
-from orbbec.transforms.inputs import is_video
-from orbbec.transforms.tv_tensors import images_like, is_target, is_tv_tensor, plain
 
 
 def get_size(inpt: Any) -> list[int]:

@@ -2,8 +2,8 @@
 
     python orbbec/transforms/tests/record_exact.py     (with OpenCV 5.0, Pillow 13, torchvision 0.25)
 
-`forms`: of each form of tests/support/transforms.py that torchvision answers and that is promised to be its
-own, the digests of its first cases. `chains`: of each seed, that of the functions one after the other.
+`forms`: of each form of tests/support/peers/transforms.py that torchvision answers and that is promised to be
+its own, the digests of its first cases. `chains`: of each seed, that of the functions one after the other.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tests.support.transforms import FORMS, Chain
+from tests.support.peers.transforms import FORMS, Chain
 
 CASES, CHAINS = 12, 150
 PATH = Path(__file__).with_name("exact.json")

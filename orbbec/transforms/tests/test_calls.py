@@ -25,7 +25,7 @@ from orbbec.transforms.affine import Affine, Corners
 from orbbec.transforms.color import BRIGHTNESS_OF, GRAY, SATURATION_OF, Permutations, adjustment_row
 from orbbec.transforms.cuts import Boxes
 from orbbec.transforms.geometry import Chosen
-from orbbec.transforms.targets import transform_targets
+from orbbec.transforms.targets.targets import transform_targets
 from orbbec.transforms.tests.record_torchvision import sample_image
 from tests.support import assert_same_bytes, photographs
 

@@ -12,12 +12,12 @@ pytest.importorskip("cv2")
 pytest.importorskip("PIL")
 
 from orbbec import transforms as T
+from orbbec.transforms.base.registry import known_transforms
 from orbbec.transforms.parity import PARITY
-from orbbec.transforms.registry import known_transforms
 from orbbec.transforms.tests.record_exact import CHAINS, PATH, answers, digest, recorded_forms
 from tests.support import assert_same_bytes, photographs
-from tests.support.sharpness import measure, measure_rim
-from tests.support.transforms import FORMS, Chain
+from tests.support.peers.sharpness import measure, measure_rim
+from tests.support.peers.transforms import FORMS, Chain
 
 RECORDED = json.loads(PATH.read_text())
 LIVE = [form for form in FORMS if form.promised and form.author != "torchvision"]

@@ -8,7 +8,7 @@ from torch.nn.functional import interpolate
 cv2 = pytest.importorskip("cv2")
 
 from orbbec import transforms as T
-from orbbec.data.region import Regions, plan_for, regions_of
+from orbbec.data.decode.region import Regions, plan_for, regions_of
 from orbbec.plan import apply
 
 TORCH = {"nearest": "nearest", "nearest_exact": "nearest-exact"}

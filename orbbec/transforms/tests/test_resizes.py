@@ -11,7 +11,7 @@ Image = pytest.importorskip("PIL.Image")
 
 import orbbec
 from orbbec import transforms as T
-from orbbec.data.region import plan_for, regions_of
+from orbbec.data.decode.region import plan_for, regions_of
 from orbbec.plan import apply
 from tests.support import photograph
 

@@ -52,7 +52,7 @@ def test_warps_are_those_of_the_operators(kind, interpolation, padding_mode):
 @pytest.mark.parametrize("kind", KINDS)
 def test_warps_are_those_of_opencv(kind, interpolation, padding_mode):
     cv2 = pytest.importorskip("cv2")
-    from tests.support import opencv
+    from tests.support.peers import opencv
 
     transform = KINDS[kind](interpolation=interpolation, padding_mode=padding_mode, fill=FILL)
     plan = T.Compose([transform]).plan([PHOTO.shape[:2]], epoch=5)

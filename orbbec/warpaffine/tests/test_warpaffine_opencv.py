@@ -7,8 +7,8 @@ import torch
 import orbbec
 from tests.support import assert_same_bytes, photograph, similarity
 
-opencv = pytest.importorskip("tests.support.opencv", reason="needs cv2")
-parity = pytest.importorskip("tests.support.parity", reason="needs cv2")
+opencv = pytest.importorskip("tests.support.peers.opencv", reason="needs cv2")
+parity = pytest.importorskip("tests.support.peers.parity", reason="needs cv2")
 
 ARITHMETIC = opencv.arithmetic()
 PROMISED = [

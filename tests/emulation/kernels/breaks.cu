@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "orbbec/core/launch.h"
+#include "orbbec/executors/launch.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "orbbec/core/launch.h"
+#include "orbbec/executors/launch.h"
 
 namespace {
 

@@ -13,8 +13,8 @@ from torchvision.transforms import v2
 
 from orbbec import Compose, ImageBatch
 from orbbec.backends.torchvision import convert
+from tests.support.peers.switches import as_kind
 from tests.support.samples import photograph
-from tests.support.switches import as_kind
 
 PIXELS = photograph(40, 60)
 NORMALIZE = {"mean": [0.5] * 3, "std": [0.2] * 3}

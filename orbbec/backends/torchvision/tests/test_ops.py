@@ -13,8 +13,8 @@ import orbbec.backends.torchvision as ot
 from orbbec.backends.torchvision.ops import OURS
 from orbbec.backends.torchvision.patches import is_stand_in
 from orbbec.nms import batched_nms
-from tests.support import switches
 from tests.support.boxes import random_boxes
+from tests.support.peers import switches
 
 CELLS = [cell for cell in switches.cells() if cell.api == "ops"]
 

@@ -20,11 +20,11 @@ from orbbec.backends.torchvision import switch
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.functions import FUNCTIONS
 from orbbec.backends.torchvision.places import replacements
-from orbbec.data import native
-from tests.support import switches
+from orbbec.data.decode import native
+from tests.support.peers import switches
+from tests.support.peers.switch_chains import pipelines
+from tests.support.peers.switches import as_kind
 from tests.support.samples import photograph
-from tests.support.switch_chains import pipelines
-from tests.support.switches import as_kind
 
 CASES = 12
 F = v2.functional

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from orbbec import transforms as T
 from orbbec.__main__ import app
-from orbbec.boxes import box_convert
 from orbbec.cli.preview import Shown, draw_rows, draw_sheet, draw_shown, read_images, read_targets
 from orbbec.cli.preview.drawing import COLORS
+from orbbec.nms.boxes import box_convert
 from tests.support import photograph
 
 RED = tuple(bytes.fromhex(COLORS[0][1:]))

@@ -1,0 +1,274 @@
+"""Images as users have them, turned into what the operators take and back again."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.bridge.forked import check_not_forked
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Matrix: TypeAlias = Tensor | Array
+Fill: TypeAlias = float | Sequence[float]
+
+_WHOLE = (int, np.integer, torch.SymInt, Tensor)
+
+IMAGE_DTYPES = (
+    torch.uint8,
+    torch.uint16,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+)
+
+# The dtypes that an operator may be asked for, by torch's number of them, which schemas have.
+_NUMBERED = {0: torch.uint8, 5: torch.float16, 6: torch.float32, 7: torch.float64, 15: torch.bfloat16}
+
+
+@runtime_checkable
+class RaggedImages(Protocol):
+    """Images of unlike sizes in one buffer; `orbbec.ImageBatch` is one."""
+
+    @property
+    def buffer(self) -> Tensor: ...
+    @property
+    def layout(self) -> Tensor: ...
+    @property
+    def channels(self) -> int: ...
+
+
+class StoredPlanes(Protocol):
+    """Images of unlike sizes as their files hold them; `orbbec.PlaneBatch` is one."""
+
+    @property
+    def buffer(self) -> Tensor: ...
+    @property
+    def layout(self) -> Tensor: ...
+    @property
+    def forms(self) -> Tensor: ...
+    @property
+    def rgb_layout(self) -> Tensor: ...
+    @property
+    def rgb_bytes(self) -> int: ...
+    @property
+    def sizes(self) -> Tensor: ...
+    def images(self, storage: Tensor) -> Any:
+        """The batch of RGB images whose pixels lie in `storage`."""
+
+
+Images: TypeAlias = Tensor | Array | RaggedImages
+
+_is_ragged_type: dict[type, bool] = {}
+
+
+def is_ragged(images: object) -> TypeGuard[RaggedImages]:
+    """Whether these are `RaggedImages`; asked once a type, for to ask reads every property."""
+    kind = type(images)
+    if kind not in _is_ragged_type:
+        _is_ragged_type[kind] = isinstance(images, RaggedImages)
+    return _is_ragged_type[kind]
+
+
+def holds_planes(images: object) -> TypeGuard[StoredPlanes]:
+    """Whether these are `StoredPlanes`."""
+    return not isinstance(images, (Tensor, np.ndarray)) and hasattr(images, "rgb_layout")
+
+
+class OperatorInput(NamedTuple):
+    """What an operator takes, and how its output becomes what the user gave."""
+
+    images: Tensor  # [N, C, H, W], or the flat buffer of unlike images
+    layout: Tensor | None  # [N, 3] of unlike images: offset, height, width
+    channels: int  # of unlike images
+    restore: Callable[[Tensor], Any]
+
+
+def _same(output: Tensor) -> Tensor:
+    return output
+
+
+def _first(output: Tensor) -> Tensor:
+    return output[0]
+
+
+def _as_hw(op: str, output: Tensor) -> Array:
+    plane: Array = _as_array(op, output)[0, 0]
+    return plane
+
+
+def _as_hwc(op: str, output: Tensor) -> Array:
+    image: Array = _as_array(op, output)[0]
+    return image.transpose(1, 2, 0)
+
+
+def _as_nhwc(op: str, output: Tensor) -> Array:
+    return _as_array(op, output).transpose(0, 2, 3, 1)
+
+
+def _as_array(op: str, output: Tensor) -> Array:
+    if output.dtype == torch.bfloat16:
+        raise TypeError(f"{op}: expected a tensor for a result of bfloat16, but got an array, which has none")
+    return output.numpy()
+
+
+def operator_input(op: str, name: str, images: Any) -> OperatorInput:
+    """Describe images for an operator, without a copy where that can be.
+
+    Args:
+        op: the operator's name, for messages.
+        name: the argument's name, for messages.
+        images: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or `[N, H, W, C]` array;
+            ImageBatch.
+
+    Returns:
+        The operator's input.
+
+    Raises:
+        TypeError: another type, or a dtype that no operator has.
+        ValueError: another number of dimensions.
+    """
+    if isinstance(images, Tensor):
+        _check_dtype(op, name, images)
+        _check_device(op, images)
+        if images.dim() == 4:
+            return OperatorInput(images, None, 0, _same)
+        if images.dim() == 3:
+            return OperatorInput(images.unsqueeze(0), None, 0, _first)
+        raise ValueError(
+            f"{op}: expected {name} of shape [N, C, H, W] or [C, H, W], but got {list(images.shape)}"
+        )
+    if isinstance(images, np.ndarray):
+        return _array_input(op, name, images)
+    if is_ragged(images):
+        _check_device(op, images.buffer)
+        return OperatorInput(images.buffer, images.layout, images.channels, _same)
+    raise TypeError(
+        f"{op}: expected {name} as a tensor, an array or an ImageBatch, but got {type(images).__name__}"
+    )
+
+
+def _check_device(op: str, images: Tensor) -> None:
+    if images.is_cuda and not torch.compiler.is_compiling():
+        check_not_forked(op)
+
+
+def _check_dtype(op: str, name: str, images: Tensor) -> None:
+    if images.dtype not in IMAGE_DTYPES:
+        known = ", ".join(str(dtype).removeprefix("torch.") for dtype in IMAGE_DTYPES)
+        raise TypeError(
+            f"{op}: expected {name} of {known}, but got {str(images.dtype).removeprefix('torch.')}"
+        )
+
+
+def as_tensor(op: str, name: str, array: Any) -> Tensor:
+    """A tensor over the memory of an array; a copy where torch cannot see it: read-only, negative strides."""
+    if isinstance(array, Tensor):
+        return array
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{op}: expected {name} as a tensor or an array, but got {type(array).__name__}")
+    if not array.flags.writeable or min(array.strides, default=0) < 0:
+        array = array.copy()
+    try:
+        return torch.from_numpy(array)
+    except TypeError as error:
+        raise TypeError(f"{op}: expected {name} of another dtype than {array.dtype}") from error
+
+
+def _array_input(op: str, name: str, array: Array) -> OperatorInput:
+    if array.ndim not in (2, 3, 4):
+        raise ValueError(
+            f"{op}: expected {name} of shape [H, W], [H, W, C] or [N, H, W, C], but got {list(array.shape)}"
+        )
+    # NumPy makes a view in a third of the time that torch takes.
+    if array.ndim == 2:
+        planes, restore = array[None, None], _as_hw
+    elif array.ndim == 3:
+        planes, restore = array[None].transpose(0, 3, 1, 2), _as_hwc
+    else:
+        planes, restore = array.transpose(0, 3, 1, 2), _as_nhwc
+    images = as_tensor(op, name, planes)
+    _check_dtype(op, name, images)
+    return OperatorInput(images, None, 0, partial(restore, op))
+
+
+def operator_output(op: str, out: Any) -> OperatorInput:
+    """Describe `out` as an operator's [N, C, H, W] output in the memory it has.
+
+    Raises:
+        TypeError: neither a tensor nor an array.
+        ValueError: an array that a tensor cannot share memory with.
+    """
+    if isinstance(out, np.ndarray) and (not out.flags.writeable or any(stride < 0 for stride in out.strides)):
+        raise ValueError(f"{op}: expected out as a writable array without negative strides")
+    described = operator_input(op, "out", out)
+    if described.layout is not None:
+        raise TypeError(f"{op}: expected out as a tensor or an array, but got {type(out).__name__}")
+    return described
+
+
+def is_channels_last(images: Tensor, layout: Tensor | None) -> bool:
+    """How the results of an operator lie that keeps the layout of its images."""
+    if layout is not None or images.shape[1] == 1:
+        return False
+    return images.stride(1) == 1 and images.stride(3) != 1
+
+
+def fill_values(op: str, fill: Any) -> list[float]:
+    """`fill` as one number for all channels or one a channel."""
+    if isinstance(fill, (int, float)):
+        return [float(fill)]
+    try:
+        values = [float(value) for value in fill]
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{op}: expected fill as a number or one a channel, but got {fill!r}") from error
+    if not values:
+        raise ValueError(f"{op}: expected fill as a number or one a channel, but got {fill!r}")
+    return values
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, also one that a compiler traces."""
+    return isinstance(value, _WHOLE)
+
+
+def size_values(op: str, size: Any, expected: str = "size as (height, width)") -> list[int]:
+    """`size` as [height, width]."""
+    try:
+        height, width = size
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{op}: expected {expected}, but got {size!r}") from error
+    if not (is_whole(height) and is_whole(width)):
+        raise TypeError(f"{op}: expected {expected}, but got {size!r}")
+    return [height, width]
+
+
+def name_value(op: str, argument: str, value: Any) -> str:
+    """An option that is given by name."""
+    if not isinstance(value, str):
+        raise TypeError(f"{op}: expected {argument} as a name, but got {value!r}")
+    return value
+
+
+def check_no_gradient(op: str, *tensors: Tensor) -> None:
+    """Refuse `out=` where a gradient is asked for: the graph could not be recorded."""
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        raise ValueError(
+            f"{op}: out= cannot be used where a gradient is needed; leave it out or use torch.no_grad()"
+        )
+
+
+def dtype_numbered(op: str, number: int, known: Sequence[torch.dtype]) -> torch.dtype:
+    """The dtype that a fake kernel is asked for.
+
+    Raises:
+        ValueError: it is not one of those `known`.
+    """
+    dtype = _NUMBERED.get(number)
+    if dtype is None or dtype not in known:
+        names = ", ".join(str(one).removeprefix("torch.") for one in known)
+        raise ValueError(f"{op}: expected dtype of {names}, but got torch's dtype number {number}")
+    return dtype

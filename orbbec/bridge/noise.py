@@ -1,0 +1,46 @@
+"""Shared code of operators that draw noise: the key of the random numbers."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import as_tensor
+
+_LIMITS = {"seed": 1 << 63, "epoch": 1 << 63, "place": 1 << 16}
+
+
+def key_value(op: str, name: str, value: Any) -> int:
+    """Check `value` of "seed", "epoch" or "place": a whole number within the counter's range."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer, torch.SymInt)):
+        raise TypeError(f"{op}: expected {name} as a whole number, but got {value!r}")
+    if not 0 <= value < _LIMITS[name]:
+        raise ValueError(f"{op}: expected {name} from 0 to {_LIMITS[name] - 1}, but got {value}")
+    return int(value)
+
+
+def whole_table(op: str, name: str, value: Any) -> Tensor:
+    """Whole numbers in a tensor, an array or a sequence, as an int64 tensor on their device."""
+    if isinstance(value, (list, tuple)):
+        try:
+            value = torch.tensor(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{op}: expected {name} as whole numbers in rows of one length") from error
+        value = value.to(torch.int64) if value.numel() == 0 else value
+    table = as_tensor(op, name, value)
+    if table.dtype == torch.bool or table.is_floating_point() or table.is_complex():
+        raise TypeError(
+            f"{op}: expected {name} of whole numbers, but got {str(table.dtype).removeprefix('torch.')}"
+        )
+    return table.to(torch.int64)
+
+
+def sample_table(op: str, sample_ids: Any, count: int) -> Tensor | None:
+    """Sample ids as int64 `[count]`; None if they count up from 0."""
+    if sample_ids is None:
+        return None
+    table = whole_table(op, "sample_ids", sample_ids)
+    if list(table.shape) != [count]:
+        raise ValueError(f"{op}: expected sample_ids of shape [{count}], but got {list(table.shape)}")
+    return table

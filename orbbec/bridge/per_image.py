@@ -1,0 +1,35 @@
+"""Arguments of one number per image."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Matrix, OperatorInput, as_tensor
+from orbbec.bridge.maps import count_of
+
+
+def per_image(
+    op: str, name: str, value: Any, given: OperatorInput, is_valid: Callable[[float], bool], rule: str
+) -> tuple[Tensor | None, float]:
+    """One number per image, or one for all, as float64 on its device; `is_valid` checks host values."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not is_valid(float(value)):
+            raise ValueError(f"{op}: expected {name} {rule}, but got {value}")
+        return None, float(value)
+    values = as_tensor(op, name, value)
+    if values.dim() == 0:
+        values = values.expand(1)
+    count = count_of(given)
+    if values.dim() != 1 or values.size(0) not in (1, count):
+        raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
+    if values.device.type == "cpu" and not torch.compiler.is_compiling() and values.numel():
+        for index, number in enumerate(values.tolist()):
+            if not is_valid(number):
+                raise ValueError(f"{op}: expected {name} {rule}, but got {number} for image {index}")
+    values = values.detach().to(device=given.images.device, dtype=torch.float64, non_blocking=True)
+    return values.expand(count).contiguous(), 0.0
+
+
+Factor = float | Matrix

@@ -1,0 +1,114 @@
+"""Shared code of warp_affine, warp_perspective and remap."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec._library import default_arithmetic
+from orbbec.bridge.arguments import (
+    OperatorInput,
+    check_no_gradient,
+    fill_values,
+    is_channels_last,
+    name_value,
+    operator_input,
+    operator_output,
+)
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.names import Border, Interpolation, border_name, interpolation_name
+from orbbec.bridge.recycle import room_for
+
+
+def call_warp(
+    op: str,
+    images: Any,
+    map_tensor: Tensor,
+    size: list[int],
+    interpolation: Interpolation,
+    border: Border,
+    fill: Any,
+    extra: tuple[Any, ...],
+    arithmetic: str | None,
+    out: Any,
+) -> Any:
+    """Call `torch.ops.orbbec.<op>`, or its out variant, on images of any kind."""
+    given: OperatorInput = operator_input(op, "images", images)
+    arguments = (
+        given.images,
+        given.layout,
+        given.channels,
+        map_tensor,
+        size,
+        interpolation_name(op, interpolation),
+        border_name(op, border),
+        fill_values(op, fill),
+        *extra,
+        default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
+    )
+    if out is None:
+        buffer = buffer_like(given, size, map_tensor)
+        if buffer is None:
+            return given.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
+        getattr(torch.ops.orbbec, f"{op}_out")(*arguments, buffer)
+        return given.restore(buffer)
+    target = operator_output(op, out)
+    check_no_gradient(op, given.images, map_tensor, target.images)
+    getattr(torch.ops.orbbec, f"{op}_out")(*arguments, target.images)
+    return out
+
+
+def buffer_like(given: OperatorInput, size: Sequence[int], *others: Tensor | None) -> Tensor | None:
+    """An output buffer for results of `size` in the layout of the images; see `room_for`."""
+    images, layout = given.images, given.layout
+    count, channels = images.shape[:2] if layout is None else (layout.shape[0], given.channels)
+    shape = count, channels, *size
+    return room_for(shape, images.dtype, is_channels_last(images, layout), images, *others)
+
+
+def check_devices(op: str, images: Tensor, layout: Tensor | None, map_tensor: Tensor) -> None:
+    """Check that the operator can read the map and the layout on their devices."""
+    if map_tensor.device.type != "cpu" and map_tensor.device != images.device:
+        raise ValueError(f"{op}: expected the map on the CPU or on the device of images")
+    if layout is not None and layout.device != images.device:
+        raise ValueError(f"{op}: expected layout on the device of images")
+
+
+def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list[int]) -> Tensor:
+    """A fake output in the operator's layout: channels_last if the images are."""
+    if layout is not None:
+        return images.new_empty((layout.size(0), channels, *size))
+    memory_format = torch.channels_last if is_channels_last(images, None) else torch.contiguous_format
+    shape = *images.shape[:2], *size
+    return torch.empty(shape, dtype=images.dtype, device=images.device, memory_format=memory_format)
+
+
+def register_fakes(op: str) -> None:
+    """Register the fake kernels of `op` and its out variant."""
+
+    @register_fake(op, size=2)
+    def _(
+        images: Tensor,
+        layout: Tensor | None,
+        channels: int,
+        map_tensor: Tensor,
+        size: list[int],
+        *options: object,
+    ) -> Tensor:
+        check_devices(op, images, layout, map_tensor)
+        return fake_output(images, layout, channels, size)
+
+    @register_fake(f"{op}_out")
+    def _(
+        images: Tensor,
+        layout: Tensor | None,
+        channels: int,
+        map_tensor: Tensor,
+        size: list[int],
+        *options: Any,
+    ) -> None:
+        check_devices(op, images, layout, map_tensor)
+        if options[-1].device != images.device:
+            raise ValueError(f"{op}: expected out on the device of images")

@@ -1,0 +1,44 @@
+"""The table of speeds of a folder."""
+
+import importlib.util
+import re
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from orbbec.__main__ import app
+from orbbec.cli.bench_data import available, jpegs_below
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "below").mkdir()
+    for i in range(6):
+        image = np.random.default_rng(i).integers(0, 256, (60, 80, 3), np.uint8)
+        assert cv2.imwrite(str(tmp_path / "below" / f"{i}.jpg"), image)
+    (tmp_path / "notes.txt").write_text("no JPEG")
+    return tmp_path
+
+
+def test_jpegs_are_found_below_a_folder(folder):
+    assert [path[-5:] for path in jpegs_below(folder)] == [f"{i}.jpg" for i in range(6)]
+    with pytest.raises(ValueError, match="bench-data: expected JPEGs below"):
+        jpegs_below(folder / "notes.txt")
+
+
+def test_bench_data_prints_a_row_a_contender(folder):
+    done = CliRunner().invoke(app, ["bench-data", str(folder), "--images", "8", "--rounds", "1"])
+    assert done.exit_code == 0, done.output
+    rows = [line for line in done.output.splitlines() if re.search(r" \d+\.\d\d$", line)]
+    assert len(rows) == 2 * len(available())
+    assert rows[0].startswith("orbbec ")
+    assert rows[0].endswith(" 1.00")
+    assert ("threads, cv2" in done.output) == (importlib.util.find_spec("cv2") is not None)
+
+
+def test_bench_data_names_a_folder_without_jpegs(tmp_path):
+    done = CliRunner().invoke(app, ["bench-data", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "expected JPEGs below" in done.output

@@ -1,0 +1,74 @@
+#include "../../bridge/maps.h"
+#include "adjust.h"
+
+namespace orbbec {
+
+void adjust_cpu(const AdjustArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int adjust_cuda(const AdjustArguments& arguments, void* stream);
+
+namespace {
+
+Adjustment adjustment_of(const std::string& name) {
+  constexpr std::pair<const char*, Adjustment> kNames[] = {
+      {"adjust_brightness", Adjustment::kBrightness},
+      {"adjust_contrast", Adjustment::kContrast},
+      {"adjust_saturation", Adjustment::kSaturation},
+      {"adjust_hue", Adjustment::kHue},
+      {"adjust_gamma", Adjustment::kGamma},
+      {"adjust_sharpness", Adjustment::kSharpness},
+      {"invert", Adjustment::kInvert},
+      {"posterize", Adjustment::kPosterize},
+      {"solarize", Adjustment::kSolarize},
+  };
+  for (const auto& [known, value] : kNames) {
+    if (name == known) return value;
+  }
+  fail("adjust_color", "expected the name of an adjustment, but got '", name, "'");
+}
+
+Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channels, std::string name,
+                    double factor, std::optional<Tensor> factors, double gain,
+                    std::optional<Tensor> mean) {
+  const char* const op = name.c_str();
+  AdjustArguments a{};
+  a.adjustment = adjustment_of(name);
+  a.source = source_images(op, images, layout, channels);
+  check_pointwise_dtype(op, images, true);
+  a.dtype = a.output_dtype = dtype_of(op, images);
+  const int64_t count = a.source.count;
+  a.factor = {check_per_image(op, "factor", factors, images, count), factor};
+  a.gain = gain;
+  a.mean = check_per_image(op, "mean", mean, images, count);
+  check(mean.has_value() || a.adjustment != Adjustment::kContrast, op,
+        "expected the mean of each image");
+  const bool mixes = a.adjustment == Adjustment::kHue || a.adjustment == Adjustment::kSaturation;
+  check(!mixes || a.source.channels == 3, op, "expected images of 3 channels, but got ",
+        a.source.channels);
+  check(a.adjustment != Adjustment::kGamma || a.dtype != DType::kUInt8, op,
+        "expected floating-point images: uint8 images use a lookup table");
+  const Tensor output =
+      new_pointwise_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
+  if (output.numel() == 0) return output;
+  a.output = pointwise_output(op, output, layout, a.source.channels);
+  run_where(
+      op, images, [&](const ParallelFor& threads) { adjust_cpu(a, threads); },
+      [&](void* stream) { return adjust_cuda(a, stream); });
+  return output;
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def(
+      "adjust_color(Tensor images, Tensor? layout, int channels, str name, float factor, "
+      "Tensor? factors, float gain, Tensor? mean) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("adjust_color", TORCH_BOX(&orbbec::adjust_color));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+  m.impl("adjust_color", TORCH_BOX(&orbbec::adjust_color));
+}

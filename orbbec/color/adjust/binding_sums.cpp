@@ -1,0 +1,65 @@
+#include "../../bridge/maps.h"
+#include "sums.h"
+
+namespace orbbec {
+
+void reduce_cpu(const SumArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int reduce_cuda(const SumArguments& arguments, void* stream);
+
+namespace {
+
+// [N, K]; 0 for an image without pixels.
+Tensor reduce(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
+              int64_t channels, Summand summand) {
+  SumArguments a{};
+  a.source = source_images(op, images, layout, channels);
+  check_pointwise_dtype(op, images, true);
+  a.dtype = dtype_of(op, images);
+  a.summand = summand;
+  check(summand == Summand::kChannels || a.source.channels == 1 || a.source.channels == 3, op,
+        "expected images of 1 or 3 channels, but got ", a.source.channels);
+  check(a.source.channels <= kMaxSide / 2, op, "expected fewer channels, but got ",
+        a.source.channels);
+  a.kinds = summand == Summand::kGray ? 1 : static_cast<int>(2 * a.source.channels);
+  Tensor result =
+      new_zeros(op, std::vector<int64_t>{a.source.count, a.kinds}, ScalarType::Double, images);
+  if (result.numel() == 0 || images.numel() == 0) return result;
+  const auto scratch = [&](int64_t numbers) {
+    const std::vector<int64_t> shape{a.source.count, a.kinds, numbers};
+    return new_tensor(op, shape, ScalarType::Double, images);
+  };
+  Tensor lanes = scratch(kLanes), groups = scratch(kGroups);
+  a.lanes = static_cast<double*>(lanes.mutable_data_ptr());
+  a.groups = static_cast<double*>(groups.mutable_data_ptr());
+  a.sums = static_cast<double*>(result.mutable_data_ptr());
+  run_where(
+      op, images, [&](const ParallelFor& threads) { reduce_cpu(a, threads); },
+      [&](void* stream) { return reduce_cuda(a, stream); });
+  return result;
+}
+
+Tensor gray_sums(Tensor images, std::optional<Tensor> layout, int64_t channels) {
+  return reduce("adjust_contrast", images, layout, channels, Summand::kGray);
+}
+
+Tensor channel_sums(Tensor images, std::optional<Tensor> layout, int64_t channels) {
+  return reduce("channel_statistics", images, layout, channels, Summand::kChannels);
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def("gray_sums(Tensor images, Tensor? layout, int channels) -> Tensor");
+  m.def("channel_sums(Tensor images, Tensor? layout, int channels) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("gray_sums", TORCH_BOX(&orbbec::gray_sums));
+  m.impl("channel_sums", TORCH_BOX(&orbbec::channel_sums));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+  m.impl("gray_sums", TORCH_BOX(&orbbec::gray_sums));
+  m.impl("channel_sums", TORCH_BOX(&orbbec::channel_sums));
+}

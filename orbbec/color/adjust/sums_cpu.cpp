@@ -1,0 +1,100 @@
+#include "../rows_cpu.h"
+#include "sums.h"
+
+namespace orbbec {
+namespace {
+
+// Adds pixels to consecutive lanes.
+template <class Op>
+ORBBEC_HD void add_run(const Op& op, const auto& image, int y, int x, int count, int k,
+                       double* lanes) {
+  for (int i = 0; i < count; ++i) lanes[i] += op.term(image, y, x + i, k);
+}
+
+template <class Op>
+ORBBEC_HD void add_image(const Op& op, int64_t n) {
+  const auto image = op.source[n];
+  for (int k = 0; k < op.kinds; ++k) {
+    double* const lanes = op.lanes + (n * op.kinds + k) * kLanes;
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = 0;
+    int lane = 0;
+    for (int y = 0; y < image.height; ++y) {
+      for (int x = 0; x < image.width;) {
+        const int left = image.width - x, lanes_left = kLanes - lane;
+        const int count = left < lanes_left ? left : lanes_left;
+        add_run(op, image, y, x, count, k, lanes + lane);
+        x += count;
+        lane = (lane + count) % kLanes;
+      }
+    }
+  }
+}
+
+template <class Op>
+void add_image_scalar(const Op& op, int64_t n) {
+  add_image(op, n);
+}
+template <class Op>
+ORBBEC_AVX2 void add_image_avx2(const Op& op, int64_t n) {
+  add_image(op, n);
+}
+
+// Grays of bytes are integers, whose sum is exact in any order.
+ORBBEC_HD int64_t sum_row(const Image<const uint8_t>& image, int y) {
+  alignas(64) uint8_t planes[3][kBlockPixels] = {};
+  int64_t total = 0;
+  for (int x = 0; x < image.width; x += kBlockPixels) {
+    const int left = image.width - x, count = left < kBlockPixels ? left : kBlockPixels;
+    if (count < kBlockPixels) memset(planes, 0, sizeof(planes));
+    read_block<3>(image, y, x, planes, count);
+    int sum = 0;
+    for (int i = 0; i < kBlockPixels; ++i) {
+      const int rgb[3] = {planes[0][i], planes[1][i], planes[2][i]};
+      sum += static_cast<int>(gray_of(rgb));
+    }
+    total += sum;
+  }
+  return total;
+}
+int64_t sum_row_scalar(const Image<const uint8_t>& image, int y) { return sum_row(image, y); }
+ORBBEC_AVX2 int64_t sum_row_avx2(const Image<const uint8_t>& image, int y) {
+  return sum_row(image, y);
+}
+
+void sum_gray_bytes(const SumArguments& a, const ParallelFor& parallel) {
+  const Images<const uint8_t> images(a.source);
+  const auto row = simd_level() == Simd::kScalar ? sum_row_scalar : sum_row_avx2;
+  parallel(a.source.count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) {
+      const Image<const uint8_t> image = images[n];
+      int64_t sum = 0;
+      for (int y = 0; y < image.height; ++y) sum += row(image, y);
+      a.sums[n] = static_cast<double>(sum);
+    }
+  });
+}
+
+}  // namespace
+
+void reduce_cpu(const SumArguments& a, const ParallelFor& parallel) {
+  if (a.dtype == DType::kUInt8 && a.summand == Summand::kGray && a.source.channels == 3) {
+    return sum_gray_bytes(a, parallel);
+  }
+  dispatch_reduce(a, [&](const auto& op, int64_t count, int items) {
+    if constexpr (requires {
+                    op.lanes;
+                    op.summand;
+                  }) {
+      const auto add = simd_level() == Simd::kScalar ? add_image_scalar<std::decay_t<decltype(op)>>
+                                                     : add_image_avx2<std::decay_t<decltype(op)>>;
+      parallel(count, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n) add(op, n);
+      });
+    } else {
+      for_each_item_cpu(op, count, items, 16, parallel);
+    }
+    return 0;
+  });
+}
+
+}  // namespace orbbec

@@ -1,0 +1,134 @@
+#include "../../bridge/maps.h"
+#include "tables.h"
+
+namespace orbbec {
+
+void histogram_cpu(const HistogramArguments& arguments, const ParallelFor& parallel);
+void apply_lut_cpu(const ApplyLut& op, const ParallelFor& parallel);
+void make_luts_cpu(const MakeLut& op, int64_t count, const ParallelFor& parallel);
+[[gnu::weak]] int histogram_cuda(const HistogramArguments& arguments, void* stream);
+[[gnu::weak]] int apply_lut_cuda(const ApplyLut& op, void* stream);
+[[gnu::weak]] int make_luts_cuda(const MakeLut& op, int64_t count, void* stream);
+
+namespace {
+
+AnyImages byte_images(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
+                      int64_t channels) {
+  const AnyImages source = source_images(op, images, layout, channels);
+  check(images.scalar_type() == ScalarType::Byte, op, "expected images of uint8");
+  return source;
+}
+
+Tensor histogram(Tensor images, std::optional<Tensor> layout, int64_t channels) {
+  constexpr const char* kOp = "histogram";
+  HistogramArguments a{Images<const uint8_t>(byte_images(kOp, images, layout, channels)), nullptr};
+  Tensor counts = new_zeros(kOp, std::vector<int64_t>{a.source.count, a.source.channels, kLevels},
+                            ScalarType::Long, images);
+  if (counts.numel() == 0 || images.numel() == 0) return counts;
+  a.counts = static_cast<int64_t*>(counts.mutable_data_ptr());
+  run_where(
+      kOp, images, [&](const ParallelFor& threads) { histogram_cpu(a, threads); },
+      [&](void* stream) { return histogram_cuda(a, stream); });
+  return counts;
+}
+
+Tensor lut(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor given) {
+  constexpr const char* kOp = "lut";
+  const AnyImages source = byte_images(kOp, images, layout, channels);
+  check(given.dim() == 3 && given.size(2) == kLevels &&
+            (given.size(0) == 1 || given.size(0) == source.count) &&
+            (given.size(1) == 1 || given.size(1) == source.channels),
+        kOp, "expected table of shape [256], [", source.channels, ", 256] or [", source.count, ", ",
+        source.channels, ", 256], but got ", shape_text(given));
+  check(given.scalar_type() == ScalarType::Byte, kOp, "expected table of uint8");
+  check(same_device(given, images), kOp, "expected table on the device of images");
+  const Tensor luts = contiguous(kOp, given);
+  const Tensor output =
+      new_pointwise_output(kOp, images, layout, source, source.channels, images.scalar_type());
+  if (output.numel() == 0) return output;
+  const ApplyLut op{
+      .source = Images<const uint8_t>(source),
+      .output = Images<uint8_t>(pointwise_output(kOp, output, layout, source.channels)),
+      .luts = static_cast<const uint8_t*>(luts.const_data_ptr()),
+      .stride_n = given.size(0) == 1 ? 0 : given.size(1) * kLevels,
+      .stride_c = given.size(1) == 1 ? 0 : kLevels};
+  run_where(
+      kOp, images, [&](const ParallelFor& threads) { apply_lut_cpu(op, threads); },
+      [&](void* stream) { return apply_lut_cuda(op, stream); });
+  return output;
+}
+
+LutKind kind_of(const std::string& name) {
+  constexpr std::pair<const char*, LutKind> kNames[] = {{"autocontrast", LutKind::kAutocontrast},
+                                                        {"equalize", LutKind::kEqualize},
+                                                        {"equalize_hist", LutKind::kEqualizeHist}};
+  for (const auto& [known, value] : kNames) {
+    if (name == known) return value;
+  }
+  fail("by_histogram", "expected the name of a lookup table, but got '", name, "'");
+}
+
+Tensor make_luts(const char* op, const MakeLut& arguments, const Tensor& like, int64_t count) {
+  MakeLut make = arguments;
+  const Tensor luts =
+      new_tensor(op, std::vector<int64_t>{count, make.channels, kLevels}, ScalarType::Byte, like);
+  if (luts.numel() == 0) return luts;
+  make.luts = static_cast<uint8_t*>(luts.mutable_data_ptr());
+  run_where(
+      op, like, [&](const ParallelFor& threads) { make_luts_cpu(make, count, threads); },
+      [&](void* stream) { return make_luts_cuda(make, count, stream); });
+  return luts;
+}
+
+Tensor histogram_luts(const Tensor& counts, const std::string& name) {
+  const char* const op = name.c_str();
+  MakeLut make{};
+  make.kind = kind_of(name);
+  check(counts.size(1) <= kMaxSide, op, "expected fewer channels, but got ", counts.size(1));
+  make.counts = static_cast<const int64_t*>(counts.const_data_ptr());
+  make.channels = static_cast<int>(counts.size(1));
+  return make_luts(op, make, counts, counts.size(0));
+}
+
+// Histogram, lookup tables and their application in one call.
+Tensor by_histogram(Tensor images, std::optional<Tensor> layout, int64_t channels,
+                    std::string name) {
+  kind_of(name);
+  byte_images(name.c_str(), images, layout, channels);
+  return lut(images, layout, channels, histogram_luts(histogram(images, layout, channels), name));
+}
+
+Tensor gamma_luts(Tensor gamma, double gain) {
+  MakeLut make{};
+  make.kind = LutKind::kGamma;
+  make.channels = 1;
+  make.factor = {
+      check_per_image("adjust_gamma", "gamma", gamma, gamma, gamma.dim() == 1 ? gamma.size(0) : 0),
+      0};
+  make.gain = {nullptr, gain};
+  return make_luts("adjust_gamma", make, gamma, gamma.size(0));
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def("histogram(Tensor images, Tensor? layout, int channels) -> Tensor");
+  m.def("lut(Tensor images, Tensor? layout, int channels, Tensor table) -> Tensor");
+  m.def("by_histogram(Tensor images, Tensor? layout, int channels, str name) -> Tensor");
+  m.def("tables_of_gamma(Tensor gamma, float gain) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("histogram", TORCH_BOX(&orbbec::histogram));
+  m.impl("lut", TORCH_BOX(&orbbec::lut));
+  m.impl("by_histogram", TORCH_BOX(&orbbec::by_histogram));
+  m.impl("tables_of_gamma", TORCH_BOX(&orbbec::gamma_luts));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+  m.impl("histogram", TORCH_BOX(&orbbec::histogram));
+  m.impl("lut", TORCH_BOX(&orbbec::lut));
+  m.impl("by_histogram", TORCH_BOX(&orbbec::by_histogram));
+  m.impl("tables_of_gamma", TORCH_BOX(&orbbec::gamma_luts));
+}

@@ -1,0 +1,54 @@
+"""CLAHE with OpenCV's results."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Images
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.maps import fake_like, images_input
+from orbbec.bridge.per_image import Factor, per_image
+
+OP = "clahe"
+
+
+def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8, 8)) -> Any:
+    """Contrast limited adaptive histogram equalization of each channel.
+
+    Args:
+        images: uint8 `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or
+            `[N, H, W, C]` array; or an `ImageBatch`; on the CPU or a CUDA device.
+        clip_limit: largest count of a level in a tile, relative to the mean count; 0 for no limit. One
+            number, or `[N]`, one per image.
+        tiles: number of tiles as (rows, columns), each from 1 to 1024.
+
+    Returns:
+        Images of the type, size and memory format of `images`, on their device.
+
+    Raises:
+        TypeError: an argument has an unsupported type.
+        ValueError: a dtype, shape or number is invalid.
+
+    Source:
+        `cv::CLAHE` of each channel; its `tileGridSize` is (columns, rows). Identical to OpenCV 5.0.0 and
+        4.12.0.
+
+    Example:
+        >>> image = torch.arange(64, dtype=torch.uint8).reshape(1, 8, 8)
+        >>> clahe(image, 2.0, (2, 2)).shape
+        torch.Size([1, 8, 8])
+    """
+    given = images_input(OP, images)
+    limits, limit = per_image(OP, "clip_limit", clip_limit, given, lambda v: v >= 0, "of at least 0")
+    try:
+        rows, columns = tiles
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{OP}: expected tiles as (rows, columns), but got {tiles!r}") from error
+    arguments = (given.images, given.layout, given.channels, limit, limits, rows, columns)
+    return given.restore(torch.ops.orbbec.clahe(*arguments))
+
+
+@register_fake("clahe")
+def _(images: Tensor, layout: Tensor | None, channels: int, *options: object) -> Tensor:
+    return fake_like(images, layout)

@@ -1,0 +1,134 @@
+// Decodes a JPEG to its planes, before chroma upsampling and colour conversion. An entry point of a
+// shared library loaded by native.py, without Python or torch.
+#include "jpeg_errors.h"
+
+namespace orbbec {
+namespace {
+
+// The sampling of a file; the numbers match orbbec/color/ycbcr/ycbcr.h.
+enum Sampling { kNoPlanes, kGray, k444, k422, k440, k420 };
+
+// kNoPlanes for subsampling other than by 1 or 2, and colours other than YCbCr.
+Sampling sampling_of(jpeg_decompress_struct& info) {
+  jpeg_calc_output_dimensions(&info);
+  if (info.min_DCT_h_scaled_size != DCTSIZE) return kNoPlanes;  // lossless
+  if (info.jpeg_color_space == JCS_GRAYSCALE && info.num_components == 1) return kGray;
+  if (info.jpeg_color_space != JCS_YCbCr || info.num_components != 3) return kNoPlanes;
+  const jpeg_component_info *luma = info.comp_info, *blue = luma + 1, *red = luma + 2;
+  const int max_factor_y = info.max_v_samp_factor, max_factor_x = info.max_h_samp_factor;
+  if (luma->v_samp_factor != max_factor_y || luma->h_samp_factor != max_factor_x) return kNoPlanes;
+  if (blue->v_samp_factor != red->v_samp_factor || blue->h_samp_factor != red->h_samp_factor) {
+    return kNoPlanes;
+  }
+  const bool tall = blue->v_samp_factor == max_factor_y, wide = blue->h_samp_factor == max_factor_x;
+  if (!tall && 2 * blue->v_samp_factor != max_factor_y) return kNoPlanes;
+  if (!wide && 2 * blue->h_samp_factor != max_factor_x) return kNoPlanes;
+  return tall ? (wide ? k444 : k422) : (wide ? k440 : k420);
+}
+
+// An output component: libjpeg writes whole blocks, of which the plane keeps only part.
+struct Component {
+  int height, width;
+  size_t stride;  // of rows of whole blocks
+  int rows;       // per row of MCUs
+  uint8_t* out;
+};
+
+constexpr int kMostComponents = 3, kMostRows = MAX_SAMP_FACTOR * DCTSIZE;
+
+size_t describe(const jpeg_decompress_struct& info, uint8_t* out,
+                Component (&planes)[kMostComponents]) {
+  size_t bytes = 0;
+  for (int c = 0; c < info.num_components; ++c) {
+    const jpeg_component_info& of = info.comp_info[c];
+    planes[c] = {static_cast<int>(of.downsampled_height), static_cast<int>(of.downsampled_width),
+                 size_t{of.width_in_blocks} * DCTSIZE, of.v_samp_factor * DCTSIZE, out};
+    out += static_cast<size_t>(planes[c].height) * planes[c].width;
+    bytes += planes[c].rows * planes[c].stride;
+  }
+  return bytes;
+}
+
+void read_planes(jpeg_decompress_struct& info, const Component (&planes)[kMostComponents],
+                 uint8_t* rows) {
+  JSAMPROW pointers[kMostComponents][kMostRows];
+  JSAMPARRAY components[kMostComponents];
+  for (int c = 0; c < info.num_components; ++c) {
+    components[c] = pointers[c];
+    for (int y = 0; y < planes[c].rows; ++y, rows += planes[c].stride) pointers[c][y] = rows;
+  }
+  const JDIMENSION lines = info.max_v_samp_factor * DCTSIZE;
+  for (int batch = 0; info.output_scanline < info.output_height; ++batch) {
+    jpeg_read_raw_data(&info, components, lines);
+    for (int c = 0; c < info.num_components; ++c) {
+      const Component& plane = planes[c];
+      const int first = batch * plane.rows;
+      const int last = at_most(first + plane.rows, plane.height);
+      for (int y = first; y < last; ++y) {
+        std::memcpy(plane.out + static_cast<size_t>(y) * plane.width, pointers[c][y - first],
+                    static_cast<size_t>(plane.width));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+// Returns the sampling of a file; 0 also for an unreadable file.
+__attribute__((visibility("default"))) int orbbec_jpeg_sampling(const uint8_t* data, size_t size) {
+  char message[JMSG_LENGTH_MAX];
+  jpeg_decompress_struct info{};
+  Failure failure{};
+  report_to(failure, message, info);
+  if (setjmp(failure.jump)) {
+    jpeg_destroy_decompress(&info);
+    return kNoPlanes;
+  }
+  jpeg_progress_mgr progress{};
+  read_header(info, progress, data, size);
+  const Sampling sampling = sampling_of(info);
+  jpeg_destroy_decompress(&info);
+  return sampling;
+}
+
+// Writes the planes of a file of `height` x `width` pixels and a sampling other than 0 to `out`,
+// one after the other; halved chroma sizes are rounded up. Returns 0, or 1 and a message of at most
+// 200 bytes in `message`.
+__attribute__((visibility("default"))) int orbbec_jpeg_planes(const uint8_t* data, size_t size,
+                                                              int height, int width, int sampling,
+                                                              uint8_t* out, char* message) {
+  jpeg_decompress_struct info{};
+  Failure failure{};
+  uint8_t* volatile rows = nullptr;
+  report_to(failure, message, info);
+  if (setjmp(failure.jump)) {
+    jpeg_destroy_decompress(&info);
+    std::free(rows);
+    return 1;
+  }
+  jpeg_progress_mgr progress{};
+  read_header(info, progress, data, size);
+  const Sampling found = sampling_of(info);
+  if (found == kNoPlanes || found != sampling || static_cast<int>(info.image_height) != height ||
+      static_cast<int>(info.image_width) != width) {
+    jpeg_destroy_decompress(&info);
+    std::snprintf(message, 200, "sampling %d of %dx%d pixels, where %d of %dx%d was expected",
+                  found, static_cast<int>(info.image_height), static_cast<int>(info.image_width),
+                  sampling, height, width);
+    return 1;
+  }
+  info.raw_data_out = TRUE;
+  start(info);
+  Component planes[kMostComponents];
+  rows = static_cast<uint8_t*>(std::malloc(describe(info, out, planes)));
+  if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
+  read_planes(info, planes, rows);
+  jpeg_finish_decompress(&info);
+  jpeg_destroy_decompress(&info);
+  std::free(rows);
+  return 0;
+}
+}
+}  // namespace orbbec

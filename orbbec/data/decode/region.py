@@ -1,0 +1,93 @@
+"""Which part of each image a plan looks at, and the plan for images of which only that part was decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from orbbec.bridge.arguments import Array
+from orbbec.data.decode.orientation import Rectangle
+from orbbec.plan import Plan
+
+_SHRINKS = (8, 4, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The parts of the images of a batch that its plan reads.
+
+    Args:
+        parts: int64 `[N, 4]`: left, top, right, bottom in pixels of the shrunk images.
+        shrinks: int64 `[N]`: 1, 2, 4 or 8: the images are to be decoded `1 / shrink` as large.
+    """
+
+    parts: Array
+    shrinks: Array
+
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Height and width of the parts."""
+        rows = self.parts.tolist()
+        return [(bottom - top, right - left) for left, top, right, bottom in rows]
+
+    def __getitem__(self, index: int) -> tuple[Rectangle, int]:
+        return Rectangle(*self.parts[index].tolist()), int(self.shrinks[index])
+
+
+def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
+    """What the first pass of a plan reads.
+
+    Args:
+        plan: of whole images.
+        can_shrink: bool `[N]`: the images that may be decoded smaller, where the plan shrinks what it reads
+            to half or less; None: none of them.
+
+    Returns:
+        The parts; None where the first pass reads whole images at their size.
+
+    Example:
+        >>> from orbbec.transforms import CenterCrop, Compose
+        >>> regions_of(Compose([CenterCrop(4)]).plan([(8, 6)]))[0]
+        (Rectangle(left=1, top=2, right=5, bottom=6), 1)
+    """
+    whole = np.concatenate([np.zeros_like(plan.sizes), plan.sizes[:, ::-1]], 1)
+    first = plan.passes[0] if plan.passes else None
+    parts = None if first is None else first.region(plan.sizes, can_shrink is not None)
+    if first is None or parts is None:
+        return None
+    shrinks = np.ones(len(plan), np.int64) if can_shrink is None else _shrinks(first.matrix, can_shrink)
+    low, high = parts[:, :2], parts[:, 2:]
+    small = np.concatenate([low // shrinks[:, None], -(-high // shrinks[:, None])], 1)
+    return None if (small == whole).all() else Regions(small, shrinks)
+
+
+def plan_for(plan: Plan, regions: Regions) -> Plan:
+    """The plan for images of which only `regions` were decoded.
+
+    Args:
+        plan: for the whole images; targets are still to be carried by this one.
+        regions: of it.
+    """
+    parts, shrinks = regions.parts, regions.shrinks
+    first = plan.passes[0].of_parts(parts[:, :2], shrinks, _to_decoded(parts[:, :2], shrinks))
+    return replace(plan, sizes=np.array(regions.sizes), passes=(first, *plan.passes[1:]))
+
+
+def _to_decoded(corners: Array, shrinks: Array) -> Array:
+    """Pixels of whole images to pixels of what is decoded: float64 `[N, 3, 3]`; centres are whole numbers."""
+    result = np.zeros((len(shrinks), 3, 3))
+    result[:, 0, 0] = result[:, 1, 1] = 1 / shrinks
+    result[:, :2, 2] = (0.5 / shrinks - 0.5)[:, None] - corners
+    result[:, 2, 2] = 1.0
+    return result
+
+
+def _shrinks(matrix: Array, can_shrink: Array) -> Array:
+    """The largest of 1, 2, 4, 8 by which a map shrinks along both axes: int64 `[N]`."""
+    # How far a step along an axis of the output goes in the image.
+    along = np.hypot(matrix[:, 0, 0], matrix[:, 1, 0])
+    down = np.hypot(matrix[:, 0, 1], matrix[:, 1, 1])
+    affine = (matrix[:, 2] == (0.0, 0.0, 1.0)).all(1)
+    scale = np.where(affine & can_shrink, np.minimum(along, down), 1.0)
+    return np.select([scale >= shrink for shrink in _SHRINKS], _SHRINKS, 1).astype(np.int64)

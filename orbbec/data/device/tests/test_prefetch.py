@@ -1,0 +1,121 @@
+"""Batches of any DataLoader, augmented on a device."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from orbbec import ImageBatch
+from orbbec.data import DevicePrefetcher, collate
+from orbbec.data.device.staging import Staging, map_tensors
+from orbbec.data.order import Order, OrderSampler
+from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
+
+CHAIN = Compose([RandomResizedCrop(8), RandomHorizontalFlip()], seed=3)
+
+
+class Images(Dataset):
+    def __len__(self):
+        return 7
+
+    def __getitem__(self, index):
+        image = np.random.default_rng(index).integers(0, 256, (20 + index, 30, 3), np.uint8)
+        return {"images": image, "label": index, "sample_ids": index}
+
+
+def test_a_dataloader_gives_what_compose_gives():
+    sampler = OrderSampler(Order(7, seed=1))
+    batches = DevicePrefetcher(DataLoader(Images(), 3, sampler=sampler, collate_fn=collate), CHAIN, "cpu")
+    assert len(batches) == 3
+    orders = []
+    for epoch in range(2):
+        batches.set_epoch(epoch)
+        for batch in batches:
+            ids = batch["sample_ids"].tolist()
+            orders += ids
+            assert batch["label"].tolist() == ids
+            images = [Images()[i]["images"] for i in ids]
+            assert torch.equal(batch["images"], CHAIN(images, sample_ids=ids, epoch=epoch))
+    assert sorted(orders[:7]) == sorted(orders[7:]) == list(range(7))
+    assert orders[:7] != orders[7:]
+
+
+class Pair(NamedTuple):
+    images: torch.Tensor
+    labels: torch.Tensor
+
+
+@pytest.mark.parametrize("kind", ["tensor", "tuple", "list", "named"])
+def test_images_are_found_and_samples_counted(kind):
+    images = torch.randint(0, 256, (4, 3, 20, 20), dtype=torch.uint8)
+    labels = torch.arange(4)
+    batch = {
+        "tensor": images,
+        "tuple": (images, labels),
+        "list": [images, labels],
+        "named": Pair(images, labels),
+    }[kind]
+    for epoch, batches in enumerate([DevicePrefetcher([batch, batch], CHAIN, "cpu")]):
+        for turn, result in enumerate(batches):
+            expected = CHAIN(images, sample_ids=torch.arange(4 * turn, 4 * turn + 4), epoch=epoch)
+            assert type(result) is type(batch)
+            assert torch.equal(result if kind == "tensor" else result[0], expected)
+
+
+def test_batches_are_only_copied_without_transforms():
+    images = ImageBatch.from_images([np.zeros((2, 3, 3), np.uint8)])
+    (result,) = DevicePrefetcher([{"images": images, "name": "a"}], None, "cpu")
+    assert result == {"images": images, "name": "a"}
+    with pytest.raises(ValueError, match="a dict with 'images', but got dict"):
+        list(DevicePrefetcher([{"pictures": images}], None, "cpu"))
+
+
+def test_tensors_are_found_in_containers():
+    value = {"a": [torch.tensor(1), ("b", torch.tensor(2))], "c": Pair(torch.tensor(3), None)}
+    changed = map_tensors(value, lambda tensor: tensor * 10)
+    assert changed == {"a": [10, ("b", 20)], "c": Pair(30, None)}
+
+
+class OnCuda(torch.Tensor):
+    """Says that it lies on CUDA, and keeps the streams that read it."""
+
+    device = torch.device("cuda", 0)
+
+    def record_stream(self, stream):
+        self.readers = [stream]
+
+
+class Stream:
+    def __init__(self):
+        self.waited_for = []
+
+    def wait_stream(self, other):
+        self.waited_for.append(other)
+
+
+def test_the_side_stream_waits_for_a_batch_that_is_on_the_device(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: ("current", device))
+    staging, side = Staging(torch.device("cpu")), Stream()
+    staging._stream = side
+    staging.take({"images": torch.zeros(2), "labels": [torch.zeros(1)]})
+    assert side.waited_for == []
+    images = torch.zeros(2).as_subclass(OnCuda)
+    assert staging.take({"images": images})["images"] is images
+    assert side.waited_for == [("current", images.device)]
+    assert images.readers == [side]
+
+
+def test_after_an_epoch_that_was_left_comes_the_next():
+    images = torch.randint(0, 256, (4, 3, 20, 20), dtype=torch.uint8)
+    batches = DevicePrefetcher([images, images], CHAIN, "cpu")
+    ids = torch.arange(4)
+    for epoch in range(3):
+        for batch in batches:
+            assert torch.equal(batch, CHAIN(images, sample_ids=ids, epoch=epoch))
+            break
+    batches.set_epoch(1)
+    first, second = batches
+    assert torch.equal(first, CHAIN(images, sample_ids=ids, epoch=1))
+    assert torch.equal(second, CHAIN(images, sample_ids=ids + 4, epoch=1))

@@ -1,0 +1,420 @@
+"""One task of a Loader: read the samples of a batch, plan, decode the regions that the plan needs, pack.
+
+::
+
+    read --> sizes from the headers --> plan --> regions that it reads, decoded --> one packed ImageBatch
+                                                 or planes of whole JPEGs       --> one packed PlaneBatch
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from traceback import extract_tb
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.batch import ImageBatch, PlaneBatch
+from orbbec.batch.image_batch import empty_on_host
+from orbbec.data.decode.decode import (
+    CHANNELS,
+    MAX_PIXELS,
+    Pixels,
+    decode_image,
+    decode_region,
+    planes_header,
+    region_header,
+)
+from orbbec.data.decode.jpeg_header import JpegHeader
+from orbbec.data.decode.native import has_native
+from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
+from orbbec.data.decode.orientation import Rectangle, upright_size
+from orbbec.data.decode.planes import Encoded, empty_planes, write_planes
+from orbbec.data.decode.region import Regions, plan_for, regions_of
+from orbbec.data.loader.queues import Stop, Stopped
+from orbbec.data.loader.stopwatch import Stopwatch
+from orbbec.data.sample import BadSample, Fault, Sample, SourceError
+from orbbec.plan import Plan
+from orbbec.transforms import Compose, transform_targets
+from orbbec.transforms.base.checks import choice
+
+ON_ERROR = ("raise", "skip", "substitute")
+_TRIES = 100  # substitutes
+# Targets that geometric transforms change.
+_PLACED = {"boxes", "masks", "mask", "keypoints", "landmarks", "polygons"}
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How images are decoded.
+
+    Args:
+        mode: "RGB", "L" or "RGBA".
+        roi: decode only the region of a JPEG that the plan reads, with the same bytes as in the whole image.
+            Works for baseline JPEGs, and for all JPEGs if libjpeg-turbo was built in.
+        shrink: with `roi` and libjpeg-turbo, decode JPEGs at a lower resolution if the plan shrinks them to
+            half or less. This changes the pixels: the result is smoother.
+        max_pixels: larger images are bad samples.
+        on_damage: see `decode_image`: "raise" makes damaged JPEGs bad samples, "keep" keeps them.
+        on_device: decode whole JPEGs on the device, one batch at a time, with nvImageCodec
+            (`nvidia-nvimgcodec-cu13`); unsupported files are decoded on the host. On a GPU the last bits of
+            its pixels differ from the host's. For "RGB" and "L"; ignores `roi` and `shrink`.
+        planes: decode whole JPEGs to planes, half the bytes of RGB for 4:2:0, and convert them to RGB on the
+            device, with the same bytes as on the host. For "RGB", if libjpeg-turbo was built in; ignores
+            `roi` and `shrink`.
+
+    Raises:
+        ValueError: `mode` or `on_damage` is unknown, or both `on_device` and `planes` are set.
+    """
+
+    mode: str = "RGB"
+    roi: bool = True
+    shrink: bool = False
+    max_pixels: int = MAX_PIXELS
+    on_device: bool = False
+    planes: bool = False
+    on_damage: str = "raise"
+
+    def __post_init__(self) -> None:
+        if self.on_device and self.planes:
+            raise ValueError("Decoding: expected on_device or planes, but got both")
+        modes = MODES if self.on_device else ("RGB",) if self.planes else tuple(CHANNELS)
+        choice("Decoding", "mode", self.mode, modes)
+        choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
+
+
+class Assembled(NamedTuple):
+    """A batch on the host whose plan has not been applied yet."""
+
+    images: Any
+    targets: Any
+    sample_ids: torch.Tensor  # int64 [N]
+    plan: Plan | None
+
+
+_Item = TypeVar("_Item")
+
+
+class _Bad(NamedTuple):
+    """A bad sample and its index in the source; -1 for a stream."""
+
+    position: int
+    fault: Fault
+
+
+class _Opened(NamedTuple):
+    """A decoded sample, or the header of a JPEG whose region is decoded later."""
+
+    position: int  # in the source; -1 for a stream
+    sample: Sample
+    header: JpegHeader | None
+    pixels: Pixels | None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        if self.pixels is not None:
+            return self.pixels.shape[0], self.pixels.shape[1]
+        assert self.header is not None
+        return upright_size(self.header.height, self.header.width, self.header.orientation)
+
+    @property
+    def stored(self) -> Encoded | Pixels:
+        """For a PlaneBatch."""
+        if self.pixels is not None:
+            return self.pixels
+        assert self.header is not None
+        assert isinstance(self.sample.data, bytes)
+        return Encoded(self.sample.data, self.header)
+
+
+@dataclass
+class Assembler:
+    """Makes batches; thread-safe.
+
+    Args:
+        source: samples by index. For a stream, the call receives the samples themselves.
+        transforms: planned for each batch; None: images are unchanged.
+        decoding: how images are decoded.
+        on_error: handling of bad samples: "raise", "skip", or "substitute" the next good sample.
+        pin_memory: pack into page-locked memory.
+        decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
+    """
+
+    source: Any
+    transforms: Compose | None
+    decoding: Decoding
+    on_error: str
+    pin_memory: bool
+    decoder: BatchDecoder | None = None
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    faults: list[Fault] = field(default_factory=list)
+
+    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Stop) -> Assembled:
+        """Make a batch. It is smaller, or empty, if samples are skipped.
+
+        Raises:
+            BadSample: a sample is bad, or its image or targets do not fit the transforms, and `on_error` is
+                "raise" or there is no substitute.
+            ValueError: the samples do not fit the transforms together; the message names them.
+            SourceError: the source raised another error; the message names the sample.
+            Stopped: the event was set.
+        """
+        opened = self._settled([self._open(item) for item in _until(stopped, wanted)], epoch)
+        while opened:
+            try:
+                plan, targets = self._planned(opened, epoch)
+            except ValueError as error:
+                opened = self._settled(self._unplanned(opened, epoch, error), epoch)
+                continue
+            regions = self._regions(plan, opened)
+            batch = self._empty_batch(opened, regions)
+            changed = self._decode(opened, batch, regions, stopped)
+            if not any(changed):
+                plan = plan if plan is None or regions is None else plan_for(plan, regions)
+                return Assembled(batch, targets, _ids([entry.sample.sample_id for entry in opened]), plan)
+            pairs = zip(opened, changed, strict=True)
+            opened = self._settled([new or old for old, new in pairs], epoch)
+        return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], _ids([]), None)
+
+    def _open(self, item: int | Sample | BadSample) -> _Opened | _Bad:
+        """Read a sample: its header if a region can be decoded later, otherwise its pixels."""
+        if isinstance(item, BadSample):  # streams yield it and continue
+            return self._bad(-1, item)
+        index = item if isinstance(item, int) else -1
+        try:
+            with self.watch.timing("read"):
+                sample = self._read(item) if isinstance(item, int) else item
+                header = self._header(sample)
+            return _Opened(index, sample, header, None if header else self._whole(sample))
+        except BadSample as error:
+            return self._bad(index, error)
+
+    def _read(self, index: int) -> Sample:
+        try:
+            sample = self.source[index]
+        except BadSample:
+            raise
+        except Exception as error:
+            where = _raised_in(error)
+            text = f"Loader: sample {index} raised {type(error).__name__}: {error}{where}"
+            raise SourceError(text) from error
+        if not isinstance(sample, Sample):
+            kind = type(sample).__name__
+            raise TypeError(f"Loader: expected a Sample, but sample {index} is a {kind}; see as_source")
+        return sample
+
+    def _header(self, sample: Sample) -> JpegHeader | None:
+        wanted = self.decoding
+        if not isinstance(sample.data, bytes):
+            return None
+        with _named(sample):
+            if self.decoder is not None:
+                return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
+            if not (wanted.planes or (wanted.roi and self.transforms)):
+                return None
+            header_of = planes_header if wanted.planes else region_header
+            return header_of(sample.data, wanted.mode, wanted.max_pixels, wanted.on_damage)
+
+    def _whole(self, sample: Sample) -> Pixels:
+        data, wanted = sample.data, self.decoding
+        with _named(sample):
+            if isinstance(data, bytes):
+                with self.watch.timing("decode"):
+                    return decode_image(
+                        data, mode=wanted.mode, max_pixels=wanted.max_pixels, on_damage=wanted.on_damage
+                    )
+            pixels = data.numpy() if isinstance(data, torch.Tensor) else data
+            return _with_channels(pixels, CHANNELS[wanted.mode])
+
+    def _empty_batch(self, opened: Sequence[_Opened], regions: Regions | None) -> ImageBatch | PlaneBatch:
+        empty: Callable[[int], Tensor] = partial(empty_on_host, pin_memory=self.pin_memory)
+        if self.decoding.planes:
+            return empty_planes([entry.stored for entry in opened], empty)
+        sizes = [entry.size for entry in opened] if regions is None else regions.sizes
+        if self.decoder is not None:
+            empty = self.decoder.empty_bytes
+        return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+
+    def _decode(
+        self,
+        opened: Sequence[_Opened],
+        batch: ImageBatch | PlaneBatch,
+        regions: Regions | None,
+        stopped: Stop,
+    ) -> list[_Opened | _Bad | None]:
+        """Write the pixels of a batch; returns replacements for entries that turned out different."""
+        if isinstance(batch, PlaneBatch):
+            buffers = zip(_until(stopped, opened), batch.samplings, batch.places(), strict=True)
+            return [
+                self._write_planes(entry, sampling, buffer.numpy()) for entry, sampling, buffer in buffers
+            ]
+        if self.decoder is not None:
+            return self._decode_on_device(self.decoder, opened, batch)
+        rows = enumerate(zip(_until(stopped, opened), batch.numpy(), strict=True))
+        return [self._write(entry, pixels, row, regions) for row, (entry, pixels) in rows]
+
+    def _decode_on_device(
+        self, decoder: BatchDecoder, opened: Sequence[_Opened], batch: ImageBatch
+    ) -> list[_Opened | _Bad | None]:
+        pairs = list(zip(opened, batch.images(), strict=True))
+        for entry, buffer in pairs:
+            if entry.pixels is not None:
+                buffer.copy_(torch.from_numpy(np.require(entry.pixels, requirements="W")))
+        encoded: list[Any] = [(entry.sample.data, buffer) for entry, buffer in pairs if entry.pixels is None]
+        with self.watch.timing("decode"):
+            done = iter(decoder.decode_into(encoded))
+        is_whole = [entry.pixels is not None or next(done) for entry in opened]
+        return [None if good else self._on_host(entry) for entry, good in zip(opened, is_whole, strict=True)]
+
+    def _write_planes(self, entry: _Opened, sampling: str, buffer: Pixels) -> _Opened | _Bad | None:
+        with self.watch.timing("decode"):
+            is_whole = write_planes(entry.stored, sampling, buffer)
+        return None if is_whole else self._on_host(entry)
+
+    def _write(
+        self, entry: _Opened, pixels: Pixels, row: int, regions: Regions | None
+    ) -> _Opened | _Bad | None:
+        """Write the region of an image that the plan reads; returns a replacement if it proved different."""
+        part, shrink = (None, 1) if regions is None else regions[row]
+        if entry.pixels is not None:
+            pixels[...] = entry.pixels if part is None else part.of(entry.pixels)
+            return None
+        assert entry.header is not None
+        whole = Rectangle(0, 0, pixels.shape[1], pixels.shape[0])
+        data: Any = entry.sample.data
+        try:
+            with self.watch.timing("decode"):
+                mode = self.decoding.mode
+                decode_region(data, entry.header, part or whole, shrink=shrink, mode=mode, out=pixels)
+            return None
+        except ValueError:
+            return self._on_host(entry)
+
+    def _on_host(self, entry: _Opened) -> _Opened | _Bad:
+        """An entry that the fast path could not decode; Pillow decides whether it is bad."""
+        try:
+            return entry._replace(header=None, pixels=self._whole(entry.sample))
+        except BadSample as error:
+            return self._bad(entry.position, error)
+
+    def _bad(self, index: int, error: BadSample) -> _Bad:
+        """The record of a bad sample, for policies that continue after it."""
+        if self.on_error == "raise":
+            raise error
+        return _Bad(index, Fault.of(error))
+
+    def _settled(self, found: Sequence[_Opened | _Bad], epoch: int) -> list[_Opened]:
+        """Apply the error policy."""
+        result = []
+        for entry in found:
+            if isinstance(entry, _Opened):
+                result.append(entry)
+                continue
+            self.faults.append(entry.fault)
+            if self.on_error == "substitute":
+                result.append(self._substitute(entry, epoch))
+        return result
+
+    def _substitute(self, bad: _Bad, epoch: int) -> _Opened:
+        """The next good sample of the source, whole."""
+        for step in range(1, min(_TRIES, len(self.source))):
+            index = (bad.position + step) % len(self.source)
+            with suppress(BadSample):
+                sample = self._read(index)
+                return self._alone(_Opened(index, sample, None, self._whole(sample)), epoch)
+        raise BadSample(bad.fault.sample_id, bad.fault.path, bad.fault.reason)
+
+    def _unplanned(self, opened: Sequence[_Opened], epoch: int, error: ValueError) -> list[_Opened | _Bad]:
+        """Replace samples that cannot be augmented even alone by faults."""
+        found: list[_Opened | _Bad] = []
+        for entry in opened:
+            try:
+                found.append(self._alone(entry, epoch))
+            except BadSample as bad:
+                found.append(self._bad(entry.position, bad))
+        if not any(isinstance(entry, _Bad) for entry in found):
+            ids = ", ".join(str(entry.sample.sample_id) for entry in opened)
+            raise ValueError(f"Loader: samples {ids}: {error}") from None
+        return found
+
+    def _alone(self, entry: _Opened, epoch: int) -> _Opened:
+        """The entry if it can be augmented in a batch of its own; raises BadSample otherwise."""
+        with _named(entry.sample, "its image and targets"):
+            self._planned([entry], epoch)
+        return entry
+
+    def _planned(self, opened: Sequence[_Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
+        """The plan of a batch, and the transformed targets."""
+        targets = [entry.sample.targets for entry in opened]
+        if self.transforms is None:
+            return None, targets
+        plan = self.transforms.plan(
+            [entry.size for entry in opened],
+            [entry.sample.sample_id for entry in opened],
+            epoch,
+            channels=CHANNELS[self.decoding.mode],
+            targets=targets,
+        )
+        if _moves(plan, targets):
+            targets = transform_targets(plan, targets, self.transforms.target_options)
+        return plan, targets
+
+    def _regions(self, plan: Plan | None, opened: Sequence[_Opened]) -> Regions | None:
+        decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
+        if plan is None or decodes_whole:
+            return None
+        shrinks = self.decoding.shrink and has_native()
+        can_shrink = np.array([shrinks and entry.header is not None for entry in opened])
+        return regions_of(plan, can_shrink)
+
+
+def _raised_in(error: Exception) -> str:
+    """The location in a source's code that raised an error; empty if there is none."""
+    location = extract_tb(error.__traceback__)[-1]
+    return (
+        ""
+        if location.filename == __file__
+        else f" (in {location.name}, {location.filename}:{location.lineno})"
+    )
+
+
+def _ids(sample_ids: Sequence[int]) -> torch.Tensor:
+    return torch.tensor(sample_ids, dtype=torch.int64)
+
+
+def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
+    """Whether a plan changes targets; it does not change plain labels unless it mixes images."""
+    return bool(plan.mixes) or any(_PLACED & target.keys() for target in targets)
+
+
+def _until(stopped: Stop, items: Sequence[_Item]) -> Iterator[_Item]:
+    for item in items:
+        if stopped.is_set():
+            raise Stopped
+        yield item
+
+
+@contextmanager
+def _named(sample: Sample, part: str = "its image") -> Iterator[None]:
+    """Convert an error about this sample into its BadSample."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadSample(sample.sample_id, part, str(error)) from error
+
+
+def _with_channels(pixels: Any, channels: int) -> Pixels:
+    """An array `[H, W]` or `[H, W, C]` with the channels of the batch; gray is repeated."""
+    if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or 0 in pixels.shape:
+        raise ValueError(f"expected pixels uint8 [H, W, C], but got {pixels.dtype} {list(pixels.shape)}")
+    image: Pixels = pixels if pixels.ndim == 3 else pixels[:, :, None]
+    if image.shape[2] == 1 < channels <= 3:
+        return np.repeat(image, channels, axis=2)
+    if image.shape[2] != channels:
+        raise ValueError(f"expected {channels} channels, but got {image.shape[2]}")
+    return image

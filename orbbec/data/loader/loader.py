@@ -1,0 +1,490 @@
+"""Loader: threads read, decode and augment batches ahead of the model."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from time import perf_counter
+from traceback import format_exception
+from typing import Any, NamedTuple, TypeAlias
+from weakref import ReferenceType, ref
+
+import torch
+from torch import Tensor
+
+from orbbec.batch import PlaneBatch
+from orbbec.batch import collate as default_collate
+from orbbec.color.ycbcr import ycbcr_to_rgb
+from orbbec.data.decode.nvimgcodec import BatchDecoder
+from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
+from orbbec.data.loader.assemble import ON_ERROR, Assembled, Assembler, Decoding
+from orbbec.data.loader.queues import Crew, Stop, Worker
+from orbbec.data.loader.report import Report
+from orbbec.data.loader.threads import node_cores, thread_budget
+from orbbec.data.loader.tune import tuner_for
+from orbbec.data.order import Order, order_of_rank, position_of
+from orbbec.data.sample import BadSample, Fault, SourceError
+from orbbec.transforms import Compose, Transform
+from orbbec.transforms.base.checks import choice, flag, whole
+
+_WARM_UP = 3  # steps
+_LISTED = 10  # bad samples named in the warning
+_IN_LOOP = 4  # stack frames between the warning and the training loop
+
+_Task: TypeAlias = tuple[list[Any], int]  # items to read, and the epoch
+
+
+class Batch(NamedTuple):
+    """A batch of a Loader."""
+
+    images: Any
+    targets: Any
+    sample_ids: Tensor
+
+
+@dataclass
+class _Progress:
+    """An epoch, its start in the order of all ranks, and the number of samples this rank has taken since."""
+
+    epoch: int
+    start: int = 0
+    delivered: int = 0
+
+
+class _Tasks(Iterator[_Task]):
+    """The items of each batch of an epoch."""
+
+    def __init__(self, items: Iterator[Any], epoch: int, batch_size: int, drop_last: bool) -> None:
+        self._items, self._epoch = items, epoch
+        self._batch_size, self._fewest = batch_size, batch_size if drop_last else 1
+
+    def __next__(self) -> _Task:
+        wanted = list(islice(self._items, self._batch_size))
+        if len(wanted) < self._fewest:
+            raise StopIteration
+        return wanted, self._epoch
+
+
+class _Epoch(Iterator[Any]):
+    """The batches of one epoch. The epoch begins when its first batch is requested.
+
+    Dropping it drops its crew, which stops the threads. Neither this object nor its members are generators,
+    because Python would close a generator wherever the garbage collector runs.
+    """
+
+    def __init__(
+        self,
+        loader: Loader,
+        prepare: Callable[[_Task, Stop], tuple[int, Assembled]],
+        finish: Callable[[Assembled], Batch | Assembled],
+    ) -> None:
+        self._loader, self._prepare, self._finish = loader, prepare, finish
+        self._crew: Crew[_Task, tuple[int, Assembled]] | None = None  # set when the epoch begins
+        self._progress, self._process = _Progress(0), 0
+        self._staged: deque[tuple[int, Any, Any]] = deque()
+        self._is_over = self._is_displaced = False
+        self._handed = 0.0  # time when the model got its batch
+
+    @property
+    def open_progress(self) -> _Progress | None:
+        """The open epoch; None before it begins and after it ends."""
+        return None if self._crew is None or self._is_over else self._progress
+
+    def __next__(self) -> Any:
+        if self._is_displaced:
+            raise RuntimeError("Loader: expected one epoch at a time, but a newer epoch ended this one")
+        if self._is_over:
+            raise StopIteration
+        try:
+            if self._crew is None:
+                self._process = os.getpid()
+                self._progress, self._crew = self._loader._begin(self._prepare)
+            elif self._process != os.getpid():
+                raise RuntimeError("Loader: expected an epoch of this process, but it began before a fork")
+            else:
+                self._loader._assembler.watch.add("step", perf_counter() - self._handed)
+            batch = self._taken(self._crew)
+        except StopIteration:
+            if not self._is_over:
+                self._is_over = True
+                self._loader._end()
+            raise
+        except (BadSample, SourceError) as error:
+            self.close()
+            raise _short(error) from None
+        except BaseException:  # Ctrl-C too
+            self.close()
+            raise
+        self._handed = perf_counter()
+        return batch
+
+    def close(self) -> None:
+        """Stop the threads and wait until they have ended. Threads that wait for a batch get none."""
+        self._is_over, self._staged = True, deque()
+        if self._crew is not None:
+            self._crew.close()
+
+    def displace(self) -> None:
+        """Like `close`, but requests for more batches raise an explanation."""
+        self._is_displaced = not self._is_over
+        self.close()
+
+    def _taken(self, crew: Crew[_Task, tuple[int, Assembled]]) -> Any:
+        """The next batch for the model, without batches whose samples were all skipped."""
+        loader = self._loader
+        while True:
+            count, batch, event = self._next(crew)
+            self._progress.delivered += count
+            loader._at = self._progress
+            if len(batch.sample_ids):
+                loader._images += len(batch.sample_ids)
+                return loader._staging.ready(batch, event)
+
+    def _next(self, crew: Crew[_Task, tuple[int, Assembled]]) -> tuple[int, Any, Any]:
+        """The oldest batch on the device; sends more batches that are ready."""
+        loader, staged = self._loader, self._staged
+        while not staged or (len(staged) < loader._staging.depth and crew.has_next()):
+            count, prepared = next(crew)
+            if loader._tuner.step(loader.seconds):
+                crew.resize(*loader._tuner.settings)
+            staged.append((count, *loader._staging.stage(self._finish, prepared)))
+        return staged.popleft()
+
+
+class Loader:
+    """Batches of augmented images on a device, prepared by threads while the model works.
+
+    A thread prepares one batch at a time: it reads the samples, plans their augmentation from the image
+    headers, decodes the regions that the plan reads, and packs them. On CUDA, a batch is copied once from
+    page-locked memory and augmented on a side stream, one batch ahead of the model; on the CPU, the thread
+    augments it too. The result of a sample depends only on seed, epoch and sample id.
+
+    Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), plus two batches
+        of
+    results on CUDA. If the device decodes, the pixels are in its memory. Settings of "auto" are tuned a few
+    times during the first steps from queue stalls; batches and their order do not change.
+
+    Epochs: each `iter` starts the next epoch, beginning with 0, whether the previous one was finished or left
+    by `break`, an exception or `close`. A loop that breaks after N batches therefore sees other samples each
+    time. An epoch begins when its first batch is requested; an unused iterator does not count. `set_epoch(n)`
+    makes n the next epoch, also if it was used before, and counting continues from there. `state_dict`
+    describes the progress of the last epoch, also after `break`, until another epoch begins or is set. After
+    `load_state_dict`, the next `iter` yields the rest of that epoch, unless `set_epoch` selects another; the
+    epoch after it is complete.
+
+    Args:
+        source: samples by index (see `Source`), or an iterable of samples, which keeps its order.
+        batch_size: images per batch.
+        transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
+        device: device of the batches.
+        threads: number of threads; "auto": as many as the model needs, limited by cores, control group and
+            OMP_NUM_THREADS.
+        prefetch: batches that may wait for the model; "auto": 2, or up to 8 if batch times vary.
+        seed: seed of the order, and of transforms that are not a `Compose`.
+        shuffle: shuffle anew in each epoch; streams are not shuffled.
+        drop_last: drop the last samples if `batch_size` or the number of ranks does not divide their number.
+            Otherwise ranks with one sample less repeat a first sample of the epoch, so that all ranks have
+            equally many batches.
+        order: an `Order` of as many samples as `source` has. None: the order follows from `seed` and
+            `shuffle`, over the ranks of the process group or, before it is initialised, of torchrun's
+            environment variables.
+        on_error: "raise" for a bad sample; "skip" it, which makes the batch smaller; or "substitute" the next
+            good sample of the source. Skipped and replaced samples are listed in `faults` and in a warning
+            at the end of the epoch, or at the start of the next if the epoch was left early.
+        decoding: how images are decoded.
+        collate: converts a list of dicts, with numeric arrays as tensors, to the targets of a batch. The
+            default gives a dict of tensors and lists; `list` keeps the dicts, as torchvision's detectors
+            expect.
+        numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
+
+    Example:
+        >>> import numpy as np
+        >>> from orbbec.data import Sample
+        >>> from orbbec.transforms import RandomResizedCrop
+        >>> source = [Sample(np.full((8, 8, 3), i, np.uint8), {"label": i}, i) for i in range(5)]
+        >>> with Loader(source, 2, [RandomResizedCrop(4)], seed=1) as loader:
+        ...     for images, targets, sample_ids in loader:
+        ...         print(list(images.shape), targets["label"].tolist(), sample_ids.tolist())
+        [2, 3, 4, 4] [1, 4] [1, 4]
+        [2, 3, 4, 4] [2, 3] [2, 3]
+        [1, 3, 4, 4] [0] [0]
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        batch_size: int,
+        transforms: Compose | Sequence[Transform] | None = None,
+        device: torch.device | str = "cpu",
+        *,
+        threads: int | str = "auto",
+        prefetch: int | str = "auto",
+        seed: int = 0,
+        shuffle: bool = True,
+        drop_last: bool = False,
+        order: Order | None = None,
+        on_error: str = "raise",
+        decoding: Decoding | None = None,
+        collate: Callable[[list[dict[str, Any]]], Any] = default_collate,
+        numa: int | None = None,
+    ) -> None:
+        whole("Loader", "batch_size", batch_size, 1)
+        choice("Loader", "on_error", on_error, ON_ERROR)
+        flag("Loader", "shuffle", shuffle)
+        flag("Loader", "drop_last", drop_last)
+        self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        if not self._is_indexed and on_error == "substitute":
+            raise ValueError("Loader: expected a source with an index for on_error='substitute'")
+        if order is not None:
+            _check_length(order, len(source) if self._is_indexed else None)
+        self.batch_size, self.drop_last, self.collate = batch_size, drop_last, collate
+        self.device = torch.device(device)
+        self._cores = [] if numa is None else node_cores(numa)
+        self._tuner = tuner_for(threads, prefetch, thread_budget(cores=self._cores))
+        if transforms is not None and not isinstance(transforms, Compose):
+            transforms = Compose(transforms, seed)
+        on_cuda = self.device.type == "cuda"
+        decoding = decoding or Decoding()
+        decoder = BatchDecoder(self.device, decoding.mode) if decoding.on_device else None
+        self._assembler = Assembler(source, transforms, decoding, on_error, on_cuda, decoder)
+        self.order = order or (
+            order_of_rank(len(source), seed, shuffle, drop_last) if self._is_indexed else None
+        )
+        self._staging = Staging(self.device)
+        self._next = self._at = _Progress(0)  # for `iter` and for `state_dict`
+        self._images = self._warned = 0
+        self._synthetic = 0.0
+        self._running: ReferenceType[_Epoch] | None = None
+        self._workers: list[Worker] = []  # threads of the last epoch, which may have been dropped
+
+    @property
+    def threads(self) -> int:
+        """The current number of threads."""
+        return self._tuner.settings.threads
+
+    @property
+    def prefetch(self) -> int:
+        """The current number of batches that may wait for the model."""
+        return self._tuner.settings.prefetch
+
+    @property
+    def faults(self) -> list[Fault]:
+        """The bad samples that were skipped or replaced, in all epochs."""
+        return self._assembler.faults
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds by activity, summed over all threads; "wait" and "step" are the model's."""
+        return dict(self._assembler.watch.seconds)
+
+    def report(self) -> Report:
+        """A time report since the loader was made. `print` it, or show its `line` in a progress bar."""
+        spent = self.seconds
+        waited = spent.get("wait", 0.0)
+        seconds = waited + spent.get("step", 0.0)
+        return Report(self._images, seconds, waited, spent, self.threads, self._synthetic)
+
+    def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
+        """Repeat one batch as fast as the model takes it: an upper bound for any loader.
+
+        Afterwards `report` states the fraction of this bound that is reached.
+
+        Args:
+            batch: a batch of this loader.
+            steps: number of repetitions; the first three are not timed. On CUDA, timing synchronises the
+                device.
+        """
+        for step in range(_WARM_UP + whole("Loader.synthetic", "steps", steps, 1)):
+            if step == _WARM_UP:
+                began = self._staging.time()
+            yield batch
+        self._synthetic = steps * len(batch.sample_ids) / (self._staging.time() - began)
+
+    def settings(self) -> str:
+        """The numbers of threads and batches ahead as JSON, for `Loader(**json.loads(text))`."""
+        return json.dumps({"threads": self.threads, "prefetch": self.prefetch})
+
+    def __len__(self) -> int:
+        """The number of batches in the current epoch, or in the next one if none is open.
+
+        For a resumed epoch, the remaining batches. Fewer batches come if all samples of a batch are skipped.
+        """
+        if self.order is None:
+            raise TypeError("Loader: a stream has no length")
+        running = self._running and self._running()
+        progress = (running and running.open_progress) or self._next
+        count = self.order.count(progress.start)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the next epoch; otherwise epochs count up.
+
+        If it is the epoch of `load_state_dict`, that epoch is resumed.
+        """
+        if whole("Loader", "epoch", epoch, 0) != self._next.epoch:
+            self._next = _Progress(epoch)
+        self._at = self._next
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of the ranks after the batches taken; waiting batches do not count."""
+        at = self._at
+        if self.order is None:
+            return {"epoch": at.epoch, "start": at.start + at.delivered}
+        return self.order.state_dict(at.epoch, at.delivered, at.start)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Resume after the samples that had been taken; a stream reads and skips them.
+
+        Raises:
+            TypeError: the state is not a dict, or a number in it is None.
+            ValueError: the state belongs to another order, or its position is invalid.
+        """
+        progress = _Progress(*(self.order.resume(state) if self.order else position_of("Loader", state)))
+        self.close()
+        self._next = self._at = progress
+
+    def close(self) -> None:
+        """Stop the threads of an unfinished epoch and wait until they have ended.
+
+        May be called from any thread; a thread waiting for a batch gets none. Do not call it from a
+        finaliser, where waiting could deadlock; dropping the iterator is enough to stop the threads.
+        """
+        if running := self._running and self._running():
+            running.close()
+        self._wait()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The batches of the next epoch.
+
+        Only one epoch is open at a time: an older iterator raises a RuntimeError when asked for more, and so
+        does an iterator inherited through a fork.
+        """
+        return self._begun(_Epoch(self, self._prepared, self._finished))
+
+    def planned(self) -> Iterator[Assembled]:
+        """Like `iter`, without applying plans: images on the device, the rest on the host, for `sink`."""
+        return self._begun(_Epoch(self, self._assembled, self._moved))
+
+    def _begun(self, epoch: _Epoch) -> _Epoch:
+        if running := self._running and self._running():
+            running.displace()
+        self._running = ref(epoch)  # weak: leaving a loop drops its iterator, which stops the threads
+        return epoch
+
+    def _begin(
+        self, prepare: Callable[[_Task, Stop], tuple[int, Assembled]]
+    ) -> tuple[_Progress, Crew[_Task, tuple[int, Assembled]]]:
+        """Begin the next epoch after the threads of the last one have ended."""
+        self._wait()
+        self._warn()
+        progress = self._at = self._next
+        self._next = _Progress(progress.epoch + 1)
+        self._tuner.begin()
+        self._workers = []
+        crew = Crew(
+            prepare,
+            self._tasks(progress),
+            *self._tuner.settings,
+            cores=self._cores,
+            watch=self._assembler.watch,
+            workers=self._workers,
+        )
+        return progress, crew
+
+    def _end(self) -> None:
+        """Note that an epoch was finished."""
+        self._at = self._next
+        self._warn()
+
+    def _wait(self) -> None:
+        for worker in tuple(self._workers):
+            worker.wait()
+
+    def _tasks(self, progress: _Progress) -> _Tasks:
+        source: Any = self._assembler.source
+        if hasattr(source, "set_epoch"):
+            source.set_epoch(progress.epoch)
+        if self.order is None:
+            items: Iterator[Any] = iter(source)
+            passed = sum(1 for _ in islice(items, progress.start))
+            if passed < progress.start:
+                raise ValueError(
+                    f"Loader: expected a stream of at least {progress.start} samples, but got {passed}"
+                )
+        else:
+            items = iter(self.order.indices(progress.epoch, progress.start).tolist())
+        return _Tasks(items, progress.epoch, self.batch_size, self.drop_last)
+
+    def _prepared(self, task: _Task, stopped: Stop) -> tuple[int, Assembled]:
+        """A thread's work on a batch: everything on the CPU, everything up to the copy on CUDA."""
+        taken, batch = self._assembled(task, stopped)
+        if self.device.type == "cuda":
+            return taken, batch._replace(targets=pinned(batch.targets))
+        return taken, self._augmented(batch)
+
+    def _assembled(self, task: _Task, stopped: Stop) -> tuple[int, Assembled]:
+        wanted, epoch = task
+        with self._staging.on_side_stream():  # for decoding on the device
+            batch = self._assembler(wanted, epoch, stopped)
+        targets = arrays_as_tensors(batch.targets)
+        return len(wanted), batch._replace(targets=self.collate(targets) if targets else {})
+
+    def _moved(self, batch: Assembled) -> Assembled:
+        with self._assembler.watch.timing("copy"):
+            batch = batch._replace(images=to_device(batch.images, self.device))
+        return self._in_colors(batch)
+
+    def _finished(self, batch: Assembled) -> Batch:
+        with self._assembler.watch.timing("copy"):
+            batch = to_device(batch, self.device)
+        return Batch(*self._augmented(batch)[:3])
+
+    def _augmented(self, batch: Assembled) -> Assembled:
+        compose = self._assembler.transforms
+        if batch.plan is None or compose is None:
+            return self._in_colors(batch)
+        with self._assembler.watch.timing("augment"):
+            return batch._replace(images=compose.apply(batch.plan, batch.images), plan=None)
+
+    def _in_colors(self, batch: Assembled) -> Assembled:
+        """Convert planes to RGB on their device."""
+        if not isinstance(batch.images, PlaneBatch):
+            return batch
+        with self._assembler.watch.timing("augment"):
+            return batch._replace(images=ycbcr_to_rgb(batch.images))
+
+    def _warn(self) -> None:
+        """Warn of the bad samples since the last warning."""
+        faults = self.faults[self._warned :]
+        self._warned += len(faults)
+        if faults:
+            listed = "".join(f"\n  {fault}" for fault in faults[:_LISTED])
+            more = f"\n  and {len(faults) - _LISTED} more; see Loader.faults" if len(faults) > _LISTED else ""
+            done = "replaced" if self._assembler.on_error == "substitute" else "skipped"
+            text = f"Loader: {len(faults)} bad samples were {done}:{listed}{more}"
+            warnings.warn(text, stacklevel=_IN_LOOP)
+
+
+def _short(error: BadSample | SourceError) -> BadSample | SourceError:
+    """The error without traceback and cause, which `details` keeps as text."""
+    error.details = "".join(format_exception(error))
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
+def _check_length(order: Order, length: int | None) -> None:
+    if length is None:
+        raise ValueError("Loader: expected a source with an index for order")
+    if order.length != length:
+        raise ValueError(f"Loader: expected order of the source's length {length}, but got {order.length}")

@@ -1,0 +1,233 @@
+"""Images with COCO annotations: boxes, masks, keypoints."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orbbec.bridge.arguments import Array
+from orbbec.data.readers.masks import mask_of
+from orbbec.data.readers.paths import check_path
+from orbbec.data.sample import Sample, faults_named, read_bytes
+from orbbec.transforms.base.checks import choice
+
+_FARTHEST = 1e9  # largest coordinate in pixels, and largest area
+_LONGEST = 1 << 20  # longest side in pixels
+_LABELS = ("from_zero", "from_one", "category_id")
+_MOST_MASK_BYTES = 2 << 30  # per image: refuses hostile files before they exhaust memory
+
+
+class Coco:
+    """A folder of images with a JSON file of COCO annotations.
+
+    The targets of an image with K objects:
+
+    - `boxes` float32 `[K, 4]`, (x0, y0, x1, y1) in pixels,
+    - `labels` int64 `[K]`, see the argument `labels`; `classes` are sorted by category id,
+    - `area` float32 `[K]`, as annotated, in square pixels,
+    - `masks` uint8 `[K, H, W]` of 0 and 1, identical to pycocotools,
+    - `keypoints` float32 `[K, P, 3]`, (x, y, visibility); zeros for an object without keypoints,
+    - `iscrowd` bool `[K]`: a region of many objects that are not annotated separately.
+
+    The sample id of an image is its id in the file, and images are sorted by id.
+
+    Args:
+        images: the folder of the images.
+        annotations: the JSON file.
+        masks: return `masks`.
+        keypoints: return `keypoints`.
+        keep_crowd: keep crowds and return `iscrowd`, as evaluation needs. False: drop them, since they are
+            not single objects to learn.
+        labels: "from_zero": indices into `classes`; "from_one": these plus 1, which leaves 0 for the
+            background, as torchvision's detectors expect; or "category_id": the ids of the file.
+        trust_paths: accept any `file_name`, also absolute paths and paths that leave `images` by `..`, as
+            torchvision does. False: refuse them, since an untrusted file could name any path.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is not JSON or an entry is malformed; the message names the entry.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> root = Path(mkdtemp())
+        >>> annotation = {"id": 1, "image_id": 42, "category_id": 7, "bbox": [1, 2, 3, 4], "area": 12}
+        >>> images = [{"id": 42, "file_name": "a.jpg", "height": 8, "width": 9}]
+        >>> table = {"images": images, "annotations": [annotation], "categories": [{"id": 7, "name": "cat"}]}
+        >>> _ = (root / "train.json").write_text(json.dumps(table)), (root / "a.jpg").write_bytes(b"...")
+        >>> sample = Coco(root, root / "train.json")[0]
+        >>> sample.sample_id, sample.targets["boxes"].tolist(), sample.targets["labels"].tolist()
+        (42, [[1.0, 2.0, 4.0, 6.0]], [0])
+    """
+
+    def __init__(
+        self,
+        images: str | os.PathLike[str],
+        annotations: str | os.PathLike[str],
+        *,
+        masks: bool = False,
+        keypoints: bool = False,
+        keep_crowd: bool = False,
+        labels: str = "from_zero",
+        trust_paths: bool = False,
+    ) -> None:
+        choice("Coco", "labels", labels, _LABELS)
+        self.root, self.keep_crowd = Path(images), keep_crowd
+        with open(annotations, encoding="utf-8") as file:
+            try:
+                table = json.load(file)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"Coco: {annotations} is not a JSON file: {error}") from error
+        entries = _of(table, "images", {"id": int, "file_name": str, "height": int, "width": int})
+        categories = _of(table, "categories", {"id": int, "name": str})
+        objects = _of(table, "annotations", {"image_id": int, "category_id": int, "bbox": list})
+        for entry in entries:
+            _check_image(entry)
+            if not trust_paths:
+                check_path("Coco", self.root, entry["file_name"], f"image {entry['id']} of {annotations}")
+        entries.sort(key=lambda entry: entry["id"])
+        categories.sort(key=lambda entry: entry["id"])
+
+        self.sample_ids = [entry["id"] for entry in entries]
+        self.paths = [entry["file_name"] for entry in entries]
+        self.sizes = [(entry["height"], entry["width"]) for entry in entries]
+        self.classes = [entry["name"] for entry in categories]
+        self.category_ids = [entry["id"] for entry in categories]
+        names = [entry.get("keypoints", []) for entry in categories]
+        if not all(isinstance(entry, list) for entry in names):
+            raise ValueError("Coco: expected lists of names as keypoints of categories")
+        self.points = max(map(len, names), default=0)
+
+        objects = [entry for entry in objects if keep_crowd or not entry.get("iscrowd")]
+        indices = _index_by_id(self.sample_ids, "images")
+        objects = _sorted_by_image(objects, indices)
+        classes = _index_by_id(self.category_ids, "categories")
+        self._read_objects(objects, indices, _labels_of(classes, labels))
+        self._segmentations = [entry.get("segmentation") for entry in objects] if masks else None
+        self._keypoints = _keypoints(objects, self.points) if keypoints else None
+
+    def _read_objects(
+        self, objects: list[dict[str, Any]], indices: dict[int, int], labels: dict[int, int]
+    ) -> None:
+        """Objects as columns: a few bytes each, compared with a kilobyte for a dict."""
+        for entry in objects:
+            if entry["category_id"] not in labels or not _is_box(entry["bbox"]):
+                raise ValueError(
+                    f"Coco: expected a known category and a box of 4 numbers, but got {entry!r:.200}"
+                )
+            if min(entry["bbox"][2:]) < 0:
+                raise ValueError(f"Coco: expected boxes of width and height from 0, but got {entry!r:.200}")
+            if not _is_number(entry.get("area", 0)):
+                raise ValueError(f"Coco: expected a number as area, but got {entry!r:.200}")
+        corners = np.array([entry["bbox"] for entry in objects], np.float64).reshape(-1, 4)
+        corners[:, 2:] += corners[:, :2]
+        self._columns: dict[str, Array] = {
+            "boxes": corners.astype(np.float32),
+            "labels": np.array([labels[entry["category_id"]] for entry in objects], np.int64),
+            "area": np.array([entry.get("area", 0) for entry in objects], np.float32),
+            "iscrowd": np.array([bool(entry.get("iscrowd")) for entry in objects], bool),
+        }
+        if not self.keep_crowd:
+            del self._columns["iscrowd"]
+        counts = np.bincount([indices[entry["image_id"]] for entry in objects], minlength=len(indices))
+        self._begins = [0, *np.cumsum(counts).tolist()]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def targets(self, index: int) -> dict[str, Any]:
+        """The annotations of an image.
+
+        Raises:
+            BadSample: a segmentation is malformed.
+        """
+        index = range(len(self.paths))[index]
+        rows = slice(self._begins[index], self._begins[index + 1])
+        targets: dict[str, Any] = {name: column[rows].copy() for name, column in self._columns.items()}
+        if self._keypoints is not None:
+            targets["keypoints"] = self._keypoints[rows].copy()
+        if self._segmentations is not None:
+            size = self.sizes[index]
+            with faults_named(self.sample_ids[index], self.root / self.paths[index], ValueError, TypeError):
+                _check_masks(rows.stop - rows.start, size)
+                masks = [mask_of(segmentation, size) for segmentation in self._segmentations[rows]]
+            targets["masks"] = np.stack(masks) if masks else np.zeros((0, *size), np.uint8)
+        return targets
+
+    def __getitem__(self, index: int) -> Sample:
+        sample_id = self.sample_ids[index]
+        return Sample(read_bytes(self.root / self.paths[index], sample_id), self.targets(index), sample_id)
+
+
+def _of(table: Any, name: str, kinds: dict[str, type]) -> list[dict[str, Any]]:
+    """A list in the file, after checking the fields of each entry."""
+    entries = table.get(name) if isinstance(table, dict) else None
+    if not isinstance(entries, list):
+        raise ValueError(f"Coco: expected a list of {name} in the JSON file, but there is none")
+    for entry in entries:
+        for field, kind in kinds.items():
+            value = entry.get(field) if isinstance(entry, dict) else None
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise ValueError(
+                    f"Coco: expected {name} with '{field}' ({kind.__name__}), but got {entry!r:.200}"
+                )
+    return entries
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is finite; Python's JSON allows NaN, infinity and arbitrarily large integers."""
+    return type(value) in (int, float) and abs(value) < _FARTHEST  # false for NaN
+
+
+def _is_box(box: list[Any]) -> bool:
+    return len(box) == 4 and all(map(_is_number, box))
+
+
+def _check_image(entry: dict[str, Any]) -> None:
+    if not (0 < entry["height"] < _LONGEST and 0 < entry["width"] < _LONGEST):
+        raise ValueError(f"Coco: expected images with height and width from 1, but got {entry!r:.200}")
+
+
+def _check_masks(count: int, size: tuple[int, int]) -> None:
+    if count * size[0] * size[1] > _MOST_MASK_BYTES:
+        raise ValueError(
+            f"expected masks of at most {_MOST_MASK_BYTES} bytes together, but got {count} of {list(size)}"
+        )
+
+
+def _index_by_id(ids: list[int], name: str) -> dict[int, int]:
+    indices = {number: index for index, number in enumerate(ids)}
+    if len(indices) != len(ids) or (ids and (ids[0] < 0 or ids[-1] >= 1 << 63)):
+        raise ValueError(
+            f"Coco: expected {name} with distinct ids of at least 0, but got {len(indices)} of {len(ids)}"
+        )
+    return indices
+
+
+def _labels_of(classes: dict[int, int], labels: str) -> dict[int, int]:
+    """The label of each category id."""
+    if labels == "category_id":
+        return {number: number for number in classes}
+    return {number: index + int(labels == "from_one") for number, index in classes.items()}
+
+
+def _sorted_by_image(objects: list[dict[str, Any]], indices: dict[int, int]) -> list[dict[str, Any]]:
+    for entry in objects:
+        if entry["image_id"] not in indices:
+            raise ValueError(f"Coco: expected annotations of known images, but got {entry!r:.200}")
+    return sorted(objects, key=lambda entry: indices[entry["image_id"]])  # stable
+
+
+def _keypoints(objects: list[dict[str, Any]], points: int) -> Array:
+    table = np.zeros((len(objects), points, 3), np.float32)
+    for row, entry in zip(table, objects, strict=True):
+        given = entry.get("keypoints", [])
+        if not isinstance(given, list) or len(given) % 3 or not all(map(_is_number, given)):
+            raise ValueError(f"Coco: expected keypoints as x, y, visibility triples, but got {entry!r:.200}")
+        if len(given) > 3 * points:
+            raise ValueError(f"Coco: expected at most {points} keypoints, but got {entry!r:.200}")
+        row[: len(given) // 3] = np.array(given, np.float32).reshape(-1, 3)
+    return table

@@ -1,0 +1,91 @@
+"""Choice of the reader for a path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from orbbec.data.readers.arrays import Arrays, Hdf5, NpyFile
+from orbbec.data.readers.cifar import Cifar
+from orbbec.data.readers.coco import Coco
+from orbbec.data.readers.folders import FileList, ImageFolder
+from orbbec.data.readers.records import Lmdb, TfRecords
+from orbbec.data.readers.shards import Shards, ShardStream
+from orbbec.data.readers.tar import index_path
+
+
+def open_source(
+    path: str | os.PathLike[str],
+    *,
+    images: str | os.PathLike[str] | None = None,
+    split: str = "train",
+    trust_paths: bool = False,
+) -> Any:
+    r"""Open a folder or file with the matching reader.
+
+    | path | reader |
+    | --- | --- |
+    | a folder of `.tar` files, all with an index | `Shards` |
+    | a folder of `.tar` files, or one of them | `ShardStream` |
+    | a folder of `.tfrecord` files, or one of them | `TfRecords` |
+    | a folder with `data.mdb`, or a file `.mdb` or `.lmdb` | `Lmdb` |
+    | a folder with CIFAR's files | `Cifar` |
+    | any other folder | `ImageFolder` |
+    | `.csv` | `FileList` |
+    | `.json` | `Coco` |
+    | `.h5`, `.hdf5` | `Hdf5` |
+    | `.npz` | `Arrays` |
+    | `.npy` | `NpyFile` |
+
+    Args:
+        path: the folder or file.
+        images: the folder of the images, for `FileList` and `Coco`; None: the folder of the file.
+        split: for `Cifar`: "train" or "test".
+        trust_paths: for `FileList` and `Coco`: accept paths that leave the folder of the images.
+
+    Raises:
+        OSError: the path does not exist or cannot be read.
+        ValueError: no reader matches, or the reader refuses it.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp(), "list.csv")
+        >>> _ = file.write_text("path,label\na.jpg,cat\n")
+        >>> open_source(file).classes
+        ['cat']
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _open_folder(path, split)
+    if not path.exists():
+        raise FileNotFoundError(f"open_source: expected a folder or file, but {path} does not exist")
+    readers: dict[str, Callable[[], Any]] = {
+        ".csv": lambda: FileList(path, images, trust_paths=trust_paths),
+        ".json": lambda: Coco(path.parent if images is None else images, path, trust_paths=trust_paths),
+        ".tar": lambda: ShardStream(path),
+        ".tfrecord": lambda: TfRecords(path),
+        ".mdb": lambda: Lmdb(path),
+        ".lmdb": lambda: Lmdb(path),
+        ".h5": lambda: Hdf5(path),
+        ".hdf5": lambda: Hdf5(path),
+        ".npz": lambda: Arrays.load(path),
+        ".npy": lambda: NpyFile(path),
+    }
+    if path.suffix not in readers:
+        raise ValueError(f"open_source: expected one of {', '.join(readers)}, but got {path}")
+    return readers[path.suffix]()
+
+
+def _open_folder(path: Path, split: str) -> Any:
+    archives = sorted(path.glob("*.tar"))
+    if archives or (path / "pack.json").exists():
+        is_indexed = all(index_path(archive).exists() for archive in archives)
+        return Shards(path) if is_indexed else ShardStream([str(archive) for archive in archives])
+    records = sorted(path.glob("*.tfrecord*"))
+    if records:
+        return TfRecords(records)
+    if (path / "data.mdb").exists():
+        return Lmdb(path)
+    return Cifar(path, split) if Cifar.is_in(path, split) else ImageFolder(path)

@@ -1,0 +1,178 @@
+"""A sample as named fields of bytes, the files of a tar shard: `000000042.jpg`, `000000042.json`.
+
+Names follow WebDataset: the files of a sample share the name up to the first dot, its key; the rest of the
+name is the kind of the field.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from orbbec.bridge.arguments import Array
+from orbbec.data.sample import Sample
+
+# First bytes of encoded images, as many as distinguish them; RIFF is taken as WebP.
+_BEGINNINGS = (
+    (b"\xff\xd8\xff", "jpg"),
+    (b"\x89PNG", "png"),
+    (b"RIFF", "webp"),
+    (b"BM", "bmp"),
+    (b"II*\0", "tif"),
+    (b"MM\0*", "tif"),
+    (b"P6", "ppm"),
+    (b"P5", "pgm"),
+    (b"P4", "pbm"),
+)
+_ENCODED = ("jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", "ppm", "pgm", "pbm", "img")
+_ARRAY = "npy"  # an image array
+_MOST_BYTES = 1 << 30  # unpacked arrays per field: zip files compress zeros 1,000 times
+
+
+def pack_fields(sample: Sample) -> dict[str, bytes]:
+    """The fields of a sample.
+
+    The image is `jpg`, `png` ... by its first bytes, `img` if they are unknown, or `npy` for an array. An
+    integer `label` is `cls`. Other arrays and tensors are `<name>.npy`, lists of them `<name>.npz`, and all
+    other targets are in `json`.
+
+    Raises:
+        TypeError: a target has another type, or its name has a dot or slash; the message names it.
+
+    Example:
+        >>> sample = Sample(b"P5 1 1 255 a", {"label": 3, "boxes": np.zeros((0, 4)), "text": "dot"})
+        >>> sorted(pack_fields(sample))
+        ['boxes.npy', 'cls', 'json', 'pgm']
+    """
+    fields = {}
+    if isinstance(sample.data, (bytes, bytearray, memoryview)):
+        data = bytes(sample.data)
+        fields[next((name for beginning, name in _BEGINNINGS if data.startswith(beginning)), "img")] = data
+    else:
+        fields[_ARRAY] = _array_bytes(np.asarray(sample.data))
+    others = {}
+    for name, value in sample.targets.items():
+        if not isinstance(name, str) or not name or set(name) & set("./\0"):
+            raise TypeError(f"pack: expected target names without dots and slashes, but got {name!r}")
+        if isinstance(value, (np.ndarray, Tensor)):
+            fields[f"{name}.npy"] = _array_bytes(np.asarray(value))
+        elif _is_list_of_arrays(value):
+            fields[f"{name}.npz"] = _arrays_bytes(value)
+        elif name == "label" and _is_whole(value):
+            fields["cls"] = str(int(value)).encode()
+        else:
+            others[name] = value
+    if others:
+        fields["json"] = _json_bytes(others)
+    return fields
+
+
+def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
+    """The sample of fields written by `pack_fields` or other tools.
+
+    The image is the field with an image's name, or the first whose name ends with one. `cls` and `txt` are
+    the targets `label` and `txt`. The entries of `json` are targets, or `json` itself if it is not an object.
+    Unknown fields are targets of bytes under their own names.
+
+    Raises:
+        ValueError: there is no image, or a field does not match its name; the message names it.
+
+    Example:
+        >>> unpack_fields({"jpg": b"...", "cls": b"3", "json": b'{"text": "dot"}'}, 7)
+        Sample(data=b'...', targets={'label': 3, 'text': 'dot'}, sample_id=7)
+    """
+    image = _image_of(fields)
+    targets: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name == image != _ARRAY:
+            continue
+        stem, _, kind = name.rpartition(".")
+        try:
+            targets.update(_READERS.get(kind.lower(), _as_bytes)(stem or kind, value))
+        except Exception as error:  # NumPy and zipfile raise many kinds of errors on malformed files
+            raise ValueError(f"the field '{name}' is not valid {kind}: {error}") from error
+    return Sample(targets.pop(_ARRAY) if image == _ARRAY else fields[image], targets, sample_id)
+
+
+def _image_of(fields: Mapping[str, bytes]) -> str:
+    named = [name for name in fields if name == _ARRAY or name.lower() in _ENCODED]
+    ending = [name for name in fields if name.lower().rpartition(".")[2] in _ENCODED]
+    if not named and not ending:
+        raise ValueError(f"expected a field with an image, but got {', '.join(fields) or 'none'}")
+    return (named or ending)[0]
+
+
+def _is_list_of_arrays(value: Any) -> bool:
+    return (
+        isinstance(value, (list, tuple))
+        and len(value) > 0
+        and all(isinstance(entry, (np.ndarray, Tensor)) for entry in value)
+    )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _array_bytes(array: Array) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _arrays_bytes(arrays: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, *(np.asarray(array) for array in arrays))
+    return file.getvalue()
+
+
+def _json_bytes(targets: dict[str, Any]) -> bytes:
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.generic):
+            return value.item()
+        raise TypeError(f"a {type(value).__name__} is not JSON")
+
+    for name, value in targets.items():
+        try:
+            json.dumps(value, default=plain)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"pack: target '{name}' cannot be stored: {error}") from error
+    return json.dumps(targets, default=plain).encode()
+
+
+def _read_array(data: bytes) -> Array:
+    array: Array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    return array
+
+
+def _read_arrays(data: bytes) -> list[Array]:
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        size = sum(entry.file_size for entry in file.infolist())
+        if size > _MOST_BYTES:
+            raise ValueError(f"expected at most {_MOST_BYTES} bytes of arrays, but got {size}")
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return [arrays[f"arr_{index}"] for index in range(len(arrays.files))]
+
+
+def _read_json(name: str, data: bytes) -> dict[str, Any]:
+    value = json.loads(data)
+    return value if isinstance(value, dict) and name == "json" else {name: value}
+
+
+def _as_bytes(name: str, data: bytes) -> dict[str, Any]:
+    return {name: data}
+
+
+_READERS: dict[str, Callable[[str, bytes], dict[str, Any]]] = {
+    "cls": lambda name, data: {"label" if name == "cls" else name: int(np.int64(int(data)))},
+    "txt": lambda name, data: {name: data.decode()},
+    "json": _read_json,
+    "npy": lambda name, data: {name: _read_array(data)},
+    "npz": lambda name, data: {name: _read_arrays(data)},
+}

@@ -1,0 +1,139 @@
+"""Masks from COCO segmentations: polygons and run lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from orbbec.bridge.arguments import Array
+
+Mask = npt.NDArray[np.uint8]
+
+_FINE = 5  # steps per pixel: COCO's grid for edges of polygons
+_LONGEST = 10**7  # steps of an outline: far more than any object has; needs about 300 MB
+_FARTHEST = 10**9  # pixels
+_MOST_BITS = 60  # per run length
+
+
+def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
+    """The mask of one object.
+
+    Args:
+        segmentation: polygons `[[x0, y0, x1, y1, ...], ...]` whose union is the object; polygons of fewer
+            than 3 points are empty. Or run lengths `{"size": [height, width], "counts": ...}`, with counts
+            as numbers or compressed text.
+        size: (height, width) of the image.
+
+    Returns:
+        uint8 `[height, width]` of 0 and 1.
+
+    Raises:
+        ValueError: the segmentation is malformed or has another size.
+
+    Source:
+        pycocotools; the masks are identical.
+
+    Example:
+        >>> mask_of([[1, 0, 4, 0, 4, 2, 1, 2]], (3, 5)).tolist()
+        [[0, 1, 1, 1, 0], [0, 1, 1, 1, 0], [0, 0, 0, 0, 0]]
+        >>> mask_of({"size": [2, 3], "counts": [1, 2, 3]}, (2, 3)).tolist()
+        [[0, 1, 0], [1, 0, 0]]
+    """
+    if isinstance(segmentation, dict):
+        return _runs_mask(segmentation, size)
+    if not isinstance(segmentation, (list, tuple)) or not segmentation:
+        raise ValueError(f"expected a segmentation of polygons or run lengths, but got {segmentation!r:.60}")
+    masks = [_polygon_mask(polygon, size) for polygon in segmentation]
+    union: Mask = np.bitwise_or.reduce(masks)
+    return union
+
+
+def _runs_mask(runs: dict[str, Any], size: tuple[int, int]) -> Mask:
+    if list(runs.get("size", ())) != list(size):
+        raise ValueError(f"expected run lengths of size {list(size)}, but got {runs.get('size')}")
+    counts = runs.get("counts", [])
+    lengths = np.asarray(_decompressed(counts) if isinstance(counts, (str, bytes)) else counts)
+    pixels = size[0] * size[1]
+    # Check each count too: the sum of large counts could wrap around.
+    if (
+        lengths.dtype.kind not in "iu"
+        or not ((lengths >= 0) & (lengths <= pixels)).all()
+        or lengths.sum() != pixels
+    ):
+        raise ValueError(f"expected run lengths that add up to {pixels} pixels, but got {counts!r:.60}")
+    values = np.arange(len(lengths), dtype=np.uint8) & 1
+    return _by_columns(np.repeat(values, lengths), size)
+
+
+def _decompressed(text: str | bytes) -> list[int]:
+    """Run lengths from text: each character holds 5 bits, lowest first, and a continuation flag.
+
+    From the fourth on, a length is stored as its difference from the length two before it.
+    """
+    lengths: list[int] = []
+    value = shift = 0
+    for code in text.encode() if isinstance(text, str) else text:
+        bits = code - 48
+        value |= (bits & 31) << shift
+        shift += 5
+        if shift > _MOST_BITS:
+            raise ValueError(f"expected compressed run lengths, but {text!r:.60} has one of {shift} bits")
+        if bits & 32:
+            continue
+        value -= (bits & 16) << (shift - 4)  # the sign is the highest bit of the last character
+        lengths.append(value + (lengths[-2] if len(lengths) > 2 else 0))
+        value = shift = 0
+    if shift:
+        raise ValueError(f"expected compressed run lengths, but {text!r:.60} is truncated")
+    return lengths
+
+
+def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
+    """Fill by the even-odd rule: along a column, each crossing of an edge enters or leaves the object."""
+    try:
+        points = np.asarray(polygon, np.float64)
+    except (OverflowError, TypeError):  # a huge integer, or not a number
+        points = np.zeros(())
+    if points.ndim != 1 or len(points) % 2 or not (np.abs(points) < _FARTHEST).all():
+        raise ValueError(f"expected polygons as finite x, y pairs, but got {polygon!r:.60}")
+    if len(points) < 6:
+        return np.zeros(size, np.uint8)
+    height, width = size
+    x, y = _outline((_FINE * points.reshape(-1, 2) + 0.5).astype(np.int64))
+    crossings = np.flatnonzero(x[1:] != x[:-1])
+    column = (np.minimum(x[crossings], x[crossings + 1]) + 0.5) / _FINE - 0.5
+    row = np.ceil(np.clip((np.minimum(y[crossings], y[crossings + 1]) + 0.5) / _FINE - 0.5, 0, height))
+    seen = (column == np.floor(column)) & (column >= 0) & (column <= width - 1)
+    crossings = (column[seen] * height + row[seen]).astype(np.int64)
+    inside = np.bincount(crossings, minlength=height * width + 1)[:-1].cumsum() & 1
+    return _by_columns(inside.astype(np.uint8), size)
+
+
+def _outline(corners: Array) -> tuple[Array, Array]:
+    """Points (x, y) of the fine grid along the edges of a polygon, one per step of an edge's longer side."""
+    begin, end = corners, np.roll(corners, -1, 0)
+    steps = np.abs(end - begin).max(1)
+    if steps.sum() > _LONGEST:
+        raise ValueError(
+            f"expected an outline of {_LONGEST // _FINE} pixels at most, but got {steps.sum() // _FINE}"
+        )
+    flat = np.abs(end - begin).argmax(1) == 0  # step along x, also for equal sides
+    backward = np.where(flat, begin[:, 0] > end[:, 0], begin[:, 1] > end[:, 1])
+    low = np.where(backward[:, None], end, begin)
+    slope = (np.where(backward[:, None], begin, end) - low) / np.maximum(steps, 1)[:, None]
+
+    edge = np.repeat(np.arange(len(corners)), steps + 1)
+    step = np.arange(len(edge)) - np.repeat(np.cumsum(steps + 1) - steps - 1, steps + 1)
+    along = np.where(backward[edge], steps[edge] - step, step)
+    points = (low[edge] + slope[edge] * along[:, None] + 0.5).astype(np.int64)
+    whole = low[edge] + along[:, None]  # in the direction of the steps
+    x = np.where(flat[edge], whole[:, 0], points[:, 0])
+    return x, np.where(flat[edge], points[:, 1], whole[:, 1])
+
+
+def _by_columns(pixels: Array, size: tuple[int, int]) -> Mask:
+    height, width = size
+    return np.ascontiguousarray(pixels.reshape(width, height).T)

@@ -1,0 +1,172 @@
+"""Minimal protocol buffer parsing for TensorFlow's Example and Caffe's Datum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from orbbec.bridge.arguments import Array
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
+_SIDES = tuple(f"object/bbox/{side}" for side in ("xmin", "ymin", "xmax", "ymax"))
+_MOST = (1 << 64) - 1
+_FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
+
+Value = int | bytes
+
+
+def fields_of(message: bytes) -> Iterator[tuple[int, Value]]:
+    """The fields of a message in order: number and value, which is an integer or bytes.
+
+    Raises:
+        ValueError: the message is malformed.
+
+    Example:
+        >>> list(fields_of(bytes([0x08, 0x96, 0x01, 0x12, 0x02]) + b"ab"))
+        [(1, 150), (2, b'ab')]
+    """
+    offset = 0
+    while offset < len(message):
+        tag, offset = _varint(message, offset)
+        number, kind = tag >> 3, tag & 7
+        if kind == _VARINT:
+            value, offset = _varint(message, offset)
+            yield number, value
+            continue
+        if kind == _BYTES:
+            size, offset = _varint(message, offset)
+        elif kind in _FIXED_BYTES:
+            size = _FIXED_BYTES[kind]
+        else:
+            raise ValueError(f"the message has a field of unknown kind {kind}")
+        if offset + size > len(message):
+            raise ValueError("the message is truncated")
+        yield number, message[offset : offset + size]
+        offset += size
+
+
+def _varint(message: bytes, offset: int) -> tuple[int, int]:
+    """An integer in groups of 7 bits, lowest first, and the offset after it."""
+    value = shift = 0
+    while True:
+        if offset >= len(message) or shift > 63:
+            raise ValueError("the message is truncated")
+        byte = message[offset]
+        value |= (byte & 0x7F) << shift
+        offset, shift = offset + 1, shift + 7
+        if byte < 0x80:
+            return value & _MOST, offset
+
+
+def example_features(message: bytes) -> dict[str, Any]:
+    """The features of a `tf.train.Example`, by name.
+
+    Returns:
+        A feature of one value is an int, a float or bytes; others are an int64 array, a float32 array or a
+        list of bytes.
+
+    Raises:
+        ValueError: the message is malformed.
+    """
+    entries = (
+        dict(fields_of(_bytes(entry)))
+        for _, features in fields_of(message)
+        for _, entry in fields_of(_bytes(features))
+    )
+    return {_bytes(entry[1]).decode(): _feature(_bytes(entry.get(2, b""))) for entry in entries if 1 in entry}
+
+
+def _feature(message: bytes) -> Any:
+    values: Any = []
+    for kind, content in fields_of(message):
+        items = [value for _, value in fields_of(_bytes(content))]
+        if kind == 1:
+            values = items
+        elif kind == 2:
+            values = np.frombuffer(b"".join(map(_bytes, items)), "<f4").astype(np.float32)
+        elif kind == 3:
+            values = np.fromiter((number for item in items for number in _whole_numbers(item)), np.int64)
+    if len(values) != 1:
+        return values
+    return values[0].item() if isinstance(values, np.ndarray) else values[0]
+
+
+def _whole_numbers(item: Value) -> Iterator[int]:
+    """One number, or several packed into bytes; negative numbers are stored as 64 bits."""
+    offset = 0
+    while isinstance(item, int) or offset < len(item):
+        value, offset = (item, 0) if isinstance(item, int) else _varint(item, offset)
+        yield value - (1 << 64) if value >> 63 else value
+        if isinstance(item, int):
+            return
+
+
+def _bytes(value: Value) -> bytes:
+    if isinstance(value, int):
+        raise ValueError("the message has a number where a message belongs")
+    return value
+
+
+def _number(value: Value) -> int:
+    if isinstance(value, bytes):
+        raise ValueError("the message has bytes where a number belongs")
+    return value
+
+
+def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """Image and targets of features with the names of TensorFlow's image data sets.
+
+    The image is "image/encoded" or "image"; "image/class/label" or "label" is the target `label`. Relative
+    boxes, "image/object/bbox/xmin" ..., become `boxes` in pixels with `labels`.
+
+    Raises:
+        ValueError: there is no image.
+    """
+    data = features.get("image/encoded", features.get("image"))
+    if not isinstance(data, bytes):
+        raise ValueError(f"expected a feature 'image/encoded' or 'image', but got {', '.join(features)}")
+    targets: dict[str, Any] = {}
+    label = features.get("image/class/label", features.get("label"))
+    if label is not None:
+        targets["label"] = label
+    if "image/object/bbox/xmin" in features:
+        xmin, ymin, xmax, ymax, width, height, labels = (
+            _known(features, f"image/{name}") for name in (*_SIDES, "width", "height", "object/class/label")
+        )
+        boxes = np.stack([xmin * width, ymin * height, xmax * width, ymax * height], 1)
+        targets["boxes"], targets["labels"] = boxes.astype(np.float32), labels.astype(np.int64)
+    return data, targets
+
+
+def _known(features: Mapping[str, Any], name: str) -> Array:
+    """A numeric feature."""
+    if name not in features:
+        raise ValueError(f"expected a feature '{name}', but got {', '.join(features)}")
+    values = np.atleast_1d(features[name])
+    if values.dtype.kind not in "if" and values.size:
+        raise ValueError(f"expected numbers as feature '{name}', but got {values.dtype.name}")
+    return values
+
+
+def datum_sample(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
+    """Image and label of a Caffe `Datum`: encoded, or planes of blue, green and red.
+
+    Args:
+        key: unused.
+        value: the message.
+
+    Raises:
+        ValueError: the message is malformed.
+    """
+    table = dict(fields_of(value))
+    channels, height, width, label, encoded = (_number(table.get(field, 0)) for field in (1, 2, 3, 5, 7))
+    label -= (1 << 64) if label >> 63 else 0  # negative numbers are stored as 64 bits
+    data = _bytes(table.get(4, b""))
+    if encoded:
+        return data, {"label": label}
+    if channels * height * width != len(data):
+        raise ValueError(f"expected {channels} planes of {height}x{width}, but got {len(data)} bytes")
+    planes = np.frombuffer(data, np.uint8).reshape(channels, height, width)
+    return np.ascontiguousarray(planes[::-1].transpose(1, 2, 0)), {"label": label}

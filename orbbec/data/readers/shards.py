@@ -1,0 +1,276 @@
+"""WebDataset tar shards: random access through an index, or a stream."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from copy import copy
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch.utils.data import get_worker_info
+
+from orbbec.data.needed import needed
+from orbbec.data.order import Order
+from orbbec.data.readers.fields import unpack_fields
+from orbbec.data.readers.manifest import read_manifest
+from orbbec.data.readers.members import Member, members_of
+from orbbec.data.readers.tar import (
+    from_entries,
+    index_path,
+    key_and_field,
+    make_index,
+    read_index,
+    to_rows,
+    write_index,
+)
+from orbbec.data.sample import BadSample, Sample, faults_named, read_range, reason_of
+
+_INDEX_BITS = 32  # low bits of a sample id: the index in a shard; the shard number is above them
+_END = 1024  # bytes: least number of zeros at the end of an archive
+_PIECE = 1 << 20  # bytes read from a stream at once
+_MOST_BYTES = 1 << 31  # per file in a stream of unknown length: compressed, it may unpack without end
+_FAULTS = (OSError, EOFError, ValueError, zlib.error)
+
+
+class Shards:
+    """Random access to the samples of a folder of tar archives, as exact shuffling needs.
+
+    Each archive needs an index file, written by `python -m orbbec pack`, or by `python -m orbbec index` for
+    other tools' archives. Every read verifies the checksum. No file stays open between reads.
+
+    Args:
+        folder: folder of the archives.
+
+    Raises:
+        OSError: the folder or an index cannot be read.
+        ValueError: there is no archive, one has no index, or packing is incomplete; the message says what to
+            do.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from orbbec.data import pack
+        >>> folder = mkdtemp()
+        >>> _ = pack([Sample(b"one", {"label": 3}, 0), Sample(b"two", {}, 7)], folder)
+        >>> shards = Shards(folder)
+        >>> len(shards), shards[1]
+        (2, Sample(data=b'two', targets={}, sample_id=7))
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        manifest = read_manifest(Path(folder))
+        self.paths = manifest.paths(Path(folder)) if manifest else archives_of(folder)
+        self.classes = manifest.classes if manifest else []
+        missing = [path for path in self.paths if not index_path(path).exists()]
+        if missing:
+            raise ValueError(
+                f"Shards: {missing[0]} has no index; write it with `python -m orbbec index {folder}`"
+            )
+        rows = [read_index(path).samples for path in self.paths]
+        counts = [len(part) for part in rows]
+        self._shard = np.repeat(np.arange(len(rows)), counts)
+        self._rows = np.concatenate([to_rows([]), *rows])
+
+    @property
+    def sample_ids(self) -> list[int]:
+        """The ids of all samples, in order."""
+        ids: list[int] = self._rows[:, 0].tolist()
+        return ids
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> Sample:
+        sample_id, offset, size, crc = self._rows[index].tolist()
+        path = self.paths[self._shard[index]]
+        with faults_named(sample_id, path, ValueError):
+            data = read_range(path, offset, size, "the sample")
+            if zlib.crc32(data) != crc:
+                raise ValueError(f"the {size} bytes from {offset} on do not match the checksum of the index")
+            return unpack_fields(from_entries(data), sample_id)
+
+
+def archives_of(folder: str | os.PathLike[str]) -> list[Path]:
+    """The tar archives of a folder, sorted by name.
+
+    Raises:
+        ValueError: there are none.
+    """
+    found = sorted(Path(folder).glob("*.tar"))
+    if not found:
+        raise ValueError(f"Shards: expected .tar files in {folder}, but there is none")
+    return found
+
+
+def index_archives(folder: str | os.PathLike[str]) -> int:
+    """Write the index of each archive of a folder, for archives of any tool.
+
+    Sample ids are `archive number << 32 | index in it`, with archives sorted by name, as in `ShardStream`.
+
+    Returns:
+        The number of samples.
+
+    Raises:
+        OSError: a file cannot be read or written.
+        ValueError: there is no archive, one is truncated or compressed, or `pack` wrote them with an index.
+    """
+    if read_manifest(Path(folder)) is not None:
+        raise ValueError(f"index: the archives of {folder} already have the index written by `pack`")
+    count = 0
+    for number, path in enumerate(archives_of(folder)):
+        index = make_index(path, number << _INDEX_BITS)
+        write_index(path, index)
+        count += len(index.samples)
+    return count
+
+
+class ShardStream:
+    """The samples of tar archives as a stream, from any location that `webdataset` opens.
+
+    Whole archives are distributed over ranks and workers (also DataLoader workers), so use at least as many
+    archives as workers. Shuffle within archives with `ShuffleBuffer`. Checksums are not verified.
+
+    An unreadable sample comes as a `BadSample`, and the stream continues with the next sample, or with the
+    next archive after a truncated one.
+
+    Args:
+        urls: paths or webdataset URLs: "http://...", "pipe:...", "data-{000..127}.tar".
+        shuffle: shuffle the order of the archives in every epoch.
+        seed: from 0 to 2^63 - 1.
+        rank: rank of this process.
+        world_size: number of processes that share an epoch.
+        ids_from_keys: use keys as sample ids; they must be whole numbers, as `python -m orbbec pack` writes
+            them. False: sample ids are `archive number << 32 | index in it`.
+
+    Raises:
+        ValueError: an argument is invalid.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from orbbec.data import pack
+        >>> folder = mkdtemp()
+        >>> _ = pack([Sample(b"one", {"label": 3}, 0), Sample(b"two", {}, 7)], folder)
+        >>> list(ShardStream(f"{folder}/shard-000000.tar", ids_from_keys=True))[1]
+        Sample(data=b'two', targets={}, sample_id=7)
+    """
+
+    def __init__(
+        self,
+        urls: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        shuffle: bool = False,
+        seed: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+        ids_from_keys: bool = False,
+    ) -> None:
+        webdataset = needed("webdataset")
+        listed = [urls] if isinstance(urls, (str, os.PathLike)) else urls
+        self.urls = [url for entry in listed for url in webdataset.shardlists.expand_urls(os.fspath(entry))]
+        self.order = Order(len(self.urls), seed, shuffle, rank, world_size)
+        self.epoch, self.ids_from_keys = 0, ids_from_keys
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch."""
+        self.epoch = epoch
+
+    def part(self, worker: int, workers: int) -> ShardStream:
+        """The stream of one worker of this rank; the workers together read the rank's archives."""
+        stream = copy(self)
+        stream.order = self.order.part(worker, workers)
+        return stream
+
+    def __iter__(self) -> Iterator[Sample | BadSample]:
+        info = get_worker_info()
+        order = self.order.part(info.id, info.num_workers) if info else self.order
+        for number in order.indices(self.epoch).tolist():
+            yield from self._archive(number)
+
+    def _archive(self, number: int) -> Iterator[Sample | BadSample]:
+        url = self.urls[number]
+        groups = _groups_of(url)
+        for sample_id in count(number << _INDEX_BITS):
+            try:
+                group = next(groups, None)
+            except _FAULTS as error:
+                reason = f"{reason_of(error)}; the rest of the archive is lost"
+                yield BadSample(sample_id, url, reason)
+                return
+            if group is None:
+                return
+            yield self._sample(*group, sample_id, url)
+
+    def _sample(self, key: str, fields: dict[str, bytes], position_id: int, url: str) -> Sample | BadSample:
+        try:
+            sample_id = int(key.rpartition("/")[2]) if self.ids_from_keys else position_id
+            return unpack_fields(fields, sample_id)
+        except ValueError as error:
+            return BadSample(position_id, f"{url}/{key}", str(error))
+
+
+def _groups_of(url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
+    """The samples of an archive: runs of files of one key, each with its fields.
+
+    The last sample is yielded only after the end of the archive was read, since a truncated archive may end
+    between two of its fields.
+    """
+    with closing(needed("webdataset").gopen(url)) as source:
+        stream = _Stream(gzip.GzipFile(fileobj=source) if url.endswith((".gz", ".tgz")) else source)
+        key, fields = "", dict[str, bytes]()
+        for member in members_of(stream.read, None):
+            own, kind = key_and_field(member.name)
+            if not member.is_file or not kind or not own.rpartition("/")[2]:
+                continue
+            if own != key and fields:
+                yield key, fields
+                fields = {}
+            if kind in fields:
+                raise ValueError(f"the archive has {member.name} twice")
+            key, fields[kind] = own, stream.read_file(member)
+        stream.check_end()
+        if fields:
+            yield key, fields
+
+
+class _Stream:
+    """A sequential stream that checks its end: a complete archive ends with zeros."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._offset, self._last = stream, 0, b""
+
+    def read(self, offset: int, size: int) -> bytes:
+        while self._offset < offset and self._read(offset - self._offset):
+            pass
+        pieces, left = [], size
+        while left and (data := self._read(left)):
+            pieces.append(data)
+            left -= len(data)
+        return b"".join(pieces)
+
+    def read_file(self, member: Member) -> bytes:
+        if member.size > _MOST_BYTES:
+            raise ValueError(
+                f"expected files of at most {_MOST_BYTES} bytes, but {member.name} has {member.size}"
+            )
+        data = self.read(member.begin, member.size)
+        if len(data) < member.size:
+            raise ValueError("the archive is truncated")
+        return data
+
+    def check_end(self) -> None:
+        while self._read(_PIECE):
+            pass
+        if self._last != bytes(_END):
+            raise ValueError("the archive is truncated")
+
+    def _read(self, size: int) -> bytes:
+        """At most `size` bytes, read in pieces, since a read allocates all that it requests."""
+        data: bytes = self._stream.read(min(size, _PIECE))
+        self._offset += len(data)
+        self._last = (self._last + data[-_END:])[-_END:]
+        return data

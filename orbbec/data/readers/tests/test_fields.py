@@ -1,0 +1,135 @@
+"""Samples to the files of a shard and back."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec.data import Sample
+from orbbec.data.readers.fields import pack_fields, unpack_fields
+
+
+def there_and_back(sample):
+    return unpack_fields(pack_fields(sample), sample.sample_id)
+
+
+@pytest.mark.parametrize(
+    ("data", "field"),
+    [
+        (b"\xff\xd8\xff\xe0", "jpg"),
+        (b"\x89PNG\r", "png"),
+        (b"RIFF1234WEBP", "webp"),
+        (b"MM\0*1", "tif"),
+        (b"", "img"),
+    ],
+)
+def test_an_encoded_image_comes_back(data, field):
+    assert list(pack_fields(Sample(data))) == [field]
+    assert there_and_back(Sample(data, {}, 9)).data == data
+    assert there_and_back(Sample(data, {}, 9)).sample_id == 9
+
+
+@pytest.mark.parametrize("data", [np.arange(24, dtype=np.uint8).reshape(2, 4, 3), torch.ones(3, 2)])
+def test_an_array_comes_back(data):
+    back = there_and_back(Sample(data)).data
+    assert back.dtype == np.asarray(data).dtype
+    assert np.array_equal(back, np.asarray(data))
+
+
+def test_targets_come_back():
+    targets = {
+        "label": np.int64(7),
+        "boxes": np.array([[1, 2, 3, 4.5]], np.float32),
+        "labels": torch.tensor([3]),
+        "polygons": [np.zeros((3, 2)), np.ones((5, 2), np.float32)],
+        "caption": "Zwölf",
+        "pair": (1, [2.5, None]),
+        "share": np.float32(0.5),
+        "Upper": np.zeros(0),
+        "none": [],
+        "sure": True,
+    }
+    back = there_and_back(Sample(b"x", targets)).targets
+    assert back.keys() == targets.keys()
+    for name in ("boxes", "labels", "Upper"):
+        expected = np.asarray(targets[name])
+        assert back[name].dtype == expected.dtype
+        assert np.array_equal(back[name], expected)
+    assert [array.tolist() for array in back["polygons"]] == [array.tolist() for array in targets["polygons"]]
+    assert [array.dtype for array in back["polygons"]] == [np.float64, np.float32]
+    assert [back[name] for name in ("label", "caption", "pair", "share", "none", "sure")] == [
+        7, "Zwölf", [1, [2.5, None]], 0.5, [], True
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("label", [np.array([0.5, 0.5]), "cat", 1.5, True])
+def test_labels_that_are_no_whole_numbers_come_back(label):
+    back = there_and_back(Sample(b"x", {"label": label})).targets["label"]
+    assert np.array_equal(back, label)
+    assert type(back) is type(label)
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        ({"a.b": 1}, "without dots and slashes, but got 'a.b'"),
+        ({"": 1}, "but got ''"),
+        ({3: 1}, "but got 3"),
+        ({"x": {1, 2}}, "target 'x' cannot be stored: a set is not JSON"),
+        ({"x": b"bytes"}, "target 'x' cannot be stored: a bytes is not JSON"),
+    ],
+)
+def test_what_cannot_be_stored_is_named(targets, message):
+    with pytest.raises(TypeError, match=f"pack: .*{message}"):
+        pack_fields(Sample(b"x", targets))
+
+
+def test_fields_of_others():
+    fields = {
+        "Image.JPG": b"picture",
+        "seg.PNG": b"mask",
+        "TXT": b"caption",
+        "json": b"[1, 2]",
+        "weight": b"3",
+    }
+    sample = unpack_fields(fields, 1)
+    assert sample.data == b"picture"
+    assert sample.targets == {"seg": b"mask", "TXT": "caption", "json": [1, 2], "weight": b"3"}
+    assert unpack_fields({"seg.png": b"mask", "png": b"picture"}, 1).data == b"picture"
+
+
+def malicious_npy():
+    file = io.BytesIO()
+    np.save(file, np.array([print], object), allow_pickle=True)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "expected a field with an image, but got none"),
+        ({"cls": b"1"}, "expected a field with an image, but got cls"),
+        ({"jpg": b"x", "cls": b"one"}, "the field 'cls' is not valid cls"),
+        ({"jpg": b"x", "json": b"{"}, "the field 'json' is not valid json"),
+        ({"jpg": b"x", "txt": b"\xff"}, "the field 'txt' is not valid txt"),
+        ({"jpg": b"x", "boxes.npy": b"x"}, "the field 'boxes.npy' is not valid npy"),
+        ({"jpg": b"x", "boxes.npy": b""}, "the field 'boxes.npy' is not valid npy"),
+        ({"jpg": b"x", "boxes.npy": malicious_npy()}, "the field 'boxes.npy' is not valid npy"),
+        ({"npy": b"\x93NUMPY"}, "the field 'npy' is not valid npy"),
+        ({"npy": b"PK\3\4"}, "the field 'npy' is not valid npy"),
+        ({"jpg": b"x", "polygons.npz": b"PK"}, "the field 'polygons.npz' is not valid npz"),
+        ({"jpg": b"x", "polygons.npz": b"PK\3\4"}, "the field 'polygons.npz' is not valid npz"),
+    ],
+)
+def test_malformed_fields_are_named(fields, message):
+    with pytest.raises(ValueError, match=message):
+        unpack_fields(fields, 0)
+
+
+def test_the_same_sample_gives_the_same_bytes():
+    sample = Sample(b"x", {"boxes": np.zeros((2, 4)), "polygons": [np.ones((3, 2))], "a": 1})
+    assert pack_fields(sample) == pack_fields(sample)
+    with zipfile.ZipFile(io.BytesIO(pack_fields(sample)["polygons.npz"])) as file:
+        assert file.infolist()[0].date_time == (1980, 1, 1, 0, 0, 0)

@@ -1,0 +1,207 @@
+"""LMDB and TFRecord."""
+
+import gzip
+import os
+import pickle
+import struct
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+lmdb = pytest.importorskip("lmdb")
+crc32c = pytest.importorskip("crc32c")
+
+from orbbec.data import BadSample, Lmdb, TfRecords
+from orbbec.data.readers.protobuf import datum_sample, example_features, fields_of
+
+RECORDED = Path(__file__).with_name("records.tfrecord")  # by another author: record_tfrecord.py
+
+
+def write_lmdb(path, values, subdir=True):
+    with (
+        lmdb.open(str(path), subdir=subdir, map_size=1 << 22) as database,
+        database.begin(write=True) as transaction,
+    ):
+        for key, value in values.items():
+            transaction.put(key, value)
+
+
+@pytest.mark.parametrize("subdir", [True, False])
+def test_lmdb_gives_values_in_the_order_of_keys(tmp_path, subdir):
+    write_lmdb(tmp_path / "db", {b"b": b"two", b"a": b"one", b"\xff": b"x" * 9000}, subdir)
+    images = Lmdb(tmp_path / "db")
+    assert [(images[n].data, images[n].sample_id) for n in range(len(images))] == [
+        (b"one", 0), (b"two", 1), (b"x" * 9000, 2)
+    ]  # fmt: skip
+    images.close()
+    assert images[1].data == b"two"
+
+
+def test_lmdb_parses_as_it_is_told(tmp_path):
+    write_lmdb(tmp_path, {b"1": b"7:image", b"2": b"broken"})
+
+    def parse(key, value):
+        label, data = value.split(b":")
+        return data, {"label": int(label)}
+
+    images = Lmdb(tmp_path, parse)
+    assert (images[0].data, images[0].targets) == (b"image", {"label": 7})
+    with pytest.raises(BadSample, match=r"sample 1 \(.*/2\): not enough values to unpack"):
+        images[1]
+
+
+def test_lmdb_is_read_by_threads_pickled_and_forked(tmp_path):
+    write_lmdb(tmp_path, {b"%03d" % n: b"%d" % n for n in range(100)})
+    images = Lmdb(tmp_path)
+    seen = []
+
+    def read(first):
+        seen.extend(images[n].data for n in range(first, 100, 4))
+
+    threads = [threading.Thread(target=read, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == sorted(b"%d" % n for n in range(100))
+    text = pickle.dumps(images)
+    assert pickle.loads(text)[7].data == b"7"  # next to the first: LMDB opens nothing twice in a process
+    child = os.fork()
+    if child == 0:
+        good = False
+        try:
+            good = images[42].data == b"42" and pickle.loads(text)[8].data == b"8"
+        finally:
+            os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert images[9].data == b"9"
+
+
+def test_a_database_that_shrinks_is_a_bad_sample_and_no_crash(tmp_path):
+    write_lmdb(tmp_path, {b"%03d" % n: bytes(5000) for n in range(50)})
+    images = Lmdb(tmp_path)
+    os.truncate(tmp_path / "data.mdb", 20000)
+    with pytest.raises(BadSample, match=r"sample 49 .* is truncated: expected \d+ bytes, but got 20000"):
+        images[49]
+    images.close()
+    with pytest.raises(ValueError, match="is truncated"):
+        Lmdb(tmp_path)
+
+
+def test_what_is_no_database_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"expected a database at .*data\.mdb"):
+        Lmdb(tmp_path)
+    (tmp_path / "data.mdb").write_bytes(bytes(8192))
+    with pytest.raises(OSError, match="cannot be opened"):
+        Lmdb(tmp_path)
+
+
+def varint(value):
+    parts = []
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*parts, value])
+
+
+def test_a_datum_of_caffe():
+    planes = np.arange(24, dtype=np.uint8).reshape(3, 2, 4)
+    head = b"".join(bytes([field << 3]) + varint(value) for field, value in ((1, 3), (2, 2), (3, 4)))
+    message = head + b"\x22" + varint(24) + planes.tobytes() + b"\x28" + varint(300)
+    image, targets = datum_sample(b"", message)
+    assert np.array_equal(image, planes[::-1].transpose(1, 2, 0))
+    assert targets == {"label": 300}
+    encoded = b"\x22\x03jpg\x28\x05\x38\x01"
+    assert datum_sample(b"", encoded) == (b"jpg", {"label": 5})
+    with pytest.raises(ValueError, match="expected 3 planes of 2x4, but got 0 bytes"):
+        datum_sample(b"", head)
+
+
+def test_records_by_another_author():
+    records = TfRecords(RECORDED)
+    first, second, third = (records[n] for n in range(len(records)))
+    assert (first.data, first.targets, first.sample_id) == (b"\xff\xd8first", {"label": 3}, 0)
+    assert (second.data, second.targets) == (b"second", {"label": -7})
+    assert (third.data, third.sample_id) == (b"third", 2)
+    assert third.targets["boxes"].tolist() == [[0, 100, 400, 200], [100, 0, 200, 50]]
+    assert third.targets["labels"].tolist() == [4, 9]
+
+
+def test_features_by_another_author():
+    kept = []
+
+    def parse(features):
+        kept.append(features)
+        return b"image", {}
+
+    TfRecords([RECORDED, RECORDED], parse)[4]
+    [features] = kept
+    assert features["whole"].tolist() == [1, -(2**63), 2**63 - 1, 300]
+    assert features["shares"].tolist() == np.array([0.5, -1.25, 1e-30], np.float32).tolist()
+    assert features["texts"] == [b"a", b"", "ä".encode()]
+    assert (features["one"], features["label"], features["image"]) == (0.75, -7, b"second")
+
+
+def test_every_flipped_byte_of_a_record_is_noticed(tmp_path):
+    whole = RECORDED.read_bytes()
+    file = tmp_path / "a.tfrecord"
+    first = struct.unpack_from("<Q", whole)[0] + 16
+    for place in range(first):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        records = TfRecords(file)
+        with pytest.raises(BadSample) as caught:
+            records[0]
+        assert caught.value.path == f"{file}:0"
+        if place < 12:
+            assert "the rest of the file is lost" in caught.value.reason
+            assert len(records) == 1
+        else:
+            assert caught.value.reason == "the record does not match its checksum"
+            assert records[1].data == b"second"
+
+
+def test_a_file_that_is_cut_off_anywhere_ends_with_a_bad_sample(tmp_path):
+    whole = RECORDED.read_bytes()
+    ends = [0]
+    while ends[-1] < len(whole):
+        ends.append(ends[-1] + struct.unpack_from("<Q", whole, ends[-1])[0] + 16)
+    file = tmp_path / "a.tfrecord"
+    for length in range(len(whole)):
+        file.write_bytes(whole[:length])
+        records = TfRecords(file)
+        full = sum(end <= length for end in ends[1:])
+        assert len(records) == full + (length not in ends)
+        for index in range(full):
+            records[index]
+        if length not in ends:
+            with pytest.raises(BadSample, match=r"ends .* bytes before the end of the record|is lost"):
+                records[full]
+
+
+def test_records_that_are_missing_or_packed_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        TfRecords(tmp_path / "none")
+    (tmp_path / "a.gz").write_bytes(gzip.compress(RECORDED.read_bytes()))
+    with pytest.raises(ValueError, match=r"a\.gz is compressed: unpack it with gunzip"):
+        TfRecords(tmp_path / "a.gz")
+    records = TfRecords(RECORDED, lambda features: (features["no"], {}))
+    with pytest.raises(BadSample, match=r"sample 0 .*: no"):
+        records[0]
+
+
+def test_malformed_messages_are_named():
+    whole = RECORDED.read_bytes()
+    message = whole[12 : 12 + struct.unpack_from("<Q", whole)[0]]
+    for length in range(1, len(message)):
+        with pytest.raises(ValueError, match="truncated"):
+            example_features(message[:length])
+    for message, text in (
+        (b"\x0b", "unknown kind 3"),
+        (b"\x80" * 11, "truncated"),
+        (b"\x08\x01", "a number where"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            example_features(message)
+    assert list(fields_of(b"\x09" + bytes(8) + b"\x15" + bytes(4))) == [(1, bytes(8)), (2, bytes(4))]

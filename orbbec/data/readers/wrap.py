@@ -1,0 +1,150 @@
+"""Adapters of torch datasets, sequences and iterables to sources and streams of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+from torch.utils.data import IterableDataset
+
+from orbbec.batch.collate import is_pil
+from orbbec.bridge.arguments import Array
+from orbbec.data.decode.decode import with_8_bits
+from orbbec.data.sample import BadSample, Sample, Source, faults_named
+
+_IMAGE_KEYS = ("image", "img")
+_LOST = (
+    OSError,
+    ValueError,
+    EOFError,
+)  # errors of unreadable files; any other error is a bug
+
+
+class WrappedDataset:
+    """A dataset as a source; made by `as_source`."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+        self.classes = list(getattr(dataset, "classes", None) or ())
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
+        with faults_named(index, f"{type(self.dataset).__name__}[{index}]", *_LOST):
+            item = self.dataset[index]
+        return to_sample(item, index)
+
+
+class WrappedStream:
+    """An iterable as a stream; made by `as_source`. Its `set_epoch`, if any, is called."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self.items = items
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch."""
+        if hasattr(self.items, "set_epoch"):
+            self.items.set_epoch(epoch)
+
+    def __iter__(self) -> Iterator[Sample | BadSample]:
+        for place, item in enumerate(self.items):
+            yield item if isinstance(item, BadSample) else to_sample(item, place)
+
+
+def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
+    """Adapt a dataset to a source, or an iterable to a stream.
+
+    An item is an image, `(image, target)`, a dict with "image", or a `Sample`, which is kept. A target is a
+    dict of targets; anything else is `label`. Images are uint8: PIL images (16-bit images keep their upper 8
+    bits, as in `decode_image`), arrays `[H, W, C]` or `[H, W]`, tensors `[C, H, W]` or `[H, W]`, or encoded
+    files as bytes. The dataset's own transforms must not convert images to float.
+
+    Sample ids are the indices of the dataset, or the positions in the iterable, which must therefore keep its
+    order in every epoch: shuffle it afterwards with `ShuffleBuffer`. An iterable must distribute itself over
+    ranks and workers.
+
+    An item of a dataset that cannot be read (OSError, ValueError, EOFError) is a `BadSample`. An error of an
+    iterable ends it and propagates.
+
+    Args:
+        dataset: a torch `Dataset`, a sequence, or an iterable.
+
+    Raises:
+        TypeError: the dataset or an item has an unsupported type.
+
+    Example:
+        >>> import torch
+        >>> from torch.utils.data import TensorDataset
+        >>> source = as_source(TensorDataset(torch.zeros(5, 3, 4, 6, dtype=torch.uint8), torch.arange(5)))
+        >>> source[2].data.shape, source[2].targets, source[2].sample_id
+        ((4, 6, 3), {'label': 2}, 2)
+    """
+    if isinstance(dataset, (WrappedDataset, WrappedStream)):
+        return dataset
+    if isinstance(dataset, Source) and not isinstance(dataset, IterableDataset):
+        return WrappedDataset(dataset)
+    if hasattr(dataset, "__iter__"):
+        return WrappedStream(dataset)
+    raise TypeError(f"as_source: expected a dataset or an iterable, but got {type(dataset).__name__}")
+
+
+def to_sample(item: Any, sample_id: int) -> Sample:
+    """Convert an item of a dataset to a sample; see `as_source`.
+
+    Raises:
+        TypeError: the item has an unsupported type; the message names the sample.
+    """
+    if isinstance(item, Sample):
+        return item
+    image, target = item, {}
+    if isinstance(item, Mapping):
+        key = next((key for key in _IMAGE_KEYS if key in item), None)
+        if key is None:
+            raise TypeError(f"as_source: expected 'image' in sample {sample_id}, but got {', '.join(item)}")
+        image, target = item[key], {name: value for name, value in item.items() if name != key}
+    elif isinstance(item, (tuple, list)):
+        if len(item) not in (1, 2):
+            raise TypeError(
+                f"as_source: expected (image, target), but sample {sample_id} has {len(item)} parts"
+            )
+        image, target = item[0], item[1] if len(item) == 2 else {}
+    targets = dict(target) if isinstance(target, Mapping) else {"label": _plain(target)}
+    return Sample(_image(image, sample_id), targets, sample_id)
+
+
+def _plain(label: Any) -> Any:
+    """Convert NumPy and torch numbers to Python numbers; anything else is unchanged."""
+    is_scalar = isinstance(label, np.generic) or (isinstance(label, Tensor) and label.dim() == 0)
+    return label.item() if is_scalar else label
+
+
+def _of_pil(image: Any) -> Array:
+    if image.mode in ("I", "F"):  # of unknown range; refused later
+        return np.asarray(image)
+    shallow = with_8_bits(image)
+    mode = shallow.mode if shallow.mode in ("L", "RGB", "RGBA") else "L" if shallow.mode == "1" else "RGB"
+    return np.asarray(shallow.convert(mode))
+
+
+def _image(image: Any, sample_id: int) -> bytes | Array:
+    if isinstance(image, bytes):
+        return image
+    if is_pil(image):
+        array = _of_pil(image)
+    elif isinstance(image, Tensor):
+        array = image.detach().cpu().numpy()
+        array = array.transpose(1, 2, 0) if array.ndim == 3 else array
+    elif isinstance(image, np.ndarray):
+        array = image
+    else:
+        raise TypeError(f"as_source: expected an image in sample {sample_id}, but got {type(image).__name__}")
+    if array.dtype != np.uint8 or array.ndim not in (2, 3):
+        raise TypeError(
+            f"as_source: expected an image of uint8 in sample {sample_id}, but got {array.dtype} "
+            f"{list(array.shape)}: convert to float with orbbec.transforms instead"
+        )
+    return array

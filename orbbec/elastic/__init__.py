@@ -1,5 +1,0 @@
-"""Elastic transforms: displacement by smoothed noise."""
-
-from orbbec.elastic.elastic import elastic_displacement, elastic_transform
-
-__all__ = ["elastic_displacement", "elastic_transform"]

@@ -1,0 +1,60 @@
+// Launches a CUDA kernel. Included by executors/executor_cuda.h and by .cu files with their own
+// kernels. No `<<<>>>`, so that the same source compiles with nvcc and, with the headers of
+// tests/emulation/, with a host compiler.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+namespace orbbec {
+
+constexpr int kWarp = 32;  // threads of a warp
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+// Dynamic shared memory that a block gets without opting in (CUDA programming guide).
+constexpr size_t kSharedBytesWithoutAsking = 48 * 1024;
+
+// Queues `kernel(args...)` on `stream`, a cudaStream_t. Returns a cudaError_t: the status of the
+// launch, not of the run. A grid or block of size 0 succeeds and does nothing. A failed launch
+// clears its error, so that a later cudaGetLastError does not return it.
+template <class... Params, class... Args>
+int launch(void (*kernel)(Params...), dim3 grid, dim3 block, size_t shared_bytes, void* stream,
+           Args&&... args) {
+  static_assert(sizeof...(Params) == sizeof...(Args), "one argument for each parameter");
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return cudaSuccess;
+  if (block.x == 0 || block.y == 0 || block.z == 0) return cudaSuccess;
+  cudaError_t status = cudaSuccess;
+  if (shared_bytes > kSharedBytesWithoutAsking) {
+    status = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(shared_bytes));
+  }
+  if (status == cudaSuccess) {
+    std::tuple<Params...> values(std::forward<Args>(args)...);
+    std::apply(
+        [&](auto&... value) {
+          void* pointers[] = {const_cast<void*>(static_cast<const void*>(&value))..., nullptr};
+          status = cudaLaunchKernel(kernel, grid, block, pointers, shared_bytes,
+                                    static_cast<cudaStream_t>(stream));
+        },
+        values);
+  }
+  if (status != cudaSuccess) cudaGetLastError();
+  return status;
+}
+
+// The block's dynamic shared memory, `shared_bytes` of launch(), aligned to 16 bytes.
+template <class T>
+__device__ T* dynamic_shared() {
+#ifdef __CUDACC__
+  extern __shared__ uint4 orbbec_dynamic_shared[];
+  return reinterpret_cast<T*>(orbbec_dynamic_shared);
+#else
+  return static_cast<T*>(emulation::dynamic_shared());
+#endif
+}
+
+}  // namespace orbbec

@@ -1,0 +1,94 @@
+"""Argument checks of the filters."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import is_ragged, operator_input
+from orbbec.bridge.warp import fake_output
+
+_WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
+
+
+def filter_images(op: str, images: Any, run: Callable[[Tensor, Tensor | None, int], Tensor]) -> Any:
+    """Filter images with `run(images, layout, channels)`, keeping type, sizes and dtype.
+
+    Variable-size images are filtered into a buffer of equal length; layout table and plan are copied.
+    """
+    given = operator_input(op, "images", images)
+    if given.layout is None:
+        return given.restore(run(given.images, None, 0))
+    batch: Any = images
+    storage = run(batch.storage, given.layout, given.channels)
+    storage[batch.pixel_bytes :] = batch.storage[batch.pixel_bytes :]
+    return replace(batch, storage=storage)
+
+
+def count_of(images: Any) -> int:
+    """The number of images in a value that `operator_input` accepts."""
+    if isinstance(images, (Tensor, np.ndarray)):
+        return int(images.shape[0]) if images.ndim == 4 else 1
+    return len(images.layout) if is_ragged(images) else 1
+
+
+def device_of(images: Any) -> torch.device:
+    """The device of a value that `operator_input` accepts; the CPU for other values."""
+    if isinstance(images, Tensor):
+        return images.device
+    return images.buffer.device if is_ragged(images) else torch.device("cpu")
+
+
+def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
+    """`kernel_size` as height and width, once for all images or for each image in order."""
+    if isinstance(kernel_size, (int, np.integer)):
+        return [int(kernel_size)] * 2
+    if isinstance(kernel_size, Tensor) and kernel_size.device.type != "cpu":
+        raise ValueError(f"{op}: expected kernel_size on the CPU")
+    if isinstance(kernel_size, (Tensor, np.ndarray)):
+        given = torch.as_tensor(kernel_size)
+        if given.dtype not in _WHOLE:
+            raise TypeError(f"{op}: expected kernel_size of whole numbers, but got {given.dtype}")
+        if list(given.shape) == [count]:
+            given = given[:, None].expand(count, 2)
+        if list(given.shape) not in ([2], [count, 2]):
+            raise ValueError(
+                f"{op}: expected kernel_size of shape [{count}] or [{count}, 2], but got {list(given.shape)}"
+            )
+        return [int(size) for size in given.flatten().tolist()]
+    try:
+        height, width = kernel_size
+        return [_whole(height), _whole(width)]
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{op}: expected kernel_size as a whole number, (height, width) or one per image, "
+            f"but got {kernel_size!r}"
+        ) from error
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{value!r} is not a whole number")
+    return int(value)
+
+
+def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device) -> Tensor:
+    """A number for all images, or one per image: float64 `[1]` on `device`, or `[count]` on its device."""
+    if isinstance(value, (int, float, np.number)):
+        return torch.full((1,), float(value), dtype=torch.float64, device=device)
+    if not isinstance(value, (Tensor, np.ndarray)):
+        raise TypeError(f"{op}: expected {name} as a number, a tensor or an array, but got {value!r}")
+    given = torch.as_tensor(value).to(torch.float64)
+    if list(given.shape) not in ([], [1], [count]):
+        raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(given.shape)}")
+    return given.reshape(-1)
+
+
+def fake_filtered(images: Tensor, layout: Tensor | None, *_: object) -> Tensor:
+    """The fake kernel of a filter."""
+    if layout is not None:
+        return torch.empty_like(images)
+    return fake_output(images, None, 0, list(images.shape[-2:]))

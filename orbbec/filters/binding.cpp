@@ -1,0 +1,194 @@
+#include "binding_filters.h"
+#include "median.h"
+#include "separable/taps.h"
+
+namespace orbbec {
+
+void gaussian_blur_cpu(const SeparableArguments& arguments, const ParallelFor& parallel);
+void gaussian_taps_cpu(const TapsArguments& arguments, const ParallelFor& parallel);
+void box_blur_cpu(const SeparableArguments& arguments, const ParallelFor& parallel);
+void filter2d_cpu(const FilterArguments& arguments, const ParallelFor& parallel);
+void median_blur_cpu(const MedianArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int gaussian_blur_cuda(const SeparableArguments& arguments, void* stream);
+[[gnu::weak]] int gaussian_taps_cuda(const TapsArguments& arguments, void* stream);
+[[gnu::weak]] int box_blur_cuda(const SeparableArguments& arguments, void* stream);
+[[gnu::weak]] int filter2d_cuda(const FilterArguments& arguments, void* stream);
+[[gnu::weak]] int median_blur_cuda(const MedianArguments& arguments, void* stream);
+
+namespace {
+
+constexpr const char* kGaussian = "gaussian_blur";
+constexpr const char* kBox = "box_blur";
+constexpr const char* kFilter = "filter2d";
+constexpr const char* kMedian = "median_blur";
+
+KernelSizes sizes_in(const FilterSizes& sizes, const Tensor& table) {
+  return {sizes.count() == 1 ? nullptr : static_cast<const int32_t*>(table.const_data_ptr()),
+          sizes.at(0), sizes.at(1)};
+}
+
+ScalarType tap_type(DType dtype) {
+  switch (dtype) {
+    case DType::kUInt8:
+    case DType::kUInt16:
+      return ScalarType::Int;
+    case DType::kFloat64:
+      return ScalarType::Double;
+    default:
+      return ScalarType::Float;
+  }
+}
+
+void check_sigma(const Tensor& sigma, const Tensor& images, int64_t count) {
+  check(sigma.dim() == 2 && sigma.size(1) == 2 && (sigma.size(0) == 1 || sigma.size(0) == count),
+        kGaussian, "expected sigma of shape [", count, ", 2] or [1, 2], but got ",
+        shape_text(sigma));
+  check(sigma.scalar_type() == ScalarType::Double, kGaussian, "expected sigma of float64");
+  check(sigma.is_cpu() || same_device(sigma, images), kGaussian,
+        "expected sigma on the CPU or on the device of images");
+}
+
+// [count, 2, longest], or [1, 2, longest] for all images; computed on the device of `sigma`, read
+// on that of the images.
+Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, const Tensor& sigma,
+                     const Tensor& images) {
+  const Tensor given = contiguous(kGaussian, sigma);
+  const Tensor table = sizes.sizes_on(given);
+  const int64_t rows = sizes.count() == 1 && given.size(0) == 1 ? 1 : a.source.count;
+  const Tensor taps =
+      new_tensor(kGaussian, std::vector<int64_t>{rows, 2, a.longest}, tap_type(a.dtype), given);
+  const TapsArguments t{.dtype = a.dtype,
+                        .sizes = sizes_in(sizes, table),
+                        .sigma = static_cast<const double*>(given.const_data_ptr()),
+                        .sigma_stride = given.size(0) == 1 ? 0 : 2,
+                        .taps = taps.mutable_data_ptr(),
+                        .count = rows,
+                        .longest = a.longest};
+  run_where(
+      kGaussian, given, [&](const ParallelFor& threads) { gaussian_taps_cpu(t, threads); },
+      [&](void* stream) { return gaussian_taps_cuda(t, stream); });
+  return same_device(taps, images) ? taps : on_device_of(kGaussian, taps, images);
+}
+
+Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
+                     std::vector<int64_t> kernel_size, Tensor sigma, std::string border) {
+  SeparableArguments a{};
+  a.source = filter_source(kGaussian, images, layout, channels);
+  a.dtype = dtype_of(kGaussian, images);
+  a.border = filter_border(kGaussian, border);
+  const FilterSizes sizes(kGaussian, kernel_size, a.source.count, Parity::kOdd);
+  a.longest = sizes.longest();
+  const Tensor output = filter_output(kGaussian, images, layout, a.source, a.output);
+  check_sigma(sigma, images, a.source.count);
+  if (output.numel() == 0 || a.source.count == 0) return output;
+  const Tensor taps = gaussian_taps(a, sizes, sigma, images);
+  const Tensor table = sizes.sizes_on(images);
+  a.sizes = sizes_in(sizes, table);
+  a.taps = taps.const_data_ptr();
+  a.taps_stride = taps.size(0) == 1 ? 0 : 2 * a.longest;
+  run_where(
+      kGaussian, images, [&](const ParallelFor& threads) { gaussian_blur_cpu(a, threads); },
+      [&](void* stream) { return gaussian_blur_cuda(a, stream); });
+  return output;
+}
+
+Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
+                std::vector<int64_t> kernel_size, std::string border) {
+  SeparableArguments a{};
+  a.source = filter_source(kBox, images, layout, channels);
+  a.dtype = dtype_of(kBox, images);
+  a.border = filter_border(kBox, border);
+  const FilterSizes sizes(kBox, kernel_size, a.source.count, Parity::kAny);
+  check(sizes.largest_area() <= 1 << 24, kBox, "expected kernel_size of at most 16777216 pixels");
+  a.longest = sizes.longest();
+  const Tensor output = filter_output(kBox, images, layout, a.source, a.output);
+  if (output.numel() == 0 || a.source.count == 0) return output;
+  const Tensor table = sizes.sizes_on(images);
+  a.sizes = sizes_in(sizes, table);
+  run_where(
+      kBox, images, [&](const ParallelFor& threads) { box_blur_cpu(a, threads); },
+      [&](void* stream) { return box_blur_cuda(a, stream); });
+  return output;
+}
+
+// On the device of the images, in their computing dtype.
+Tensor filter_kernel(const Tensor& kernel, const Tensor& images, FilterArguments& a) {
+  const int64_t count = a.source.count;
+  check(kernel.dim() == 3 && (kernel.size(0) == 1 || kernel.size(0) == count) &&
+            kernel.size(1) >= 1 && kernel.size(2) >= 1,
+        kFilter, "expected kernel of shape [h, w] or [", count, ", h, w], but got ",
+        shape_text(kernel));
+  check(kernel.size(1) <= kMaxKernelSide && kernel.size(2) <= kMaxKernelSide, kFilter,
+        "expected kernel with sides of at most ", kMaxKernelSide, ", but got ", shape_text(kernel));
+  check(kernel.scalar_type() == ScalarType::Float || kernel.scalar_type() == ScalarType::Double,
+        kFilter, "expected kernel of float32 or float64");
+  check(kernel.is_cpu() || same_device(kernel, images), kFilter,
+        "expected kernel on the CPU or on the device of images");
+  const ScalarType type = a.dtype == DType::kFloat64 ? ScalarType::Double : ScalarType::Float;
+  a.window = {static_cast<int>(kernel.size(1)), static_cast<int>(kernel.size(2))};
+  a.kernel_stride = kernel.size(0) == 1 ? 0 : kernel.size(1) * kernel.size(2);
+  const Tensor typed = kernel.scalar_type() == type ? kernel : converted(kFilter, kernel, type);
+  return contiguous(kFilter,
+                    same_device(typed, images) ? typed : on_device_of(kFilter, typed, images));
+}
+
+Tensor filter2d(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor kernel,
+                std::string border) {
+  FilterArguments a{};
+  a.source = filter_source(kFilter, images, layout, channels);
+  a.dtype = dtype_of(kFilter, images);
+  a.border = filter_border(kFilter, border);
+  const Tensor taps = filter_kernel(kernel, images, a);
+  const Tensor output = filter_output(kFilter, images, layout, a.source, a.output);
+  if (output.numel() == 0 || a.source.count == 0) return output;
+  a.kernel = taps.const_data_ptr();
+  run_where(
+      kFilter, images, [&](const ParallelFor& threads) { filter2d_cpu(a, threads); },
+      [&](void* stream) { return filter2d_cuda(a, stream); });
+  return output;
+}
+
+Tensor median_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
+                   std::vector<int64_t> kernel_size) {
+  MedianArguments a{};
+  a.source = filter_source(kMedian, images, layout, channels);
+  a.dtype = dtype_of(kMedian, images);
+  const FilterSizes sizes(kMedian, kernel_size, a.source.count, Parity::kOdd);
+  const Tensor output = filter_output(kMedian, images, layout, a.source, a.output);
+  if (output.numel() == 0 || a.source.count == 0) return output;
+  const Tensor table = sizes.sizes_on(images);
+  a.sizes = sizes_in(sizes, table);
+  run_where(
+      kMedian, images, [&](const ParallelFor& threads) { median_blur_cpu(a, threads); },
+      [&](void* stream) { return median_blur_cuda(a, stream); });
+  return output;
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def(
+      "gaussian_blur(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size, Tensor "
+      "sigma, str border) -> Tensor");
+  m.def(
+      "box_blur(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size, str border) -> "
+      "Tensor");
+  m.def(
+      "filter2d(Tensor images, Tensor? layout, int channels, Tensor kernel, str border) -> Tensor");
+  m.def("median_blur(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("gaussian_blur", TORCH_BOX(&orbbec::gaussian_blur));
+  m.impl("box_blur", TORCH_BOX(&orbbec::box_blur));
+  m.impl("filter2d", TORCH_BOX(&orbbec::filter2d));
+  m.impl("median_blur", TORCH_BOX(&orbbec::median_blur));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+  m.impl("gaussian_blur", TORCH_BOX(&orbbec::gaussian_blur));
+  m.impl("box_blur", TORCH_BOX(&orbbec::box_blur));
+  m.impl("filter2d", TORCH_BOX(&orbbec::filter2d));
+  m.impl("median_blur", TORCH_BOX(&orbbec::median_blur));
+}

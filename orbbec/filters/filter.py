@@ -1,0 +1,206 @@
+"""2D filters: arbitrary kernels, sharpening, motion blur."""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Images, Matrix, as_tensor
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.names import Border, border_name
+from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.filters.arguments import (
+    count_of,
+    device_of,
+    fake_filtered,
+    filter_images,
+    kernel_sizes,
+    numbers_of,
+)
+from orbbec.filters.gradients import Pass, register_gradient
+
+
+def filter2d(images: Images, kernel: Matrix, *, border: Border = "reflect101") -> Any:
+    """Correlate each image with a kernel.
+
+    The kernel is not flipped. Its anchor is `(height // 2, width // 2)`. Sums are accumulated in float32
+    (float64 for float64 images), row by row, with fused multiply-add; integers are rounded half to even and
+    saturated.
+
+    Args:
+        images: see `gaussian_blur`.
+        kernel: float32 or float64 `[h, w]`, or `[N, h, w]`, one per image; on the CPU or on the device of
+            `images`. May be larger than the image.
+        border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
+
+    Returns:
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
+
+    Raises:
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or name is invalid.
+
+    Source:
+        `cv::filter2D`. For uint8 and kernels of fewer than 130 taps, identical to OpenCV 4.12.0, and to 5.0.0
+        except for exact halves in the last one to three values of a row, where 5.0.0 does not fuse. For
+        larger kernels OpenCV uses Fourier transforms, whose rounding differs between versions.
+
+    Example:
+        >>> image = torch.tensor([[[0, 1, 2, 3]]], dtype=torch.uint8)
+        >>> filter2d(image, torch.tensor([[-1.0, 0.0, 3.0]]), border="replicate").flatten().tolist()
+        [3, 6, 8, 7]
+    """
+    taps = as_tensor("filter2d", "kernel", kernel)
+    return _filter("filter2d", images, taps[None] if taps.dim() == 2 else taps, border)
+
+
+def sharpen(images: Images, amount: float | Matrix = 1.0, *, border: Border = "reflect101") -> Any:
+    """Add `amount` times the difference between each pixel and the mean of its eight neighbours.
+
+    This is `filter2d` with the 3 x 3 kernel of `-amount / 8` around `1 + amount`.
+
+    Args:
+        images: see `gaussian_blur`.
+        amount: a number, or `[N]`, one per image, on the CPU or on the device of `images`. 0 changes nothing.
+        border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
+
+    Returns:
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
+
+    Raises:
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or name is invalid.
+
+    Source:
+        `cv::filter2D` with that kernel.
+
+    Example:
+        >>> image = torch.tensor([[[0, 0, 0], [0, 80, 0], [0, 0, 0]]], dtype=torch.uint8)
+        >>> sharpen(image, 0.5)[0, 1].tolist()
+        [0, 120, 0]
+    """
+    amounts = numbers_of("sharpen", "amount", amount, count_of(images), device_of(images))
+    kernels = (-amounts / 8)[:, None, None].repeat(1, 3, 3)
+    kernels[:, 1, 1] = 1 + amounts
+    return _filter("sharpen", images, kernels, border)
+
+
+def motion_blur(
+    images: Images,
+    length: int | Matrix,
+    angle_degrees: float | Matrix,
+    *,
+    border: Border = "reflect101",
+) -> Any:
+    """Blur each image along a line.
+
+    Args:
+        images: see `gaussian_blur`.
+        length: length of the line in pixels, at least 1: a whole number, or `[N]` on the CPU.
+        angle_degrees: counter-clockwise from the horizontal: a number, or `[N]` on the CPU.
+        border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
+
+    Returns:
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
+
+    Raises:
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, number or name is invalid.
+
+    Source:
+        `cv::filter2D` with the kernels of `motion_kernels`.
+
+    Example:
+        >>> image = torch.tensor([[[0, 0, 90, 0, 0]]], dtype=torch.uint8)
+        >>> motion_blur(image, 3, 0.0).flatten().tolist()
+        [0, 30, 30, 30, 0]
+    """
+    count = count_of(images)
+    sizes = kernel_sizes("motion_blur", length, count)[::2]
+    angles = numbers_of("motion_blur", "angle_degrees", angle_degrees, count, torch.device("cpu"))
+    if angles.device.type != "cpu":
+        raise ValueError("motion_blur: expected angle_degrees on the CPU")
+    number = max(len(sizes), len(angles))
+    kernels = motion_kernels(sizes * (number // max(len(sizes), 1)), angles.expand(number).tolist())
+    return _filter("motion_blur", images, kernels, border)
+
+
+def motion_kernels(lengths: list[int], angles_degrees: list[float]) -> Tensor:
+    """The kernels of `motion_blur`, of the odd side that the longest line needs; each sums to 1.
+
+    `length` points, one pixel apart along the centred line, distribute their weights to the four nearest taps
+    bilinearly.
+
+    Args:
+        lengths: in pixels.
+        angles_degrees: one per length.
+
+    Returns:
+        float64 `[N, side, side]` on the CPU.
+
+    Raises:
+        ValueError: a length is below 1 or above 32766, or an angle is not finite.
+
+    Example:
+        >>> motion_kernels([3], [90.0])[0].tolist()
+        [[0.0, 0.3333333333333333, 0.0], [0.0, 0.3333333333333333, 0.0], [0.0, 0.3333333333333333, 0.0]]
+    """
+    if any(not 1 <= length <= 32766 for length in lengths):
+        raise ValueError(f"motion_blur: expected length from 1 to 32766, but got {lengths}")
+    if any(not math.isfinite(angle) for angle in angles_degrees):
+        raise ValueError(f"motion_blur: expected finite angle_degrees, but got {angles_degrees}")
+    side = 2 * (max(lengths, default=1) // 2) + 1
+    kernels = np.zeros((len(lengths), side, side))
+    for kernel, length, angle in zip(kernels, lengths, angles_degrees, strict=True):
+        along = np.arange(length) - (length - 1) / 2
+        quarter_turns, rest = divmod(angle, 90.0)
+        cosine, sine = math.cos(math.radians(rest)), math.sin(math.radians(rest))
+        for _ in range(int(quarter_turns) % 4):
+            cosine, sine = -sine, cosine
+        _add_points(kernel, side // 2 + along * cosine, side // 2 - along * sine)
+        kernel /= length
+    return torch.from_numpy(kernels)
+
+
+def _add_points(kernel: Any, x: Any, y: Any) -> None:
+    left, top = np.floor(x).astype(int), np.floor(y).astype(int)
+    right, below = x - left, y - top
+    last = kernel.shape[0] - 1
+    for row, column, weight in [
+        (top, left, (1 - below) * (1 - right)),
+        (top, left + 1, (1 - below) * right),
+        (top + 1, left, below * (1 - right)),
+        (top + 1, left + 1, below * right),
+    ]:
+        np.add.at(kernel, (np.clip(row, 0, last), np.clip(column, 0, last)), weight)
+
+
+def _filter(op: str, images: Any, kernels: Tensor, border: Border) -> Any:
+    border = border_name(op, border)
+
+    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
+        result: Tensor = call_operator(
+            torch.ops.orbbec.filter2d.default, pixels, layout, channels, kernels, border
+        )
+        return result
+
+    return filter_images(op, images, run)
+
+
+def _passes(kernel: Tensor, border: str) -> list[Pass]:
+    def flipped(images: Tensor) -> Tensor:
+        result: Tensor = torch.ops.orbbec.filter2d(images, None, 0, kernel.flip((1, 2)), "constant")
+        return result
+
+    return [Pass((kernel.shape[1], kernel.shape[2]), flipped)]
+
+
+register_fake("filter2d")(fake_filtered)
+register_gradient("filter2d", _passes)
+
+
+# Its kernels are made on the host in every call.
+register(OpSpec(call=motion_blur, dtypes=EVERY_DTYPE, identity=("length", 1), capturable=False))

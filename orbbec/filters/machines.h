@@ -1,0 +1,40 @@
+// The filters of this folder for each target. Included by the .cpp files, above the target pragma.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "../executors/executor_cpu.h"
+#include "window.h"
+
+namespace orbbec {
+
+struct SeparableArguments;
+struct FilterArguments;
+struct MedianArguments;
+
+struct ScalarTarget {};
+struct Avx2Target {};
+struct Avx512Target {};
+
+template <class Target>
+void gaussian_blur_on(const SeparableArguments& arguments, const ParallelFor& parallel);
+template <class Target>
+void box_blur_on(const SeparableArguments& arguments, const ParallelFor& parallel);
+template <class Target>
+void filter2d_on(const FilterArguments& arguments, const ParallelFor& parallel);
+template <class Target>
+void median_blur_on(const MedianArguments& arguments, const ParallelFor& parallel);
+
+// Calls run(target) with the best target that this CPU supports.
+template <class Run>
+void on_best_target(const Run& run) {
+#if defined(__x86_64__)
+  if (simd_level() == Simd::kAvx512) return run(Avx512Target{});
+  if (simd_level() == Simd::kAvx2) return run(Avx2Target{});
+#endif
+  run(ScalarTarget{});
+}
+
+}  // namespace orbbec

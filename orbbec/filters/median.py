@@ -1,0 +1,56 @@
+"""Median blur."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Images, Matrix
+from orbbec.bridge.dispatch import call_operator, refuse_gradient
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.filters.arguments import count_of, fake_filtered, filter_images, kernel_sizes
+
+
+def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> Any:
+    """Replace each pixel by the median of its window.
+
+    The border is always "replicate", as in OpenCV. NaN is treated as greater than infinity. There is no
+    gradient.
+
+    Args:
+        images: see `gaussian_blur`.
+        kernel_size: odd, in pixels: a number, `(height, width)`, or whole numbers `[N]` or `[N, 2]` on the
+            CPU, one size per image. May be larger than the image.
+
+    Returns:
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
+
+    Raises:
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or size is invalid.
+
+    Source:
+        `cv::medianBlur` of OpenCV 5.0.0 and 4.12.0: identical. OpenCV supports sizes above 5 for uint8 only.
+
+    Example:
+        >>> image = torch.tensor([[[7, 0, 9, 8]]], dtype=torch.uint8)
+        >>> median_blur(image, (1, 3)).flatten().tolist()
+        [7, 7, 8, 8]
+    """
+    sizes = kernel_sizes("median_blur", kernel_size, count_of(images))
+
+    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
+        result: Tensor = call_operator(torch.ops.orbbec.median_blur.default, pixels, layout, channels, sizes)
+        return result
+
+    return filter_images("median_blur", images, run)
+
+
+register_fake("median_blur")(fake_filtered)
+refuse_gradient("median_blur", "median_blur")
+
+
+register(
+    OpSpec(call=median_blur, dtypes=EVERY_DTYPE, identity=("kernel_size", 1), host_columns=("kernel_size",))
+)

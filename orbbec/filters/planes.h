@@ -1,0 +1,143 @@
+// Images on the CPU as planes of values: all channels of a row as one where they are interleaved,
+// else one plane per channel. Included by strips.h and filter_rows.h.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "../executors/executor_cpu.h"
+#include "window.h"
+
+namespace orbbec {
+namespace {  // one copy per target
+
+constexpr int64_t kMaxInterleaved =
+    16;  // channels: more would make the margins of a strip too wide
+
+template <class T>
+struct Plane {
+  T* data;
+  int height, width;
+  int64_t stride_y, stride_v;  // to the next row, and to the next value of a row
+  int group;                   // values per pixel
+
+  int64_t values() const { return int64_t{width} * group; }
+  T* at(int y, int64_t v) const { return data + y * stride_y + v * stride_v; }
+};
+
+template <class T>
+bool is_interleaved(const Images<T>& images) {
+  return images.stride_c == 1 && images.stride_x == images.channels &&
+         images.channels <= kMaxInterleaved;
+}
+
+template <class T>
+Plane<T> plane_of(const Image<T>& image, int64_t channel, int group) {
+  return {.data = image.data + channel * image.stride_c,
+          .height = image.height,
+          .width = image.width,
+          .stride_y = image.stride_y,
+          .stride_v = group > 1 ? 1 : image.stride_x,
+          .group = group};
+}
+
+// A strip of a plane: a range of values of each row.
+struct Strip {
+  int64_t n, channel, first;
+  int count;
+};
+
+// All strips of a batch, each at most `width` values wide.
+template <class T>
+std::vector<Strip> strips_of(const Images<T>& images, bool interleaved, int64_t width) {
+  std::vector<Strip> strips;
+  const int64_t planes = interleaved ? 1 : images.channels;
+  for (int64_t n = 0; n < images.count; ++n) {
+    const Image<T> image = images[n];
+    const int64_t values = int64_t{image.width} * (interleaved ? images.channels : 1);
+    for (int64_t channel = 0; channel < planes && image.height > 0; ++channel) {
+      for (int64_t first = 0; first < values; first += width) {
+        strips.push_back({n, channel, first, static_cast<int>(std::min(width, values - first))});
+      }
+    }
+  }
+  return strips;
+}
+
+// Values [first, first + count) of row y of a plane and its border, converted by `number_of`. A
+// constant border is 0.
+template <class T, class Number, class NumberOf>
+void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Border border,
+               Number* line, const NumberOf& number_of) {
+  const int row = index_or_outside(y, plane.height, border);
+  if (row < 0) {
+    std::fill_n(line, count, Number(0));
+    return;
+  }
+  const int64_t values = plane.values(), last = first + count;
+  const int64_t inside = std::clamp<int64_t>(0, first, last);
+  const int64_t outside = std::clamp<int64_t>(values, inside, last);
+  const auto from_border = [&](int64_t begin, int64_t end) {
+    if (begin == end) return;
+    int64_t pixel = begin >= 0 ? begin / plane.group : -1 - (-1 - begin) / plane.group;
+    int lane = static_cast<int>(begin - pixel * plane.group);
+    for (int64_t v = begin; v < end; ++v) {
+      const int x = index_or_outside(static_cast<int>(pixel), plane.width, border);
+      line[v - first] =
+          x < 0 ? Number(0) : number_of(*plane.at(row, int64_t{x} * plane.group + lane));
+      if (++lane == plane.group) lane = 0, ++pixel;
+    }
+  };
+  from_border(first, inside);
+  const T* const from = plane.at(row, inside);
+  Number* const to = line + (inside - first);
+  const int64_t length = outside - inside;
+  if (plane.stride_v == 1) {
+    for (int64_t i = 0; i < length; ++i) to[i] = number_of(from[i]);
+  } else {
+    for (int64_t i = 0; i < length; ++i) to[i] = number_of(from[i * plane.stride_v]);
+  }
+  from_border(outside, last);
+}
+
+template <class T, class Number>
+void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Border border,
+               Number* line) {
+  fill_line(plane, y, first, count, border, line, [](T value) {
+    if constexpr (std::is_integral_v<T>) return static_cast<Number>(value);
+    return static_cast<Number>(load<T>(value));
+  });
+}
+
+template <class T>
+void store_values(const Plane<T>& plane, int y, int64_t first, int count, const T* values) {
+  T* const to = plane.at(y, first);
+  if (plane.stride_v == 1) {
+    std::copy_n(values, count, to);
+  } else {
+    for (int i = 0; i < count; ++i) to[i * plane.stride_v] = values[i];
+  }
+}
+
+// The rows of a window moving down: each new row replaces the oldest.
+template <class Number>
+class RowRing {
+ public:
+  RowRing(int height, size_t width) : numbers_(height * width), rows_(height) {
+    for (int i = 0; i < height; ++i) rows_[i] = numbers_.data() + i * width;
+  }
+
+  Number* next() {
+    std::rotate(rows_.begin(), rows_.begin() + 1, rows_.end());
+    return rows_.back();
+  }
+  const Number* const* oldest_first() const { return rows_.data(); }
+
+ private:
+  std::vector<Number> numbers_;
+  std::vector<Number*> rows_;
+};
+
+}  // namespace
+}  // namespace orbbec

@@ -1,0 +1,67 @@
+"""Box blur."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Images, Matrix
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.names import Border, border_name
+from orbbec.filters.arguments import count_of, fake_filtered, filter_images, kernel_sizes
+from orbbec.filters.gradients import Pass, axis_passes, register_gradient
+
+
+def box_blur(
+    images: Images, kernel_size: int | tuple[int, int] | Matrix, *, border: Border = "reflect101"
+) -> Any:
+    """Replace each pixel by the mean of the box around it.
+
+    A box of even size extends one pixel further up and to the left. uint8 and uint16 are rounded as in
+    OpenCV, which for some sizes is not to the nearest.
+
+    Args:
+        images: see `gaussian_blur`.
+        kernel_size: in pixels, at most 16777216 of them: a number, `(height, width)`, or whole numbers `[N]`
+            or `[N, 2]` on the CPU, one size per image. May be larger than the image.
+        border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
+
+    Returns:
+        Images of the type, sizes, dtype and memory format of `images`, on their device.
+
+    Raises:
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, size or name is invalid.
+
+    Source:
+        `cv::blur` of OpenCV 5.0.0 and 4.12.0: identical for uint8 and uint16, including its overflow: in the
+        last values of a row the mean of two maximum values is 0.
+
+    Example:
+        >>> image = torch.tensor([[[0, 0, 90, 0, 0]]], dtype=torch.uint8)
+        >>> box_blur(image, (1, 3)).flatten().tolist()
+        [0, 30, 30, 30, 0]
+    """
+    sizes = kernel_sizes("box_blur", kernel_size, count_of(images))
+    border = border_name("box_blur", border)
+
+    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
+        result: Tensor = call_operator(
+            torch.ops.orbbec.box_blur.default, pixels, layout, channels, sizes, border
+        )
+        return result
+
+    return filter_images("box_blur", images, run)
+
+
+def _passes(kernel_size: list[int], border: str) -> list[Pass]:
+    def blur(images: Tensor, sizes: list[int]) -> Tensor:
+        result: Tensor = torch.ops.orbbec.box_blur(images, None, 0, sizes, "constant")
+        return result
+
+    return axis_passes(kernel_size, blur)
+
+
+register_fake("box_blur")(fake_filtered)
+register_gradient("box_blur", _passes)

@@ -1,0 +1,204 @@
+// Filters of two passes, horizontal then vertical: gaussian_blur and box_blur. A rule defines what
+// a pass sums and how the sum becomes a value. This file has the two rules and the functor for one
+// pixel; strips.h and separable_cuda.h run the passes over many pixels.
+#pragma once
+
+#include <type_traits>
+
+#include "../window.h"
+
+namespace orbbec {
+
+// A call whose dtype is known only at run time: filled by the binding, read by the dispatch.
+struct SeparableArguments {
+  AnyImages source, output;
+  DType dtype;
+  Border border;
+  KernelSizes sizes;
+  const void* taps;     // gaussian: [N, 2, longest], Tap<T> of the dtype; null: box
+  int64_t taps_stride;  // elements between the taps of consecutive images; 0 if all share them
+  int longest;          // side of the largest kernel
+};
+
+// OpenCV's integer kernels sum to 2^8 for uint8 and 2^16 for uint16.
+template <class T>
+using Tap = std::conditional_t<std::is_integral_v<T>, int32_t, Compute<T>>;
+
+// The element type of a vector, or the type of a number.
+template <class V, class = void>
+struct ElementOf {
+  using Type = V;
+};
+template <class V>
+struct ElementOf<V, std::void_t<decltype(V{}[0])>> {
+  using Type = std::decay_t<decltype(V{}[0])>;
+};
+
+template <class T>
+struct GaussianRule {
+  using Value = T;
+  using Row = std::conditional_t<std::is_integral_v<T>, uint32_t, Compute<T>>;
+  using Sum = std::conditional_t<std::is_same_v<T, uint16_t>, uint64_t, Row>;
+
+  static constexpr bool kTapsMayBeZero = std::is_integral_v<T>;
+  static constexpr int kWhole = std::is_same_v<T, uint8_t>    ? 1 << 8
+                                : std::is_same_v<T, uint16_t> ? 1 << 16
+                                                              : 1;
+
+  const Tap<T>* taps_of_axis[2];
+
+  // An axis of one pixel needs no window: its border is that pixel.
+  ORBBEC_HD static int side(int kernel, int image_side, Border border) {
+    return image_side == 1 && border != Border::kConstant ? 1 : kernel;
+  }
+
+  ORBBEC_HD GaussianRule(const SeparableArguments& a, int64_t n, const Window& window, int64_t)
+      : taps_of_axis{first_tap(a, n, 0, window.height), first_tap(a, n, 1, window.width)} {}
+
+  // The first tap of a window that is clipped equally on both ends.
+  ORBBEC_HD static const Tap<T>* first_tap(const SeparableArguments& a, int64_t n, int axis,
+                                           int side) {
+    return static_cast<const Tap<T>*>(a.taps) + n * a.taps_stride + axis * a.longest +
+           (a.sizes.of(n, axis) - side) / 2;
+  }
+
+  // The middle tap, then pair after pair outward. `at(i)` is a number or a vector.
+  template <class Out, class At>
+  ORBBEC_HD Out pass(int axis, int size, const At& at) const {
+    using Number = typename ElementOf<Out>::Type;
+    const Tap<T>* const taps = taps_of_axis[axis];
+    const int middle = size / 2;
+    Out sum = at(middle) * Number(size == 1 ? kWhole : taps[middle]);
+    ORBBEC_ROLLED
+    for (int i = 1; i <= middle; ++i) {
+      sum += (at(middle - i) + at(middle + i)) * Number(taps[middle - i]);
+    }
+    return sum;
+  }
+
+  ORBBEC_HD T finish(Sum sum, int64_t) const {
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      return static_cast<uint8_t>((sum + 0x8000u) >> 16);
+    } else if constexpr (std::is_same_v<T, uint16_t>) {
+      return static_cast<uint16_t>((sum + 0x80000000u) >> 32);
+    } else {
+      return store<T>(sum);
+    }
+  }
+};
+
+template <class T>
+struct BoxRule {
+  using Value = T;
+  static constexpr bool kTapsMayBeZero = false;
+  static constexpr bool kIsInteger = std::is_integral_v<T>;
+  using Row = std::conditional_t<kIsInteger, uint32_t, double>;
+  using Sum = std::conditional_t<std::is_same_v<T, uint16_t>, uint64_t, Row>;
+
+  int area;
+  uint32_t factor, offset;  // of mean_by_factor
+  double scale;
+  int64_t wrapped_from, float_to;  // value indices of a row
+
+  ORBBEC_HD BoxRule(const SeparableArguments&, int64_t, const Window& window, int64_t row_values)
+      : area(window.height * window.width), scale(1.0 / area) {
+    const double exact = static_cast<double>(1 << 23) / area;
+    factor = static_cast<uint32_t>(exact);
+    offset = static_cast<uint32_t>(area) / 2;
+    ++(exact - factor < 0.5 ? offset : factor);
+    // OpenCV rounds the tail of a row differently from its vectors.
+    wrapped_from = row_values / 16 * 16;
+    float_to = row_values / 8 * 8;
+  }
+
+  ORBBEC_HD static int side(int kernel, int, Border) { return kernel; }
+
+  template <class Out, class At>
+  ORBBEC_HD Out pass(int, int size, const At& at) const {
+    Out sum = at(0);
+    ORBBEC_ROLLED
+    for (int i = 1; i < size; ++i) sum += at(i);
+    return sum;
+  }
+
+  // The sum of bytes, a number or a vector, over an area of at most 256.
+  template <class V>
+  ORBBEC_HD V mean_by_factor(V sum) const {
+    return ((sum + offset) * factor) >> 23;
+  }
+
+  // The mean of the window around value `index` of a row, counting channels.
+  ORBBEC_HD T finish(Sum sum, int64_t index) const {
+    if constexpr (!kIsInteger) {
+      return store<T>(sum * scale);
+    } else {
+      if (area == 1) return static_cast<T>(sum);
+      if constexpr (std::is_same_v<T, uint8_t>) {
+        if (area <= 256) {
+          const uint32_t mean = mean_by_factor(sum);
+          return static_cast<uint8_t>(index < wrapped_from && mean > 255 ? 255 : mean);
+        }
+      }
+      if (index < float_to) return store<T>(static_cast<float>(sum) * static_cast<float>(scale));
+      return store<T>(sum * scale);
+    }
+  }
+};
+
+// One pixel, reading its whole window.
+template <class RuleType>
+struct Separable {
+  using Rule = RuleType;
+  using T = typename Rule::Value;
+  using Row = typename Rule::Row;
+  using Sum = typename Rule::Sum;
+
+  SeparableArguments arguments;
+  Images<const T> source;
+  Images<T> output;
+
+  ORBBEC_HD Window window(int64_t n, int height, int width) const {
+    return {Rule::side(arguments.sizes.of(n, 0), height, arguments.border),
+            Rule::side(arguments.sizes.of(n, 1), width, arguments.border)};
+  }
+
+  ORBBEC_HD void operator()(int64_t n, int y, int x, int64_t c) const {
+    const Image<const T> image = source[n];
+    const Window around = window(n, image.height, image.width);
+    const Rule rule(arguments, n, around, source.channels * image.width);
+    const int top = y - around.above(), left = x - around.before();
+    const Sum sum = rule.template pass<Sum>(0, around.height, [&](int i) {
+      return static_cast<Sum>(rule.template pass<Row>(1, around.width, [&](int j) {
+        return static_cast<Row>(read_or_zero(image, top + i, left + j, c, arguments.border));
+      }));
+    });
+    output[n].at(y, x, c) = rule.finish(sum, x * source.channels + c);
+  }
+};
+
+// Calls `launch` with the filter for the dtype.
+template <template <class> class Rule, class Launch>
+int dispatch_separable(const SeparableArguments& a, const Launch& launch) {
+  switch (a.dtype) {
+    case DType::kUInt8:
+      return launch(
+          Separable<Rule<uint8_t>>{a, Images<const uint8_t>(a.source), Images<uint8_t>(a.output)});
+    case DType::kUInt16:
+      return launch(Separable<Rule<uint16_t>>{a, Images<const uint16_t>(a.source),
+                                              Images<uint16_t>(a.output)});
+    case DType::kFloat16:
+      return launch(Separable<Rule<Half>>{a, Images<const Half>(a.source), Images<Half>(a.output)});
+    case DType::kBFloat16:
+      return launch(Separable<Rule<BFloat16>>{a, Images<const BFloat16>(a.source),
+                                              Images<BFloat16>(a.output)});
+    case DType::kFloat32:
+      return launch(
+          Separable<Rule<float>>{a, Images<const float>(a.source), Images<float>(a.output)});
+    case DType::kFloat64:
+      return launch(
+          Separable<Rule<double>>{a, Images<const double>(a.source), Images<double>(a.output)});
+  }
+  return -1;
+}
+
+}  // namespace orbbec

@@ -1,0 +1,96 @@
+// The taps of gaussian_blur, from sizes and sigmas. Included by the files that evaluate them and by
+// binding.cpp.
+#pragma once
+
+#include <cmath>
+
+#include "../../core/elementary.h"
+#include "separable.h"
+
+namespace orbbec {
+
+struct TapsArguments {
+  DType dtype;
+  KernelSizes sizes;
+  const double* sigma;   // [N, 2]: vertical, horizontal
+  int64_t sigma_stride;  // 0 if all share one
+  void* taps;            // [N, 2, longest] of Tap<T>
+  int64_t count;
+  int longest;
+};
+
+// OpenCV's taps for sigma 0 and sizes 3, 5, 7 and 9, in 1/256: from the edge to the middle.
+ORBBEC_HD double tabulated_tap(int size, int i) {
+  constexpr unsigned char kTaps[4][5] = {
+      {64, 128}, {16, 64, 96}, {8, 28, 56, 72}, {4, 13, 30, 51, 60}};
+  return kTaps[(size - 3) / 2][i] * (1.0 / 256);
+}
+
+template <class T>
+struct GaussianTaps {
+  TapsArguments a;
+
+  ORBBEC_HD static double weight(int size, int i, double exponent) {
+    const double distance = 2 * i + 1 - size;  // from the middle, in half pixels
+    return exponential(distance * distance * exponent);
+  }
+
+  // The taps of one axis of an image.
+  ORBBEC_HD void operator()(int64_t n, int axis) const {
+    const int size = a.sizes.of(n, axis), middle = size / 2;
+    const double sigma = a.sigma[n * a.sigma_stride + axis];
+    const bool is_tabulated = !(sigma > 0) && size >= 3 && size <= 9;
+    const double width = sigma > 0 ? sigma : size * 0.15 + 0.35;
+    const double exponent = -0.125 / (width * width);
+    double sum = 0;
+    if (!is_tabulated)
+      for (int i = 0; i < middle; ++i) sum += weight(size, i, exponent);
+    const double scale = 1 / (sum * 2 + 1);
+    Tap<T>* const taps = static_cast<Tap<T>*>(a.taps) + (2 * n + axis) * a.longest;
+    write(taps, size, [&](int i) {
+      return is_tabulated ? tabulated_tap(size, i)
+             : i < middle ? weight(size, i, exponent) * scale
+                          : scale;
+    });
+  }
+
+  // Integer taps for integer pixels: from the edge inward, each rounding error carries over to the
+  // next tap; the middle takes the rest.
+  template <class TapAt>
+  ORBBEC_HD static void write(Tap<T>* taps, int size, const TapAt& tap_at) {
+    const int middle = size / 2;
+    if constexpr (std::is_integral_v<T>) {
+      constexpr int kWhole = GaussianRule<T>::kWhole;
+      int rest = kWhole;
+      double error = 0;
+      for (int i = 0; i < middle; ++i) {
+        const double wanted = tap_at(i) * kWhole + error;
+        const int rounded = static_cast<int>(rint(wanted));
+        error = wanted - rounded;
+        taps[i] = taps[size - 1 - i] = rounded;
+        rest -= 2 * rounded;
+      }
+      taps[middle] = rest;
+    } else {
+      for (int i = 0; i <= middle; ++i) {
+        taps[i] = taps[size - 1 - i] = static_cast<Tap<T>>(tap_at(i));
+      }
+    }
+  }
+};
+
+template <class Launch>
+int dispatch_taps(const TapsArguments& a, const Launch& launch) {
+  switch (a.dtype) {
+    case DType::kUInt8:
+      return launch(GaussianTaps<uint8_t>{a});
+    case DType::kUInt16:
+      return launch(GaussianTaps<uint16_t>{a});
+    case DType::kFloat64:
+      return launch(GaussianTaps<double>{a});
+    default:
+      return launch(GaussianTaps<float>{a});
+  }
+}
+
+}  // namespace orbbec

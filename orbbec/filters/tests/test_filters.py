@@ -1,0 +1,287 @@
+"""box_blur, filter2d, sharpen, motion_blur and median_blur."""
+
+import numpy as np
+import pytest
+import torch
+
+cv2 = pytest.importorskip("cv2")
+hypothesis = pytest.importorskip("hypothesis")
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orbbec import ImageBatch
+from orbbec.filters import box_blur, filter2d, median_blur, motion_blur, sharpen
+from orbbec.filters.filter import motion_kernels
+from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.peers import opencv
+from tests.support.samples import DTYPES
+
+# cv2's filters refuse "wrap".
+ALL_BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
+CV2_BORDERS = ALL_BORDERS[:-1]
+SIZES = [(1, 1), (1, 70), (41, 1), (7, 13), (33, 150), (90, 300)]
+KERNEL = torch.tensor([[0.5, -1.25, 0.0, 0.3], [0.1, 2.0, -0.7, 0.0], [0.0, 0.2, 0.6, -0.4]])
+
+
+def filters(border):
+    """Each operator as a function of images."""
+    return {
+        "box_blur": lambda images: box_blur(images, (4, 7), border=border),
+        "filter2d": lambda images: filter2d(images, KERNEL, border=border),
+        "sharpen": lambda images: sharpen(images, 0.7, border=border),
+        "motion_blur": lambda images: motion_blur(images, 9, 30.0, border=border),
+        "median_3": lambda images: median_blur(images, 3),
+        "median_5": lambda images: median_blur(images, 5),
+        "median_9x1": lambda images: median_blur(images, (9, 1)),
+    }
+
+
+NAMES = list(filters("wrap"))
+
+
+@pytest.mark.parametrize("border", CV2_BORDERS)
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+def test_box_blur_matches_opencv(device, dtype, height, width, border):
+    for channels in (1, 3, 4):
+        image = photograph(height, width, channels, dtype)
+        for size in [(1, 1), (1, 2), (3, 3), (4, 7), (16, 17), (31, 2)]:
+            expected = cv2.blur(image, size[::-1], borderType=opencv.BORDERS[border]).reshape(image.shape)
+            actual = box_blur(image, size, border=border)
+            if dtype == "float32":  # OpenCV adds to running sums: seen 8e-6, of values up to 140
+                assert np.abs(actual - expected).max() <= 2e-5
+            else:
+                assert_same_bytes(actual, expected)
+
+
+@pytest.mark.parametrize("border", CV2_BORDERS)
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_filter2d_matches_opencv(device, height, width, border):
+    for channels in (1, 3, 4):
+        image = photograph(height, width, channels)
+        for shape in [(1, 1), (3, 3), (2, 5), (11, 11)]:
+            kernel = np.random.default_rng(shape[1]).normal(0, 0.5, shape).astype(np.float32)
+            expected = cv2.filter2D(image, -1, kernel, borderType=opencv.BORDERS[border]).reshape(image.shape)
+            assert_same_bytes(filter2d(image, kernel, border=border), expected)
+
+
+def test_a_large_filter2d_is_the_same_sum(device):
+    image = photograph(30, 40)
+    kernel = np.random.default_rng(0).normal(0, 0.05, (15, 17)).astype(np.float32)
+    expected = cv2.filter2D(image, -1, kernel).astype(int)  # by a Fourier transform
+    apart = np.abs(filter2d(image, kernel).astype(int) - expected)
+    assert apart.max() <= 1
+    assert (apart > 0).mean() <= 0.001  # seen: none here, 155 of 8.3 million in random cases
+
+
+@pytest.mark.parametrize("amount", [0.0, 0.4, 1.0, 2.5])
+def test_sharpen_matches_opencv(device, amount):
+    image = photograph(50, 70)
+    kernel = np.full((3, 3), -amount / 8)
+    kernel[1, 1] = 1 + amount
+    expected = cv2.filter2D(image, -1, kernel.astype(np.float32), borderType=cv2.BORDER_REPLICATE)
+    assert_same_bytes(sharpen(image, amount, border="replicate"), expected)
+
+
+@pytest.mark.parametrize(("length", "angle"), [(1, 10.0), (2, 90.0), (7, 45.0), (8, -130.0), (11, 721.5)])
+def test_motion_blur_matches_opencv(device, length, angle):
+    image = photograph(50, 70)
+    kernel = motion_kernels([length], [angle])[0].numpy().astype(np.float32)
+    assert_same_bytes(motion_blur(image, length, angle), cv2.filter2D(image, -1, kernel))
+
+
+def test_motion_kernels_are_lines():
+    lengths, angles = [1, 2, 3, 8, 15], [17.0, 0.0, 90.0, 45.0, -30.0]
+    kernels = motion_kernels(lengths, angles)
+    assert kernels.shape == (5, 15, 15)
+    np.testing.assert_allclose(kernels.sum((1, 2)), 1, atol=1e-15)
+    np.testing.assert_allclose(kernels.flip((1, 2)), kernels, atol=1e-15)  # about the middle
+    assert kernels[2, 6:9, 7].tolist() == [1 / 3] * 3
+    rising = kernels[3] > 0.05  # 45 degrees: up to the right
+    assert rising[4, 9] or rising[5, 9]
+    assert not rising[5, 5]
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_median_blur_matches_opencv(device, height, width):
+    for channels in (1, 3, 4):
+        for dtype, sizes in [("uint8", (1, 3, 5, 7, 21)), ("uint16", (3, 5)), ("float32", (3, 5))]:
+            image = photograph(height, width, channels, dtype)
+            for size in sizes if height * width < 10000 else sizes[:4]:
+                expected = cv2.medianBlur(image, size).reshape(image.shape)
+                assert_same_bytes(median_blur(image, size), expected)
+
+
+def test_median_blur_of_oblong_windows_matches_numpy(device):
+    image = photograph(20, 33, 1)[..., 0]
+    padded = np.pad(image, ((1, 1), (4, 4)), "edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 9))
+    assert_same_bytes(median_blur(image, (3, 9)), np.median(windows, (2, 3)).astype(np.uint8))
+
+
+def test_median_blur_orders_every_float(device):
+    row = [float("nan"), -0.0, float("-inf"), 0.0, float("inf"), 5.0, float("nan"), float("nan")]
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        image = device.put(torch.tensor(row, dtype=dtype).reshape(1, 1, 1, -1))
+        expected = torch.tensor([row[0], -0.0, -0.0, 0.0, 5.0, float("inf"), row[0], row[0]], dtype=dtype)
+        assert_same_bytes(median_blur(image, (1, 3)).flatten(), expected)
+
+
+def test_filters_by_hand(device):
+    image = device.put(torch.tensor([[[[10, 20, 40, 250]]]], dtype=torch.uint8))
+    assert box_blur(image, (1, 3), border="replicate").flatten().tolist() == [13, 23, 103, 180]
+    assert median_blur(image, (1, 3)).flatten().tolist() == [10, 20, 40, 250]
+    kernel = torch.tensor([[1.0, 0.0, -0.25]])
+    assert filter2d(image, kernel, border="constant").flatten().tolist() == [0, 0, 0, 40]
+    assert sharpen(image[..., :1], 3.0).flatten().tolist() == [10]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unlike_images_are_filtered_one_by_one(device, name):
+    images = [photograph(h, w, 3) for h, w in [(1, 1), (40, 170), (100, 3), (70, 70)]]
+    batch = ImageBatch.from_images(images)
+    batch = batch.to("cuda") if device.name == "cuda" else batch
+    run = filters("reflect")[name]
+    for image, actual in zip(images, run(batch).numpy(), strict=True):
+        assert_same_bytes(actual, run(image))
+
+
+def test_each_image_has_its_own_parameters(device):
+    images = device.put(photographs(3, 2, 20, 30))
+    sizes = torch.tensor([3, 5, 9])
+    kernels = torch.randn(3, 3, 5, generator=torch.Generator().manual_seed(0))
+    angles, amounts = torch.tensor([0.0, 33.0, 90.0]), torch.tensor([0.1, 1.0, 2.0])
+    for n in range(3):
+        size = int(sizes[n])
+        assert_same_bytes(box_blur(images, sizes)[n], box_blur(images[n], size))
+        assert_same_bytes(median_blur(images, sizes)[n], median_blur(images[n], size))
+        assert_same_bytes(filter2d(images, kernels)[n], filter2d(images[n], kernels[n]))
+        assert_same_bytes(
+            motion_blur(images, sizes, angles)[n], motion_blur(images[n], size, float(angles[n]))
+        )
+        assert_same_bytes(sharpen(images, device.put(amounts))[n], sharpen(images[n], amounts[n : n + 1]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_filters_are_the_same_on_every_device(accelerator, name, dtype):
+    for border in ALL_BORDERS:
+        images = photographs(2, 2, 18, 37, dtype)
+        run = filters(border)[name]
+        expected = run(images)
+        with accelerator.active():
+            actual = run(accelerator.put(images))
+        assert_same_bytes(actual, expected)
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_filters_are_the_same_on_every_machine(monkeypatch, level, name, dtype):
+    images = photographs(2, 3, 33, 100, dtype)
+    run = filters("reflect101")[name]
+    expected = run(images)
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    assert_same_bytes(run(images), expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_filters_read_any_strides(device, name):
+    images = device.put(photographs(2, 3, 20, 300))
+    run = filters("wrap")[name]
+    expected = run(images)
+    actual = run(images.contiguous(memory_format=torch.channels_last))
+    assert actual.is_contiguous(memory_format=torch.channels_last)
+    assert_same_bytes(actual, expected)
+    assert_same_bytes(run(images.transpose(2, 3).contiguous().transpose(2, 3)), expected)
+    many = device.put(photographs(1, 20, 9, 30)).contiguous(memory_format=torch.channels_last)
+    assert_same_bytes(run(many), run(many.contiguous()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_filters_of_nothing(device, name):
+    run = filters("wrap")[name]
+    assert run(device.put(photographs(0, 3, 4, 5))).shape == (0, 3, 4, 5)
+    assert run(device.put(torch.zeros(2, 3, 0, 5))).shape == (2, 3, 0, 5)
+    assert len(run(ImageBatch.from_images([], channels=3))) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    height=st.integers(1, 40),
+    width=st.integers(1, 80),
+    channels=st.sampled_from([1, 3, 4]),
+    size=st.tuples(st.integers(1, 40), st.integers(1, 40)),
+    border=st.sampled_from(CV2_BORDERS),
+)
+def test_any_box_and_median_match_opencv(height, width, channels, size, border):
+    image = np.random.default_rng(height * width).integers(0, 256, (height, width, channels), np.uint8)
+    expected = cv2.blur(image, size[::-1], borderType=opencv.BORDERS[border]).reshape(image.shape)
+    assert_same_bytes(box_blur(image, size, border=border), expected)
+    odd = size[0] // 2 * 2 + 1
+    assert_same_bytes(median_blur(image, odd), cv2.medianBlur(image, odd).reshape(image.shape))
+
+
+@pytest.mark.parametrize("border", ALL_BORDERS)
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 5), (4, 6), (9, 3)])
+def test_filters_have_the_gradients_of_finite_differences(height, width, border):
+    images = photographs(2, 1, height, width, torch.float64).requires_grad_()
+    for size in [(3, 5), (4, 2), (1, 7)]:
+        run = lambda images, size=size: box_blur(images, size, border=border)  # noqa: E731
+        assert torch.autograd.gradcheck(run, images)
+    kernels = torch.stack([KERNEL, KERNEL.flip(0)]).double()
+    assert torch.autograd.gradcheck(lambda images: filter2d(images, kernels, border=border), images)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda x: box_blur(x, 0), "box_blur: expected kernel_size of numbers from 1 to 32767, but got 0"),
+        (lambda x: box_blur(x, (32767, 1000)), "box_blur: expected kernel_size of at most 16777216 pixels"),
+        (lambda x: box_blur(x, 3, border="no"), "box_blur: expected border to be one of"),
+        (lambda x: median_blur(x, 2), "median_blur: expected kernel_size of odd numbers"),
+        (lambda x: filter2d(x, torch.ones(3)), r"filter2d: expected kernel of shape \[h, w\] or \[2, h, w\]"),
+        (lambda x: filter2d(x, torch.ones(3, 3, 3)), "filter2d: expected kernel of shape"),
+        (lambda x: filter2d(x, torch.ones(3, 0)), "filter2d: expected kernel of shape"),
+        (lambda x: filter2d(x, torch.ones(3, 3).int()), "filter2d: expected kernel of float32 or float64"),
+        (lambda x: filter2d(x, [[1.0]]), "filter2d: expected kernel as a tensor or an array"),
+        (lambda x: sharpen(x, torch.ones(3)), r"sharpen: expected amount of shape \[2\], but got \[3\]"),
+        (lambda x: sharpen(x, "a"), "sharpen: expected amount as a number"),
+        (lambda x: motion_blur(x, 0, 0.0), "motion_blur: expected length from 1 to 32766"),
+        (lambda x: motion_blur(x, 3, float("nan")), "motion_blur: expected finite angle_degrees"),
+        (lambda x: motion_blur(x, 3, torch.ones(5)), r"motion_blur: expected angle_degrees of shape \[2\]"),
+    ],
+)
+def test_filters_name_the_bad_argument(run, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        run(torch.zeros(2, 3, 4, 5))
+
+
+def test_median_blur_refuses_a_gradient():
+    median = median_blur(torch.rand(1, 3, 4, 5).requires_grad_(), 3)
+    with pytest.raises(NotImplementedError, match="median_blur: there is no gradient; detach the images"):
+        median.sum().backward()
+
+
+def test_filters_pass_opcheck(device):
+    ops = torch.ops.orbbec
+    for dtype in (torch.uint8, torch.float32):
+        images = device.put(photographs(2, 3, 4, 5, dtype))
+        torch.library.opcheck(ops.box_blur.default, (images, None, 0, [3, 2], "wrap"))
+        torch.library.opcheck(ops.filter2d.default, (images, None, 0, KERNEL[None], "wrap"))
+        torch.library.opcheck(ops.median_blur.default, (images, None, 0, [3, 3]))
+    gradient = device.put(photographs(2, 3, 4, 5, torch.float32)).requires_grad_()
+    torch.library.opcheck(ops.box_blur_backward.default, (gradient, [3, 2, 1, 4], "wrap"))
+    torch.library.opcheck(ops.filter2d_backward.default, (gradient, KERNEL[None], "wrap"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_filters_compile_as_one_graph(device, name):
+    run = filters("reflect")[name]
+    if name == "motion_blur":  # whose kernel is made by NumPy, outside of the graph
+        kernels = motion_kernels([9], [30.0])[0]
+        run = lambda images: filter2d(images, kernels)  # noqa: E731
+    compiled = torch.compile(lambda images: run(images) + 1, fullgraph=True, backend="aot_eager")
+    images = device.put(photographs(2, 3, 9, 12))
+    assert_same_bytes(compiled(images), run(images) + 1)

@@ -1,0 +1,165 @@
+#include "../../bridge/maps.h"
+#include "../../bridge/noise.h"
+#include "erase.h"
+
+namespace orbbec {
+
+void erase_cpu(const EraseArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int erase_cuda(const EraseArguments& arguments, void* stream);
+
+namespace {
+
+constexpr const char* kOp = "erase";
+
+// Rectangles and their fill.
+struct EraseOptions {
+  const Tensor& boxes;
+  const std::optional<Tensor>& fills;
+  double fill;
+  const std::string& noise;
+  int64_t seed;
+  const std::optional<Tensor>& sample_ids;
+  int64_t epoch, position;
+};
+
+// Sets the boxes of `a`. The result must outlive the launch, as must those of the functions below.
+Tensor prepare_boxes(const Tensor& boxes, const Tensor& images, EraseArguments& a) {
+  const int64_t count = a.source.count;
+  check(boxes.dim() == 3 && (boxes.size(0) == count || boxes.size(0) == 1) && boxes.size(2) == 4,
+        kOp, "expected boxes of shape [4], [", count, ", 4] or [", count, ", K, 4], but got ",
+        shape_text(boxes));
+  const Tensor there = whole_numbers_on(kOp, "boxes", boxes, images);
+  a.boxes = static_cast<const int64_t*>(there.const_data_ptr());
+  a.rectangles = there.size(1);
+  a.boxes_stride = there.size(0) == 1 ? 0 : 4 * a.rectangles;
+  return there;
+}
+
+std::optional<Tensor> prepare_fills(const std::optional<Tensor>& fills, const Tensor& images,
+                                    EraseArguments& a) {
+  if (!fills.has_value()) return std::nullopt;
+  const int64_t sizes[] = {a.source.count, a.rectangles, a.source.channels};
+  bool fits = fills->dim() == 3;
+  for (int d = 0; fits && d < 3; ++d) fits = fills->size(d) == sizes[d] || fills->size(d) == 1;
+  check(fits, kOp, "expected fill of shape [", sizes[2], "], [", sizes[0], ", ", sizes[2], "] or [",
+        sizes[0], ", ", sizes[1], ", ", sizes[2], "], but got ", shape_text(*fills));
+  check(fills->scalar_type() == ScalarType::Double, kOp, "expected fill of float64");
+  check(fills->is_cpu() || same_device(*fills, images), kOp,
+        "expected fill on the CPU or on the device of images");
+  Tensor there = *fills;
+  if (!same_device(there, images)) there = on_device_of(kOp, there, images);
+  there = contiguous(kOp, there);
+  const int64_t channels = there.size(2);
+  a.fills = static_cast<const double*>(there.const_data_ptr());
+  a.fill_stride_c = channels == 1 ? 0 : 1;
+  a.fill_stride_k = there.size(1) == 1 ? 0 : channels;
+  a.fill_stride_n = there.size(0) == 1 ? 0 : there.size(1) * channels;
+  return there;
+}
+
+std::optional<Tensor> prepare_noise(const EraseOptions& options, const Tensor& images,
+                                    EraseArguments& a) {
+  a.noise.kind = options.noise == "none" ? Noise::kNone : parse_noise(kOp, options.noise);
+  a.noise.key = key_of(options.seed, options.epoch);
+  a.noise.position = checked_position(kOp, options.position);
+  if (!options.sample_ids.has_value()) return std::nullopt;
+  const Tensor there = sample_ids_on(kOp, *options.sample_ids, images, a.source.count);
+  a.noise.samples = static_cast<const int64_t*>(there.const_data_ptr());
+  return there;
+}
+
+// Whether both are the same elements in memory.
+bool are_one(const Tensor& a, const Tensor& b) {
+  if (a.const_data_ptr() != b.const_data_ptr() || a.scalar_type() != b.scalar_type()) return false;
+  return std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(), b.sizes().end()) &&
+         std::equal(a.strides().begin(), a.strides().end(), b.strides().begin(), b.strides().end());
+}
+
+void check_target(const Tensor& images, const std::optional<Tensor>& layout, const Tensor& out,
+                  const AnyImages& source) {
+  if (are_one(images, out)) {
+    check(!overlaps_itself(out), kOp, "expected out whose elements do not share memory");
+    return;
+  }
+  if (!layout.has_value())
+    return check_output(kOp, images, out, source, {images.size(2), images.size(3)});
+  check(out.dim() == 1 && out.numel() == images.numel(), kOp, "expected out of shape ",
+        shape_text(images), ", but got ", shape_text(out));
+  check(same_device(out, images), kOp, "expected out on the device of images");
+  check_apart(kOp, out, images, "images");
+}
+
+Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
+           const EraseOptions& options, const Tensor* out) {
+  EraseArguments a{};
+  a.source = source_images(kOp, images, layout, channels);
+  a.dtype = dtype_of(kOp, images);
+  a.fill = options.fill;
+  const Tensor boxes = prepare_boxes(options.boxes, images, a);
+  const std::optional<Tensor> fills = prepare_fills(options.fills, images, a);
+  const std::optional<Tensor> samples = prepare_noise(options, images, a);
+  if (out != nullptr) check_target(images, layout, *out, a.source);
+  const Tensor target = out != nullptr
+                            ? *out
+                            : new_pointwise_output(kOp, images, layout, a.source, a.source.channels,
+                                                   images.scalar_type());
+  if (target.numel() == 0 || a.source.count == 0) return target;
+  a.output = pointwise_output(kOp, target, layout, channels);
+  run_where(
+      kOp, images, [&](const ParallelFor& threads) { erase_cpu(a, threads); },
+      [&](void* stream) { return erase_cuda(a, stream); });
+  return target;
+}
+
+Tensor erase(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
+             std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
+             std::optional<Tensor> sample_ids, int64_t epoch, int64_t position) {
+  return run(images, layout, channels,
+             {.boxes = boxes,
+              .fills = fills,
+              .fill = fill,
+              .noise = noise,
+              .seed = seed,
+              .sample_ids = sample_ids,
+              .epoch = epoch,
+              .position = position},
+             nullptr);
+}
+
+void erase_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
+               std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
+               std::optional<Tensor> sample_ids, int64_t epoch, int64_t position, Tensor out) {
+  run(images, layout, channels,
+      {.boxes = boxes,
+       .fills = fills,
+       .fill = fill,
+       .noise = noise,
+       .seed = seed,
+       .sample_ids = sample_ids,
+       .epoch = epoch,
+       .position = position},
+      &out);
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def(
+      "erase(Tensor images, Tensor? layout, int channels, Tensor boxes, Tensor? fills, float fill, "
+      "str noise, SymInt seed, Tensor? sample_ids, SymInt epoch, SymInt place) -> Tensor");
+  m.def(
+      "erase_out(Tensor images, Tensor? layout, int channels, Tensor boxes, Tensor? fills, "
+      "float fill, str noise, SymInt seed, Tensor? sample_ids, SymInt epoch, SymInt place, "
+      "Tensor(a!) out) -> ()");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("erase", TORCH_BOX(&orbbec::erase));
+  m.impl("erase_out", TORCH_BOX(&orbbec::erase_out));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+  m.impl("erase", TORCH_BOX(&orbbec::erase));
+  m.impl("erase_out", TORCH_BOX(&orbbec::erase_out));
+}

@@ -1,0 +1,63 @@
+// Shared by the bindings of greedy suppression: checks of the ranking and its groups, the result,
+// and the scratch memory of the CUDA executor. Included by binding.cpp of nms and nms_rotated.
+#pragma once
+
+#include <algorithm>
+
+#include "../bridge/device.h"
+#include "../bridge/memory.h"
+#include "greedy.h"
+
+namespace orbbec {
+
+// Boxes [N, columns] of float32 or float64, contiguous; the result must outlive the launch.
+inline Tensor ranked_boxes(const char* op, const Tensor& boxes, int64_t columns) {
+  check(boxes.dim() == 2 && boxes.size(1) == columns, op, "expected boxes of shape [N, ", columns,
+        "], but got ", shape_text(boxes));
+  check(boxes.scalar_type() == ScalarType::Float || boxes.scalar_type() == ScalarType::Double, op,
+        "expected boxes of float32 or float64");
+  return contiguous(op, boxes);
+}
+
+// Groups [N], int64, ascending. Their order is not checked on a device: unsorted groups give a
+// wrong selection, but no invalid access.
+inline std::optional<Tensor> ranked_groups(const char* op, const std::optional<Tensor>& groups,
+                                           const Tensor& boxes) {
+  if (!groups) return std::nullopt;
+  check(groups->dim() == 1 && groups->size(0) == boxes.size(0), op, "expected groups of shape [",
+        boxes.size(0), "], but got ", shape_text(*groups));
+  check(groups->scalar_type() == ScalarType::Long, op, "expected groups of int64");
+  check(same_device(*groups, boxes), op, "expected groups on the device of boxes");
+  const Tensor result = contiguous(op, *groups);
+  if (result.is_cpu()) {
+    const int64_t* const first = static_cast<const int64_t*>(result.const_data_ptr());
+    check(std::is_sorted(first, first + result.size(0)), op, "expected groups in ascending order");
+  }
+  return result;
+}
+
+// Fills `greedy`, calls `on_cpu(threads)` or `on_cuda(stream)`, and returns the keepers, int64 [N].
+template <class OnCpu, class OnCuda>
+Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tensor>& groups,
+                  GreedyArguments& greedy, const OnCpu& on_cpu, const OnCuda& on_cuda) {
+  const int64_t count = boxes.size(0);
+  const auto empty = [&](int64_t size, ScalarType dtype) {
+    return new_tensor(op, std::vector<int64_t>{size}, dtype, boxes);
+  };
+  Tensor keepers = empty(count, ScalarType::Long);
+  if (count == 0) return keepers;
+  const bool cuda = runs_cuda_kernels(boxes);
+  const int64_t capacity = cuda ? count + 1 : 0;
+  const int64_t words = cuda ? std::min<int64_t>(count, kGreedyTile) * (kGreedyTile / 32) : 0;
+  const Tensor kept = empty(capacity, ScalarType::Long), within = empty(words, ScalarType::Int);
+  greedy.count = count;
+  greedy.groups = groups ? static_cast<const int64_t*>(groups->const_data_ptr()) : nullptr;
+  greedy.keepers = static_cast<int64_t*>(keepers.mutable_data_ptr());
+  greedy.kept = static_cast<int64_t*>(kept.mutable_data_ptr());
+  greedy.kept_count = greedy.kept + count;
+  greedy.within = static_cast<uint32_t*>(within.mutable_data_ptr());
+  run_where(op, boxes, on_cpu, on_cuda);
+  return keepers;
+}
+
+}  // namespace orbbec

@@ -1,0 +1,71 @@
+#include "../../executors/executor_cpu.h"
+#include "boxes.h"
+
+namespace orbbec {
+
+namespace {
+
+typedef double Vec4 __attribute__((vector_size(32)));
+typedef double Eight __attribute__((vector_size(64)));
+
+// A row of pairs, one vector of columns at a time; most vectors contain no overlapping box.
+template <class V, class Op>
+ORBBEC_HD void rotated_row(const Op& op, int64_t n, int y, int width) {
+  constexpr int kLanes = sizeof(V) / sizeof(double);
+  const int64_t row = n * op.rows + y;
+  const RotatedBox<double> a = op.boxes.template load<double>(row);
+  const V none{};
+  const RotatedBox<V> box{.cx = none + a.cx,
+                          .cy = none + a.cy,
+                          .half_width = none + a.half_width,
+                          .half_height = none + a.half_height,
+                          .sine = none + a.sine,
+                          .cosine = none + a.cosine,
+                          .area = none + a.area};
+  auto* const result = op.result + row * op.columns;
+  int x = 0;
+  for (; x + kLanes <= width; x += kLanes) {
+    const RotatedBox<V> others = op.boxes.template load<V>(op.second_index(n, x));
+    const auto overlaps = rotated_boxes_overlap(box, others);
+    auto any = overlaps[0];
+    for (int lane = 1; lane < kLanes; ++lane) any |= overlaps[lane];
+    const V iou = any ? rotated_iou(box, others) : none;
+    for (int lane = 0; lane < kLanes; ++lane) result[x + lane] = iou[lane];
+  }
+  for (; x < width; ++x) op(n, y, x);
+}
+
+template <class Op>
+ORBBEC_AVX2 void rotated_row_avx2(const Op& op, int64_t n, int y, int width) {
+  rotated_row<Vec4>(op, n, y, width);
+}
+template <class Op>
+ORBBEC_AVX512 void rotated_row_avx512(const Op& op, int64_t n, int y, int width) {
+  rotated_row<Eight>(op, n, y, width);
+}
+
+template <class Op>
+PixelRow<Op> fastest_rotated_row(Simd level) {
+  if (level == Simd::kAvx512) return rotated_row_avx512<Op>;
+  return level == Simd::kAvx2 ? rotated_row_avx2<Op> : pixel_row_scalar<Op>;
+}
+
+}  // namespace
+
+void box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor& parallel) {
+  dispatch_box_pairs(arguments, [&](const auto& op) {
+    for_each_pixel_cpu(op, pairs_shape(arguments), parallel);
+    return 0;
+  });
+}
+
+void rotated_box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor& parallel) {
+  dispatch_rotated_box_pairs(arguments, [&](const auto& prepare, const auto& pairs) {
+    for_each_item_cpu(prepare, 1, static_cast<int>(prepare.boxes.count), 16, parallel);
+    for_each_pixel_cpu(pairs, pairs_shape(arguments), parallel,
+                       fastest_rotated_row<std::decay_t<decltype(pairs)>>(simd_level()));
+    return 0;
+  });
+}
+
+}  // namespace orbbec

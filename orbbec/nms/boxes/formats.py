@@ -1,0 +1,147 @@
+"""Conversion of box formats."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.nms.boxes.arguments import NUMBERS, boxes_of, format_name
+from orbbec.nms.detections import Boxes, like
+
+# torchvision's name of a format: the name here.
+SYNONYMS = {"cxcywhr": "cxcywha"}
+
+
+def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
+    """Convert boxes from one format to another.
+
+    "xyxy": top-left and bottom-right corner. "xywh": top-left corner, width, height. "cxcywh": centre, width,
+    height. "cxcywha": "cxcywh" and an angle in degrees, counter-clockwise on screen (y points down).
+    "xyxyxyxy": the corners that are top left, top right, bottom right and bottom left before rotation.
+
+    An upright box becomes a rotated box of angle 0; a rotated box becomes its upright bounding box.
+    "xyxyxyxy" is read from its first three corners, and the angle is that of the side between the first two,
+    from -180 to 180.
+
+    Args:
+        boxes: `[..., 4]`, `[..., 5]` or `[..., 8]` tensor or array, depending on the format; of any real
+            dtype if both formats are upright, otherwise float. On any device.
+        in_fmt: the format of `boxes`.
+        out_fmt: the format of the result; the same format gives a copy.
+
+    Returns:
+        `[..., numbers of the format]`, of the dtype of `boxes`; float for "cxcywh" of integers.
+        Differentiable.
+
+    Raises:
+        TypeError: not a tensor or array of a supported dtype.
+        ValueError: a shape or a format is invalid.
+
+    Source:
+        `torchvision.ops.box_convert`, with identical results for the conversions that it supports. Its name
+        "cxcywhr" for "cxcywha" is accepted. Sine, cosine and arctangent are torch's, whose last bit may
+        differ between devices.
+
+    Example:
+        >>> box_convert(torch.tensor([[1.0, 2.0, 4.0, 8.0]]), "xyxy", "cxcywh").tolist()
+        [[2.5, 5.0, 3.0, 6.0]]
+        >>> corners = box_convert(torch.tensor([[0.0, 0.0, 4.0, 2.0, 90.0]]), "cxcywha", "xyxyxyxy")
+        >>> corners.round().int().tolist()
+        [[-1, 2, -1, -2, 1, -2, 1, 2]]
+    """
+    source = format_name("box_convert", "in_fmt", SYNONYMS.get(in_fmt, in_fmt), tuple(NUMBERS))
+    target = format_name("box_convert", "out_fmt", SYNONYMS.get(out_fmt, out_fmt), tuple(NUMBERS))
+    given = boxes_of("box_convert", "boxes", boxes, NUMBERS[source])
+    if not given.is_floating_point() and not {source, target} <= UPRIGHT_FROM.keys():
+        dtype = str(given.dtype).removeprefix("torch.")
+        raise TypeError(f"box_convert: expected boxes of floats for a rotated format, but got {dtype}")
+    return like(boxes, converted(given, source, target))
+
+
+def converted(boxes: Tensor, source: str, target: str) -> Tensor:
+    """Convert between known formats through a common form for upright, and one for rotated boxes."""
+    if source == target:
+        return boxes.clone()
+    if source in UPRIGHT_FROM:
+        corners = UPRIGHT_FROM[source](boxes)
+        if target in UPRIGHT_FROM:
+            return UPRIGHT_TO[target](corners)
+        return ROTATED_TO[target](_with_angle(corners))
+    rotated = ROTATED_FROM[source](boxes)
+    if target in ROTATED_FROM:
+        return ROTATED_TO[target](rotated)
+    return UPRIGHT_TO[target](_hull(_to_four_corners(rotated)))
+
+
+def _same(boxes: Tensor) -> Tensor:
+    return boxes
+
+
+def _from_xywh(boxes: Tensor) -> Tensor:
+    x, y, w, h = boxes.unbind(-1)
+    return torch.stack((x, y, x + w, y + h), -1)
+
+
+def _from_cxcywh(boxes: Tensor) -> Tensor:
+    cx, cy, w, h = boxes.unbind(-1)
+    return torch.stack((cx - 0.5 * w, cy - 0.5 * h, cx + 0.5 * w, cy + 0.5 * h), -1)
+
+
+def _to_xywh(corners: Tensor) -> Tensor:
+    x1, y1, x2, y2 = corners.unbind(-1)
+    return torch.stack((x1, y1, x2 - x1, y2 - y1), -1)
+
+
+def _to_cxcywh(corners: Tensor) -> Tensor:
+    x1, y1, x2, y2 = corners.unbind(-1)
+    return torch.stack(((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1), -1)
+
+
+# Common form of rotated boxes: first corner after rotation, width, height, angle.
+
+
+def _with_angle(corners: Tensor) -> Tensor:
+    return torch.cat((_to_xywh(corners), torch.zeros_like(corners[..., :1])), -1)
+
+
+def _from_cxcywha(boxes: Tensor) -> Tensor:
+    cx, cy, w, h, angle = boxes.unbind(-1)
+    cosine, sine = torch.cos(angle * torch.pi / 180.0), torch.sin(angle * torch.pi / 180.0)
+    x1 = cx - w / 2 * cosine - h / 2 * sine
+    y1 = cy - h / 2 * cosine + w / 2 * sine
+    return torch.stack((x1, y1, w, h, angle), -1)
+
+
+def _to_cxcywha(rotated: Tensor) -> Tensor:
+    x1, y1, w, h, angle = rotated.unbind(-1)
+    cosine, sine = torch.cos(angle * torch.pi / 180.0), torch.sin(angle * torch.pi / 180.0)
+    cx = x1 + w / 2 * cosine + h / 2 * sine
+    cy = y1 - w / 2 * sine + h / 2 * cosine
+    return torch.stack((cx, cy, w, h, angle), -1)
+
+
+def _to_four_corners(rotated: Tensor) -> Tensor:
+    x1, y1, w, h, angle = rotated.unbind(-1)
+    cosine, sine = torch.cos(angle * torch.pi / 180.0), torch.sin(angle * torch.pi / 180.0)
+    x2, y2 = x1 + w * cosine, y1 - w * sine
+    right, down = h * sine, h * cosine
+    return torch.stack((x1, y1, x2, y2, x2 + right, y2 + down, x1 + right, y1 + down), -1)
+
+
+def _from_four_corners(corners: Tensor) -> Tensor:
+    x1, y1, x2, y2, x3, y3, _, _ = corners.unbind(-1)
+    angle = torch.atan2(y1 - y2, x2 - x1) * 180 / torch.pi
+    w = ((x2 - x1) ** 2 + (y1 - y2) ** 2).sqrt()
+    h = ((x3 - x2) ** 2 + (y3 - y2) ** 2).sqrt()
+    return torch.stack((x1, y1, w, h, angle), -1)
+
+
+def _hull(corners: Tensor) -> Tensor:
+    x, y = corners[..., 0::2], corners[..., 1::2]
+    return torch.stack((x.amin(-1), y.amin(-1), x.amax(-1), y.amax(-1)), -1)
+
+
+UPRIGHT_FROM = {"xyxy": _same, "xywh": _from_xywh, "cxcywh": _from_cxcywh}
+UPRIGHT_TO = {"xyxy": _same, "xywh": _to_xywh, "cxcywh": _to_cxcywh}
+ROTATED_FROM = {"cxcywha": _from_cxcywha, "xyxyxyxy": _from_four_corners}
+ROTATED_TO = {"cxcywha": _to_cxcywha, "xyxyxyxy": _to_four_corners}

@@ -1,0 +1,169 @@
+"""Conversion of boxes, scores and groups between users' types and the operators' tensors."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Array, as_tensor, is_whole
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.forked import check_not_forked
+
+Boxes: TypeAlias = Tensor | Array
+
+
+def box_tensor(op: str, name: str, given: Any, columns: int) -> Tensor:
+    """`given` as a tensor `[N, columns]` in the dtype of the computation: float32 for half types.
+
+    Raises:
+        TypeError: not a tensor or array, or not of real numbers.
+        ValueError: the shape is invalid.
+    """
+    boxes = real_tensor(op, name, given)
+    if boxes.dim() != 2 or boxes.shape[1] != columns:
+        raise ValueError(f"{op}: expected {name} of shape [N, {columns}], but got {list(boxes.shape)}")
+    return boxes if boxes.dtype == torch.float64 else boxes.float()
+
+
+def real_tensor(op: str, name: str, given: Any) -> Tensor:
+    """`given` as a detached tensor of real numbers."""
+    tensor = as_tensor(op, name, given).detach()
+    if not tensor.is_floating_point():
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        raise TypeError(f"{op}: expected {name} of float16, bfloat16, float32 or float64, but got {dtype}")
+    if tensor.is_cuda and not torch.compiler.is_compiling():
+        check_not_forked(op)
+    return tensor
+
+
+def detection_rows(op: str, dets: Any) -> Tensor:
+    """`dets` as a tensor `[N, 5]`: boxes and scores."""
+    rows = real_tensor(op, "dets", dets)
+    if rows.dim() != 2 or rows.shape[1] != 5:
+        raise ValueError(f"{op}: expected dets of shape [N, 5], but got {list(rows.shape)}")
+    return rows
+
+
+def vector(op: str, name: str, given: Any, boxes: Tensor) -> Tensor:
+    """`given` as a tensor `[N]`, one value for each of `boxes`, on their device.
+
+    Raises:
+        TypeError: not a tensor or array.
+        ValueError: the shape or device is invalid.
+    """
+    values = as_tensor(op, name, given).detach()
+    if values.dim() != 1 or values.shape[0] != boxes.shape[0]:
+        raise ValueError(f"{op}: expected {name} of shape [{boxes.shape[0]}], but got {list(values.shape)}")
+    if values.device != boxes.device:
+        raise ValueError(f"{op}: expected {name} on the device of boxes")
+    return values
+
+
+def like(given: Any, *results: Tensor) -> Any:
+    """One result or a tuple of results, as tensors if `given` is a tensor, otherwise as arrays."""
+    kinds = results if isinstance(given, Tensor) else tuple(result.cpu().numpy() for result in results)
+    return kinds[0] if len(kinds) == 1 else kinds
+
+
+def is_number(value: Any) -> bool:
+    """Whether an argument is a threshold rather than an array of scores."""
+    return isinstance(value, (int, float)) or getattr(value, "ndim", None) == 0
+
+
+def best_first(scores: Tensor) -> Tensor:
+    """Indices of the scores in descending order; stable, NaN first."""
+    return stable_argsort(scores if scores.dtype == torch.float64 else scores.float(), descending=True)
+
+
+def stable_argsort(values: Tensor, descending: bool = False) -> Tensor:
+    """Indices `[N]` that sort float32, float64 or int64 values stably."""
+    if values.is_cuda:
+        return values.argsort(descending=descending, stable=True)
+    indices: Tensor = torch.ops.orbbec.argsort(values, descending)
+    return indices
+
+
+@register_fake("argsort")
+def _(values: Tensor, descending: bool) -> Tensor:
+    return values.new_empty(values.shape, dtype=torch.int64)
+
+
+def select_indices(indices: Tensor, chosen: Tensor) -> Tensor:
+    """The entries of int64 `indices` `[N]` where the mask `chosen` is set."""
+    if indices.is_cuda:
+        return indices[chosen]
+    found: Tensor = torch.ops.orbbec.chosen_places(indices, chosen)
+    return found
+
+
+@register_fake("chosen_places")
+def _(indices: Tensor, chosen: Tensor) -> Tensor:
+    return indices.new_empty((torch.library.get_ctx().new_dynamic_size(),))
+
+
+def keep_greedily(
+    keepers_of: Callable[[Tensor, Tensor | None], Tensor],
+    boxes: Tensor,
+    scores: Tensor,
+    groups: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Suppress boxes within their groups.
+
+    Args:
+        keepers_of: an operator on boxes and groups `[N]`, best first within each group: the index of the box
+            that suppresses each box, its own index if it is kept.
+        boxes: `[N, ...]`.
+        scores: `[N]`.
+        groups: int64 `[N]`, or None for one group.
+
+    Returns:
+        bool `[N]`, whether each box is kept, and int64 `[N]`, its index in `boxes`; both by descending score.
+    """
+    order = best_first(scores)
+    indices = torch.arange(len(boxes), device=boxes.device)
+    if groups is None:
+        return keepers_of(boxes.index_select(0, order), None) == indices, order
+    ordered = groups.index_select(0, order)
+    by_group = stable_argsort(ordered)
+    ranked = boxes.index_select(0, order.index_select(0, by_group))
+    kept = keepers_of(ranked, ordered.index_select(0, by_group)) == indices
+    return torch.empty_like(kept).scatter_(0, by_group, kept), order
+
+
+def group_numbers(op: str, name: str, given: Any, boxes: Tensor) -> Tensor | None:
+    """`given` as int64 `[N]`, the group of each of `boxes`; None if it is None.
+
+    Raises:
+        TypeError: not of integers.
+        ValueError: the shape or device is invalid.
+    """
+    if given is None:
+        return None
+    groups = vector(op, name, given, boxes)
+    if groups.is_floating_point() or groups.is_complex():
+        raise TypeError(f"{op}: expected {name} of integers, but got {str(groups.dtype)[6:]}")
+    return groups.to(torch.int64)
+
+
+def check_max_output(op: str, count: Any) -> None:
+    """Check a number of boxes; None means no limit.
+
+    Raises:
+        TypeError: not a whole number.
+        ValueError: below 0.
+    """
+    if count is None:
+        return
+    if not is_whole(count):
+        raise TypeError(f"{op}: expected max_output as a whole number, but got {count!r}")
+    if count < 0:
+        raise ValueError(f"{op}: expected max_output of at least 0, but got {count}")
+
+
+def at_most(kept: Tensor, order: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The first `count` kept entries of `order`, padded with -1, and their number; does not synchronise."""
+    rank = kept.cumsum(0) - 1
+    slot = torch.where(kept & (rank < count), rank, torch.full_like(rank, count))
+    chosen = torch.full((count + 1,), -1, dtype=torch.int64, device=order.device)
+    return chosen.scatter_(0, slot, order)[:count], kept.sum().clamp(max=count)

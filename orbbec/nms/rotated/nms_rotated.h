@@ -1,0 +1,44 @@
+// nms_rotated: non-maximum suppression of rotated boxes. Included by nms_rotated_cpu.cpp,
+// nms_rotated_cuda.cu and binding.cpp.
+#pragma once
+
+#include "../greedy.h"
+#include "../rotated_box.h"
+
+namespace orbbec {
+
+struct NmsRotatedArguments {
+  GreedyArguments greedy;
+  const void* boxes;  // [N, 5], cx cy w h degrees, best first within a group
+  bool is_double;
+  double threshold;
+};
+
+// A box is suppressed by a kept one if their IoU, in double, is greater than the threshold.
+template <class T>
+struct RotatedOverlapRule {
+  struct Item {
+    RotatedBox<double> box;
+    int64_t group;
+  };
+
+  const T* boxes;
+  const int64_t* groups;
+  double threshold;
+
+  explicit RotatedOverlapRule(const NmsRotatedArguments& a)
+      : boxes(static_cast<const T*>(a.boxes)), groups(a.greedy.groups), threshold(a.threshold) {}
+
+  ORBBEC_HD Item item(int64_t rank) const {
+    return {rotated_box(boxes + 5 * rank), groups == nullptr ? 0 : groups[rank]};
+  }
+  ORBBEC_HD int64_t group(const Item& item) const { return item.group; }
+
+  ORBBEC_HD bool suppresses(const Item& kept, const Item& later) const {
+    if (kept.group != later.group) return false;
+    if (threshold >= 0 && !rotated_boxes_overlap(kept.box, later.box)) return false;
+    return rotated_iou(kept.box, later.box) > threshold;
+  }
+};
+
+}  // namespace orbbec

@@ -1,0 +1,139 @@
+#include <cmath>
+
+#include "../../bridge/device.h"
+#include "../../bridge/memory.h"
+#include "soft_nms.h"
+
+namespace orbbec {
+
+void soft_nms_cpu(const SoftNmsArguments& arguments);
+void matrix_nms_cpu(const MatrixNmsArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int soft_nms_cuda(const SoftNmsArguments& arguments, void* stream);
+[[gnu::weak]] int matrix_nms_cuda(const MatrixNmsArguments& arguments, void* stream);
+
+namespace {
+
+constexpr int64_t kMaxBoxes = int64_t{1} << 30;  // indices, and one past the last, are int
+
+// Contiguous; the result must outlive the launch.
+Tensor corner_boxes(const char* op, const Tensor& boxes) {
+  check(boxes.dim() == 2 && boxes.size(1) == 4, op, "expected boxes of shape [N, 4], but got ",
+        shape_text(boxes));
+  check(boxes.scalar_type() == ScalarType::Float || boxes.scalar_type() == ScalarType::Double, op,
+        "expected boxes of float32 or float64");
+  check(boxes.size(0) <= kMaxBoxes, op, "expected at most ", kMaxBoxes, " boxes, but got ",
+        boxes.size(0));
+  return contiguous(op, boxes);
+}
+
+Tensor one_each(const char* op, const char* name, const Tensor& values, const Tensor& boxes,
+                ScalarType dtype, const char* dtype_name) {
+  check(values.dim() == 1 && values.size(0) == boxes.size(0), op, "expected ", name, " of shape [",
+        boxes.size(0), "], but got ", shape_text(values));
+  check(values.scalar_type() == dtype, op, "expected ", name, " of ", dtype_name);
+  check(same_device(values, boxes), op, "expected ", name, " on the device of boxes");
+  return contiguous(op, values);
+}
+
+Decay decay_of(const char* op, const std::string& method) {
+  if (method == "naive") return Decay::kNaive;
+  if (method == "linear") return Decay::kLinear;
+  if (method == "gaussian") return Decay::kGaussian;
+  fail(op, "expected method as naive, linear or gaussian, but got ", method);
+}
+
+void check_sigma(const char* op, double sigma) {
+  check(sigma > 0, op, "expected sigma above 0, but got ", sigma);
+}
+
+std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::string method,
+                                            double iou_threshold, double sigma, double min_score,
+                                            double offset, int64_t max_output) {
+  constexpr const char* kOp = "soft_nms";
+  const Tensor given = corner_boxes(kOp, boxes);
+  const Tensor ranks =
+      one_each(kOp, "scores", scores, given, given.scalar_type(), "the dtype of boxes");
+  check(!std::isnan(iou_threshold), kOp, "expected iou_threshold as a number, but got nan");
+  check(std::isfinite(min_score), kOp, "expected a finite min_score, but got ", min_score);
+  check(std::isfinite(offset), kOp, "expected a finite offset, but got ", offset);
+  check_sigma(kOp, sigma);
+  check(max_output >= 0 && max_output <= kMaxBoxes, kOp, "expected max_output from 0 to ",
+        kMaxBoxes, ", but got ", max_output);
+  SoftNmsArguments a{};
+  a.decay = decay_of(kOp, method);
+  a.count = static_cast<int>(given.size(0));
+  a.most = static_cast<int>(max_output);
+  a.column_stride = (a.count + kSoftNmsLanes - 1) / kSoftNmsLanes * kSoftNmsLanes;
+  const auto empty = [&](const std::vector<int64_t>& size, ScalarType dtype) {
+    return new_tensor(kOp, size, dtype, given);
+  };
+  Tensor work = empty({kSoftNmsColumns, a.column_stride}, given.scalar_type());
+  Tensor indices = empty({max_output}, ScalarType::Long);
+  Tensor taken_scores = empty({max_output}, given.scalar_type());
+  Tensor taken = empty({}, ScalarType::Long);
+  a.boxes = given.const_data_ptr();
+  a.scores = ranks.const_data_ptr();
+  a.work = work.mutable_data_ptr();
+  a.indices = static_cast<int64_t*>(indices.mutable_data_ptr());
+  a.taken_scores = taken_scores.mutable_data_ptr();
+  a.taken = static_cast<int64_t*>(taken.mutable_data_ptr());
+  a.is_double = given.scalar_type() == ScalarType::Double;
+  a.iou_threshold = iou_threshold;
+  a.sigma = sigma;
+  a.min_score = min_score;
+  a.offset = offset;
+  run_where(
+      kOp, given, [&](const ParallelFor&) { soft_nms_cpu(a); },
+      [&](void* stream) { return soft_nms_cuda(a, stream); });
+  return {indices, taken_scores, taken};
+}
+
+Tensor matrix_nms_decays(Tensor boxes, std::optional<Tensor> labels, std::string method,
+                         double sigma) {
+  constexpr const char* kOp = "matrix_nms";
+  const Tensor given = corner_boxes(kOp, boxes);
+  std::optional<Tensor> of_boxes;
+  if (labels) of_boxes = one_each(kOp, "labels", *labels, given, ScalarType::Long, "int64");
+  check(method == "gaussian" || method == "linear", kOp,
+        "expected method as linear or gaussian, but got ", method);
+  check_sigma(kOp, sigma);
+  const int64_t count = given.size(0);
+  const auto numbers = [&] {
+    return new_tensor(kOp, std::vector<int64_t>{count}, given.scalar_type(), given);
+  };
+  Tensor decays = numbers(), overlaps = numbers();
+  if (count == 0) return decays;
+  MatrixNmsArguments a{};
+  a.boxes = given.const_data_ptr();
+  a.labels = of_boxes ? static_cast<const int64_t*>(of_boxes->const_data_ptr()) : nullptr;
+  a.overlaps = overlaps.mutable_data_ptr();
+  a.decays = decays.mutable_data_ptr();
+  a.count = static_cast<int>(count);
+  a.is_double = given.scalar_type() == ScalarType::Double;
+  a.gaussian = method == "gaussian";
+  a.sigma = sigma;
+  run_where(
+      kOp, given, [&](const ParallelFor& threads) { matrix_nms_cpu(a, threads); },
+      [&](void* stream) { return matrix_nms_cuda(a, stream); });
+  return decays;
+}
+
+}  // namespace
+}  // namespace orbbec
+
+STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
+  m.def(
+      "soft_nms(Tensor boxes, Tensor scores, str method, float iou_threshold, float sigma, float "
+      "min_score, float offset, SymInt max_output) -> (Tensor, Tensor, Tensor)");
+  m.def("matrix_nms_decays(Tensor boxes, Tensor? labels, str method, float sigma) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
+  m.impl("soft_nms", TORCH_BOX(&orbbec::soft_nms));
+  m.impl("matrix_nms_decays", TORCH_BOX(&orbbec::matrix_nms_decays));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+  m.impl("soft_nms", TORCH_BOX(&orbbec::soft_nms));
+  m.impl("matrix_nms_decays", TORCH_BOX(&orbbec::matrix_nms_decays));
+}

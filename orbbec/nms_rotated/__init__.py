@@ -1,5 +1,0 @@
-"""Non-maximum suppression of rotated boxes."""
-
-from orbbec.nms_rotated.nms_rotated import nms_rotated
-
-__all__ = ["nms_rotated"]

@@ -1,0 +1,205 @@
+"""Philox compared with the vectors of its authors, and what is drawn from it compared with NumPy."""
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec.noise.philox import philox_blocks, philox_draws, philox_noise
+from tests.support import assert_same_bytes
+from tests.support import philox as oracle
+
+KEY = {"seed": 0x123456789ABCDEF, "epoch": 3, "place": 40000}
+# Random123 1.14, kat_vectors: counter, key, block.
+KNOWN = [
+    ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]
+IDS = [0, 1, -1, 2**40 + 5, 2**63 - 1]
+
+
+def words_of(text):
+    return [int(word, 16) for word in text.split()]
+
+
+@pytest.mark.parametrize(("counter", "key", "block"), KNOWN)
+def test_philox_has_the_blocks_of_its_authors(counter, key, block):
+    counter, key, block = words_of(counter), words_of(key), words_of(block)
+    assert philox_blocks(torch.tensor([counter]), tuple(key)).tolist() == [block]
+    assert oracle.philox(np.array(counter, np.uint64), np.array(key, np.uint64)).tolist() == block
+
+
+def test_philox_is_that_of_numpy():
+    counters = np.random.default_rng(0).integers(0, 1 << 32, (5000, 4))
+    key = (0x9E3779B9, 0xFFFFFFFF)
+    assert_same_bytes(
+        philox_blocks(counters, key).numpy().astype(np.uint64), oracle.philox(counters, np.array(key))
+    )
+
+
+def drawn_at(place, places):
+    return torch.ops.orbbec.philox_draws(torch.tensor(IDS), 5, "uniform", 1, 3, 4, place, places)
+
+
+def test_several_places_are_drawn_one_after_the_other():
+    alone = [drawn_at(place, 1) for place in (65533, 65534, 65535)]
+    assert_same_bytes(drawn_at(65533, 3).numpy(), torch.cat(alone).numpy())
+
+
+def test_a_stream_draws_the_words_in_order():
+    words = np.stack([oracle.blocks(sample, np.arange(25), **KEY).reshape(-1) for sample in IDS])
+    assert_same_bytes(philox_draws(IDS, 100, **KEY).numpy(), oracle.uniforms(words).astype(np.float64))
+    for below in (1, 2, 7, 2**31 + 1, 2**32 - 1):
+        expected = (words * np.uint64(below)) >> np.uint64(32) if below < 2**31 else None
+        drawn = philox_draws(IDS, 100, kind="below", below=below, **KEY).numpy()
+        if expected is None:
+            expected = [[word * below >> 32 for word in row] for row in words.tolist()]
+        assert_same_bytes(drawn, np.array(expected, np.float64))
+
+
+def test_normals_of_a_stream_are_the_first_of_their_pairs():
+    words = np.stack([oracle.blocks(sample, np.arange(500), **KEY).reshape(-1) for sample in IDS])
+    drawn = philox_draws(IDS, 1000, kind="normal", **KEY).numpy()
+    expected = oracle.normals(words)[:, 0::2]
+    assert np.abs(drawn - expected).max() <= 1e-15  # seen: 4.4e-16
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 5), (3, 7, 16), (1, 40, 33)])
+def test_uniform_noise_is_that_of_numpy(device, shape):
+    ids = torch.tensor(IDS)
+    actual = philox_noise(device.put(ids), shape[0], shape[1:], **KEY)
+    words = np.stack([oracle.noise_words(sample, shape, **KEY)[..., : shape[2]] for sample in IDS])
+    assert_same_bytes(actual.cpu().numpy(), oracle.uniforms(words))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 5), (3, 40, 33)])
+def test_normal_noise_is_that_of_numpy(device, shape):
+    actual = philox_noise(device.put(torch.tensor(IDS)), shape[0], shape[1:], kind="normal", **KEY)
+    fields = [oracle.normals(oracle.noise_words(sample, shape, **KEY))[..., : shape[2]] for sample in IDS]
+    expected = np.stack(fields).astype(np.float32)
+    assert np.abs(actual.cpu().numpy() - expected).max() <= 5e-7  # seen: none differs
+    assert actual.dtype == torch.float32
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal"])
+def test_noise_is_the_same_on_every_device(accelerator, kind):
+    ids = torch.arange(3) * 77
+    expected = philox_noise(ids, 2, (30, 37), kind=kind, seed=5)
+    with accelerator.active():
+        actual = philox_noise(accelerator.put(ids), 2, (30, 37), kind=kind, seed=5)
+    assert_same_bytes(actual, expected)
+
+
+def test_noise_is_that_of_the_sample_alone(device):
+    ids = device.put(torch.tensor([9, 4, 7]))
+    together = philox_noise(ids, 2, (5, 6))
+    for sample, field in zip([9, 4, 7], together, strict=True):
+        alone = philox_noise(device.put(torch.tensor([sample])), 2, (5, 6))[0]
+        assert_same_bytes(field, alone)
+    assert_same_bytes(philox_noise(ids, 1, (5, 6)), together[:, :1])  # whatever the other channels
+    for other in ({"seed": 1}, {"epoch": 1}, {"place": 1}):
+        assert (philox_noise(ids, 2, (5, 6), **other) != together).any()
+
+
+def test_the_numbers_look_random():
+    uniform = philox_noise([0], 1, (500, 800)).double()
+    normal = philox_noise([0], 1, (500, 800), kind="normal").double()
+    # Four deviations of the estimates from 400,000 numbers.
+    assert abs(uniform.mean() - 0.5) < 4 * (1 / 12 / 4e5) ** 0.5
+    assert abs(uniform.var() - 1 / 12) < 4 * (1 / 180 / 4e5) ** 0.5
+    assert abs(normal.mean()) < 4 / 4e5**0.5
+    assert abs(normal.var() - 1) < 4 * (2 / 4e5) ** 0.5
+    neighbours = torch.corrcoef(torch.stack([normal[..., :-1].flatten(), normal[..., 1:].flatten()]))
+    assert abs(neighbours[0, 1]) < 4 / 4e5**0.5
+
+
+def test_noise_of_nothing(device):
+    none = device.put(torch.zeros(0, dtype=torch.int64))
+    assert philox_noise(none, 2, (3, 4)).shape == (0, 2, 3, 4)
+    assert philox_noise(device.put(torch.zeros(1, dtype=torch.int64)), 0, (3, 0)).shape == (1, 0, 3, 0)
+    assert philox_draws([], 3).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"kind": "pink"}, ValueError, "expected noise to be one of uniform, normal, but got pink"),
+        ({"seed": 1.5}, TypeError, "expected seed as a whole number, but got 1.5"),
+        ({"seed": -1}, ValueError, "expected seed from 0 to 9223372036854775807, but got -1"),
+        ({"epoch": 2**63}, ValueError, "expected epoch from 0"),
+        ({"place": 65536}, ValueError, "expected place from 0 to 65535, but got 65536"),
+        ({"sample_ids": [0.5]}, TypeError, "expected sample_ids of whole numbers, but got float32"),
+        (
+            {"sample_ids": [[1], [1, 2]]},
+            ValueError,
+            "expected sample_ids as whole numbers in rows of one length",
+        ),
+        ({"sample_ids": [[1]]}, ValueError, r"expected sample_ids of shape \[N\], but got \[1, 1\]"),
+        ({"sample_ids": "ab"}, TypeError, "expected sample_ids as a tensor or an array"),
+        ({"channels": -1}, ValueError, "expected at most 2147483647 rows and columns"),
+        ({"channels": 2**20, "size": (2**20, 1)}, ValueError, "expected at most 2147483647 rows"),
+        ({"sample_ids": range(2)}, TypeError, "expected sample_ids as a tensor"),
+    ],
+)
+def test_noise_names_the_bad_argument(arguments, error, message):
+    with pytest.raises(error, match=message):
+        philox_noise(**{"sample_ids": [0, 1], "channels": 1, "size": (2, 2), **arguments})
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: philox_draws([0], 1, kind="word"), "expected kind to be one of uniform, normal, below"),
+        (lambda: philox_draws([0], 1, below=0), "expected below from 1 to 4294967295, but got 0"),
+        (lambda: philox_draws([0], -1), "expected count from 0"),
+        (lambda: drawn_at(0, 0), "expected places from 1 to 65536, but got 0"),
+        (lambda: drawn_at(0, 65537), "expected places from 1 to 65536, but got 65537"),
+        (lambda: drawn_at(65530, 7), "expected place from 0 to 65535, but got 65536"),
+        (lambda: philox_draws([[0]], 1), r"expected sample_ids of shape \[N\] on the CPU"),
+        (lambda: philox_blocks(torch.zeros(4).long(), (0, 0)), r"expected counters as int64 \[K, 4\]"),
+        (lambda: philox_blocks(torch.zeros(1, 4).long(), (-1, 0)), "expected the words of key from 0"),
+        (
+            lambda: torch.ops.orbbec.philox_noise(torch.zeros(1), 1, 1, 1, "uniform", 0, 0, 0),
+            "expected sample_ids of int64",
+        ),
+    ],
+)
+def test_the_operators_refuse(device, run, message):
+    with pytest.raises((ValueError, RuntimeError), match=message):
+        run()
+
+
+def test_noise_passes_opcheck(device):
+    ids = device.put(torch.arange(2))
+    torch.library.opcheck(torch.ops.orbbec.philox_noise.default, (ids, 2, 3, 5, "normal", 1, 2, 3))
+    torch.library.opcheck(torch.ops.orbbec.philox_draws.default, (torch.arange(2), 5, "normal", 1, 1, 2, 3))
+    torch.library.opcheck(torch.ops.orbbec.philox_draws.default, (torch.arange(2), 5, "below", 6, 1, 2, 3, 4))
+    torch.library.opcheck(torch.ops.orbbec.philox_blocks.default, (torch.zeros(2, 4).long(), 1, 2))
+
+
+def test_noise_compiles_as_one_graph_for_all_epochs(device):
+    graphs = []
+
+    def count(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(
+        lambda ids, epoch: philox_noise(ids, 2, (3, 5), epoch=epoch) + 1, fullgraph=True, backend=count
+    )
+    ids = device.put(torch.arange(2))
+    for epoch in range(2, 7):
+        assert_same_bytes(compiled(ids, epoch), philox_noise(ids, 2, (3, 5), epoch=epoch) + 1)
+    assert len(graphs) <= 2
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+def test_noise_is_captured_in_a_graph():
+    ids = torch.arange(2).cuda()
+    expected = philox_noise(ids, 2, (30, 50))
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        actual = philox_noise(ids, 2, (30, 50))
+    graph.replay()
+    assert_same_bytes(actual, expected)

@@ -1,5 +1,0 @@
-"""Random numbers as a function of seed, epoch, sample and stream position, identical on all devices."""
-
-from orbbec.philox.philox import philox_blocks, philox_draws, philox_noise
-
-__all__ = ["philox_blocks", "philox_draws", "philox_noise"]

@@ -1,0 +1,205 @@
+// roi_pool: the maximum of each bin of a region, and its index. Included by roi_pool_cpu.cpp,
+// roi_pool_cuda.cu and binding.cpp.
+#pragma once
+
+#include "../roi.h"
+
+namespace orbbec {
+
+struct RoiPoolArguments {
+  RoiArguments roi;
+  AnyImages argmax;  // int32, of the shape of roi.pooled: y * width + x, or -1
+};
+
+// One past the last pixel of bin p of an axis.
+template <class F>
+ORBBEC_HD int64_t bin_end(int start, F bin, int p) {
+  return start + static_cast<int64_t>(ceil(F(p + 1) * bin));
+}
+
+// A region in whole pixels of the feature map.
+template <class F>
+struct RoiPoolGeometry {
+  int image;  // index in the batch; -1: out of range
+  int start_y, start_x;
+  int end_y, end_x;  // one past the last pixel of the last bin
+  F bin_y, bin_x;    // 0: a region that is not finite or too far away, whose bins are empty
+};
+
+template <class F>
+struct MakeRoiPoolGeometries {
+  RoiArguments arguments;
+
+  ORBBEC_HD static F half_away_from_zero(F value) {
+    const F whole = floor(value < F(0) ? -value : value);
+    const F up = (value < F(0) ? -value : value) - whole >= F(0.5) ? whole + F(1) : whole;
+    return value < F(0) ? -up : up;
+  }
+
+  ORBBEC_HD void operator()(int64_t, int k) const {
+    const F* const roi = static_cast<const F*>(arguments.rois) + int64_t{k} * 5;
+    const F scale = static_cast<F>(arguments.spatial_scale);
+    RoiPoolGeometry<F> f{.image = roi_image(roi[0], arguments.features.count),
+                         .start_y = 0,
+                         .start_x = 0,
+                         .end_y = 0,
+                         .end_x = 0,
+                         .bin_y = F(0),
+                         .bin_x = F(0)};
+    const F x1 = roi[1] * scale, y1 = roi[2] * scale, x2 = roi[3] * scale, y2 = roi[4] * scale;
+    if (within_roi_reach(x1, x2) && within_roi_reach(y1, y2)) {
+      f.start_x = static_cast<int>(half_away_from_zero(x1));
+      f.start_y = static_cast<int>(half_away_from_zero(y1));
+      f.bin_x = pixels(f.start_x, x2) / F(arguments.pooled.width);
+      f.bin_y = pixels(f.start_y, y2) / F(arguments.pooled.height);
+      f.end_x = static_cast<int>(bin_end(f.start_x, f.bin_x, arguments.pooled.width - 1));
+      f.end_y = static_cast<int>(bin_end(f.start_y, f.bin_y, arguments.pooled.height - 1));
+    }
+    static_cast<RoiPoolGeometry<F>*>(arguments.geometries)[k] = f;
+  }
+
+ private:
+  // From `first` to `last` rounded, inclusive; at least 1.
+  ORBBEC_HD static F pixels(int first, F last) {
+    const int64_t count = static_cast<int64_t>(half_away_from_zero(last)) - first + 1;
+    return static_cast<F>(count > 1 ? count : 1);
+  }
+};
+
+// The initial value of a bin: torchvision's choice, the lowest float for every type.
+template <class F>
+constexpr F kLowest = F(-3.402823466e38f);
+
+// Pixels [begin, end) of an axis that bin p covers.
+struct BinRange {
+  int begin, end;
+};
+
+template <class F>
+ORBBEC_HD BinRange bin_range(int start, F bin, int p, int size) {
+  const int64_t begin = start + static_cast<int64_t>(floor(F(p) * bin));
+  const int64_t end = bin_end(start, bin, p);
+  return {static_cast<int>(begin < 0      ? 0
+                           : begin < size ? begin
+                                          : size),
+          static_cast<int>(end < 0      ? 0
+                           : end < size ? end
+                                        : size)};
+}
+
+template <class T>
+struct RoiPool {
+  using F = Compute<T>;
+
+  Images<const T> features;
+  Images<T> pooled;
+  Images<int32_t> argmax;
+  const RoiPoolGeometry<F>* geometries;
+  bool channels_last;  // whether neighbouring items are channels or bins
+
+  explicit RoiPool(const RoiPoolArguments& a)
+      : features(a.roi.features),
+        pooled(a.roi.pooled),
+        argmax(a.argmax),
+        geometries(static_cast<const RoiPoolGeometry<F>*>(a.roi.geometries)),
+        channels_last(a.roi.features.stride_c == 1) {}
+
+  // An image is a region; its pixels are channels x bins, or bins x channels.
+  AnyImages shape() const {
+    AnyImages items{};
+    const int bins = pooled.height * pooled.width, channels = static_cast<int>(pooled.channels);
+    items.count = pooled.count;
+    items.height = channels_last ? bins : channels;
+    items.width = channels_last ? channels : bins;
+    return items;
+  }
+
+  ORBBEC_HD void operator()(int64_t k, int row, int column) const {
+    const int bin = channels_last ? row : column, c = channels_last ? column : row;
+    const int ph = bin / pooled.width, pw = bin % pooled.width;
+    const RoiPoolGeometry<F> f = geometries[k];
+    F largest = F(NAN);
+    int where = -1;
+    if (f.image >= 0) {
+      const Image<const T> image = features[f.image];
+      const BinRange ys = bin_range(f.start_y, f.bin_y, ph, image.height);
+      const BinRange xs = bin_range(f.start_x, f.bin_x, pw, image.width);
+      largest = ys.begin < ys.end && xs.begin < xs.end ? kLowest<F> : F(0);
+      for (int y = ys.begin; y < ys.end; ++y) {
+        const T* from = xs.begin < xs.end ? &image.at(y, xs.begin, c) : nullptr;
+        for (int x = xs.begin; x < xs.end; ++x, from += image.stride_x) {
+          const F value = load<T>(*from);
+          if (value > largest) {
+            largest = value;
+            where = y * image.width + x;
+          }
+        }
+      }
+    }
+    pooled[k].at(ph, pw, c) = store<T>(largest);
+    argmax[k].at(ph, pw, c) = where;
+  }
+};
+
+// The gradient of the feature maps: a value gathers from the bins whose maximum it is, region by
+// region and bin by bin.
+template <class T>
+struct GatherRoiPoolGradient {
+  using F = Compute<T>;
+
+  Images<const T> gradient;
+  Images<const int32_t> argmax;
+  Images<T> features;
+  const RoiPoolGeometry<F>* geometries;
+
+  explicit GatherRoiPoolGradient(const RoiPoolArguments& a)
+      : gradient(a.roi.pooled),
+        argmax(a.argmax),
+        features(a.roi.features),
+        geometries(static_cast<const RoiPoolGeometry<F>*>(a.roi.geometries)) {}
+
+  // An image is one channel of a feature map.
+  AnyImages shape() const {
+    AnyImages items{};
+    items.count = features.count * features.channels;
+    items.height = features.height;
+    items.width = features.width;
+    return items;
+  }
+
+  ORBBEC_HD void operator()(int64_t plane, int y, int x) const {
+    const int64_t n = plane / features.channels, c = plane % features.channels;
+    F sum = 0;
+    for (int64_t k = 0; k < gradient.count; ++k) {
+      const RoiPoolGeometry<F> f = geometries[k];
+      if (f.image != n || y < f.start_y || y >= f.end_y || x < f.start_x || x >= f.end_x) continue;
+      add_region(f, k, c, y, x, sum);
+    }
+    features[n].at(y, x, c) = store<T>(sum);
+  }
+
+ private:
+  ORBBEC_HD void add_region(const RoiPoolGeometry<F>& f, int64_t k, int64_t c, int y, int x,
+                            F& sum) const {
+    const Image<const T> bins = gradient[k];
+    const Image<const int32_t> indices = argmax[k];
+    const int where = y * features.width + x;
+    // A margin of 1 bin covers the rounding of the quotient.
+    const int first_y = bin_near(y - f.start_y, f.bin_y, -1, bins.height);
+    const int last_y = bin_near(y - f.start_y + 1, f.bin_y, 1, bins.height);
+    const int first_x = bin_near(x - f.start_x, f.bin_x, -1, bins.width);
+    const int last_x = bin_near(x - f.start_x + 1, f.bin_x, 1, bins.width);
+    for (int ph = first_y; ph <= last_y; ++ph) {
+      for (int pw = first_x; pw <= last_x; ++pw) {
+        if (indices.at(ph, pw, c) == where) sum += load<T>(bins.at(ph, pw, c));
+      }
+    }
+  }
+
+  ORBBEC_HD static int bin_near(int pixels, F bin, int margin, int bins) {
+    const F p = F(pixels) / bin + F(margin);
+    return p > F(0) ? (p < F(bins - 1) ? static_cast<int>(p) : bins - 1) : 0;
+  }
+};
+
+}  // namespace orbbec

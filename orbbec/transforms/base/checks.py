@@ -1,0 +1,219 @@
+"""Checks of transform arguments; messages name the transform and the argument."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, TypeAlias
+
+from orbbec.bridge.names import known_border, known_interpolation
+
+Range: TypeAlias = tuple[float, float]
+Size: TypeAlias = int | Sequence[int]
+FillValue: TypeAlias = float | Sequence[float]
+
+
+class InterpolationMode(Enum):
+    """torchvision's interpolation names."""
+
+    NEAREST = "nearest"
+    NEAREST_EXACT = "nearest-exact"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    BOX = "box"
+    HAMMING = "hamming"
+    LANCZOS = "lanczos"
+
+
+_WARPS = ("nearest", "linear", "cubic", "lanczos4")
+_RESIZINGS = (
+    "nearest",
+    "linear",
+    "nearest_exact",
+    "linear_exact",
+    "cubic",
+    "lanczos4",
+    "area",
+    "box",
+    "hamming",
+)
+# Warps support one kind of nearest, one kind of linear, and no area.
+_AS_WARPS = {"nearest_exact": "nearest", "linear_exact": "linear", "area": "linear"}
+_PILLOW = ("linear", "cubic", "lanczos4", "box", "hamming")  # antialias filters
+_BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number and not a bool."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def number(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite number from `low` to `high`."""
+    if not is_number(value) or not low <= value <= high:
+        raise _error(op, name, f"a number{_bounds(low, high)}", value)
+    return float(value)
+
+
+def whole(op: str, name: str, value: Any, low: int, high: float = math.inf) -> int:
+    """A whole number from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise _error(op, name, f"a whole number{_bounds(low, high)}", value)
+    return value
+
+
+def probability(op: str, value: Any, name: str = "p") -> float:
+    """A number from 0 to 1."""
+    return number(op, name, value, 0.0, 1.0)
+
+
+def interval(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> Range:
+    """Two numbers (from, to) within `low` to `high`, in order."""
+    good = isinstance(value, (tuple, list)) and len(value) == 2 and all(is_number(v) for v in value)
+    if not good or not low <= value[0] <= value[1] <= high:
+        raise _error(op, name, f"(low, high){_bounds(low, high)}, in order", value)
+    return float(value[0]), float(value[1])
+
+
+def span(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> Range:
+    """A range (low, high), or one number for both ends."""
+    return interval(op, name, (value, value) if is_number(value) else value, low, high)
+
+
+def around(op: str, name: str, value: Any, center: float = 0.0) -> Range:
+    """A range, or one number v for (center - v, center + v)."""
+    if not is_number(value):
+        return interval(op, name, value)
+    if value < 0:
+        raise _error(op, name, "a number of at least 0, or (low, high)", value)
+    return center - float(value), center + float(value)
+
+
+def numbers(op: str, name: str, value: Any, counts: Sequence[int] = ()) -> tuple[float, ...]:
+    """One number, or a sequence of an allowed length; a fill of None is 0, as in torchvision."""
+    if value is None and name == "fill":
+        return (0.0,)
+    if is_number(value):
+        return (float(value),)
+    good = isinstance(value, (tuple, list)) and len(value) > 0 and all(is_number(v) for v in value)
+    if not good or (counts and len(value) not in counts):
+        lengths = " or ".join(map(str, counts)) if counts else "several"
+        raise _error(op, name, f"a number or {lengths} of them", value)
+    return tuple(float(v) for v in value)
+
+
+def pair(op: str, name: str, value: Any) -> tuple[float, float]:
+    """Two numbers."""
+    if is_number(value):
+        raise _error(op, name, "2 numbers", value)
+    first, second = numbers(op, name, value, (2,))
+    return first, second
+
+
+def entries(op: str, name: str, value: Any) -> tuple[Any, ...]:
+    """The entries of a sequence of at least one."""
+    if not isinstance(value, (tuple, list)) or not value:
+        raise _error(op, name, "a list of at least 1 entry", value)
+    return tuple(value)
+
+
+def whole_range(op: str, name: str, value: Any, low: int, high: float = math.inf) -> tuple[int, int]:
+    """(low, high) in whole numbers, or one number for both ends."""
+    given = value if isinstance(value, (tuple, list)) else (value, value)
+    interval(op, name, given, low, high)
+    first, last = (whole(op, name, side, low, high) for side in given)
+    return first, last
+
+
+def flag(op: str, name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise _error(op, name, "True or False", value)
+    return value
+
+
+def size_pair(op: str, name: str, value: Any) -> tuple[int, int]:
+    """(height, width), or one number for both."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = (value, value)
+    elif isinstance(value, (tuple, list)) and len(value) == 1:
+        value = (value[0], value[0])
+    good = isinstance(value, (tuple, list)) and len(value) == 2
+    if not good or not all(isinstance(v, int) and not isinstance(v, bool) and v >= 1 for v in value):
+        raise _error(op, name, "a side or (height, width) in pixels, each at least 1", value)
+    return value[0], value[1]
+
+
+def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom) from one number, (left and right, top and bottom), or four."""
+    sides = (value,) if isinstance(value, int) else value
+    good = isinstance(sides, (tuple, list)) and len(sides) in (1, 2, 4)
+    if not good or not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in sides):
+        raise _error(op, "padding", "1, 2 or 4 whole numbers of at least 0", value)
+    left, top, right, bottom = tuple(sides) * (4 // len(sides))
+    return left, top, right, bottom
+
+
+def interpolation_of(op: str, value: Any) -> str:
+    """The interpolation of a warp: a name or a number that `known_interpolation` accepts."""
+    name = known_interpolation(value)
+    name = _AS_WARPS.get(name or "", name)
+    if name is None or name not in _WARPS:
+        raise _error(op, "interpolation", f"one of {', '.join(_WARPS)}", value)
+    return name
+
+
+def resizing_of(op: str, value: Any, antialias: bool = False) -> str:
+    """The interpolation of a resize: a name or a number that `known_interpolation` accepts."""
+    name = known_interpolation(value)
+    if name is None or name not in _RESIZINGS:
+        raise _error(op, "interpolation", f"one of {', '.join(_RESIZINGS)}", value)
+    if name in ("box", "hamming") and not antialias:
+        raise ValueError(f"{op}: expected antialias=True with interpolation {name}, which is a Pillow filter")
+    return name
+
+
+def resizings_of(op: str, value: Any, antialias: bool) -> str | tuple[str, ...]:
+    """Like `resizing_of`, or several to draw from per image. "random" means linear or cubic, as in timm."""
+    given = ("linear", "cubic") if value == "random" else value
+    if not isinstance(given, (tuple, list)):
+        return resizing_of(op, given, antialias)
+    names = tuple(resizing_of(op, one, antialias) for one in entries(op, "interpolation", given))
+    if len(names) == 1:
+        return names[0]
+    if antialias and not set(names) <= set(_PILLOW):
+        raise _error(op, "interpolation", f"several of {', '.join(_PILLOW)}", value)
+    return names
+
+
+def border_of(op: str, value: Any) -> str:
+    """The border for torchvision's `padding_mode`, whose "reflect" does not repeat the edge."""
+    name = "reflect101" if value == "reflect" else known_border(value)
+    if name is None or name not in _BORDERS:
+        raise _error(
+            op,
+            "padding_mode",
+            "one of constant, edge, reflect, symmetric, replicate, reflect101, wrap",
+            value,
+        )
+    return name
+
+
+def choice(op: str, name: str, value: Any, known: Sequence[str]) -> str:
+    """One of several names."""
+    if value not in known:
+        raise _error(op, name, f"one of {', '.join(known)}", value)
+    return str(value)
+
+
+def _bounds(low: float, high: float) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return ""
+    return f" of at least {low:g}" if math.isinf(high) else f" from {low:g} to {high:g}"
+
+
+def _error(op: str, name: str, expected: str, value: Any) -> ValueError | TypeError:
+    text = f"{op}: expected {name} as {expected}, but got {value!r}"
+    kinds = (int, float, tuple, list, str)
+    return ValueError(text) if isinstance(value, kinds) and not isinstance(value, bool) else TypeError(text)

@@ -1,0 +1,403 @@
+"""Draws transforms for a batch, and does what was drawn: what `Compose` and a single transform share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from orbbec.bridge.arguments import Array, operator_input
+from orbbec.plan import Fusion, Plan, Stream, run_passes
+from orbbec.plan import apply as apply_plan
+from orbbec.plan.batches import Given
+from orbbec.plan.drawn import DrawnPass
+from orbbec.plan.microbatches import without_images
+from orbbec.plan.steps import same_rows
+from orbbec.plan.template import Template, row_of
+from orbbec.transforms.base.checks import whole
+from orbbec.transforms.base.inputs import is_video, pixels_of, read
+from orbbec.transforms.base.module import FrozenModule, outside_graphs
+from orbbec.transforms.base.optional import is_pil
+from orbbec.transforms.base.structures import images_of, is_structure, labels_of, rebuilt, targets_of
+from orbbec.transforms.base.tv_tensors import name_of, plain
+from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.targets import readable, transform_targets
+
+LARGEST_SEED = 2**63 - 1
+_ANY_SIZES = np.array([[30000, 40000], [50001, 60002]])  # results of one size have it whatever the images
+
+
+class _Scratch(threading.local):
+    """An int64 tensor and its memory, one per thread: to create them takes longer than to draw."""
+
+    def __init__(self) -> None:
+        with torch.inference_mode(False):
+            self.tensor = torch.empty((), dtype=torch.int64, device="cpu")
+        self.memory: memoryview[int] = memoryview(self.tensor.numpy())  # type: ignore[arg-type]
+
+
+_SCRATCH = _Scratch()
+
+
+class _Key(NamedTuple):
+    """What the draws of a batch are a function of."""
+
+    seed: int
+    epoch: int
+    sample_ids: Array  # int64 [N]
+
+
+class _Pixels(NamedTuple):
+    channels: int
+    dtype: str
+    as_planes: bool = False  # floats are given back as [C, H, W]
+
+
+@dataclass(frozen=True)
+class Pipeline(FrozenModule):
+    """Transforms in order, and how they are drawn.
+
+    Args:
+        transforms: objects with the members of `Transform`.
+        seed: as that of `Compose`.
+        exact: as that of `Compose`.
+        target_options: as that of `Compose`.
+    """
+
+    transforms: Sequence[Any]
+    seed: int = 0
+    exact: bool = False
+    target_options: TargetOptions = field(default_factory=TargetOptions)
+    _templates: dict[_Pixels, Template | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _drawn: dict[tuple[torch.dtype, int, bool], DrawnPass] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def plan(
+        self,
+        sizes: Any,
+        sample_ids: Any = None,
+        epoch: int | None = None,
+        *,
+        channels: int = 3,
+        dtype: str | torch.dtype = "uint8",
+        targets: Sequence[Any] | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Plan:
+        """Draw for a batch.
+
+        Without `sample_ids` and `epoch` each call draws anew; the plan records what it drew, and `apply` does
+        the same as often as it is asked to.
+
+        Args:
+            sizes: whole numbers `[N, 2]`: height and width of the images in pixels.
+            sample_ids: whole numbers `[N]`; None, with an epoch: 0 to N - 1.
+            epoch: from 0 to 2^63 - 1; None, with sample ids: 0.
+            channels: of the images.
+            dtype: of the images: uint8, uint16, float16, bfloat16 or float32.
+            targets: dicts, read by transforms that look at boxes or points (RandomIoUCrop, AlignPoints).
+            generator: of the CPU, for draws without `sample_ids` and `epoch`; None: torch's default.
+
+        Returns:
+            The plan, for `apply`.
+
+        Raises:
+            ValueError: an argument does not fit, or an image cannot be transformed; names the image.
+        """
+        table = _sizes(sizes)
+        key = self._key(sample_ids, epoch, generator, len(table))
+        name = str(dtype).removeprefix("torch.")
+        return self._plan_of(table, key, _Pixels(channels, name), targets)
+
+    def _plan_of(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
+        if targets is not None and len(targets) != len(table):
+            raise ValueError(f"Compose: expected {len(table)} targets, one an image, but got {len(targets)}")
+        if len(table) == 0:
+            return self._plan_of_none(_ANY_SIZES, key, pixels)
+        return self._plan(table, key, pixels, targets)
+
+    def _plan_for(self, given: Given, key: _Key, targets: Sequence[Any] | None) -> Plan:
+        pixels = _Pixels(given.channels, given.dtype, given.as_planes)
+        if given.size is not None and len(given.sizes) == 0:
+            return self._plan_of_none(np.maximum(same_rows(given.size, 2), 1), key, pixels)
+        return self._plan_of(given.sizes, key, pixels, targets)
+
+    def _key(self, sample_ids: Any, epoch: int | None, generator: torch.Generator | None, count: int) -> _Key:
+        if sample_ids is None and epoch is None:
+            return _Key(new_seed(generator), 0, np.arange(count))
+        if generator is not None:
+            raise ValueError("Compose: expected a generator only without sample_ids and epoch")
+        epoch = 0 if epoch is None else epoch
+        whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
+        return _Key(self.seed, epoch, _ids(sample_ids, count))
+
+    def _at_once(
+        self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
+    ) -> Any:
+        """The results of images in one piece, where one operator draws and augments; else None."""
+        if not self._drawn:
+            return None
+        is_image = type(images) not in (torch.Tensor, np.ndarray)
+        if is_image and not is_pil(images):
+            return None
+        pixels = pixels_of(images) if is_image else images
+        given = operator_input("Compose", "images", pixels)
+        batch = given.images
+        as_planes = is_image or (type(pixels) is np.ndarray and self._makes_tensors)
+        drawn = self._drawn.get((batch.dtype, batch.size(1), as_planes))
+        if drawn is None or not drawn.serves(batch) or (is_image and not drawn.makes_floats):
+            return None
+        try:
+            if sample_ids is None and epoch is None:
+                result = drawn.run(batch, None, new_seed(generator), 0)
+            else:
+                key = self._key(sample_ids, epoch, generator, batch.size(0))
+                result = drawn.run(batch, key.sample_ids, key.seed, key.epoch)
+        except ValueError:
+            return None  # planning names the transform
+        if not as_planes:
+            return given.restore(result)
+        return result if pixels.ndim == 4 else result[0]
+
+    def _plan_of_none(self, sizes: Array, key: _Key, pixels: _Pixels) -> Plan:
+        """The plan of no images, whose results have the size that those of two such images share."""
+        two = key._replace(sample_ids=np.arange(2))
+        return without_images(self._plan(sizes, two, pixels, None))
+
+    def _plan(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
+        template = self._templates.get(pixels)
+        if template is not None:
+            try:
+                return template.fill(table, key.sample_ids, key.seed, key.epoch)
+            except ValueError:
+                pass  # below, the error names the transform
+        _check_pixels(table)
+        fusion = Fusion(table, pixels.channels, pixels.dtype, self.exact)
+        stream = Stream(key.sample_ids, key.seed, key.epoch)
+        streams = iter(stream.at_places(sum(t.places for t in self.transforms)))
+        for transform in self.transforms:
+            if transform.needs_targets:
+                known = [
+                    readable(n, target, self.target_options, table[n])
+                    for n, target in enumerate(targets or ())
+                ]
+                drawn = transform.draw_for(fusion.frame, streams, known, fusion.matrix)
+            else:
+                drawn = transform.draw(fusion.frame, streams)
+            for entry in drawn:
+                fusion.add(entry.step, entry.name, entry.place)
+            fusion.end_transform(transform.name)
+        plan = Plan(
+            sizes=table,
+            sample_ids=key.sample_ids,
+            passes=fusion.finish(pixels.as_planes),
+            notes=tuple(dict.fromkeys(fusion.notes)),
+            seed=key.seed,
+            epoch=key.epoch,
+            channels=pixels.channels,
+            dtype=pixels.dtype,
+        )
+        if pixels not in self._templates and not self.exact:
+            template = Template.of(plan, fusion.moves, list(map(row_of, self.transforms)))
+            self._templates[pixels] = template
+            if template is not None and template.at_once is not None:
+                of_dtype = getattr(torch, pixels.dtype)
+                self._drawn[of_dtype, pixels.channels, pixels.as_planes] = template.at_once
+        return plan
+
+    def apply(self, plan: Any, batch: Any = None, *, out: Any = None) -> Any:
+        """Do to images what a plan says; see `orbbec.plan.apply`.
+
+        Of a function alone it is `torch.nn.Module.apply`.
+        """
+        if batch is None and callable(plan):
+            return super().apply(plan)
+        return apply_plan(plan, self._read(batch), out=out)
+
+    def _read(self, images: Any) -> Given:
+        return read(images, self._makes_tensors, self._makes_pure)
+
+    @property
+    def _makes_tensors(self) -> bool:
+        return any(transform.makes_tensors for transform in self.transforms)
+
+    @property
+    def _makes_pure(self) -> bool:
+        return any(transform.makes_pure for transform in self.transforms)
+
+    def _moved(
+        self, plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None
+    ) -> Sequence[Any]:
+        """The targets of all images, as the plan moves them."""
+        moved = transform_targets(plan, targets, options or self.target_options)
+        if self._makes_pure:
+            for target in moved:
+                target.update({key: plain(value) for key, value in target.items()})
+        return moved
+
+    @outside_graphs
+    def forward(
+        self,
+        batch: Any,
+        targets: Any = None,
+        sample_ids: Any = None,
+        epoch: int | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Any:
+        """Plan and apply. Without `sample_ids` and `epoch` each call draws anew.
+
+        A tuple or a dict is one sample, as torchvision's transforms take it: its images share the draws,
+        `tv_tensors` and dicts with boxes, masks or points follow, and all else stays. Of a batch with labels,
+        such as `(images, labels)`, MixUp and CutMix mix the labels too.
+
+        Args:
+            batch: uint8, uint16 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
+                `[N, H, W, C]` array, `ImageBatch`, `PlaneBatch`, PIL image, `torchvision.tv_tensors.Image` or
+                `Video` (whose images share the draws), or a list of variable-size images; or tuples, lists
+                and dicts that hold some.
+            targets: a dict an image (or one dict for a single image): see `TargetOptions`. Anything else is
+                taken as `(batch, targets)`.
+            sample_ids: as that of `plan`.
+            epoch: as that of `plan`.
+            generator: as that of `plan`.
+
+        Returns:
+            The images, in the kind of `batch`, PIL images as tensors `[C, H, W]` where they became floats;
+            with `targets`, images and targets.
+
+        Raises:
+            TypeError: the images are of another type, mode or dtype, or there are none.
+            ValueError: an argument does not fit.
+        """
+        if targets is None:
+            result = self._at_once(batch, sample_ids, epoch, generator)
+            if result is not None:
+                return result
+        if is_structure(batch) or not _are_targets(targets):
+            structure = batch if targets is None else (batch, targets)
+            return self._on_structure(structure, sample_ids, epoch, generator)
+        single = isinstance(targets, dict)
+        listed = [targets] if single else targets
+        given = self._read(batch)
+        key = self._key_of(batch, given, sample_ids, epoch, generator)
+        plan = self._plan_for(given, key, listed)
+        changed = None if listed is None else self._moved(plan, listed)
+        images = run_passes(plan, given)
+        if changed is None:
+            return images
+        return images, changed[0] if single else changed
+
+    def _key_of(
+        self, images: Any, given: Given, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
+    ) -> _Key:
+        count = len(given.sizes)
+        if not is_video(images):
+            return self._key(sample_ids, epoch, generator, count)
+        key = self._key(sample_ids, epoch, generator, 1)
+        return key._replace(sample_ids=np.repeat(key.sample_ids, count))
+
+    def _on_structure(
+        self, structure: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
+    ) -> Any:
+        images = images_of(structure)
+        given = [self._read(each) for each in images]
+        key = self._key_of(images[0], given[0], sample_ids, epoch, generator)
+        dicts = targets_of(structure, images)
+        listed = _of_images(dicts, len(key.sample_ids))
+        plans = [self._plan_for(each, key, listed) for each in given]
+        changed = iter(self._changed(plans[0], dicts))
+        results = map(run_passes, plans, given)
+        replaced = {id(each): result for each, result in zip(images, results, strict=True)}
+        labels = labels_of(structure, images, len(plans[0])) if plans[0].mixes else None
+        if labels is not None:
+            replaced[id(labels)] = self._mixed_labels(plans[0], labels)
+        return rebuilt(structure, replaced, lambda target: next(changed), partial(self._loose, plans[0]))
+
+    def _changed(self, plan: Plan, dicts: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """The targets of one image or of a batch, as the plan moves them."""
+        if len(plan) == 1:
+            return [self._moved(plan, [target])[0] for target in dicts]
+        return self._moved(plan, dicts) if dicts else []
+
+    def _loose(self, plan: Plan, value: Any) -> Any:
+        """A tv_tensor without labels that could lose its rows: keeps all of them."""
+        if len(plan) != 1:
+            raise ValueError(
+                f"Compose: expected {type(value).__name__} of a batch in a dict for each image, "
+                "but got it by itself"
+            )
+        key = name_of(value)
+        options = replace(self.target_options, drop_boxes=False)
+        return self._moved(plan, [{key: value}], options)[0][key]
+
+    def _mixed_labels(self, plan: Plan, labels: Any) -> Any:
+        targets = transform_targets(plan, [{"label": label} for label in labels], self.target_options)
+        mixed = torch.stack([target["label"] for target in targets])
+        return mixed.numpy() if isinstance(labels, np.ndarray) else mixed.to(labels.device)
+
+
+def _are_targets(value: Any) -> bool:
+    if value is None or isinstance(value, dict):
+        return True
+    return isinstance(value, (list, tuple)) and (not value or isinstance(value[0], dict))
+
+
+def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str, Any]] | None:
+    """The targets that transforms read: a dict for each of `count` images; None: there are none."""
+    if not dicts:
+        return None
+    if count == 1:
+        return [{key: value for target in reversed(dicts) for key, value in target.items()}]
+    if len(dicts) != count:
+        raise ValueError(f"Compose: expected {count} targets, one per image, but got {len(dicts)}")
+    return dicts
+
+
+def new_seed(generator: torch.Generator | None = None) -> int:
+    """A seed of draws from a generator of the CPU; None: torch's default."""
+    scratch = _SCRATCH
+    if generator is None:
+        scratch.tensor.random_()
+    else:
+        scratch.tensor.random_(generator=generator)
+    return scratch.memory[()]
+
+
+def _sizes(sizes: Any) -> Array:
+    given = sizes.detach().cpu().numpy() if isinstance(sizes, torch.Tensor) else np.asarray(sizes)
+    if given.size == 0:
+        given = given.reshape(0, 2)
+    if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(
+            f"Compose: expected sizes as whole numbers [N, 2], but got {given.dtype} {list(given.shape)}"
+        )
+    return np.array(given, np.int64, order="C")
+
+
+def _check_pixels(sizes: Array) -> None:
+    if (sizes < 1).any():
+        index = int((sizes < 1).any(1).argmax())
+        raise ValueError(
+            f"Compose: expected images with pixels, but image {index} is of size {sizes[index].tolist()}"
+        )
+
+
+def _ids(sample_ids: Any, count: int) -> Array:
+    if sample_ids is None:
+        return np.arange(count)
+    ids = (
+        sample_ids.detach().cpu().numpy() if isinstance(sample_ids, torch.Tensor) else np.asarray(sample_ids)
+    )
+    if ids.shape != (count,) or (count and ids.dtype.kind not in "iu"):
+        raise ValueError(
+            f"Compose: expected sample_ids as whole numbers [{count}], but got {ids.dtype} {list(ids.shape)}"
+        )
+    return ids.astype(np.int64)

@@ -1,0 +1,139 @@
+"""Samples in torchvision's form: tuples and dicts of images, targets and labels.
+
+A list is a batch; a tuple or a dict is one sample, whose images share their random parameters.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+from orbbec.bridge.arguments import holds_planes
+from orbbec.transforms.base.optional import is_pil
+from orbbec.transforms.base.tv_tensors import KEYS, is_target, is_tv_tensor
+from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS
+
+_TARGET_KEYS = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
+Visit = Callable[[Any], Any]
+
+
+def is_structure(value: Any) -> bool:
+    """Whether a value is a container of images, not an image."""
+    if isinstance(value, (dict, tuple)):
+        return True
+    return isinstance(value, list) and not all(map(_is_one_image, value))
+
+
+def _is_one_image(value: Any) -> bool:
+    if isinstance(value, (Tensor, np.ndarray)):
+        return value.ndim in (2, 3) and not is_target(value)
+    return is_pil(value)
+
+
+def _is_image_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.ndim == 3 and not is_target(value)
+
+
+def images_of(structure: Any) -> list[Any]:
+    """The images of a structure, in order.
+
+    These are every PIL image, `tv_tensors.Image`, `ImageBatch` and list of images; if there are none, the
+    first tensor or array of three or more dimensions, as in torchvision.
+
+    Raises:
+        TypeError: there is no image.
+    """
+    found = [leaf for leaf in _leaves(structure) if _is_surely_images(leaf)]
+    if not found:
+        pixels = (leaf for leaf in _leaves(structure) if isinstance(leaf, (Tensor, np.ndarray)))
+        found = [leaf for leaf in pixels if leaf.ndim >= 3 and not is_tv_tensor(leaf)][:1]
+    if not found:
+        raise TypeError(
+            f"Compose: expected an image in the {type(structure).__name__}: a PIL image, a tensor [C, H, W], "
+            "an array [H, W, C] or a batch, but found none"
+        )
+    return found
+
+
+def _leaves(node: Any, key: Any = None) -> list[Any]:
+    if key in _TARGET_KEYS or _is_surely_images(node):
+        return [] if key in _TARGET_KEYS else [node]
+    if isinstance(node, Mapping):
+        return [leaf for name, entry in node.items() for leaf in _leaves(entry, name)]
+    if isinstance(node, (tuple, list)):
+        return [leaf for entry in node for leaf in _leaves(entry)]
+    return [node]
+
+
+def _is_surely_images(value: Any) -> bool:
+    if isinstance(value, list):
+        return len(value) > 0 and all(is_pil(one) or _is_image_tensor(one) for one in value)
+    if is_tv_tensor(value):
+        return type(value).__name__ in ("Image", "Video")
+    return is_pil(value) or isinstance(value, ImageBatch) or holds_planes(value)
+
+
+def targets_of(structure: Any, images: list[Any]) -> list[dict[str, Any]]:
+    """The dicts of a structure that contain boxes, masks or points, without the images."""
+    found: list[dict[str, Any]] = []
+
+    def visit(target: dict[str, Any]) -> dict[str, Any]:
+        found.append(target)
+        return target
+
+    rebuilt(structure, {id(each): each for each in images}, visit, lambda value: value)
+    return found
+
+
+def labels_of(structure: Any, images: list[Any], count: int) -> Any:
+    """The labels of a batch in a structure: its first other tensor or array with a row per image, or None."""
+    for leaf in _leaves(structure):
+        others = isinstance(leaf, (Tensor, np.ndarray)) and not any(leaf is image for image in images)
+        if others and leaf.ndim in (1, 2) and len(leaf) == count:
+            return leaf
+    return None
+
+
+def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:
+    """The structure with replaced entries.
+
+    Args:
+        structure: tuples, named tuples, lists and dicts of anything.
+        replaced: replacements of entries, by their `id`.
+        target: gives the replacement of a dict with boxes, masks or points.
+        loose: gives the replacement of a tv_tensor outside such a dict.
+    """
+    if id(structure) in replaced:
+        return replaced[id(structure)]
+    if is_target(structure):
+        return loose(structure)
+    if isinstance(structure, dict):
+        return _rebuilt_dict(structure, replaced, target, loose)
+    if isinstance(structure, (tuple, list)):
+        entries = [rebuilt(entry, replaced, target, loose) for entry in structure]
+        return type(structure)(*entries) if hasattr(structure, "_fields") else type(structure)(entries)
+    return structure
+
+
+def _rebuilt_dict(given: dict[Any, Any], replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:
+    result = copy.copy(given)
+    own = {key: value for key, value in given.items() if _goes_with_target(key, value, replaced)}
+    if any(key in own for key in _TARGET_KEYS):
+        result.update(target(own))
+    else:
+        own = {}
+    for key, value in given.items():
+        if key not in own:
+            result[key] = rebuilt(value, replaced, target, loose)
+    return result
+
+
+def _goes_with_target(key: Any, value: Any, replaced: Mapping[int, Any]) -> bool:
+    if is_target(value):
+        return key in KEYS[type(value).__name__]
+    return not isinstance(value, dict) and not any(id(leaf) in replaced for leaf in _leaves(value))

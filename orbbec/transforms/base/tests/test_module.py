@@ -1,0 +1,80 @@
+"""Transforms and pipelines where torch expects modules, and copied, compared and printed."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+import torch
+
+from orbbec import transforms as T
+from orbbec.transforms.base.registry import known_transforms
+from tests.support import photographs
+
+IMAGES = photographs(2, 3, 20, 24)
+PHOTOS = photographs(2, 3, 30, 36)
+PIPELINE = T.Compose([T.RandomCrop(16), T.ToDtype(torch.float32, scale=True), T.Normalize()])
+
+
+def test_they_stand_in_a_sequential_with_layers():
+    model = torch.nn.Sequential(T.Resize((16, 16)), PIPELINE, torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU())
+    torch.manual_seed(3)
+    expected = model[2:](PIPELINE(T.Resize((16, 16))(IMAGES)))
+    torch.manual_seed(3)
+    assert torch.equal(model(IMAGES), expected)
+    visited = []
+    model.eval().to(torch.float64).float().train().apply(visited.append)
+    assert len(visited) == 5
+    assert [name for name, _ in model.named_parameters()] == ["2.weight", "2.bias"]
+    assert not PIPELINE.eval().training
+    assert PIPELINE.train().training
+
+
+def test_hooks_see_a_call():
+    seen = []
+    flip = T.RandomHorizontalFlip(1.0)
+    handle = flip.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    result = flip(IMAGES)
+    handle.remove()
+    assert seen == [result]
+
+
+@pytest.mark.parametrize("one", [T.Resize((8, 9)), PIPELINE], ids=["transform", "pipeline"])
+def test_copies_are_equal_and_do_the_same(one):
+    expected = one(IMAGES, epoch=3)
+    for other in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+        assert other == one
+        assert repr(other) == repr(one)
+        assert torch.equal(other(IMAGES, epoch=3), expected)
+
+
+def test_what_differs_is_unequal():
+    assert T.Resize((8, 9)) != T.Resize((9, 8))
+    assert T.Compose([T.Resize(8)]) != T.Compose([T.Resize(9)])
+    assert repr(T.Resize((8, 9))).startswith("Resize(size=(8, 9), interpolation=")
+
+
+def test_no_argument_hides_a_method_of_modules():
+    for kind in (T.Compose, *known_transforms().values()):
+        assert not {field.name for field in fields(kind)} & set(dir(torch.nn.Module)), kind
+
+
+def test_compiled_models_hold_pipelines():
+    model = torch.nn.Sequential(T.RandomCrop((16, 20)), PIPELINE, torch.nn.Conv2d(3, 4, 3))
+    compiled = torch.compile(model, backend="aot_eager")
+    results = []
+    for seed, one in [(1, model), (1, compiled), (2, compiled)]:
+        torch.manual_seed(seed)
+        results.append(one(PHOTOS))
+    assert torch.equal(results[0], results[1])
+    assert not torch.equal(results[1], results[2])
+
+
+def test_nothing_is_imported_for_a_compiler_that_nobody_asked_for():
+    code = (
+        "import sys, torch; from orbbec import transforms as T; "
+        "T.Compose([T.Resize(8)])(torch.zeros(3, 9, 9)); sys.exit('torch._dynamo' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,116 @@
+"""torchvision's tv_tensors in, tv_tensors out. torchvision itself is not imported."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from orbbec.plan.batches import as_list
+from orbbec.transforms.base.optional import is_pil
+from orbbec.transforms.targets.options import TargetOptions
+
+KEYS = {"BoundingBoxes": ("boxes",), "Mask": ("mask", "masks"), "KeyPoints": ("keypoints", "landmarks")}
+_FORMATS = {"CXCYWHR": "cxcywha", "XYXYXYXY": "xyxyxyxy", "XYXY": "xyxy", "XYWH": "xywh", "CXCYWH": "cxcywh"}
+
+
+def is_tv_tensor(value: Any) -> bool:
+    """Whether a value is a tv_tensor."""
+    module = sys.modules.get("torchvision.tv_tensors")
+    return module is not None and isinstance(value, module.TVTensor)
+
+
+def is_target(value: Any) -> bool:
+    """Whether a value is a tv_tensor of boxes, masks or points."""
+    return is_tv_tensor(value) and type(value).__name__ in KEYS
+
+
+def is_mask(value: Any) -> bool:
+    """Whether a value is a `tv_tensors.Mask`."""
+    return is_target(value) and type(value).__name__ == "Mask"
+
+
+def name_of(value: Any) -> str:
+    """The key of a tv_tensor in a target."""
+    kind = type(value).__name__
+    return "masks" if kind == "Mask" and value.ndim == 3 else KEYS[kind][0]
+
+
+def plain(value: Any) -> Any:
+    """Convert tv_tensors, also in a list, to tensors; anything else is unchanged."""
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    return value.as_subclass(Tensor) if is_tv_tensor(value) else value
+
+
+def images_like(images: Any, given: Any) -> Any:
+    """Results as tv_tensors if the images were tv_tensors."""
+    like = given[0] if isinstance(given, (list, tuple)) and given else given
+    if not is_tv_tensor(like):
+        return images
+    if isinstance(images, Tensor):
+        return wrapped(images, like)
+    return [wrapped(each, like) for each in as_list(images)]
+
+
+def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[str, Any], TargetOptions]:
+    """The target of image `index` as tensors, and options with the format of its boxes.
+
+    Raises:
+        TypeError: the target is not a dict.
+        ValueError: a tv_tensor is under a wrong key, or boxes have an unknown format.
+    """
+    if not isinstance(target, dict):
+        raise TypeError(f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}")
+    for key, value in target.items():
+        kind = type(value).__name__
+        if is_tv_tensor(value) and key not in KEYS.get(kind, ()):
+            names = " or ".join(KEYS.get(kind, ())) or "no name"
+            raise ValueError(
+                f"transform_targets: expected {kind} under {names}, but image {index} has it under {key}"
+            )
+    boxes: Any = target.get("boxes")
+    if is_tv_tensor(boxes):
+        name = format_of("transform_targets", boxes.format, f"image {index} has")
+        options = replace(options, box_format=name)
+    return {
+        key: np.asarray(value) if is_pil(value) else plain(value) for key, value in target.items()
+    }, options
+
+
+def format_of(op: str, format: Any, given: str = "got") -> str:
+    """The name of a box format, given as torchvision's enumeration or as a name.
+
+    Raises:
+        ValueError: the format is unknown.
+    """
+    name = str(getattr(format, "name", format)).upper()
+    if name not in _FORMATS:
+        raise ValueError(f"{op}: expected boxes as one of {', '.join(_FORMATS)}, but {given} {name}")
+    return _FORMATS[name]
+
+
+def target_like(target: dict[str, Any], given: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
+    """Restore tv_tensors and PIL images of a target, on a canvas of `size` (height, width)."""
+    return {key: _entry_like(value, given.get(key), size) for key, value in target.items()}
+
+
+def _entry_like(value: Any, given: Any, size: tuple[int, int]) -> Any:
+    if is_tv_tensor(given):
+        return wrapped(value, given, canvas_size=size)
+    return _mask_like(value, given) if is_pil(given) else value
+
+
+def _mask_like(pixels: Any, given: Any) -> Any:
+    mask = sys.modules["PIL.Image"].fromarray(pixels)
+    if given.mode == "P":
+        mask.putpalette(given.getpalette())
+    return mask
+
+
+def wrapped(value: Tensor, like: Any, **metadata: Any) -> Any:
+    """A tensor as a tv_tensor of the class of `like`."""
+    return sys.modules["torchvision.tv_tensors"].wrap(value, like=like, **metadata)

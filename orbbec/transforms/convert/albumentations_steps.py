@@ -1,0 +1,492 @@
+"""Converters of single Albumentations steps to orbbec transforms. They ignore the step's own probability."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.transforms.affine import RandomAffine, RandomRotation
+from orbbec.transforms.base.checks import interpolation_of, resizing_of
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.color import (
+    ColorJitter,
+    Gamma,
+    Grayscale,
+    RandomBrightnessContrast,
+    RandomChannelPermutation,
+    RandomGrayscale,
+    RandomInvert,
+    RandomPhotometricDistort,
+    RandomPosterize,
+    RandomSolarize,
+)
+from orbbec.transforms.containers import RandomChoice
+from orbbec.transforms.convert import as_one
+from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
+from orbbec.transforms.function import Lambda
+from orbbec.transforms.geometry import (
+    CenterCrop,
+    Letterbox,
+    Pad,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    Resize,
+)
+from orbbec.transforms.neighborhood import (
+    JPEG,
+    GaussianBlur,
+    MedianBlur,
+    MotionBlur,
+    RandomAutocontrast,
+    RandomEqualize,
+)
+from orbbec.transforms.noise import GaussianNoise
+from orbbec.transforms.output import Normalize, ToDtype, ToImage
+
+_RENAMED = {  # in AlbumentationsX
+    "format": "coord_format",
+    "limit": "angle_range",
+    "scale_limit": "scale_range",
+    "brightness": "brightness_range",
+    "contrast": "contrast_range",
+    "saturation": "saturation_range",
+    "hue": "hue_range",
+    "brightness_limit": "brightness_range",
+    "contrast_limit": "contrast_range",
+    "gamma_limit": "gamma_range",
+    "blur_limit": "blur_range",
+    "sigma_limit": "sigma_range",
+}
+_PADDING_MODES = {
+    0: "constant",
+    1: "edge",
+    2: "symmetric",
+    3: "wrap",
+    4: "reflect",
+}  # keys: OpenCV's border constants
+_ZERO = (0.0, 0.0)
+
+
+def attribute(step: Any, name: str) -> Any:
+    """An attribute, by its name in Albumentations or AlbumentationsX."""
+    renamed = _RENAMED.get(name, name)
+    return getattr(step, renamed) if hasattr(step, renamed) else getattr(step, name)
+
+
+def expect(step: Any, **expected: Any) -> None:
+    """Refuse attributes whose value has no counterpart."""
+    for name, value in expected.items():
+        if attribute(step, name) != value:
+            raise ValueError(f"expected {name}={value!r}, but got {attribute(step, name)!r}")
+
+
+def expect_if(step: Any, **expected: Any) -> None:
+    """The same for attributes that exist in one version only."""
+    expect(step, **{name: value for name, value in expected.items() if hasattr(step, name)})
+
+
+def one_of(step: Any, name: str, known: Collection[Any]) -> Any:
+    """The value of an attribute, which must be one of `known`."""
+    value = attribute(step, name)
+    if value not in known:
+        raise ValueError(f"expected {name} as one of {', '.join(map(str, known))}, but got {value!r}")
+    return value
+
+
+def _one(step: Any, name: str) -> Any:
+    """The value of a range whose ends are equal."""
+    low, high = attribute(step, name)
+    if low != high:
+        raise ValueError(f"expected {name} of one value, but got {attribute(step, name)}")
+    return low
+
+
+def _choice(transforms: Sequence[Transform], weights: Sequence[float] | None = None) -> list[Transform]:
+    if len(transforms) == 1:
+        return list(transforms)
+    return [RandomChoice(transforms, weights)]
+
+
+# Sizes
+
+
+def _resizing(step: Any) -> dict[str, Any]:
+    expect(step, area_for_downscale=None)
+    expect_if(step, mask_interpolation=0)
+    return {"interpolation": resizing_of(type(step).__name__, step.interpolation), "antialias": False}
+
+
+def _lengths(step: Any) -> list[int]:
+    """The side lengths to draw from."""
+    return [step.max_size] if isinstance(step.max_size, int) else list(step.max_size)
+
+
+def _smallest(step: Any) -> list[Transform]:
+    expect(step, max_size_hw=None)
+    return _choice([Resize(length, **_resizing(step)) for length in _lengths(step)])
+
+
+def _longest(step: Any) -> list[Transform]:
+    if step.max_size_hw is None:
+        return _choice([ResizeToFit(length, **_resizing(step)) for length in _lengths(step)])
+    if None in step.max_size_hw:
+        raise ValueError(f"expected max_size_hw as two numbers, but got {step.max_size_hw}")
+    return [ResizeToFit(step.max_size_hw, **_resizing(step))]
+
+
+def _scaled(step: Any) -> list[Transform]:
+    limits = attribute(step, "scale_limit")
+    if isinstance(limits, dict):
+        raise ValueError(f"expected one scale_range for both sides, but got {limits}")
+    low, high = limits
+    return [RandomScale((1 + low, 1 + high), **_resizing(step))]
+
+
+def _letterboxed(step: Any) -> list[Transform]:
+    expect(step, fill_mask=0.0)
+    expect_if(step, area_for_downscale=None, mask_interpolation=0)
+    interpolation = resizing_of("LetterBox", step.interpolation)
+    if step.position == "center":
+        return [Letterbox(step.size, step.fill, interpolation)]
+    return [
+        ResizeToFit(step.size, interpolation, antialias=False),
+        PadIfNeeded(step.size, step.fill, position=step.position),
+    ]
+
+
+# Crops and padding
+
+
+def _resized_crop(step: Any) -> list[Transform]:
+    expect_if(step, sampling_method="standard")
+    return [RandomResizedCrop(step.size, step.scale, step.ratio, **_resizing(step))]
+
+
+def _padding(step: Any) -> dict[str, Any]:
+    expect(step, fill_mask=0.0)
+    return {"fill": step.fill, "padding_mode": _PADDING_MODES[one_of(step, "border_mode", _PADDING_MODES)]}
+
+
+def _padded(step: Any) -> list[Transform]:
+    return [Pad(step.padding, **_padding(step))]
+
+
+def _padded_if_needed(step: Any) -> list[Transform]:
+    expect(step, pad_height_divisor=None, pad_width_divisor=None)
+    return [PadIfNeeded((step.min_height, step.min_width), position=step.position, **_padding(step))]
+
+
+def _cropped(step: Any, kind: type[Any]) -> list[Transform]:
+    size = step.height, step.width
+    if not step.pad_if_needed:
+        return [kind(size)]
+    return [PadIfNeeded(size, position=step.pad_position, **_padding(step)), kind(size)]
+
+
+def _cut(step: Any) -> list[Transform]:
+    expect(step, pad_if_needed=False)
+    return [Crop(step.y_min, step.x_min, step.y_max - step.y_min, step.x_max - step.x_min)]
+
+
+# Flips, rotations, affine transforms
+
+_QUARTERS = [RandomRotation((angle, angle), expand=True) for angle in (90.0, 180.0, 270.0)]
+_MIRRORS = [RandomHorizontalFlip(1.0), RandomVerticalFlip(1.0)]
+_SYMMETRIES = {
+    "e": as_one([]),
+    **dict(zip(("r90", "r180", "r270"), _QUARTERS, strict=True)),
+    **dict(zip(("h", "v"), _MIRRORS, strict=True)),
+    **{name: as_one([_QUARTERS[0], mirror]) for name, mirror in zip(("hvt", "t"), _MIRRORS, strict=True)},
+}
+
+
+def _symmetries(step: Any, names: Sequence[str]) -> list[Transform]:
+    """The symmetries in `names`, or those that AlbumentationsX lists."""
+    one, several = getattr(step, "group_element", None), getattr(step, "group_elements", None)
+    names = [one] if one is not None else several or names
+    return _choice([_SYMMETRIES[name] for name in names])
+
+
+def _outside(step: Any) -> dict[str, Any]:
+    """The interpolation and the border of a warp."""
+    expect_if(step, mask_interpolation=0)
+    if step.fill_mask is not None:  # missing in AlbumentationsX's Affine
+        expect(step, fill_mask=0.0)
+    return {
+        "interpolation": interpolation_of(type(step).__name__, step.interpolation),
+        "fill": step.fill,
+        "padding_mode": _PADDING_MODES[one_of(step, "border_mode", _PADDING_MODES)],
+    }
+
+
+def _rotated(step: Any) -> list[Transform]:
+    expect(step, crop_border=False)
+    return [RandomRotation(attribute(step, "limit"), **_outside(step))]
+
+
+def _affine(step: Any) -> list[Transform]:
+    expect(step, fit_output=False, balanced_scale=False)
+    (low, high), shear = step.scale["x"], step.shear
+    is_one = step.keep_ratio or (tuple(step.scale["y"]) == (low, high) and low == high)
+    scale = (low, high) if is_one else (low, high, *step.scale["y"])
+    sheared = [axis for axis in ("x", "y") if tuple(shear[axis]) != _ZERO]
+    if len(sheared) == 2 or (sheared and tuple(step.rotate) != _ZERO):
+        raise ValueError("expected shear along one axis and without rotate, or none")
+    first, last = step.rotate
+    return [
+        RandomAffine(
+            (-last, -first),  # clockwise
+            _shifts(step),
+            scale,
+            (*shear["x"], *shear["y"]) if sheared else None,
+            **_outside(step),
+        )
+    ]
+
+
+def _shifts(step: Any) -> tuple[float, float] | None:
+    """Largest shifts along x and y, as fractions of the sides."""
+    if step.translate_percent is None:
+        expect(step, translate_px={"x": (0, 0), "y": (0, 0)})
+        return None
+    (left, right), (top, bottom) = step.translate_percent["x"], step.translate_percent["y"]
+    if left != -right or top != -bottom:
+        raise ValueError(f"expected translate_percent symmetric about 0, but got {step.translate_percent}")
+    return right, bottom
+
+
+# Colours
+
+
+def _brightened(step: Any) -> list[Transform]:
+    expect_if(step, ensure_safe_range=False, ensure_safe_output=False)
+    ranges = attribute(step, "brightness_limit"), attribute(step, "contrast_limit")
+    if step.brightness_by_max:
+        return [RandomBrightnessContrast(*ranges, 1.0)]
+    if not hasattr(step, "brightness_range"):
+        raise ValueError("expected brightness_by_max=True, since 2.0 otherwise adds a fraction of the mean")
+    brightness, contrast = ((1 + low, 1 + high) for low, high in ranges)
+    return [ColorJitter(contrast=contrast), ColorJitter(brightness)]
+
+
+def _jittered(step: Any) -> list[Transform]:
+    return [ColorJitter(*(attribute(step, name) for name in ("brightness", "contrast", "saturation", "hue")))]
+
+
+def _distorted(step: Any) -> list[Transform]:
+    ranges = (step.brightness_range, step.contrast_range, step.saturation_range, step.hue_range)
+    return [RandomPhotometricDistort(*ranges, step.distort_p)]
+
+
+def _shuffled(step: Any) -> list[Transform]:
+    expect_if(step, channel_order=None)
+    return [RandomChannelPermutation()]
+
+
+def _gray(step: Any) -> list[Transform]:
+    expect(step, method="weighted_average")
+    return [RandomGrayscale(1.0) if step.num_output_channels == 3 else Grayscale(step.num_output_channels)]
+
+
+def _posterized(step: Any) -> list[Transform]:
+    if isinstance(step.num_bits, list):
+        raise ValueError(f"expected one num_bits for all channels, but got {step.num_bits}")
+    low, high = step.num_bits
+    return _choice([RandomPosterize(bits, 1.0) for bits in range(low, high + 1)])
+
+
+def _solarized(step: Any) -> list[Transform]:
+    return [RandomSolarize(255.0 * _one(step, "threshold_range"), 1.0)]
+
+
+def _corrected(step: Any) -> list[Transform]:
+    low, high = attribute(step, "gamma_limit")
+    return [Gamma((low / 100, high / 100))]
+
+
+def _equalized(step: Any) -> list[Transform]:
+    expect(step, mode="pil", by_channels=True, mask=None)
+    return [RandomEqualize(1.0)]
+
+
+def _autocontrasted(step: Any) -> list[Transform]:
+    expect(step, method="pil", cutoff=0, ignore=None)
+    return [RandomAutocontrast(1.0)]
+
+
+# Blur, noise, compression
+
+
+def _blurred(step: Any) -> list[Transform]:
+    (low, high), sigma = attribute(step, "blur_limit"), attribute(step, "sigma_limit")
+    expect_if(step, volume_mode="slice")
+    sides = (
+        side or int(sigma[1] * 3.5) * 2 for side in range(low, high + 1)
+    )  # 0: derived from the largest sigma
+    counts = Counter(side + 1 - side % 2 for side in sides)
+    weights = tuple(count / counts.total() for count in counts.values())
+    return _choice([GaussianBlur(side, sigma) for side in counts], weights)
+
+
+def _odd_sides(step: Any) -> tuple[int, int]:
+    """The ends of a range of kernel sizes, odd and at least 3."""
+    low, high = (max(3, side + 1 - side % 2) for side in attribute(step, "blur_limit"))
+    return low, high
+
+
+def _median(step: Any) -> list[Transform]:
+    return [MedianBlur(_odd_sides(step), 1.0)]
+
+
+def _smeared(step: Any) -> list[Transform]:
+    expect(step, allow_shifted=False, direction_range=_ZERO)
+    angle = _one(step, "angle_range")
+    if angle % 90:
+        raise ValueError(
+            f"expected angle_range of one multiple of 90, but got {step.angle_range}; MotionBlur has smooth "
+            "lines at other angles, but Albumentations draws lines of whole pixels"
+        )
+    low, high = _odd_sides(step)
+    return _choice([MotionBlur(side, (angle, angle), 1.0) for side in range(low, high + 1, 2)])
+
+
+def _noisy(step: Any) -> list[Transform]:
+    expect(step, per_channel=True)
+    expect_if(step, noise_scale_factor=1.0)
+    return [GaussianNoise(step.mean_range, step.std_range)]
+
+
+def _added_noise(step: Any) -> list[Transform]:
+    expect(step, noise_type="gaussian", spatial_mode="per_pixel")
+    expect_if(step, approximation=1.0)
+    return [GaussianNoise(step.noise_params["mean_range"], step.noise_params["std_range"])]
+
+
+def _compressed(step: Any) -> list[Transform]:
+    expect(step, compression_type="jpeg")
+    return [JPEG(step.quality_range)]
+
+
+# Dtypes, normalising, functions
+
+
+def _normalized(step: Any) -> list[Transform]:
+    expect(step, normalization="standard")
+    expect_if(step, clip_range=None)
+    maximum = step.max_pixel_value
+    if maximum in (1.0, 255.0):
+        scaled = [ToDtype(torch.float32, scale=True)] if maximum == 255.0 else []
+        return [*scaled, Normalize(step.mean, step.std)]
+    mean, std = (tuple(np.ravel(value) * (maximum / 255.0)) for value in (step.mean, step.std))
+    return [ToDtype(torch.float32, scale=True), Normalize(mean, std)]
+
+
+def _to_float(step: Any) -> list[Transform]:
+    one_of(step, "max_value", (None, 255.0))
+    return [ToDtype(torch.float32, scale=True)]
+
+
+def _from_float(step: Any) -> list[Transform]:
+    expect(step, dtype="uint8", max_value=255.0)
+    return [ToDtype(torch.uint8, scale=True)]
+
+
+@dataclass(frozen=True)
+class OnArrays:
+    """Adapts a function of arrays `[H, W, C]` and `shape=` to tensors `[C, H, W]`."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, image: Tensor) -> Tensor:
+        array = np.ascontiguousarray(image.permute(1, 2, 0).cpu().numpy())
+        result = np.asarray(self.function(array, shape=array.shape)).reshape(array.shape)
+        return torch.from_numpy(np.ascontiguousarray(result)).permute(2, 0, 1).to(image.device)
+
+
+def _applied(step: Any) -> list[Transform]:
+    functions = step.custom_apply_fns
+    for name in ("mask", "keypoints", "bboxes"):
+        if functions[name].__name__ != "noop":
+            raise ValueError(f"expected {name}=None, since a function applies to images only")
+    return [] if functions["image"].__name__ == "noop" else [Lambda(OnArrays(functions["image"]))]
+
+
+MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
+    "NoOp": lambda step: [],
+    "ToTensorV2": lambda step: [ToImage()],
+    "Resize": lambda step: [Resize((step.height, step.width), **_resizing(step))],
+    "SmallestMaxSize": _smallest,
+    "LongestMaxSize": _longest,
+    "RandomScale": _scaled,
+    "LetterBox": _letterboxed,
+    "RandomCrop": lambda step: _cropped(step, RandomCrop),
+    "CenterCrop": lambda step: _cropped(step, CenterCrop),
+    "Crop": _cut,
+    "RandomResizedCrop": _resized_crop,
+    "Pad": _padded,
+    "PadIfNeeded": _padded_if_needed,
+    "HorizontalFlip": lambda step: [RandomHorizontalFlip(1.0)],
+    "VerticalFlip": lambda step: [RandomVerticalFlip(1.0)],
+    "Transpose": lambda step: [_SYMMETRIES["t"]],
+    "RandomRotate90": lambda step: _symmetries(step, ("e", "r90", "r180", "r270")),
+    **dict.fromkeys(("D4", "SquareSymmetry"), lambda step: _symmetries(step, tuple(_SYMMETRIES))),
+    "Rotate": _rotated,
+    **dict.fromkeys(("Affine", "ShiftScaleRotate"), _affine),
+    "RandomBrightnessContrast": _brightened,
+    "ColorJitter": _jittered,
+    "PhotoMetricDistort": _distorted,
+    "ToGray": _gray,
+    "InvertImg": lambda step: [RandomInvert(1.0)],
+    "Posterize": _posterized,
+    "Solarize": _solarized,
+    "RandomGamma": _corrected,
+    "ChannelShuffle": _shuffled,
+    "Equalize": _equalized,
+    "AutoContrast": _autocontrasted,
+    "GaussianBlur": _blurred,
+    "MedianBlur": _median,
+    "MotionBlur": _smeared,
+    "GaussNoise": _noisy,
+    "AdditiveNoise": _added_noise,
+    "ImageCompression": _compressed,
+    "Normalize": _normalized,
+    "ToFloat": _to_float,
+    "FromFloat": _from_float,
+    "Lambda": _applied,
+}
+
+# Suggestions for classes that draw or compute something different from their nearest counterpart.
+NEAREST = {
+    **dict.fromkeys(("AdvancedBlur", "Blur", "Defocus", "GlassBlur", "ZoomBlur"), "GaussianBlur"),
+    **dict.fromkeys(("Sharpen", "UnsharpMask", "Enhance"), "RandomAdjustSharpness"),
+    **dict.fromkeys(("HueSaturationValue", "RGBShift", "PlanckianJitter", "FancyPCA"), "ColorJitter"),
+    **dict.fromkeys(("PlasmaBrightnessContrast", "Illumination"), "ColorJitter"),
+    "RandomToneCurve": "Gamma",
+    "ChannelSwap": "RandomChannelPermutation",
+    **dict.fromkeys(("ISONoise", "ShotNoise", "MultiplicativeNoise", "SaltAndPepper"), "GaussianNoise"),
+    **dict.fromkeys(("RicianNoise", "FilmGrain"), "GaussianNoise"),
+    **dict.fromkeys(("CoarseDropout", "Erasing", "ConstrainedCoarseDropout", "GridDropout"), "RandomErasing"),
+    **dict.fromkeys(("XYMasking", "GridMask", "GuidedCoarseDropout", "PixelDropout"), "RandomErasing"),
+    "Perspective": "RandomPerspective",
+    **dict.fromkeys(("ElasticTransform", "GridElasticDeform", "GridDistortion"), "ElasticTransform"),
+    **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine", "OpticalDistortion"), "ElasticTransform"),
+    "SafeRotate": "RandomRotation(expand=True)",
+    **dict.fromkeys(("RandomSizedCrop", "RandomCropFromBorders"), "RandomResizedCrop"),
+    "CropAndPad": "RandomZoomOut, or RandomCrop with padding",
+    **dict.fromkeys(
+        ("BBoxSafeRandomCrop", "RandomSizedBBoxSafeCrop", "AtLeastOneBBoxRandomCrop"), "RandomIoUCrop"
+    ),
+    **dict.fromkeys(("BBoxSubsetSafeRandomCrop", "RandomCropNearBBox"), "RandomIoUCrop"),
+    "CLAHE": "the operator orbbec.clahe",
+    "HistogramMatching": "RandomEqualize",
+    "Mosaic": "Mosaic, which combines images of one batch",
+    "ToRGB": "PIL's convert when images are read",
+}

@@ -1,0 +1,134 @@
+"""Conversion of torchvision pipelines by the names of classes and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+from orbbec.transforms.base.registry import known_transforms
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.bounding_boxes import ConvertBoundingBoxFormat, SanitizeBoundingBoxes
+from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
+from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
+from orbbec.transforms.output import ToDtype
+from orbbec.transforms.targets.options import TargetOptions
+
+_OP = "from_torchvision"
+# Steps that state the kind of an image, which orbbec detects, or clip boxes, which it always does.
+_NOTHING = ("ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
+# Pillow's constants, which torchvision accepts too.
+_BY_NUMBER = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
+_RENAMED = {"sampler_options": "options"}  # orbbec's argument: torchvision's attribute
+
+
+def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transform], TargetOptions]:
+    """The transforms of a torchvision pipeline, v1 or v2; see `Compose.from_torchvision`.
+
+    Args:
+        compose: as that of `Compose.from_torchvision`.
+        functions: convert `Lambda`; its function must keep shape and dtype.
+    """
+    steps = list(getattr(compose, "transforms", compose))
+    transforms = flat(convert(_OP, steps, partial(_maker, functions)))
+    options = TargetOptions()
+    for step in steps:
+        if type(step).__name__ == "SanitizeBoundingBoxes":
+            options = SanitizeBoundingBoxes(step.min_size, step.min_area).target_options(options)
+    return transforms, replace(options, mask_fill=_mask_fill(steps))
+
+
+def _maker(functions: bool, step: Any) -> Maker | None:
+    name, library = type(step).__name__, type(step).__module__.split(".")[0]
+    is_step = library == "torchvision" or (library == "torch" and name in ("Sequential", "Identity"))
+    if not is_step or (name == "Lambda" and not functions):
+        return None
+    return _MAKERS.get(name) or (_same if name in known_transforms() else None)
+
+
+def _same(step: Any, inner: Inner) -> list[Transform]:
+    """The transform of the same name, with the step's attributes as arguments."""
+    kind = known_transforms()[type(step).__name__]
+    given = {field.name: _RENAMED.get(field.name, field.name) for field in fields(kind)}
+    arguments = {ours: getattr(step, theirs) for ours, theirs in given.items() if hasattr(step, theirs)}
+    return [kind(**{name: _value(name, value) for name, value in arguments.items()})]
+
+
+def _value(name: str, value: Any) -> Any:
+    """An attribute converted for orbbec's argument `name`."""
+    if name == "fill":
+        value = _of_images(value) if isinstance(value, Mapping) else value
+        return 0.0 if value is None else value
+    if name == "interpolation":
+        text = getattr(value, "value", value)
+        return _BY_NUMBER.get(text, text)
+    if name == "value" and value is None:
+        return "random"
+    return value
+
+
+def _of_images(table: Mapping[Any, Any]) -> Any:
+    """The entry for images of a dict keyed by tv_tensor class."""
+    by_name = _by_names(table)
+    default = getattr(table, "default_factory", None)
+    known = (by_name[name] for name in ("Image", "Tensor", "others") if name in by_name)
+    return next(known, default() if default is not None else None)
+
+
+def _by_names(table: Mapping[Any, Any]) -> dict[str, Any]:
+    return {getattr(kind, "__name__", kind): value for kind, value in table.items()}
+
+
+def _to_dtype(dtype: Any, scale: bool) -> list[Transform]:
+    dtype = _of_images(dtype) if isinstance(dtype, Mapping) else dtype
+    return [] if dtype is None else [ToDtype(dtype, scale)]
+
+
+def _mask_fill(steps: Iterable[Any]) -> float:
+    """The fill for masks in dicts keyed by tv_tensor class."""
+    tables = [step.fill for step in steps if isinstance(getattr(step, "fill", None), Mapping)]
+    fills = {value for table in tables if (value := _by_names(table).get("Mask")) is not None}
+    if len(fills) > 1:
+        raise ConversionError(f"{_OP}: expected one fill for masks, but got {sorted(fills)}")
+    return float(fills.pop()) if fills else TargetOptions.mask_fill
+
+
+def _sanitize(step: Any, inner: Inner) -> list[Transform]:
+    SanitizeBoundingBoxes(step.min_size, step.min_area)  # checks the values; they become options
+    return []
+
+
+def _formatted(step: Any, inner: Inner) -> list[Transform]:
+    ConvertBoundingBoxFormat(step.format)  # checks the format
+    return []
+
+
+def _sequence(step: Any, inner: Inner) -> list[Transform]:
+    return flat(inner(getattr(step, "transforms", step)))
+
+
+def _apply(step: Any, inner: Inner) -> list[Transform]:
+    transforms = flat(inner(step.transforms))
+    return [RandomApply(transforms, step.p)] if transforms else []
+
+
+def _choice(step: Any, inner: Inner) -> list[Transform]:
+    return [RandomChoice([as_one(part) for part in inner(step.transforms)], step.p)]
+
+
+def _order(step: Any, inner: Inner) -> list[Transform]:
+    return [RandomOrder([as_one(part) for part in inner(step.transforms)])]
+
+
+_MAKERS: dict[str, Maker] = {
+    **dict.fromkeys(_NOTHING, lambda step, inner: []),
+    **dict.fromkeys(("Compose", "Sequential"), _sequence),
+    "RandomApply": _apply,
+    "RandomChoice": _choice,
+    "RandomOrder": _order,
+    "SanitizeBoundingBoxes": _sanitize,
+    "ConvertBoundingBoxFormat": _formatted,
+    "ConvertImageDtype": lambda step, inner: _to_dtype(step.dtype, True),
+    "ToDtype": lambda step, inner: _to_dtype(step.dtype, step.scale),
+}

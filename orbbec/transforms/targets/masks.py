@@ -1,0 +1,67 @@
+"""Masks that follow the images of a plan: all of a batch in one launch a map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from orbbec.plan.passes import Masks, NoiseKey, Pass
+from orbbec.warpaffine.remap import remap
+
+Size = tuple[int, int]
+
+
+class Mask(NamedTuple):
+    """Masks `[..., H, W]` of one image: its row in the batch, and the values."""
+
+    image: int
+    values: Tensor
+
+
+def moved_masks(step: Pass, masks: Sequence[Mask], key: NoiseKey, fill: float) -> list[Tensor]:
+    """Each mask as the pass leaves it: the pixels that a nearest image takes, else the nearest.
+
+    One launch for all masks of a dtype whose results have one size. They are read as bytes, so that values of
+    any dtype are kept to the last bit.
+
+    Args:
+        step: the pass.
+        masks: as they are before it.
+        key: of the noise of the batch.
+        fill: outside of an image.
+    """
+    results: list[Tensor] = [mask.values for mask in masks]
+    groups: dict[tuple[torch.dtype, torch.device, Size], list[int]] = {}
+    for index, (image, values) in enumerate(masks):
+        height, width = step.sizes[image].tolist()
+        if values.numel() * height * width == 0:
+            empty = torch.tensor(fill).to(values)
+            results[index] = empty.repeat(*values.shape[:-2], height, width)
+        else:
+            groups.setdefault((values.dtype, values.device, (height, width)), []).append(index)
+    for (dtype, _, size), indices in groups.items():
+        own = [masks[index] for index in indices]
+        fills = torch.tensor([fill]).to(dtype).view(torch.uint8).tolist()
+        tables, images = [_as_bytes(mask.values) for mask in own], [mask.image for mask in own]
+        moved = step.move_masks(Masks(tables, images, size, fills), key)
+        for index, mask, result in zip(indices, own, moved, strict=True):
+            whole = result.permute(0, 2, 3, 1).reshape(-1).view(dtype)
+            results[index] = whole.reshape(*mask.values.shape[:-2], *size)
+    return results
+
+
+def _as_bytes(values: Tensor) -> Tensor:
+    """uint8 `[M, H, W, bytes of a value]`."""
+    height, width = values.shape[-2:]
+    return values.detach().contiguous().view(-1, height, width, 1).view(torch.uint8)
+
+
+def bent_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
+    """Masks `[..., H, W]` of any dtype, whose pixels read the nearest to positions `x`, `y` `[H, W]`."""
+    fills = torch.tensor([fill]).to(masks.dtype).view(torch.uint8).tolist()
+    pixels = _as_bytes(masks).permute(0, 3, 1, 2)
+    moved: Tensor = remap(pixels, x, y, interpolation="nearest", fill=fills).permute(0, 2, 3, 1)
+    return moved.contiguous().reshape(-1).view(masks.dtype).reshape(masks.shape)

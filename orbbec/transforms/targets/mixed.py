@@ -1,0 +1,132 @@
+"""What becomes of targets where images are mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.spec import Tiles
+from orbbec.plan.passes import AugmentPass, MixPass, NoiseKey
+from orbbec.plan.points import shifts
+from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State, is_per_box, move_all
+
+
+def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: float) -> list[State]:
+    """The targets of mixed images.
+
+    Args:
+        step: what mixes them.
+        states: of the images before.
+        key: of the noise of the batch.
+        mask_fill: of masks, where no image lies.
+
+    Raises:
+        ValueError: boxes do not follow, or are of several formats; a label is missing or out of range.
+    """
+    if step.spec.tiles is not None:
+        sizes = np.array([state.size for state in states], np.int64).reshape(-1, 2)
+        return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, key, mask_fill)
+    targets = [state.written() for state in states]
+    results = []
+    for n, (own, other) in enumerate(zip(targets, step.table["partners"].tolist(), strict=True)):
+        if "boxes" in own:
+            raise ValueError(f"{step.name}: boxes do not follow; leave them out of the target of image {n}")
+        result, share = dict(own), float(step.table["weights"][n])
+        if "label" in own:
+            first, second = (_shares(step, targets[m], m) for m in (n, other))
+            result["label"] = share * first + (1 - share) * second
+        results.append(State(n, result, states[n].options, states[n].size))
+    return results
+
+
+def _shares(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
+    """The label of an image as weights of classes."""
+    num_classes = step.options["num_classes"]
+    if "label" not in target:
+        raise ValueError(f"{step.name}: expected label in the target of image {index}, but got none")
+    given = torch.as_tensor(target["label"])
+    if given.dim() == 1 and given.is_floating_point():
+        return given
+    if num_classes is None or given.dim() != 0:
+        raise ValueError(
+            f"{step.name}: expected label as a number, and num_classes, or as a vector, for image {index}"
+        )
+    if not 0 <= int(given) < num_classes:
+        raise ValueError(
+            f"{step.name}: expected label from 0 to {num_classes - 1}, but image {index} has {int(given)}"
+        )
+    return torch.nn.functional.one_hot(given.long(), num_classes).float()
+
+
+def _laid(
+    step: MixPass, tiles: Tiles, states: Sequence[State], key: NoiseKey, mask_fill: float
+) -> list[State]:
+    """The targets of several images in the place of one: each cut to its tile, and padded to the canvas."""
+    formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
+    if len(formats) > 1:
+        raise ValueError(f"{step.name}: expected boxes of one format, but got {' and '.join(formats)}")
+    laid: list[State] = []
+    for partner in tiles.partners.tolist():
+        source = states[partner]
+        laid.append(State(len(laid), source.written(), source.options, source.size))
+        laid[-1].go_on_from(source)
+    corners, count = tiles.boxes[:, :2], len(tiles.boxes) // max(len(states), 1)
+    insides = (tiles.boxes[:, 2:] - corners)[:, ::-1]
+    cut = _shifted(corners - tiles.offsets, insides)
+    padded = _shifted(-corners, np.repeat(step.sizes, count, axis=0))
+    for each in (cut, padded):
+        move_all(each, laid, key, mask_fill)
+    own = [slice(count * n, count * (n + 1)) for n in range(len(states))]
+    return [_together(states[n], laid[rows], tiles.boxes[rows]) for n, rows in enumerate(own)]
+
+
+def _shifted(by: Array, sizes: Array) -> AugmentPass:
+    """The pass whose pixel (0, 0) reads `by`, `[N, 2]`."""
+    count = len(by)
+    colors, erase = (np.zeros((count, 0, width), np.float32) for width in (COLOR_WIDTH, ERASE_WIDTH))
+    return AugmentPass(shifts(by[:, 0], by[:, 1], count), sizes, colors, erase, border="constant")
+
+
+def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
+    """The targets of four tiles as those of one image; what tiles without any say counts for nothing."""
+    laid = [(tile, _following(tile), quarter) for tile, quarter in zip(tiles, quarters.tolist(), strict=True)]
+    laid = [entry for entry in laid if entry[1]]
+    parts = [part for _, part, _ in laid]
+    keys = [key for key in parts[0] if all(key in part for part in parts)] if parts else []
+    target = {key: _joined([part[key] for part in parts]) for key in keys if key != "mask"}
+    if "mask" in keys:
+        target["mask"] = parts[0]["mask"]
+        for _, part, (left, top, right, bottom) in laid:
+            target["mask"][..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
+    result = State(own.index, target, own.options, tiles[0].size)
+    if "boxes" in keys:
+        result.go_on_from(*(tile for tile, _, _ in laid))
+    result.dropped_before = own.dropped + sum(tile.dropped for tile in tiles)
+    return result
+
+
+def _following(tile: State) -> dict[str, Any]:
+    """What is laid with an image: what has a row per box, masks, points and polygons."""
+    known = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
+    has_boxes = "boxes" in tile.given
+    return {
+        key: value
+        for key, value in tile.written().items()
+        if key in known or (has_boxes and is_per_box(key, tile.given[key], tile.count))
+    }
+
+
+def _joined(values: Sequence[Any]) -> Any:
+    """One after the other, in the kind of the first."""
+    first = values[0]
+    if isinstance(first, Tensor):
+        return torch.cat([torch.as_tensor(value).to(first) for value in values])
+    if isinstance(first, np.ndarray):
+        return np.concatenate([np.asarray(value) for value in values])
+    return type(first)(entry for value in values for entry in value)

@@ -1,0 +1,353 @@
+"""The targets of one image on their way through the passes of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Array, as_tensor
+from orbbec.nms.boxes import box_convert
+from orbbec.plan.passes import NoiseKey, Pass
+from orbbec.plan.points import (
+    areas,
+    carried,
+    carried_edges,
+    clip_polygon,
+    clipped,
+    corners_of,
+    forward_of,
+    grown,
+    hulls,
+    numbers_of,
+    polygon_area,
+    rotated_boxes,
+    rotated_corners,
+    through_displacement,
+)
+from orbbec.transforms.targets.masks import Mask, moved_masks
+from orbbec.transforms.targets.options import TargetOptions
+
+POINT_KEYS = ("keypoints", "landmarks")
+MASK_KEYS = ("masks", "mask")
+_OF_IMAGE = ("mask", "image_id", "orig_size", "size")  # however many boxes there are
+
+
+class State:
+    """Boxes as corners, everything else as it was given, and which boxes are kept."""
+
+    def __init__(
+        self, index: int, target: dict[str, Any], options: TargetOptions, size: tuple[int, int]
+    ) -> None:
+        self.index, self.given, self.options = index, target, options
+        self.size = size  # of the image as it is now
+        self.values: dict[str, Any] = dict(target)
+        self.corners = self._read_corners()
+        self.count = len(self.corners)
+        self.kept = np.ones(self.count, bool)
+        self.visible = np.ones(self.count)
+        self.scale = np.ones(self.count)  # of the areas of boxes that are seen
+        self.parts = (
+            [] if self.is_upright else list(self.corners)
+        )  # what is left of rotated boxes, as polygons
+        self.dropped_before = 0
+
+    def go_on_from(self, *before: State) -> None:
+        """Make the boxes that earlier states kept these, one after the other."""
+        self.visible = np.concatenate([state.visible[state.kept] for state in before])
+        pairs = (pair for state in before for pair in zip(state.parts, state.kept, strict=False))
+        self.parts = [part for part, is_kept in pairs if is_kept]
+
+    @property
+    def dropped(self) -> int:
+        """How many boxes were dropped so far."""
+        return self.dropped_before + self.count - int(self.kept.sum())
+
+    def _read_corners(self) -> Array:
+        boxes = self.given.get("boxes")
+        if boxes is None:
+            return np.zeros((0, 4, 2))
+        table = numbers_of(boxes)
+        width = {"cxcywha": 5, "xyxyxyxy": 8}.get(self.options.box_format, 4)
+        table = table.reshape(0, width) if table.size == 0 else table
+        if table.ndim != 2 or table.shape[1] != width:
+            raise ValueError(
+                f"transform_targets: expected boxes of shape [K, {width}], but image {self.index} has "
+                f"{list(table.shape)}"
+            )
+        if not np.isfinite(table).all():
+            row = int((~np.isfinite(table)).any(1).argmax())
+            raise ValueError(f"transform_targets: box {row} of image {self.index} is not finite")
+        if self.options.box_format.endswith("n") and table.size > 0 and not _is_floating(boxes):
+            raise TypeError(
+                f"transform_targets: expected boxes {self.options.box_format} as floats, but image "
+                f"{self.index} has whole numbers"
+            )
+        self._check_sides(table)
+        if width == 5:
+            return rotated_corners(table)
+        if width == 8:
+            return np.asarray(table.reshape(-1, 4, 2))
+        return corners_of(corners_in_pixels(table, self.options.box_format, self.size))
+
+    def _check_sides(self, table: Array) -> None:
+        """Refuse boxes whose ends are in the wrong order."""
+        name = self.options.box_format
+        if name == "xyxyxyxy":
+            return
+        sides = table[:, 2:4] - table[:, :2] if name in ("xyxy", "xyxyn") else table[:, 2:4]
+        inverted = (sides < 0).any(1)
+        if inverted.any():
+            row = int(inverted.argmax())
+            raise ValueError(
+                f"transform_targets: expected boxes {name} with sides of at least 0, but box {row} of image "
+                f"{self.index} is {table[row].tolist()}"
+            )
+
+    def check(self, height: int, width: int) -> None:
+        """Refuse what has another length than the boxes, or another size than the image."""
+        for key in MASK_KEYS:
+            if key in self.given and tuple(self.given[key].shape[-2:]) != (height, width):
+                raise ValueError(
+                    f"transform_targets: expected {key} of {height}x{width}, as image {self.index} is, "
+                    f"but got shape {list(self.given[key].shape)}"
+                )
+        if "boxes" not in self.given:
+            return
+        for key in ("labels", "masks", "polygons", *POINT_KEYS):
+            value = self.given.get(key)
+            per_box = key not in POINT_KEYS or getattr(value, "ndim", 0) == 3
+            if value is not None and per_box and len(value) != self.count:
+                raise ValueError(
+                    f"transform_targets: expected {self.count} {key}, one per box, "
+                    f"but image {self.index} has {len(value)}"
+                )
+
+    @property
+    def is_upright(self) -> bool:
+        return self.options.box_format not in ("cxcywha", "xyxyxyxy")
+
+    def move(self, step: Pass, forward: Array, key: NoiseKey) -> None:
+        """Carry everything but masks through one pass, of which `forward` inverts the map."""
+        if step.keeps(self.index):
+            return
+        cut = step.cut(self.index)
+        if cut is not None:
+            self._cut(cut)
+        height, width = step.sizes[self.index].tolist()
+        self.size = size = (height, width)
+        displacement = step.displacement(self.index, key)
+
+        def move_points(points: Array, edge: float) -> Array:
+            if displacement is not None:
+                return through_displacement(points - edge, displacement) + edge
+            return carried_edges(forward, points) if edge else carried(forward, points)
+
+        corners = move_points(self.corners, 0.5)
+        if displacement is None:
+            self.scale = self.scale * grown(forward, self.corners.mean(1))
+        if self.options.box_format == "xyxyxyxy" and displacement is None and np.linalg.det(forward) < 0:
+            corners = corners[:, [1, 0, 3, 2]]  # so that they go round as they did
+        self.parts = [move_points(part, 0.5) for part in self.parts]
+        self._move_boxes(corners, size, self.options.min_size, self.options.min_area)
+        self._move_points(move_points, size)
+
+    def _cut(self, region: Array) -> None:
+        """Cut off what lies outside of left, top, right, bottom, and count from there."""
+        corner, size = region[:2], (int(region[3] - region[1]), int(region[2] - region[0]))
+        self.parts = [part - corner for part in self.parts]
+        self._move_boxes(self.corners - corner, size)
+        self._move_points(lambda points, edge: points - corner, size)
+
+    def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
+        if "polygons" in self.values:
+            given = (numbers_of(polygon).reshape(-1, 2) for polygon in self.values["polygons"])
+            moved = (move_points(polygon, 0.5) for polygon in given)
+            self.values["polygons"] = [_clipped(polygon, size) for polygon in moved]
+        for key in POINT_KEYS:
+            if key in self.values:
+                points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
+                drops = self.options.drop_keypoints and points.ndim == 2
+                self.values[key] = points[inside] if drops else points
+
+    def _move_boxes(
+        self, corners: Array, size: tuple[int, int], min_size: float = 0.0, min_area: float = 0.0
+    ) -> None:
+        seen = np.asarray(np.isfinite(corners).all((1, 2)))
+        corners = np.where(seen[:, None, None], corners, 0.0)
+        if self.is_upright:
+            whole = hulls(corners)
+            boxes = clipped(whole, size)
+            full, left = areas(whole), areas(boxes)
+            corners, sides = corners_of(boxes), boxes[:, 2:] - boxes[:, :2]
+        else:
+            full = np.array([polygon_area(part) for part in self.parts])
+            self.parts = [_clipped(part, size) for part in self.parts]
+            left = np.array([polygon_area(part) for part in self.parts])
+            sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
+        share = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
+        self.visible, self.scale = self.visible * share, self.scale * share
+        self.corners = corners
+        if not self.options.drop_boxes:
+            return
+        large = (sides >= min_size).all(1) & (left >= min_area * (1 - 1e-9))
+        self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
+
+    def written(self) -> dict[str, Any]:
+        """A new dict, without what was dropped."""
+        result = dict(self.values)
+        if "polygons" in result:
+            pairs = zip(result["polygons"], self.given["polygons"], strict=True)
+            what = f"polygons of image {self.index}"
+            result["polygons"] = [_like(polygon, given, what) for polygon, given in pairs]
+        if "boxes" in self.given:
+            result["boxes"] = _like(self._boxes(), self.given["boxes"], f"boxes of image {self.index}")
+            if is_per_box("area", result.get("area"), self.count):
+                own = numbers_of(result["area"]) * self._area_scale()
+                result["area"] = _like(own, result["area"], f"area of image {self.index}")
+            for key, value in result.items():
+                if key != "boxes" and is_per_box(key, value, self.count):
+                    result[key] = _rows(value, self.kept)
+        for key, value in result.items():
+            if key in (*POINT_KEYS, *MASK_KEYS):
+                result[key] = _like(value, self.given[key], f"{key} of image {self.index}")
+        return result
+
+    def _area_scale(self) -> Array:
+        """By what the areas change: as those of masks, where boxes have any, else as those of boxes."""
+        if not is_per_box("masks", self.given.get("masks"), self.count):
+            return self.scale
+        before, after = (_covered(values["masks"]) for values in (self.given, self.values))
+        return np.where(before > 0, after / np.maximum(before, 1), self.scale)
+
+    def _boxes(self) -> Array:
+        corners = self.corners[self.kept]
+        if self.options.box_format == "cxcywha":
+            return rotated_boxes(corners)
+        if self.options.box_format == "xyxyxyxy":
+            return corners.reshape(-1, 8)
+        return corners_to_format(hulls(corners), self.options.box_format, self.size)
+
+
+def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
+    return clip_polygon(polygon, size) if np.isfinite(polygon).all() else polygon[:0]
+
+
+def move_all(step: Pass, states: Sequence[State], key: NoiseKey, fill: float) -> None:
+    """Carry the targets of all images through one pass."""
+    maps = step.target_maps
+    if maps is None:
+        return
+    for state, forward in zip(states, forward_of(maps), strict=True):
+        state.move(step, forward, key)
+    moving = [
+        (state, name)
+        for state in states
+        for name in MASK_KEYS
+        if name in state.values and not step.keeps(state.index)
+    ]
+    given = [as_tensor("transform_targets", name, state.values[name]) for state, name in moving]
+    masks = [Mask(state.index, values) for (state, _), values in zip(moving, given, strict=True)]
+    for (state, name), moved in zip(moving, moved_masks(step, masks, key, fill), strict=True):
+        state.values[name] = moved
+
+
+def corners_in_pixels(boxes: Array, box_format: str, size: Sequence[int]) -> Array:
+    """Upright boxes `[K, 4]` in a format as xyxy in pixels of an image of `size`.
+
+    Example:
+        >>> corners_in_pixels(np.array([[0.5, 0.5, 0.5, 1.0]]), "cxcywhn", (10, 20)).tolist()
+        [[5.0, 0.0, 15.0, 10.0]]
+    """
+    corners: Array = np.asarray(box_convert(boxes, box_format.removesuffix("n"), "xyxy"))
+    return corners * _sides(size) if box_format.endswith("n") else corners
+
+
+def corners_to_format(corners: Array, box_format: str, size: Sequence[int]) -> Array:
+    """The inverse of `corners_in_pixels`."""
+    corners = corners / _sides(size) if box_format.endswith("n") else corners
+    return np.asarray(box_convert(corners, "xyxy", box_format.removesuffix("n")))
+
+
+def _sides(size: Sequence[int]) -> Array:
+    return np.tile(np.array(size[::-1], np.float64), 2)
+
+
+def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:
+    """Points where they are now, and which lie inside of the image."""
+    points = numbers_of(given).copy()
+    if points.size == 0:
+        return points, np.ones(points.shape[:-1], bool)
+    moved = move(points[..., :2])
+    height, width = size
+    x, y = moved[..., 0], moved[..., 1]
+    inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
+    points[..., :2] = moved
+    if points.shape[-1] > 2:
+        points[..., 2] = np.where(inside, points[..., 2], 0)
+    return points, inside
+
+
+def is_per_box(key: str, value: Any, count: int) -> bool:
+    if key in _OF_IMAGE:
+        return False
+    if key in POINT_KEYS:
+        return bool(value.ndim == 3 and len(value) == count)
+    if isinstance(value, (Tensor, np.ndarray)):
+        return value.ndim > 0 and len(value) == count
+    return isinstance(value, (list, tuple)) and len(value) == count
+
+
+def _rows(value: Any, kept: Array) -> Any:
+    if isinstance(value, Tensor):
+        return value[torch.from_numpy(kept).to(value.device)]
+    if isinstance(value, np.ndarray):
+        return value[kept]
+    return type(value)(entry for entry, is_kept in zip(value, kept.tolist(), strict=True) if is_kept)
+
+
+def _covered(masks: Any) -> Array:
+    """The pixels of each mask `[K, H, W]` that are not 0."""
+    values = as_tensor("transform_targets", "masks", masks)
+    return values.flatten(1).count_nonzero(1).cpu().double().numpy()
+
+
+def with_size(target: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
+    """A target whose `size`, where it has one of two numbers, is that of its image."""
+    given = target.get("size")
+    if given is None or np.shape(given) != (2,):
+        return target
+    sides = list(size) if isinstance(given, list) else _like(np.array(size), given, "size")
+    return {**target, "size": sides}
+
+
+def _is_floating(values: Any) -> bool:
+    if isinstance(values, Tensor):
+        return values.is_floating_point()
+    return bool(np.asarray(values).dtype.kind == "f")
+
+
+def _like(values: Any, given: Any, what: str) -> Any:
+    """In the kind, dtype and place of what was given; where that is of whole numbers, rounded."""
+    if isinstance(given, Tensor):
+        tensor = torch.as_tensor(values)
+        if tensor.is_floating_point() and not given.is_floating_point():
+            tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(given.dtype), what))
+        return tensor.to(given.device, given.dtype)
+    array = values.numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if isinstance(given, np.ndarray):
+        if given.dtype.kind in "iu" and array.dtype.kind == "f":
+            array = _rounded(array, np.iinfo(given.dtype), what)
+        return array.astype(given.dtype)
+    return array
+
+
+def _rounded(values: Array, limits: Any, what: str) -> Array:
+    """Whole numbers, halves to even, 0 for what is not finite; refused where the dtype has none of them."""
+    rounded = np.rint(np.where(np.isfinite(values), values, 0.0))
+    if ((rounded < limits.min) | (rounded > limits.max)).any():
+        raise ValueError(f"transform_targets: {what} do not fit {limits.dtype}; give them as floats")
+    return rounded

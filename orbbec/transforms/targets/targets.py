@@ -1,0 +1,88 @@
+"""Boxes, masks, points and polygons that follow the images of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orbbec.plan.passes import MixPass
+from orbbec.plan.plan import Plan
+from orbbec.plan.points import numbers_of
+from orbbec.transforms.base.tv_tensors import plain_target, target_like
+from orbbec.transforms.targets.mixed import mixed
+from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.state import State, corners_in_pixels, move_all, with_size
+
+
+@dataclass(frozen=True)
+class TargetReport:
+    """How many boxes there were, and how many of each image were dropped; in a mosaic those of all four."""
+
+    boxes: int
+    dropped: tuple[int, ...]
+
+    def __str__(self) -> str:
+        images = sum(1 for count in self.dropped if count)
+        return f"{sum(self.dropped)} of {self.boxes} boxes dropped, in {images} of {len(self.dropped)} images"
+
+
+class Targets(list[dict[str, Any]]):
+    """The targets of a batch, a dict per image, and a report about them."""
+
+    report: TargetReport = TargetReport(0, ())
+
+
+def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None) -> Targets:
+    """Carry the targets of a batch through a plan.
+
+    Args:
+        plan: of the batch.
+        targets: a dict per image.
+        options: formats and thresholds.
+
+    Returns:
+        New dicts of the same kinds of arrays, and their report.
+
+    Raises:
+        TypeError: a target is no dict.
+        ValueError: the numbers of images differ, or boxes are malformed or not finite; names the image.
+
+    Example:
+        >>> import numpy as np
+        >>> from orbbec.transforms import Compose, RandomHorizontalFlip
+        >>> plan = Compose([RandomHorizontalFlip(1.0)]).plan([(4, 6)])
+        >>> transform_targets(plan, [{"boxes": np.array([[0.0, 0.0, 2.0, 3.0]])}])[0]["boxes"].tolist()
+        [[4.0, 0.0, 6.0, 3.0]]
+    """
+    if len(targets) != len(plan):
+        raise ValueError(f"transform_targets: expected {len(plan)} targets, but got {len(targets)}")
+    chosen = TargetOptions() if options is None else options
+    sizes = plan.sizes
+    states = [
+        State(index, *plain_target(index, target, chosen), size)
+        for index, (target, size) in enumerate(zip(targets, map(tuple, sizes.tolist()), strict=True))
+    ]
+    for state in states:
+        state.check(*state.size)
+    for step in plan.passes:
+        move_all(step, states, plan.key, chosen.mask_fill)
+        if isinstance(step.mix, MixPass):
+            states = mixed(step.mix, states, plan.key, chosen.mask_fill)
+    sizes = plan.output_sizes
+    results = Targets(
+        target_like(with_size(state.written(), (height, width)), target, (height, width))
+        for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=True)
+    )
+    dropped = tuple(state.dropped for state in states)
+    results.report = TargetReport(sum(dropped) + sum(int(state.kept.sum()) for state in states), dropped)
+    return results
+
+
+def readable(index: int, target: Any, options: TargetOptions, size: Sequence[int]) -> Any:
+    """A target for transforms that read it: tensors or arrays, upright boxes as xyxy in pixels."""
+    target, options = plain_target(index, target, options)
+    if options.box_format in ("xyxy", "cxcywha", "xyxyxyxy"):
+        return target
+    boxes = numbers_of(target.get("boxes", ()))
+    return {**target, "boxes": corners_in_pixels(boxes, options.box_format, size)} if boxes.size else target

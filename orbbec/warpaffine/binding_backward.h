@@ -1,0 +1,68 @@
+// Shared by the bindings of the warps' gradients.
+#pragma once
+
+#include <tuple>
+
+#include "../bridge/warp.h"
+#include "warp_backward.h"
+
+namespace orbbec {
+
+inline const double* check_per_unit(const char* op, const Tensor& per_unit, const Tensor& images) {
+  check(per_unit.dim() == 1 && per_unit.size(0) == images.size(0) && per_unit.is_contiguous() &&
+            per_unit.scalar_type() == ScalarType::Double && same_device(per_unit, images),
+        op, "expected per_unit as contiguous float64 [", images.size(0),
+        "] on the device of images, but got ", shape_text(per_unit));
+  return static_cast<const double*>(per_unit.const_data_ptr());
+}
+
+// The fixed-point sums for the images, [N, C, H, W] of int64, and the gradient of the transform,
+// float64 of `transform_shape`.
+template <class PrepareTransform, class OnCpu, class OnCuda>
+std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
+                                         const Tensor& images, const WarpOptions& options,
+                                         const Tensor& per_unit,
+                                         const std::vector<int64_t>& transform_shape,
+                                         int64_t numbers, const PrepareTransform& prepare_transform,
+                                         const OnCpu& on_cpu, const OnCuda& on_cuda,
+                                         const std::optional<Tensor>& regions = std::nullopt) {
+  AnyImages source = source_images(op, images, std::nullopt, 0);
+  source.regions = check_regions(op, regions, images, source.count);
+  const AnyImages incoming =
+      dense_images(op, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
+  check(gradient.scalar_type() == images.scalar_type() && same_device(gradient, images) &&
+            incoming.count == source.count && incoming.channels == source.channels,
+        op, "expected gradient of the dtype, device, count and channels of images, but got ",
+        shape_text(gradient));
+  const std::array<int64_t, 2> extent =
+      output_size(op, source, {gradient.size(2), gradient.size(3)});
+  WarpBackwardArguments arguments{};
+  arguments.warp = warp_arguments(op, images, source, options, extent, /*has_out=*/false);
+  check(arguments.warp.dtype == DType::kFloat32 || arguments.warp.dtype == DType::kFloat64, op,
+        "gradients are computed for float32 and float64");
+  check(arguments.warp.interpolation == Interpolation::kNearest ||
+            arguments.warp.interpolation == Interpolation::kLinear,
+        op, "gradients are computed for nearest and linear");
+  check(options.fill.size() == 1 || source.channels <= kMaxFills, op,
+        "expected fill of 1 number, but got ", options.fill.size());
+  arguments.warp.output = incoming;
+  arguments.per_unit = check_per_unit(op, per_unit, images);
+  for (int c = 0; c < kMaxFills; ++c) {
+    arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
+  }
+  const Tensor transform = prepare_transform(arguments.warp);
+  Tensor sums = new_zeros(op, images.sizes(), ScalarType::Long, images);
+  Tensor transform_gradient = new_zeros(op, transform_shape, ScalarType::Double, images);
+  const Tensor row_sums = new_tensor(op, std::vector<int64_t>{source.count, extent[0], numbers},
+                                     ScalarType::Double, images);
+  if (source.count == 0) return {sums, transform_gradient};
+  arguments.sums = static_cast<int64_t*>(sums.mutable_data_ptr());
+  arguments.transform_gradient = static_cast<double*>(transform_gradient.mutable_data_ptr());
+  arguments.row_sums = static_cast<double*>(row_sums.mutable_data_ptr());
+  run_where(
+      op, images, [&](const ParallelFor& threads) { on_cpu(arguments, threads); },
+      [&](void* stream) { return on_cuda(arguments, stream); });
+  return {sums, transform_gradient};
+}
+
+}  // namespace orbbec

@@ -1,0 +1,5 @@
+"""Elastic transforms: displacement by smoothed noise."""
+
+from orbbec.warpaffine.elastic.elastic import elastic_displacement, elastic_transform
+
+__all__ = ["elastic_displacement", "elastic_transform"]

@@ -1,0 +1,94 @@
+"""Perspective warps with OpenCV's results."""
+
+from typing import Any
+
+from torch import Tensor
+
+from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, size_values
+from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.names import Border, Interpolation
+from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.bridge.warp import call_warp, register_fakes
+from orbbec.bridge.warp_gradients import fake_gradients, register_matrix_gradient
+
+
+def warp_perspective(
+    images: Images,
+    matrix: Matrix,
+    size: tuple[int, int],
+    *,
+    interpolation: Interpolation = "linear",
+    border: Border = "constant",
+    fill: Fill = 0,
+    inverse: bool = False,
+    arithmetic: str | None = None,
+    out: Images | None = None,
+) -> Any:
+    """Warp each image by its own 3x3 matrix.
+
+    Output pixel `(x, y)` reads source position `(u / w, v / w)`, where `(u, v, w) = inverse(matrix) @ (x, y,
+    1)`. Non-finite positions, such as those on the horizon, read the border.
+
+    Args:
+        images: see `warp_affine`.
+        matrix: float32 or float64 `[N, 3, 3]`, or `[3, 3]` for all images: source pixels to output pixels. On
+            the CPU or on the device of `images`. A singular matrix is treated as zeros: every position is
+            then
+                non-finite ("cv2_5", nearest and linear) or source pixel (0, 0) ("cv2_4").
+        size: output `(height, width)` in pixels, each at least 1.
+        interpolation: see `warp_affine`.
+        border: see `warp_affine`.
+        fill: see `warp_affine`.
+        inverse: whether `matrix` already maps output pixels to source pixels.
+        arithmetic: see `warp_affine`.
+        out: see `warp_affine`.
+
+    Returns:
+        Images of `size`, with the type and dtype of `images`, see `warp_affine`.
+
+    Raises:
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape, size or name is invalid.
+
+    Source:
+        `cv::warpPerspective`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases listed in docs/parity.md.
+
+    Example:
+        >>> import torch
+        >>> image = torch.arange(4, dtype=torch.uint8).reshape(1, 1, 4)
+        >>> right_by_one = torch.eye(3)
+        >>> right_by_one[0, 2] = 1
+        >>> warp_perspective(image, right_by_one, size=(1, 4)).flatten().tolist()
+        [0, 0, 1, 2]
+    """
+    return call_warp(
+        "warp_perspective",
+        images,
+        as_tensor("warp_perspective", "matrix", matrix),
+        size_values("warp_perspective", size),
+        interpolation,
+        border,
+        fill,
+        (inverse,),
+        arithmetic,
+        out,
+    )
+
+
+register_fakes("warp_perspective")
+
+
+@register_fake("warp_perspective_backward", gradient=4)
+def _(
+    gradient: Tensor,
+    images: Tensor,
+    matrix: Tensor,
+    per_unit: Tensor,
+    *options: object,
+    regions: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    return fake_gradients(gradient, images, (images.size(0), 3, 3))
+
+
+register_matrix_gradient("warp_perspective")
+register(OpSpec(call=warp_perspective, dtypes=EVERY_DTYPE))

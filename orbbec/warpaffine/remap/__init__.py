@@ -1,0 +1,5 @@
+"""Sample images at given positions."""
+
+from orbbec.warpaffine.remap.remap import remap
+
+__all__ = ["remap"]

@@ -1,0 +1,64 @@
+// remap: reads source positions from a coordinate field. Included by remap_cpu.cpp, remap_cuda.cu
+// and binding.cpp.
+#pragma once
+
+#include "../../core/warp.h"
+
+namespace orbbec {
+
+template <class F>
+struct CoordinateField {
+  static constexpr int kNumbers = 0;
+
+  const F* xy;  // [N, 2, height, width]: all x, then all y
+  int64_t stride, plane;
+  int width;
+
+  explicit CoordinateField(const WarpArguments& a)
+      : xy(static_cast<const F*>(a.transform)),
+        stride(a.transform_stride),
+        plane(static_cast<int64_t>(a.output.height) * a.output.width),
+        width(a.output.width) {}
+
+  ORBBEC_HD Point<F> at(int64_t n, int y, int x) const {
+    const F* entry = xy + n * stride + static_cast<int64_t>(y) * width + x;
+    return {entry[0], entry[plane]};
+  }
+
+  ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const { return at(n, y, x); }
+  ORBBEC_HD Point<F> unfused(int64_t n, int y, int x) const { return at(n, y, x); }
+
+  // The positions of a group of pixels, the first at x.
+  template <class Simd>
+  ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, int x) const {
+    const F* entry = xy + n * stride + static_cast<int64_t>(y) * width + x;
+    return {Simd::load(entry), Simd::load(entry + plane)};
+  }
+
+  // The row below is unrelated.
+  ORBBEC_HD Point<F> row_step(int64_t) const { return {F(0), F(0)}; }
+
+  // A position belongs to one pixel: its gradient is stored, not summed.
+  ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double*,
+                              double* positions) const {
+    double* const entry = positions + n * 2 * plane + static_cast<int64_t>(y) * width + x;
+    entry[0] = dx;
+    entry[plane] = dy;
+  }
+
+  ORBBEC_HD FixedPoint fixed_nearest(int64_t n, int y, int x) const {
+    const Point<F> position = at(n, y, x);
+    return {saturate_int16(round_to_int(position.x)), saturate_int16(round_to_int(position.y)), 0,
+            0};
+  }
+
+  // OpenCV's maps are float32, and so is the product.
+  ORBBEC_HD FixedPoint fixed(int64_t n, int y, int x) const {
+    const Point<F> position = at(n, y, x);
+    const int at_x = round_to_int(static_cast<float>(position.x) * 32.0f);
+    const int at_y = round_to_int(static_cast<float>(position.y) * 32.0f);
+    return {saturate_int16(at_x >> 5), saturate_int16(at_y >> 5), at_x & 31, at_y & 31};
+  }
+};
+
+}  // namespace orbbec

@@ -1,0 +1,26 @@
+#include "../../executors/simd/vector_rows.h"
+#include "remap.h"
+
+#if defined(__x86_64__)
+// Code above is compiled for every target, code below for this one only.
+#pragma GCC target("avx2,fma,avx512f,avx512bw")
+#include "../../executors/simd/avx512.h"
+#include "../../executors/simd/vector_row.h"
+
+namespace orbbec {
+
+template <class Op>
+void vector_row_avx512(const Op& op, int64_t n, int y, int) {
+  VectorRow<Avx512, Op>(op, n, op.output[n]).run(y, 0, op.output.width);
+}
+
+template <class T, class Sampler>
+using Op = Warp<T, CoordinateField<float>, Sampler>;
+
+template void vector_row_avx512(const Op<uint8_t, NearestSampler>& op, int64_t n, int y, int width);
+template void vector_row_avx512(const Op<uint8_t, LinearSampler>& op, int64_t n, int y, int width);
+template void vector_row_avx512(const Op<float, NearestSampler>& op, int64_t n, int y, int width);
+template void vector_row_avx512(const Op<float, LinearSampler>& op, int64_t n, int y, int width);
+
+}  // namespace orbbec
+#endif

@@ -1,0 +1,331 @@
+"""Hostile files for every reader: good ones, mutated by a seed, read in a process with bounds.
+
+A round makes the good files of a target, mutates one of them, and reads what is there. It ends well if what
+was read is right, or was refused by an error that names it: ValueError, OSError or BadSample.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import re
+import resource
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from orbbec.data import (
+    Arrays,
+    BadSample,
+    Cifar,
+    Coco,
+    FileList,
+    Hdf5,
+    ImageFolder,
+    Lmdb,
+    NpyFile,
+    Sample,
+    Shards,
+    ShardStream,
+    TfRecords,
+    decode_image,
+    image_size,
+    index_archives,
+    pack,
+)
+from orbbec.data.needed import needed
+from orbbec.data.readers.protobuf import datum_sample
+from orbbec.data.readers.tar import end_of_archive
+from tests.support.damage.damage import FORMATS, closed, flipped, good_file, huge
+from tests.support.damage.hostile import ENTRIES, HOSTILE_ENTRIES
+
+SIZE = (24, 40)
+MAX_PIXELS = 4_000_000
+MEMORY = 1 << 30  # bytes that a round may take above what the process has
+SECONDS = 10  # that a round may take, on a machine that does other work too
+SECRET = b"what lies outside of the folder"
+_REFUSED = (ValueError, OSError, BadSample)
+_IMAGES = np.random.default_rng(0).integers(0, 256, (4, 6, 8, 3), np.uint8)
+
+# What takes the place of a number, and of a path, in files of text.
+_NUMBERS = (
+    *(b"-1", b"0", b"-0.5", b"1e400", b"NaN", b"-Infinity", b"null", b"true", b'"7"', b"[]", b"{}"),
+    *(str(1 << bits).encode() for bits in (31, 32, 40, 62, 63, 64, 2000)),
+    b"[" * 5000,
+)
+_PATHS = (b"../secret", b"/etc/passwd", b"a/../../secret", b"..", b"", b"\\u0000", b"\\ud800", b"x" * 5000)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader under attack.
+
+    Args:
+        make: writes good files to a folder.
+        read: gives the samples of a folder.
+        mutated: pattern of the files to mutate.
+        is_checked: whether checksums guard the mutated files, so that samples are whole or refused.
+        only_cut: files that a C library reads without looking: cut off, and not mutated in other ways.
+    """
+
+    make: Callable[[Path], Any]
+    read: Callable[[Path], Iterator[Any]]
+    mutated: str
+    is_checked: bool = False
+    only_cut: bool = False
+
+
+def _rows(source: Any) -> Iterator[Any]:
+    for index in range(min(len(source), 8)):
+        try:
+            yield source[index]
+        except BadSample:
+            continue
+
+
+def _make_images(root: Path) -> None:
+    for place, (kind, (format, _)) in enumerate(FORMATS.items()):
+        (root / f"{place % 2}").mkdir(exist_ok=True)
+        (root / f"{place % 2}/{kind}.{format.lower()}").write_bytes(good_file(kind, SIZE, 1 + place % 8))
+
+
+def _make_list(root: Path) -> None:
+    (root / "a.jpg").write_bytes(good_file("jpeg", SIZE))
+    (root / "list.csv").write_text("path,label,weight\na.jpg,7,0.5\na.jpg,8,2\n")
+
+
+def _make_coco(root: Path) -> None:
+    (root / "a.jpg").write_bytes(good_file("jpeg", SIZE))
+    polygon = {"segmentation": [[1, 1, 9, 1, 9, 9]], "keypoints": [3, 4, 2]}
+    runs = {"segmentation": {"size": [24, 40], "counts": [100, 60, 800]}, "iscrowd": 1}
+    table = {
+        "images": [{"id": n, "file_name": "a.jpg", "height": 24, "width": 40} for n in (3, 5)],
+        "categories": [{"id": 5, "name": "cat", "keypoints": ["nose"]}],
+        "annotations": [
+            {"id": n, "image_id": 3 + 2 * n, "category_id": 5, "bbox": [1, 2, 8, 9.5], "area": 60, **more}
+            for n, more in enumerate((polygon, runs))
+        ],
+    }
+    (root / "coco.json").write_text(json.dumps(table))
+
+
+def _make_cifar(root: Path, protocol: int | None) -> None:
+    pixels = np.random.default_rng(1).integers(0, 10, (3, 3073), np.uint8)
+    if protocol is None:
+        pixels.tofile(root / "test_batch.bin")
+    else:
+        table = {b"data": pixels[:, 1:], b"labels": pixels[:, 0].tolist(), b"filenames": [b"a.png"] * 3}
+        (root / "test_batch").write_bytes(pickle.dumps(table, protocol))
+
+
+def _samples() -> list[Sample]:
+    masks = [np.ones((2, 3), np.uint8)]
+    return [
+        Sample(
+            good_file(kind, SIZE), {"label": n, "boxes": np.full((n, 4), n), "masks": masks, "text": "x"}, n
+        )
+        for n, kind in enumerate(("jpeg", "png", "bmp"))
+    ]
+
+
+def _make_foreign(root: Path) -> None:
+    for name in ("a.tar", "b.tar"):
+        (root / name).write_bytes(ENTRIES + end_of_archive(len(ENTRIES)))
+
+
+def _read_foreign(root: Path) -> Iterator[Any]:
+    index_archives(root)
+    return _rows(Shards(root))
+
+
+def _field(number: int, value: bytes) -> bytes:
+    length, size = b"", len(value)
+    while size > 127:
+        length, size = length + bytes([size & 127 | 128]), size >> 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + value
+
+
+def _make_records(root: Path) -> None:
+    source = TfRecords([])
+    image = _field(1, b"image") + _field(2, _field(1, _field(1, good_file("jpeg", SIZE))))
+    label = _field(1, b"label") + _field(2, _field(3, b"\x08\x07"))
+    message = _field(1, _field(1, image) + _field(1, label))
+    length = struct.pack("<Q", len(message))
+    masked = (struct.pack("<I", source._masked(part)) for part in (length, message))
+    (root / "a.tfrecord").write_bytes((length + next(masked) + message + next(masked)) * 3)
+
+
+def _make_datum(root: Path) -> None:
+    head = b"\x08\x03\x10\x06\x18\x08\x28\x05"
+    (root / "datum").write_bytes(head + _field(4, bytes(3 * 6 * 8)))
+
+
+def _make_hdf5(root: Path) -> None:
+    with needed("h5py").File(root / "a.h5", "w") as file:
+        file["images"], file["labels"] = _IMAGES, [3, 2, 1, 0]
+
+
+def _make_lmdb(root: Path) -> None:
+    with needed("lmdb").open(str(root)) as database, database.begin(write=True) as transaction:
+        for n in range(300):
+            transaction.put(b"%d" % n, bytes(500))
+
+
+TARGETS = {
+    "images": Target(_make_images, lambda root: _rows(ImageFolder(root)), "*/*"),
+    "list": Target(_make_list, lambda root: _rows(FileList(root / "list.csv")), "list.csv"),
+    "coco": Target(
+        _make_coco,
+        lambda root: _rows(Coco(root, root / "coco.json", masks=True, keypoints=True, keep_crowd=True)),
+        "coco.json",
+    ),
+    "cifar": Target(lambda root: _make_cifar(root, None), lambda root: _rows(Cifar(root, "test")), "test*"),
+    "cifar 2": Target(lambda root: _make_cifar(root, 2), lambda root: _rows(Cifar(root, "test")), "test*"),
+    "cifar 5": Target(lambda root: _make_cifar(root, 5), lambda root: _rows(Cifar(root, "test")), "test*"),
+    "shards": Target(lambda root: pack(_samples(), root), lambda root: _rows(Shards(root)), "*.tar", True),
+    "index": Target(lambda root: pack(_samples(), root), lambda root: _rows(Shards(root)), "*.json"),
+    "stream": Target(
+        lambda root: pack(_samples(), root),
+        lambda root: iter(ShardStream(root / "shard-000000.tar")),
+        "*.tar",
+    ),
+    "foreign": Target(_make_foreign, _read_foreign, "*.tar"),
+    "records": Target(_make_records, lambda root: _rows(TfRecords(root / "a.tfrecord")), "*.tfrecord", True),
+    "datum": Target(
+        _make_datum,
+        lambda root: iter([Sample(*datum_sample(b"", (root / "datum").read_bytes()), 0)]),
+        "datum",
+    ),
+    "npy": Target(
+        lambda root: np.save(root / "a.npy", _IMAGES), lambda root: _rows(NpyFile(root / "a.npy")), "a.npy"
+    ),
+    "npz": Target(
+        lambda root: np.savez(root / "a.npz", images=_IMAGES, labels=np.arange(4)),
+        lambda root: _rows(Arrays.load(root / "a.npz")),
+        "a.npz",
+    ),
+    "hdf5": Target(_make_hdf5, lambda root: _rows(Hdf5(root / "a.h5")), "a.h5", only_cut=True),
+    "lmdb": Target(_make_lmdb, lambda root: _rows(Lmdb(root)), "data.mdb", only_cut=True),
+}
+
+
+def bound_memory() -> None:
+    """Let this process take `MEMORY` more than it has; more is a MemoryError."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, resource.RLIM_INFINITY))
+
+
+def attack(name: str, seed: int) -> str:
+    """One round.
+
+    Returns:
+        "read", "partly read" or "refused".
+
+    Raises:
+        AssertionError: what was read is wrong.
+        Exception: it was refused by another error than it should.
+    """
+    chance, target = random.Random(seed), TARGETS[name]
+    files, good = _good(name)
+    with TemporaryDirectory() as folder:
+        root = Path(folder, "root")
+        Path(folder, "secret").write_bytes(SECRET)
+        _write(root, files)
+        path = chance.choice(sorted(root.glob(target.mutated)))
+        path.write_bytes(_mutated(path.read_bytes(), path.suffix, chance, target.only_cut))
+        try:
+            samples = list(islice(target.read(root), 16))
+        except _REFUSED:
+            return "refused"
+        found = [sample for sample in samples if isinstance(sample, Sample)]
+        for sample in found:
+            assert not target.is_checked or _digest(sample) in good, f"it is not of the source: {sample}"
+            _check(sample)
+        return "read" if len(found) == len(samples) else "partly read"
+
+
+def _write(root: Path, files: dict[str, bytes]) -> None:
+    for name, data in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(data)
+
+
+@cache
+def _good(name: str) -> tuple[dict[str, bytes], list[int]]:
+    """The good files of a target, and its samples, all of which can be read."""
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        TARGETS[name].make(root)
+        files = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        return files, [_digest(sample) for sample in TARGETS[name].read(root)]
+
+
+def _digest(sample: Any) -> int:
+    return zlib.crc32(repr((sample.sample_id, sample.data, sorted(sample.targets.items()))).encode())
+
+
+def _check(sample: Sample) -> None:
+    """See that a sample is what a reader gives, and decode it."""
+    assert 0 <= sample.sample_id < 1 << 63
+    assert isinstance(sample.data, (bytes, np.ndarray)), type(sample.data)
+    assert SECRET not in bytes(sample.data), "a file outside of the folder was read"
+    assert b"root:" not in bytes(sample.data), "a file outside of the folder was read"
+    boxes = sample.targets.get("boxes", np.zeros((0, 4)))
+    if "iscrowd" in sample.targets:  # those of Coco
+        assert np.isfinite(boxes).all()
+        assert (boxes[:, 2:] >= boxes[:, :2]).all()
+    if not isinstance(sample.data, bytes):
+        return
+    for on_damage in ("raise", "keep"):
+        try:
+            pixels = decode_image(sample.data, max_pixels=MAX_PIXELS, on_damage=on_damage)
+        except ValueError:
+            continue
+        assert pixels.dtype == np.uint8
+        assert pixels.shape == (*image_size(sample.data), 3)
+
+
+def _mutated(data: bytes, suffix: str, chance: random.Random, only_cut: bool) -> bytes:
+    place, other = chance.randrange(len(data) + 1), chance.randrange(len(data) + 1)
+    length = chance.randrange(1, 600)
+    ways: list[Callable[[], bytes]] = [lambda: data[:place]]
+    if only_cut:
+        return ways[0]()
+    ways += [
+        lambda: flipped(data, chance),
+        lambda: data[:place] + data[other : other + length] + data[place:],  # a piece comes again
+        lambda: data[:place] + data[place + length :],  # a piece is lost
+        lambda: data[:place] + bytes(length) + data[place + length :],
+        lambda: data[:place] + b"\xff" * length + data[place + length :],
+        lambda: data + data[other:],
+    ]
+    if suffix in (".json", ".csv"):
+        ways = [*ways[:2], *[lambda: _replaced(data, rb"-?\d+(\.\d+)?", _NUMBERS, chance)] * 6]
+        ways += [lambda: _replaced(data, rb"\w+\.(jpg|tar)", _PATHS, chance)] * 3
+    if suffix == ".tar":
+        hostile = chance.choice([*HOSTILE_ENTRIES.values()])
+        end = len(data.rstrip(b"\0")) + 511 & -512  # of the entries; behind it, empty blocks
+        ways += [lambda: hostile + data, lambda: data[:end] + hostile + data[end:]] * 4
+    if suffix == ".jpeg":
+        ways += [lambda: closed(data[:place]), lambda: huge("jpeg", data, chance.choice((1, 999, 9999)))]
+    if suffix == ".png":
+        ways += [lambda: huge("png", data, chance.choice((1, 999, 1 << 30)))]
+    return chance.choice(ways)()
+
+
+def _replaced(data: bytes, pattern: bytes, values: tuple[bytes, ...], chance: random.Random) -> bytes:
+    """One match of a pattern replaced."""
+    found = chance.choice([*re.finditer(pattern, data)] or [re.match(b"", data)])
+    assert found is not None
+    return data[: found.start()] + chance.choice(values) + data[found.end() :]
