@@ -105,7 +105,7 @@ def transforms_section(result: Result) -> str:
     promised = [row for row in result["lines"] if row["promised"]]
     cases, values, different = totals(promised)
     versions = ", ".join(f"{author} {version}" for author, version in result["versions"].items())
-    head = ["transform", "of", "beside", "cases", "values", "difference"]
+    head = ["transform", "form", "reference", "cases", "values", "difference"]
     rows = [
         [
             f"`{row['op']}`",
@@ -118,11 +118,11 @@ def transforms_section(result: Result) -> str:
         for row in sorted(result["lines"], key=lambda row: (row["op"], row["form"], not row["promised"]))
     ]
     text = (
-        f"Each alone in `Compose([...], exact=True)` beside the function of {versions}, with the numbers "
-        f"that it drew, on random images. Promised to be identical: {cases:,} cases, {values:,} values, "
-        f"**{different:,} differ**. A chain is the functions one after the other: the tests compare random "
-        "chains of two and three. A row may be identical where less is promised, as that of `RandAugment`: "
-        "none of its positions lay between two pixels in these cases."
+        f"Each transform in `Compose([...], exact=True)` compared with the function of {versions}, with the "
+        f"same parameters, on random images. Promised to be identical: {cases:,} cases, {values:,} values, "
+        f"**{different:,} differ**. The tests also compare random pipelines of two and three transforms. A "
+        "row may be identical although less is promised: in the cases of `RandAugment`, no position was "
+        "halfway between two pixels."
     )
     parts = ["## Transforms", text, markdown_table(iter([head, *rows])), TRANSFORM_REASONS]
     return "\n\n".join([*parts, SHARPNESS.format(**result["sharpness"])])
@@ -157,7 +157,7 @@ def section(result: Result) -> str:
     parts = [
         f'## OpenCV {result["opencv"]}: `arithmetic="{result["arithmetic"]}"`',
         f"Promised to be identical: {cases:,} cases, {values:,} values, **{different:,} differ**. "
-        f"{result['cases_per_cell']:,} cases a cell where identity is promised, "
+        f"{result['cases_per_cell']:,} cases per cell where identity is promised, "
         f"{result['cases_per_other_cell']} elsewhere; {result['processor']}; torch {result['torch']}, "
         f"NumPy {result['numpy']}; {result['seconds'] / 60:.0f} minutes.",
     ]
@@ -167,36 +167,37 @@ def section(result: Result) -> str:
 
 
 DEVIATIONS_OF_5 = """\
-- **cubic, transparent** (uint8: {cubic_transparent}). OpenCV reads what lies outside from the *first*
-  pixel of each group of 8 of the output; orbbec from the pixel itself, so that a pixel does not depend
-  on its neighbours.
-- **float64, nearest, linear and cubic** (of the largest number: {doubles}). orbbec computes in float64
-  throughout. OpenCV 5 reads float64 as OpenCV 4 does, at 32nds of a pixel, but for cubic, which it
-  computes in float32. With `arithmetic="cv2_4"` orbbec's float64 is, beside OpenCV 5, {doubles_fixed}.
-- **A position that is not finite** (a horizon, a NaN in a map). orbbec gives the fill, or, where the
-  border is transparent, what was there. OpenCV gives 0, NaN or a pixel, depending on the neighbours.
-  Among the cases above were {undefined:,} such values, of which {undefined_different:,} differ; they
-  are not counted in the tables.
-- **wrap, and a position that no int holds.** OpenCV crashed on one in float64, so none was given to it.
-  orbbec wraps in closed form.
-- **cubic, reflect101, an image 1 pixel wide or high.** OpenCV does not return ({hangs}). orbbec reads
-  the one pixel.
-- **-0.** A fill of -0 counts as 0. OpenCV gives -0 or 0, depending on the neighbours; so it does where a
-  transparent border keeps a -0. No -0 was drawn.
-- **2, or more than 4 channels.** OpenCV warps these with the arithmetic of OpenCV 4 where it is nearest
-  or linear, and refuses more than 4 with cubic and lanczos4. orbbec warps any number as it warps one.
+- **cubic, transparent** (uint8: {cubic_transparent}). For taps outside the image OpenCV uses
+  the old value of the *first* output pixel of each group of 8; orbbec uses that of the pixel itself, so no
+  pixel depends on its neighbors.
+- **float64 with nearest, linear and cubic** (relative to the largest value: {doubles}). orbbec computes
+  in float64. OpenCV 5 rounds float64 positions to 1/32 pixel, like OpenCV 4, and computes cubic in
+  float32. With `arithmetic="cv2_4"`, orbbec's float64 compared with OpenCV 5 is {doubles_fixed}.
+- **Positions that are not finite** (a horizon, a NaN in a map). orbbec gives the fill, or with a
+  transparent border the old pixel. OpenCV gives 0, NaN or a pixel, depending on the neighbors. The cases
+  above contain {undefined:,} such values, of which {undefined_different:,} differ; the tables do not
+  count them.
+- **wrap with positions beyond the range of int.** OpenCV crashed on one in float64, so the comparison
+  omits them. orbbec wraps in closed form.
+- **cubic with reflect101 on an image 1 pixel wide or high.** OpenCV does not return ({hangs}). orbbec
+  reads the one pixel.
+- **-0.** A fill of -0 counts as 0. OpenCV gives -0 or 0, depending on the neighbors, also where a
+  transparent border keeps a -0. No case contains -0.
+- **2, or more than 4 channels.** For these OpenCV uses the arithmetic of OpenCV 4 with nearest and
+  linear, and refuses more than 4 with cubic and lanczos4. orbbec treats any number of channels alike.
   {channels}
-- **A processor without AVX2.** OpenCV then rounds products and sums apart. The tables are of a
-  processor with AVX2; orbbec gives these numbers on every processor. OpenCV with its vector code
-  switched off, warp_affine of uint8: {without_avx2}.
+- **Processors without AVX2.** OpenCV then rounds products and sums separately. orbbec gives the results
+  of a processor with AVX2, as in the tables, everywhere. Compared with OpenCV without vector code,
+  warp_affine of uint8: {without_avx2}.
 """
 
 DEVIATIONS_OF_4 = """\
-- None in the cells above, positions that are not finite included: their conversion to an int gives the
-  smallest, which lies outside.
-- -0: as above. No -0 was drawn.
-- Sides of 32767 pixels and more are refused, as positions have 16 bits; OpenCV refuses them in `remap`.
-- Only the version named above is measured here.
+- None in the cells above, including positions that are not finite: they convert to the smallest int,
+  which is outside the image.
+- -0: as above. No case contains -0.
+- Sides of 32767 pixels and more are refused, since positions have 16 bits; OpenCV refuses them in
+  `remap`.
+- Only the version named above was measured.
 """
 
 
@@ -230,71 +231,71 @@ def deviations_of_5(result: Result) -> str:
 
 
 TRANSFORM_REASONS = """\
-- **RandomRotation, RandomAffine, RandomPerspective beside torchvision.** torchvision mixes image and fill at
-  the rim by a mask of its own, and its positions have other last bits; orbbec has OpenCV's numbers.
-- **RandomResizedCrop with antialias beside torchvision.** torchvision cuts before it resizes; orbbec, as
-  Pillow with `box=`, reads beyond the part.
-- **Resize beside torchvision.** torchvision has another fixed point for bytes.
-- **Grayscale to 1 channel, GaussianBlur.** OpenCV's numbers; torchvision's are others.
-- **ToDtype, float32 to uint8.** torchvision cuts off fractions of `255.999 * value`; orbbec rounds
-  `255 * value`.
-- **MotionBlur.** As `filter2d` below a half.
-- **The automatic policies.** Maps read the nearest pixel, which is another where a position lies between two.
+- **RandomRotation, RandomAffine, RandomPerspective compared with torchvision.** torchvision blends image
+  and fill at the border with a separate mask, and its positions differ in the last bits; orbbec follows
+  OpenCV.
+- **RandomResizedCrop with antialias compared with torchvision.** torchvision crops before it resizes;
+  orbbec reads beyond the crop, like Pillow with `box=`.
+- **Resize compared with torchvision.** torchvision uses another fixed-point format for uint8.
+- **Grayscale to 1 channel, GaussianBlur.** orbbec follows OpenCV, not torchvision.
+- **ToDtype, float32 to uint8.** torchvision truncates `255.999 * value`; orbbec rounds `255 * value`.
+- **MotionBlur.** As `filter2d`: sums that end in one half.
+- **The automatic policies.** With nearest interpolation, a position halfway between two pixels may read
+  either.
 """
 
 SHARPNESS = """\
-By default a chain of maps resamples once and rounds once. Of a random resized crop, a rotation and an affine
-map, on waves of 3 to 40 pixels whose ideal result is known: {fused_psnr:.1f} dB beside the ideal, and
-{exact_psnr:.1f} dB step by step with `exact=True`; of the ideal's detail (the variance of the Laplacian) the
-default keeps {fused_detail:.2f}, the steps {exact_detail:.2f}.
+By default, consecutive coordinate transforms resample once and round once. For a random resized crop, a
+rotation and an affine transform of waves of 3 to 40 pixels, the PSNR against the exact result is
+{fused_psnr:.1f} dB, and {exact_psnr:.1f} dB with `exact=True`. The default keeps {fused_detail:.2f} of
+the detail (the variance of the Laplacian), `exact=True` {exact_detail:.2f}.
 
-Where a map with a fill follows a resize in one pass, image and fill are mixed over a pixel of the image as it
-was before the resize, not after: enlarged 4 times and turned, a rim {fused_rim:.1f} pixels wide, and
-{exact_rim:.1f} with `exact=True`. The plan says so in a note.
+If a transform with a fill follows a resize in one pass, image and fill blend over one pixel of the image
+before the resize, not after it. Enlarged 4 times and rotated, the border is {fused_rim:.1f} pixels wide,
+and {exact_rim:.1f} with `exact=True`. The plan has a note about it.
 """
 
 REASONS = """\
 ## Where the other operators differ, and why
 
-- **cvt_color to HLS, uint8.** OpenCV fuses products and sums in the vectors of a row and not in its last
-  pixels; orbbec gives the fused number everywhere.
-- **cvt_color, gaussian_blur, filter2d of float32.** OpenCV's order of sums, and where it fuses, depends on
-  the processor and on the place in a row. The differences are in the last bits.
-- **box_blur of float32.** OpenCV adds to running sums, whose error grows along a row; orbbec sums each
-  window anew.
-- **filter2d, sharpen, motion_blur, uint8.** OpenCV 5 does not fuse in the last values of a row, which
-  shows where a sum is a half. Kernels of 130 taps and more it goes about by Fourier transforms.
-- **resize, lanczos and hamming with antialias, of uint16 and float32.** Pillow's sine has other last bits,
-  which turn a sum that lies half way between two numbers.
-- **autocontrast beside Pillow.** orbbec gives the bytes of torchvision's tensors, which truncate;
-  torchvision's own results for tensors and for Pillow's images differ so.
-- **adjust_contrast, adjust_gamma, adjust_sharpness of float32.** torchvision's mean, power and convolution
-  have other last bits; orbbec's are the same on every device.
-- **normalize to float16.** torchvision rounds after each step; orbbec once.
+- **cvt_color to HLS, uint8.** OpenCV fuses products and sums in full vectors, but not in the tail of a
+  row; orbbec fuses everywhere.
+- **cvt_color, gaussian_blur, filter2d of float32.** OpenCV's order of sums and its fused operations
+  depend on the processor and on the position in a row. The last bits differ.
+- **box_blur of float32.** OpenCV uses running sums, whose error grows along a row; orbbec sums each
+  window separately.
+- **filter2d, sharpen, motion_blur, uint8.** OpenCV 5 does not fuse in the tail of a row, which matters
+  where a sum ends in one half. For kernels of 130 taps and more it uses Fourier transforms.
+- **resize, lanczos and hamming with antialias, of uint16 and float32.** Pillow's sine differs in the last
+  bits, which changes sums halfway between two values.
+- **autocontrast compared with Pillow.** orbbec truncates, like torchvision for tensors; torchvision's
+  results for tensors and for PIL images differ in the same way.
+- **adjust_contrast, adjust_gamma, adjust_sharpness of float32.** torchvision's mean, power and
+  convolution differ in the last bits; orbbec's are the same on every device.
+- **normalize to float16.** torchvision rounds after each step, orbbec once.
 """
 
 PREFACE = """\
-# The same numbers as OpenCV
+# Parity
 
 Written by `scripts/check_parity.py` from `docs/parity/*.json`; do not edit.
 
-A cell says *identical* if every value of every case has the same bits (a NaN equals a NaN), else the
-largest difference and the share of values that differ: in levels for integers, as a share of the
-largest number of the image for floats. Cases are random: sizes from 1 x 1 to 700 x 700; 1, 3 and 4
-channels; similarities, shears, singular matrices, scales from 10^-6 to 10^6, shifts by whole pixels and
-by 32nds and 64ths, images far outside; float32 and float64 matrices of both directions; fills with
-fractions and out of range. float16, which OpenCV lacks, is compared with OpenCV's float32 result,
-rounded; bfloat16 is held equal to orbbec's own float32, rounded, by the tests. All is measured on the
-CPU; the tests hold CUDA equal to the CPU bit for bit.
+A cell is *identical* if every value of every case has the same bits (a NaN equals a NaN). Otherwise it
+has the largest difference and the fraction of differing values: in levels for integers, relative to the
+largest value of the image for floats. Cases are random: sizes from 1 x 1 to 700 x 700; 1, 3 and 4
+channels; similarities, shears, singular matrices, scales from 10^-6 to 10^6, shifts by multiples of 1,
+1/32 and 1/64 pixel, images far outside; float32 and float64 matrices of both directions; fills with
+fractions and out of range. float16, which OpenCV lacks, is compared with OpenCV's rounded float32 result;
+the tests compare bfloat16 with orbbec's rounded float32. Everything is measured on the CPU; the tests
+compare CUDA with the CPU bit for bit.
 """
 
 
 PEERS = """## Tests with other libraries
 
-`make test-peers` runs the tests that need another library: of what is converted from torchvision and
-Albumentations, of torchvision's switch, of Ray. `make test`, and so CI, includes them on every change, with
-the torchvision that goes with its torch and the versions of `requirements/`. The last run before this page
-was written:"""
+`make test-peers` runs the tests that need another library: conversion from torchvision and
+Albumentations, the switch for torchvision, and Ray. `make test` and CI include them, with the torchvision
+that matches torch and the versions in `requirements/`. The last run before this page was written:"""
 
 
 def peers_section(found: dict[str, dict[str, str]]) -> str:
@@ -311,7 +312,7 @@ def write_report(docs: Path) -> None:
     for result in (json.loads(file.read_text()) for file in files):
         five = result["arithmetic"] == "cv2_5"
         deviations = deviations_of_5(result) if five else DEVIATIONS_OF_4
-        parts += [section(result), "### Where orbbec differs on purpose", deviations]
+        parts += [section(result), "### Intended differences", deviations]
     operators = sorted((docs / "parity").glob("operators-*.json"), reverse=True)
     parts += [lines_section(json.loads(file.read_text())) for file in operators]
     parts += [REASONS] if operators else []
