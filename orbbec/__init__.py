@@ -11,7 +11,7 @@ load_library()
 from orbbec import transforms
 from orbbec.augment import augment
 from orbbec.batch import ImageBatch, PlaneBatch
-from orbbec.bridge.recycle import keep_free_memory
+from orbbec.bridge.buffer_pool import keep_free_memory
 from orbbec.cli.profile import profile
 from orbbec.color import (
     ChannelStatistics,

@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.bridge import dispatch
-from orbbec.bridge.recycle import RECYCLER
+from orbbec.bridge.buffer_pool import BUFFER_POOL
 from orbbec.plan import apply
 
 ROOT = Path(__file__).parents[1]
@@ -94,7 +94,7 @@ def test_a_chain_is_as_many_calls_as_its_plan_says(name):
     assert calls.takes_mean == takes_mean
 
 
-def test_bytes_of_unlike_sizes_are_written_where_they_stay():
+def test_bytes_of_different_sizes_are_written_where_they_stay():
     batch = images(5)
     pipeline = T.Compose([T.RandomShortestSize([40, 50], antialias=True), T.RandomHorizontalFlip()], seed=1)
     plan = pipeline.plan(batch.sizes, epoch=0)
@@ -144,7 +144,7 @@ def test_what_asks_for_no_gradient_passes_by_autograd(name, monkeypatch):
 
     plan = T.Compose(transforms, seed=1).plan(batch.sizes, epoch=0)
     monkeypatch.setattr(dispatch, "_below_autograd", below_autograd)
-    monkeypatch.setattr(RECYCLER, "limit", 0)  # operators that write into given memory have no gradient
+    monkeypatch.setattr(BUFFER_POOL, "limit", 0)  # operators that write into given memory have no gradient
     apply(plan, batch)
     assert len(entered) == len(passes)
 

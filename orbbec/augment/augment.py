@@ -24,10 +24,10 @@ from orbbec.bridge.arguments import (
     operator_output,
     size_values,
 )
+from orbbec.bridge.buffer_pool import output_buffer, pooled_output
 from orbbec.bridge.dispatch import call_operator, is_plain
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, Interpolation, border_name, interpolation_name
-from orbbec.bridge.recycle import output_for, room_for
 
 OP = "augment"
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
@@ -156,7 +156,7 @@ def augment(
         return out
     last = is_channels_last(pixels, given.layout) if channels_last is None else channels_last
     count = pixels.shape[:2] if given.layout is None else (given.layout.shape[0], given.channels)
-    buffer = room_for((*count, *arguments[5]), result_dtype, last, pixels, arguments[4])
+    buffer = pooled_output((*count, *arguments[5]), result_dtype, last, pixels, arguments[4])
     if buffer is not None:
         torch.ops.orbbec.augment_out(*arguments, *reading, fills, buffer, partners, *planes)
         return given.restore(buffer)
@@ -190,7 +190,7 @@ def augment_moved(
     if not is_plain(images):
         moved: Tensor = call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last, *reading)
         return moved
-    output = output_for((*images.shape[:2], *size), dtype, last, images)
+    output = output_buffer((*images.shape[:2], *size), dtype, last, images)
     torch.ops.orbbec.augment_out.default(*arguments, *reading, output)
     return output
 

@@ -21,8 +21,8 @@ import torch
 from torch.utils.data import get_worker_info
 
 from orbbec.batch.stored_batch import StoredBatch
+from orbbec.bridge.buffer_pool import BUFFER_POOL
 from orbbec.bridge.forked import check_not_forked
-from orbbec.bridge.recycle import RECYCLER
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
 _ROW_BYTES = 24  # of the layout table: three int64
@@ -343,7 +343,7 @@ def empty_on_host(nbytes: int, pin_memory: bool = False) -> torch.Tensor:
     if nbytes and get_worker_info() is not None:
         shared = torch.UntypedStorage._new_shared(nbytes)  # type: ignore[no-untyped-call]
         return torch.empty(0, dtype=torch.uint8).set_(shared)
-    return RECYCLER.empty([nbytes])
+    return BUFFER_POOL.empty([nbytes])
 
 
 _Bytes = TypeVar("_Bytes", int, npt.NDArray[np.int64])

@@ -1,4 +1,4 @@
-"""Images as users have them, turned into what the operators take and back again."""
+"""Converts the images of users to operator inputs, and outputs back."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -31,7 +31,7 @@ _NUMBERED = {0: torch.uint8, 5: torch.float16, 6: torch.float32, 7: torch.float6
 
 @runtime_checkable
 class RaggedImages(Protocol):
-    """Images of unlike sizes in one buffer; `orbbec.ImageBatch` is one."""
+    """Variable-size images in one buffer, such as `orbbec.ImageBatch`."""
 
     @property
     def buffer(self) -> Tensor: ...
@@ -42,7 +42,7 @@ class RaggedImages(Protocol):
 
 
 class StoredPlanes(Protocol):
-    """Images of unlike sizes as their files hold them; `orbbec.PlaneBatch` is one."""
+    """Variable-size YCbCr images, such as `orbbec.PlaneBatch`."""
 
     @property
     def buffer(self) -> Tensor: ...
@@ -66,7 +66,7 @@ _is_ragged_type: dict[type, bool] = {}
 
 
 def is_ragged(images: object) -> TypeGuard[RaggedImages]:
-    """Whether these are `RaggedImages`; asked once a type, for to ask reads every property."""
+    """Whether these are `RaggedImages`; checked once per type, because the check reads every property."""
     kind = type(images)
     if kind not in _is_ragged_type:
         _is_ragged_type[kind] = isinstance(images, RaggedImages)
@@ -79,11 +79,11 @@ def holds_planes(images: object) -> TypeGuard[StoredPlanes]:
 
 
 class OperatorInput(NamedTuple):
-    """What an operator takes, and how its output becomes what the user gave."""
+    """The input of an operator, and how to convert its output to the kind that the user passed."""
 
-    images: Tensor  # [N, C, H, W], or the flat buffer of unlike images
-    layout: Tensor | None  # [N, 3] of unlike images: offset, height, width
-    channels: int  # of unlike images
+    images: Tensor  # [N, C, H, W], or the flat buffer of variable-size images
+    layout: Tensor | None  # [N, 3] of variable-size images: offset, height, width
+    channels: int  # of variable-size images
     restore: Callable[[Tensor], Any]
 
 
@@ -116,7 +116,7 @@ def _as_array(op: str, output: Tensor) -> Array:
 
 
 def operator_input(op: str, name: str, images: Any) -> OperatorInput:
-    """Describe images for an operator, without a copy where that can be.
+    """Describe images for an operator, without a copy if possible.
 
     Args:
         op: the operator's name, for messages.
@@ -165,13 +165,13 @@ def _check_dtype(op: str, name: str, images: Tensor) -> None:
 
 
 def as_tensor(op: str, name: str, array: Any) -> Tensor:
-    """A tensor over the memory of an array; a copy where torch cannot see it: read-only, negative strides."""
+    """A tensor over the memory of an array; a copy of arrays that are read-only or have negative strides."""
     if isinstance(array, Tensor):
         return array
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{op}: expected {name} as a tensor or an array, but got {type(array).__name__}")
     if not array.flags.writeable or min(array.strides, default=0) < 0:
-        array = array.copy()
+        array = array.copy("K")
     try:
         return torch.from_numpy(array)
     except TypeError as error:
@@ -183,7 +183,7 @@ def _array_input(op: str, name: str, array: Array) -> OperatorInput:
         raise ValueError(
             f"{op}: expected {name} of shape [H, W], [H, W, C] or [N, H, W, C], but got {list(array.shape)}"
         )
-    # NumPy makes a view in a third of the time that torch takes.
+    # NumPy creates a view in a third of torch's time.
     if array.ndim == 2:
         planes, restore = array[None, None], _as_hw
     elif array.ndim == 3:
@@ -211,27 +211,27 @@ def operator_output(op: str, out: Any) -> OperatorInput:
 
 
 def is_channels_last(images: Tensor, layout: Tensor | None) -> bool:
-    """How the results of an operator lie that keeps the layout of its images."""
+    """Whether the results of an operator that keeps the memory format are channels-last."""
     if layout is not None or images.shape[1] == 1:
         return False
     return images.stride(1) == 1 and images.stride(3) != 1
 
 
 def fill_values(op: str, fill: Any) -> list[float]:
-    """`fill` as one number for all channels or one a channel."""
+    """`fill` as one number for all channels or one per channel."""
     if isinstance(fill, (int, float)):
         return [float(fill)]
     try:
         values = [float(value) for value in fill]
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{op}: expected fill as a number or one a channel, but got {fill!r}") from error
+        raise TypeError(f"{op}: expected fill as a number or one per channel, but got {fill!r}") from error
     if not values:
-        raise ValueError(f"{op}: expected fill as a number or one a channel, but got {fill!r}")
+        raise ValueError(f"{op}: expected fill as a number or one per channel, but got {fill!r}")
     return values
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number, also one that a compiler traces."""
+    """Whether a value is an integer, traced by a compiler or not."""
     return isinstance(value, _WHOLE)
 
 
@@ -247,14 +247,14 @@ def size_values(op: str, size: Any, expected: str = "size as (height, width)") -
 
 
 def name_value(op: str, argument: str, value: Any) -> str:
-    """An option that is given by name."""
+    """The name of an option."""
     if not isinstance(value, str):
         raise TypeError(f"{op}: expected {argument} as a name, but got {value!r}")
     return value
 
 
 def check_no_gradient(op: str, *tensors: Tensor) -> None:
-    """Refuse `out=` where a gradient is asked for: the graph could not be recorded."""
+    """Refuse `out=` if a gradient is required: the graph could not be recorded."""
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         raise ValueError(
             f"{op}: out= cannot be used where a gradient is needed; leave it out or use torch.no_grad()"
@@ -262,7 +262,7 @@ def check_no_gradient(op: str, *tensors: Tensor) -> None:
 
 
 def dtype_numbered(op: str, number: int, known: Sequence[torch.dtype]) -> torch.dtype:
-    """The dtype that a fake kernel is asked for.
+    """The output dtype of a fake kernel.
 
     Raises:
         ValueError: it is not one of those `known`.

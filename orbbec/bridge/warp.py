@@ -16,10 +16,10 @@ from orbbec.bridge.arguments import (
     operator_input,
     operator_output,
 )
+from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, Interpolation, border_name, interpolation_name
-from orbbec.bridge.recycle import room_for
 
 
 def call_warp(
@@ -61,11 +61,11 @@ def call_warp(
 
 
 def buffer_like(given: OperatorInput, size: Sequence[int], *others: Tensor | None) -> Tensor | None:
-    """An output buffer for results of `size` in the layout of the images; see `room_for`."""
+    """An output buffer for results of `size` in the layout of the images; see `pooled_output`."""
     images, layout = given.images, given.layout
     count, channels = images.shape[:2] if layout is None else (layout.shape[0], given.channels)
     shape = count, channels, *size
-    return room_for(shape, images.dtype, is_channels_last(images, layout), images, *others)
+    return pooled_output(shape, images.dtype, is_channels_last(images, layout), images, *others)
 
 
 def check_devices(op: str, images: Tensor, layout: Tensor | None, map_tensor: Tensor) -> None:

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from orbbec.augment.augment import scale_and_white
 from orbbec.bridge.arguments import Array, is_channels_last
+from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.bridge.dispatch import is_plain
-from orbbec.bridge.recycle import output_for
 from orbbec.plan.passes import AugmentPass
 
 
@@ -70,7 +70,7 @@ class DrawnPass:
             ValueError: an image is too small for a crop.
         """
         last = is_channels_last(images, None) if self.channels_last is None else self.channels_last
-        output = output_for((images.size(0), images.size(1), *self.size), self.dtype, last)
+        output = output_buffer((images.size(0), images.size(1), *self.size), self.dtype, last)
         ids = None if sample_ids is None else torch.from_numpy(sample_ids)
         _augment_drawn(images, ids, self.program, seed, epoch, *self.options, output)
         return output

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array, is_channels_last, is_ragged
-from orbbec.bridge.recycle import room_for
+from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.plan.batches import Work, device_of, merged
 from orbbec.plan.passes import Pass, common_size
 from orbbec.plan.plan import Plan
@@ -118,7 +118,7 @@ class Results:
         if not isinstance(results, Tensor):
             return ImageBatch.of_sizes(self._plan.output_sizes.tolist(), results.channels)
         shape, is_last = (len(self._plan), *results.shape[1:]), is_channels_last(results, None)
-        buffer = room_for(shape, results.dtype, is_last, results)
+        buffer = pooled_output(shape, results.dtype, is_last, results)
         memory_format = torch.channels_last if is_last else torch.contiguous_format
         return (
             torch.empty(shape, dtype=results.dtype, memory_format=memory_format) if buffer is None else buffer

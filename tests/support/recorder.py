@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from orbbec.bridge.recycle import RECYCLER
+from orbbec.bridge.buffer_pool import BUFFER_POOL
 
 Result = TypeVar("Result")
 
@@ -42,12 +42,12 @@ class Recorder:
 
     def record(self, work: Callable[[], Tensor]) -> Tensor:
         """Do the work, and keep each call of torch that it makes; in new memory, as on CUDA."""
-        limit, RECYCLER.limit = RECYCLER.limit, 0
+        limit, BUFFER_POOL.limit = BUFFER_POOL.limit, 0
         try:
             with _Recording(self._calls):
                 return work()
         finally:
-            RECYCLER.limit = limit
+            BUFFER_POOL.limit = limit
 
     def replay(self) -> None:
         """Make the calls again; their results go where they went."""

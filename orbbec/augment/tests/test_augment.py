@@ -319,7 +319,7 @@ def test_an_empty_region_is_all_fill(device):
     assert (empty == 9).all()
 
 
-def test_unlike_images_are_as_each_alone(device):
+def test_variable_size_images_are_as_each_alone(device):
     arrays = [photograph(h, w, 3, seed=h) for h, w in ((3, 4), (20, 41), (1, 70))]
     batch = ImageBatch.from_images(arrays).to("cuda" if device.name == "cuda" else "cpu")
     maps = random_maps("warp_affine", (20, 30), (12, 33), 3)

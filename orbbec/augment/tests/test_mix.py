@@ -137,7 +137,7 @@ def test_by_hand(device):
     assert result.tolist() == [[[[1, 2, 1]]], [[[2, 4, 4]]]]
 
 
-def test_unlike_images_are_mixed(device):
+def test_variable_size_images_are_mixed(device):
     arrays = [photograph(h, w, 3, seed=h) for h, w in ((3, 4), (20, 41), (1, 70), (9, 9))]
     batch = ImageBatch.from_images(arrays).to("cuda" if device.name == "cuda" else "cpu")
     _, matrix, size, _ = draw_call((8, 33))

@@ -132,7 +132,7 @@ CHAINS = {
     "colours": [RandomResizedCrop(9, antialias=False), ColorJitter(0.3, 0.3, 0.3, 0.1)],
     "antialiased": [RandomResizedCrop(12), RandomHorizontalFlip()],
     "blurred first": [GaussianBlur(3), RandomResizedCrop(12, antialias=False)],
-    "unlike": [RandomShortestSize([6, 9], antialias=False), RandomHorizontalFlip()],
+    "ragged": [RandomShortestSize([6, 9], antialias=False), RandomHorizontalFlip()],
 }
 READS_PLANES = ("fused", "colours")
 

@@ -89,7 +89,7 @@ def test_from_images_takes_images_of_any_strides():
     image = random_images([(20, 30)])[0]
     read_only = image.copy()
     read_only.flags.writeable = False
-    unlike = [
+    ragged = [
         image[::2, 1::3],
         image[::-1, ::-1, ::-1],
         np.asfortranarray(image),
@@ -99,7 +99,7 @@ def test_from_images_takes_images_of_any_strides():
         torch.from_numpy(image).permute(1, 0, 2),
         torch.from_numpy(image)[::4],
     ]
-    assert_holds(ImageBatch.from_images(unlike), [np.asarray(image) for image in unlike])
+    assert_holds(ImageBatch.from_images(ragged), [np.asarray(image) for image in ragged])
 
 
 def test_from_images_takes_gray_images_with_and_without_channels():

@@ -92,7 +92,7 @@ def test_adjustments_take_every_layout(device, name):
 
 
 @pytest.mark.parametrize("name", [*FACTORS, "invert", "autocontrast", "equalize", "equalize_hist", "clahe"])
-def test_images_of_unlike_sizes_stay_a_batch(device, name):
+def test_variable_size_images_stay_a_batch(device, name):
     arrays = [
         photographs(1, 3, h, w, seed=h)[0].permute(1, 2, 0).numpy() for h, w in ((4, 5), (31, 70), (1, 1))
     ]

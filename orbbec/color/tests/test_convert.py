@@ -106,7 +106,7 @@ def test_gray_arrays_are_as_opencv_has_them():
 
 
 @pytest.mark.parametrize("target", ["HSV", "GRAY"])
-def test_cvt_color_of_unlike_sizes(device, target):
+def test_cvt_color_of_different_sizes(device, target):
     arrays = [photographs(1, 3, h, w)[0].permute(1, 2, 0).numpy() for h, w in ((3, 4), (20, 41))]
     batch = orbbec.ImageBatch.from_images(arrays).to("cuda" if device.name == "cuda" else "cpu")
     result = orbbec.cvt_color(batch, "RGB", target).to("cpu")

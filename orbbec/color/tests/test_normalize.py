@@ -50,9 +50,9 @@ def test_normalize_takes_arrays_and_batches(device):
     assert_same_bytes(orbbec.normalize(arrays[1]), expected[1])
     batch = orbbec.ImageBatch.from_images(list(arrays)).to("cuda" if device.name == "cuda" else "cpu")
     assert_same_bytes(orbbec.normalize(batch), expected)
-    unlike = orbbec.ImageBatch.from_images([arrays[0], arrays[1][:4]])
+    ragged = orbbec.ImageBatch.from_images([arrays[0], arrays[1][:4]])
     with pytest.raises(ValueError, match=r"expected images of one size, but got \[\(4, 7\), \(6, 7\)\]"):
-        orbbec.normalize(unlike)
+        orbbec.normalize(ragged)
 
 
 def test_to_float_by_hand(device):

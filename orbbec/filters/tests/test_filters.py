@@ -137,7 +137,7 @@ def test_filters_by_hand(device):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_unlike_images_are_filtered_one_by_one(device, name):
+def test_variable_size_images_are_filtered_one_by_one(device, name):
     images = [photograph(h, w, 3) for h, w in [(1, 1), (40, 170), (100, 3), (70, 70)]]
     batch = ImageBatch.from_images(images)
     batch = batch.to("cuda") if device.name == "cuda" else batch

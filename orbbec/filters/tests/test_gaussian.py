@@ -89,7 +89,7 @@ def test_each_image_has_its_own_kernel(device, size):
 
 
 @pytest.mark.parametrize("channels", [1, 3, 20])
-def test_gaussian_blur_of_unlike_images(device, channels):
+def test_gaussian_blur_of_variable_size_images(device, channels):
     images = [photograph(h, w, channels) for h, w in [(1, 1), (40, 170), (100, 3), (70, 70)]]
     sigmas = torch.tensor([1.0, 2.0, 3.0, 4.0])
     batch = ImageBatch.from_images(images)

@@ -90,7 +90,7 @@ def test_arrays_give_arrays():
 
 @pytest.mark.parametrize("subsampling", SUBSAMPLINGS)
 @pytest.mark.parametrize("channels", [1, 3])
-def test_unlike_images_are_compressed_one_by_one(device, channels, subsampling):
+def test_variable_size_images_are_compressed_one_by_one(device, channels, subsampling):
     images = [photograph(height, width, channels) for height, width in SIZES]
     qualities = torch.arange(10, 10 + 13 * len(images), 13)
     batch = ImageBatch.from_images(images)

@@ -185,7 +185,7 @@ def test_arrays_give_arrays(name):
     np.testing.assert_array_equal(run(), expected)
 
 
-def test_unlike_images_are_mixed_with_those_of_their_size(device):
+def test_variable_size_images_are_mixed_with_those_of_their_size(device):
     sizes = [(5, 40), (20, 3), (5, 40), (20, 3)]
     images = [photograph(*size, seed=n) for n, size in enumerate(sizes)]
     batch = ImageBatch.from_images(images)
@@ -370,7 +370,7 @@ def test_mixing_names_the_bad_argument(run, error, message):
         run(photographs(3, 3, 4, 5))
 
 
-def test_partners_of_unlike_sizes_are_refused():
+def test_partners_of_different_sizes_are_refused():
     batch = ImageBatch.from_images([photograph(3, 4), photograph(3, 5)])
     message = "cutmix: expected partners of equal size, but image 0 is 3x4 and the other image 3x5"
     with pytest.raises(ValueError, match=message):

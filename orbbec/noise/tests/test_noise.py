@@ -102,7 +102,7 @@ def test_noise_is_that_of_the_sample_alone(device):
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_unlike_images_get_noise_one_by_one(device, channels):
+def test_variable_size_images_get_noise_one_by_one(device, channels):
     images = [photograph(h, w, channels, seed=w) for h, w in [(1, 1), (20, 70), (40, 3)]]
     batch = ImageBatch.from_images(images, plan_bytes=8)
     batch = batch.to("cuda") if device.name == "cuda" else batch

@@ -34,7 +34,7 @@ CHAINS = {
         T.RandomPerspective(interpolation="lanczos", fill=(1, 2, 3)),
     ],
     "blended": [T.AugMix(mixture_width=2, chain_depth=2), T.GaussianNoise(0.0, (0.0, 0.2))],
-    "unlike sizes": [T.RandomRotation(20, "linear", expand=True), T.RandomInvert(), T.RandomPosterize(3)],
+    "ragged sizes": [T.RandomRotation(20, "linear", expand=True), T.RandomInvert(), T.RandomPosterize(3)],
 }
 
 
@@ -58,8 +58,8 @@ def test_plans_are_the_same_on_every_device(accelerator, name, ragged):
 
 
 def _images(result):
-    unlike = isinstance(result, orbbec.ImageBatch)
-    return [image.permute(2, 0, 1) for image in result] if unlike else list(result)
+    ragged = isinstance(result, orbbec.ImageBatch)
+    return [image.permute(2, 0, 1) for image in result] if ragged else list(result)
 
 
 @pytest.mark.parametrize("name", ["fused", "operators", "warps", "blended"])

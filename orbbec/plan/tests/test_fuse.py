@@ -228,7 +228,7 @@ MIXED = {"MixUp": T.MixUp(num_classes=3), "CutMix": T.CutMix(num_classes=3)}
 @pytest.mark.parametrize("name", MIXED)
 @pytest.mark.parametrize("floats", [False, True])
 def test_images_are_mixed_in_the_pass_before(name, floats):
-    """With the bits of a pass of its own, labels, and the same for a list of unlike floats."""
+    """With the bits of a pass of its own, labels, and the same for a list of ragged floats."""
     dtype = torch.float32 if floats else torch.uint8
     images = [photographs(1, 3, *size, dtype)[0] for size in SIZES.tolist()]
     chain = T.Compose([CROP, FLIP, FLOAT, T.Normalize(), MIXED[name]], seed=4)
@@ -256,7 +256,7 @@ def test_bytes_are_added_and_images_mixed_twice_in_passes_of_their_own():
     assert names(CROP, T.CutMix(), exact=True)[-1] == "cutmix"
 
 
-def test_images_of_unlike_sizes_are_not_mixed():
+def test_variable_size_images_are_not_mixed():
     chain = T.Compose([FLIP, FLOAT, T.MixUp()])
     images = [photographs(1, 3, *size)[0] for size in SIZES.tolist()]
     with pytest.raises(ValueError, match="mixup: expected images of one size; put a resize or a crop"):

@@ -21,9 +21,9 @@ CHAINS = {
     "policies": [T.Resize((20, 20)), T.RandAugment(), T.RandomErasing(1.0, value="random")],
     "blended": [T.Resize((20, 20)), T.AugMix(mixture_width=2), FLOAT],
     "gray": [T.Resize((20, 20)), T.Grayscale(), T.GaussianBlur(3), FLOAT],
-    "unlike": [T.RandomShortestSize([20, 24]), T.RandomVerticalFlip()],
-    "unlike blurred": [T.ScaleJitter((20, 24)), T.GaussianBlur(3)],
-    "unlike floats": [T.RandomShortestSize([20, 24]), T.RandomHorizontalFlip(), FLOAT],
+    "ragged": [T.RandomShortestSize([20, 24]), T.RandomVerticalFlip()],
+    "ragged blurred": [T.ScaleJitter((20, 24)), T.GaussianBlur(3)],
+    "ragged floats": [T.RandomShortestSize([20, 24]), T.RandomHorizontalFlip(), FLOAT],
     "undrawn last": [T.Resize((20, 20)), T.RandomApply([T.GaussianBlur(3)], p=0.0)],
 }
 
@@ -130,8 +130,8 @@ def test_out_takes_one_image():
         ("blurred last", torch.zeros(5, 3, 20, 20), "expected out of uint8 .*, but got float32"),
         ("blurred last", torch.zeros(1, 3, 20, 20, dtype=torch.uint8), r"but got uint8 \[1, 3, 20, 20\]"),
         ("resized", torch.zeros(4, 3, 20, 20), r"\[4, 3, 20, 20\]"),
-        ("unlike", torch.zeros(5, 3, 20, 20, dtype=torch.uint8), "out= takes results of one size"),
-        ("unlike floats", torch.zeros(5, 3, 20, 20), "out= takes results of one size"),
+        ("ragged", torch.zeros(5, 3, 20, 20, dtype=torch.uint8), "out= takes results of one size"),
+        ("ragged floats", torch.zeros(5, 3, 20, 20), "out= takes results of one size"),
     ],
 )
 @pytest.mark.parametrize("part", [PART, 2**24])

@@ -125,7 +125,7 @@ def test_structures_tell_what_is_no_table():
     assert len({structure_of(fixed(plan)) for plan in plans}) == len(plans)
 
 
-def test_programs_of_unlike_lengths_are_of_one_structure():
+def test_programs_of_different_lengths_are_of_one_structure():
     chain = [CROP, *(T.RandomApply([T.ColorJitter(0.4)], p=0.4) for _ in range(4))]
     plans = [plan_of(*chain, epoch=epoch) for epoch in range(9)]
     lengths = {plan.passes[1].colors.shape[1] for plan in plans}

@@ -50,7 +50,7 @@ def test_rows_of_any_width_are_turned(width):
     assert (room[:, 7] == 77).all()
 
 
-def test_unlike_images_and_arrays_are_turned():
+def test_variable_size_images_and_arrays_are_turned():
     arrays = [photograph(40 + n, 33 - n, seed=n) for n in range(3)]
     batch = ImageBatch.from_images(arrays)
     expected = flipped(orbbec.resized_crop(batch, BOXES, (20, 21), antialias=True))

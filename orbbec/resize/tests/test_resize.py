@@ -85,7 +85,7 @@ def test_every_device_gives_the_bits_of_the_cpu(accelerator, interpolation, anti
 
 @pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
 @pytest.mark.parametrize("arithmetic", [0, 1])
-def test_every_device_gives_the_bits_of_the_cpu_for_unlike_images(
+def test_every_device_gives_the_bits_of_the_cpu_for_variable_size_images(
     accelerator, interpolation, antialias, arithmetic
 ):
     names = ("pillow_13", "pillow_12") if antialias else ("cv2_5", "cv2_4")
@@ -153,8 +153,8 @@ def test_vectors_give_the_bits_of_plain_code(monkeypatch, interpolation, antiali
             assert_same_bytes(orbbec.resize(planes, target, **options), expected)
             last = planes.contiguous(memory_format=torch.channels_last)
             assert_same_bytes(orbbec.resize(last, target, **options), expected)
-            unlike = ImageBatch.from_tensor(planes)
-            assert_same_bytes(orbbec.resize(unlike, target, **options), expected)
+            ragged = ImageBatch.from_tensor(planes)
+            assert_same_bytes(orbbec.resize(ragged, target, **options), expected)
 
 
 @pytest.mark.sanitized

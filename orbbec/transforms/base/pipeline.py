@@ -118,7 +118,7 @@ class Pipeline(FrozenModule):
 
     def _plan_of(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
         if targets is not None and len(targets) != len(table):
-            raise ValueError(f"Compose: expected {len(table)} targets, one an image, but got {len(targets)}")
+            raise ValueError(f"Compose: expected {len(table)} targets, one per image, but got {len(targets)}")
         if len(table) == 0:
             return self._plan_of_none(_ANY_SIZES, key, pixels)
         return self._plan(table, key, pixels, targets)

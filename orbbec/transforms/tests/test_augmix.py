@@ -49,9 +49,9 @@ def test_kinds_of_images_give_the_same():
     assert_same_bytes(chain(list(images)), expected)
     assert_same_bytes(chain(ImageBatch.from_tensor(images)), expected)
     assert_same_bytes(chain(images.contiguous(memory_format=torch.channels_last)), expected)
-    unlike = [photograph(20 + n, 25) for n in range(3)]
-    for n, result in enumerate(chain(ImageBatch.from_images(unlike)).numpy()):
-        assert_same_bytes(result, chain(unlike[n], sample_ids=[n]))
+    ragged = [photograph(20 + n, 25) for n in range(3)]
+    for n, result in enumerate(chain(ImageBatch.from_images(ragged)).numpy()):
+        assert_same_bytes(result, chain(ragged[n], sample_ids=[n]))
 
 
 def test_weights_are_those_of_the_plan():

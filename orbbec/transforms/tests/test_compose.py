@@ -166,7 +166,7 @@ def test_a_list_is_copied_to_one_piece_once(monkeypatch):
     assert [len(piece) for piece in pieces] == [2]
 
 
-def test_unlike_results_are_an_image_batch_or_a_list():
+def test_variable_size_results_are_an_image_batch_or_a_list():
     resize = T.Compose([T.Resize(9)])
     result = resize(pictures(3), epoch=0)
     assert isinstance(result, orbbec.ImageBatch)

@@ -67,9 +67,9 @@ def test_names_that_are_unknown_or_none(op):
 def test_fills_that_do_not_fit_the_channels(op):
     refused(op, "expected fill of 1 or 3 numbers, but got 2", fill=(1, 2))
     refused(op, "expected fill of 1 or 3 numbers, but got 4", fill=[1, 2, 3, 4])
-    refused(op, "expected fill as a number or one a channel, but got []", fill=[])
+    refused(op, "expected fill as a number or one per channel, but got []", fill=[])
     for fill in (None, "gray", [[1, 2], [3, 4]]):
-        refused(op, f"expected fill as a number or one a channel, but got {fill!r}", TypeError, fill=fill)
+        refused(op, f"expected fill as a number or one per channel, but got {fill!r}", TypeError, fill=fill)
 
 
 @pytest.mark.parametrize("op", MATRIX_WARPS)
@@ -232,7 +232,7 @@ def test_fixed_point_refuses_sides_that_16_bits_do_not_hold(op):
 
 
 @pytest.mark.parametrize("op", WARPS)
-def test_tensors_on_unlike_devices(op):
+def test_tensors_on_different_devices(op):
     """The meta device stands for any other; where there is CUDA, it is tried too."""
     images, maps = photographs(2, 3, *SOURCE), random_maps(op, SOURCE, TARGET, 2)
     others = ["meta", "cuda"] if torch.cuda.is_available() else ["meta"]

@@ -149,7 +149,7 @@ def test_an_image_without_pixels_reads_the_fill(device, op, shape, border, inter
         assert (warp(op, images, random_maps(op, (8, 9), TARGET, 2), TARGET, **options) == 7).all()
 
 
-def unlike_images(channels=3):
+def variable_size_images(channels=3):
     sizes = [(1, 1), (21, 34), (7, 3), (40, 2), (64, 65)]
     return [photograph(*size, channels, seed=seed) for seed, size in enumerate(sizes)]
 
@@ -163,8 +163,8 @@ def batch_on(device, images):
 @pytest.mark.parametrize("channels", [1, 3, 4, 5])
 @pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic", "lanczos4"])
 @pytest.mark.parametrize("arithmetic", ["cv2_5", "cv2_4"])
-def test_images_of_unlike_sizes_are_warped_as_each_alone(device, op, channels, interpolation, arithmetic):
-    images, maps = unlike_images(channels), random_maps(op, (30, 30), TARGET, 5)
+def test_variable_size_images_are_warped_as_each_alone(device, op, channels, interpolation, arithmetic):
+    images, maps = variable_size_images(channels), random_maps(op, (30, 30), TARGET, 5)
     for border, fill in (("constant", [9.0 * c for c in range(channels)]), ("reflect101", 0)):
         options = {"interpolation": interpolation, "arithmetic": arithmetic, "border": border, "fill": fill}
         warped = warp(op, batch_on(device, images), maps, TARGET, **options)
@@ -176,7 +176,7 @@ def test_images_of_unlike_sizes_are_warped_as_each_alone(device, op, channels, i
 
 @pytest.mark.parametrize("op", WARPS)
 def test_a_slice_of_a_batch_and_a_batch_of_none(device, op):
-    batch, maps = batch_on(device, unlike_images()), random_maps(op, (30, 30), TARGET, 5)
+    batch, maps = batch_on(device, variable_size_images()), random_maps(op, (30, 30), TARGET, 5)
     warped = warp(op, batch, maps, TARGET)
     assert_same_bytes(warp(op, batch[1:4], maps[1:4], TARGET), warped[1:4])
     assert warp(op, batch[:0], maps[:0], TARGET).shape == (0, 3, *TARGET)

@@ -26,7 +26,7 @@ def test_opcheck_finds_nothing(device, op, dtype, last):
 
 
 @pytest.mark.parametrize("op", WARPS)
-def test_opcheck_finds_nothing_with_images_of_unlike_sizes(device, op):
+def test_opcheck_finds_nothing_with_variable_size_images(device, op):
     batch = ImageBatch.from_images([photograph(8, 9), photograph(4, 3)])
     buffer, layout = device.put(batch.buffer.clone()), device.put(batch.layout.clone())
     maps = random_maps(op, SOURCE, TARGET, 2)

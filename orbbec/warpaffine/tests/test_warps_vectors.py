@@ -70,7 +70,7 @@ def test_vectors_change_nothing_in_any_layout(monkeypatch, op, dtype, channels, 
 
 @pytest.mark.parametrize("op", WARPS)
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_vectors_change_nothing_for_images_of_unlike_sizes(monkeypatch, op, channels):
+def test_vectors_change_nothing_for_variable_size_images(monkeypatch, op, channels):
     sizes = [(1, 1), (2, 2), (1, 40), (40, 1), (33, 47), (64, 64)]
     batch = ImageBatch.from_images([photograph(*size, channels) for size in sizes])
     maps = random_maps(op, (30, 30), (37, 130), len(sizes))

@@ -66,7 +66,7 @@ def test_images_of_a_batch_have_draws_of_their_own():
     assert torch.equal(result[4], alone)
 
 
-def test_unlike_images_go_through_an_unknown_step_one_by_one():
+def test_variable_size_images_go_through_an_unknown_step_one_by_one():
     batch = ImageBatch.from_images([PIXELS, PIXELS[:20]])
     first, second = convert([v2.Lambda(lambda image: image + 1)])(batch)
     assert (first.shape, second.shape) == ((3, 40, 60), (3, 20, 60))

@@ -229,7 +229,7 @@ def test_forked_workers_have_the_switch(tmp_path):
     assert ot.report().ours == {}
 
 
-def test_a_batch_of_unlike_images_goes_through_v2():
+def test_a_batch_of_variable_size_images_goes_through_v2():
     images = [photograph(20, 30), photograph(25, 9, seed=1)]
     batch = ImageBatch.from_images(images)
     pipeline = v2.Compose([v2.ColorJitter(hue=(0.2, 0.2)), v2.GaussianBlur(3, (1, 1)), v2.Resize((8, 8))])

@@ -114,7 +114,7 @@ def test_images_are_turned(device, sampling):
         assert_same_images(images, [upright(first, way) for way in range(1, 9)])
 
 
-def test_unlike_images_are_converted_one_by_one(device):
+def test_variable_size_images_are_converted_one_by_one(device):
     batch = every_kind()
     images = converted(device, batch)
     for n, (offset, *_, way) in enumerate(batch.host_table[:, :5].tolist()):

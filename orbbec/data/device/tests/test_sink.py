@@ -106,17 +106,17 @@ class History:
 def assert_replays_the_loader(pipeline, sink_size, device, epochs=3):
     """The bytes of every image over epochs of five batches of 4 and one of 2; gives the sink."""
     name = "cuda" if device.name == "cuda" else "cpu"
-    loader = unlike(pipeline, name)
+    loader = ragged(pipeline, name)
     expected = [batch for _ in range(epochs) for batch in loader]
     history = History(expected[0].images, sum(len(batch.images) for batch in expected))
-    sunk = Sink(history.step, unlike(pipeline, name), sink_size, None if name == "cuda" else Recorder)
+    sunk = Sink(history.step, ragged(pipeline, name), sink_size, None if name == "cuda" else Recorder)
     losses = torch.cat([losses for _ in range(epochs) for losses in sunk])
     assert_same_bytes(history.images, torch.cat([batch.images for batch in expected]))
     assert losses.tolist() == [int(batch.sample_ids.sum()) for batch in expected]
     return sunk
 
 
-def unlike(pipeline, device="cpu"):
+def ragged(pipeline, device="cpu"):
     sizes = [(20 + i % 7, 24 - i % 5, 3) for i in range(22)]
     images = [np.random.default_rng(i).integers(0, 256, size, np.uint8) for i, size in enumerate(sizes)]
     source = [Sample(image, {"label": i % 3}, i) for i, image in enumerate(images)]
@@ -230,7 +230,7 @@ def test_channels_last_stays_in_a_slot():
 
 
 def test_a_sink_that_is_left_stops_the_threads_and_goes_on_with_the_next_epoch():
-    batches = unlike(CHAINS["fused"])
+    batches = ragged(CHAINS["fused"])
     history = History(next(iter(batches)).images, 100)
     batches.set_epoch(0)
     sunk = Sink(history.step, batches, 2, Recorder)

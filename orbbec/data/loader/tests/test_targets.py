@@ -45,7 +45,7 @@ def test_targets_of_a_list_are_dicts_of_tensors(transforms):
     assert targets[1]["boxes"].tolist() == [[1, 2, 5, 7] if transforms is None else [4, 2, 8, 7]]
 
 
-def test_the_default_collate_lists_tensors_of_unlike_counts():
+def test_the_default_collate_lists_tensors_of_different_counts():
     ((_, targets, _),) = Loader(Objects(), 4, shuffle=False)
     assert [labels.tolist() for labels in targets["labels"]] == [[], [3], [3, 3], [3, 3, 3]]
     assert all(isinstance(boxes, torch.Tensor) for boxes in targets["boxes"])

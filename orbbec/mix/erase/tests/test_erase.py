@@ -149,7 +149,7 @@ def test_arrays_give_arrays():
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
 @pytest.mark.parametrize("noise", [None, "normal"])
-def test_unlike_images_are_erased_one_by_one(device, channels, noise):
+def test_variable_size_images_are_erased_one_by_one(device, channels, noise):
     images = [photograph(h, w, channels, seed=w) for h, w in [(1, 1), (20, 70), (40, 3), (17, 16)]]
     boxes = random_boxes(4, 2, 17, 16)
     batch = ImageBatch.from_images(images, plan_bytes=8)

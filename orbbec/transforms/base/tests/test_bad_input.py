@@ -192,7 +192,7 @@ def test_targets_are_dicts_one_an_image(transform):
     with pytest.raises(TypeError, match="expected dicts, but target 1 is a NoneType"):
         pipeline(IMAGES_AS_BYTES, [{"boxes": BOX}, None], epoch=0)
     for count in (1, 3):
-        targets, message = [{"boxes": BOX}] * count, f"expected 2 targets, one an image, but got {count}"
+        targets, message = [{"boxes": BOX}] * count, f"expected 2 targets, one per image, but got {count}"
         with pytest.raises(ValueError, match=message):
             pipeline.plan([SIZE] * 2, targets=targets, epoch=0)
         with pytest.raises(ValueError, match=message):

@@ -58,7 +58,7 @@ def test_batches_of_tv_images():
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
-def test_unlike_tv_images(dtype):
+def test_variable_size_tv_images(dtype):
     images = [photographs(1, 3, height, 9, dtype)[0] for height in (8, 11)]
     results = T.Compose([T.RandomVerticalFlip(1.0)])([tv_tensors.Image(image) for image in images], epoch=0)
     assert [type(result) for result in results] == [tv_tensors.Image] * 2

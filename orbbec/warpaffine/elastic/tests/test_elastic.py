@@ -104,7 +104,7 @@ def test_each_image_has_its_own_numbers(device, form):
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_unlike_images_are_bent_one_by_one(device, channels):
+def test_variable_size_images_are_bent_one_by_one(device, channels):
     images = [photograph(h, w, channels, seed=w) for h, w in [(9, 14), (1, 1), (20, 3), (9, 14)]]
     batch = ImageBatch.from_images(images, plan_bytes=8)
     batch = batch.to("cuda") if device.name == "cuda" else batch

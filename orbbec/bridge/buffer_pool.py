@@ -1,8 +1,7 @@
-"""Memory on the CPU that is used again once nobody holds it.
+"""A pool of buffers on the CPU, reused once nothing refers to them.
 
-New memory comes in pages that the system clears as they are first written: for a large batch that takes
-longer than to augment it. So results of operators, batches of images and what lies between two passes come
-from here.
+The system clears new pages when they are first written, which takes longer for a large batch than augmenting
+it. Results of operators, batches of images and intermediate results therefore come from this pool.
 """
 
 from __future__ import annotations
@@ -35,38 +34,38 @@ _OF_SIZE = {1: torch.uint8, 2: torch.float16, 4: torch.float32, 8: torch.float64
 
 
 class _Lent(ref):  # type: ignore[type-arg]
-    """What is lent, and the memory behind it."""
+    """A weak reference to an array that is in use, and the block behind it."""
 
     __slots__ = ("memory",)
     memory: Array
 
 
-class Recycler:
-    """Hands out tensors on the CPU; what was let go of serves the next request that fills half of it.
+class BufferPool:
+    """Allocates tensors on the CPU; reuses a free block if the request fills at least half of it.
 
-    What is free beyond the limit goes back to the system at the next request, the longest unused first.
+    The next request returns free blocks beyond the limit to the system, the least recently used first.
 
     Args:
-        limit: bytes that are kept free; 0: nothing is kept.
+        limit: bytes of free blocks to keep; 0 keeps none.
 
     Example:
-        >>> recycler = Recycler()
-        >>> first = recycler.empty((1024, 1024))
+        >>> pool = BufferPool()
+        >>> first = pool.empty((1024, 1024))
         >>> place = first.data_ptr()
         >>> del first
-        >>> recycler.empty((1024, 1024)).data_ptr() == place
+        >>> pool.empty((1024, 1024)).data_ptr() == place
         True
     """
 
     def __init__(self, limit: int = _LIMIT) -> None:
         self.limit = limit
-        self._free: list[_Lent] = []  # in the order in which they were let go of
-        self._kept: dict[int, _Lent] = {}  # by id; a reference that is gone calls nobody
+        self._free: list[_Lent] = []  # in the order of their release
+        self._kept: dict[int, _Lent] = {}  # by id; a collected reference calls nothing
 
     def empty(
         self, shape: Sequence[int], dtype: torch.dtype = torch.uint8, channels_last: bool = False
     ) -> Tensor:
-        """A tensor whose values are not set, at a multiple of 64 bytes.
+        """An uninitialized tensor, aligned to 64 bytes.
 
         Args:
             shape: of the tensor.
@@ -77,7 +76,7 @@ class Recycler:
         if nbytes == 0:
             return torch.empty(tuple(shape), dtype=dtype)
         if dtype not in _IN_NUMPY:
-            # Not a view, which refuses to be detached in place.
+            # Not a view: views cannot be detached in place.
             same = self.empty(shape, _OF_SIZE[dtype.itemsize], channels_last)
             return torch.empty(0, dtype=dtype).set_(same.untyped_storage(), 0, same.shape, same.stride())
         strides = None
@@ -94,11 +93,11 @@ class Recycler:
 
     @property
     def free_bytes(self) -> int:
-        """Of the blocks that nobody holds."""
+        """Bytes of the free blocks."""
         return sum(kept.memory.nbytes for kept in list(self._free))
 
     def release(self, limit: int = 0) -> None:
-        """Give what is free beyond `limit` bytes back to the system."""
+        """Return free blocks beyond `limit` bytes to the system."""
         excess = self.free_bytes - limit
         for kept in list(self._free):
             if excess <= 0:
@@ -114,14 +113,14 @@ class Recycler:
         return _new(size) if memory is None else memory
 
     def _lend(self, array: Array, memory: Array) -> None:
-        """Notice when nobody holds the array, which the tensor, and all that share its memory, hold."""
-        # No function of Python's is called when it goes: Python would drop an interrupt that comes meanwhile.
+        """Free the block once the array is collected; each tensor that shares its memory holds it."""
+        # The callback is not a Python function: Python would drop an interrupt that arrives in one.
         kept = _Lent(array, self._free.append)
         kept.memory = memory
         self._kept[id(kept)] = kept
 
     def _found(self, size: int) -> Array | None:
-        """The smallest block that holds so much; of several the one let go of last."""
+        """The smallest free block of at least `size` bytes; of several the last one released."""
         while True:
             fitting = [kept for kept in reversed(list(self._free)) if size <= kept.memory.nbytes <= 2 * size]
             if not fitting:
@@ -131,10 +130,10 @@ class Recycler:
                 return best.memory
 
     def _claim(self, kept: _Lent) -> bool:
-        """Take a free block; False where another thread took it first.
+        """Take a free block; False if another thread took it first.
 
-        Python removes an entry of a list in one step. A lock instead could be held by the very code that the
-        garbage collector interrupts to run a finaliser, which may ask for memory.
+        Removing an entry of a list is atomic. A lock could deadlock: the garbage collector may interrupt its
+        holder to run a finalizer that asks for memory.
         """
         try:
             self._free.remove(kept)
@@ -145,52 +144,52 @@ class Recycler:
 
 
 def _block_size(nbytes: int) -> int:
-    """At most an eighth more, for batches of unlike sizes."""
+    """At most an eighth more, so that batches of similar sizes share blocks."""
     grain = 1 << (nbytes.bit_length() - 4)
     return -(-nbytes // grain) * grain
 
 
 def _new(nbytes: int) -> Array:
-    # NumPy asks the system for huge pages, torch does not: half the time, which goes into page faults.
+    # NumPy asks the system for huge pages, torch does not: page faults take half as long.
     raw = np.empty(nbytes + _ALIGNMENT, np.uint8)
     return raw[-raw.ctypes.data % _ALIGNMENT :][:nbytes]
 
 
-RECYCLER = Recycler()
+BUFFER_POOL = BufferPool()
 
 
-def room_for(
+def pooled_output(
     shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *given: Tensor | None
 ) -> Tensor | None:
-    """Where an operator can write its result `[N, C, H, W]`.
+    """A buffer from the pool for an operator's result `[N, C, H, W]`.
 
     Args:
         shape: of the result.
         dtype: of the result.
-        channels_last: how it lies in memory.
-        given: what the operator takes, the images first.
+        channels_last: memory format of the result.
+        given: the tensors that the operator takes, the images first.
 
     Returns:
-        A tensor whose values are not set; None where the operator is to make its result itself: on CUDA, for
-        a gradient, where a compiler looks on, in a worker of a DataLoader, or of a size that is not kept.
+        An uninitialized tensor; None if the operator must allocate its result: on CUDA, for a gradient, under
+        a compiler, in a DataLoader worker, or for a size that the pool does not keep.
     """
     if torch.compiler.is_compiling() or min(shape) < 1 or get_worker_info() is not None:
         return None
-    if not _LEAST <= prod(shape) * dtype.itemsize <= RECYCLER.limit:
+    if not _LEAST <= prod(shape) * dtype.itemsize <= BUFFER_POOL.limit:
         return None
     for tensor in given:
         if tensor is not None and not (tensor.is_cpu and is_plain(tensor)):
             return None
-    return RECYCLER.empty(shape, dtype, channels_last)
+    return BUFFER_POOL.empty(shape, dtype, channels_last)
 
 
-def output_for(
+def output_buffer(
     shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *given: Tensor | None
 ) -> Tensor:
-    """Where an operator on the CPU writes its result `[N, C, H, W]`; arguments as those of `room_for`."""
-    room = room_for(shape, dtype, channels_last, *given)
-    if room is not None:
-        return room
+    """A buffer for the result `[N, C, H, W]` of an operator on the CPU; arguments as for `pooled_output`."""
+    buffer = pooled_output(shape, dtype, channels_last, *given)
+    if buffer is not None:
+        return buffer
     return torch.empty(
         tuple(shape),
         dtype=dtype,
@@ -199,13 +198,13 @@ def output_for(
 
 
 def keep_free_memory(nbytes: int) -> None:
-    """Say how much memory on the CPU is kept for the next results, where nobody holds it.
+    """Set how much free memory the buffer pool on the CPU keeps.
 
-    Large results of operators and batches of images lie in memory that is used again, since new pages cost
-    more than to augment an image. What is free beyond this goes back to the system.
+    Large results of operators and batches of images reuse buffers, since clearing new pages takes longer than
+    augmenting an image. Free buffers beyond this limit are returned to the system.
 
     Args:
-        nbytes: at least 0, which keeps nothing; at first 512 MiB.
+        nbytes: at least 0, which keeps none; the default is 512 MiB.
 
     Raises:
         ValueError: a negative number.
@@ -216,13 +215,13 @@ def keep_free_memory(nbytes: int) -> None:
     """
     if nbytes < 0:
         raise ValueError(f"keep_free_memory: expected nbytes of at least 0, but got {nbytes}")
-    RECYCLER.limit = int(nbytes)
-    RECYCLER.release(RECYCLER.limit)
+    BUFFER_POOL.limit = int(nbytes)
+    BUFFER_POOL.release(BUFFER_POOL.limit)
 
 
 def _begin_in_fork() -> None:
-    """What was free belongs to the parent: writing there would copy it first."""
-    RECYCLER.__init__(RECYCLER.limit)  # type: ignore[misc]
+    """Free buffers belong to the parent: writing to them would copy them first."""
+    BUFFER_POOL.__init__(BUFFER_POOL.limit)  # type: ignore[misc]
 
 
 os.register_at_fork(after_in_child=_begin_in_fork)

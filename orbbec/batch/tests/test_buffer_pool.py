@@ -13,19 +13,19 @@ import pytest
 import torch
 
 import orbbec
-from orbbec.bridge.recycle import RECYCLER, Recycler, room_for
+from orbbec.bridge.buffer_pool import BUFFER_POOL, BufferPool, pooled_output
 
 MIB = 2**20
 
 
 def test_memory_that_is_held_is_not_used_again():
-    recycler = Recycler()
-    held = recycler.empty((4, MIB), torch.float32).fill_(1)
+    pool = BufferPool()
+    held = pool.empty((4, MIB), torch.float32).fill_(1)
     part, array = held[1:2], held.numpy()
     places = {held.data_ptr()}
     del held
     for _ in range(3):
-        other = recycler.empty((4, MIB), torch.float32).fill_(2)
+        other = pool.empty((4, MIB), torch.float32).fill_(2)
         assert other.data_ptr() not in places
     assert part.sum() == MIB
     assert array.sum() == 4 * MIB
@@ -34,75 +34,75 @@ def test_memory_that_is_held_is_not_used_again():
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.bfloat16, torch.float64])
 def test_tensors_are_like_any_other(dtype, channels_last):
-    room = Recycler().empty((4, 3, 300, 301), dtype, channels_last)
+    tensor = BufferPool().empty((4, 3, 300, 301), dtype, channels_last)
     memory_format = torch.channels_last if channels_last else torch.contiguous_format
     other = torch.empty(4, 3, 300, 301, dtype=dtype, memory_format=memory_format)
-    assert room.shape == other.shape
-    assert room.dtype == dtype
-    assert room.stride() == other.stride()
-    assert not room._is_view()
-    assert room.untyped_storage().nbytes() == other.untyped_storage().nbytes()
-    room.detach_().fill_(1)
-    assert room.share_memory_().is_shared()
+    assert tensor.shape == other.shape
+    assert tensor.dtype == dtype
+    assert tensor.stride() == other.stride()
+    assert not tensor._is_view()
+    assert tensor.untyped_storage().nbytes() == other.untyped_storage().nbytes()
+    tensor.detach_().fill_(1)
+    assert tensor.share_memory_().is_shared()
 
 
 @pytest.mark.parametrize("nbytes", [MIB, MIB + 1, 5 * MIB - 3])
 def test_memory_that_was_let_go_is_used_again(nbytes):
-    recycler = Recycler()
+    pool = BufferPool()
     places = set()
     for _ in range(10):
-        one, two = recycler.empty((nbytes,)), recycler.empty((nbytes,))
+        one, two = pool.empty((nbytes,)), pool.empty((nbytes,))
         assert one.data_ptr() % 64 == 0
         assert one.untyped_storage().nbytes() == nbytes
         places |= {one.data_ptr(), two.data_ptr()}
         del one, two
         gc.collect()
     assert len(places) == 2
-    assert recycler.empty((0, 3)).shape == (0, 3)
+    assert pool.empty((0, 3)).shape == (0, 3)
 
 
 def test_a_block_serves_what_fills_half_of_it():
-    recycler = Recycler()
-    places = {recycler.empty((nbytes,)).data_ptr() for nbytes in range(10 * MIB, 5 * MIB - 1, -MIB // 4)}
+    pool = BufferPool()
+    places = {pool.empty((nbytes,)).data_ptr() for nbytes in range(10 * MIB, 5 * MIB - 1, -MIB // 4)}
     assert len(places) == 1
-    assert recycler.empty((5 * MIB - MIB // 2,)).data_ptr() not in places
+    assert pool.empty((5 * MIB - MIB // 2,)).data_ptr() not in places
 
 
 def test_the_smallest_block_that_fits_is_taken():
-    recycler = Recycler()
-    small, large = recycler.empty((6 * MIB,)), recycler.empty((10 * MIB,))
+    pool = BufferPool()
+    small, large = pool.empty((6 * MIB,)), pool.empty((10 * MIB,))
     place = small.data_ptr()
     del small, large
-    assert recycler.empty((5 * MIB,)).data_ptr() == place
+    assert pool.empty((5 * MIB,)).data_ptr() == place
 
 
 def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
-    recycler = Recycler(limit=6 * MIB)
-    first, second, third = (recycler.empty((size * MIB,)) for size in (2, 3, 4))
+    pool = BufferPool(limit=6 * MIB)
+    first, second, third = (pool.empty((size * MIB,)) for size in (2, 3, 4))
     del first, second
-    assert recycler.free_bytes == 5 * MIB
+    assert pool.free_bytes == 5 * MIB
     place = third.data_ptr()
     del third
-    held = recycler.empty((5 * MIB,))  # of which no block is free
-    assert recycler.free_bytes == 4 * MIB
-    assert recycler.empty((4 * MIB,)).data_ptr() == place
-    assert recycler.empty((8 * MIB,)).shape == (8 * MIB,)  # alone more than is kept
-    assert recycler.free_bytes == 4 * MIB
+    held = pool.empty((5 * MIB,))  # of which no block is free
+    assert pool.free_bytes == 4 * MIB
+    assert pool.empty((4 * MIB,)).data_ptr() == place
+    assert pool.empty((8 * MIB,)).shape == (8 * MIB,)  # alone more than is kept
+    assert pool.free_bytes == 4 * MIB
     del held
-    assert recycler.free_bytes == 9 * MIB
-    recycler.release()
-    assert recycler.free_bytes == 0
+    assert pool.free_bytes == 9 * MIB
+    pool.release()
+    assert pool.free_bytes == 0
 
 
 def test_no_code_of_python_runs_when_memory_is_let_go():
     """In a callback of Python's a KeyboardInterrupt is lost."""
-    recycler, called = Recycler(), []
-    held = recycler.empty((MIB,))
+    pool, called = BufferPool(), []
+    held = pool.empty((MIB,))
     sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
     del held
     sys.setprofile(None)
     assert called == []
-    assert recycler.free_bytes == MIB
+    assert pool.free_bytes == MIB
 
 
 def test_results_of_operators_are_used_again_and_not_while_held():
@@ -120,9 +120,9 @@ def test_results_of_operators_are_used_again_and_not_while_held():
 def test_channels_last_results_lie_so():
     images = torch.zeros(8, 3, 256, 256, dtype=torch.uint8).contiguous(memory_format=torch.channels_last)
     assert orbbec.resize(images, (300, 300)).is_contiguous(memory_format=torch.channels_last)
-    room = room_for((8, 3, 300, 300), torch.uint8, True, images)
-    assert room is not None
-    assert room.is_contiguous(memory_format=torch.channels_last)
+    tensor = pooled_output((8, 3, 300, 300), torch.uint8, True, images)
+    assert tensor is not None
+    assert tensor.is_contiguous(memory_format=torch.channels_last)
 
 
 @pytest.mark.parametrize(
@@ -138,17 +138,17 @@ def test_channels_last_results_lie_so():
     ],
 )
 def test_operators_make_other_results_themselves(shape, images):
-    assert room_for(shape, torch.uint8, False, images) is None
+    assert pooled_output(shape, torch.uint8, False, images) is None
 
 
 def test_nothing_is_kept_where_none_is_asked_for():
-    kept = RECYCLER.limit
+    kept = BUFFER_POOL.limit
     try:
         orbbec.keep_free_memory(0)
-        assert RECYCLER.free_bytes == 0
-        assert room_for((2, 3, 1000, 1000), torch.uint8, False, torch.zeros(1)) is None
+        assert BUFFER_POOL.free_bytes == 0
+        assert pooled_output((2, 3, 1000, 1000), torch.uint8, False, torch.zeros(1)) is None
         del [orbbec.ImageBatch.of_sizes([(1000, 1000)], 3)][0]
-        assert RECYCLER.free_bytes == 0
+        assert BUFFER_POOL.free_bytes == 0
     finally:
         orbbec.keep_free_memory(kept)
     with pytest.raises(ValueError, match="keep_free_memory: expected nbytes of at least 0, but got -1"):
@@ -156,13 +156,13 @@ def test_nothing_is_kept_where_none_is_asked_for():
 
 
 def _free_in_child(found):
-    found.put(RECYCLER.free_bytes)
+    found.put(BUFFER_POOL.free_bytes)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 def test_a_forked_process_leaves_what_is_free_to_its_parent():
-    RECYCLER.empty((MIB,))
-    assert RECYCLER.free_bytes >= MIB
+    BUFFER_POOL.empty((MIB,))
+    assert BUFFER_POOL.free_bytes >= MIB
     context = multiprocessing.get_context("fork")
     found = context.SimpleQueue()
     child = context.Process(target=_free_in_child, args=(found,))
@@ -188,7 +188,7 @@ def many_switches():
 
 
 def test_threads_never_share_memory(many_switches):
-    recycler, wrong = Recycler(), []
+    pool, wrong = BufferPool(), []
     begin = threading.Barrier(4)
 
     def work(number):
@@ -197,7 +197,7 @@ def test_threads_never_share_memory(many_switches):
         try:
             for turn in range(300):
                 mine = 1000 * number + turn
-                held = recycler.empty((chance.randint(1, 6) * MIB // 4,), torch.int32)
+                held = pool.empty((chance.randint(1, 6) * MIB // 4,), torch.int32)
                 held[0] = held[-1] = mine
                 time.sleep(0)
                 if held[0] != mine or held[-1] != mine:
@@ -212,33 +212,33 @@ def test_threads_never_share_memory(many_switches):
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(recycler._kept) == len(recycler._free)
+    assert len(pool._kept) == len(pool._free)
 
 
 def test_a_finaliser_may_ask_for_memory_wherever_it_interrupts():
     """Called once from each line of the pool, as by the garbage collector; with a lock it waited for ever."""
-    recycler = Recycler(limit=3 * MIB)
+    pool = BufferPool(limit=3 * MIB)
     interrupted = set()
 
     def trace(frame, event, argument):
-        if frame.f_code.co_filename != Recycler.empty.__code__.co_filename:
+        if frame.f_code.co_filename != BufferPool.empty.__code__.co_filename:
             return None
         if event == "line" and frame.f_lineno not in interrupted:
             interrupted.add(frame.f_lineno)
-            recycler.empty((MIB,))
+            pool.empty((MIB,))
         return trace
 
     def run():
         for count in (1, 2, 1, 2, 2):
-            held = [recycler.empty((count * MIB,)) for _ in range(2)]
+            held = [pool.empty((count * MIB,)) for _ in range(2)]
             del held
             sys.settrace(trace)
-            recycler.empty((count * MIB,))
+            pool.empty((count * MIB,))
             sys.settrace(None)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(30)
     assert not thread.is_alive()
-    source, first = inspect.getsourcelines(Recycler._found)
+    source, first = inspect.getsourcelines(BufferPool._found)
     assert len(interrupted & set(range(first, first + len(source)))) > 3
