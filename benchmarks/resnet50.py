@@ -33,7 +33,7 @@ from tests.support.timing.records import write_records
 CLASSES, FILES, WARM_UP = 1000, 2048, 10
 NOTE = """A ResNet-50 is trained on parts of 224x224 of JPEG files: decoded, cropped, flipped and normalised
 by the Loader. *one batch*: images a second with one batch given again and again, which no loader exceeds;
-*alone*: those of the Loader without a model. Beside other loaders: W3 of `make peers`."""
+*alone*: those of the Loader without a model. Compared with other loaders: W3 of `make peers`."""
 
 
 @dataclass
@@ -126,7 +126,10 @@ def measure(
 
 def page(about: dict[str, Any], speeds: Sequence[Speed]) -> str:
     """The Markdown of a run."""
-    lines = [f"# A ResNet-50 beside its synthetic bound: {about['gpu'] or about['cpu']}, {about['date']}", ""]
+    lines = [
+        f"# A ResNet-50 compared with its synthetic bound: {about['gpu'] or about['cpu']}, {about['date']}",
+        "",
+    ]
     lines += [f"orbbec {about['orbbec']} at {about['commit']}, torch {about['torch']}; batches of"]
     lines += [f"{about['batch']}, {about['steps']} steps each.", "", NOTE, ""]
     lines += [row(["decoded", "alone", "training", "one batch", "share", "advice"])]

@@ -185,7 +185,7 @@ def draw(sheet: Picture.Image, corner: tuple[int, int], example: Example, image:
     width = pen.textlength(example.name, font)
     pen.text(
         (left + width + 10, top + 22),
-        f"beside {example.author}: {found}",
+        f"compared with {example.author}: {found}",
         ACCENT if count else FAINT,
         font=small,
         anchor="ls",

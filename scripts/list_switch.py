@@ -79,7 +79,7 @@ def entry(row: Row | None) -> str:
 
 
 def table(rows: list[Row]) -> Iterator[str]:
-    """Functions and their pixels down, what they stand beside across."""
+    """Functions and their pixels down, what they are compared with across."""
     yield f"| function | pixels | {' | '.join(COLUMNS.values())} |"
     yield f"| --- | --- |{' --- |' * len(COLUMNS)}"
     lines: dict[tuple[str, str], dict[str, Row]] = {}
@@ -102,8 +102,8 @@ def operators(rows: list[Row]) -> Iterator[str]:
 
 
 def pipelines(times: list[Row]) -> Iterator[str]:
-    """What is saved of torchvision's chains."""
-    yield "| chain | torchvision | switch | saved | `exact=False` | saved | `convert` | saved |"
+    """What is saved of torchvision's pipelines."""
+    yield "| pipeline | torchvision | switch | saved | `exact=False` | saved | `convert` | saved |"
     yield "| --- " * 8 + "|"
     for row in times:
         base = row["torchvision"]

@@ -85,7 +85,7 @@ def print_lines(result: Result) -> int:
 
 
 def lines_section(result: Result) -> str:
-    """The operators beside one version of one author."""
+    """The operators compared with one version of one reference."""
     promised = [row for row in result["lines"] if row["promised"]]
     cases, values, different = totals(promised)
     rows = [
@@ -134,7 +134,7 @@ def markdown_table(lines: Iterator[list[str]]) -> str:
 
 
 def worst(rows: list[Row]) -> str:
-    """The largest difference and the share of values over several cells."""
+    """The largest difference and the fraction of values over several cells."""
     _, values, different = totals(rows)
     return difference_text(
         {

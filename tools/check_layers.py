@@ -80,7 +80,7 @@ def layer_named(parts: Sequence[str]) -> str:
 
 
 def family_of(layer: str) -> str:
-    """The room of orbbec/: within it only cycles are refused."""
+    """The folder of orbbec/: within it only cycles are refused."""
     return layer.split("/")[0]
 
 

@@ -26,7 +26,7 @@ def draw_areas(
 
     Args:
         sizes: int64 `[N, 2]`.
-        scale: of the area, as shares of the image's.
+        scale: range of the area, as a fraction of the image's.
         ratio: of the sides.
         stream: takes 40 numbers.
         transposed: the ratio is height to width and the area must be smaller than the image on both sides, as

@@ -11,7 +11,7 @@ import torch
 from orbbec.bridge.arguments import Array
 
 _AHEAD = 8  # numbers that are drawn at once
-_TOGETHER = 16  # and places: a call costs as much as a thousand numbers
+_TOGETHER = 16  # and indices: a call costs as much as a thousand numbers
 
 
 class Stream:
@@ -40,7 +40,7 @@ class Stream:
         self._position = 0
 
     def at_places(self, count: int) -> list[Stream]:
-        """The streams of places 0 to `count` - 1, whose first numbers are drawn together."""
+        """The streams of indices 0 to `count` - 1, whose first numbers are drawn together."""
         streams = [Stream(self.sample_ids, self.seed, self.epoch, place) for place in range(count)]
         firsts: dict[int, Array] = {}
         for stream in streams:
@@ -76,7 +76,7 @@ class Stream:
         return self._position - count
 
     def _first(self) -> Array:
-        """The first numbers: those of the next places of the pipeline are drawn with them."""
+        """The first numbers; those of the next indices of the pipeline are drawn with them."""
         if self.place not in self._firsts:
             places = range(self.place, min(self.place + _TOGETHER, self._places))
             self._firsts.update(zip(places, self._draw(_AHEAD, len(places)), strict=True))

@@ -24,7 +24,7 @@ _WARP = Parity("OpenCV", "cv2.warpAffine")
 _CROP = Parity("OpenCV", "slices of cv2.copyMakeBorder")
 _BOX = Parity("Pillow", "Image.resize(box=...)")
 _RESIZE = Parity("OpenCV", "cv2.resize, without antialias")
-_RIM = "last bits inside, mixtures with the fill at the rim"
+_RIM = "last bits inside, blends with the fill at the border"
 _POLICY = "a pixel where a position lies between two"
 
 

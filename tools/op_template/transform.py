@@ -31,7 +31,7 @@ class RandomScaleOffset(Transform):
 
     Args:
         scale: a range.
-        offset: a range, as shares of white.
+        offset: a range, as a fraction of the maximum value.
         p: how likely, from 0 to 1.
 
     Source:

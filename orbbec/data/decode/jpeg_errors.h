@@ -19,7 +19,7 @@ namespace orbbec {
 
 constexpr int kMostScans = 500;  // of a progressive file; more are an attack on time
 
-// No C++ object with a destructor may live where an error jumps over it, so rows are plain memory.
+// No C++ object with a destructor may live where an error jumps over it, so rows are raw memory.
 struct Failure {
   jpeg_error_mgr base;
   jmp_buf jump;

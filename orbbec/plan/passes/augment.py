@@ -46,8 +46,8 @@ class AugmentPass(Pass):
         regions: int64 `[N, 4]`: left, top, right, bottom of the part of each image that is seen; None: all.
         reads_beyond: whether a map may read outside of what is seen.
         contrast: whether a step of colour may be one of contrast.
-        mean: a number a channel, or none.
-        std: a number a channel, or none.
+        mean: one number per channel, or none.
+        std: one number per channel, or none.
         dtype: of its output, by name.
         channels_last: layout of its output; None: that of its input.
         interpolation: "nearest", "linear" or "cubic".

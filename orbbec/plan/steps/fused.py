@@ -206,7 +206,7 @@ class Erase(Step):
 
 @dataclass(frozen=True, eq=False)
 class Normalize(Step):
-    """`(value - mean) / std`, a number a channel; of every image."""
+    """`(value - mean) / std` of every image, with one number per channel."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]

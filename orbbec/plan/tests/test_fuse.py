@@ -1,4 +1,4 @@
-"""Which steps share a pass, why others do not, and that fused chains give what their parts give."""
+"""Which steps share a pass, why others do not, and that fused pipelines give the results of their steps."""
 
 from dataclasses import replace
 

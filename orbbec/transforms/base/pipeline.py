@@ -263,8 +263,8 @@ class Pipeline(FrozenModule):
                 `[N, H, W, C]` array, `ImageBatch`, `PlaneBatch`, PIL image, `torchvision.tv_tensors.Image` or
                 `Video` (whose images share the draws), or a list of variable-size images; or tuples, lists
                 and dicts that hold some.
-            targets: a dict an image (or one dict for a single image): see `TargetOptions`. Anything else is
-                taken as `(batch, targets)`.
+            targets: one dict per image, or one dict for a single image; see `TargetOptions`. Anything else
+                is taken as `(batch, targets)`.
             sample_ids: as that of `plan`.
             epoch: as that of `plan`.
             generator: as that of `plan`.

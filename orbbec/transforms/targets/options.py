@@ -26,9 +26,9 @@ class TargetOptions:
       visibility that becomes 0 outside of the image.
     - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped.
     - `area` `[K]`: multiplied by what the pixels of its mask become, or, without `masks`, by the scale at the
-      middle of its box and the share of the box that is left.
+      middle of its box and the fraction of the box that is left.
     - `size`: the new (height, width).
-    - anything else is kept. What has a row a box loses the rows of dropped boxes, but for `image_id`,
+    - anything else is kept. Values with one row per box lose the rows of dropped boxes, except `image_id`,
       `orig_size` and `size`, which are of the image.
 
     Numbers keep their dtype: those of whole numbers are rounded, halves to even (torchvision cuts fractions

@@ -1,4 +1,4 @@
-"""Bytes of chains, counted by hand; times that add up; what is refused."""
+"""Bytes of pipelines, counted by hand; times that add up; what is refused."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-// Atomic operations. One thread runs at a time, so plain operations suffice; races.cpp is notified
+// Atomic operations. One thread runs at a time, so ordinary operations suffice; races.cpp is notified
 // of them.
 #pragma once
 
