@@ -10,6 +10,13 @@
 export PYTHON ?= python3
 export TORCH ?= torch==2.13.0
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# The wrappers of ccache, where it is installed.
+ccache := $(firstword $(wildcard /usr/lib/ccache /usr/lib64/ccache))
+ifneq ($(ccache),)
+export PATH := $(ccache):$(PATH)
+endif
+# Of each grid of parameters a sample, another one each day; `make test-full` runs all.
+sampled = --sampled
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -31,7 +38,7 @@ with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test checked opencv lint format cuda emulated gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
+.PHONY: help venv build demo test test-full quick checked opencv lint format cuda emulated gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +49,12 @@ demo: .venv/demo build ## Train on photographs and compare with cv2 (needs no Op
 # In parallel: the emulated device takes as long as everything else.
 test: .venv/tests ## Build and check everything: what CI runs
 	@$(MAKE) -j2 emulated checked
+
+test-full: .venv/tests ## Build and check everything, with every case of every grid of parameters
+	@$(MAKE) test sampled=
+
+quick: .venv/tests build ## Test one family after a change: make quick FAMILY=nms
+	$(call phase,quick) $(py) -m pytest -q $(sampled) orbbec/$(or $(FAMILY),$(error name a family, as in make quick FAMILY=nms))
 
 checked: .venv/tests
 	@$(MAKE) opencv
@@ -85,14 +98,14 @@ cuda: .venv/ready ## Compile every kernel for every architecture; spills and war
 	$(call phase,cuda) $(py) tools/check_cuda.py $(addprefix --arch ,$(CUDA_ARCHS))
 
 emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under AddressSanitizer and UBSan
-	$(call phase,emulated) $(py) tests/emulation/run.py -q $(host_only); \
-	$(py) tests/emulation/run.py -q $(on_device)
+	$(call phase,emulated) $(py) tests/emulation/run.py -q $(sampled) $(host_only); \
+	$(py) tests/emulation/run.py -q $(sampled) $(on_device)
 
 gpu-dry-run: .venv/tests
 	$(call phase,gpu-dry-run) PYTHON=$(py) tools/gpu_check.sh --dry-run
 
 pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GPU
-	$(call phase,pytest) $(py) -m pytest -q
+	$(call phase,pytest) $(py) -m pytest -q $(sampled)
 
 test-peers: test-torchvision test-albumentations test-ray ## Run the tests that need another library, each in its own venv
 

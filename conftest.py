@@ -5,11 +5,14 @@
     pytest                                  the CPU, and CUDA where there is one
     pytest --device cuda                    CUDA alone
     ORBBEC_REQUIRE_CUDA=1 pytest            no CUDA is a failure
+    pytest --sampled                        of each grid of parameters a sample, another one each day
     python tests/emulation/run.py           the CUDA kernels executed on the CPU, under the sanitizers
 """
 
 import os
+import random
 from collections.abc import Iterator
+from datetime import date
 
 import pytest
 import torch
@@ -24,6 +27,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("cpu", "emulated", "cuda"),
         help="run on this device (may be repeated); default: cpu, and cuda where there is one",
     )
+    parser.addoption("--sampled", action="store_true", help="run a sample of each grid of parameters")
+    parser.addoption(
+        "--day", default=str(date.today()), help="the seed of the samples; default: today's date"
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return f"grids: sampled, --day {config.getoption('day')}" if config.getoption("sampled") else None
 
 
 def chosen_devices(config: pytest.Config) -> list[str]:
@@ -58,10 +69,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     unwanted = [item for item in items if _accelerator_of(item) == "none"]
     if config.getoption("device") == ["emulated"]:
         unwanted += [item for item in items if not (_names_a_device(item) or _is_for_sanitizers(item))]
+    if config.getoption("sampled"):
+        refused = set(unwanted)
+        wanted = [item for item in items if item not in refused]
+        unwanted += outside_of_samples(wanted, config.getoption("day"))
     if unwanted:
         config.hook.pytest_deselected(items=unwanted)
         left_out = set(unwanted)
         items[:] = [item for item in items if item not in left_out]
+
+
+def outside_of_samples(items: list[pytest.Item], day: str) -> list[pytest.Item]:
+    """Cases of parametrized tests in which nothing is new: each value of each parameter has been seen."""
+    cases = [item for item in items if hasattr(item, "callspec")]
+    random.Random(day).shuffle(cases)
+    seen: set[tuple[str, str, int]] = set()
+    left_out = []
+    for item in cases:
+        test = item.nodeid.partition("[")[0]
+        values = {(test, name, id(value)) for name, value in item.callspec.params.items()}
+        if values <= seen:
+            left_out.append(item)
+        seen |= values
+    return left_out
 
 
 def _names_a_device(item: pytest.Item) -> bool:

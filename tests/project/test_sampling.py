@@ -1,0 +1,36 @@
+"""`pytest --sampled`: each value of each parameter is tested on every day."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import conftest
+
+GRID = [
+    SimpleNamespace(nodeid=f"test_x[{a}-{b}-{c}]", callspec=SimpleNamespace(params={"a": a, "b": b, "c": c}))
+    for a, b, c in product("pqrs", ("u", "v", "w"), (False, True))
+]
+
+
+def kept(items, day="2026-01-01"):
+    left_out = conftest.outside_of_samples(items, day)
+    return [item for item in items if item not in left_out]
+
+
+def test_every_value_of_every_parameter_is_kept():
+    for name in ("a", "b", "c"):
+        values = {item.callspec.params[name] for item in GRID}
+        assert {item.callspec.params[name] for item in kept(GRID)} == values
+    assert 4 <= len(kept(GRID)) < len(GRID) / 2
+
+
+def test_a_day_repeats_its_sample_and_another_day_has_another():
+    assert kept(GRID) == kept(GRID)
+    assert len({tuple(item.nodeid for item in kept(GRID, str(day))) for day in range(5)}) == 5
+
+
+def test_cases_of_one_parameter_and_tests_without_any_are_kept():
+    single = [
+        SimpleNamespace(nodeid=f"test_y[{n}]", callspec=SimpleNamespace(params={"n": n})) for n in range(9)
+    ]
+    plain = [SimpleNamespace(nodeid="test_z")]
+    assert kept([*single, *plain]) == [*single, *plain]
