@@ -218,7 +218,7 @@ def main(
     batch_size: Annotated[int, typer.Option(min=2)] = 32,
     device: Annotated[str, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = "",
     rounds: Annotated[int, typer.Option(min=1, help="Of the comparison of speed.")] = 11,
-    chain_epochs: Annotated[int, typer.Option(min=2, help="Of SimCLR and of the detector.")] = 8,
+    other_epochs: Annotated[int, typer.Option(min=2, help="Epochs of SimCLR and of the detector.")] = 8,
     output: Annotated[Path, typer.Option(help="Folder for the contact sheets.")] = Path("outputs"),
 ) -> None:
     """Train a small network with orbbec's augmentation in the loop, compared with cv2 all the way."""
@@ -228,13 +228,13 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         source = write_tiles(photographs, Path(folder))
         good = learn_classes(source, batch_size, device, epochs, rounds, output / "train_demo.png")
-        trained = [learn_simclr.learn(source, chain_epochs, device, console, output / "train_simclr.png")]
+        trained = [learn_simclr.learn(source, other_epochs, device, console, output / "train_simclr.png")]
     scenes = output / "train_detection.png"
-    trained.append(learn_detection.learn(photographs, chain_epochs, device, console, scenes))
+    trained.append(learn_detection.learn(photographs, other_epochs, device, console, scenes))
     for learned in trained:
         text, has_learned = learned.check()
         console.print("[green]✓[/]" if has_learned else "[red]✗[/]", text, highlight=False)
-        console.print(learned.chain(), highlight=False)
+        console.print(learned.pipeline(), highlight=False)
         good &= has_learned
     if not good:
         raise typer.Exit(1)

@@ -61,7 +61,7 @@ def test_a_healthy_installation_gets_no_advice():
         ({"torch": "2.9.1"}, "torch 2.9.1 is too old"),
         ({"orbbec": "", "binary_failure": "ImportError: no binary"}, "orbbec is not importable (ImportError"),
         ({"library_variable": "/some/_C.so"}, "ORBBEC_LIBRARY names /some/_C.so"),
-        ({"gpus": ()}, "There is no GPU here"),
+        ({"gpus": ()}, "There is no GPU or no driver for it"),
         ({"torch": "2.13.0+cpu", "torch_cuda": ""}, "torch 2.13.0+cpu has no CUDA"),
         (
             {"gpus": (replace(H200, seen_by_torch=False, self_test=""),)},
@@ -71,10 +71,10 @@ def test_a_healthy_installation_gets_no_advice():
         ({"binary_cuda": "", "architectures": (), "nvcc": ""}, "nvcc was not found"),
         ({"gpus": (replace(OLD_GPU, self_test="no kernel image"),)}, "has no code for the Tesla T4"),
         ({"gpus": (replace(OLD_GPU, self_test="no kernel image"),)}, "TORCH_CUDA_ARCH_LIST=7.5"),
-        ({"gpus": (replace(H200, capability="12.0"),)}, "compiled at first use for the NVIDIA H200"),
+        ({"gpus": (replace(H200, capability="12.0"),)}, "compiled for the NVIDIA H200 at first use"),
         (
             {"gpus": (replace(H200, self_test="driver is insufficient"),)},
-            "see that the driver serves CUDA 13.0",
+            "check that the driver supports CUDA 13.0",
         ),
         (
             {"opencv": "", "opencv_failure": "ImportError"},

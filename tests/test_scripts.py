@@ -32,7 +32,7 @@ def run(folder, name, *arguments):
 
 
 def test_train_demo_trains_compares_and_draws(tmp_path):
-    few = "--epochs", "3", "--rounds", "1", "--chain-epochs", "2"
+    few = "--epochs", "3", "--rounds", "1", "--other-epochs", "2"
     done = run(tmp_path, "train_demo.py", *few, "--output", "sheets")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "largest difference from cv2: 0, over 1,440 images" in done.stdout

@@ -18,7 +18,7 @@ inline AnyImages filter_source(const char* op, const Tensor& images,
 
 inline Border filter_border(const char* op, const std::string& text) {
   const Border border = parse_border(op, text);
-  check(border != Border::kTransparent, op, "border 'transparent' is for warps alone");
+  check(border != Border::kTransparent, op, "border 'transparent' is for warps only");
   return border;
 }
 

@@ -204,7 +204,7 @@ def fork(chance: random.Random) -> None:
             try:
                 was_refused = next(batches, None) is None and len(given) >= len(source)
             except RuntimeError as error:
-                was_refused = "began before the fork" in str(error)
+                was_refused = "began before a fork" in str(error)
             loader.set_epoch(7)
             own = [i for batch in loader for i in batch.sample_ids.tolist()]
             status = 0 if was_refused and own == loader.order.indices(7).tolist() else 2

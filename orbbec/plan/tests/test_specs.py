@@ -18,8 +18,8 @@ PACKAGE = Path(__file__).parents[2]
 NAMELESS = [
     *(PACKAGE / "plan" / name for name in ("fuse.py", "apply.py", "tables.py", "microbatches.py")),
     *sorted((PACKAGE / "plan" / "passes").glob("*.py")),
-    *(PACKAGE / "transforms" / name for name in ("masks.py", "target_state.py", "mixed_targets.py")),
-    PACKAGE / "data" / "region.py",
+    *(PACKAGE / "transforms" / "targets" / name for name in ("masks.py", "state.py", "mixed.py")),
+    PACKAGE / "data" / "decode" / "region.py",
     *sorted((PACKAGE / "cli" / "profile").glob("*.py")),
 ]
 ARGUMENTS = {"erase"}  # of augment, which has an operator's name

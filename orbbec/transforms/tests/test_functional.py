@@ -292,7 +292,7 @@ def test_signatures_are_torchvisions(name):
     [
         (lambda: ours.affine(TENSOR, 0, [0, 0], 0.0, 0), "affine: expected a scale above 0"),
         (lambda: ours.rotate(TENSOR, float("nan")), "rotate: expected finite numbers"),
-        (lambda: ours.perspective(TENSOR, [[0, 0]] * 4, [[0, 0]] * 4), "no three lie on a line"),
+        (lambda: ours.perspective(TENSOR, [[0, 0]] * 4, [[0, 0]] * 4), "no three of them on a line"),
         (lambda: ours.permute_channels(TENSOR, [0, 0, 1]), "expected an order of 3 channels"),
         (lambda: ours.normalize(TENSOR / 255, MEAN, STD, inplace=True), "expected inplace=False"),
         (
@@ -303,8 +303,8 @@ def test_signatures_are_torchvisions(name):
         (lambda: ours.perspective(TENSOR, None, None), "expected startpoints and endpoints, or coefficients"),
         (lambda: ours.perspective(TENSOR, *CORNERS, coefficients=[0] * 8), "but got both"),
         (lambda: ours.to_pil_image(TENSOR, "L"), "expected mode as one of RGB, YCbCr, HSV, but got 'L'"),
-        (lambda: ours.clamp_bounding_boxes(TENSOR[0, :, :4]), "expected format only for a tensor"),
-        (lambda: ours.clamp_keypoints(torch.zeros(1, 2)), "expected canvas_size only for a tensor"),
+        (lambda: ours.clamp_bounding_boxes(TENSOR[0, :, :4]), "expected format for a tensor, and only for"),
+        (lambda: ours.clamp_keypoints(torch.zeros(1, 2)), "expected canvas_size for a tensor, and only for"),
         (lambda: ours.get_num_frames(TENSOR), r"expected a video \[..., T, C, H, W\]"),
         (lambda: ours.erase(TENSOR, 0, 0, 3, 3, [1, 2]), "expected 1 or 3 numbers as v, but got 2"),
     ],
