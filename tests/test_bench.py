@@ -149,3 +149,7 @@ def test_grid_sample_comes_near_to_the_same_warp():
     rival = measure.check(work.contenders[-1], work.expected)
     # 67.3 dB with torch 2.13: single levels, from rounding. A map that is off by a pixel gives about 15.
     assert rival.psnr is None or rival.psnr > 55
+
+
+def test_the_root_of_a_recorded_run_is_the_repository():
+    assert measure.ROOT == ROOT

@@ -28,7 +28,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.cli.doctor import Facts
 from tests.support.timing.benchmark import OURS, Contender, Work, as_array, cv2, psnr
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SAMPLE_SECONDS = 0.02  # a sample is of so many runs that it lasts this long at least
 WARM_SECONDS = 0.25  # threads start anew when their number changes, which a longer run does not feel
 FEWEST_ROUNDS = 7
