@@ -38,7 +38,7 @@ with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test test-full quick checked opencv lint format cuda emulated gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
+.PHONY: help venv build demo test test-full quick checked opencv lint format cuda emulated emulated-data gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,7 @@ demo: .venv/demo build ## Train on photographs and compare with cv2 (needs no Op
 # In parallel: the emulated device takes as long as everything else.
 test: .venv/tests ## Build and check everything: what CI runs
 	@$(MAKE) -j2 emulated checked
+	@$(MAKE) emulated-data
 
 test-full: .venv/tests ## Build and check everything, with every case of every grid of parameters
 	@$(MAKE) test sampled=
@@ -98,8 +99,10 @@ cuda: .venv/ready ## Compile every kernel for every architecture; spills and war
 	$(call phase,cuda) $(py) tools/check_cuda.py $(addprefix --arch ,$(CUDA_ARCHS))
 
 emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under AddressSanitizer and UBSan
-	$(call phase,emulated) $(py) tests/emulation/run.py -q $(sampled) $(host_only); \
-	$(py) tests/emulation/run.py -q $(sampled) $(on_device)
+	$(call phase,emulated) $(py) tests/emulation/run.py -q $(sampled) $(host_only)
+
+emulated-data: .venv/tests build ## Test what the Loader does on a device on the emulated device
+	$(call phase,emulated-data) $(py) tests/emulation/run.py -q $(sampled) $(on_device)
 
 gpu-dry-run: .venv/tests
 	$(call phase,gpu-dry-run) PYTHON=$(py) tools/gpu_check.sh --dry-run
