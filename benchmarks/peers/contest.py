@@ -125,7 +125,7 @@ def assemble(workload: Workload, device: str) -> tuple[Work, list[Absent]]:
                 contenders.append(_examined(rival, scene))
             except Refused as error:
                 if rival.package == "orbbec":
-                    raise
+                    raise Refused(f"{workload.title}: {error}") from error
                 why = str(error)
             except Exception as error:  # whatever another library raises
                 why = f"{type(error).__name__}: {error}"

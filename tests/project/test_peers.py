@@ -84,8 +84,17 @@ def test_a_rival_that_fails_is_named_with_its_error():
 
 def test_ours_may_not_be_wrong():
     wrong = Rival("orbbec", "orbbec", lambda scene: lambda: scene.expected + 1)
-    with pytest.raises(Refused, match="not what is expected"):
+    with pytest.raises(Refused, match="^tiny: orbbec: .* not what is expected"):
         assemble(tiny(wrong), "cpu")
+
+
+@pytest.mark.parametrize("workload", runs.WORKLOADS, ids=lambda workload: workload.title)
+def test_ours_gives_what_every_workload_expects(workload):
+    measure.set_threads(2)
+    ours = [rival for rival in workload.contenders if rival.package == "orbbec" and "cpu" in rival.devices]
+    work, absent = assemble(replace(workload, contenders=ours), "cpu")
+    assert [contender.name for contender in work.contenders] == [rival.name for rival in ours]
+    assert {one.name for one in absent} == set(workload.left_out)
 
 
 def test_a_rival_that_wins_is_marked_and_our_variants_are_not():
