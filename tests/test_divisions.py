@@ -8,6 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import orbbec
+from orbbec.augment import Values
 from tests.support.augments import CONTRAST
 
 
@@ -30,7 +31,8 @@ def contrast(images: torch.Tensor) -> None:
     program = torch.zeros(1, 16)
     program[0, :2] = torch.tensor([CONTRAST, 0.5])
     given = images.clone().requires_grad_()
-    orbbec.augment(given, torch.eye(3), (5, 7), colors=program, contrast=True).sum().backward()
+    values = Values(colors=program, contrast=True)
+    orbbec.augment(given, torch.eye(3), (5, 7), values=values).sum().backward()
 
 
 CALLS: dict[str, Any] = {

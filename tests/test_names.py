@@ -12,6 +12,7 @@ import torch
 import orbbec
 from orbbec.transforms import InterpolationMode
 from tests.support import photograph
+from tests.support.augments import fused
 
 PHOTO = photograph(20, 30)
 TURN = np.array([[0.9, 0.3, 4.0], [-0.2, 1.1, -3.0]])
@@ -23,7 +24,7 @@ WARPS = {
     "remap": lambda **how: orbbec.remap(PHOTO, X, Y, **how),
     "elastic_transform": lambda **how: orbbec.elastic_transform(PHOTO, 90.0, 2.0, **how),
 }
-FUSED = {"augment": lambda **how: orbbec.augment(PHOTO, HOMOGRAPHY, (20, 30), **how)}
+FUSED = {"augment": lambda **how: fused(PHOTO, HOMOGRAPHY, (20, 30), **how)}
 RESIZES = {
     "resize": lambda **how: orbbec.resize(PHOTO, (13, 17), **how),
     "resized_crop": lambda **how: orbbec.resized_crop(PHOTO, torch.tensor([2, 3, 25, 16]), (9, 9), **how),

@@ -19,6 +19,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
+from orbbec.augment import Output, Sampling, Values
 from tests.support import photographs
 from tests.support.boxes import random_boxes, random_rotated_boxes
 from tests.support.samples import DTYPES
@@ -70,8 +71,8 @@ def colors(images: torch.Tensor) -> None:
     orbbec.channel_statistics(images)
     program = torch.zeros(1, 16)
     program[0, :2] = torch.tensor([_CONTRAST, 0.5])
-    options = {"colors": program.to(images.device), "contrast": True, "dtype": torch.float32}
-    orbbec.augment(images, torch.eye(3, device=images.device), (29, 131), **options)
+    values, output = Values(colors=program.to(images.device), contrast=True), Output(torch.float32)
+    orbbec.augment(images, torch.eye(3, device=images.device), (29, 131), values=values, output=output)
     if images.dtype == torch.uint8:
         for name in ("equalize", "equalize_hist", "autocontrast", "clahe"):
             getattr(orbbec, name)(images)
@@ -94,7 +95,7 @@ def mixes_and_noise(images: torch.Tensor) -> None:
     there = planes.to(images.device)
     orbbec.ycbcr_to_rgb(there)
     for how in ("nearest", "linear", "cubic"):
-        orbbec.augment(there, torch.eye(3), (29, 131), interpolation=how)
+        orbbec.augment(there, torch.eye(3), (29, 131), Sampling(how))
 
 
 def warps(device: torch.device) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.augment import augment
+from orbbec.augment import Output, Sampling, Values, augment
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array
 from tests.support import photograph
@@ -48,12 +48,14 @@ def prepare(device: str, dtype: torch.dtype) -> Work:
     boxes, flipped = draw_crops(images)
     batch = ImageBatch.from_images(images)
     maps, regions = maps_of(boxes, flipped), torch.from_numpy(boxes)
-    options: dict[str, Any] = {"mean": MEAN, "std": STD, "border": "replicate"}
-    expected = as_array(augment(batch, maps, (SIDE, SIDE), regions=regions, dtype=dtype, **options).float())
+    options = (SIDE, SIDE), Sampling(border="replicate", regions=regions), Values(mean=MEAN, std=STD)
+    expected = as_array(augment(batch, maps, *options, Output(dtype)).float())
     moved, maps, regions = batch.to(device), maps.to(device), regions.to(device)
+    size, sampling, values = options
+    sampling = sampling._replace(regions=regions)
 
     def run(**kind: Any) -> Tensor:
-        result: Tensor = augment(moved, maps, (SIDE, SIDE), regions=regions, **options, **kind)
+        result: Tensor = augment(moved, maps, size, sampling, values, Output(**kind))
         return result
 
     room = run(dtype=dtype)

@@ -4,6 +4,6 @@ Begin with augment.py and program.h, the colour steps of a pixel. augment.h runs
 map reads; *_rows.h do rows of pixels on vectors, planes.* read JPEG planes.
 """
 
-from orbbec.augment.augment import augment, augment_moved
+from orbbec.augment.augment import Output, Sampling, Values, augment, augment_moved
 
-__all__ = ["augment", "augment_moved"]
+__all__ = ["Output", "Sampling", "Values", "augment", "augment_moved"]

@@ -1,7 +1,6 @@
 """A pipeline of augmentations in one pass: one read of the input, one write of the output."""
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,24 +32,86 @@ OP = "augment"
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
 
 
+class Sampling(NamedTuple):
+    """How `augment` reads source pixels.
+
+    Args:
+        interpolation: "nearest", "linear" or "cubic", see `warp_affine`.
+        border: see `warp_affine`; "transparent" is not supported.
+        fill: see `warp_affine`; in the units of the images.
+        regions: integers `[N, 4]`, or `[4]` for all images: left, top, right, bottom of the visible region of
+            each image, right and bottom exclusive, clipped to the image. Pixels beyond the region count as
+            outside, and the matrix is relative to its corner. None: the whole image.
+    """
+
+    interpolation: Interpolation = "linear"
+    border: Border = "constant"
+    fill: Fill = 0
+    regions: Matrix | None = None
+
+
+class Values(NamedTuple):
+    """What `augment` does to the values that it reads, in the order of the fields.
+
+    Args:
+        colors: float32 `[N, steps, 16]`, or `[steps, 16]` for all images; for 1 or 3 channels. A row is the
+            code of a step and its numbers, see below. One channel is treated as three equal channels.
+        erase: float32 `[N, boxes, 8]`, or `[boxes, 8]`: left, top, right, bottom in output pixels, right and
+            bottom exclusive, then the fill of up to four channels as fractions of the maximum value.
+        mean: subtracted from each channel, after uint8 is scaled to 0..1; a number or one per channel.
+        std: divisor of each channel. Required with `mean`.
+        mix: float32 `[N, 7]`: index of another image of the batch; left, top, right, bottom in output pixels,
+            right and bottom exclusive; and the weights of the image and of the other image inside this box
+            (0 and 1: the other image only). An index out of range means no mixing.
+        contrast: whether `colors` has a step of code 6; None: looked up if `colors` is on the CPU, and
+            assumed on a CUDA device.
+
+    The steps of `colors`, on values from 0 to the maximum value M:
+
+    | code | numbers | what it does |
+    | --- | --- | --- |
+    | 0 | | nothing |
+    | 1 | 9 of a matrix by rows, 3 offsets as fractions of M | rgb = matrix rgb + offset, clipped |
+    | 2 | shift, -0.5 to 0.5 of the circle | shifts the hue |
+    | 3 | gamma, gain | M * gain * (v / M)^gamma, clipped |
+    | 4 | bits, 0 to 8 | keeps the high bits |
+    | 5 | threshold as a fraction of M | M - v for v at or above the threshold |
+    | 6 | factor | mean + factor * (v - mean), mean gray of the output; at most one per image |
+    """
+
+    colors: Matrix | None = None
+    erase: Matrix | None = None
+    mean: Fill | None = None
+    std: Fill | None = None
+    mix: Matrix | None = None
+    contrast: bool | None = None
+
+
+class Output(NamedTuple):
+    """What `augment` returns.
+
+    Args:
+        dtype: uint8, float16, bfloat16 or float32; None: that of the images. uint8 is scaled to floats from 0
+            to 1, and floats are multiplied by 255 for uint8.
+        channels_last: memory layout; None: that of the images.
+        out: output buffer; its dtype and layout determine those of the result.
+    """
+
+    dtype: torch.dtype | None = None
+    channels_last: bool | None = None
+    out: Images | None = None
+
+
+_SAMPLING, _VALUES, _OUTPUT = Sampling(), Values(), Output()
+
+
 def augment(
     images: Images | StoredPlanes,
     matrix: Matrix,
     size: tuple[int, int],
-    *,
-    regions: Matrix | None = None,
-    colors: Matrix | None = None,
-    erase: Matrix | None = None,
-    mean: Fill | None = None,
-    std: Fill | None = None,
-    mix: Matrix | None = None,
-    dtype: torch.dtype | None = None,
-    channels_last: bool | None = None,
-    contrast: bool | None = None,
-    interpolation: Interpolation = "linear",
-    border: Border = "constant",
-    fill: Fill = 0,
-    out: Images | None = None,
+    sampling: Sampling = _SAMPLING,
+    values: Values = _VALUES,
+    output: Output = _OUTPUT,
 ) -> Any:
     """Warp, adjust colours, erase, normalise, mix and cast each image in one pass over the output.
 
@@ -68,47 +129,17 @@ def augment(
         matrix: `[N, 2, 3]` or `[N, 3, 3]`, or one for all images; float32 or float64, on the CPU or on the
             device of `images`: from output pixel (x, y) to source pixel.
         size: (height, width) of the output in pixels.
-        regions: integers `[N, 4]`, or `[4]` for all images: left, top, right, bottom of the visible region of
-            each image, right and bottom exclusive, clipped to the image. Pixels beyond the region count as
-            outside, and `matrix` is relative to its corner. None: the whole image.
-        colors: float32 `[N, steps, 16]`, or `[steps, 16]` for all images; for 1 or 3 channels. A row is the
-            code of a step and its numbers, see below. One channel is treated as three equal channels.
-        erase: float32 `[N, boxes, 8]`, or `[boxes, 8]`: left, top, right, bottom in output pixels, right and
-            bottom exclusive, then the fill of up to four channels as fractions of the maximum value.
-        mean: subtracted from each channel, after uint8 is scaled to 0..1; a number or one per channel.
-        std: divisor of each channel. Required with `mean`.
-        mix: float32 `[N, 7]`: index of another image of the batch; left, top, right, bottom in output pixels,
-            right and bottom exclusive; and the weights of the image and of the other image inside this box
-            (0 and 1: the other image only). Mixing comes after all other steps. An index out of range means
-            no mixing. None: no image is mixed.
-        dtype: dtype of the result: uint8, float16, bfloat16 or float32; None: that of `images`. uint8 is
-            scaled to floats from 0 to 1, and floats are multiplied by 255 for uint8.
-        channels_last: memory layout of the result; None: that of `images`.
-        contrast: whether `colors` has a step of code 6; None: looked up if `colors` is on the CPU, and
-            assumed on a CUDA device.
-        interpolation: "nearest", "linear" or "cubic", see `warp_affine`.
-        border: see `warp_affine`; "transparent" is not supported.
-        fill: see `warp_affine`; in the units of `images`.
-        out: output buffer; its dtype and layout determine those of the result.
+        sampling: how source pixels are read.
+        values: what is done to them.
+        output: dtype, layout and buffer of the result.
 
     Returns:
-        Images of the type of `images`, with `size` and `dtype`; variable-size images become a tensor.
+        Images of the type of `images`, with `size` and the dtype of `output`; variable-size images become a
+        tensor.
 
     Raises:
         TypeError: an argument has an unsupported type or dtype.
         ValueError: a shape, size, name or device is invalid.
-
-        The steps of `colors`, on values from 0 to the maximum value M:
-
-    | code | numbers | what it does |
-    | --- | --- | --- |
-    | 0 | | nothing |
-    | 1 | 9 of a matrix by rows, 3 offsets as fractions of M | rgb = matrix rgb + offset, clipped |
-    | 2 | shift, -0.5 to 0.5 of the circle | shifts the hue |
-    | 3 | gamma, gain | M * gain * (v / M)^gamma, clipped |
-    | 4 | bits, 0 to 8 | keeps the high bits |
-    | 5 | threshold as a fraction of M | M - v for v at or above the threshold |
-    | 6 | factor | mean + factor * (v - mean), mean gray of the output; at most one per image |
 
     Source:
         Without colours, rectangles and normalisation, identical to `warp_affine` and `warp_perspective`. The
@@ -118,95 +149,96 @@ def augment(
     Example:
         >>> image = torch.tensor([[[0, 50, 100, 255]]], dtype=torch.uint8)
         >>> flip = torch.tensor([[-1.0, 0, 3], [0, 1, 0]])
-        >>> augment(image, flip, (1, 4), mean=0.5, std=0.5, dtype=torch.float32).flatten().tolist()[::3]
+        >>> normalized = Values(mean=0.5, std=0.5)
+        >>> result = augment(image, flip, (1, 4), values=normalized, output=Output(torch.float32))
+        >>> result.flatten().tolist()[::3]
         [1.0, -1.0]
     """
     given, planes = _input(images)
-    if dtype is not None and dtype not in DTYPES:
-        known = ", ".join(str(known).removeprefix("torch.") for known in DTYPES)
-        raise TypeError(f"{OP}: expected dtype to be one of {known}, but got {dtype}")
-    if (mean is None) != (std is None):
-        raise ValueError(f"{OP}: expected mean and std together")
-    pixels, kind = given.images, given.images.dtype
-    program, boxes = _table("colors", colors, pixels), _table("erase", erase, pixels)
-    partners = _table("mix", mix, pixels)
-    if contrast is None:
-        contrast = program is not None and (program.is_cuda or bool((program[..., 0] == CONTRAST).any()))
-    target = None if out is None else operator_output(OP, out)
-    result_dtype = target.images.dtype if target is not None else dtype or kind
+    pixels, layout = given.images, given.layout
+    target = None if output.out is None else operator_output(OP, output.out)
+    dtype = target.images.dtype if target is not None else _dtype(output, pixels)
     arguments = (
         pixels,
-        given.layout,
+        layout,
         given.channels,
-        _regions(regions, pixels, given.layout),
         _square(matrix),
         size_values(OP, size),
-        program,
-        boxes,
-        [] if mean is None else fill_values(OP, mean),
-        [] if std is None else fill_values(OP, std),
-        *scale_and_white(kind, result_dtype),
-        contrast,
+        *_sampling(sampling, pixels, layout),
+        *_values(values, pixels, dtype),
+        *planes,
     )
-    reading = interpolation_name(OP, interpolation), border_name(OP, border)
-    fills = fill_values(OP, fill)
     if target is not None:
         check_no_gradient(OP, pixels)
-        torch.ops.orbbec.augment_out(*arguments, *reading, fills, target.images, partners, *planes)
-        return out
-    last = is_channels_last(pixels, given.layout) if channels_last is None else channels_last
-    count = pixels.shape[:2] if given.layout is None else (given.layout.shape[0], given.channels)
-    buffer = pooled_output((*count, *arguments[5]), result_dtype, last, pixels, arguments[4])
+        torch.ops.orbbec.augment_out(*arguments, target.images)
+        return output.out
+    last = is_channels_last(pixels, layout) if output.channels_last is None else output.channels_last
+    count = pixels.shape[:2] if layout is None else (layout.shape[0], given.channels)
+    buffer = pooled_output((*count, *arguments[4]), dtype, last, pixels, arguments[3])
     if buffer is not None:
-        torch.ops.orbbec.augment_out(*arguments, *reading, fills, buffer, partners, *planes)
+        torch.ops.orbbec.augment_out(*arguments, buffer)
         return given.restore(buffer)
-    ending = (result_dtype, last, *reading, fills, partners, *planes)
-    return given.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, *ending))
+    return given.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last))
 
 
 def augment_moved(
-    images: Tensor,
-    matrix: Tensor,
-    regions: Tensor | None,
-    *,
-    size: tuple[int, int],
-    mean: Sequence[float],
-    std: Sequence[float],
-    dtype: torch.dtype,
-    channels_last: bool | None,
-    interpolation: str,
-    border: str,
-    fill: Sequence[float],
+    images: Tensor, matrix: Tensor, size: tuple[int, int], sampling: Sampling, values: Values, output: Output
 ) -> Tensor:
     """`augment` with only warping, normalisation and casting, for plans.
 
     Only the operator checks the arguments, which saves time on small images. They are those of `augment`, in
-    the form `[N, C, H, W]` on the CPU, float64 `[N, 3, 3]` and int64 `[N, 4]`.
+    the form `[N, C, H, W]` on the CPU, float64 `[N, 3, 3]` and int64 `[N, 4]`; numbers are in sequences.
     """
-    last = is_channels_last(images, None) if channels_last is None else channels_last
-    scales = scale_and_white(images.dtype, dtype)
-    arguments = (images, None, 0, regions, matrix, size, None, None, mean, std, *scales, False)
-    reading = interpolation, border, fill
+    dtype, last = _dtype(output, images), output.channels_last
+    last = is_channels_last(images, None) if last is None else last
+    statistics = values.mean or (), values.std or ()
+    numbers = (*statistics, *scale_and_maximum(images.dtype, dtype), False)
+    arguments = (images, None, 0, matrix, size, *sampling, None, None, None, *numbers, None, None)
     if not is_plain(images):
-        moved: Tensor = call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last, *reading)
+        moved: Tensor = call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last)
         return moved
-    output = output_buffer((*images.shape[:2], *size), dtype, last, images)
-    torch.ops.orbbec.augment_out.default(*arguments, *reading, output)
-    return output
+    buffer = output_buffer((*images.shape[:2], *size), dtype, last, images)
+    torch.ops.orbbec.augment_out.default(*arguments, buffer)
+    return buffer
 
 
-def scale_and_white(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:
+def scale_and_maximum(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:
     """The factor from the units of images to those of the result, and the maximum value of images."""
     was_byte, is_byte = kind == torch.uint8, result == torch.uint8
     return (1.0 if was_byte == is_byte else 255.0 if is_byte else 1 / 255), 255.0 if was_byte else 1.0
 
 
-def _input(images: Any) -> tuple[OperatorInput, tuple[Tensor, ...]]:
+def _input(images: Any) -> tuple[OperatorInput, tuple[Tensor | None, Tensor | None]]:
     """The images, and the storage tables of a PlaneBatch."""
     if not holds_planes(images):
-        return operator_input(OP, "images", images), ()
+        return operator_input(OP, "images", images), (None, None)
     given = OperatorInput(images.buffer, images.rgb_layout, 3, lambda output: output)
     return given, (images.layout, images.forms)
+
+
+def _dtype(output: Output, images: Tensor) -> torch.dtype:
+    if output.dtype is not None and output.dtype not in DTYPES:
+        known = ", ".join(str(known).removeprefix("torch.") for known in DTYPES)
+        raise TypeError(f"{OP}: expected dtype to be one of {known}, but got {output.dtype}")
+    return output.dtype or images.dtype
+
+
+def _sampling(sampling: Sampling, images: Tensor, layout: Tensor | None) -> tuple[Any, ...]:
+    """The operator's arguments, in its order."""
+    reading = interpolation_name(OP, sampling.interpolation), border_name(OP, sampling.border)
+    return *reading, fill_values(OP, sampling.fill), _regions(sampling.regions, images, layout)
+
+
+def _values(values: Values, images: Tensor, dtype: torch.dtype) -> tuple[Any, ...]:
+    """The operator's arguments, in its order; for results of `dtype`."""
+    if (values.mean is None) != (values.std is None):
+        raise ValueError(f"{OP}: expected mean and std together")
+    program, contrast = _table("colors", values.colors, images), values.contrast
+    if contrast is None:
+        contrast = program is not None and (program.is_cuda or bool((program[..., 0] == CONTRAST).any()))
+    tables = program, _table("erase", values.erase, images), _table("mix", values.mix, images)
+    statistics = ([] if given is None else fill_values(OP, given) for given in (values.mean, values.std))
+    return *tables, *statistics, *scale_and_maximum(images.dtype, dtype), contrast
 
 
 def _table(name: str, given: Any, images: Tensor) -> Tensor | None:
@@ -243,25 +275,11 @@ def _square(given: Any) -> Tensor:
 
 @register_fake("augment", size=2)
 def _(
-    images: Tensor,
-    layout: Tensor | None,
-    channels: int,
-    regions: Tensor | None,
-    matrix: Tensor,
-    size: list[int],
-    colors: Tensor | None,
-    boxes: Tensor | None,
-    mean: list[float],
-    std: list[float],
-    scale: float,
-    white: float,
-    contrast: bool,
-    dtype: int,
-    channels_last: bool,
-    *options: object,
+    images: Tensor, layout: Tensor | None, channels: int, matrix: Tensor, size: list[int], *options: Any
 ) -> Tensor:
     if matrix.dim() not in (2, 3):
         raise ValueError(f"{OP}: expected matrix [N, 3, 3] or [3, 3], but got shape {list(matrix.shape)}")
+    dtype, channels_last = options[-2:]
     count = images.shape[:2] if layout is None else (layout.shape[0], channels)
     memory_format = torch.channels_last if channels_last else torch.contiguous_format
     kind = dtype_numbered(OP, dtype, DTYPES)

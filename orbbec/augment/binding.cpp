@@ -62,34 +62,35 @@ const float* check_mix(const std::optional<Tensor>& given, const Tensor& images,
 
 // The images of a call and how they are laid out.
 struct Input {
-  const Tensor& images;
-  const std::optional<Tensor>& layout;
-  int64_t channels;
-  const std::optional<Tensor>& regions;
+  Tensor images;
+  std::optional<Tensor> layout;
+  int64_t channels = 0;
   // Of images stored as JPEG planes.
-  const std::optional<Tensor>&stored, &forms;
+  std::optional<Tensor> stored, forms;
 };
 
-// Where output pixels are read, and how.
+// Which source pixels the output reads, and how.
 struct Geometry {
-  const Tensor& matrix;
-  const std::vector<int64_t>& size;
-  WarpOptions sampling;
+  Tensor matrix;
+  std::vector<int64_t> size;
+  std::string interpolation, border;
+  std::vector<double> fill;
+  std::optional<Tensor> regions;
 };
 
 // What happens to the values read.
 struct Values {
-  const std::optional<Tensor>&colors, &boxes, &mix;
-  const std::vector<double>&mean, &std;
-  double scale, max_value;
-  bool contrast;
+  std::optional<Tensor> colors, boxes, mix;
+  std::vector<double> mean, std;
+  double scale = 1, max_value = 255;
+  bool contrast = false;
 };
 
-// The output: given, or a new tensor of this dtype and layout.
-struct Target {
-  const Tensor* out;
+// The output: a given tensor, or a new one of this dtype and layout.
+struct Output {
+  std::optional<Tensor> out;
   ScalarType dtype;
-  bool channels_last;
+  bool channels_last = false;
 };
 
 std::optional<StoredImages> check_planes(const Input& input, AnyImages& source) {
@@ -117,7 +118,7 @@ void set_program(const Tensor& images, const Values& values, AugmentArguments& a
   check(program.rows == nullptr || channels == 1 || channels == 3, kOp,
         "expected images of 1 or 3 channels for colors, but got ", channels);
   check(values.max_value > 0 && values.max_value <= 65535, kOp,
-        "expected white above 0, and at most 65535, but got ", values.max_value);
+        "expected max_value above 0, and at most 65535, but got ", values.max_value);
   a.program = {program.rows, program.stride, program.count, static_cast<float>(values.max_value)};
 }
 
@@ -148,14 +149,14 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& imag
 }
 
 // The output tensor, to which the arguments are pointed.
-Tensor prepare_output(const Tensor& images, const Target& target, AugmentArguments& a) {
+Tensor prepare_output(const Tensor& images, const Output& given, AugmentArguments& a) {
   const AnyImages& source = a.warp.source;
   const std::vector<int64_t> shape{source.count, source.channels, a.warp.output.height,
                                    a.warp.output.width};
-  const Tensor output = target.out != nullptr
-                            ? *target.out
-                            : new_images(kOp, images, shape, target.channels_last, target.dtype);
-  if (target.out != nullptr) check_output_of(kOp, output, shape, target.dtype, images);
+  const Tensor output = given.out.has_value()
+                            ? *given.out
+                            : new_images(kOp, images, shape, given.channels_last, given.dtype);
+  if (given.out.has_value()) check_output_of(kOp, output, shape, given.dtype, images);
   if (output.numel() == 0) return output;
   a.warp.output = dense_images(kOp, "out", output, output.mutable_data_ptr());
   a.output_dtype = dtype_of(kOp, output);
@@ -165,18 +166,19 @@ Tensor prepare_output(const Tensor& images, const Target& target, AugmentArgumen
 }
 
 Tensor run(const Input& input, const Geometry& geometry, const Values& values,
-           const Target& target) {
+           const Output& given) {
   const Tensor& images = input.images;
   AnyImages source = source_images(kOp, images, input.layout, input.channels);
   const std::optional<StoredImages> stored = check_planes(input, source);
-  source.regions = check_regions(kOp, input.regions, images, source.count);
+  source.regions = check_regions(kOp, geometry.regions, images, source.count);
   const std::array<int64_t, 2> extent = output_size(kOp, source, geometry.size);
-  const WarpArguments warp = warp_arguments(kOp, images, source, geometry.sampling, extent, false);
+  const WarpOptions options{geometry.interpolation, geometry.border, geometry.fill, kArithmetic};
+  const WarpArguments warp = warp_arguments(kOp, images, source, options, extent, false);
   AugmentArguments a = augment_arguments(warp, images, values);
-  const std::vector<double>& fill = geometry.sampling.fill;
+  const std::vector<double>& fill = geometry.fill;
   for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
   const Tensor transform = prepare_matrices(kOp, images, geometry.matrix, 3, true, a.warp);
-  const Tensor output = prepare_output(images, target, a);
+  const Tensor output = prepare_output(images, given, a);
   if (output.numel() == 0) return output;
   std::optional<Tensor> sums;
   if (values.contrast && a.program.rows != nullptr) {
@@ -194,55 +196,45 @@ Tensor run(const Input& input, const Geometry& geometry, const Values& values,
   return output;
 }
 
-Tensor augment(Tensor images, std::optional<Tensor> layout, int64_t channels,
-               std::optional<Tensor> regions, Tensor matrix, std::vector<int64_t> size,
-               std::optional<Tensor> colors, std::optional<Tensor> boxes, std::vector<double> mean,
-               std::vector<double> std, double scale, double max_value, bool contrast,
-               int64_t dtype, bool channels_last, std::string interpolation, std::string border,
-               std::vector<double> fill, std::optional<Tensor> mix, std::optional<Tensor> stored,
-               std::optional<Tensor> forms) {
-  check_dtype(images);  // checked first: by default the results have this dtype
-  return run({.images = images,
-              .layout = layout,
-              .channels = channels,
-              .regions = regions,
-              .stored = stored,
-              .forms = forms},
-             {matrix, size, {interpolation, border, fill, kArithmetic}},
-             {.colors = colors,
-              .boxes = boxes,
-              .mix = mix,
-              .mean = mean,
-              .std = std,
-              .scale = scale,
-              .max_value = max_value,
-              .contrast = contrast},
-             {nullptr, dtype_numbered(kOp, dtype, true, false), channels_last});
+// The arguments of kInputs; the pointer is to those that follow.
+struct Call {
+  Input input;
+  Geometry geometry;
+  Values values;
+  StableIValue* rest;
+
+  explicit Call(StableIValue* stack) {
+    Input& i = input;
+    Geometry& s = geometry;
+    Values& v = values;
+    rest = unpack(stack, i.images, i.layout, i.channels, s.matrix, s.size, s.interpolation,
+                  s.border, s.fill, s.regions, v.colors, v.boxes, v.mix, v.mean, v.std, v.scale,
+                  v.max_value, v.contrast, i.stored, i.forms);
+  }
+};
+
+constexpr const char* kInputs =
+    "Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, "
+    "str interpolation, str border, float[] fill, Tensor? regions, Tensor? colors, Tensor? boxes, "
+    "Tensor? mix, float[] mean, float[] std, float scale, float max_value, bool contrast, "
+    "Tensor? stored, Tensor? forms, ";
+
+void augment(StableIValue* stack, uint64_t, uint64_t) {
+  const Call call(stack);
+  int64_t dtype;
+  bool channels_last;
+  unpack(call.rest, dtype, channels_last);
+  check_dtype(call.input.images);  // checked first: by default the results have this dtype
+  stack[0] = torch::stable::detail::from(
+      run(call.input, call.geometry, call.values,
+          {{}, dtype_numbered(kOp, dtype, true, false), channels_last}));
 }
 
-void augment_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                 std::optional<Tensor> regions, Tensor matrix, std::vector<int64_t> size,
-                 std::optional<Tensor> colors, std::optional<Tensor> boxes,
-                 std::vector<double> mean, std::vector<double> std, double scale, double max_value,
-                 bool contrast, std::string interpolation, std::string border,
-                 std::vector<double> fill, Tensor out, std::optional<Tensor> mix,
-                 std::optional<Tensor> stored, std::optional<Tensor> forms) {
-  run({.images = images,
-       .layout = layout,
-       .channels = channels,
-       .regions = regions,
-       .stored = stored,
-       .forms = forms},
-      {matrix, size, {interpolation, border, fill, kArithmetic}},
-      {.colors = colors,
-       .boxes = boxes,
-       .mix = mix,
-       .mean = mean,
-       .std = std,
-       .scale = scale,
-       .max_value = max_value,
-       .contrast = contrast},
-      {&out, out.scalar_type(), false});
+void augment_out(StableIValue* stack, uint64_t, uint64_t) {
+  const Call call(stack);
+  Tensor out;
+  unpack(call.rest, out);
+  run(call.input, call.geometry, call.values, {out, out.scalar_type(), false});
 }
 
 }  // namespace
@@ -250,49 +242,33 @@ void augment_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
 void augment_geometric(const Tensor& images, const Tensor& matrix,
                        const std::optional<Tensor>& regions, const GeometricOptions& options,
                        const Tensor& out) {
-  const std::optional<Tensor> none;
-  const std::vector<int64_t> size{out.size(2), out.size(3)};
-  run({.images = images,
-       .layout = none,
-       .channels = 0,
-       .regions = regions,
-       .stored = none,
-       .forms = none},
-      {matrix, size, {options.interpolation, options.border, options.fill, kArithmetic}},
-      {.colors = none,
-       .boxes = none,
-       .mix = none,
-       .mean = options.mean,
-       .std = options.std,
-       .scale = options.scale,
-       .max_value = 255.0,
-       .contrast = false},
-      {&out, out.scalar_type(), false});
+  const Geometry geometry{.matrix = matrix,
+                          .size = {out.size(2), out.size(3)},
+                          .interpolation = options.interpolation,
+                          .border = options.border,
+                          .fill = options.fill,
+                          .regions = regions};
+  Values values;
+  values.mean = options.mean;
+  values.std = options.std;
+  values.scale = options.scale;
+  run({.images = images}, geometry, values, {out, out.scalar_type(), false});
 }
 
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
-      "augment(Tensor images, Tensor? layout, int channels, Tensor? regions, Tensor matrix, "
-      "SymInt[] size, Tensor? "
-      "colors, Tensor? boxes, float[] mean, float[] std, float scale, float white, bool contrast, "
-      "int dtype, bool channels_last, str interpolation, str border, float[] fill, Tensor? "
-      "mix=None, Tensor? stored=None, Tensor? forms=None) -> Tensor");
-  m.def(
-      "augment_out(Tensor images, Tensor? layout, int channels, Tensor? regions, Tensor matrix, "
-      "SymInt[] size, "
-      "Tensor? colors, Tensor? boxes, float[] mean, float[] std, float scale, float white, bool "
-      "contrast, str interpolation, str border, float[] fill, Tensor(a!) out, Tensor? mix=None, "
-      "Tensor? stored=None, Tensor? forms=None) -> ()");
+  const std::string inputs = orbbec::kInputs;
+  m.def(("augment(" + inputs + "int dtype, bool channels_last) -> Tensor").c_str());
+  m.def(("augment_out(" + inputs + "Tensor(a!) out) -> ()").c_str());
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("augment", TORCH_BOX(&orbbec::augment));
-  m.impl("augment_out", TORCH_BOX(&orbbec::augment_out));
+  m.impl("augment", &orbbec::augment);
+  m.impl("augment_out", &orbbec::augment_out);
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("augment", TORCH_BOX(&orbbec::augment));
-  m.impl("augment_out", TORCH_BOX(&orbbec::augment_out));
+  m.impl("augment", &orbbec::augment);
+  m.impl("augment_out", &orbbec::augment_out);
 }

@@ -83,6 +83,17 @@ def _through_step(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     return result
 
 
+def _in_floats(
+    images: Tensor, sampling: tuple[Any, ...], colors: Tensor | None, maximum: float, contrast: bool
+) -> Tensor:
+    """The values of `augment` before normalization, in float32 and the units of the images."""
+    values: tuple[Any, ...] = (colors, None, None, [], [], 1.0, maximum, contrast)
+    result: Tensor = torch.ops.orbbec.augment(
+        images, None, 0, *sampling, *values, None, None, torch.float32, False
+    )
+    return result
+
+
 def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, maximum: float) -> Tensor:
     """The gradient through a colour program; one channel is treated as three equal channels."""
     channels, program = read.shape[1], colors.expand(read.shape[0], *colors.shape[-2:])
@@ -91,10 +102,9 @@ def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, maximum: flo
     before = []
     for step in range(program.shape[1]):
         before.append(values)
-        reading = (torch.float32, False, "nearest", "replicate", [0.0])
         row = program[:, step : step + 1].contiguous()
-        arguments: tuple[Any, ...] = (None, whole, read.shape[2:], row, None, [], [], 1.0, maximum, True)
-        values = torch.ops.orbbec.augment(values, None, 0, *arguments, *reading)
+        sampling = whole, read.shape[2:], "nearest", "replicate", [0.0], None
+        values = _in_floats(values, sampling, row, maximum, True)
     if channels == 1:
         gradient = torch.cat((gradient, gradient.new_zeros(gradient.shape).expand(-1, 2, -1, -1)), dim=1)
     largest = read.new_full((), maximum)  # a tensor, as above
@@ -125,11 +135,13 @@ def _through_mix(gradient: Tensor, mix: Tensor) -> Tensor:
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    images, layout, _, regions, matrix, size, colors, boxes, _, std, scale, maximum, *_, mix, _, _ = inputs
+    images, layout, _, matrix, size, *reading, regions, colors, boxes, mix, _, std, scale, maximum = inputs[
+        :16
+    ]
     if layout is not None and matrix.requires_grad:
         raise NotImplementedError("augment: no gradient for matrix with variable-size images")
     ctx.save_for_backward(images, regions, matrix, colors, boxes, mix)
-    ctx.size, ctx.std, ctx.scale, ctx.maximum, ctx.reading = size, std, scale, maximum, inputs[-6:-3]
+    ctx.size, ctx.std, ctx.scale, ctx.maximum, ctx.reading = size, std, scale, maximum, reading
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -142,16 +154,14 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     if boxes is not None:
         of_values = of_values.masked_fill(_covered(boxes, *of_values.shape[2:]), 0.0)
     if colors is not None and colors.shape[-2] > 0:
-        read = torch.ops.orbbec.augment(
-            *(images, None, 0, regions, matrix, ctx.size, None, None, [], [], 1.0, ctx.maximum, False),
-            *(torch.float32, False, interpolation, border, fill),
-        )
+        sampling = matrix, ctx.size, interpolation, border, fill, regions
+        read = _in_floats(images, sampling, None, ctx.maximum, False)
         of_values = _through_colors(of_values, read, colors, ctx.maximum)
     options = (interpolation, border, fill, True, "cv2_5")
     context = Context(images, matrix, options, regions)
     of_images, of_maps = backward_of("warp_perspective", context, of_values.contiguous())
     of_matrix = (sum_first(of_maps) if matrix.dim() == 2 else of_maps).to(matrix.device, matrix.dtype)
-    return of_images, None, None, None, of_matrix, *(None,) * 16
+    return of_images, None, None, of_matrix, *(None,) * 17
 
 
 torch.library.register_autograd("orbbec::augment", _backward, setup_context=_setup)

@@ -15,4 +15,12 @@ namespace orbbec {
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 
+// Moves the arguments of a boxed call into `fields`, in the order of the schema, and returns the
+// arguments that follow.
+template <class... Field>
+StableIValue* unpack(StableIValue* stack, Field&... fields) {
+  ((fields = torch::stable::detail::to<Field>(*stack++)), ...);
+  return stack;
+}
+
 }  // namespace orbbec

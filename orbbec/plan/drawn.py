@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.augment.augment import scale_and_white
+from orbbec.augment.augment import scale_and_maximum
 from orbbec.bridge.arguments import Array, is_channels_last
 from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.bridge.dispatch import is_plain
@@ -37,7 +37,7 @@ class DrawnPass:
     def of(cls, step: AugmentPass, program: Tensor, dtype: torch.dtype, size: tuple[int, int]) -> DrawnPass:
         """What does the same as any pass of the pipeline on images of one dtype."""
         result = getattr(torch, step.dtype)
-        scale, _ = scale_and_white(dtype, result)
+        scale, _ = scale_and_maximum(dtype, result)
         options = (
             step.regions is not None,
             step.mean or (),

@@ -280,7 +280,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "mean": lambda s: s.one_or_each(0, 1),
     "std": lambda s: s.one_or_each(0.1, 1),
     "scale": lambda s: 1 / 255,
-    "white": lambda s: 255.0 if s.dtype == torch.uint8 else 1.0,
+    "max_value": lambda s: 255.0 if s.dtype == torch.uint8 else 1.0,
     "mix": lambda s: s.chance(0.4, lambda: s.tensor([s.n, 7], torch.float32, -1, 3)),
     "stored": lambda s: s.lay_out(s.plane_lengths()) if s.planes else None,
     "augment.forms": lambda s: _forms(s) if s.planes else None,

@@ -26,10 +26,14 @@ def normalize(dtype, mean=(0.0,), channels=3):
     return "normalize", (images, None, 0, list(mean), [1.0], 1.0, dtype, [], True)
 
 
-def augment(dtype):
-    images, matrix = t(1, 3, 4, 4), t(3, 3, values=(1, 0, 0, 0, 1, 0, 0, 0, 1))
-    options = ([], [], 1.0, 1.0, False, dtype, False, "linear", "constant", [0.0], None, None, None)
-    return "augment", (images, None, 0, None, matrix, [4, 4], None, None, *options)
+IMAGES = t(1, 3, 4, 4)
+
+
+def augment(dtype, images=IMAGES, layout=None, colors=None, maximum=1.0, planes=(None, None)):
+    matrix = t(3, 3, values=(1, 0, 0, 0, 1, 0, 0, 0, 1))
+    sampling = (matrix, [4, 4], "linear", "constant", [0.0], None)
+    values = (colors, None, None, [], [], 1.0, maximum, False)
+    return "augment", (images, layout, 0 if layout is None else 3, *sampling, *values, *planes, dtype, False)
 
 
 CHANNELLESS = t(17, 0, 3, 16)
@@ -120,26 +124,14 @@ REFUSED = {
         for shape in ((0, 2**23, 2**40, 0), (2**40, 5, 2**16, 3))
     },
     **{
-        f"white of {white}": (
-            (
-                "augment",
-                (
-                    *(t(1, 3, 2, 2), None, 0, None, t(3, 3), [1, 1], t(1, 16), None, [], [], 1.0),
-                    *(white, False, FLOAT, False, "nearest", "reflect", [0.0], None, None, None),
-                ),
-            ),
-            "augment: expected white above 0, and at most 65535, but got ",
+        f"a maximum of {maximum}": (
+            augment(FLOAT, t(1, 3, 2, 2), colors=t(1, 16), maximum=maximum),
+            "augment: expected max_value above 0, and at most 65535, but got ",
         )
-        for white in (-1e300, 0.0, nan, 1e300)
+        for maximum in (-1e300, 0.0, nan, 1e300)
     },
     "a number for the layout of planes": (
-        (
-            "augment",
-            (
-                *(t(0, dtype=BYTE), t(0, 3, dtype=LONG), 3, None, t(3, 3), [1, 1], None, None, [], [], 1.0),
-                *(1.0, False, FLOAT, False, "nearest", "wrap", [0.0], None, t(dtype=LONG), t(dtype=LONG)),
-            ),
-        ),
+        augment(FLOAT, t(0, dtype=BYTE), t(0, 3, dtype=LONG), planes=(t(dtype=LONG), t(dtype=LONG))),
         "augment: expected stored of shape [0, 3], but got []",
     ),
     "contrast without a mean": (
@@ -263,9 +255,9 @@ def _meta(*shape, dtype=torch.float32):
 
 
 NONE, IDS = torch.empty(0, 0, 0, 0), torch.empty(0, 4, dtype=LONG)
-OPTIONS = 0.0, 0.0, False, torch.float32, False, "c", "c", []
+SAMPLING, VALUES, OUTPUT = ([0, 0], "c", "c", [], None), ([], [], 0.0, 0.0, False), (torch.float32, False)
 FAKE = {  # a tensor without memory among others calls the fake kernel, whose result backward goes on with
-    "augment": (NONE, None, 0, None, torch.zeros(()), [0, 0], None, None, [], [], *OPTIONS, _meta()),
+    "augment": (NONE, None, 0, torch.zeros(()), *SAMPLING, None, None, _meta(), *VALUES, None, None, *OUTPUT),
     "adjust_color": (NONE[:, :1], None, 0, "adjust_hue", 0.0, _meta(), 0.0, torch.zeros(())),
     "copy_paste_soft": (NONE, _meta(dtype=LONG), torch.zeros(())),
     "mosaic": (torch.empty(0), IDS[:, :3], 0, IDS, _meta(dtype=LONG), [1, 1], []),

@@ -84,7 +84,7 @@ def test_a_rival_that_fails_is_named_with_its_error():
 
 def test_ours_may_not_be_wrong():
     wrong = Rival("orbbec", "orbbec", lambda scene: lambda: scene.expected + 1)
-    with pytest.raises(Refused, match="^tiny: orbbec: .* not what is expected"):
+    with pytest.raises(Refused, match=r"^tiny: orbbec: .* not what is expected"):
         assemble(tiny(wrong), "cpu")
 
 

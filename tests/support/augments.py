@@ -6,11 +6,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import orbbec
+from orbbec.augment import Output, Sampling, Values
 from orbbec.bridge.arguments import Array, is_ragged
 
 _BLOCK = 16  # columns; OpenCV 5 rounds the columns after the last whole block otherwise
 NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)  # codes of a colour row
 _GRAY = np.array([0.2989, 0.587, 0.114], np.float32)
+
+
+def fused(images: Any, matrix: Any, size: tuple[int, int], **options: Any) -> Any:
+    """`orbbec.augment`, whose fields are given by name."""
+    fields: list[Any] = [
+        kind(**{name: options.pop(name) for name in kind._fields if name in options})
+        for kind in (Sampling, Values, Output)
+    ]
+    return orbbec.augment(images, matrix, size, *fields, **options)
 
 
 def augment(
@@ -29,7 +40,7 @@ def augment(
     fill: Any = 0,
     out: Any = None,
 ) -> Any:
-    """What `orbbec.augment` gives, for the same arguments.
+    """What `orbbec.augment` gives, for the same fields.
 
     Sampling, matrices of colour, erasing and normalising are exact; hue, gamma and contrast may differ from a
     kernel in the last bits, since powers and sums are taken in float64 here.

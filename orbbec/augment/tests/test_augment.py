@@ -7,9 +7,10 @@ import pytest
 import torch
 
 import orbbec
-from orbbec import ImageBatch, augment
+from orbbec import ImageBatch
 from tests.support import assert_same_bytes, augments, photograph, photographs
 from tests.support.augments import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
+from tests.support.augments import fused as augment
 from tests.support.warps import random_maps
 
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
@@ -395,9 +396,10 @@ def test_opcheck_and_compile(device):
     images, matrix, size, options = draw_call(7, codes=(MATRIX, CONTRAST), size=(5, 6))
     images, matrix, program = device.put(images), device.put(matrix), device.put(options["colors"])
     square = torch.eye(3, dtype=torch.float64, device=images.device).expand(2, 3, 3).contiguous()
-    arguments = (images, None, 0, None, square, list(size), program, None, [], [], 1.0, 1.0, True)
-    reading = ("linear", "constant", [0.0])
-    torch.library.opcheck(torch.ops.orbbec.augment.default, (*arguments, torch.float32, False, *reading))
+    sampling = (square, list(size), "linear", "constant", [0.0], None)
+    values = (program, None, None, [], [], 1.0, 1.0, True)
+    arguments = (images, None, 0, *sampling, *values, None, None, torch.float32, False)
+    torch.library.opcheck(torch.ops.orbbec.augment.default, arguments)
 
     def doubled(x):
         return augment(x, matrix, size, colors=program, contrast=True, dtype=torch.float32) * 2

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from orbbec import augment
 from tests.support import assert_same_bytes
+from tests.support.augments import fused as augment
 
 COUNT, HEIGHT, WIDTH = 24, 131, 127  # 1.2 MB of bytes; no row begins where a cache line does
 FLIP = torch.tensor([[-1.0, 0, WIDTH - 1], [0, 1, 0]])

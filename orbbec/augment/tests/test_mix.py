@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec import ImageBatch, augment, cutmix, mixup
+from orbbec import ImageBatch, cutmix, mixup
 from tests.support import assert_same_bytes, photograph, photographs
 from tests.support.augments import CONTRAST, GAMMA
+from tests.support.augments import fused as augment
 
 COUNT = 4
 PARTNERS = torch.tensor([2, 0, 3, 3])
@@ -195,13 +196,13 @@ def test_the_bad_argument_is_named(device, mix, message):
 
 def test_the_operator_itself_refuses(device):
     images, whole = device.put(torch.zeros(2, 3, 4, 5)), torch.eye(3, dtype=torch.float64)
-    arguments = (images, None, 0, None, device.put(whole), [4, 5], None, None, [], [], 1.0, 1.0, False)
-    reading = (torch.float32, False, "linear", "constant", [0.0])
+    before = (images, None, 0, device.put(whole), [4, 5], "linear", "constant", [0.0], None, None, None)
+    after = ([], [], 1.0, 1.0, False, None, None, torch.float32, False)
     for mix in (torch.zeros(2, 7).double(), torch.zeros(7, 2).T):
         with pytest.raises((ValueError, RuntimeError), match="expected mix as contiguous float32"):
-            torch.ops.orbbec.augment(*arguments, *reading, device.put(mix))
+            torch.ops.orbbec.augment(*before, device.put(mix), *after)
     mix = device.put(cuts(torch.tensor([1, 1, 3, 3]))[:2])
-    torch.library.opcheck(torch.ops.orbbec.augment.default, (*arguments, *reading, mix))
+    torch.library.opcheck(torch.ops.orbbec.augment.default, (*before, mix, *after))
 
 
 def test_it_compiles_with_its_gradient(device):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec import PlaneBatch, augment, ycbcr_to_rgb
+from orbbec import PlaneBatch, ycbcr_to_rgb
 from orbbec.batch.plane_batch import SAMPLINGS
 from orbbec.transforms import (
     ColorJitter,
@@ -22,6 +22,7 @@ from orbbec.transforms import (
 )
 from tests.support import assert_same_bytes
 from tests.support.augments import CONTRAST, GAMMA, HUE, MATRIX
+from tests.support.augments import fused as augment
 
 SIZES = [(1, 1), (1, 6), (6, 1), (5, 5), (7, 13), (33, 18)]
 plan_apply = importlib.import_module("orbbec.plan.apply")  # the package has a function of that name
@@ -179,25 +180,27 @@ def test_which_plans_read_planes_on_a_device(name, monkeypatch):
     assert plan_apply.reads_planes(plan, there) == (name in READS_PLANES)
 
 
+# Of the operator: from its matrix to `contrast`.
+SAMPLING = (torch.eye(3), [4, 4], "linear", "constant", [0.0], None)
+OPTIONS = (*SAMPLING, None, None, None, [], [], 1.0, 255.0, False)
+
+
 def test_errors_name_what_is_missing():
     planes = every_kind()
-    call = (planes.buffer, planes.rgb_layout, 3, None, torch.eye(3), [4, 4], None, None, [], [])
-    ending = (1.0, 255.0, False, torch.uint8, False, "linear", "constant", [0.0], None)
+    call = (planes.buffer, planes.rgb_layout, 3, *OPTIONS)
+    ending = (torch.uint8, False)
     with pytest.raises(ValueError, match="augment: expected stored and forms together"):
-        torch.ops.orbbec.augment(*call, *ending, planes.layout)
+        torch.ops.orbbec.augment(*call, planes.layout, None, *ending)
     with pytest.raises(ValueError, match=re.escape("expected stored of shape [36, 3], but got [35, 3]")):
-        torch.ops.orbbec.augment(*call, *ending, planes.layout[1:], planes.forms)
+        torch.ops.orbbec.augment(*call, planes.layout[1:], planes.forms, *ending)
     with pytest.raises(ValueError, match=re.escape("expected forms of shape [36, 2]")):
-        torch.ops.orbbec.augment(*call, *ending, planes.layout, planes.forms[1:])
+        torch.ops.orbbec.augment(*call, planes.layout, planes.forms[1:], *ending)
     dense = torch.zeros(1, 3, 4, 4, dtype=torch.uint8)
     with pytest.raises(ValueError, match="expected variable-size images of 3 channels for stored"):
-        torch.ops.orbbec.augment(dense, None, 0, *call[3:], *ending, planes.layout[:1], planes.forms[:1])
+        torch.ops.orbbec.augment(dense, None, 0, *OPTIONS, planes.layout[:1], planes.forms[:1], *ending)
 
 
 def test_in_torch(device):
     planes = every_kind()
-    arguments = (planes.buffer, planes.rgb_layout, 3, None, torch.eye(3), [4, 4], None, None, [], [])
-    ending = (1 / 255, 255.0, False, torch.float32, False, "linear", "constant", [0.0], None)
-    torch.library.opcheck(
-        torch.ops.orbbec.augment.default, (*arguments, *ending, planes.layout, planes.forms)
-    )
+    arguments = (planes.buffer, planes.rgb_layout, 3, *OPTIONS, planes.layout, planes.forms)
+    torch.library.opcheck(torch.ops.orbbec.augment.default, (*arguments, torch.float32, False))

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.augment import augment, augment_moved
+from orbbec.augment import Output, Sampling, Values, augment, augment_moved
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.bridge.arguments import Array, StoredPlanes
 from orbbec.plan.batches import Work, table_rows
@@ -204,16 +204,14 @@ class AugmentPass(Pass):
         return augment_moved(
             images,
             torch.from_numpy(self.reads),
-            None if self.regions is None else torch.from_numpy(self.regions),
-            size=self.size,
-            mean=self.mean or (),
-            std=self.std or (),
-            dtype=getattr(torch, self.dtype),
-            channels_last=self.channels_last,
-            interpolation=self.interpolation,
-            border=self.border,
-            fill=self.fill,
+            self.size,
+            self._sampling(self.fill, None if self.regions is None else torch.from_numpy(self.regions)),
+            Values(mean=self.mean, std=self.std),
+            Output(getattr(torch, self.dtype), self.channels_last),
         )
+
+    def _sampling(self, fill: Any, regions: Tensor | None) -> Sampling:
+        return Sampling(self.interpolation, self.border, fill, regions)
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
         tables = next(context.tables)
@@ -223,21 +221,15 @@ class AugmentPass(Pass):
         mixes_later = self.mixes is not None and not in_one_call(work, self)
         taken = {name: table for name, table in tables.items() if not (name == "mix" and mixes_later)}
 
+        dtype = torch.float32 if self.dtype == "uint16" else getattr(torch, self.dtype)
+        fill = list(self.fill) if len(self.fill) > 1 else self.fill[0]
+
         def run(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
-            result: Tensor = augment(
-                images,
-                size=size,
-                **{name: table_rows(table, rows) for name, table in taken.items()},
-                mean=self.mean,
-                std=self.std,
-                dtype=torch.float32 if self.dtype == "uint16" else getattr(torch, self.dtype),
-                channels_last=self.channels_last,
-                contrast=self.contrast,
-                interpolation=self.interpolation,
-                border=self.border,
-                fill=list(self.fill) if len(self.fill) > 1 else self.fill[0],
-                out=target,
-            )
+            own = {name: table_rows(table, rows) for name, table in taken.items()}
+            matrix, sampling = own.pop("matrix"), self._sampling(fill, own.pop("regions", None))
+            values = Values(**own, mean=self.mean, std=self.std, contrast=self.contrast)
+            output = Output(dtype, self.channels_last, target)
+            result: Tensor = augment(images, matrix, size, sampling, values, output)
             return result
 
         result = by_size(work, self, sizes, run, None if mixes_later else out)
