@@ -18,9 +18,9 @@ from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.spec import FLOATS
 from orbbec.plan.passes import AugmentPass, MixPass, Pass
-from orbbec.plan.state import Frame, identities, joined
+from orbbec.plan.state import BatchState, identities, joined
 
-WHITE = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
+MAXIMUM = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
 
 
 class Step:
@@ -28,13 +28,13 @@ class Step:
 
     is_alone = False  # a pass of its own
 
-    def only(self, chosen: Array, frame: Frame) -> Step:
+    def only(self, chosen: Array, state: BatchState) -> Step:
         """The step for the images that are chosen; the others stay as they are."""
         raise NotImplementedError
 
-    def after(self, frame: Frame) -> Frame:
+    def after(self, state: BatchState) -> BatchState:
         """The state of the batch after the step."""
-        return frame
+        return state
 
     def fuse(self, fusion: Fusion, name: str, place: int) -> None:
         """Add the step to the passes of a pipeline.
@@ -56,8 +56,8 @@ class OpenPass:
 
     matrix: Array
     sizes: Array
-    unit: float  # the pipeline's white where the pass begins, in units of the pass's input
-    white: float  # what the pass takes for white: 255 of bytes, 1 of floats
+    unit: float  # the pipeline's maximum value where the pass begins, in units of the pass's input
+    maximum: float  # maximum value of the pass's input: 255 of bytes, 1 of floats
     dtype: str  # of its input
     why: str = ""
     interpolation: str | None = None  # None: no pixel lies between others
@@ -105,7 +105,7 @@ class Fusion:
     """
 
     def __init__(self, sizes: Array, channels: int = 3, dtype: str = "uint8", exact: bool = False) -> None:
-        self.frame = Frame(sizes, channels, WHITE.get(dtype, 1.0), exact)
+        self.state = BatchState(sizes, channels, MAXIMUM.get(dtype, 1.0), exact)
         self.dtype, self.exact = dtype, exact
         self.passes: list[Pass] = []
         self.moves: list[int] = []  # of each pass, its coordinate transforms
@@ -117,7 +117,7 @@ class Fusion:
     @property
     def matrix(self) -> Array | None:
         """From the output so far to the images; None once they were mixed."""
-        return None if self._maps is None else reduce(np.matmul, self._maps, identities(len(self.frame)))
+        return None if self._maps is None else reduce(np.matmul, self._maps, identities(len(self.state)))
 
     def add(self, step: Step, name: str, place: int = 0) -> None:
         """Add a step of the transform `name` at `place` of the pipeline."""
@@ -146,12 +146,12 @@ class Fusion:
 
     def close(self) -> None:
         """Make a pass of the open one, if it holds anything."""
-        p, count = self.open, len(self.frame)
+        p, count = self.open, len(self.state)
         if not p.holds:
             return
-        if not 1 <= self.frame.channels <= 4:
+        if not 1 <= self.state.channels <= 4:
             name = next(iter(p.holds))
-            raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.frame.channels}")
+            raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.state.channels}")
         if self._flipped_before(p):
             return
         step = AugmentPass(
@@ -195,9 +195,9 @@ class Fusion:
 
     def begin(self, why: str) -> None:
         """Open an augment pass, for a reason that is told."""
-        white = WHITE.get(self.dtype, 1.0)
-        sizes = self.frame.sizes
-        self.open = OpenPass(identities(len(sizes)), sizes, self.frame.white, white, self.dtype, why)
+        maximum = MAXIMUM.get(self.dtype, 1.0)
+        sizes = self.state.sizes
+        self.open = OpenPass(identities(len(sizes)), sizes, self.state.maximum, maximum, self.dtype, why)
 
     def split(self, why: str) -> None:
         """Close the open pass and begin another."""
@@ -211,7 +211,7 @@ class Fusion:
     def move(self, matrix: Array, sizes: Array, least: tuple[int, int]) -> None:
         if self._maps is not None:
             self._maps.append(matrix)
-        self.frame = self.frame.of_sizes(sizes, least)
+        self.state = self.state.of_sizes(sizes, least)
 
     def check_no_uint16(self, name: str) -> None:
         if self.dtype == "uint16":
@@ -222,8 +222,8 @@ class Fusion:
 
     def check_fill(self, fill: float | Sequence[float], name: str) -> None:
         count = len(fill) if isinstance(fill, (tuple, list)) else 1
-        if count not in (1, self.frame.channels):
-            raise ValueError(f"{name}: expected 1 or {self.frame.channels} numbers in fill, but got {count}")
+        if count not in (1, self.state.channels):
+            raise ValueError(f"{name}: expected 1 or {self.state.channels} numbers in fill, but got {count}")
 
 
 def compact(rows: Array) -> Array:

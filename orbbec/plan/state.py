@@ -17,13 +17,13 @@ _IDENTITY = np.eye(3)
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class BatchState:
     """The state of a batch between two transforms.
 
     Args:
         sizes: int64 `[N, 2]`: height and width in pixels.
         channels: of every image.
-        white: the value of white, 255 or 1: the unit of fills and thresholds.
+        maximum: the largest value, 255 or 1: the unit of fills and thresholds.
         exact: whether colours are asked for as operators too.
         chosen: bool `[N]`: the images that steps are drawn for; None: all.
         least: height and width that no image is below, as the pipeline alone tells.
@@ -31,7 +31,7 @@ class Frame:
 
     sizes: Array
     channels: int = 3
-    white: float = 255.0
+    maximum: float = 255.0
     exact: bool = False
     chosen: Array | None = None
     least: tuple[int, int] = (1, 1)
@@ -52,13 +52,13 @@ class Frame:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def of_sizes(self, sizes: Array, least: tuple[int, int] = (1, 1)) -> Frame:
+    def of_sizes(self, sizes: Array, least: tuple[int, int] = (1, 1)) -> BatchState:
         """The images resized."""
         if sizes is self.sizes and least == self.least:
             return self
         return replace(self, sizes=sizes, least=least)
 
-    def only(self, chosen: Array) -> Frame:
+    def only(self, chosen: Array) -> BatchState:
         """The images of which some alone are chosen."""
         return replace(self, chosen=chosen if self.chosen is None else chosen & self.chosen)
 
@@ -73,7 +73,7 @@ def color_row(code: int, *numbers: Any, count: int) -> Array:
 
 
 def matrix_row(matrix: Array, offset: Any, count: int) -> Array:
-    """The step `matrix @ rgb + offset * white`: `[3, 3]` or `[count, 3, 3]`, and `[3]` or a number."""
+    """The step `matrix @ rgb + offset * maximum`: `[3, 3]` or `[count, 3, 3]`, and `[3]` or a number."""
     row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
     row[:, 0, 0] = MATRIX
     row[:, 0, 1:10] = matrix.reshape(-1, 9)

@@ -11,7 +11,7 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
 from orbbec.plan.points import forward_of, numbers_of, shifts
-from orbbec.plan.steps import Frame, Step, identities, same_rows
+from orbbec.plan.steps import BatchState, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     FillValue,
@@ -50,16 +50,16 @@ class Affine:
     shear: Array
 
     def maps(
-        self, frame: Frame, center: tuple[float, ...] | None, expand: bool = False
+        self, state: BatchState, center: tuple[float, ...] | None, expand: bool = False
     ) -> tuple[Array, Array]:
         """The matrices, output to source, and the sizes of the output."""
-        offset = np.zeros((len(frame), 2))
+        offset = np.zeros((len(state), 2))
         if center is not None:
-            offset = np.array(center) - 0.5 * frame.sizes[:, ::-1]
-        parts = (self.angle_degrees, self.translate, self.scale, self.shear, offset, frame.sizes)
-        maps, outputs = affine_maps(*parts, frame.sizes), frame.sizes
+            offset = np.array(center) - 0.5 * state.sizes[:, ::-1]
+        parts = (self.angle_degrees, self.translate, self.scale, self.shear, offset, state.sizes)
+        maps, outputs = affine_maps(*parts, state.sizes), state.sizes
         if expand:
-            outputs = expanded_sizes(maps, frame.sizes)
+            outputs = expanded_sizes(maps, state.sizes)
             maps = affine_maps(*parts, outputs)
         return maps, outputs
 
@@ -106,8 +106,8 @@ class RandomRotation(Transform):
         none = np.zeros((len(sizes), 2))
         return Affine(-angle, none, np.ones(len(sizes)), none)
 
-    def steps(self, params: Affine, frame: Frame) -> list[Step]:
-        matrix, outputs = params.maps(frame, center_of(self.name, self.center), self.expand)
+    def steps(self, params: Affine, state: BatchState) -> list[Step]:
+        matrix, outputs = params.maps(state, center_of(self.name, self.center), self.expand)
         return [warped(matrix, outputs, *reading_of(self))]
 
 
@@ -177,8 +177,8 @@ class RandomAffine(Transform):
             scale = np.stack([scale, stream.between(*scales[2:])], 1)
         return Affine(angle, translate, scale, shear)
 
-    def steps(self, params: Affine, frame: Frame) -> list[Step]:
-        matrix, outputs = params.maps(frame, center_of(self.name, self.center))
+    def steps(self, params: Affine, state: BatchState) -> list[Step]:
+        matrix, outputs = params.maps(state, center_of(self.name, self.center))
         return [warped(matrix, outputs, *reading_of(self))]
 
 
@@ -251,14 +251,14 @@ class RandomPerspective(Transform):
             ends[:, corner, 1] = stream.below(near_y) + at_bottom * far_y
         return Corners(chosen, ends)
 
-    def steps(self, params: Corners, frame: Frame) -> list[Step]:
-        right, bottom = frame.widths - 1.0, frame.heights - 1.0
-        zero = np.zeros(len(frame))
+    def steps(self, params: Corners, state: BatchState) -> list[Step]:
+        right, bottom = state.widths - 1.0, state.heights - 1.0
+        zero = np.zeros(len(state))
         starts = np.stack([zero, zero, right, zero, right, bottom, zero, bottom], 1).reshape(-1, 4, 2)
         matrix = corner_maps(params.ends, starts)
         solvable = np.isfinite(matrix).all((1, 2)) & (np.abs(np.linalg.det(matrix)) > 1e-12)
-        matrix = np.where((params.chosen & solvable)[:, None, None], matrix, identities(len(frame)))
-        return [warped(matrix, frame.sizes, *reading_of(self), "warp_perspective")]
+        matrix = np.where((params.chosen & solvable)[:, None, None], matrix, identities(len(state)))
+        return [warped(matrix, state.sizes, *reading_of(self), "warp_perspective")]
 
 
 # ArcFace's template for a 112 x 112 crop: (x, y) of the eyes, the nose and the corners of the mouth.
@@ -338,23 +338,27 @@ class AlignPoints(Transform):
         return points
 
     def draw_for(
-        self, frame: Frame, streams: Iterator[Stream], targets: Sequence[Any] | None, matrix: Array | None
+        self,
+        state: BatchState,
+        streams: Iterator[Stream],
+        targets: Sequence[Any] | None,
+        matrix: Array | None,
     ) -> list[Drawn]:
         place = next(streams).place
         if matrix is None:
             raise ValueError(f"{self.name}: expected a position before images are mixed")
-        points = self.points_of(frame.sizes, targets, forward_of(matrix))
-        return [Drawn(self.name, place, step) for step in self.steps_of(points, frame)]
+        points = self.points_of(state.sizes, targets, forward_of(matrix))
+        return [Drawn(self.name, place, step) for step in self.steps_of(points, state)]
 
-    def steps_of(self, points: Array, frame: Frame) -> list[Step]:
+    def steps_of(self, points: Array, state: BatchState) -> list[Step]:
         """The warp that aligns `points` `[N, K, 2]`."""
         height, width = size_pair(self.name, "size", self.size)
-        outputs = same_rows((height, width), len(frame))
-        whole = identities(len(frame))
-        whole[:, 0, 0], whole[:, 1, 1] = width / frame.widths, height / frame.heights
+        outputs = same_rows((height, width), len(state))
+        whole = identities(len(state))
+        whole[:, 0, 0], whole[:, 1, 1] = width / state.widths, height / state.heights
         template = np.broadcast_to(np.array(self.template), points.shape).copy()
         usable = np.asarray(np.isfinite(points).all((1, 2)))
-        forward = identities(len(frame))
+        forward = identities(len(state))
         forward[:, :2] = get_similarity_matrix(np.where(usable[:, None, None], points, template), template)
         forward = np.where(usable[:, None, None], forward, whole)
         return [warped(invert_perspective(forward), outputs, *reading_of(self))]

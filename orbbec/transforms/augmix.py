@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import Blend, Frame, Step
+from orbbec.plan.steps import BatchState, Blend, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.auto import NARROW, OPERATIONS, Choices, signed, slot_steps
 from orbbec.transforms.base.checks import FillValue, flag, interpolation_of, number, numbers, whole
@@ -103,7 +103,7 @@ class AugMix(Transform):
             magnitudes.append(signed(magnitude, operation, stream.uniforms(1)[:, 0]))
         return np.stack(operations, 1), np.stack(magnitudes, 1)
 
-    def steps(self, params: Mixture, frame: Frame) -> list[Step]:
-        copies = replace(frame, sizes=np.tile(frame.sizes, (self.mixture_width, 1)))
+    def steps(self, params: Mixture, state: BatchState) -> list[Step]:
+        copies = replace(state, sizes=np.tile(state.sizes, (self.mixture_width, 1)))
         fill = numbers(self.name, "fill", self.fill)
         return [Blend(params.weights, tuple(slot_steps(params.choices, copies, self.interpolation, fill)))]

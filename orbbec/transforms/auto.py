@@ -13,8 +13,8 @@ from orbbec.plan.steps import (
     CONTRAST,
     POSTERIZE,
     SOLARIZE,
+    BatchState,
     Colors,
-    Frame,
     Operator,
     Step,
     color_row,
@@ -113,34 +113,34 @@ class _Auto(Transform):
     def _reading(self) -> tuple[str, FillValue]:
         raise NotImplementedError
 
-    def steps(self, params: Choices, frame: Frame) -> list[Step]:
+    def steps(self, params: Choices, state: BatchState) -> list[Step]:
         interpolation, fill = self._reading()
-        return slot_steps(params, frame, interpolation, numbers(self.name, "fill", fill))
+        return slot_steps(params, state, interpolation, numbers(self.name, "fill", fill))
 
 
-def slot_steps(params: Choices, frame: Frame, interpolation: str, fill: tuple[float, ...]) -> list[Step]:
+def slot_steps(params: Choices, state: BatchState, interpolation: str, fill: tuple[float, ...]) -> list[Step]:
     """The steps of all slots in order."""
     result: list[Step] = []
     for slot in range(params.operation.shape[1]):
         operation, magnitude = params.operation[:, slot], params.magnitude[:, slot]
-        maps = moves(operation, magnitude, frame)
-        result.append(warped(maps, frame.sizes, interpolation, "constant", fill))
-        one_by_one = color_operators(operation, magnitude, frame) if frame.exact else ()
+        maps = moves(operation, magnitude, state)
+        result.append(warped(maps, state.sizes, interpolation, "constant", fill))
+        one_by_one = color_operators(operation, magnitude, state) if state.exact else ()
         result.append(Colors(colors(operation, magnitude), contrast=True, operators=one_by_one))
         result += operators(operation, magnitude)
     return result
 
 
-def moves(operation: Array, magnitude: Array, frame: Frame) -> Array:
+def moves(operation: Array, magnitude: Array, state: BatchState) -> Array:
     """Matrices of the geometric operations, identity for the others: float64 `[N, 3, 3]`."""
-    count = len(frame)
+    count = len(state)
 
     def of(name: str) -> Array:
         return np.where(operation == OPERATIONS.index(name), magnitude, 0.0)
 
     translate = np.trunc(np.stack([of("TranslateX"), of("TranslateY")], 1))
     none = np.zeros((count, 2))
-    maps, _ = Affine(-of("Rotate"), translate, np.ones(count), none).maps(frame, None)
+    maps, _ = Affine(-of("Rotate"), translate, np.ones(count), none).maps(state, None)
     for axis, name in ((0, "ShearX"), (1, "ShearY")):  # about the top-left corner of the image
         maps[:, axis, 1 - axis] += of(name)
         maps[:, axis, 2] += 0.5 * of(name)
@@ -164,7 +164,7 @@ def colors(operation: Array, magnitude: Array) -> Array:
     return result
 
 
-def color_operators(operation: Array, magnitude: Array, frame: Frame) -> tuple[Operator, ...]:
+def color_operators(operation: Array, magnitude: Array, state: BatchState) -> tuple[Operator, ...]:
     """Operators that reproduce torchvision's bytes for the colour step of each image."""
     chosen = {name: operation == OPERATIONS.index(name) for name in OPERATIONS}
 
@@ -180,7 +180,7 @@ def color_operators(operation: Array, magnitude: Array, frame: Frame) -> tuple[O
         factors("Color", SATURATION_OF),
         factors("Contrast", CONTRAST_OF),
         table("Posterize", "bits", magnitude, 8.0),
-        table("Solarize", "threshold", magnitude * frame.white, frame.white),
+        table("Solarize", "threshold", magnitude * state.maximum, state.maximum),
         Operator("invert", drawn=chosen["Invert"], why=BY_ITSELF),
     )
 

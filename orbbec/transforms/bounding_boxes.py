@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orbbec.plan.steps import Frame, Step
+from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.template import Row
 from orbbec.transforms.base.checks import number
 from orbbec.transforms.base.transform import Transform
@@ -16,7 +16,7 @@ from orbbec.transforms.targets.options import TargetOptions
 class _OfTargets(Transform):
     """Leaves the pixels unchanged."""
 
-    def steps(self, params: Any, frame: Frame) -> list[Step]:
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
         return []
 
     def coordinates(self) -> Row:

@@ -17,8 +17,8 @@ from orbbec.plan.steps import (
     HUE,
     POSTERIZE,
     SOLARIZE,
+    BatchState,
     Colors,
-    Frame,
     Operator,
     Step,
     color_row,
@@ -146,8 +146,8 @@ class ColorJitter(Transform):
         known = tuple(k for k, given in enumerate(ranges) if given is not None)
         return Jitter(order, low + draws * (high - low), chosen, known=known)
 
-    def steps(self, params: Jitter, frame: Frame) -> list[Step]:
-        colors = params.colors(frame.exact)
+    def steps(self, params: Jitter, state: BatchState) -> list[Step]:
+        colors = params.colors(state.exact)
         return [Colors(colors.rows, self._ranges[CONTRAST_OF] is not None, colors.operators)]
 
 
@@ -187,9 +187,9 @@ class RandomPhotometricDistort(Transform):
         permutation = np.where(swapped[:, None], stream.permutation(3), [0, 1, 2])
         return Jitter(order, factors, chosen, permutation)
 
-    def steps(self, params: Jitter, frame: Frame) -> list[Step]:
-        swap = matrix_row(np.eye(3)[params.permutation], 0.0, len(frame))
-        return [params.colors(frame.exact), Colors(swap)]
+    def steps(self, params: Jitter, state: BatchState) -> list[Step]:
+        swap = matrix_row(np.eye(3)[params.permutation], 0.0, len(state))
+        return [params.colors(state.exact), Colors(swap)]
 
 
 @dataclass(frozen=True)
@@ -223,9 +223,9 @@ class RandomGrayscale(_Point):
 
     p: float = 0.1
 
-    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
-        rows = matrix_row(_TO_GRAY, 0.0, len(frame))
-        gray = adjustment(SATURATION_OF, np.zeros(len(frame)), params.chosen)
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
+        rows = matrix_row(_TO_GRAY, 0.0, len(state))
+        gray = adjustment(SATURATION_OF, np.zeros(len(state)), params.chosen)
         return _only(rows, params.chosen, gray)
 
 
@@ -246,10 +246,10 @@ class Grayscale(Transform):
         if whole(self.name, "num_output_channels", self.num_output_channels, 1, 3) == 2:
             raise ValueError(f"{self.name}: expected num_output_channels as 1 or 3, but got 2")
 
-    def steps(self, params: Any, frame: Frame) -> list[Step]:
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
         if self.num_output_channels == 3:
-            return RandomGrayscale(1.0).steps(Chosen(np.ones(len(frame), bool)), frame)
-        if frame.channels == 1:
+            return RandomGrayscale(1.0).steps(Chosen(np.ones(len(state), bool)), state)
+        if state.channels == 1:
             return []
         options = {"source": "RGB", "target": "GRAY"}
         return [Operator("cvt_color", options=options, why="changes the number of channels", channels=1)]
@@ -265,8 +265,8 @@ class RandomInvert(_Point):
         `torchvision.transforms.v2.RandomInvert`.
     """
 
-    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
-        rows = matrix_row(-np.eye(3), 1.0, len(frame))
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
+        rows = matrix_row(-np.eye(3), 1.0, len(state))
         return _only(rows, params.chosen, Operator("invert", drawn=params.chosen, why=BY_ITSELF))
 
 
@@ -292,10 +292,10 @@ class RandomPosterize(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Chosen:
         return Chosen(stream.chance(self.p))
 
-    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
-        table = {"bits": np.full(len(frame), float(self.bits))}
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
+        table = {"bits": np.full(len(state), float(self.bits))}
         operator = Operator("posterize", table, drawn=params.chosen, why=BY_ITSELF)
-        return _only(color_row(POSTERIZE, self.bits, count=len(frame)), params.chosen, operator)
+        return _only(color_row(POSTERIZE, self.bits, count=len(state)), params.chosen, operator)
 
 
 @dataclass(frozen=True)
@@ -322,15 +322,15 @@ class RandomSolarize(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Chosen:
         return Chosen(stream.chance(self.p))
 
-    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
-        if self.threshold > frame.white:
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
+        if self.threshold > state.maximum:
             raise ValueError(
-                f"{self.name}: expected threshold of at most {frame.white:g}, but got {self.threshold}"
+                f"{self.name}: expected threshold of at most {state.maximum:g}, but got {self.threshold}"
             )
-        table = {"threshold": np.full(len(frame), self.threshold)}
+        table = {"threshold": np.full(len(state), self.threshold)}
         operator = Operator("solarize", table, drawn=params.chosen, why=BY_ITSELF)
         return _only(
-            color_row(SOLARIZE, self.threshold / frame.white, count=len(frame)), params.chosen, operator
+            color_row(SOLARIZE, self.threshold / state.maximum, count=len(state)), params.chosen, operator
         )
 
 
@@ -373,10 +373,10 @@ class Gamma(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Gammas:
         return Gammas(stream.between(*self._range()), stream.chance(self.p))
 
-    def steps(self, params: Gammas, frame: Frame) -> list[Step]:
+    def steps(self, params: Gammas, state: BatchState) -> list[Step]:
         options, table = {"gain": self.gain}, {"gamma": params.gamma}
         operator = Operator("adjust_gamma", table, options, drawn=params.chosen, why=BY_ITSELF)
-        return _only(color_row(GAMMA, params.gamma, self.gain, count=len(frame)), params.chosen, operator)
+        return _only(color_row(GAMMA, params.gamma, self.gain, count=len(state)), params.chosen, operator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,9 +423,9 @@ class RandomBrightnessContrast(Transform):
         factor = 1.0 + stream.between(*self.contrast)
         return Lines(factor, stream.between(*self.brightness), chosen)
 
-    def steps(self, params: Lines, frame: Frame) -> list[Step]:
+    def steps(self, params: Lines, state: BatchState) -> list[Step]:
         matrix = params.factor[:, None, None] * _IDENTITY
-        return _only(matrix_row(matrix, params.summand[:, None], len(frame)), params.chosen)
+        return _only(matrix_row(matrix, params.summand[:, None], len(state)), params.chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,8 +445,8 @@ class RandomChannelPermutation(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Permutations:
         return Permutations(stream.permutation(3))
 
-    def steps(self, params: Permutations, frame: Frame) -> list[Step]:
-        return [Colors(matrix_row(np.eye(3)[params.permutation], 0.0, len(frame)))]
+    def steps(self, params: Permutations, state: BatchState) -> list[Step]:
+        return [Colors(matrix_row(np.eye(3)[params.permutation], 0.0, len(state)))]
 
 
 def no_colors(count: int, steps: int) -> Array:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import Frame
+from orbbec.plan.steps import BatchState
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import flag, is_number, probability, whole
-from orbbec.transforms.base.transform import Drawn, Transform, frame_after
+from orbbec.transforms.base.transform import Drawn, Transform, state_after
 
 
 def check_transforms(op: str, transforms: object) -> tuple[Transform, ...]:
@@ -44,12 +44,12 @@ class _Container(Transform):
         return 1 + sum(transform.places for transform in self.transforms)
 
 
-def only(transform: Transform, chosen: Array, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+def only(transform: Transform, chosen: Array, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
     """The steps of a transform for the chosen images."""
     kept = []
-    for name, place, step in transform.draw(frame.only(chosen), streams):
-        kept.append(Drawn(name, place, step.only(chosen, frame)))
-        frame = kept[-1].step.after(frame)
+    for name, place, step in transform.draw(state.only(chosen), streams):
+        kept.append(Drawn(name, place, step.only(chosen, state)))
+        state = kept[-1].step.after(state)
     return kept
 
 
@@ -61,7 +61,7 @@ def _rounds(which: Array, count: int) -> list[Array]:
 def _in_rounds(
     transforms: Sequence[Transform],
     rounds: Sequence[Array],
-    frame: Frame,
+    state: BatchState,
     streams: Iterator[Stream],
     anew: bool = False,
 ) -> list[Drawn]:
@@ -70,7 +70,7 @@ def _in_rounds(
     Args:
         transforms: K transforms.
         rounds: bool `[N, K]` per round; without `anew`, an image gets a transform in at most one round.
-        frame: the batch state.
+        state: the batch state.
         streams: streams of the transforms; with `anew`, new ones for each round.
         anew: draw new numbers in each round.
     """
@@ -81,8 +81,8 @@ def _in_rounds(
             own = [[next(streams) for _ in range(transform.places)] for transform in transforms]
         for index, transform in enumerate(transforms):
             again = iter([stream.again() for stream in own[index]])
-            steps = only(transform, chosen[:, index], frame, again)
-            frame = frame_after(frame, steps)
+            steps = only(transform, chosen[:, index], state, again)
+            state = state_after(state, steps)
             drawn += steps
     return drawn
 
@@ -105,12 +105,12 @@ class RandomApply(_Container):
         super().__post_init__()
         self._set(p=probability(self.name, self.p))
 
-    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
         chosen = next(streams).chance(self.p)
         drawn: list[Drawn] = []
         for transform in self.transforms:
-            steps = only(transform, chosen, frame, streams)
-            frame = frame_after(frame, steps)
+            steps = only(transform, chosen, state, streams)
+            state = state_after(state, steps)
             drawn += steps
         return drawn
 
@@ -140,14 +140,14 @@ class RandomChoice(_Container):
             )
         self._set(p=tuple(value / sum(self.p) for value in self.p))
 
-    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
         number = next(streams).uniforms(1)[:, 0]
         weights = self.p or [1 / len(self.transforms)] * len(self.transforms)
         which = np.searchsorted(np.cumsum(weights)[:-1], number, side="right")
         drawn: list[Drawn] = []
         for index, transform in enumerate(self.transforms):
-            steps = only(transform, which == index, frame, streams)
-            frame = frame_after(frame, steps)
+            steps = only(transform, which == index, state, streams)
+            state = state_after(state, steps)
             drawn += steps
         return drawn
 
@@ -182,7 +182,7 @@ class SomeOf(_Container):
         own = sum(transform.places for transform in self.transforms)
         return 1 + own * (self.n if self.replace else 1)
 
-    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
         stream, count = next(streams), len(self.transforms)
         if self.replace:
             which = (stream.uniforms(self.n) * count).astype(np.int64)
@@ -192,8 +192,8 @@ class SomeOf(_Container):
             which = np.sort(which, axis=1)
         if not self.shuffle and not self.replace:
             chosen = (which[:, :, None] == np.arange(count)).any(1)
-            return _in_rounds(self.transforms, [chosen], frame, streams)
-        return _in_rounds(self.transforms, _rounds(which, count), frame, streams, anew=self.replace)
+            return _in_rounds(self.transforms, [chosen], state, streams)
+        return _in_rounds(self.transforms, _rounds(which, count), state, streams, anew=self.replace)
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class RandomOrder(_Container):
         `torchvision.transforms.v2.RandomOrder`.
     """
 
-    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
         count = len(self.transforms)
         order = next(streams).permutation(count)
-        return _in_rounds(self.transforms, _rounds(order, count), frame, streams)
+        return _in_rounds(self.transforms, _rounds(order, count), state, streams)

@@ -9,7 +9,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.points import shifts
-from orbbec.plan.steps import Frame, Map, Operator, Step, same_rows, side_by_side
+from orbbec.plan.steps import BatchState, Map, Operator, Step, same_rows, side_by_side
 from orbbec.transforms.maps import box_maps, nearest_offsets
 
 # Antialias filters by interpolation.
@@ -56,9 +56,9 @@ class Boxes:
             matrix, self.sizes, border=border, fill=fill, lossless=True, region=region, least=self.least
         )
 
-    def padded(self, frame: Frame) -> Map:
+    def padded(self, state: BatchState) -> Map:
         """Crop the boxes without resizing; pixels outside the image are zero."""
-        inside = np.clip(self.corners(), 0, np.tile(frame.sizes[:, ::-1], 2)).astype(np.int64)
+        inside = np.clip(self.corners(), 0, np.tile(state.sizes[:, ::-1], 2)).astype(np.int64)
         return replace(self.cut("constant"), region=inside)
 
     def regions(self) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.draws import draw_areas
-from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Operator, Step
+from orbbec.plan.steps import ERASE_WIDTH, BatchState, Erase, Operator, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import Range, choice, interval, numbers, probability
 from orbbec.transforms.base.transform import Transform
@@ -62,16 +62,16 @@ class RandomErasing(Transform):
         boxes = np.concatenate([begin[:, ::-1], (begin + sides)[:, ::-1]], 1)
         return Rectangles(np.where((chosen & found)[:, None], boxes, 0).astype(np.int64), stream.place)
 
-    def steps(self, params: Rectangles, frame: Frame) -> list[Step]:
+    def steps(self, params: Rectangles, state: BatchState) -> list[Step]:
         if isinstance(self.value, str):
             options = {"noise": "normal", "place": params.place}
             return [Operator("erase", {"boxes": params.boxes}, options, why="fills with noise per image")]
         fill = numbers(self.name, "value", self.value)
-        if len(fill) not in (1, frame.channels):
+        if len(fill) not in (1, state.channels):
             raise ValueError(
-                f"{self.name}: expected 1 or {frame.channels} numbers in value, but got {len(fill)}"
+                f"{self.name}: expected 1 or {state.channels} numbers in value, but got {len(fill)}"
             )
-        boxes = np.zeros((len(frame), 1, ERASE_WIDTH))
+        boxes = np.zeros((len(state), 1, ERASE_WIDTH))
         boxes[:, 0, :4] = params.boxes
-        boxes[:, 0, 4 : 4 + min(4, frame.channels)] = np.resize(fill, min(4, frame.channels))
+        boxes[:, 0, 4 : 4 + min(4, state.channels)] = np.resize(fill, min(4, state.channels))
         return [Erase(boxes)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import Frame, Step, same_rows
+from orbbec.plan.steps import BatchState, Step, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     FillValue,
@@ -71,8 +71,8 @@ class ResizeToFit(Transform):
         size = size_pair(self.name, "size", self.size)
         return whole_images(sizes, fitted_sizes(sizes, size).astype(np.int64))
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ class RandomScale(Transform):
         factor = stream.between(*self.scale_range)
         return whole_images(sizes, np.maximum((sizes * factor[:, None]).astype(np.int64), 1))
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class PadIfNeeded(Transform):
             before = np.floor(lacks * _POSITIONS[self.position])
         return Boxes.of_size(-before[:, 1], -before[:, 0], outputs, size)
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
         return [params.cut(border_of(self.name, self.padding_mode), numbers(self.name, "fill", self.fill))]
 
 
@@ -187,13 +187,13 @@ class Crop(Transform):
     def _end(self) -> tuple[int, int]:
         return self.top + self.height, self.left + self.width
 
-    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
-        return super().draw(where_cut(frame, self._end), streams)
+    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
+        return super().draw(where_cut(state, self._end), streams)
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         check_fit(self.name, sizes, self._end)
         size, zero = (self.height, self.width), np.zeros(len(sizes))
         return Boxes.of_size(zero + self.left, zero + self.top, same_rows(size, len(sizes)), size)
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
         return [params.cut()]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.plan.batches import Work, as_list, merged
-from orbbec.plan.steps import Frame, Operator, Step
+from orbbec.plan.steps import BatchState, Operator, Step
 from orbbec.transforms.base.transform import Transform
 
 
@@ -54,7 +54,7 @@ class Lambda(Transform):
         if not callable(self.lambd):
             raise TypeError(f"{self.name}: expected a function, but got {self.lambd!r}")
 
-    def steps(self, params: Any, frame: Frame) -> list[Step]:
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
         return [Operator("lambda", options={"function": self.lambd}, why="is a function in Python")]
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.draws import draw_areas
-from orbbec.plan.steps import Frame, Map, Step, identities, same_rows, side_by_side
+from orbbec.plan.steps import BatchState, Map, Step, identities, same_rows, side_by_side
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Coordinate, Row
 from orbbec.transforms.base.checks import (
@@ -52,7 +52,7 @@ class Resize(Transform):
         `torchvision.transforms.v2.Resize`.
 
     Example:
-        >>> from orbbec.plan.steps import Frame
+        >>> from orbbec.plan.steps import BatchState
         >>> resize = Resize(2, antialias=False)
         >>> params = resize.sample(np.array([[4, 6]]), Stream(np.array([0])))
         >>> params.sizes.tolist()
@@ -87,8 +87,8 @@ class Resize(Transform):
             return Coordinate.RESIZE_SHORTER, self.size[0], self.max_size or 0
         return Coordinate.RESIZE, *self.size
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ class RandomResizedCrop(Transform):
         width = np.where(in_ratio > high, np.rint(rows * high), columns)
         return side_by_side(np.where(in_ratio < low, np.rint(columns / low), rows), width)
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=True, exact=frame.exact)]
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=True, exact=state.exact)]
 
 
 def check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
@@ -168,11 +168,11 @@ def check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
         )
 
 
-def where_cut(frame: Frame, size: tuple[int, int]) -> Frame:
+def where_cut(state: BatchState, size: tuple[int, int]) -> BatchState:
     """The batch state, in which images that are not cropped count as at least `size`."""
-    if frame.chosen is None:
-        return frame
-    return frame.of_sizes(np.where(frame.chosen[:, None], frame.sizes, np.maximum(frame.sizes, size)))
+    if state.chosen is None:
+        return state
+    return state.of_sizes(np.where(state.chosen[:, None], state.sizes, np.maximum(state.sizes, size)))
 
 
 @dataclass(frozen=True)
@@ -203,10 +203,10 @@ class CenterCrop(Transform):
     def coordinates(self) -> Row:
         return Coordinate.CENTER_CROP, *size_pair(self.name, "size", self.size)
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
         # Depends on the pipeline and not on this batch, so that a sample has the same bytes in every batch.
-        may_pad = (np.array(frame.least) < np.array(self.size)).any()
-        return [params.padded(frame) if may_pad else params.cut()]
+        may_pad = (np.array(state.least) < np.array(self.size)).any()
+        return [params.padded(state) if may_pad else params.cut()]
 
 
 @dataclass(frozen=True)
@@ -241,8 +241,8 @@ class RandomCrop(Transform):
         flag(self.name, "pad_if_needed", self.pad_if_needed)
         border_of(self.name, self.padding_mode)
 
-    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
-        return super().draw(where_cut(frame, size_pair(self.name, "size", self.size)), streams)
+    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
+        return super().draw(where_cut(state, size_pair(self.name, "size", self.size)), streams)
 
     @property
     def _pads(self) -> bool:
@@ -268,7 +268,7 @@ class RandomCrop(Transform):
         padding = (0, 0, 0, 0) if self.padding is None else padding_of(self.name, self.padding)
         return Coordinate.CROP, *size_pair(self.name, "size", self.size), *padding, self.pad_if_needed
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
         fill = numbers(self.name, "fill", self.fill)
         return [params.cut(border_of(self.name, self.padding_mode), fill) if self._pads else params.cut()]
 
@@ -300,7 +300,7 @@ class Pad(Transform):
         outputs = sizes + np.array([top + bottom, left + right])
         return Boxes.of_size(np.full(len(sizes), -float(left)), np.full(len(sizes), -float(top)), outputs)
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
         return [params.cut(border_of(self.name, self.padding_mode), numbers(self.name, "fill", self.fill))]
 
 
@@ -321,12 +321,12 @@ class _Flip(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Chosen:
         return Chosen(stream.chance(self.p))
 
-    def _flipped(self, params: Chosen, frame: Frame, axis: int) -> list[Step]:
-        matrix = identities(len(frame))
+    def _flipped(self, params: Chosen, state: BatchState, axis: int) -> list[Step]:
+        matrix = identities(len(state))
         matrix[params.chosen, axis, axis] = -1.0
-        matrix[:, axis, 2] = params.chosen * (frame.sizes[:, 1 - axis] - 1.0)
+        matrix[:, axis, 2] = params.chosen * (state.sizes[:, 1 - axis] - 1.0)
         flips = params.chosen if axis == 0 else None
-        return [Map(matrix, frame.sizes, lossless=True, onto=True, flips=flips)]
+        return [Map(matrix, state.sizes, lossless=True, onto=True, flips=flips)]
 
 
 class RandomHorizontalFlip(_Flip):
@@ -339,8 +339,8 @@ class RandomHorizontalFlip(_Flip):
         `torchvision.transforms.v2.RandomHorizontalFlip`.
     """
 
-    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
-        return self._flipped(params, frame, 0)
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
+        return self._flipped(params, state, 0)
 
     def coordinates(self) -> Row:
         return Coordinate.FLIP_COLUMNS, self.p
@@ -356,8 +356,8 @@ class RandomVerticalFlip(_Flip):
         `torchvision.transforms.v2.RandomVerticalFlip`.
     """
 
-    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
-        return self._flipped(params, frame, 1)
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
+        return self._flipped(params, state, 1)
 
     def coordinates(self) -> Row:
         return Coordinate.FLIP_ROWS, self.p
@@ -404,11 +404,11 @@ class Letterbox(Transform):
         height, width = (np.array(size) * per_pixel).T
         return Boxes(left, top, width, height, same_rows(size, len(sizes)), size)
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
         fill = numbers(self.name, "fill", self.fill)
-        if frame.exact or self.interpolation not in ("linear", "nearest", "nearest_exact"):
-            inner, before = self._inner(frame.sizes)
-            resized = whole_images(frame.sizes, inner.astype(np.int64))
+        if state.exact or self.interpolation not in ("linear", "nearest", "nearest_exact"):
+            inner, before = self._inner(state.sizes)
+            resized = whole_images(state.sizes, inner.astype(np.int64))
             laid = Boxes.of_size(-before[:, 1], -before[:, 0], params.sizes, params.least)
             return [
                 resized.resized(self.interpolation, False, cuts=False, exact=True),
@@ -417,5 +417,5 @@ class Letterbox(Transform):
         matrix = box_maps(params.left, params.top, params.width, params.height, params.sizes)
         if self.interpolation == "linear":
             return [Map(matrix, params.sizes, border="constant", fill=fill, least=params.least)]
-        offset = nearest_offsets(frame.sizes, self._inner(frame.sizes)[0], self.interpolation)
+        offset = nearest_offsets(state.sizes, self._inner(state.sizes)[0], self.interpolation)
         return [Map(matrix, params.sizes, "nearest", "constant", fill, offset=offset, least=params.least)]

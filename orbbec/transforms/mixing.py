@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import Frame, Mix, Step, same_rows
+from orbbec.plan.steps import BatchState, Mix, Step, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     FillValue,
@@ -50,8 +50,8 @@ class _Applied(Transform):
     def __post_init__(self) -> None:
         self._set(p=probability(self.name, self.p))
 
-    def _of_chosen(self, mix: Mix, chosen: Array, frame: Frame) -> list[Step]:
-        return [mix if self.p == 1.0 else mix.only(chosen, frame)]
+    def _of_chosen(self, mix: Mix, chosen: Array, state: BatchState) -> list[Step]:
+        return [mix if self.p == 1.0 else mix.only(chosen, state)]
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ class MixUp(_Mixing):
         weight = stream.betas(self.alpha)
         return Weights(weight, np.zeros((len(sizes), 4), np.int64), stream.chance(self.p))
 
-    def steps(self, params: Weights, frame: Frame) -> list[Step]:
-        table = {"partners": before(len(frame)), "weights": params.weight}
+    def steps(self, params: Weights, state: BatchState) -> list[Step]:
+        table = {"partners": before(len(state)), "weights": params.weight}
         mix = Mix("mixup", table, options={"num_classes": self.num_classes})
-        return self._of_chosen(mix, params.chosen, frame)
+        return self._of_chosen(mix, params.chosen, state)
 
 
 class CutMix(_Mixing):
@@ -114,10 +114,10 @@ class CutMix(_Mixing):
         left = 1.0 - (high - low).prod(1) / sizes.prod(1)
         return Weights(left, np.concatenate([low, high], 1), stream.chance(self.p))
 
-    def steps(self, params: Weights, frame: Frame) -> list[Step]:
-        table = {"partners": before(len(frame)), "boxes": params.boxes, "weights": params.weight}
+    def steps(self, params: Weights, state: BatchState) -> list[Step]:
+        table = {"partners": before(len(state)), "boxes": params.boxes, "weights": params.weight}
         mix = Mix("cutmix", table, options={"num_classes": self.num_classes})
-        return self._of_chosen(mix, params.chosen, frame)
+        return self._of_chosen(mix, params.chosen, state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,11 +163,11 @@ class Mosaic(_Applied):
         fractions = np.stack([stream.between(*self.center_range) for _ in range(2)], 1)
         return Centers(np.rint(fractions * [width, height]).astype(np.int64), stream.chance(self.p))
 
-    def steps(self, params: Centers, frame: Frame) -> list[Step]:
-        size, every = size_pair(self.name, "size", self.size), np.arange(len(frame))
+    def steps(self, params: Centers, state: BatchState) -> list[Step]:
+        size, every = size_pair(self.name, "size", self.size), np.arange(len(state))
         partners = np.stack([np.roll(every, shift) for shift in range(4)], 1)
-        outputs = same_rows(size, len(frame))
+        outputs = same_rows(size, len(state))
         fill = numbers(self.name, "fill", self.fill)
         table = {"partners": partners, "centers": params.centers}
         mix = Mix("mosaic", table, outputs, {"fill": list(fill)})
-        return self._of_chosen(mix, params.chosen, frame)
+        return self._of_chosen(mix, params.chosen, state)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import Frame, Operator, Step, same_rows
+from orbbec.plan.steps import BatchState, Operator, Step, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     FillValue,
@@ -70,10 +70,10 @@ class GaussianBlur(Transform):
         assert isinstance(self.sigma, tuple)
         return Values(stream.between(*self.sigma), np.ones(len(sizes), bool))
 
-    def steps(self, params: Values, frame: Frame) -> list[Step]:
+    def steps(self, params: Values, state: BatchState) -> list[Step]:
         assert not isinstance(self.kernel_size, int)
         width, height = self.kernel_size
-        table = {"kernel_size": same_rows((height, width), len(frame)), "sigma": params.values}
+        table = {"kernel_size": same_rows((height, width), len(state)), "sigma": params.values}
         return [Operator("gaussian_blur", table, drawn=params.chosen)]
 
 
@@ -102,7 +102,7 @@ class MedianBlur(Transform):
         low, high = self.kernel_size
         return Values(low + 2 * stream.below((high - low) // 2 + 1), stream.chance(self.p))
 
-    def steps(self, params: Values, frame: Frame) -> list[Step]:
+    def steps(self, params: Values, state: BatchState) -> list[Step]:
         return [Operator("median_blur", {"kernel_size": params.values}, drawn=params.chosen)]
 
 
@@ -145,7 +145,7 @@ class MotionBlur(Transform):
         length = low + stream.below(high - low + 1)
         return Motions(length, stream.between(*self.angle_degrees), stream.chance(self.p))
 
-    def steps(self, params: Motions, frame: Frame) -> list[Step]:
+    def steps(self, params: Motions, state: BatchState) -> list[Step]:
         table = {"length": params.length, "angle_degrees": params.angle_degrees}
         return [Operator("motion_blur", table, drawn=params.chosen)]
 
@@ -174,8 +174,8 @@ class RandomAdjustSharpness(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Chosen:
         return Chosen(stream.chance(self.p))
 
-    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
-        table = {"sharpness_factor": np.full(len(frame), self.sharpness_factor)}
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
+        table = {"sharpness_factor": np.full(len(state), self.sharpness_factor)}
         return [Operator("adjust_sharpness", table, drawn=params.chosen)]
 
 
@@ -200,7 +200,7 @@ class RandomAutocontrast(_Histogram):
         `torchvision.transforms.v2.RandomAutocontrast`.
     """
 
-    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
         return [Operator("autocontrast", drawn=params.chosen, why=_STATISTICS)]
 
 
@@ -214,7 +214,7 @@ class RandomEqualize(_Histogram):
         `torchvision.transforms.v2.RandomEqualize`.
     """
 
-    def steps(self, params: Chosen, frame: Frame) -> list[Step]:
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
         return [Operator("equalize", drawn=params.chosen, why=_STATISTICS)]
 
 
@@ -239,7 +239,7 @@ class JPEG(Transform):
         low, high = self.quality
         return Values(low + stream.below(high - low + 1), np.ones(len(sizes), bool))
 
-    def steps(self, params: Values, frame: Frame) -> list[Step]:
+    def steps(self, params: Values, state: BatchState) -> list[Step]:
         table = {"quality": params.values}
         return [Operator("jpeg_compression", table, drawn=params.chosen, why="works on blocks of pixels")]
 
@@ -276,10 +276,10 @@ class ElasticTransform(Transform):
     def sample(self, sizes: Array, stream: Stream) -> int:
         return stream.place
 
-    def steps(self, params: int, frame: Frame) -> list[Step]:
+    def steps(self, params: int, state: BatchState) -> list[Step]:
         assert isinstance(self.alpha, tuple)
         assert isinstance(self.sigma, tuple)
-        count = len(frame)
+        count = len(state)
         interpolation, border, fill = reading_of(self)
         table = {"alpha": np.tile(self.alpha, (count, 1)), "sigma": np.tile(self.sigma, (count, 1))}
         options = {

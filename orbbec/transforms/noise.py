@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import Frame, Operator, Step
+from orbbec.plan.steps import BatchState, Operator, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import Range, flag, span
 from orbbec.transforms.base.transform import Transform
@@ -54,7 +54,7 @@ class GaussianNoise(Transform):
         mean = stream.between(*span(self.name, "mean", self.mean))
         return Noises(mean, stream.between(*span(self.name, "sigma", self.sigma)), stream.place)
 
-    def steps(self, params: Noises, frame: Frame) -> list[Step]:
+    def steps(self, params: Noises, state: BatchState) -> list[Step]:
         table = {"mean": params.mean, "sigma": params.sigma}
         options = {"clip": self.clip, "place": params.place}
         return [Operator("gaussian_noise", table, options, why="draws noise per image")]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from orbbec.plan.steps import Cast, Frame, Step
+from orbbec.plan.steps import BatchState, Cast, Step
 from orbbec.plan.steps import Normalize as NormalizeStep
 from orbbec.plan.template import Row
 from orbbec.transforms.base.checks import flag, numbers
@@ -37,13 +37,13 @@ class Normalize(Transform):
         if 0.0 in numbers(self.name, "std", self.std):
             raise ValueError(f"{self.name}: expected std without 0, but got {self.std}")
 
-    def steps(self, params: Any, frame: Frame) -> list[Step]:
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
         assert isinstance(self.mean, tuple)
         assert isinstance(self.std, tuple)
         for name, values in (("mean", self.mean), ("std", self.std)):
-            if len(values) not in (1, frame.channels):
+            if len(values) not in (1, state.channels):
                 raise ValueError(
-                    f"{self.name}: expected 1 or {frame.channels} numbers in {name}, but got {len(values)}"
+                    f"{self.name}: expected 1 or {state.channels} numbers in {name}, but got {len(values)}"
                 )
         return [NormalizeStep(self.mean, self.std)]
 
@@ -80,7 +80,7 @@ class ToDtype(Transform):
         if self.channels_last is not None:
             flag(self.name, "channels_last", self.channels_last)
 
-    def steps(self, params: Any, frame: Frame) -> list[Step]:
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
         return [Cast(str(self.dtype).removeprefix("torch."), self.scale, self.channels_last)]
 
     def coordinates(self) -> Row:
@@ -97,7 +97,7 @@ class ToImage(Transform):
 
     makes_tensors: ClassVar[bool] = True
 
-    def steps(self, params: Any, frame: Frame) -> list[Step]:
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
         return []
 
     def coordinates(self) -> Row:
@@ -130,5 +130,5 @@ class ToTensor(ToImage):
         int16 for 16-bit images.
     """
 
-    def steps(self, params: Any, frame: Frame) -> list[Step]:
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
         return [Cast("float32")]

@@ -82,7 +82,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "GaussianBlur": (Parity("OpenCV", "cv2.GaussianBlur"), _functional("gaussian_blur", "2 levels")),
     "MedianBlur": (Parity("OpenCV", "cv2.medianBlur"),),
     "MotionBlur": (Parity("OpenCV", "cv2.filter2D", "1 level where a sum is a half"),),
-    "GaussianNoise": (Parity("NumPy", "clip(rint(pixel + white * noise)), noise of philox_noise"),),
+    "GaussianNoise": (Parity("NumPy", "clip(rint(pixel + maximum * noise)), noise of philox_noise"),),
     "JPEG": (Parity("Pillow", "Image.save, Image.open"),),
     "RandomErasing": (_functional("erase"),),
     "Normalize": (_functional("normalize"),),

@@ -10,7 +10,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.points import areas, carried_edges, clipped, corners_of, forward_of, hulls, numbers_of
-from orbbec.plan.steps import Frame, Step
+from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     FillValue,
@@ -61,7 +61,7 @@ class RandomZoomOut(Transform):
         begin = -((outputs - sizes) * positions).astype(np.int64).astype(np.float64)
         return Boxes.of_size(begin[:, 1], begin[:, 0], outputs)
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
         return [params.cut("constant", numbers(self.name, "fill", self.fill))]
 
 
@@ -98,8 +98,8 @@ class ScaleJitter(Transform):
         ratio = fit * stream.between(*self.scale_range)
         return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class RandomShortestSize(Transform):
             ratio = np.minimum(ratio, self.max_size / sizes.max(1))
         return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,8 @@ class RandomResize(Transform):
         shorter = self.min_size + stream.below(self.max_size - self.min_size)
         return whole_images(sizes, resized_sizes(sizes, (shorter,), None))
 
-    def steps(self, params: Boxes, frame: Frame) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=frame.exact)]
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 @dataclass(frozen=True)
@@ -219,12 +219,16 @@ class RandomIoUCrop(Transform):
         self._set(sampler_options=tuple(map(float, options)))
 
     def draw_for(
-        self, frame: Frame, streams: Iterator[Stream], targets: Sequence[Any] | None, matrix: Array | None
+        self,
+        state: BatchState,
+        streams: Iterator[Stream],
+        targets: Sequence[Any] | None,
+        matrix: Array | None,
     ) -> list[Drawn]:
         stream = next(streams)
         if matrix is None:
             raise ValueError(f"{self.name}: expected a position before images are mixed")
-        crops = frame.regions.copy()
+        crops = state.regions.copy()
         per_round = 1 + 4 * self.trials
         draws, forward = stream.uniforms(per_round), forward_of(matrix)
         for n, target in enumerate(targets or ()):
@@ -235,13 +239,13 @@ class RandomIoUCrop(Transform):
                 raise ValueError(
                     f"{self.name}: expected boxes xyxy [K, 4], but image {n} has {list(given.shape)}"
                 )
-            height, width = frame.sizes[n].tolist()
+            height, width = state.sizes[n].tolist()
             boxes = clipped(hulls(carried_edges(forward[n], corners_of(given))), (height, width))
             boxes = boxes[areas(boxes) > 0]
             if len(boxes) == 0:
                 continue
             crops[n] = self._crop(
-                frame.sizes[n], boxes, draws[n], Stream(stream.sample_ids[n : n + 1], *stream.key)
+                state.sizes[n], boxes, draws[n], Stream(stream.sample_ids[n : n + 1], *stream.key)
             )
         outputs = np.stack([crops[:, 3] - crops[:, 1], crops[:, 2] - crops[:, 0]], 1)
         step = Boxes.of_size(crops[:, 0].astype(np.float64), crops[:, 1].astype(np.float64), outputs).cut()

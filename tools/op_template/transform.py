@@ -6,7 +6,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.spec import OpSpec, register
-from orbbec.plan.steps import Frame, Operator, Step
+from orbbec.plan.steps import BatchState, Operator, Step
 from orbbec.plan.stream import Stream
 from orbbec.scaleoffset.scaleoffset import scale_offset
 from orbbec.transforms.base.checks import Range, interval, probability
@@ -60,7 +60,7 @@ class RandomScaleOffset(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Drawn:
         return Drawn(stream.between(*self.scale), stream.between(*self.offset), stream.chance(self.p))
 
-    def steps(self, params: Drawn, frame: Frame) -> list[Step]:
-        offset = params.offset * frame.white
+    def steps(self, params: Drawn, state: BatchState) -> list[Step]:
+        offset = params.offset * state.maximum
         table = {"scale": params.scale.astype(np.float32), "offset": offset.astype(np.float32)}
         return [Operator("scale_offset", table, drawn=params.chosen, why="is rounded by itself")]

@@ -42,7 +42,7 @@ class AugmentPass(Pass):
         matrix: float64 `[N, 3, 3]`: output pixels to the pixels that the pass reads.
         sizes: int64 `[N, 2]`: of its output.
         colors: float32 `[N, S, 16]`.
-        erase: float32 `[N, E, 8]`, fills as fractions of white.
+        erase: float32 `[N, E, 8]`, fills as fractions of the maximum value.
         regions: int64 `[N, 4]`: left, top, right, bottom of the part of each image that is seen; None: all.
         reads_beyond: whether a map may read outside of what is seen.
         contrast: whether a step of colour may be one of contrast.

@@ -17,7 +17,7 @@ from orbbec.augment.codes import (
 )
 from orbbec.plan.fuse import Step
 from orbbec.plan.state import (
-    Frame,
+    BatchState,
     color_row,
     identities,
     matrix_row,
@@ -37,11 +37,11 @@ __all__ = [
     "NONE",
     "POSTERIZE",
     "SOLARIZE",
+    "BatchState",
     "Blend",
     "Cast",
     "Colors",
     "Erase",
-    "Frame",
     "Map",
     "Mix",
     "Normalize",

@@ -12,7 +12,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.bridge.spec import MIXES, OPERATORS, OpSpec
 from orbbec.plan.fuse import Fusion, Step
 from orbbec.plan.passes import BlendPass, MixPass, OperatorPass, common_size
-from orbbec.plan.state import Frame, identities
+from orbbec.plan.state import BatchState, identities
 
 _IDENTITY = np.eye(3)
 
@@ -48,19 +48,19 @@ class Operator(Step):
     def spec(self) -> OpSpec:
         return OPERATORS[self.name]
 
-    def only(self, chosen: Array, frame: Frame) -> Operator:
+    def only(self, chosen: Array, state: BatchState) -> Operator:
         if self.channels is not None:
             raise ValueError(f"{self.name}: images of one batch all get other channels, or none")
         if self.sizes is not None and self.matrix is not None:
-            return self._kept_size(chosen, frame)
+            return self._kept_size(chosen, state)
         return replace(self, drawn=chosen if self.drawn is None else chosen & self.drawn)
 
-    def _kept_size(self, chosen: Array, frame: Frame) -> Operator:
+    def _kept_size(self, chosen: Array, state: BatchState) -> Operator:
         assert self.matrix is not None
         assert self.sizes is not None
         table = dict(self.table)
         if "boxes" in table:
-            table["boxes"] = np.where(chosen[:, None], table["boxes"], frame.regions.astype(np.float64))
+            table["boxes"] = np.where(chosen[:, None], table["boxes"], state.regions.astype(np.float64))
         else:
             rows = table["matrix"].shape[1]
             table["matrix"] = np.where(chosen[:, None, None], table["matrix"], _IDENTITY[:rows])
@@ -68,20 +68,20 @@ class Operator(Step):
             self,
             table=table,
             matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
-            sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
-            least=lower(least_after(self, frame), frame.least),
+            sizes=np.where(chosen[:, None], self.sizes, state.sizes),
+            least=lower(least_after(self, state), state.least),
         )
 
-    def after(self, frame: Frame) -> Frame:
+    def after(self, state: BatchState) -> BatchState:
         if self.channels is not None:
-            return replace(frame, channels=self.channels)
-        return frame if self.sizes is None else frame.of_sizes(self.sizes, least_after(self, frame))
+            return replace(state, channels=self.channels)
+        return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
 
     def fuse(self, fusion: Fusion, name: str, place: int) -> None:
         self._check(fusion, name)
         fusion.close()
-        frame, count = fusion.frame, len(fusion.frame)
-        sizes = frame.sizes if self.sizes is None else self.sizes
+        state, count = fusion.state, len(fusion.state)
+        sizes = state.sizes if self.sizes is None else self.sizes
         drawn = np.ones(count, bool) if self.drawn is None else self.drawn
         matrix = identities(count) if self.matrix is None else self.matrix
         step = OperatorPass(
@@ -99,12 +99,12 @@ class Operator(Step):
         )
         fusion.append(step, int(self.matrix is not None))
         if self.matrix is not None:
-            fusion.move(matrix, sizes, least_after(self, frame))
-        fusion.frame = self.after(fusion.frame)
+            fusion.move(matrix, sizes, least_after(self, state))
+        fusion.state = self.after(fusion.state)
         fusion.begin(f"{self.name} stands before it")
 
     def _check(self, fusion: Fusion, name: str) -> None:
-        channels, known = fusion.frame.channels, self.spec.channels
+        channels, known = fusion.state.channels, self.spec.channels
         if self.spec.dtypes == ("uint8",) and fusion.dtype != "uint8":
             mend = "give images of 8 bits" if fusion.dtype == "uint16" else "put it before ToDtype"
             raise ValueError(f"{name}: expected images of uint8, but got {fusion.dtype}; {mend}")
@@ -137,11 +137,11 @@ class Mix(Step):
     options: Mapping[str, Any] = field(default_factory=dict)
     least: tuple[int, int] = (1, 1)
 
-    def only(self, chosen: Array, frame: Frame) -> Mix:
+    def only(self, chosen: Array, state: BatchState) -> Mix:
         """The mix for the images that are chosen; of the others, each is mixed with itself alone."""
-        own = np.arange(len(frame)).reshape(-1, *(1,) * (self.table["partners"].ndim - 1))
-        kept: dict[str, Any] = {"partners": own, "weights": 1.0, "boxes": 0, "centers": frame.sizes[:, ::-1]}
-        if self.sizes is not None and (self.sizes != frame.sizes)[~chosen].any():
+        own = np.arange(len(state)).reshape(-1, *(1,) * (self.table["partners"].ndim - 1))
+        kept: dict[str, Any] = {"partners": own, "weights": 1.0, "boxes": 0, "centers": state.sizes[:, ::-1]}
+        if self.sizes is not None and (self.sizes != state.sizes)[~chosen].any():
             raise ValueError(
                 f"{self.name}: expected images of its size where it is not applied to all; "
                 "put a resize before it"
@@ -152,8 +152,8 @@ class Mix(Step):
         }
         return replace(self, table=table)
 
-    def after(self, frame: Frame) -> Frame:
-        return frame if self.sizes is None else frame.of_sizes(self.sizes, least_after(self, frame))
+    def after(self, state: BatchState) -> BatchState:
+        return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
 
     def fuse(self, fusion: Fusion, name: str, place: int) -> None:
         fusion.check_fill(self.options.get("fill", 0.0), name)
@@ -165,10 +165,10 @@ class Mix(Step):
             p.holds[name] = None
             return
         fusion.close()
-        sizes = fusion.frame.sizes if self.sizes is None else self.sizes
+        sizes = fusion.state.sizes if self.sizes is None else self.sizes
         why = f"{name} reads other images of the batch"
         fusion.append(MixPass(*given, sizes, fusion.dtype, self.options, why, (name,)), 0)
-        fusion.frame = fusion.frame.of_sizes(sizes)
+        fusion.state = fusion.state.of_sizes(sizes)
         fusion.begin(f"{self.name} stands before it")
 
 
@@ -185,7 +185,7 @@ class Blend(Step):
     weights: Array
     steps: tuple[Step, ...]
 
-    def only(self, chosen: Array, frame: Frame) -> Blend:
+    def only(self, chosen: Array, state: BatchState) -> Blend:
         alone = np.zeros_like(self.weights)
         alone[:, 0] = 1.0
         return replace(self, weights=np.where(chosen[:, None], self.weights, alone))
@@ -193,8 +193,8 @@ class Blend(Step):
     def fuse(self, fusion: Fusion, name: str, place: int) -> None:
         fusion.check_no_uint16(name)
         fusion.close()
-        sizes = fusion.frame.sizes
-        copies = Fusion(np.tile(sizes, (self.weights.shape[1] - 1, 1)), fusion.frame.channels, fusion.dtype)
+        sizes = fusion.state.sizes
+        copies = Fusion(np.tile(sizes, (self.weights.shape[1] - 1, 1)), fusion.state.channels, fusion.dtype)
         for each in self.steps:
             copies.add(each, name)
         why = f"{name} blends images with altered copies"
@@ -206,6 +206,6 @@ def lower(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     return min(one[0], other[0]), min(one[1], other[1])
 
 
-def least_after(step: Any, frame: Frame) -> tuple[int, int]:
+def least_after(step: Any, state: BatchState) -> tuple[int, int]:
     """Height and width that no image is below after a step."""
-    return frame.least if step.sizes is None or step.sizes is frame.sizes else step.least
+    return state.least if step.sizes is None or step.sizes is state.sizes else step.least

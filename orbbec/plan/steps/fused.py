@@ -11,8 +11,8 @@ from torch import Tensor
 from orbbec.augment.codes import CONTRAST
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.spec import FLOATS
-from orbbec.plan.fuse import WHITE, Fusion, Step
-from orbbec.plan.state import Frame
+from orbbec.plan.fuse import MAXIMUM, Fusion, Step
+from orbbec.plan.state import BatchState
 from orbbec.plan.steps.alone import Operator, least_after, lower
 
 _IDENTITY = np.eye(3)
@@ -52,20 +52,20 @@ class Map(Step):
     offset: Array | None = None
     least: tuple[int, int] = (1, 1)
 
-    def only(self, chosen: Array, frame: Frame) -> Map:
+    def only(self, chosen: Array, state: BatchState) -> Map:
         """The map for the images that are chosen, and the identity for the others."""
         return replace(
             self,
             matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
-            sizes=np.where(chosen[:, None], self.sizes, frame.sizes),
-            region=None if self.region is None else np.where(chosen[:, None], self.region, frame.regions),
+            sizes=np.where(chosen[:, None], self.sizes, state.sizes),
+            region=None if self.region is None else np.where(chosen[:, None], self.region, state.regions),
             flips=None if self.flips is None else self.flips & chosen,
             offset=None if self.offset is None else np.where(chosen[:, None], self.offset, 0.0),
-            least=lower(least_after(self, frame), frame.least),
+            least=lower(least_after(self, state), state.least),
         )
 
-    def after(self, frame: Frame) -> Frame:
-        return frame if self.sizes is frame.sizes else frame.of_sizes(self.sizes, self.least)
+    def after(self, state: BatchState) -> BatchState:
+        return state if self.sizes is state.sizes else state.of_sizes(self.sizes, self.least)
 
     def fuse(self, fusion: Fusion, name: str, place: int) -> None:
         fusion.check_fill(self.fill, name)
@@ -95,7 +95,7 @@ class Map(Step):
         p.flips.append(self.flips)
         p.maps += 1
         p.sizes = self.sizes
-        fusion.move(self.matrix, self.sizes, least_after(self, fusion.frame))
+        fusion.move(self.matrix, self.sizes, least_after(self, fusion.state))
 
     def _begins_pass(self, fusion: Fusion, name: str) -> str:
         """Why the map cannot join the open pass; empty if it can."""
@@ -118,11 +118,11 @@ class Map(Step):
 
     def _fill(self, fusion: Fusion) -> tuple[float, ...]:
         """In units of what the open pass reads."""
-        return tuple(value * fusion.open.unit / fusion.frame.white for value in self.fill)
+        return tuple(value * fusion.open.unit / fusion.state.maximum for value in self.fill)
 
     def _holds_fill(self, fusion: Fusion) -> bool:
         """Whether the input of the open pass has a value that becomes the fill."""
-        unit = fusion.open.unit / fusion.frame.white
+        unit = fusion.open.unit / fusion.state.maximum
         read = torch.tensor(self._fill(fusion), dtype=torch.float64)
         expected = torch.tensor(self.fill, dtype=torch.float64)
         held = _as_dtype(_as_dtype(read, fusion.open.dtype) / unit, fusion.dtype)
@@ -143,21 +143,21 @@ class Colors(Step):
     contrast: bool = False
     operators: tuple[Operator, ...] = ()
 
-    def only(self, chosen: Array, frame: Frame) -> Colors:
+    def only(self, chosen: Array, state: BatchState) -> Colors:
         rows = np.where(chosen[:, None, None], self.rows, np.float32(0))
-        return Colors(rows, self.contrast, tuple(op.only(chosen, frame) for op in self.operators))
+        return Colors(rows, self.contrast, tuple(op.only(chosen, state) for op in self.operators))
 
     def fuse(self, fusion: Fusion, name: str, place: int) -> None:
         fusion.check_no_uint16(name)
-        if fusion.frame.channels not in (1, 3):
-            raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {fusion.frame.channels}")
+        if fusion.state.channels not in (1, 3):
+            raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {fusion.state.channels}")
         if fusion.exact and self.operators:
             for operator in self.operators:
                 operator.fuse(fusion, name, place)
             return
         if not self.contrast and (self.rows[:, :, 0] == CONTRAST).any():
             raise ValueError(f"{name}: expected Colors(contrast=True), since there are steps of contrast")
-        if fusion.dtype in FLOATS and fusion.frame.white != 1:
+        if fusion.dtype in FLOATS and fusion.state.maximum != 1:
             raise ValueError(
                 f"{name}: expected to stand before ToDtype(scale=False), since floats are taken as 0 to 1"
             )
@@ -186,7 +186,7 @@ class Erase(Step):
 
     boxes: Array
 
-    def only(self, chosen: Array, frame: Frame) -> Erase:
+    def only(self, chosen: Array, state: BatchState) -> Erase:
         return Erase(np.where(chosen[:, None, None], self.boxes, 0.0))
 
     def fuse(self, fusion: Fusion, name: str, place: int) -> None:
@@ -194,13 +194,13 @@ class Erase(Step):
         if fusion.open.mixes is not None:
             fusion.split(f"{name} fills rectangles after images were mixed")
         p, boxes = fusion.open, self.boxes.copy()
-        channels = min(fusion.frame.channels, 4)
+        channels = min(fusion.state.channels, 4)
         fill = boxes[:, :, 4 : 4 + channels]
         if p.mean is not None and p.std is not None:  # given in the units after normalising
             fill *= np.resize(p.std, channels)
             fill += np.resize(p.mean, channels)
         else:
-            fill *= p.unit / fusion.frame.white / p.white
+            fill *= p.unit / fusion.state.maximum / p.maximum
         p.erase.append(boxes)
 
 
@@ -211,7 +211,7 @@ class Normalize(Step):
     mean: tuple[float, ...]
     std: tuple[float, ...]
 
-    def only(self, chosen: Array, frame: Frame) -> Normalize:
+    def only(self, chosen: Array, state: BatchState) -> Normalize:
         raise ValueError("Normalize: images of one batch are all normalised, or none")
 
     def fuse(self, fusion: Fusion, name: str, place: int) -> None:
@@ -224,19 +224,19 @@ class Normalize(Step):
 
 @dataclass(frozen=True, eq=False)
 class Cast(Step):
-    """Another dtype of pixels, by name, white to white if `scale`; or another layout; of every image."""
+    """Another dtype or layout of the pixels of all images. `scale` maps maximum to maximum."""
 
     dtype: str | None = None
     scale: bool = True
     channels_last: bool | None = None
 
-    def only(self, chosen: Array, frame: Frame) -> Cast:
+    def only(self, chosen: Array, state: BatchState) -> Cast:
         raise ValueError("ToDtype: images of one batch are all cast, or none")
 
-    def after(self, frame: Frame) -> Frame:
+    def after(self, state: BatchState) -> BatchState:
         if self.dtype is None or not self.scale:
-            return frame
-        return replace(frame, white=255.0 if self.dtype == "uint8" else 1.0)
+            return state
+        return replace(state, maximum=255.0 if self.dtype == "uint8" else 1.0)
 
     def fuse(self, fusion: Fusion, name: str, place: int) -> None:
         if self.channels_last is not None:
@@ -252,22 +252,22 @@ class Cast(Step):
         if is_byte and not was_byte and fusion.open.mean is not None:
             fusion.split(f"{name} rounds to bytes after normalising")
         fusion.dtype = self.dtype
-        fusion.frame = replace(fusion.frame, white=255.0 if is_byte else 1.0)
+        fusion.state = replace(fusion.state, maximum=255.0 if is_byte else 1.0)
 
     def _fuse_operator(self, fusion: Fusion, name: str, place: int) -> None:
         assert self.dtype is not None
-        is_byte, white = self.dtype == "uint8", 1.0 if self.scale else fusion.frame.white
+        is_byte, maximum = self.dtype == "uint8", 1.0 if self.scale else fusion.state.maximum
         why = "reads 16 bits" if fusion.dtype == "uint16" else "keeps the numbers"
         operator = "to_uint8" if is_byte else "to_float"
         options = {"dtype": self.dtype, **({} if is_byte else {"scale": self.scale})}
         Operator(operator, options=options, why=why).fuse(fusion, name, place)
         fusion.dtype = self.dtype
-        fusion.frame = replace(fusion.frame, white=255.0 if is_byte else white)
+        fusion.state = replace(fusion.state, maximum=255.0 if is_byte else maximum)
         fusion.begin(f"{name} {why}")
         fusion.open.channels_last = self.channels_last
 
 
 def _as_dtype(values: Tensor, name: str) -> Tensor:
     """Values as a dtype has them, in float64; whole numbers rounded and saturated."""
-    bounded = values.round().clamp(0, WHITE[name]) if name in WHITE else values
+    bounded = values.round().clamp(0, MAXIMUM[name]) if name in MAXIMUM else values
     return bounded.to(getattr(torch, name)).double()

@@ -188,9 +188,9 @@ class Pipeline(FrozenModule):
                     readable(n, target, self.target_options, table[n])
                     for n, target in enumerate(targets or ())
                 ]
-                drawn = transform.draw_for(fusion.frame, streams, known, fusion.matrix)
+                drawn = transform.draw_for(fusion.state, streams, known, fusion.matrix)
             else:
-                drawn = transform.draw(fusion.frame, streams)
+                drawn = transform.draw(fusion.state, streams)
             for entry in drawn:
                 fusion.add(entry.step, entry.name, entry.place)
             fusion.end_transform(transform.name)

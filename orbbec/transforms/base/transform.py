@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import Frame, Step
+from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
 from orbbec.transforms.base.module import FrozenModule
@@ -82,8 +82,8 @@ class Transform(FrozenModule):
         """
         return None
 
-    def steps(self, params: Any, frame: Frame) -> list[Step]:
-        """The steps that apply `params` to images in the state `frame`."""
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
+        """The steps that apply `params` to images in the state `state`."""
         raise NotImplementedError
 
     def coordinates(self) -> Row | None:
@@ -94,14 +94,18 @@ class Transform(FrozenModule):
         """The target options of a pipeline with this transform."""
         return given
 
-    def draw(self, frame: Frame, streams: Iterator[Stream]) -> list[Drawn]:
+    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
         """The steps for a batch; consumes its streams from `streams`."""
         stream = next(streams)
-        params = self.sample(frame.sizes, stream)
-        return [Drawn(self.name, stream.place, step) for step in self.steps(params, frame)]
+        params = self.sample(state.sizes, stream)
+        return [Drawn(self.name, stream.place, step) for step in self.steps(params, state)]
 
     def draw_for(
-        self, frame: Frame, streams: Iterator[Stream], targets: Sequence[Any] | None, matrix: Array | None
+        self,
+        state: BatchState,
+        streams: Iterator[Stream],
+        targets: Sequence[Any] | None,
+        matrix: Array | None,
     ) -> list[Drawn]:
         """The steps of a transform that reads targets; `matrix` maps current pixels to the targets'."""
         raise NotImplementedError
@@ -130,8 +134,8 @@ def plain_value(value: Any) -> Any:
     return float(value) if isinstance(value, float) else value
 
 
-def frame_after(frame: Frame, drawn: list[Drawn]) -> Frame:
+def state_after(state: BatchState, drawn: list[Drawn]) -> BatchState:
     """The batch state after steps."""
     for entry in drawn:
-        frame = entry.step.after(frame)
-    return frame
+        state = entry.step.after(state)
+    return state

@@ -12,7 +12,7 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import holds_planes
 from orbbec.plan.batches import Given
-from orbbec.plan.steps import Frame, Step
+from orbbec.plan.steps import BatchState, Step
 from orbbec.transforms.base.checks import FillValue, numbers
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.optional import is_pil
@@ -25,13 +25,13 @@ from orbbec.transforms.targets.targets import transform_targets
 
 @dataclass(frozen=True, eq=False)
 class _Given(Transform):
-    make: Callable[[Frame], Step]
+    make: Callable[[BatchState], Step]
 
-    def steps(self, params: Any, frame: Frame) -> list[Step]:
-        return [self.make(frame)]
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
+        return [self.make(state)]
 
 
-def given(make: Callable[[Frame], Step]) -> Transform:
+def given(make: Callable[[BatchState], Step]) -> Transform:
     """A transform of one step, computed from the batch state."""
     return _Given(make)
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import Frame, Step, same_rows
+from orbbec.plan.steps import BatchState, Step, same_rows
 from orbbec.transforms import geometry
 from orbbec.transforms.affine import Affine, between_centers, corner_maps
 from orbbec.transforms.base.checks import (
@@ -49,9 +49,9 @@ def resize(
         return moved("resize", inpt, [method])
     longer, name = whole("resize", "max_size", max_size, 1), resizing_of("resize", interpolation, antialias)
 
-    def resized(frame: Frame) -> Step:
-        outputs = (longer * frame.sizes / frame.sizes.max(1, keepdims=True)).astype(np.int64)
-        boxes = whole_images(frame.sizes, np.maximum(outputs, 1))
+    def resized(state: BatchState) -> Step:
+        outputs = (longer * state.sizes / state.sizes.max(1, keepdims=True)).astype(np.int64)
+        boxes = whole_images(state.sizes, np.maximum(outputs, 1))
         return boxes.resized(_of_kind(inpt, name), antialias, cuts=False, exact=True)
 
     return moved("resize", inpt, [given(resized)])
@@ -65,10 +65,10 @@ def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
 def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
     size = size_pair(op, "height and width", (height, width))
 
-    def cut(frame: Frame) -> Step:
-        count = len(frame)
+    def cut(state: BatchState) -> Step:
+        count = len(state)
         boxes = Boxes.of_size(np.full(count, float(left)), np.full(count, float(top)), same_rows(size, count))
-        return boxes.padded(frame)
+        return boxes.padded(state)
 
     return given(cut)
 
@@ -160,9 +160,9 @@ def _warped(
     if parameters[2] <= 0:
         raise ValueError(f"{name}: expected a scale above 0, but got {parameters[2]}")
 
-    def step(frame: Frame) -> Step:
-        columns = (np.array([value] * len(frame), np.float64) for value in parameters)
-        return warped(*Affine(*columns).maps(frame, middle, expand), method, "constant", filled)
+    def step(state: BatchState) -> Step:
+        columns = (np.array([value] * len(state), np.float64) for value in parameters)
+        return warped(*Affine(*columns).maps(state, middle, expand), method, "constant", filled)
 
     return moved(name, image, [given(step)], filled)
 
@@ -185,9 +185,9 @@ def perspective(
     if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[0])) < 1e-12:
         raise ValueError("perspective: expected four points, no three of them on a line")
 
-    def step(frame: Frame) -> Step:
-        matrices = np.repeat(matrix, len(frame), 0)
-        return warped(matrices, frame.sizes, method, "constant", filled, "warp_perspective")
+    def step(state: BatchState) -> Step:
+        matrices = np.repeat(matrix, len(state), 0)
+        return warped(matrices, state.sizes, method, "constant", filled, "warp_perspective")
 
     return moved("perspective", inpt, [given(step)], filled)
 

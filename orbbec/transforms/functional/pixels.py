@@ -10,7 +10,7 @@ import torch
 
 from orbbec import filters, noise
 from orbbec.jpeg import jpeg_compression
-from orbbec.plan.steps import ERASE_WIDTH, Erase, Frame, Step
+from orbbec.plan.steps import ERASE_WIDTH, BatchState, Erase, Step
 from orbbec.transforms import output
 from orbbec.transforms.base.pipeline import new_seed
 from orbbec.transforms.functional.calls import changed, done, given
@@ -41,13 +41,13 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
         raise ValueError("erase: expected inplace=False")
     values = torch.as_tensor(v, dtype=torch.float64).flatten().tolist()
 
-    def erased(frame: Frame) -> Step:
-        if len(values) not in (1, frame.channels):
-            raise ValueError(f"erase: expected 1 or {frame.channels} numbers as v, but got {len(values)}")
+    def erased(state: BatchState) -> Step:
+        if len(values) not in (1, state.channels):
+            raise ValueError(f"erase: expected 1 or {state.channels} numbers as v, but got {len(values)}")
         row = np.zeros(ERASE_WIDTH)
         row[:4] = j, i, j + w, i + h
         row[4:] = np.resize(values, ERASE_WIDTH - 4)
-        return Erase(np.tile(row, (len(frame), 1, 1)))
+        return Erase(np.tile(row, (len(state), 1, 1)))
 
     return done("erase", inpt, given(erased))
 

@@ -10,7 +10,7 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Fusion, Plan, Stream, apply
-from orbbec.plan.steps import Frame
+from orbbec.plan.steps import BatchState
 from orbbec.transforms.augmix import Mixture
 from orbbec.transforms.auto import OPERATIONS, Choices
 from orbbec.transforms.tests.record_torchvision import AUGMIX_CHAINS, AUGMIX_WEIGHTS, sample_image
@@ -32,7 +32,7 @@ def test_image_is_torchvisions():
     image = (sample_image() * 255).round().to(torch.uint8)
     sizes = np.array([image.shape[1:]])
     fusion = Fusion(sizes, 3, "uint8")
-    for step in T.AugMix().steps(Mixture(np.array([AUGMIX_WEIGHTS]), recorded_choices()), Frame(sizes)):
+    for step in T.AugMix().steps(Mixture(np.array([AUGMIX_WEIGHTS]), recorded_choices()), BatchState(sizes)):
         fusion.add(step, "AugMix")
     result = apply(Plan(sizes, np.array([0]), fusion.finish()), image[None])[0].numpy()
     difference = np.abs(result - np.floor(EXPECTED))

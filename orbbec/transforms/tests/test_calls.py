@@ -13,9 +13,9 @@ from orbbec.plan.steps import (
     CONTRAST,
     GAMMA,
     HUE,
+    BatchState,
     Colors,
     Erase,
-    Frame,
     Map,
     Operator,
     color_row,
@@ -32,7 +32,7 @@ from tests.support import assert_same_bytes, photographs
 RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
 HEIGHT, WIDTH = 17, 23
 SIZES = np.array([[HEIGHT, WIDTH]])
-FRAME = Frame(SIZES, 3, 1.0)
+FRAME = BatchState(SIZES, 3, 1.0)
 YES = Chosen(np.array([True]))
 BOXES = np.array([[2.0, 3.0, 12.0, 9.0], [10.0, 8.0, 22.0, 16.0]])
 POINTS = np.array([[4.0, 5.0], [15.0, 11.0]])

@@ -5,7 +5,7 @@ import pytest
 
 from orbbec import transforms as T
 from orbbec.plan import Stream
-from orbbec.plan.steps import Frame
+from orbbec.plan.steps import BatchState
 from orbbec.transforms.containers import only
 from tests.support import assert_same_bytes, photographs
 
@@ -43,8 +43,8 @@ def test_a_small_image_that_is_to_be_cut_is_named():
 @pytest.mark.parametrize("crop", [T.CenterCrop(20), T.RandomCrop((20, 7)), T.RandomCrop(20, 3)])
 def test_images_that_are_cut_are_cut_as_by_themselves(crop):
     sizes, chosen = np.array([[30, 41], [3, 99], [20, 20], [1, 1]]), np.array([True, False, True, False])
-    ((_, _, step),) = only(crop, chosen, Frame(sizes), iter([Stream(np.arange(4))]))
-    ((_, _, alone),) = crop.draw(Frame(sizes[chosen]), iter([Stream(np.arange(4)[chosen])]))
+    ((_, _, step),) = only(crop, chosen, BatchState(sizes), iter([Stream(np.arange(4))]))
+    ((_, _, alone),) = crop.draw(BatchState(sizes[chosen]), iter([Stream(np.arange(4)[chosen])]))
     assert_same_bytes(step.matrix[chosen], alone.matrix)
     assert (step.sizes[chosen] == alone.sizes).all()
     assert (step.matrix[~chosen] == np.eye(3)).all()
@@ -56,7 +56,7 @@ MARKS = [T.RandomErasing(1.0, (0.01, 0.01), (1.0, 1.0), value) for value in (51,
 
 def counted(container, count=3000):
     """How often each list of positions, of the transforms in the order in which they run, is drawn."""
-    drawn = container.draw(Frame(np.full((count, 2), 100)), iter(Stream(np.arange(count)).at_places(99)))
+    drawn = container.draw(BatchState(np.full((count, 2), 100)), iter(Stream(np.arange(count)).at_places(99)))
     lists = [[] for _ in range(count)]
     for _, _, step in drawn:
         for index in np.flatnonzero(step.boxes[:, 0, 2] > 0):
@@ -90,7 +90,7 @@ def test_some_of_draws_each_list_as_often_as_it_should(options, lists):
 
 def test_some_of_draws_anew_where_a_transform_comes_twice():
     twice = T.SomeOf(MARKS[:1], 2, replace=True)
-    first, second = twice.draw(Frame(np.full((9, 2), 100)), iter(Stream(np.arange(9)).at_places(3)))
+    first, second = twice.draw(BatchState(np.full((9, 2), 100)), iter(Stream(np.arange(9)).at_places(3)))
     assert (first.step.boxes[:, 0, :2] != second.step.boxes[:, 0, :2]).any(1).all()
 
 

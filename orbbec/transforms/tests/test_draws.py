@@ -7,7 +7,7 @@ import pytest
 
 from orbbec import transforms as T
 from orbbec.plan import Stream
-from orbbec.plan.steps import Frame
+from orbbec.plan.steps import BatchState
 from orbbec.transforms.affine import Affine
 from orbbec.transforms.auto import OPERATIONS, moves
 from orbbec.transforms.tests.record_torchvision import AUGMIX_OPERATIONS, AUGMIX_SIZE
@@ -68,7 +68,7 @@ def test_rotation_and_affine_draw_as_torchvision():
 
 def test_random_perspective_draws_as_torchvision():
     transform = T.RandomPerspective(p=1.0)
-    (step,) = transform.steps(sampled(transform), Frame(SIZES))
+    (step,) = transform.steps(sampled(transform), BatchState(SIZES))
     back = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
     matrix = back @ step.matrix @ np.linalg.inv(back)
     coefficients = (matrix / matrix[:, 2:, 2:]).reshape(COUNT, 9)
@@ -191,7 +191,7 @@ def test_dirichlet_of_one_number_is_certain():
 
 
 def test_policies_are_torchvisions_affine_maps():
-    frame = Frame(SIZES[:1])
+    state = BatchState(SIZES[:1])
     for name, arguments in (
         ("ShearX", {"shear": [[np.degrees(np.arctan(0.2)), 0.0]]}),
         ("ShearY", {"shear": [[0.0, np.degrees(np.arctan(0.2))]]}),
@@ -199,9 +199,9 @@ def test_policies_are_torchvisions_affine_maps():
         code = np.array([OPERATIONS.index(name)])
         none = np.zeros((1, 2))
         expected, _ = Affine(np.zeros(1), none, np.ones(1), np.array(arguments["shear"])).maps(
-            frame, (0.0, 0.0)
+            state, (0.0, 0.0)
         )
-        assert np.abs(moves(code, np.array([0.2]), frame) - expected).max() < 1e-12
+        assert np.abs(moves(code, np.array([0.2]), state) - expected).max() < 1e-12
 
 
 def test_policies_choose_all_operations_alike():

@@ -8,7 +8,7 @@ import orbbec
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, Stream, apply
-from orbbec.plan.steps import Frame
+from orbbec.plan.steps import BatchState
 from tests.support import photograph
 
 PHOTO = photograph(60, 80)
@@ -184,7 +184,7 @@ def test_scales_along_x_and_y_have_ranges_of_their_own():
 
 def test_scales_come_before_the_rotation():
     drawn = T.RandomAffine((90, 90), scale=(2, 2, 0.5, 0.5)).sample(np.array([[9, 9]]), Stream(np.array([0])))
-    matrix = drawn.maps(Frame(np.array([[9, 9]])), None)[0][0]
+    matrix = drawn.maps(BatchState(np.array([[9, 9]])), None)[0][0]
     assert matrix[:2, :2].tolist() == [[0, 0.5], [-2, 0]]  # a step down the output goes along the image
 
 

@@ -17,7 +17,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.filters.filter import motion_kernels
 from orbbec.noise.philox import philox_noise
 from orbbec.plan import Stream
-from orbbec.plan.steps import Frame, Map
+from orbbec.plan.steps import BatchState, Map
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.warpaffine.elastic import elastic_displacement
 from tests.support.peers import jpegs, mixes
@@ -45,14 +45,14 @@ class Call:
     target: dict[str, Any] | None = None
 
     @property
-    def frame(self) -> Frame:
+    def state(self) -> BatchState:
         sizes = np.tile([self.images.shape[1:3]], (len(self.images), 1))
-        return Frame(sizes, self.images.shape[3], 255.0 if self.images.dtype == np.uint8 else 1.0)
+        return BatchState(sizes, self.images.shape[3], 255.0 if self.images.dtype == np.uint8 else 1.0)
 
     @property
     def params(self) -> Any:
         ids = np.arange(len(self.images))
-        return self.transform.sample(self.frame.sizes, Stream(ids, self.seed, place=self.place))
+        return self.transform.sample(self.state.sizes, Stream(ids, self.seed, place=self.place))
 
     @property
     def map(self) -> Map:
@@ -61,10 +61,10 @@ class Call:
             stream = Stream(np.arange(len(self.images)), self.seed, place=self.place)
             targets = [self.target] * len(self.images)
             whole = np.tile(np.eye(3), (len(self.images), 1, 1))
-            (drawn,) = self.transform.draw_for(self.frame, iter([stream]), targets, whole)
+            (drawn,) = self.transform.draw_for(self.state, iter([stream]), targets, whole)
             step = drawn.step
         else:
-            (step,) = self.transform.steps(self.params, self.frame)
+            (step,) = self.transform.steps(self.params, self.state)
         assert isinstance(step, Map)
         return step
 
