@@ -3,13 +3,10 @@
 import torch
 from torch import Tensor
 
-from orbbec.bridge.dispatch import call_operator
 from orbbec.roi_align.rois import (
     OutputSize,
     Rois,
-    as_rois,
-    check_input,
-    output_size_values,
+    pool_rois,
     register_roi_align,
 )
 
@@ -64,17 +61,7 @@ def roi_align(
         >>> roi_align(features, rois.float(), 2).flatten().tolist()
         [2.5, 4.5, 10.5, 12.5]
     """
-    check_input("roi_align", input)
-    result: Tensor = call_operator(
-        torch.ops.orbbec.roi_align.default,
-        input,
-        as_rois("roi_align", rois, 5),
-        output_size_values("roi_align", output_size),
-        spatial_scale,
-        sampling_ratio,
-        aligned,
-    )
-    return result
+    return pool_rois("roi_align", input, rois, 5, output_size, spatial_scale, sampling_ratio, aligned)
 
 
 class RoIAlign(torch.nn.Module):

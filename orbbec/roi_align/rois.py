@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import size_values
+from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.forked import check_not_forked
 
@@ -41,6 +42,25 @@ def check_input(op: str, input: Any) -> None:
         raise ValueError(f"{op}: expected input of shape [N, C, H, W], but got {list(input.shape)}")
     if input.is_cuda and not torch.compiler.is_compiling():
         check_not_forked(op)
+
+
+def pool_rois(
+    op: str, input: Any, rois: Any, numbers: int, output_size: Any, *options: float | bool
+) -> Tensor:
+    """Call `torch.ops.orbbec.<op>` after checking its arguments.
+
+    Args:
+        op: name of the operator.
+        input: see `check_input`.
+        rois: see `as_rois`.
+        numbers: numbers per region, including its image index.
+        output_size: see `output_size_values`.
+        *options: the operator's other arguments.
+    """
+    check_input(op, input)
+    table, size = as_rois(op, rois, numbers), output_size_values(op, output_size)
+    result: Tensor = call_operator(getattr(torch.ops.orbbec, op).default, input, table, size, *options)
+    return result
 
 
 def as_rois(op: str, rois: Any, numbers: int) -> Tensor:

@@ -3,13 +3,10 @@
 import torch
 from torch import Tensor
 
-from orbbec.bridge.dispatch import call_operator
 from orbbec.roi_align.rois import (
     OutputSize,
     Rois,
-    as_rois,
-    check_input,
-    output_size_values,
+    pool_rois,
     register_roi_align,
 )
 
@@ -58,17 +55,7 @@ def roi_align_rotated(
         >>> roi_align_rotated(features, roi, 2).flatten().tolist()
         [10.5, 2.5, 12.5, 4.5]
     """
-    check_input("roi_align_rotated", input)
-    result: Tensor = call_operator(
-        torch.ops.orbbec.roi_align_rotated.default,
-        input,
-        as_rois("roi_align_rotated", rois, 6),
-        output_size_values("roi_align_rotated", output_size),
-        spatial_scale,
-        sampling_ratio,
-        aligned,
-    )
-    return result
+    return pool_rois("roi_align_rotated", input, rois, 6, output_size, spatial_scale, sampling_ratio, aligned)
 
 
 class RoIAlignRotated(torch.nn.Module):

@@ -1,5 +1,5 @@
-// Atomic operations. One thread runs at a time, so ordinary operations suffice; races.cpp is notified
-// of them.
+// Atomic operations. One thread runs at a time, so ordinary operations suffice; races.cpp is
+// notified of them.
 #pragma once
 
 #include <cstddef>
