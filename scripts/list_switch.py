@@ -30,7 +30,7 @@ from tests.support.timing.records import write_records
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, FIGURES = DOCS / "switch.md", DOCS / "parity" / "switch.json"
 BEGIN, END = "<!-- by scripts/list_switch.py: -->\n", "<!-- end -->\n"
-COLUMNS = {"PIL": "Pillow's images", "v1": "v1's tensors", "v2": "v2's tensors"}
+COLUMNS = {"PIL": "PIL images", "v1": "v1, tensors", "v2": "v2, tensors"}
 ON_FILES = ("PIL", "JPEG")  # kinds that are Pillow's
 CASES = 500
 
@@ -64,7 +64,7 @@ def taken(row: Row) -> str:
     # v1 cuts, then calls its resize.
     op = "resize" if (row["api"], row["op"], image) == ("v1", "resized_crop", "tensor") else row["op"]
     for function in FUNCTIONS:
-        api = function.api if image == "PIL" else row["api"]  # v1 and v2 are one for Pillow's images
+        api = function.api if image == "PIL" else row["api"]  # v1 and v2 are one for PIL images
         if (function.api, function.image, function.op) == (api, image, op):
             return "exact" if kind in function.exact else "close" if kind in function.close else ""
     return ""
@@ -94,7 +94,7 @@ def table(rows: list[Row]) -> Iterator[str]:
 
 def operators(rows: list[Row]) -> Iterator[str]:
     """The operators of detection."""
-    yield "| operator | numbers compared | result |"
+    yield "| operator | values compared | result |"
     yield "| --- | --- | --- |"
     for row in rows:
         if row["api"] == "ops":
@@ -115,13 +115,13 @@ def page(figures: dict[str, Any]) -> str:
     """The page as it should be."""
     versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
     lines = [
-        f"{versions}; {figures['cases']} cases a cell; one thread of {figures['processor']}.",
+        f"{versions}; {figures['cases']} cases per cell; one thread of {figures['processor']}.",
         "",
         *table(figures["rows"]),
         "",
         *operators(figures["rows"]),
         "",
-        "Microseconds for an image of 375x500:",
+        "Microseconds per image of 375x500:",
         "",
         *pipelines(figures["chains"]),
     ]

@@ -50,7 +50,7 @@ def plans(name: str) -> list[tuple[Plan, list[dict[str, Any]]]]:
 def described(step: Pass) -> str:
     if not isinstance(step, AugmentPass):
         return f"`{step.name}`"
-    return "fused, and a mean before" if step.contrast else "fused"
+    return "fused, after a mean" if step.contrast else "fused"
 
 
 def passes(name: str) -> str:
@@ -69,7 +69,7 @@ def targets(name: str) -> str:
             kept = before.keys() & after.keys() - {"landmarks"}
             moved |= dict.fromkeys(key for key in kept if not is_same(before[key], after[key]))
     found = ", ".join(sorted(moved)) or "none"
-    return f"{found}; leaves out {', '.join(sorted(gone))}" if gone else found
+    return f"{found}; without {', '.join(sorted(gone))}" if gone else found
 
 
 def is_same(before: Any, after: Any) -> bool:
@@ -102,12 +102,12 @@ def tables() -> Iterator[str]:
     kinds = sorted((getattr(T, name) for name in names()), key=lambda kind: (kind.__module__, kind.__name__))
     for module, own in groupby(kinds, key=lambda kind: str(kind.__module__)):
         yield f"### {summary(import_module(module))}\n"
-        yield "| transform | what it does | passes | moves | numbers |"
+        yield "| transform | description | passes | targets | reference |"
         yield "| --- | --- | --- | --- | --- |"
         for kind in own:
             name = kind.__name__
-            cost = "of what it holds" if is_container(name) else passes(name)
-            moved = "what it holds moves" if is_container(name) else targets(name)
+            cost = "those of its transforms" if is_container(name) else passes(name)
+            moved = "those of its transforms" if is_container(name) else targets(name)
             yield f"| `{name}` | {summary(kind)} | {cost} | {moved} | {parity(name)} |"
         yield ""
 

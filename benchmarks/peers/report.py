@@ -15,12 +15,11 @@ from tests.support.timing.records import write_records
 WINS = "**wins**"
 TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)  # of the chart
 NEVER_RUN = "Never run on a GPU: what `--device cuda` does with torchvision, Kornia, DALI and CV-CUDA."
-NOTE = """Every contender gets the same input and the same draws. Its output is compared first: the last
-column. *times orbbec*: how often it is done while the first row is done once; below 1 it is slower. Others
-that are faster than the first row are marked. One thread is CPU time of all that a contender runs; two
-threads are wall time. Rivals share two threads as suits them best, most of them by a pool of Python threads.
-Only ratios of one run mean anything."""
-HEADLINE = """How many times faster than the best of all rivals the first row of orbbec is."""
+NOTE = """Every contender gets the same input and random parameters. Outputs are compared before timing: last
+column. *speed* is relative to the first row; below 1 is slower, and rivals that are faster are marked. One
+thread is CPU time; two threads are wall time. Rivals use two threads in the way that suits them best, most of
+them a pool of Python threads. Only ratios within one run are comparable."""
+HEADLINE = """Speed of the first row of orbbec relative to the best rival."""
 
 
 def page(about: Mapping[str, Any], results: Sequence[Result], absent: Sequence[Absent]) -> str:
@@ -62,7 +61,7 @@ def table(result: Result) -> list[str]:
     """The rows of one case."""
     won = wins(result)
     lines = [f"## {heading(result)}", ""]
-    lines += [row(["contender", f"ms {result.unit}", "spread", "times orbbec", "output"])]
+    lines += [row(["contender", f"ms {result.unit}", "spread", "speed, orbbec = 1", "output"])]
     lines += [row(["---", "---:", "---:", "---:", "---:"])]
     for timing in result.timings:
         each = f"{1000 * result.median(timing) / result.images:.4f}"

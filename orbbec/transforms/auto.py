@@ -238,7 +238,7 @@ class TrivialAugmentWide(_Auto):
 
 @dataclass(frozen=True)
 class RandAugment(_Auto):
-    """Apply several of fourteen operations to each image, all at one strength; uint8 only.
+    """Apply several of fourteen operations to each image, all with one magnitude; uint8 only.
 
     Args:
         num_ops: number of operations, applied in order.

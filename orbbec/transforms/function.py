@@ -33,7 +33,7 @@ register(OpSpec(call=_call_each, name="lambda", dtypes=EVERY_DTYPE))
 
 @dataclass(frozen=True)
 class Lambda(Transform):
-    """Apply a function to each image, as a pass of its own.
+    """Apply a function to each image, in a separate pass.
 
     Args:
         lambd: takes an image `[C, H, W]`, which it must not modify, and returns an image of equal shape and

@@ -22,7 +22,7 @@ class Noises:
 
 @dataclass(frozen=True)
 class GaussianNoise(Transform):
-    """Add normal noise to images, in a pass of its own.
+    """Add Gaussian noise, in a separate pass.
 
     Args:
         mean: as a fraction of the maximum value (255 or 1): one number, or a range to draw from.

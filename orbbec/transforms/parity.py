@@ -25,21 +25,21 @@ _CROP = Parity("OpenCV", "slices of cv2.copyMakeBorder")
 _BOX = Parity("Pillow", "Image.resize(box=...)")
 _RESIZE = Parity("OpenCV", "cv2.resize, without antialias")
 _RIM = "last bits inside, blends with the fill at the border"
-_POLICY = "a pixel where a position lies between two"
+_POLICY = "another pixel where a position is halfway between two"
 
 
 def _functional(name: str, difference: str = "identical") -> Parity:
     return Parity("torchvision", f"functional.{name}", difference)
 
 
-_NOTHING = (Parity("", "the pixels as they are"),)
-HELD = (Parity("", "what it holds, one after the other"),)
+_NOTHING = (Parity("", "does not change pixels"),)
+HELD = (Parity("", "its transforms in order"),)
 PARITY: dict[str, tuple[Parity, ...]] = {
     "Resize": (_BOX, _RESIZE, _functional("resize", "1 level")),
     "RandomResizedCrop": (
         _BOX,
         _RESIZE,
-        _functional("resized_crop", "reads beyond the part, where torchvision cuts first"),
+        _functional("resized_crop", "reads beyond the crop; torchvision crops first"),
     ),
     "ScaleJitter": (_BOX,),
     "RandomShortestSize": (_BOX,),
@@ -61,7 +61,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "RandomPerspective": (Parity("OpenCV", "cv2.warpPerspective"), _functional("perspective", _RIM)),
     "AlignPoints": (_WARP,),
     "AlignFaces": (_WARP,),
-    "ElasticTransform": (Parity("OpenCV", "cv2.remap of its field"),),
+    "ElasticTransform": (Parity("OpenCV", "cv2.remap with the same field"),),
     "ColorJitter": (_functional("adjust_brightness, adjust_contrast, adjust_saturation, adjust_hue"),),
     "RandomPhotometricDistort": (_functional("adjust_brightness, ..., permute_channels"),),
     "RandomGrayscale": (_functional("rgb_to_grayscale"),),
@@ -81,12 +81,12 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "RandomEqualize": (_functional("equalize"),),
     "GaussianBlur": (Parity("OpenCV", "cv2.GaussianBlur"), _functional("gaussian_blur", "2 levels")),
     "MedianBlur": (Parity("OpenCV", "cv2.medianBlur"),),
-    "MotionBlur": (Parity("OpenCV", "cv2.filter2D", "1 level where a sum is a half"),),
-    "GaussianNoise": (Parity("NumPy", "clip(rint(pixel + maximum * noise)), noise of philox_noise"),),
+    "MotionBlur": (Parity("OpenCV", "cv2.filter2D", "1 level where a sum ends in one half"),),
+    "GaussianNoise": (Parity("NumPy", "clip(rint(pixel + maximum * noise)), with philox_noise"),),
     "JPEG": (Parity("Pillow", "Image.save, Image.open"),),
     "RandomErasing": (_functional("erase"),),
     "Normalize": (_functional("normalize"),),
-    "ToDtype": (_functional("to_dtype"), _functional("to_dtype of floats to bytes", "1 level")),
+    "ToDtype": (_functional("to_dtype"), _functional("to_dtype, float to uint8", "1 level")),
     "ToTensor": (Parity("", "as ToDtype"),),
     "ToImage": _NOTHING,
     "PILToTensor": _NOTHING,
@@ -94,14 +94,14 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "SanitizeBoundingBoxes": _NOTHING,
     "ClampBoundingBoxes": _NOTHING,
     "ConvertBoundingBoxFormat": _NOTHING,
-    "Lambda": (Parity("", "what the function gives"),),
+    "Lambda": (Parity("", "the result of the function"),),
     "MixUp": (Parity("OpenCV", "cv2.addWeighted"),),
     "CutMix": (Parity("NumPy", "slices"),),
     "Mosaic": (Parity("NumPy", "slices"),),
-    "TrivialAugmentWide": (_functional("of each operation", _POLICY),),
-    "RandAugment": (_functional("of each operation", _POLICY),),
-    "AutoAugment": (_functional("of each operation", _POLICY),),
-    "AugMix": (_functional("of each operation, blended", _RIM),),
+    "TrivialAugmentWide": (Parity("torchvision", "each operation of functional", _POLICY),),
+    "RandAugment": (Parity("torchvision", "each operation of functional", _POLICY),),
+    "AutoAugment": (Parity("torchvision", "each operation of functional", _POLICY),),
+    "AugMix": (Parity("torchvision", "each operation of functional, blended", _RIM),),
     "RandomApply": HELD,
     "RandomChoice": HELD,
     "RandomOrder": HELD,

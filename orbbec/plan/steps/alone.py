@@ -40,7 +40,7 @@ class Operator(Step):
     drawn: Array | None = None
     matrix: Array | None = None
     sizes: Array | None = None
-    why: str = "reads the neighbours of a pixel"
+    why: str = "reads neighboring pixels"
     channels: int | None = None
     least: tuple[int, int] = (1, 1)
 
@@ -101,7 +101,7 @@ class Operator(Step):
         if self.matrix is not None:
             fusion.move(matrix, sizes, least_after(self, state))
         fusion.state = self.after(fusion.state)
-        fusion.begin(f"{self.name} stands before it")
+        fusion.begin(f"{self.name} precedes it")
 
     def _check(self, fusion: Fusion, name: str) -> None:
         channels, known = fusion.state.channels, self.spec.channels
@@ -169,7 +169,7 @@ class Mix(Step):
         why = f"{name} reads other images of the batch"
         fusion.append(MixPass(*given, sizes, fusion.dtype, self.options, why, (name,)), 0)
         fusion.state = fusion.state.of_sizes(sizes)
-        fusion.begin(f"{self.name} stands before it")
+        fusion.begin(f"{self.name} precedes it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ class Blend(Step):
             copies.add(each, name)
         why = f"{name} blends images with altered copies"
         fusion.append(BlendPass(copies.finish(), self.weights, sizes, fusion.dtype, why, (name,)), 0)
-        fusion.begin("blend stands before it")
+        fusion.begin("blend precedes it")
 
 
 def lower(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:

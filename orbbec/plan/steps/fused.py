@@ -78,7 +78,7 @@ class Map(Step):
         if self.border is not None:
             p.border, p.fill = self.border, self._fill(fusion)
             if p.cuts:
-                fusion.notes.append(f"{name} shows what lies around the part that was cut out before it")
+                fusion.notes.append(f"{name} shows pixels outside the preceding crop")
         if not self.lossless:
             both = max(p.interpolation or "nearest", self.interpolation, key=SMOOTHNESS.index)
             if p.interpolation not in (None, self.interpolation):

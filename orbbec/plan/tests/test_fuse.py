@@ -100,7 +100,7 @@ def test_an_exact_jitter_runs_what_it_may_draw_at_each_place():
 def test_operators_split():
     plan = T.Compose([CROP, JITTER, T.GaussianBlur(3), FLIP, FLOAT]).plan(SIZES, epoch=0)
     assert [step.name for step in plan.passes] == ["augment", "gaussian_blur", "augment"]
-    assert "GaussianBlur: gaussian_blur reads the neighbours of a pixel" in str(plan)
+    assert "GaussianBlur: gaussian_blur reads neighboring pixels" in str(plan)
     assert names(T.Resize((8, 9)), T.RandomVerticalFlip()) == ["resized_crop", "augment"]
 
 
