@@ -134,7 +134,7 @@ class AugmentPass(Pass):
         parts = [f"{self.interpolation}, border {self.border}"]
         parts += [f"{self.colors.shape[1]} color steps"] if self.colors.shape[1] else []
         parts += [f"{self.erase.shape[1]} rectangles"] if self.erase.shape[1] else []
-        parts += ["normalised"] if self.mean is not None or self.std is not None else []
+        parts += ["normalized"] if self.mean is not None or self.std is not None else []
         parts += ["regions"] if self.regions is not None else []
         parts += [self.mixes.name] if self.mixes is not None else []
         return f"augment -> {size_text(self.sizes)} {self.dtype} ({'; '.join(parts)})"
