@@ -51,7 +51,7 @@ class Sampling(NamedTuple):
 
 
 class Values(NamedTuple):
-    """What `augment` does to the values that it reads, in the order of the fields.
+    """What `augment` does to the values that it reads, in this order; mixing comes last.
 
     Args:
         colors: float32 `[N, steps, 16]`, or `[steps, 16]` for all images; for 1 or 3 channels. A row is the

@@ -35,7 +35,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class AugMix(Transform):
-    """Blend each image with several copies, each augmented by a short chain of random operations; uint8 only.
+    """Blend each image with several copies, each augmented by random operations in sequence; uint8 only.
 
     The weights are drawn from Dirichlet and Beta distributions. The cost is 4 passes over all copies per
     operation of the longest chain (geometry and colours, sharpness, autocontrast, equalize) plus one pass

@@ -1,8 +1,4 @@
-// Rows of AVX-512 vectors of warp_affine, warp_perspective and remap.
-#include "../core/perspective_map.h"
-#include "../executors/simd/vector_rows.h"
-#include "remap/remap.h"
-#include "warpaffine.h"
+#include "vector_warps.h"
 
 #if defined(__x86_64__)
 // Code above is compiled for every target, code below for this one only.
@@ -17,20 +13,7 @@ void vector_row_avx512(const Op& op, int64_t n, int y, int) {
   VectorRow<Avx512, Op>(op, n, op.output[n]).run(y, 0, op.output.width);
 }
 
-#define ORBBEC_ROW(Value, Transform, Sampler) \
-  template void vector_row_avx512(const Warp<Value, Transform<float>, Sampler>&, int64_t, int, int);
-#define ORBBEC_ROWS(Transform)                   \
-  ORBBEC_ROW(uint8_t, Transform, NearestSampler) \
-  ORBBEC_ROW(uint8_t, Transform, LinearSampler)  \
-  ORBBEC_ROW(float, Transform, NearestSampler)   \
-  ORBBEC_ROW(float, Transform, LinearSampler)
-
-ORBBEC_ROWS(AffineTransform)
-ORBBEC_ROWS(PerspectiveTransform)
-ORBBEC_ROWS(CoordinateField)
-
-#undef ORBBEC_ROWS
-#undef ORBBEC_ROW
+ORBBEC_VECTOR_WARPS(vector_row_avx512)
 
 }  // namespace orbbec
 #endif

@@ -16,7 +16,7 @@ _GRAY = np.array([0.2989, 0.587, 0.114], np.float32)
 
 
 def fused(images: Any, matrix: Any, size: tuple[int, int], **options: Any) -> Any:
-    """`orbbec.augment`, whose fields are given by name."""
+    """`orbbec.augment` with the fields of its structs as keywords."""
     fields: list[Any] = [
         kind(**{name: options.pop(name) for name in kind._fields if name in options})
         for kind in (Sampling, Values, Output)

@@ -131,13 +131,13 @@ class AugmentPass(Pass):
         return columns
 
     def describe(self) -> str:
-        parts = [f"{self.interpolation}, border {self.border}"]
-        parts += [f"{self.colors.shape[1]} color steps"] if self.colors.shape[1] else []
-        parts += [f"{self.erase.shape[1]} rectangles"] if self.erase.shape[1] else []
-        parts += ["normalized"] if self.mean is not None or self.std is not None else []
-        parts += ["regions"] if self.regions is not None else []
-        parts += [self.mixes.name] if self.mixes is not None else []
-        return f"augment -> {size_text(self.sizes)} {self.dtype} ({'; '.join(parts)})"
+        notes = [f"{self.interpolation}, border {self.border}"]
+        notes += [f"{self.colors.shape[1]} color steps"] if self.colors.shape[1] else []
+        notes += [f"{self.erase.shape[1]} rectangles"] if self.erase.shape[1] else []
+        notes += ["normalized"] if self.mean is not None or self.std is not None else []
+        notes += ["regions"] if self.regions is not None else []
+        notes += [self.mixes.name] if self.mixes is not None else []
+        return f"augment -> {size_text(self.sizes)} {self.dtype} ({'; '.join(notes)})"
 
     @property
     def resamples(self) -> bool:

@@ -32,7 +32,7 @@ from tests.support import assert_same_bytes, photographs
 RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
 HEIGHT, WIDTH = 17, 23
 SIZES = np.array([[HEIGHT, WIDTH]])
-FRAME = BatchState(SIZES, 3, 1.0)
+STATE = BatchState(SIZES, 3, 1.0)
 YES = Chosen(np.array([True]))
 BOXES = np.array([[2.0, 3.0, 12.0, 9.0], [10.0, 8.0, 22.0, 16.0]])
 POINTS = np.array([[4.0, 5.0], [15.0, 11.0]])
@@ -53,11 +53,11 @@ QUARTER = 0.25
 
 def pad(mode):
     transform = T.Pad((1, 2, 3, 4), fill=QUARTER, padding_mode=mode)
-    return transform.steps(transform.sample(SIZES, None), FRAME)
+    return transform.steps(transform.sample(SIZES, None), STATE)
 
 
 def drawn(transform, params):
-    return transform.steps(params, FRAME)
+    return transform.steps(params, STATE)
 
 
 def colors(rows):

@@ -113,14 +113,14 @@ def test_a_missing_file_of_a_list_is_a_bad_sample(tmp_path):
 
 @pytest.mark.parametrize("path", ["../a.jpg", "b/../../a.jpg", "/etc/passwd", "..", "b/.."])
 def test_a_path_that_leaves_the_folder_is_named(tmp_path, path):
-    (tmp_path / "root/b").mkdir(parents=True)
-    (tmp_path / "root/list.csv").write_text(f"path,label\n{tmp_path}/root/a.jpg,1\n{path},2\n")
+    (tmp_path / "files/b").mkdir(parents=True)
+    (tmp_path / "files/list.csv").write_text(f"path,label\n{tmp_path}/files/a.jpg,1\n{path},2\n")
     (tmp_path / "a.jpg").write_bytes(b"outside")
     with pytest.raises(
-        ValueError, match=rf"FileList: expected paths in .*root, but row 1 of .* has '{path}'"
+        ValueError, match=rf"FileList: expected paths in .*files, but row 1 of .* has '{path}'"
     ):
-        FileList(tmp_path / "root/list.csv")
-    files = FileList(tmp_path / "root/list.csv", trust_paths=True)
+        FileList(tmp_path / "files/list.csv")
+    files = FileList(tmp_path / "files/list.csv", trust_paths=True)
     assert files.targets(1) == {"label": 2}
     if path.endswith("a.jpg"):
         assert files[1].data == b"outside"
