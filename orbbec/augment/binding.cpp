@@ -185,14 +185,11 @@ Tensor run(const Input& input, const Geometry& geometry, const Values& values,
     sums = new_zeros(kOp, std::vector<int64_t>{source.count}, ScalarType::Long, images);
     a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
   }
-  run_where(
-      kOp, images,
-      [&](const ParallelFor& threads) {
-        stored ? augment_planes_cpu(a, *stored, threads) : augment_cpu(a, threads);
-      },
-      [&](void* stream) {
-        return stored ? augment_planes_cuda(a, *stored, stream) : augment_cuda(a, stream);
-      });
+  if (stored) {
+    run_where(kOp, images, augment_planes_cpu, augment_planes_cuda, a, *stored);
+  } else {
+    run_where(kOp, images, augment_cpu, augment_cuda, a);
+  }
   return output;
 }
 

@@ -93,12 +93,13 @@ inline ParallelFor torch_threads() {
 // is null.
 [[gnu::weak]] std::string cuda_error_text(int status);  // cuda_error.cu
 
-// Runs `on_cpu(threads)` or `on_cuda(stream)`, by where `like` lies. `on_cuda` gives a
-// cudaError_t.
-template <class OnCpu, class OnCuda>
-void run_where(const char* op, const Tensor& like, const OnCpu& on_cpu, const OnCuda& on_cuda) {
+// Runs `on_cpu(arguments..., threads)` or `on_cuda(arguments..., stream)`, by where `like` lies.
+// `on_cuda` gives a cudaError_t.
+template <class OnCpu, class OnCuda, class... Arguments>
+void run_where(const char* op, const Tensor& like, OnCpu on_cpu, OnCuda on_cuda,
+               const Arguments&... arguments) {
   if (!runs_cuda_kernels(like)) {
-    on_cpu(torch_threads());
+    on_cpu(arguments..., torch_threads());
     return;
   }
   if (cuda_error_text == nullptr) {
@@ -107,7 +108,7 @@ void run_where(const char* op, const Tensor& like, const OnCpu& on_cpu, const On
   }
   std::optional<torch::stable::accelerator::DeviceGuard> guard;
   if (like.is_cuda()) guard.emplace(like.get_device_index());
-  const int status = on_cuda(current_stream(op, like.get_device_index()));
+  const int status = on_cuda(arguments..., current_stream(op, like.get_device_index()));
   if (status != 0) throw std::runtime_error(std::string(op) + ": CUDA: " + cuda_error_text(status));
 }
 

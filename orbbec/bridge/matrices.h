@@ -10,6 +10,13 @@ namespace orbbec {
 [[gnu::weak]] int prepare_matrices_cuda(const MatrixArguments& arguments,
                                         void* stream);  // matrices_cuda.cu
 
+inline void prepare_matrices_cpu(const MatrixArguments& arguments, const ParallelFor& parallel) {
+  dispatch_matrices(arguments, [&](const auto& prepare) {
+    for_each_item_cpu(prepare, arguments.count, 1, 1, parallel);
+    return 0;
+  });
+}
+
 inline Tensor check_matrix(const char* op, const Tensor& images, const Tensor& matrix,
                            int64_t count, int64_t rows) {
   const bool shared = matrix.dim() == 2 && matrix.size(0) == rows && matrix.size(1) == 3;
@@ -41,20 +48,23 @@ inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tenso
                             .count = given.numel() / size,
                             .size = size,
                             .inverse = inverse};
-    run_where(
-        op, given,
-        [&](const ParallelFor& threads) {
-          dispatch_matrices(a, [&](const auto& prepare) {
-            for_each_item_cpu(prepare, a.count, 1, 1, threads);
-            return 0;
-          });
-        },
-        [&](void* stream) { return prepare_matrices_cuda(a, stream); });
+    run_where(op, given, prepare_matrices_cpu, prepare_matrices_cuda, a);
   }
   if (!same_device(prepared, images)) prepared = on_device_of(op, prepared, images);
   arguments.transform = prepared.const_data_ptr();
   arguments.transform_stride = given.dim() == 3 ? rows * 3 : 0;
   return prepared;
 }
+
+// The transform of a warp by matrices: one of rows x 3 for all images, or one each.
+struct Matrices {
+  const Tensor& given;
+  int64_t rows;
+  bool inverse;
+
+  Tensor prepare(const char* op, const Tensor& images, WarpArguments& arguments) const {
+    return prepare_matrices(op, images, given, rows, inverse, arguments);
+  }
+};
 
 }  // namespace orbbec

@@ -115,28 +115,24 @@ void for_channel_groups(const WarpArguments& all, const std::vector<double>& fil
   }
 }
 
-// One call: checks, the transform (`prepare_transform(arguments)` sets it and returns what keeps it
-// alive), the output, the launch by `on_cpu(arguments, threads)` or `on_cuda(arguments, stream)`.
-// Writes into `out` if given.
-template <class PrepareTransform, class OnCpu, class OnCuda>
+// One call: checks, the transform (`transform.prepare` points the arguments to it and returns what
+// keeps it alive), the output, the launch by `on_cpu(arguments, threads)` or
+// `on_cuda(arguments, stream)`. Writes into `out` if given.
+template <class Transform, class OnCpu, class OnCuda>
 Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
             int64_t channels, const std::vector<int64_t>& size, const WarpOptions& options,
-            const Tensor* out, const PrepareTransform& prepare_transform, const OnCpu& on_cpu,
-            const OnCuda& on_cuda) {
+            const Tensor* out, const Transform& transform, OnCpu on_cpu, OnCuda on_cuda) {
   const AnyImages source = source_images(op, images, layout, channels);
   const std::array<int64_t, 2> extent = output_size(op, source, size);
   if (out != nullptr) check_output(op, images, *out, source, extent);
   WarpArguments arguments = warp_arguments(op, images, source, options, extent, out != nullptr);
-  const Tensor transform = prepare_transform(arguments);
-  if (out != nullptr) check_apart(op, *out, transform, "the coordinate transform");
+  const Tensor held = transform.prepare(op, images, arguments);
+  if (out != nullptr) check_apart(op, *out, held, "the coordinate transform");
   const Tensor target = out != nullptr ? *out : new_output(op, images, source, extent);
   if (target.numel() == 0) return target;
   arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());
-  for_channel_groups(arguments, options.fill, target.element_size(), [&](const WarpArguments& a) {
-    run_where(
-        op, images, [&](const ParallelFor& threads) { on_cpu(a, threads); },
-        [&](void* stream) { return on_cuda(a, stream); });
-  });
+  for_channel_groups(arguments, options.fill, target.element_size(),
+                     [&](const WarpArguments& a) { run_where(op, images, on_cpu, on_cuda, a); });
   return target;
 }
 

@@ -39,9 +39,7 @@ Tensor normalize(Tensor images, std::optional<Tensor> layout, int64_t channels,
                  channels_last, type);
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { normalize_cpu(a, threads); },
-      [&](void* stream) { return normalize_cuda(a, stream); });
+  run_where(kOp, images, normalize_cpu, normalize_cuda, a);
   return output;
 }
 

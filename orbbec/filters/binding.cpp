@@ -64,9 +64,7 @@ Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, cons
                         .taps = taps.mutable_data_ptr(),
                         .count = rows,
                         .longest = a.longest};
-  run_where(
-      kGaussian, given, [&](const ParallelFor& threads) { gaussian_taps_cpu(t, threads); },
-      [&](void* stream) { return gaussian_taps_cuda(t, stream); });
+  run_where(kGaussian, given, gaussian_taps_cpu, gaussian_taps_cuda, t);
   return same_device(taps, images) ? taps : on_device_of(kGaussian, taps, images);
 }
 
@@ -86,9 +84,7 @@ Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channe
   a.sizes = sizes_in(sizes, table);
   a.taps = taps.const_data_ptr();
   a.taps_stride = taps.size(0) == 1 ? 0 : 2 * a.longest;
-  run_where(
-      kGaussian, images, [&](const ParallelFor& threads) { gaussian_blur_cpu(a, threads); },
-      [&](void* stream) { return gaussian_blur_cuda(a, stream); });
+  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, a);
   return output;
 }
 
@@ -105,9 +101,7 @@ Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
-  run_where(
-      kBox, images, [&](const ParallelFor& threads) { box_blur_cpu(a, threads); },
-      [&](void* stream) { return box_blur_cuda(a, stream); });
+  run_where(kBox, images, box_blur_cpu, box_blur_cuda, a);
   return output;
 }
 
@@ -142,9 +136,7 @@ Tensor filter2d(Tensor images, std::optional<Tensor> layout, int64_t channels, T
   const Tensor output = filter_output(kFilter, images, layout, a.source, a.output);
   if (output.numel() == 0 || a.source.count == 0) return output;
   a.kernel = taps.const_data_ptr();
-  run_where(
-      kFilter, images, [&](const ParallelFor& threads) { filter2d_cpu(a, threads); },
-      [&](void* stream) { return filter2d_cuda(a, stream); });
+  run_where(kFilter, images, filter2d_cpu, filter2d_cuda, a);
   return output;
 }
 
@@ -158,9 +150,7 @@ Tensor median_blur(Tensor images, std::optional<Tensor> layout, int64_t channels
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
-  run_where(
-      kMedian, images, [&](const ParallelFor& threads) { median_blur_cpu(a, threads); },
-      [&](void* stream) { return median_blur_cuda(a, stream); });
+  run_where(kMedian, images, median_blur_cpu, median_blur_cuda, a);
   return output;
 }
 

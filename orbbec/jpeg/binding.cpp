@@ -59,9 +59,7 @@ Tensor jpeg_compression(Tensor images, std::optional<Tensor> layout, int64_t cha
                   .tables = {}};
   const Tensor chroma = new_chroma(images, a);
   a.chroma = static_cast<uint8_t*>(chroma.mutable_data_ptr());
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { jpeg_compression_cpu(a, threads); },
-      [&](void* stream) { return jpeg_compression_cuda(a, stream); });
+  run_where(kOp, images, jpeg_compression_cpu, jpeg_compression_cuda, a);
   return output;
 }
 

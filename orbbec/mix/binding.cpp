@@ -53,9 +53,7 @@ AnyImages check_masks(const char* op, const Tensor& masks, const Tensor& images)
 }
 
 void gather_pixels(const char* op, const GatherArguments& a, const Tensor& images) {
-  run_where(
-      op, images, [&](const ParallelFor& threads) { gather_pixels_cpu(a, threads); },
-      [&](void* stream) { return gather_pixels_cuda(a, stream); });
+  run_where(op, images, gather_pixels_cpu, gather_pixels_cuda, a);
 }
 
 GatherArguments arguments_of(const char* op, Gather gather, const Tensor& images,
@@ -161,9 +159,7 @@ Tensor blend(const char* op, BlendArguments& a, const Tensor& images,
       new_pointwise_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
   a.output = pointwise_output(op, output, layout, a.source.channels);
-  run_where(
-      op, images, [&](const ParallelFor& threads) { blend_pixels_cpu(a, threads); },
-      [&](void* stream) { return blend_pixels_cuda(a, stream); });
+  run_where(op, images, blend_pixels_cpu, blend_pixels_cuda, a);
   return output;
 }
 
@@ -213,9 +209,7 @@ Tensor add_to_pairs(Tensor own, Tensor contributions, Tensor order, Tensor start
       new_pointwise_output(kOp, own, std::nullopt, a.own, a.own.channels, own.scalar_type());
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
-  run_where(
-      kOp, own, [&](const ParallelFor& threads) { add_to_pairs_cpu(a, threads); },
-      [&](void* stream) { return add_to_pairs_cuda(a, stream); });
+  run_where(kOp, own, add_to_pairs_cpu, add_to_pairs_cuda, a);
   return output;
 }
 

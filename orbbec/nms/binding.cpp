@@ -19,9 +19,7 @@ Tensor nms_keepers(Tensor boxes, std::optional<Tensor> groups, double iou_thresh
   a.is_double = ranked.scalar_type() == ScalarType::Double;
   a.threshold = iou_threshold;
   a.offset = offset;
-  return run_greedy(
-      kOp, ranked, of_boxes, a.greedy, [&](const ParallelFor& threads) { nms_cpu(a, threads); },
-      [&](void* stream) { return nms_cuda(a, stream); });
+  return run_greedy(kOp, ranked, of_boxes, a, nms_cpu, nms_cuda);
 }
 
 }  // namespace

@@ -36,10 +36,11 @@ inline std::optional<Tensor> ranked_groups(const char* op, const std::optional<T
   return result;
 }
 
-// Fills `greedy`, calls `on_cpu(threads)` or `on_cuda(stream)`, and returns the keepers, int64 [N].
-template <class OnCpu, class OnCuda>
+// Fills `arguments.greedy`, calls `on_cpu(arguments, threads)` or `on_cuda(arguments, stream)`, and
+// returns the keepers, int64 [N].
+template <class Arguments, class OnCpu, class OnCuda>
 Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tensor>& groups,
-                  GreedyArguments& greedy, const OnCpu& on_cpu, const OnCuda& on_cuda) {
+                  Arguments& arguments, OnCpu on_cpu, OnCuda on_cuda) {
   const int64_t count = boxes.size(0);
   const auto empty = [&](int64_t size, ScalarType dtype) {
     return new_tensor(op, std::vector<int64_t>{size}, dtype, boxes);
@@ -50,13 +51,14 @@ Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tenso
   const int64_t capacity = cuda ? count + 1 : 0;
   const int64_t words = cuda ? std::min<int64_t>(count, kGreedyTile) * (kGreedyTile / 32) : 0;
   const Tensor kept = empty(capacity, ScalarType::Long), within = empty(words, ScalarType::Int);
+  GreedyArguments& greedy = arguments.greedy;
   greedy.count = count;
   greedy.groups = groups ? static_cast<const int64_t*>(groups->const_data_ptr()) : nullptr;
   greedy.keepers = static_cast<int64_t*>(keepers.mutable_data_ptr());
   greedy.kept = static_cast<int64_t*>(kept.mutable_data_ptr());
   greedy.kept_count = greedy.kept + count;
   greedy.within = static_cast<uint32_t*>(within.mutable_data_ptr());
-  run_where(op, boxes, on_cpu, on_cuda);
+  run_where(op, boxes, on_cpu, on_cuda, arguments);
   return keepers;
 }
 

@@ -34,9 +34,7 @@ Tensor gaussian_noise(Tensor images, std::optional<Tensor> layout, int64_t chann
       new_pointwise_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0 || count == 0) return output;
   a.output = pointwise_output(kOp, output, layout, a.source.channels);
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { gaussian_noise_cpu(a, threads); },
-      [&](void* stream) { return gaussian_noise_cuda(a, stream); });
+  run_where(kOp, images, gaussian_noise_cpu, gaussian_noise_cuda, a);
   return output;
 }
 

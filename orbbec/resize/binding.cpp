@@ -128,9 +128,7 @@ Tensor new_coefficients(const Tensor& images, const std::vector<int64_t>& longes
 }
 
 void fill_coefficients(const Tensor& images, const ResizeArguments& a) {
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { fill_resize_coefficients_cpu(a, threads); },
-      [&](void* stream) { return fill_resize_coefficients_cuda(a, stream); });
+  run_where(kOp, images, fill_resize_coefficients_cpu, fill_resize_coefficients_cuda, a);
 }
 
 // Sets what the coefficients depend on: the images, the boxes, the size of the output.
@@ -184,9 +182,7 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
   set_geometry(held_boxes, a);
   const Tensor coefficients = new_coefficients(images, sides, a);
   fill_coefficients(images, a);
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { resize_cpu(a, threads); },
-      [&](void* stream) { return resize_cuda(a, stream); });
+  run_where(kOp, images, resize_cpu, resize_cuda, a);
   return target;
 }
 
@@ -225,9 +221,7 @@ Tensor spread(const Tensor& gradient, const ResizeArguments& forward, bool along
   a.method = forward.request.method;
   a.dtype = forward.dtype;
   a.along_y = along_y;
-  run_where(
-      kOp, gradient, [&](const ParallelFor& threads) { resize_backward_cpu(a, threads); },
-      [&](void* stream) { return resize_backward_cuda(a, stream); });
+  run_where(kOp, gradient, resize_backward_cpu, resize_backward_cuda, a);
   return output;
 }
 

@@ -120,8 +120,8 @@ inline Tensor new_geometries(const char* op, const Tensor& like, int64_t count) 
 // The pooled regions [K, C, *size]; channels last if the input is.
 template <class Roi, class OnCpu, class OnCuda>
 Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois,
-                         const std::vector<int64_t>& size, const RoiOptions& options,
-                         const OnCpu& on_cpu, const OnCuda& on_cuda) {
+                         const std::vector<int64_t>& size, const RoiOptions& options, OnCpu on_cpu,
+                         OnCuda on_cuda) {
   RoiArguments a = roi_arguments(op, input, options, Roi::kMaxSamples);
   a.features = float_images(op, "input", input, const_cast<void*>(input.const_data_ptr()));
   const Tensor prepared = prepare_rois(op, rois, Roi::kNumbers, input);
@@ -134,9 +134,7 @@ Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois
   a.rois = prepared.const_data_ptr();
   a.geometries = geometries.mutable_data_ptr();
   a.pooled = dense_images(op, "output", output, output.mutable_data_ptr());
-  run_where(
-      op, input, [&](const ParallelFor& threads) { on_cpu(a, threads); },
-      [&](void* stream) { return on_cuda(a, stream); });
+  run_where(op, input, on_cpu, on_cuda, a);
   return output;
 }
 
@@ -144,7 +142,7 @@ Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois
 template <class Roi, class OnCpu, class OnCuda>
 Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& rois,
                           const std::vector<int64_t>& input_size, bool channels_last,
-                          const RoiOptions& options, const OnCpu& on_cpu, const OnCuda& on_cuda) {
+                          const RoiOptions& options, OnCpu on_cpu, OnCuda on_cuda) {
   RoiArguments a = roi_arguments(op, gradient, options, Roi::kMaxSamples);
   a.pooled = float_images(op, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
   const Tensor prepared = prepare_rois(op, rois, Roi::kNumbers, gradient);
@@ -157,9 +155,7 @@ Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& 
   a.rois = prepared.const_data_ptr();
   a.geometries = geometries.mutable_data_ptr();
   a.features = float_images(op, "input", result, result.mutable_data_ptr());
-  run_where(
-      op, gradient, [&](const ParallelFor& threads) { on_cpu(a, threads); },
-      [&](void* stream) { return on_cuda(a, stream); });
+  run_where(op, gradient, on_cpu, on_cuda, a);
   return result;
 }
 

@@ -15,11 +15,8 @@ constexpr const char* kOp = "warp_affine";
 Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
            const Tensor& matrix, const std::vector<int64_t>& size, const WarpOptions& options,
            bool inverse, const Tensor* out) {
-  const auto prepare = [&](WarpArguments& a) {
-    return prepare_matrices(kOp, images, matrix, 2, inverse, a);
-  };
-  return warp(kOp, images, layout, channels, size, options, out, prepare, warp_affine_cpu,
-              warp_affine_cuda);
+  return warp(kOp, images, layout, channels, size, options, out, Matrices{matrix, 2, inverse},
+              warp_affine_cpu, warp_affine_cuda);
 }
 
 Tensor warp_affine(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor matrix,
@@ -40,14 +37,11 @@ std::tuple<Tensor, Tensor> warp_affine_backward(Tensor gradient, Tensor images, 
                                                 Tensor per_unit, std::string interpolation,
                                                 std::string border, std::vector<double> fill,
                                                 bool inverse, std::string arithmetic) {
-  const auto prepare = [&](WarpArguments& a) {
-    return prepare_matrices(kOp, images, matrix, 2, inverse, a);
-  };
   check(images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
         shape_text(images));
   return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
-                       {images.size(0), 2, 3}, 6, prepare, warp_affine_backward_cpu,
-                       warp_affine_backward_cuda);
+                       {images.size(0), 2, 3}, 6, Matrices{matrix, 2, inverse},
+                       warp_affine_backward_cpu, warp_affine_backward_cuda);
 }
 
 }  // namespace

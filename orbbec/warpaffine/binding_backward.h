@@ -18,13 +18,13 @@ inline const double* check_per_unit(const char* op, const Tensor& per_unit, cons
 
 // The fixed-point sums for the images, [N, C, H, W] of int64, and the gradient of the transform,
 // float64 of `transform_shape`.
-template <class PrepareTransform, class OnCpu, class OnCuda>
+template <class Transform, class OnCpu, class OnCuda>
 std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
                                          const Tensor& images, const WarpOptions& options,
                                          const Tensor& per_unit,
                                          const std::vector<int64_t>& transform_shape,
-                                         int64_t numbers, const PrepareTransform& prepare_transform,
-                                         const OnCpu& on_cpu, const OnCuda& on_cuda,
+                                         int64_t numbers, const Transform& transform, OnCpu on_cpu,
+                                         OnCuda on_cuda,
                                          const std::optional<Tensor>& regions = std::nullopt) {
   AnyImages source = source_images(op, images, std::nullopt, 0);
   source.regions = check_regions(op, regions, images, source.count);
@@ -50,7 +50,7 @@ std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
   for (int c = 0; c < kMaxFills; ++c) {
     arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
   }
-  const Tensor transform = prepare_transform(arguments.warp);
+  const Tensor held = transform.prepare(op, images, arguments.warp);
   Tensor sums = new_zeros(op, images.sizes(), ScalarType::Long, images);
   Tensor transform_gradient = new_zeros(op, transform_shape, ScalarType::Double, images);
   const Tensor row_sums = new_tensor(op, std::vector<int64_t>{source.count, extent[0], numbers},
@@ -59,9 +59,7 @@ std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
   arguments.sums = static_cast<int64_t*>(sums.mutable_data_ptr());
   arguments.transform_gradient = static_cast<double*>(transform_gradient.mutable_data_ptr());
   arguments.row_sums = static_cast<double*>(row_sums.mutable_data_ptr());
-  run_where(
-      op, images, [&](const ParallelFor& threads) { on_cpu(arguments, threads); },
-      [&](void* stream) { return on_cuda(arguments, stream); });
+  run_where(op, images, on_cpu, on_cuda, arguments);
   return {sums, transform_gradient};
 }
 

@@ -32,9 +32,7 @@ Tensor scale_offset(Tensor images, Tensor scale, Tensor offset) {
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   a.scale = static_cast<const float*>(scales.const_data_ptr());
   a.offset = static_cast<const float*>(offsets.const_data_ptr());
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { scale_offset_cpu(a, threads); },
-      [&](void* stream) { return scale_offset_cuda(a, stream); });
+  run_where(kOp, images, scale_offset_cpu, scale_offset_cuda, a);
   return output;
 }
 

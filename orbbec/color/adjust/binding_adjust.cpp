@@ -50,9 +50,7 @@ Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channel
       new_pointwise_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
   a.output = pointwise_output(op, output, layout, a.source.channels);
-  run_where(
-      op, images, [&](const ParallelFor& threads) { adjust_cpu(a, threads); },
-      [&](void* stream) { return adjust_cuda(a, stream); });
+  run_where(op, images, adjust_cpu, adjust_cuda, a);
   return output;
 }
 

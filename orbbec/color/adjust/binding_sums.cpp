@@ -32,9 +32,7 @@ Tensor reduce(const char* op, const Tensor& images, const std::optional<Tensor>&
   a.lanes = static_cast<double*>(lanes.mutable_data_ptr());
   a.groups = static_cast<double*>(groups.mutable_data_ptr());
   a.sums = static_cast<double*>(result.mutable_data_ptr());
-  run_where(
-      op, images, [&](const ParallelFor& threads) { reduce_cpu(a, threads); },
-      [&](void* stream) { return reduce_cuda(a, stream); });
+  run_where(op, images, reduce_cpu, reduce_cuda, a);
   return result;
 }
 

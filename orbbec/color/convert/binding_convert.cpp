@@ -78,9 +78,7 @@ Tensor cvt_color(Tensor images, std::optional<Tensor> layout, int64_t channels, 
   a.output = in_order(pointwise_output(kOp, output, layout, to.channels), to, size);
   a.conversion = is_rgb(from) ? to.from_rgb : from.to_rgb;
   if (is_lab(from) || is_lab(to)) a.luts = lab_luts(luts, images);
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { cvt_color_cpu(a, threads); },
-      [&](void* stream) { return cvt_color_cuda(a, stream); });
+  run_where(kOp, images, cvt_color_cpu, cvt_color_cuda, a);
   return output;
 }
 

@@ -34,9 +34,7 @@ Tensor clahe(Tensor images, std::optional<Tensor> layout, int64_t channels, doub
   Tensor luts = new_tensor(kOp, shape, ScalarType::Byte, images);
   a.counts = static_cast<int*>(counts.mutable_data_ptr());
   a.luts = static_cast<uint8_t*>(luts.mutable_data_ptr());
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { clahe_cpu(a, threads); },
-      [&](void* stream) { return clahe_cuda(a, stream); });
+  run_where(kOp, images, clahe_cpu, clahe_cuda, a);
   return output;
 }
 

@@ -26,9 +26,7 @@ Tensor histogram(Tensor images, std::optional<Tensor> layout, int64_t channels) 
                             ScalarType::Long, images);
   if (counts.numel() == 0 || images.numel() == 0) return counts;
   a.counts = static_cast<int64_t*>(counts.mutable_data_ptr());
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { histogram_cpu(a, threads); },
-      [&](void* stream) { return histogram_cuda(a, stream); });
+  run_where(kOp, images, histogram_cpu, histogram_cuda, a);
   return counts;
 }
 
@@ -52,9 +50,7 @@ Tensor lut(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor
       .luts = static_cast<const uint8_t*>(luts.const_data_ptr()),
       .stride_n = given.size(0) == 1 ? 0 : given.size(1) * kLevels,
       .stride_c = given.size(1) == 1 ? 0 : kLevels};
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { apply_lut_cpu(op, threads); },
-      [&](void* stream) { return apply_lut_cuda(op, stream); });
+  run_where(kOp, images, apply_lut_cpu, apply_lut_cuda, op);
   return output;
 }
 
@@ -74,9 +70,7 @@ Tensor make_luts(const char* op, const MakeLut& arguments, const Tensor& like, i
       new_tensor(op, std::vector<int64_t>{count, make.channels, kLevels}, ScalarType::Byte, like);
   if (luts.numel() == 0) return luts;
   make.luts = static_cast<uint8_t*>(luts.mutable_data_ptr());
-  run_where(
-      op, like, [&](const ParallelFor& threads) { make_luts_cpu(make, count, threads); },
-      [&](void* stream) { return make_luts_cuda(make, count, stream); });
+  run_where(op, like, make_luts_cpu, make_luts_cuda, make, count);
   return luts;
 }
 

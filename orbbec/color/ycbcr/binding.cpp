@@ -22,9 +22,7 @@ Tensor ycbcr_to_rgb(Tensor planes, Tensor layout, Tensor forms, Tensor rgb_layou
   ask_for_huge_pages(output);
   const YcbcrToRgb op{stored, Images<uint8_t>(ragged_images(kOp, output, rgb_layout, 3))};
   if (count == 0) return output;
-  run_where(
-      kOp, planes, [&](const ParallelFor& threads) { ycbcr_to_rgb_cpu(op, threads); },
-      [&](void* stream) { return ycbcr_to_rgb_cuda(op, stream); });
+  run_where(kOp, planes, ycbcr_to_rgb_cpu, ycbcr_to_rgb_cuda, op);
   return output;
 }
 

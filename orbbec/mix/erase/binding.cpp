@@ -105,9 +105,7 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
                                                    images.scalar_type());
   if (target.numel() == 0 || a.source.count == 0) return target;
   a.output = pointwise_output(kOp, target, layout, channels);
-  run_where(
-      kOp, images, [&](const ParallelFor& threads) { erase_cpu(a, threads); },
-      [&](void* stream) { return erase_cuda(a, stream); });
+  run_where(kOp, images, erase_cpu, erase_cuda, a);
   return target;
 }
 

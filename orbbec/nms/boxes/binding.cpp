@@ -68,9 +68,7 @@ Tensor box_overlaps(Tensor boxes1, Tensor boxes2, std::string measure, double ep
   call.arguments.measure = measure_of(kOp, measure);
   call.arguments.epsilon = epsilon;
   if (call.result.numel() == 0) return call.result;
-  run_where(
-      kOp, boxes1, [&](const ParallelFor& threads) { box_pairs_cpu(call.arguments, threads); },
-      [&](void* stream) { return box_pairs_cuda(call.arguments, stream); });
+  run_where(kOp, boxes1, box_pairs_cpu, box_pairs_cuda, call.arguments);
   return call.result;
 }
 
@@ -82,10 +80,7 @@ Tensor box_iou_rotated(Tensor boxes1, Tensor boxes2) {
   Tensor work =
       new_tensor(kOp, std::vector<int64_t>{kRotatedBoxNumbers, boxes}, ScalarType::Double, boxes1);
   call.arguments.work = static_cast<double*>(work.mutable_data_ptr());
-  run_where(
-      kOp, boxes1,
-      [&](const ParallelFor& threads) { rotated_box_pairs_cpu(call.arguments, threads); },
-      [&](void* stream) { return rotated_box_pairs_cuda(call.arguments, stream); });
+  run_where(kOp, boxes1, rotated_box_pairs_cpu, rotated_box_pairs_cuda, call.arguments);
   return call.result;
 }
 

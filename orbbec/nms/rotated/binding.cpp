@@ -17,10 +17,7 @@ Tensor nms_rotated_keepers(Tensor boxes, std::optional<Tensor> groups, double io
   a.boxes = ranked.const_data_ptr();
   a.is_double = ranked.scalar_type() == ScalarType::Double;
   a.threshold = iou_threshold;
-  return run_greedy(
-      kOp, ranked, of_boxes, a.greedy,
-      [&](const ParallelFor& threads) { nms_rotated_cpu(a, threads); },
-      [&](void* stream) { return nms_rotated_cuda(a, stream); });
+  return run_greedy(kOp, ranked, of_boxes, a, nms_rotated_cpu, nms_rotated_cuda);
 }
 
 }  // namespace

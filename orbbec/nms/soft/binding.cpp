@@ -6,7 +6,7 @@
 
 namespace orbbec {
 
-void soft_nms_cpu(const SoftNmsArguments& arguments);
+void soft_nms_cpu(const SoftNmsArguments& arguments, const ParallelFor& parallel);
 void matrix_nms_cpu(const MatrixNmsArguments& arguments, const ParallelFor& parallel);
 [[gnu::weak]] int soft_nms_cuda(const SoftNmsArguments& arguments, void* stream);
 [[gnu::weak]] int matrix_nms_cuda(const MatrixNmsArguments& arguments, void* stream);
@@ -82,9 +82,7 @@ std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::st
   a.sigma = sigma;
   a.min_score = min_score;
   a.offset = offset;
-  run_where(
-      kOp, given, [&](const ParallelFor&) { soft_nms_cpu(a); },
-      [&](void* stream) { return soft_nms_cuda(a, stream); });
+  run_where(kOp, given, soft_nms_cpu, soft_nms_cuda, a);
   return {indices, taken_scores, taken};
 }
 
@@ -112,9 +110,7 @@ Tensor matrix_nms_decays(Tensor boxes, std::optional<Tensor> labels, std::string
   a.is_double = given.scalar_type() == ScalarType::Double;
   a.gaussian = method == "gaussian";
   a.sigma = sigma;
-  run_where(
-      kOp, given, [&](const ParallelFor& threads) { matrix_nms_cpu(a, threads); },
-      [&](void* stream) { return matrix_nms_cuda(a, stream); });
+  run_where(kOp, given, matrix_nms_cpu, matrix_nms_cuda, a);
   return decays;
 }
 

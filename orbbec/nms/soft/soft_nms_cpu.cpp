@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "../../executors/executor_cpu.h"
 #include "sweep.h"
 
 namespace orbbec {
@@ -126,7 +127,9 @@ void run(const SoftNmsArguments& a) {
 
 }  // namespace
 
-void soft_nms_cpu(const SoftNmsArguments& a) { a.is_double ? run<double>(a) : run<float>(a); }
+void soft_nms_cpu(const SoftNmsArguments& a, const ParallelFor&) {
+  a.is_double ? run<double>(a) : run<float>(a);
+}
 
 void matrix_nms_cpu(const MatrixNmsArguments& a, const ParallelFor& parallel) {
   dispatch_matrix_nms(a, [&](const auto& overlaps, const auto& decays) {

@@ -91,9 +91,7 @@ Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t
                                .count = count,
                                .rows = static_cast<int>(channels * height),
                                .width = static_cast<int>(width)};
-  run_where(
-      kNoise, samples, [&](const ParallelFor& threads) { philox_noise_cpu(a, threads); },
-      [&](void* stream) { return philox_noise_cuda(a, stream); });
+  run_where(kNoise, samples, philox_noise_cpu, philox_noise_cuda, a);
   return output;
 }
 

@@ -25,7 +25,7 @@ from orbbec.plan.passes.base import (
     size_text,
     with_numbers,
 )
-from orbbec.plan.passes.by_size import by_size, in_one_call
+from orbbec.plan.passes.by_size import by_size, single_size
 from orbbec.plan.passes.masks import warped
 from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.points import pixels, seen_pixels, shifts
@@ -218,7 +218,8 @@ class AugmentPass(Pass):
         return (self._run_uint16 if self.dtype == "uint16" else self._augment)(work, sizes, tables, out)
 
     def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
-        mixes_later = self.mixes is not None and not in_one_call(work, self)
+        one_size = single_size(work, self)
+        mixes_later = self.mixes is not None and one_size is None
         taken = {name: table for name, table in tables.items() if not (name == "mix" and mixes_later)}
 
         dtype = torch.float32 if self.dtype == "uint16" else getattr(torch, self.dtype)
@@ -232,6 +233,8 @@ class AugmentPass(Pass):
             result: Tensor = augment(images, matrix, size, sampling, values, output)
             return result
 
+        if one_size is not None:
+            return run(work, None, one_size, out)
         result = by_size(work, self, sizes, run, None if mixes_later else out)
         return self.mixes.mixed(result, self.mixes.table) if self.mixes and mixes_later else result
 
@@ -244,7 +247,7 @@ class AugmentPass(Pass):
         return _as_uint16(moved) if out is None else out.copy_(_as_uint16(moved))
 
     def reads_planes(self, planes: StoredPlanes) -> bool:
-        return planes.buffer.is_cuda and in_one_call(planes, self)
+        return planes.buffer.is_cuda and single_size(planes, self) is not None
 
 
 def _as_uint16(images: Tensor) -> Tensor:

@@ -19,18 +19,16 @@ from orbbec.plan.passes.base import Pass
 Run: TypeAlias = Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor]
 
 
-def in_one_call(work: Work, step: Pass) -> bool:
-    """Whether `by_size` makes one call: the images are in one buffer, and all results have one size."""
-    return step.size is not None and not isinstance(work, list)
+def single_size(work: Work, step: Pass) -> tuple[int, int] | None:
+    """The size of all results, if they have one size and the images are in one buffer; else None."""
+    return None if isinstance(work, list) else step.size
 
 
 def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None = None) -> Work:
-    """What `run` makes of the images, in `out` where that is given and fits.
+    """What `run` makes of the images, in `out` where that is given and fits, where one call cannot make it.
 
-    One call if possible; else one per image into an ImageBatch of bytes, or one per size for other dtypes.
+    One call per image into an ImageBatch of bytes, or one per size for other dtypes.
     """
-    if step.size is not None and in_one_call(work, step):
-        return run(work, None, step.size, out)
     if len(sizes) == 0 and not (is_ragged(work) and step.dtype == "uint8"):
         return work if isinstance(work, list) else run(work, None, _no_size(work), None)
     if step.size is None and step.dtype == "uint8":

@@ -26,7 +26,7 @@ from orbbec.plan.passes.base import (
     size_text,
     with_numbers,
 )
-from orbbec.plan.passes.by_size import by_size
+from orbbec.plan.passes.by_size import by_size, single_size
 from orbbec.plan.passes.masks import in_one_launch, warped
 from orbbec.plan.points import pixels, seen_pixels
 
@@ -205,7 +205,8 @@ class OperatorPass(Pass):
             return result
 
         if self.resizes:
-            return by_size(work, self, sizes, resize, out)
+            size = single_size(work, self)
+            return by_size(work, self, sizes, resize, out) if size is None else resize(work, None, size, out)
         if isinstance(work, ImageBatch) and not self.spec.takes_ragged:
             return merged(
                 [

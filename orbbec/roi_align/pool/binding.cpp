@@ -45,9 +45,7 @@ std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64
   a.roi.geometries = geometries.mutable_data_ptr();
   a.roi.pooled = dense_images(kOp, "output", output, output.mutable_data_ptr());
   a.argmax = dense_images(kOp, "argmax", argmax, argmax.mutable_data_ptr());
-  run_where(
-      kOp, input, [&](const ParallelFor& threads) { roi_pool_cpu(a, threads); },
-      [&](void* stream) { return roi_pool_cuda(a, stream); });
+  run_where(kOp, input, roi_pool_cpu, roi_pool_cuda, a);
   return {output, argmax};
 }
 
@@ -75,9 +73,7 @@ Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
   a.roi.features = float_images(kOp, "input", result, result.mutable_data_ptr());
   check_argmax_reach(a.roi.features);
   a.argmax = dense_images(kOp, "argmax", argmax, const_cast<void*>(argmax.const_data_ptr()));
-  run_where(
-      kOp, gradient, [&](const ParallelFor& threads) { roi_pool_backward_cpu(a, threads); },
-      [&](void* stream) { return roi_pool_backward_cuda(a, stream); });
+  run_where(kOp, gradient, roi_pool_backward_cpu, roi_pool_backward_cuda, a);
   return result;
 }
 

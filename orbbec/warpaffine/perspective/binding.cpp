@@ -17,11 +17,8 @@ constexpr const char* kOp = "warp_perspective";
 Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
            const Tensor& matrix, const std::vector<int64_t>& size, const WarpOptions& options,
            bool inverse, const Tensor* out) {
-  const auto prepare = [&](WarpArguments& a) {
-    return prepare_matrices(kOp, images, matrix, 3, inverse, a);
-  };
-  return warp(kOp, images, layout, channels, size, options, out, prepare, warp_perspective_cpu,
-              warp_perspective_cuda);
+  return warp(kOp, images, layout, channels, size, options, out, Matrices{matrix, 3, inverse},
+              warp_perspective_cpu, warp_perspective_cuda);
 }
 
 Tensor warp_perspective(Tensor images, std::optional<Tensor> layout, int64_t channels,
@@ -45,14 +42,11 @@ std::tuple<Tensor, Tensor> warp_perspective_backward(Tensor gradient, Tensor ima
                                                      std::string border, std::vector<double> fill,
                                                      bool inverse, std::string arithmetic,
                                                      std::optional<Tensor> regions) {
-  const auto prepare = [&](WarpArguments& a) {
-    return prepare_matrices(kOp, images, matrix, 3, inverse, a);
-  };
   check(images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
         shape_text(images));
   return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
-                       {images.size(0), 3, 3}, 9, prepare, warp_perspective_backward_cpu,
-                       warp_perspective_backward_cuda, regions);
+                       {images.size(0), 3, 3}, 9, Matrices{matrix, 3, inverse},
+                       warp_perspective_backward_cpu, warp_perspective_backward_cuda, regions);
 }
 
 }  // namespace

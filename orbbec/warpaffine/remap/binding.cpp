@@ -35,11 +35,19 @@ Tensor prepare_positions(const Tensor& images, const Tensor& positions, WarpArgu
   return prepared;
 }
 
+struct Positions {
+  const Tensor& given;
+
+  Tensor prepare(const char*, const Tensor& images, WarpArguments& arguments) const {
+    return prepare_positions(images, given, arguments);
+  }
+};
+
 Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
            const Tensor& positions, const std::vector<int64_t>& size, const WarpOptions& options,
            const Tensor* out) {
-  const auto prepare = [&](WarpArguments& a) { return prepare_positions(images, positions, a); };
-  return warp(kOp, images, layout, channels, size, options, out, prepare, remap_cpu, remap_cuda);
+  return warp(kOp, images, layout, channels, size, options, out, Positions{positions}, remap_cpu,
+              remap_cuda);
 }
 
 Tensor remap(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor positions,
@@ -59,12 +67,11 @@ std::tuple<Tensor, Tensor> remap_backward(Tensor gradient, Tensor images, Tensor
                                           Tensor per_unit, std::string interpolation,
                                           std::string border, std::vector<double> fill,
                                           std::string arithmetic) {
-  const auto prepare = [&](WarpArguments& a) { return prepare_positions(images, positions, a); };
   check(images.dim() == 4 && gradient.dim() == 4, kOp,
         "expected images and gradient of shape [N, C, H, W]");
   return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
-                       {images.size(0), 2, gradient.size(2), gradient.size(3)}, 0, prepare,
-                       remap_backward_cpu, remap_backward_cuda);
+                       {images.size(0), 2, gradient.size(2), gradient.size(3)}, 0,
+                       Positions{positions}, remap_backward_cpu, remap_backward_cuda);
 }
 
 }  // namespace
