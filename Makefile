@@ -1,11 +1,12 @@
 # `make` lists the targets. Settings, with defaults in brackets, as in `make test PYTHON=python3.12`:
 #   PYTHON                 the interpreter, 3.10 or newer (python3)
 #   TORCH                  the torch to install if the interpreter has none >= 2.10 (torch==2.13.0)
+#   CUDA_ARCHS             architectures of `make cuda`, as in "75 90" (every one that is supported)
 #   TORCHVISION            the torchvision for `make test-torchvision` (the release that matches torch)
 #   TORCHVISION_TESTS      the folder `test` of torchvision's source, to run its tests without and with the switch
 #   MUTATE                 options of tools/mutate.py for `make mutate`
 #   MAX_JOBS               number of parallel compilers (one per core)
-#   TORCH_CUDA_ARCH_LIST   CUDA architectures (those of the GPUs present; without a GPU only 9.0, to save time)
+#   TORCH_CUDA_ARCH_LIST   CUDA architectures (those of the GPUs present; without a GPU only 7.5+PTX, to save time)
 
 export PYTHON ?= python3
 export TORCH ?= torch==2.13.0
@@ -27,8 +28,8 @@ py_peers := .venv-peers/bin/python
 
 # Prints the name of a recipe and the time it took.
 phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
-# Register spills fail the build, so that `cuda` need not compile the same architectures again.
-no_spill = -Xptxas -warn-spills,-Werror
+# Warnings and register spills fail the build, as in `cuda`.
+strict = -Werror all-warnings -Xptxas -warn-spills,-Werror
 # Tests that use no device, and the tests within those folders that do.
 host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=orbbec/cli/tests/test_bench_data.py --ignore=orbbec/cli/tests/test_commands.py --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
 on_device = orbbec/data/loader/tests/test_loader.py orbbec/data/decode/tests/test_planes.py orbbec/data/device/tests/test_sink.py
@@ -60,11 +61,10 @@ quick: .venv/tests build ## Test one family after a change: make quick FAMILY=nm
 checked: .venv/tests
 	@$(MAKE) opencv
 	@$(MAKE) lint
-	@NVCC_APPEND_FLAGS="$${NVCC_APPEND_FLAGS:-} $(no_spill)" $(MAKE) build
-	@$(MAKE) cuda CUDA_ARCHS=75
+	@NVCC_APPEND_FLAGS="$${NVCC_APPEND_FLAGS:-} $(strict)" $(MAKE) build
 	@$(MAKE) gpu-dry-run
 	@$(MAKE) pytest
-	@$(MAKE) test-peers
+	@$(MAKE) -j2 test-peers
 
 venv: .venv/ready ## Create .venv with torch and the build requirements
 
@@ -108,7 +108,7 @@ gpu-dry-run: .venv/tests
 	$(call phase,gpu-dry-run) PYTHON=$(py) tools/gpu_check.sh --dry-run
 
 pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GPU
-	$(call phase,pytest) $(py) -m pytest -q $(sampled)
+	$(call phase,pytest) $(py) -m pytest -q -n 2 --dist worksteal $(sampled)
 
 test-peers: test-torchvision test-albumentations test-ray ## Run the tests that need another library, each in its own venv
 

@@ -112,7 +112,7 @@ def test_numbers_and_arrays_of_one_shape_become_a_tensor(values, expected, dtype
         [(1, 2), (3,)],
         [(1, 2), [3, 4]],
         [{"a": 1}, {"b": 2}],
-        [object(), object()],
+        [Ellipsis, NotImplemented],
     ],
     ids=repr,
 )
