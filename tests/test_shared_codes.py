@@ -41,9 +41,9 @@ def constant(name: str) -> int:
     [
         ("StepCode", {name: getattr(codes, name) for name in COLOR_STEPS}),
         ("Coordinate", {kind.name: kind.value for kind in template.Coordinate}),
-        ("Sampling", {name.upper(): number for number, name in enumerate(SAMPLINGS)}),
+        ("Subsampling", {name.upper(): number for number, name in enumerate(SAMPLINGS)}),
     ],
-    ids=["color steps", "coordinate transforms", "samplings of JPEG"],
+    ids=["color steps", "coordinate transforms", "subsamplings of JPEG"],
 )
 def test_python_and_cpp_number_alike(name, ours):
     assert ours == {entry: number for number, entry in enumerate(enumerators(name))}

@@ -2,8 +2,10 @@
 
 namespace orbbec {
 
-void augment_avx2(const AugmentArguments& arguments, const ParallelFor& parallel);
-void augment_avx512(const AugmentArguments& arguments, const ParallelFor& parallel);
+struct Avx2;
+struct Avx512;
+template <class Simd>
+void augment_with_vectors(const AugmentArguments& arguments, const ParallelFor& parallel);
 
 namespace {
 
@@ -18,8 +20,8 @@ struct ScalarTarget : ScalarStore {
 
 void augment_cpu(const AugmentArguments& arguments, const ParallelFor& parallel) {
 #if defined(__x86_64__)
-  if (simd_level() == Simd::kAvx512) return augment_avx512(arguments, parallel);
-  if (simd_level() == Simd::kAvx2) return augment_avx2(arguments, parallel);
+  if (simd_level() == Simd::kAvx512) return augment_with_vectors<Avx512>(arguments, parallel);
+  if (simd_level() == Simd::kAvx2) return augment_with_vectors<Avx2>(arguments, parallel);
 #endif
   run_augment<ScalarTarget>(arguments, parallel);
 }

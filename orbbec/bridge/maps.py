@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import OperatorInput, as_tensor, operator_input
+from orbbec.bridge.fakes import register_fake
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
@@ -43,6 +44,14 @@ def fake_like(images: Tensor, layout: Tensor | None, channels: int | None = None
         device=images.device,
         memory_format=torch.channels_last if last else torch.contiguous_format,
     )
+
+
+def register_fake_like(op: str) -> None:
+    """Register the fake kernel of an operator whose output is like its images; see `fake_like`."""
+
+    @register_fake(op)
+    def _(images: Tensor, layout: Tensor | None, *_: object) -> Tensor:
+        return fake_like(images, layout)
 
 
 def whole_numbers(op: str, name: str, value: Any, shape: list[int], low: int, high: int) -> Tensor:

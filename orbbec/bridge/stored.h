@@ -7,8 +7,8 @@
 
 namespace orbbec {
 
-// Flat planes, their table [N, 3] of offset, stored height and stored width, and [N, 2] of sampling
-// and orientation.
+// Flat planes, their table [N, 3] of offset, stored height and stored width, and [N, 2] of
+// subsampling and orientation.
 inline StoredImages stored_images(const char* op, const Tensor& planes, const Tensor& layout,
                                   const Tensor& forms) {
   const AnyImages stored = ragged_images(op, planes, layout, 1);

@@ -10,26 +10,26 @@ namespace orbbec {
 // The planes of an image: interleaved RGB; luma alone; or luma, Cb and Cr, chroma full or
 // halved along the columns, the rows or both. The numbers match SAMPLINGS in batch/plane_batch.py
 // and data/decode/jpeg_planes.cpp.
-enum class Sampling : int64_t { kRgb, kGray, k444, k422, k440, k420 };
+enum class Subsampling : int64_t { kRgb, kGray, k444, k422, k440, k420 };
 
 struct StoredImage {
   const uint8_t* data;
   int height, width;
-  Sampling sampling;
+  Subsampling subsampling;
 
   ORBBEC_HD bool halves_rows() const {
-    return sampling == Sampling::k440 || sampling == Sampling::k420;
+    return subsampling == Subsampling::k440 || subsampling == Subsampling::k420;
   }
   ORBBEC_HD bool halves_columns() const {
-    return sampling == Sampling::k422 || sampling == Sampling::k420;
+    return subsampling == Subsampling::k422 || subsampling == Subsampling::k420;
   }
   ORBBEC_HD int chroma_height() const { return halves_rows() ? height / 2 + height % 2 : height; }
   ORBBEC_HD int chroma_width() const { return halves_columns() ? width / 2 + width % 2 : width; }
 
   ORBBEC_HD int64_t bytes() const {
     const int64_t pixels = int64_t{height} * width;
-    if (sampling == Sampling::kRgb) return 3 * pixels;
-    if (sampling == Sampling::kGray) return pixels;
+    if (subsampling == Subsampling::kRgb) return 3 * pixels;
+    if (subsampling == Subsampling::kGray) return pixels;
     return pixels + 2 * int64_t{chroma_height()} * chroma_width();
   }
 
@@ -64,12 +64,12 @@ struct StoredImage {
   }
 
   ORBBEC_HD Color<int> color(int y, int x) const {
-    if (sampling == Sampling::kRgb) {
+    if (subsampling == Subsampling::kRgb) {
       const uint8_t* const pixel = data + (int64_t{y} * width + x) * 3;
       return {pixel[0], pixel[1], pixel[2]};
     }
     const int luma = luma_row(y)[x];
-    if (sampling == Sampling::kGray) return {luma, luma, luma};
+    if (subsampling == Subsampling::kGray) return {luma, luma, luma};
     return color_of<OneColumn, int>(luma, chroma(0, y, x), chroma(1, y, x));
   }
 };
@@ -87,11 +87,11 @@ ORBBEC_HD bool is_mirrored(int64_t orientation) {
 // A batch: offsets and stored sizes of the images.
 struct StoredImages {
   Images<const uint8_t> planes;
-  const int64_t* forms;  // [N, 2]: sampling, orientation
+  const int64_t* forms;  // [N, 2]: subsampling, orientation
 
   ORBBEC_HD StoredImage operator[](int64_t n) const {
     const Image<const uint8_t> luma = planes[n];
-    return {luma.data, luma.height, luma.width, static_cast<Sampling>(forms[2 * n])};
+    return {luma.data, luma.height, luma.width, static_cast<Subsampling>(forms[2 * n])};
   }
   ORBBEC_HD int64_t orientation(int64_t n) const { return forms[2 * n + 1]; }
 
@@ -99,7 +99,7 @@ struct StoredImages {
   // cannot check them against each other or the buffer.
   ORBBEC_HD bool has_size(int64_t n, const StoredImage& image, int height, int width) const {
     const int64_t form = forms[2 * n], code = orientation(n);
-    if (form < 0 || form > static_cast<int64_t>(Sampling::k420)) return false;
+    if (form < 0 || form > static_cast<int64_t>(Subsampling::k420)) return false;
     if (code < 1 || code > kLastOrientation || image.height < 1) return false;
     const uint8_t* const end = static_cast<const uint8_t*>(planes.data) + planes.numel;
     const bool transposed = is_transposed(code);

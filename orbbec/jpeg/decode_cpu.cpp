@@ -55,8 +55,8 @@ int status(Decoded decoded, char* message) {
   return kRefused;
 }
 
-// The numbers of ycbcr.h: gray, 4:4:4, 4:2:2, 4:4:0, 4:2:0.
-int sampling_of(const Frame& frame) {
+// The numbers of core/stored_image.h: gray, 4:4:4, 4:2:2, 4:4:0, 4:2:0.
+int subsampling_of(const Frame& frame) {
   const Component& luma = frame.components[0];
   return frame.count == 1 ? 1 : 2 + (luma.factor_x - 1) + 2 * (luma.factor_y - 1);
 }
@@ -97,15 +97,15 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode(
                 message);
 }
 
-// Writes the planes of a JPEG of `height` x `width` pixels and a sampling of ycbcr.h to `out`, one
-// after the other. Returns the same values; 2 also for another size or sampling.
+// Writes the planes of a JPEG of `height` x `width` pixels and a subsampling of stored_image.h to
+// `out`, one after the other. Returns the same values; 2 also for another size or subsampling.
 __attribute__((visibility("default"))) int orbbec_jpeg_decode_planes(const uint8_t* data,
                                                                      size_t size, int height,
-                                                                     int width, int sampling,
+                                                                     int width, int subsampling,
                                                                      uint8_t* out, char* message) {
   Frame frame;
   if (!FrameReader(data, size).read(frame) || frame.height != height || frame.width != width ||
-      sampling_of(frame) != sampling) {
+      subsampling_of(frame) != subsampling) {
     return kUnknown;
   }
   const DecodeTables* const tables = tables_of(frame);

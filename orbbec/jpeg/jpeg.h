@@ -8,12 +8,10 @@
 
 #include "../core/image.h"
 #include "../core/scalar.h"
-#include "../core/ycc.h"
+#include "../core/stored_image.h"
 #include "dct.h"
 
 namespace orbbec {
-
-enum class Subsampling { k420, k444 };
 
 constexpr int kCells = kBlockSide * kBlockSide;
 

@@ -3,11 +3,9 @@
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix, name_value
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import count_of, fake_like, images_input, whole_numbers
+from orbbec.bridge.maps import count_of, images_input, register_fake_like, whole_numbers
 from orbbec.bridge.spec import OpSpec, register
 
 OP = "jpeg_compression"
@@ -55,9 +53,7 @@ def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str 
     )
 
 
-@register_fake("jpeg_compression")
-def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
-    return fake_like(images, layout)
+register_fake_like("jpeg_compression")
 
 
 register(OpSpec(call=jpeg_compression, dtypes=("uint8",), channels=(1, 3)))

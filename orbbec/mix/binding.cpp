@@ -65,18 +65,23 @@ GatherArguments arguments_of(const char* op, Gather gather, const Tensor& images
   return a;
 }
 
+Tensor gather(const char* op, GatherArguments& a, const Tensor& images,
+              const std::optional<Tensor>& layout) {
+  const Tensor output =
+      new_pointwise_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
+  if (output.numel() == 0) return output;
+  a.output = pointwise_output(op, output, layout, a.source.channels);
+  gather_pixels(op, a, images);
+  return output;
+}
+
 Tensor cutmix(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
               Tensor boxes) {
   constexpr const char* kOp = "cutmix";
   GatherArguments a = arguments_of(kOp, Gather::kCutMix, images, layout, channels);
   a.pair_indices = check_whole(kOp, "partners", pair_indices, {a.source.count}, images);
   a.numbers = check_whole(kOp, "boxes", boxes, {a.source.count, 4}, images);
-  const Tensor output =
-      new_pointwise_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
-  if (output.numel() == 0) return output;
-  a.output = pointwise_output(kOp, output, layout, a.source.channels);
-  gather_pixels(kOp, a, images);
-  return output;
+  return gather(kOp, a, images, layout);
 }
 
 Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels,
@@ -95,12 +100,7 @@ Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels,
   } else {
     a.masks = check_masks(kOp, masks, images);
   }
-  const Tensor output =
-      new_pointwise_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
-  if (output.numel() == 0) return output;
-  a.output = pointwise_output(kOp, output, layout, a.source.channels);
-  gather_pixels(kOp, a, images);
-  return output;
+  return gather(kOp, a, images, layout);
 }
 
 template <class T>
@@ -213,6 +213,17 @@ Tensor add_to_pairs(Tensor own, Tensor contributions, Tensor order, Tensor start
   return output;
 }
 
+// The same functions serve both devices.
+template <class Library>
+void implement(Library& m) {
+  m.impl("cutmix", TORCH_BOX(&cutmix));
+  m.impl("copy_paste", TORCH_BOX(&copy_paste));
+  m.impl("mosaic", TORCH_BOX(&mosaic));
+  m.impl("mixup", TORCH_BOX(&mixup));
+  m.impl("copy_paste_soft", TORCH_BOX(&copy_paste_soft));
+  m.impl("add_to_partners", TORCH_BOX(&add_to_pairs));
+}
+
 }  // namespace
 }  // namespace orbbec
 
@@ -233,20 +244,6 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("add_to_partners(Tensor own, Tensor parts, Tensor order, Tensor starts) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("cutmix", TORCH_BOX(&orbbec::cutmix));
-  m.impl("copy_paste", TORCH_BOX(&orbbec::copy_paste));
-  m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
-  m.impl("mixup", TORCH_BOX(&orbbec::mixup));
-  m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
-  m.impl("add_to_partners", TORCH_BOX(&orbbec::add_to_pairs));
-}
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { orbbec::implement(m); }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("cutmix", TORCH_BOX(&orbbec::cutmix));
-  m.impl("copy_paste", TORCH_BOX(&orbbec::copy_paste));
-  m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
-  m.impl("mixup", TORCH_BOX(&orbbec::mixup));
-  m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
-  m.impl("add_to_partners", TORCH_BOX(&orbbec::add_to_pairs));
-}
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { orbbec::implement(m); }

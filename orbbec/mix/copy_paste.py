@@ -7,7 +7,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix, RaggedImages, as_tensor, is_ragged
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import count_of, fake_like
+from orbbec.bridge.maps import count_of, fake_like, register_fake_like
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
 
@@ -75,9 +75,7 @@ def _ragged_masks(masks: Any) -> RaggedImages:
     return masks
 
 
-@register_fake("copy_paste")
-def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
-    return fake_like(images, layout)
+register_fake_like("copy_paste")
 
 
 @register_fake("copy_paste_soft", partners=1, masks=3)

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array, Images, Matrix, as_tensor
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import count_of, fake_like, whole_numbers
+from orbbec.bridge.maps import count_of, register_fake_like, whole_numbers
 from orbbec.bridge.spec import BYTES_AND_FLOATS, MixSpec, register
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
@@ -58,9 +57,7 @@ def cutmix(images: Images, partners: Matrix, boxes: Matrix) -> Any:
     return given.restore(output)
 
 
-@register_fake("cutmix")
-def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
-    return fake_like(images, layout)
+register_fake_like("cutmix")
 
 
 def _split(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:

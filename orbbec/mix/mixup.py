@@ -9,8 +9,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array, Images, Matrix
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import fake_like
+from orbbec.bridge.maps import register_fake_like
 from orbbec.bridge.spec import FLOATS, MixSpec, register
 from orbbec.mix.arguments import float_numbers, mixed_input
 from orbbec.mix.gradients import register_gradient
@@ -60,9 +59,7 @@ def mixup(images: Images, partners: Matrix, weights: float | Tensor) -> Any:
     return given.restore(output)
 
 
-@register_fake("mixup")
-def _(images: Tensor, layout: Tensor | None, channels: int, *_: object) -> Tensor:
-    return fake_like(images, layout)
+register_fake_like("mixup")
 
 
 def _split(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:

@@ -53,4 +53,10 @@ struct BoxSearcher {
   bool divides_always_;
 };
 
+template <class Simd>
+int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
+                     const BoxItem& item) {
+  return BoxSearcher<Simd>::run(rule, kept, begin, item);
+}
+
 }  // namespace orbbec

@@ -1,5 +1,5 @@
 // The kept boxes as a structure of arrays, for vectorised searches. Included by nms_cpu.cpp, and by
-// nms_avx2.cpp and nms_avx512.cpp, which define the searches.
+// nms_avx2.cpp and nms_avx512.cpp, which instantiate the searches.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,12 @@ using BoxItem = OverlapRule<float>::Item;
 using BoxSearch = int64_t (*)(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
                               const BoxItem& item);
 
-int64_t search_boxes_avx2(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
-                          const BoxItem& item);
-int64_t search_boxes_avx512(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
-                            const BoxItem& item);
+struct Avx2;
+struct Avx512;
+// A BoxSearch with the vectors of `Simd`.
+template <class Simd>
+int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
+                     const BoxItem& item);
 
 class KeptBoxes {
  public:

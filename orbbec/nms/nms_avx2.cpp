@@ -8,10 +8,8 @@
 
 namespace orbbec {
 
-int64_t search_boxes_avx2(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
-                          const BoxItem& item) {
-  return BoxSearcher<Avx2>::run(rule, kept, begin, item);
-}
+template int64_t search_boxes<Avx2>(const OverlapRule<float>&, const BoxColumns&, int64_t,
+                                    const BoxItem&);
 
 }  // namespace orbbec
 #endif

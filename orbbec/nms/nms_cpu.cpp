@@ -5,13 +5,10 @@ namespace orbbec {
 
 namespace {
 
-struct KeptBoxesAvx2 : KeptBoxes {
-  KeptBoxesAvx2(const OverlapRule<float>& rule, int64_t capacity)
-      : KeptBoxes(rule, capacity, search_boxes_avx2) {}
-};
-struct KeptBoxesAvx512 : KeptBoxes {
-  KeptBoxesAvx512(const OverlapRule<float>& rule, int64_t capacity)
-      : KeptBoxes(rule, capacity, search_boxes_avx512) {}
+template <class Simd>
+struct SearchedBoxes : KeptBoxes {
+  SearchedBoxes(const OverlapRule<float>& rule, int64_t capacity)
+      : KeptBoxes(rule, capacity, search_boxes<Simd>) {}
 };
 
 }  // namespace
@@ -22,10 +19,10 @@ void nms_cpu(const NmsArguments& a, const ParallelFor& parallel) {
 #if defined(__x86_64__)
   const Simd level = simd_level();
   if (level == Simd::kAvx512) {
-    return greedy_cpu<OverlapRule<float>, KeptBoxesAvx512>(rule, a.greedy, parallel);
+    return greedy_cpu<OverlapRule<float>, SearchedBoxes<Avx512>>(rule, a.greedy, parallel);
   }
   if (level == Simd::kAvx2) {
-    return greedy_cpu<OverlapRule<float>, KeptBoxesAvx2>(rule, a.greedy, parallel);
+    return greedy_cpu<OverlapRule<float>, SearchedBoxes<Avx2>>(rule, a.greedy, parallel);
   }
 #endif
   greedy_cpu(rule, a.greedy, parallel);

@@ -8,8 +8,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import count_of, fake_like, images_input
+from orbbec.bridge.maps import count_of, images_input, register_fake_like
 from orbbec.bridge.noise import key_value, sample_table
 from orbbec.bridge.per_image import Factor, per_image
 from orbbec.bridge.spec import OpSpec, register
@@ -89,9 +88,7 @@ def _is_sigma(value: float) -> bool:
     return 0 <= value < math.inf
 
 
-@register_fake("gaussian_noise")
-def _(images: Tensor, layout: Tensor | None, *_: object) -> Tensor:
-    return fake_like(images, layout)
+register_fake_like("gaussian_noise")
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

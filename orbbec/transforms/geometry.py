@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -314,6 +315,8 @@ class Chosen:
 @dataclass(frozen=True)
 class _Flip(Transform):
     p: float = 0.5
+    _axis: ClassVar[int]  # 0: x
+    _coordinate: ClassVar[Coordinate]
 
     def __post_init__(self) -> None:
         self._set(p=probability(self.name, self.p))
@@ -321,12 +324,15 @@ class _Flip(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Chosen:
         return Chosen(stream.chance(self.p))
 
-    def _flipped(self, params: Chosen, state: BatchState, axis: int) -> list[Step]:
-        matrix = identities(len(state))
+    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
+        axis, matrix = self._axis, identities(len(state))
         matrix[params.chosen, axis, axis] = -1.0
         matrix[:, axis, 2] = params.chosen * (state.sizes[:, 1 - axis] - 1.0)
         flips = params.chosen if axis == 0 else None
         return [Map(matrix, state.sizes, lossless=True, onto=True, flips=flips)]
+
+    def coordinates(self) -> Row:
+        return self._coordinate, self.p
 
 
 class RandomHorizontalFlip(_Flip):
@@ -339,11 +345,7 @@ class RandomHorizontalFlip(_Flip):
         `torchvision.transforms.v2.RandomHorizontalFlip`.
     """
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        return self._flipped(params, state, 0)
-
-    def coordinates(self) -> Row:
-        return Coordinate.FLIP_COLUMNS, self.p
+    _axis, _coordinate = 0, Coordinate.FLIP_COLUMNS
 
 
 class RandomVerticalFlip(_Flip):
@@ -356,11 +358,7 @@ class RandomVerticalFlip(_Flip):
         `torchvision.transforms.v2.RandomVerticalFlip`.
     """
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        return self._flipped(params, state, 1)
-
-    def coordinates(self) -> Row:
-        return Coordinate.FLIP_ROWS, self.p
+    _axis, _coordinate = 1, Coordinate.FLIP_ROWS
 
 
 @dataclass(frozen=True)

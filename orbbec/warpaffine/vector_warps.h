@@ -6,15 +6,15 @@
 #include "remap/remap.h"
 #include "warpaffine.h"
 
-// Instantiates the function template `row` for one warp, for one transform, for all.
-#define ORBBEC_VECTOR_WARP(row, Value, Transform, Sampler) \
-  template void row(const Warp<Value, Transform<float>, Sampler>&, int64_t, int, int);
-#define ORBBEC_VECTOR_WARPS_OF(row, Transform)                \
-  ORBBEC_VECTOR_WARP(row, uint8_t, Transform, NearestSampler) \
-  ORBBEC_VECTOR_WARP(row, uint8_t, Transform, LinearSampler)  \
-  ORBBEC_VECTOR_WARP(row, float, Transform, NearestSampler)   \
-  ORBBEC_VECTOR_WARP(row, float, Transform, LinearSampler)
-#define ORBBEC_VECTOR_WARPS(row)                    \
-  ORBBEC_VECTOR_WARPS_OF(row, AffineTransform)      \
-  ORBBEC_VECTOR_WARPS_OF(row, PerspectiveTransform) \
-  ORBBEC_VECTOR_WARPS_OF(row, CoordinateField)
+// Instantiates the rows of one warp, of one transform, of all.
+#define ORBBEC_VECTOR_WARP(Simd, Value, Transform, Sampler) \
+  template void vector_row<Simd>(const Warp<Value, Transform<float>, Sampler>&, int64_t, int, int);
+#define ORBBEC_VECTOR_WARPS_OF(Simd, Transform)                \
+  ORBBEC_VECTOR_WARP(Simd, uint8_t, Transform, NearestSampler) \
+  ORBBEC_VECTOR_WARP(Simd, uint8_t, Transform, LinearSampler)  \
+  ORBBEC_VECTOR_WARP(Simd, float, Transform, NearestSampler)   \
+  ORBBEC_VECTOR_WARP(Simd, float, Transform, LinearSampler)
+#define ORBBEC_VECTOR_WARPS(Simd)                    \
+  ORBBEC_VECTOR_WARPS_OF(Simd, AffineTransform)      \
+  ORBBEC_VECTOR_WARPS_OF(Simd, PerspectiveTransform) \
+  ORBBEC_VECTOR_WARPS_OF(Simd, CoordinateField)

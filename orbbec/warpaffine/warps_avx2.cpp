@@ -8,12 +8,7 @@
 
 namespace orbbec {
 
-template <class Op>
-void vector_row_avx2(const Op& op, int64_t n, int y, int) {
-  VectorRow<Avx2, Op>(op, n, op.output[n]).run(y, 0, op.output.width);
-}
-
-ORBBEC_VECTOR_WARPS(vector_row_avx2)
+ORBBEC_VECTOR_WARPS(Avx2)
 
 }  // namespace orbbec
 #endif

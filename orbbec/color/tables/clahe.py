@@ -3,11 +3,9 @@
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from orbbec.bridge.arguments import Images
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import fake_like, images_input
+from orbbec.bridge.maps import images_input, register_fake_like
 from orbbec.bridge.per_image import Factor, per_image
 
 OP = "clahe"
@@ -49,6 +47,4 @@ def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8
     return given.restore(torch.ops.orbbec.clahe(*arguments))
 
 
-@register_fake("clahe")
-def _(images: Tensor, layout: Tensor | None, channels: int, *options: object) -> Tensor:
-    return fake_like(images, layout)
+register_fake_like("clahe")

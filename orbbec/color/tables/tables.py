@@ -8,7 +8,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Images, Matrix, OperatorInput, as_tensor
 from orbbec.bridge.dispatch import call_operator, refuse_gradient
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import fake_like, images_input
+from orbbec.bridge.maps import images_input, register_fake_like
 
 
 class ChannelStatistics(NamedTuple):
@@ -124,9 +124,7 @@ def by_histogram(name: str, given: OperatorInput) -> Any:
     return given.restore(torch.ops.orbbec.by_histogram(given.images, given.layout, given.channels, name))
 
 
-@register_fake("lut")
-def _(images: Tensor, layout: Tensor | None, channels: int, table: Tensor) -> Tensor:
-    return fake_like(images, layout)
+register_fake_like("lut")
 
 
 @register_fake("histogram")
@@ -135,9 +133,7 @@ def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
     return images.new_empty((*shape, 256), dtype=torch.int64)
 
 
-@register_fake("by_histogram")
-def _(images: Tensor, layout: Tensor | None, channels: int, name: str) -> Tensor:
-    return fake_like(images, layout)
+register_fake_like("by_histogram")
 
 
 @register_fake("tables_of_gamma", gamma=1)

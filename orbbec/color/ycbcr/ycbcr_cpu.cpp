@@ -82,7 +82,7 @@ ORBBEC_HD void convert_run(const StoredImage& image, const Image<uint8_t>& to, i
   alignas(64) Run upsampled[2];
   alignas(64) Run colors[3];
   const uint8_t* const luma = image.luma_row(y) + x;
-  if (image.sampling == Sampling::kGray) return write(to, y, x, count, luma, luma, luma);
+  if (image.subsampling == Subsampling::kGray) return write(to, y, x, count, luma, luma, luma);
   const uint8_t* const cb = chroma_run(image, 0, y, x, count, upsampled[0]);
   const uint8_t* const cr = chroma_run(image, 1, y, x, count, upsampled[1]);
   for (int i = 0; i < count; ++i) {
@@ -95,7 +95,7 @@ ORBBEC_HD void convert_run(const StoredImage& image, const Image<uint8_t>& to, i
 }
 
 ORBBEC_HD void convert_row(const StoredImage& image, const Image<uint8_t>& to, int y) {
-  if (image.sampling == Sampling::kRgb) {
+  if (image.subsampling == Subsampling::kRgb) {
     const uint8_t* const pixels = image.data + int64_t{y} * image.width * 3;
     for (int x = 0; x < image.width; ++x) {
       for (int c = 0; c < 3; ++c) to.at(y, x, c) = pixels[int64_t{x} * 3 + c];

@@ -5,11 +5,11 @@
 namespace orbbec {
 namespace {
 
-// The sampling of a file; the numbers match orbbec/color/ycbcr/ycbcr.h.
-enum Sampling { kNoPlanes, kGray, k444, k422, k440, k420 };
+// The subsampling of a file; the numbers match orbbec/core/stored_image.h.
+enum Subsampling { kNoPlanes, kGray, k444, k422, k440, k420 };
 
 // kNoPlanes for subsampling other than by 1 or 2, and colours other than YCbCr.
-Sampling sampling_of(jpeg_decompress_struct& info) {
+Subsampling subsampling_of(jpeg_decompress_struct& info) {
   jpeg_calc_output_dimensions(&info);
   if (info.min_DCT_h_scaled_size != DCTSIZE) return kNoPlanes;  // lossless
   if (info.jpeg_color_space == JCS_GRAYSCALE && info.num_components == 1) return kGray;
@@ -76,7 +76,7 @@ void read_planes(jpeg_decompress_struct& info, const Component (&planes)[kMostCo
 
 extern "C" {
 
-// Returns the sampling of a file; 0 also for an unreadable file.
+// Returns the subsampling of a file; 0 also for an unreadable file.
 __attribute__((visibility("default"))) int orbbec_jpeg_sampling(const uint8_t* data, size_t size) {
   char message[JMSG_LENGTH_MAX];
   jpeg_decompress_struct info{};
@@ -88,17 +88,18 @@ __attribute__((visibility("default"))) int orbbec_jpeg_sampling(const uint8_t* d
   }
   jpeg_progress_mgr progress{};
   read_header(info, progress, data, size);
-  const Sampling sampling = sampling_of(info);
+  const Subsampling subsampling = subsampling_of(info);
   jpeg_destroy_decompress(&info);
-  return sampling;
+  return subsampling;
 }
 
-// Writes the planes of a file of `height` x `width` pixels and a sampling other than 0 to `out`,
+// Writes the planes of a file of `height` x `width` pixels and a subsampling other than 0 to `out`,
 // one after the other; halved chroma sizes are rounded up. Returns 0, or 1 and a message of at most
 // 200 bytes in `message`.
 __attribute__((visibility("default"))) int orbbec_jpeg_planes(const uint8_t* data, size_t size,
-                                                              int height, int width, int sampling,
-                                                              uint8_t* out, char* message) {
+                                                              int height, int width,
+                                                              int subsampling, uint8_t* out,
+                                                              char* message) {
   jpeg_decompress_struct info{};
   Failure failure{};
   uint8_t* volatile rows = nullptr;
@@ -110,13 +111,13 @@ __attribute__((visibility("default"))) int orbbec_jpeg_planes(const uint8_t* dat
   }
   jpeg_progress_mgr progress{};
   read_header(info, progress, data, size);
-  const Sampling found = sampling_of(info);
-  if (found == kNoPlanes || found != sampling || static_cast<int>(info.image_height) != height ||
+  const Subsampling found = subsampling_of(info);
+  if (found == kNoPlanes || found != subsampling || static_cast<int>(info.image_height) != height ||
       static_cast<int>(info.image_width) != width) {
     jpeg_destroy_decompress(&info);
-    std::snprintf(message, 200, "sampling %d of %dx%d pixels, where %d of %dx%d was expected",
+    std::snprintf(message, 200, "subsampling %d of %dx%d pixels, where %d of %dx%d was expected",
                   found, static_cast<int>(info.image_height), static_cast<int>(info.image_width),
-                  sampling, height, width);
+                  subsampling, height, width);
     return 1;
   }
   info.raw_data_out = TRUE;

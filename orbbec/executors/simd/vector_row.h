@@ -362,4 +362,9 @@ class VectorRow {
   int pair_shift_ = 0;  // bits from a pixel to its right neighbour
 };
 
+template <class Simd, class Op>
+void vector_row(const Op& op, int64_t n, int y, int) {
+  VectorRow<Simd, Op>(op, n, op.output[n]).run(y, 0, op.output.width);
+}
+
 }  // namespace orbbec

@@ -113,29 +113,13 @@ Tensor erase(Tensor images, std::optional<Tensor> layout, int64_t channels, Tens
              std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
              std::optional<Tensor> sample_ids, int64_t epoch, int64_t position) {
   return run(images, layout, channels,
-             {.boxes = boxes,
-              .fills = fills,
-              .fill = fill,
-              .noise = noise,
-              .seed = seed,
-              .sample_ids = sample_ids,
-              .epoch = epoch,
-              .position = position},
-             nullptr);
+             {boxes, fills, fill, noise, seed, sample_ids, epoch, position}, nullptr);
 }
 
 void erase_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
                std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
                std::optional<Tensor> sample_ids, int64_t epoch, int64_t position, Tensor out) {
-  run(images, layout, channels,
-      {.boxes = boxes,
-       .fills = fills,
-       .fill = fill,
-       .noise = noise,
-       .seed = seed,
-       .sample_ids = sample_ids,
-       .epoch = epoch,
-       .position = position},
+  run(images, layout, channels, {boxes, fills, fill, noise, seed, sample_ids, epoch, position},
       &out);
 }
 

@@ -8,11 +8,9 @@
 
 namespace orbbec {
 
-SoftNmsBest<float> soft_nms_sweep_avx2(const SoftNmsRule<float>& rule,
-                                       const SoftNmsColumns<float>& columns, int count,
-                                       const Box<float>& best) {
-  return vector_sweep<Avx2>(rule, columns, count, best);
-}
+template SoftNmsBest<float> vector_sweep<Avx2>(const SoftNmsRule<float>&,
+                                               const SoftNmsColumns<float>&, int,
+                                               const Box<float>&);
 
 }  // namespace orbbec
 #endif

@@ -31,8 +31,8 @@ SoftNmsSweep<F> fastest_sweep() {
 #if defined(__x86_64__)
   if constexpr (std::is_same_v<F, float>) {
     const Simd level = simd_level();
-    if (level == Simd::kAvx512) return soft_nms_sweep_avx512;
-    if (level == Simd::kAvx2) return soft_nms_sweep_avx2;
+    if (level == Simd::kAvx512) return vector_sweep<Avx512>;
+    if (level == Simd::kAvx2) return vector_sweep<Avx2>;
   }
 #endif
   return scalar_sweep<F>;

@@ -12,11 +12,12 @@ using SoftNmsSweep = SoftNmsBest<F> (*)(const SoftNmsRule<F>& rule,
                                         const SoftNmsColumns<F>& columns, int count,
                                         const Box<F>& best);
 
-SoftNmsBest<float> soft_nms_sweep_avx2(const SoftNmsRule<float>& rule,
-                                       const SoftNmsColumns<float>& columns, int count,
-                                       const Box<float>& best);
-SoftNmsBest<float> soft_nms_sweep_avx512(const SoftNmsRule<float>& rule,
-                                         const SoftNmsColumns<float>& columns, int count,
-                                         const Box<float>& best);
+struct Avx2;
+struct Avx512;
+// A sweep with the vectors of `Simd`; `count` is a multiple of the lanes, and padding has no score.
+template <class Simd>
+SoftNmsBest<float> vector_sweep(const SoftNmsRule<float>& rule,
+                                const SoftNmsColumns<float>& columns, int count,
+                                const Box<float>& best);
 
 }  // namespace orbbec

@@ -4,7 +4,6 @@
 
 namespace orbbec {
 
-// `count` is a multiple of the lanes; padding has no score.
 template <class Simd>
 SoftNmsBest<float> vector_sweep(const SoftNmsRule<float>& rule,
                                 const SoftNmsColumns<float>& columns, int count,

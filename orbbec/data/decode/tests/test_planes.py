@@ -233,7 +233,7 @@ def test_the_decoder_itself_refuses():
     assert sampling_of(data[:100]) == sampling_of(b"") == "rgb"
     out = np.zeros(3 * 40 * 51, np.uint8)
     for size, sampling in (((41, 51), "420"), ((40, 52), "420"), ((40, 51), "444"), ((40, 51), "rgb")):
-        with pytest.raises(ValueError, match="sampling 5 of 40x51 pixels, where"):
+        with pytest.raises(ValueError, match="subsampling 5 of 40x51 pixels, where"):
             decode_planes_into(data, *size, sampling, out)
     assert not out.any()
     with pytest.raises(ValueError, match="Premature end"):

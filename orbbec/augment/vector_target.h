@@ -1,0 +1,30 @@
+// The target of augment with vectors of `Simd`. Included by augment_avx2.cpp and
+// augment_avx512.cpp, under their targets.
+#pragma once
+
+#include "../executors/simd/vector_row.h"
+#include "augment_rows.h"
+#include "scaled_rows.h"
+
+namespace orbbec {
+
+namespace {
+
+template <class Simd>
+struct VectorTarget : VectorStore<Simd> {
+  template <class Reader>
+  using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Simd, Reader, float>,
+                                         SamplerRow<VectorTarget, Reader>>;
+  template <class Reader>
+  using KeptRows = std::conditional_t<kHasVectorRow<Reader> && Reader::kIsLinear,
+                                      ScaledRows<Simd, Reader>, NoRows>;
+};
+
+}  // namespace
+
+template <class Simd>
+void augment_with_vectors(const AugmentArguments& arguments, const ParallelFor& parallel) {
+  run_augment<VectorTarget<Simd>>(arguments, parallel);
+}
+
+}  // namespace orbbec
