@@ -89,7 +89,7 @@ def mixes_and_noise(images: torch.Tensor) -> None:
     orbbec.erase(images, (3, 4, 21, 30), noise="uniform")
     orbbec.gaussian_noise(images, 0.0, 0.1)
     orbbec.elastic_transform(images.float(), 20.0, 3.0)
-    planes = orbbec.PlaneBatch.of_sizes([(33, 47)] * 2, ["420", "444"])
+    planes = orbbec.YCbCrBatch.of_sizes([(33, 47)] * 2, ["420", "444"])
     for plane in itertools.chain(planes.planes(0), planes.planes(1)):
         plane.fill_(100)
     there = planes.to(images.device)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from orbbec.batch import PlaneBatch
+from orbbec.batch import YCbCrBatch
 from orbbec.bridge.arguments import Array
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from tests.support import photographs
@@ -21,13 +21,13 @@ HALVED = {"420": (2, 2), "422": (1, 2), "440": (2, 1), "444": (1, 1)}
 TO_RGB = torch.tensor([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]])  # T.871
 
 
-def planes_of(sampling: str) -> tuple[PlaneBatch, list[Tensor]]:
+def planes_of(sampling: str) -> tuple[YCbCrBatch, list[Tensor]]:
     """A batch, and its planes `[N, 1, H, W]` each."""
     down, across = HALVED[sampling]
     luma = photographs(IMAGES, 1, *SIZE)
     small = (SIZE[0] // down, SIZE[1] // across)
     planes = [luma, *(photographs(IMAGES, 1, *small, seed=seed) for seed in (1, 2))]
-    batch = PlaneBatch.of_sizes([SIZE] * IMAGES, [sampling] * IMAGES)
+    batch = YCbCrBatch.of_sizes([SIZE] * IMAGES, [sampling] * IMAGES)
     for n in range(IMAGES):
         for place, plane in zip(batch.planes(n), planes, strict=True):
             place.copy_(plane[n, 0])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec import PlaneBatch, ycbcr_to_rgb
-from orbbec.batch.plane_batch import SAMPLINGS
+from orbbec import YCbCrBatch, ycbcr_to_rgb
+from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.transforms import (
     ColorJitter,
     Compose,
@@ -33,7 +33,7 @@ def every_kind():
     """Each sampling in each size, the orientations in rotation."""
     pairs = [(size, sampling) for size in SIZES for sampling in SAMPLINGS]
     orientations = [1 + n % 8 for n in range(len(pairs))]
-    batch = PlaneBatch.of_sizes(*map(list, zip(*pairs, strict=True)), orientations)
+    batch = YCbCrBatch.of_sizes(*map(list, zip(*pairs, strict=True)), orientations)
     batch.buffer.random_(0, 256, generator=torch.Generator().manual_seed(1))
     return batch
 
@@ -102,7 +102,7 @@ def test_a_result_is_written_where_it_is_wanted(device):
 
 
 def test_no_images(device):
-    planes = PlaneBatch.of_sizes([], [])
+    planes = YCbCrBatch.of_sizes([], [])
     assert augment(planes, torch.eye(3), (4, 5)).shape == (0, 3, 4, 5)
 
 
@@ -115,7 +115,7 @@ def test_no_images(device):
 )
 def test_tables_that_do_not_fit_give_the_fill(device, table, row):
     """On a device no check on the host sees them."""
-    planes = PlaneBatch.of_sizes([(6, 4), (6, 4)], ["420", "420"])
+    planes = YCbCrBatch.of_sizes([(6, 4), (6, 4)], ["420", "420"])
     planes.buffer.fill_(128)
     getattr(planes, table)[0] = torch.tensor(row)
     there = planes.to("cuda") if device.name == "cuda" else planes
@@ -141,7 +141,7 @@ READS_PLANES = ("fused", "colours")
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_plan_of_planes_is_that_of_images(device, name, monkeypatch):
     """Whether the first pass reads planes, as on a CUDA device, or RGB is made of them first."""
-    planes = PlaneBatch.of_sizes([(20, 31), (25, 18), (40, 22)], ["420", "gray", "444"], [1, 6, 3])
+    planes = YCbCrBatch.of_sizes([(20, 31), (25, 18), (40, 22)], ["420", "gray", "444"], [1, 6, 3])
     planes.buffer.random_(0, 256, generator=torch.Generator().manual_seed(2))
     compose = Compose(CHAINS[name], seed=4)
     expected, plan = compose(ycbcr_to_rgb(planes), epoch=0), compose.plan(planes.sizes, epoch=0)
@@ -157,7 +157,7 @@ def test_a_plan_of_planes_is_that_of_images(device, name, monkeypatch):
     monkeypatch.setattr(plan_apply, "reads_planes", as_on_cuda)
     monkeypatch.setattr(plan_apply, "ycbcr_to_rgb", ycbcr_to_rgb if name not in READS_PLANES else None)
     assert_same_images(compose(planes, epoch=0), expected)
-    assert asked == [PlaneBatch]
+    assert asked == [YCbCrBatch]
 
 
 def assert_same_images(actual, expected):
@@ -168,12 +168,12 @@ def assert_same_images(actual, expected):
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_which_plans_read_planes_on_a_device(name, monkeypatch):
-    class OnDevice(PlaneBatch):
+    class OnDevice(YCbCrBatch):
         @property
         def buffer(self):
             return type("Tensor", (), {"is_cuda": True})
 
-    planes = PlaneBatch.of_sizes([(20, 31), (25, 18)], ["420", "gray"])
+    planes = YCbCrBatch.of_sizes([(20, 31), (25, 18)], ["420", "gray"])
     plan = Compose(CHAINS[name], seed=4).plan(planes.sizes, epoch=0)
     assert not plan_apply.reads_planes(plan, planes)
     there = OnDevice(planes.storage, planes.host_table, planes.plane_bytes, planes.pixel_bytes)

@@ -143,7 +143,7 @@ def profile(pipeline: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) 
 
     Args:
         pipeline: the transforms; targets are left out.
-        batch: at least one image, as `pipeline` takes them, but no `PlaneBatch`.
+        batch: at least one image, as `pipeline` takes them, but no `YCbCrBatch`.
         epoch: of the draws, the same in every round.
         rounds: at least 7, after one that warms up.
 
@@ -151,7 +151,7 @@ def profile(pipeline: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) 
         Times and bytes, by parts.
 
     Raises:
-        TypeError: the batch is a `PlaneBatch`.
+        TypeError: the batch is a `YCbCrBatch`.
         ValueError: there is no image, or a number is too small.
 
     Example:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbbec._library import library_path
-from orbbec.batch.plane_batch import SAMPLINGS
+from orbbec.batch.ycbcr_batch import SAMPLINGS
 
 _MESSAGE_BYTES = 200  # longest message of libjpeg-turbo
 _VERDICTS = ("", "damaged", "unknown", "bomb")  # as numbered in jpeg_check.cpp

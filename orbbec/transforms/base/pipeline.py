@@ -260,7 +260,7 @@ class Pipeline(FrozenModule):
 
         Args:
             batch: uint8, uint16 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
-                `[N, H, W, C]` array, `ImageBatch`, `PlaneBatch`, PIL image, `torchvision.tv_tensors.Image` or
+                `[N, H, W, C]` array, `ImageBatch`, `YCbCrBatch`, PIL image, `torchvision.tv_tensors.Image` or
                 `Video` (whose images share the draws), or a list of variable-size images; or tuples, lists
                 and dicts that hold some.
             targets: one dict per image, or one dict for a single image; see `TargetOptions`. Anything else

@@ -166,7 +166,7 @@ def test_profile_names_the_bad_argument(count, rounds, message):
 
 def test_profile_refuses_planes():
     with pytest.raises(TypeError, match="profile: expected images, but got planes"):
-        orbbec.profile(T.Compose([CENTER]), orbbec.PlaneBatch.of_sizes([(30, 40)], ["420"]))
+        orbbec.profile(T.Compose([CENTER]), orbbec.YCbCrBatch.of_sizes([(30, 40)], ["420"]))
 
 
 def test_passes_are_told_to_whoever_asks_and_stay_the_same():

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from orbbec import ImageBatch, PlaneBatch, ycbcr_to_rgb
-from orbbec.batch.plane_batch import SAMPLINGS
+from orbbec import ImageBatch, YCbCrBatch, ycbcr_to_rgb
+from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.data.decode.orientation import upright
 from tests.support import assert_same_bytes
 
@@ -16,7 +16,7 @@ SIZES = [(1, 1), (1, 6), (6, 1), (3, 4), (5, 5), (7, 13), (16, 17)]
 
 
 def random_planes(sizes, samplings, orientations=None, seed=0):
-    batch = PlaneBatch.of_sizes(sizes, samplings, orientations)
+    batch = YCbCrBatch.of_sizes(sizes, samplings, orientations)
     batch.buffer.random_(0, 256, generator=torch.Generator().manual_seed(seed))
     return batch
 
@@ -38,7 +38,7 @@ def converted(device, batch):
 
 def one_image(device, sampling, luma, blueness, redness):
     """The colours of an image, given by the rows of its planes."""
-    batch = PlaneBatch.of_sizes([(len(luma), len(luma[0]))], [sampling])
+    batch = YCbCrBatch.of_sizes([(len(luma), len(luma[0]))], [sampling])
     for plane, rows in zip(batch.planes(0), (luma, blueness, redness), strict=True):
         plane.copy_(torch.tensor(rows))
     return converted(device, batch)[0]
@@ -119,7 +119,7 @@ def test_variable_size_images_are_converted_one_by_one(device):
     images = converted(device, batch)
     for n, (offset, *_, way) in enumerate(batch.host_table[:, :5].tolist()):
         height, width, form = batch.host_table[n, 1:4].tolist()
-        alone = PlaneBatch.of_sizes([(height, width)], [SAMPLINGS[form]], [way])
+        alone = YCbCrBatch.of_sizes([(height, width)], [SAMPLINGS[form]], [way])
         alone.places()[0].copy_(batch.buffer[offset : offset + alone.places()[0].numel()])
         assert_same_images([images[n]], converted(device, alone))
 
@@ -141,11 +141,11 @@ def test_ycbcr_to_rgb_is_the_same_on_every_machine(monkeypatch, level):
 
 
 def test_ycbcr_to_rgb_of_nothing(device):
-    assert converted(device, PlaneBatch.of_sizes([], [])) == []
+    assert converted(device, YCbCrBatch.of_sizes([], [])) == []
 
 
 def test_ycbcr_to_rgb_names_what_is_no_batch_of_planes():
-    with pytest.raises(TypeError, match="ycbcr_to_rgb: expected planes as a PlaneBatch, but got Tensor"):
+    with pytest.raises(TypeError, match="ycbcr_to_rgb: expected planes as a YCbCrBatch, but got Tensor"):
         ycbcr_to_rgb(torch.zeros(3))
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from orbbec import ImageBatch, PlaneBatch, ycbcr_to_rgb
+from orbbec import ImageBatch, YCbCrBatch, ycbcr_to_rgb
 from orbbec.data import BadSample, Decoding, Loader, Sample, decode_image, decode_planes
 from orbbec.data.decode import decode, native
 from orbbec.data.decode.native import decode_planes_into, has_native, sampling_of
@@ -186,7 +186,7 @@ def test_half_the_bytes_are_staged():
         seen = []
         map_tensors((images,), lambda batch, seen=seen: seen.append(batch.nbytes))  # as staging copies them
         (staged[decoding],) = seen
-        assert isinstance(images, PlaneBatch if decoding.planes else ImageBatch)
+        assert isinstance(images, YCbCrBatch if decoding.planes else ImageBatch)
     tables = {WHOLE: 4 * 24, PLANES: 4 * 64}
     assert staged[WHOLE] - tables[WHOLE] in range(4 * 3 * 375 * 500, 4 * 3 * 375 * 500 + 5 * 64)
     chroma = 2 * 188 * 250
