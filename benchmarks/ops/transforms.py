@@ -80,7 +80,7 @@ def unlike_photographs() -> list[Array]:
 
 def crops_of(sizes: Array) -> tuple[Array, Array]:
     """What that pipeline draws: int64 `[N, 4]` left, top, right, bottom; and bool `[N]`, flipped."""
-    streams = Stream(np.arange(len(sizes))).at_places(2)
+    streams = Stream(np.arange(len(sizes))).for_transforms(2)
     return crop_of(False).sample(sizes, streams[0]).regions(), FLIP.sample(sizes, streams[1]).chosen
 
 
@@ -142,7 +142,7 @@ def simclr() -> Compose:
 
 def simclr_draws(count: int) -> list[Draw]:
     """What that pipeline draws: the factors in order, whether it is gray, the sigma of the blur or none."""
-    sizes, streams = np.full((count, 2), SIDE), Stream(np.arange(count)).at_places(5)
+    sizes, streams = np.full((count, 2), SIDE), Stream(np.arange(count)).for_transforms(5)
     jittered, factors = streams[0].chance(JITTERED), JITTER.sample(sizes, streams[1])
     grays, blurred = GRAY.sample(sizes, streams[2]).chosen, streams[3].chance(BLURRED)
     sigma = BLUR.sample(sizes, streams[4]).values

@@ -50,7 +50,7 @@ def draw_coordinates(
     Args:
         sizes: contiguous int64 `[N, 2]`.
         sample_ids: contiguous int64 `[N]`.
-        program: float64 `[K, 10]`: kind, place, whether it begins a pass, what the kind needs.
+        program: float64 `[K, 10]`: kind, transform index, whether it begins a pass, what the kind needs.
         passes: how many there are.
         seed: as that of `Stream`.
         epoch: as that of `Stream`.

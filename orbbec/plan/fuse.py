@@ -36,13 +36,13 @@ class Step:
         """The state of the batch after the step."""
         return state
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         """Add the step to the passes of a pipeline.
 
         Args:
             fusion: the passes so far.
             name: of the transform.
-            place: of the transform in the pipeline.
+            transform_index: of the transform in the pipeline.
 
         Raises:
             ValueError: the step does not take the images as they are there.
@@ -65,7 +65,7 @@ class OpenPass:
     fill: tuple[float, ...] = (0.0,)
     offset: Array | None = None  # of the positions that nearest maps read
     colors: list[Array] = field(default_factory=list)
-    contrasts: set[int] = field(default_factory=set)  # the transforms that have one, by place
+    contrasts: set[int] = field(default_factory=set)  # the transforms that have one, by index
     erase: list[Array] = field(default_factory=list)
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
@@ -119,9 +119,9 @@ class Fusion:
         """From the output so far to the images; None once they were mixed."""
         return None if self._maps is None else reduce(np.matmul, self._maps, identities(len(self.state)))
 
-    def add(self, step: Step, name: str, place: int = 0) -> None:
-        """Add a step of the transform `name` at `place` of the pipeline."""
-        step.fuse(self, name, place)
+    def add(self, step: Step, name: str, transform_index: int = 0) -> None:
+        """Add a step of the transform `name` at index `transform_index` of the pipeline."""
+        step.fuse(self, name, transform_index)
         if not step.is_alone:
             self.open.holds[name] = None
 

@@ -344,11 +344,11 @@ class AlignPoints(Transform):
         targets: Sequence[Any] | None,
         matrix: Array | None,
     ) -> list[Drawn]:
-        place = next(streams).place
+        transform_index = next(streams).transform_index
         if matrix is None:
             raise ValueError(f"{self.name}: expected a position before images are mixed")
         points = self.points_of(state.sizes, targets, forward_of(matrix))
-        return [Drawn(self.name, place, step) for step in self.steps_of(points, state)]
+        return [Drawn(self.name, transform_index, step) for step in self.steps_of(points, state)]
 
     def steps_of(self, points: Array, state: BatchState) -> list[Step]:
         """The warp that aligns `points` `[N, K, 2]`."""

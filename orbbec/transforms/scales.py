@@ -249,7 +249,7 @@ class RandomIoUCrop(Transform):
             )
         outputs = np.stack([crops[:, 3] - crops[:, 1], crops[:, 2] - crops[:, 0]], 1)
         step = Boxes.of_size(crops[:, 0].astype(np.float64), crops[:, 1].astype(np.float64), outputs).cut()
-        return [Drawn(self.name, stream.place, step)]
+        return [Drawn(self.name, stream.transform_index, step)]
 
     def _crop(self, size: Array, boxes: Array, first: Array, stream: Stream) -> Array:
         """The region of one image: left, top, right, bottom."""

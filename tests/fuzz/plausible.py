@@ -305,8 +305,9 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "sigmas": lambda s: s.chance(0.3, s.per_image),
     "seed": lambda s: s.random.getrandbits(30),
     "epoch": lambda s: s.random.randint(0, 9),
+    "transform_index": lambda s: s.random.randint(0, 9),
     "place": lambda s: s.random.randint(0, 9),
-    "places:int": lambda s: s.random.randint(1, 4),
+    "transform_count": lambda s: s.random.randint(1, 4),
     "sample_ids:Tensor?": lambda s: s.chance(0.5, lambda: s.tensor([s.n], torch.int64, 0, 99)),
     "sample_ids": lambda s: s.tensor([s.k], torch.int64, 0, 99),
     "erase.boxes": lambda s: s.tensor(

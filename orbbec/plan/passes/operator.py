@@ -76,7 +76,7 @@ class OperatorPass(Pass):
 
     @property
     def draws_noise(self) -> bool:
-        return "place" in self.options
+        return not {"transform_index", "place"}.isdisjoint(self.options)  # `erase` calls it place
 
     @property
     def keeps_numbers(self) -> bool:
@@ -152,8 +152,8 @@ class OperatorPass(Pass):
             return None
         ids, numbers = self._noise(index, key)
         height, width = self.sizes[index].tolist()
-        place = self.options["place"]
-        result: Array = self.spec.displacement(ids, (height, width), **numbers, place=place)[0].numpy()
+        numbers["transform_index"] = self.options["transform_index"]
+        result: Array = self.spec.displacement(ids, (height, width), **numbers)[0].numpy()
         return result
 
     def _noise(self, index: int, key: NoiseKey) -> tuple[Tensor, dict[str, Any]]:

@@ -77,7 +77,7 @@ class Operator(Step):
             return replace(state, channels=self.channels)
         return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         self._check(fusion, name)
         fusion.close()
         state, count = fusion.state, len(fusion.state)
@@ -155,7 +155,7 @@ class Mix(Step):
     def after(self, state: BatchState) -> BatchState:
         return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_fill(self.options.get("fill", 0.0), name)
         fusion.mix_targets()
         p, given = fusion.open, (self.name, self.table)
@@ -190,7 +190,7 @@ class Blend(Step):
         alone[:, 0] = 1.0
         return replace(self, weights=np.where(chosen[:, None], self.weights, alone))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_no_uint16(name)
         fusion.close()
         sizes = fusion.state.sizes

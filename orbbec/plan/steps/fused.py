@@ -67,7 +67,7 @@ class Map(Step):
     def after(self, state: BatchState) -> BatchState:
         return state if self.sizes is state.sizes else state.of_sizes(self.sizes, self.least)
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_fill(self.fill, name)
         why = self._begins_pass(fusion, name)
         if why:
@@ -147,13 +147,13 @@ class Colors(Step):
         rows = np.where(chosen[:, None, None], self.rows, np.float32(0))
         return Colors(rows, self.contrast, tuple(op.only(chosen, state) for op in self.operators))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_no_uint16(name)
         if fusion.state.channels not in (1, 3):
             raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {fusion.state.channels}")
         if fusion.exact and self.operators:
             for operator in self.operators:
-                operator.fuse(fusion, name, place)
+                operator.fuse(fusion, name, transform_index)
             return
         if not self.contrast and (self.rows[:, :, 0] == CONTRAST).any():
             raise ValueError(f"{name}: expected Colors(contrast=True), since there are steps of contrast")
@@ -168,11 +168,11 @@ class Colors(Step):
             fusion.split(f"{name} changes colours after rectangles were filled")
         elif p.mean is not None:
             fusion.split(f"{name} changes colours after they were normalised")
-        elif self.contrast and p.contrasts - {place}:
+        elif self.contrast and p.contrasts - {transform_index}:
             fusion.split(f"{name} takes a second mean for contrast")
         fusion.open.colors.append(self.rows)
         if self.contrast:
-            fusion.open.contrasts.add(place)
+            fusion.open.contrasts.add(transform_index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ class Erase(Step):
     def only(self, chosen: Array, state: BatchState) -> Erase:
         return Erase(np.where(chosen[:, None, None], self.boxes, 0.0))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_no_uint16(name)
         if fusion.open.mixes is not None:
             fusion.split(f"{name} fills rectangles after images were mixed")
@@ -214,7 +214,7 @@ class Normalize(Step):
     def only(self, chosen: Array, state: BatchState) -> Normalize:
         raise ValueError("Normalize: images of one batch are all normalised, or none")
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         if fusion.dtype not in FLOATS:
             raise ValueError(f"{name}: expected floats; put ToDtype(torch.float32, scale=True) before it")
         if fusion.open.mean is not None:
@@ -238,7 +238,7 @@ class Cast(Step):
             return state
         return replace(state, maximum=255.0 if self.dtype == "uint8" else 1.0)
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         if self.channels_last is not None:
             fusion.open.channels_last = self.channels_last
         if self.dtype is None or self.dtype == fusion.dtype:
@@ -247,20 +247,20 @@ class Cast(Step):
         if is_byte:
             fusion.check_no_uint16(name)
         if fusion.dtype == "uint16" or (was_byte != is_byte and not self.scale):
-            self._fuse_operator(fusion, name, place)
+            self._fuse_operator(fusion, name, transform_index)
             return
         if is_byte and not was_byte and fusion.open.mean is not None:
             fusion.split(f"{name} rounds to bytes after normalising")
         fusion.dtype = self.dtype
         fusion.state = replace(fusion.state, maximum=255.0 if is_byte else 1.0)
 
-    def _fuse_operator(self, fusion: Fusion, name: str, place: int) -> None:
+    def _fuse_operator(self, fusion: Fusion, name: str, transform_index: int) -> None:
         assert self.dtype is not None
         is_byte, maximum = self.dtype == "uint8", 1.0 if self.scale else fusion.state.maximum
         why = "reads 16 bits" if fusion.dtype == "uint16" else "keeps the numbers"
         operator = "to_uint8" if is_byte else "to_float"
         options = {"dtype": self.dtype, **({} if is_byte else {"scale": self.scale})}
-        Operator(operator, options=options, why=why).fuse(fusion, name, place)
+        Operator(operator, options=options, why=why).fuse(fusion, name, transform_index)
         fusion.dtype = self.dtype
         fusion.state = replace(fusion.state, maximum=255.0 if is_byte else maximum)
         fusion.begin(f"{name} {why}")

@@ -36,8 +36,8 @@ def area_by_hand(size, scale, ratio, numbers, transposed):
 @pytest.mark.parametrize(("scale", "ratio"), [((0.08, 1.0), (0.75, 4 / 3)), ((0.9, 2.0), (0.2, 0.4))])
 def test_areas(scale, ratio, transposed):
     sizes = np.random.default_rng(1).integers(1, 90, (len(IDS), 2))
-    stream = Stream(IDS, seed=8, epoch=2, place=5)
-    before, numbers = stream.uniforms(3), Stream(IDS, seed=8, epoch=2, place=5).uniforms(44)
+    stream = Stream(IDS, seed=8, epoch=2, transform_index=5)
+    before, numbers = stream.uniforms(3), Stream(IDS, seed=8, epoch=2, transform_index=5).uniforms(44)
     found, sides, begin = draw_areas(sizes, scale, ratio, stream, transposed=transposed)
     assert (before == numbers[:, :3]).all()
     for n, size in enumerate(sizes.tolist()):
@@ -75,7 +75,7 @@ def test_opcheck():
         ({2: [0.5, 0.4]}, "expected scale of two ascending numbers, but got 0.5 and 0.4"),
         ({2: [math.nan, 1.0]}, "expected scale of two ascending numbers"),
         ({3: [0.0, 1.0]}, "expected ratio of two ascending numbers"),
-        ({7: 65536}, "expected place from 0 to 65535"),
+        ({7: 65536}, "expected transform_index from 0 to 65535"),
         ({8: -1}, "expected first from 0 to 65535"),
     ],
 )
@@ -94,7 +94,7 @@ def test_bad_areas(changed, message):
         ({2: torch.zeros(5000, 10).double()}, "expected a program of at most 4096 rows, but got 5000"),
         ({2: program((7, *FLIP[1:]))}, "expected kinds from 0 to 6, but got 7"),
         ({2: program((math.nan, *FLIP[1:]))}, "expected kinds from 0 to 6"),
-        ({2: program((5, -1, *FLIP[2:]))}, "expected places from 0 to 65535, but got -1"),
+        ({2: program((5, -1, *FLIP[2:]))}, "expected transform indices from 0 to 65535, but got -1"),
         ({2: program((*FLIP[:9], math.inf))}, r"expected numbers of a program between -2\^30 and 2\^30"),
         ({2: program((0, 0, 0, 0, 3, *[0] * 5))}, "expected sizes of at least 1, but got 0 and 3"),
         ({2: program((2, 0, 0, 3, 3, 0.5, 0.1, 1, 1, 0))}, "expected scale of two ascending numbers"),

@@ -164,9 +164,9 @@ def test_fused_maps_are_the_maps_one_after_the_other():
     image = photographs(1, 3, 20, 30)
     crop = T.Compose([T.RandomCrop((10, 12)), FLIP, T.RandomVerticalFlip()], seed=3)
     fused = crop(image, epoch=0)
-    for place, transform in enumerate(crop.transforms):
-        nothing = T.RandomInvert(0.0)  # takes a place, so that the draws are the same
-        image = T.Compose([*[nothing] * place, transform], seed=3)(image, epoch=0)
+    for index, transform in enumerate(crop.transforms):
+        nothing = T.RandomInvert(0.0)  # takes an index, so that the draws are the same
+        image = T.Compose([*[nothing] * index, transform], seed=3)(image, epoch=0)
     assert_same_bytes(fused, image)
 
 
@@ -175,7 +175,7 @@ def test_a_photometric_distort_of_nothing_swaps_channels(exact):
     images = photographs(8, 3, 5, 6)
     distort = T.RandomPhotometricDistort((1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (0.0, 0.0), p=1.0)
     chain = T.Compose([distort], exact=exact)
-    drawn = distort.sample(np.full((8, 2), 5), next(iter(Stream(np.arange(8)).at_places(1))))
+    drawn = distort.sample(np.full((8, 2), 5), next(iter(Stream(np.arange(8)).for_transforms(1))))
     for image, order, result in zip(images, drawn.permutation, chain(images, epoch=0), strict=True):
         assert (result.int() - image[order.tolist()].int()).abs().max() <= 1  # hue there and back
     assert len({tuple(order) for order in drawn.permutation.tolist()}) > 1

@@ -32,14 +32,14 @@ class Call:
 
     Args:
         transform: of `orbbec.transforms`.
-        place: in its pipeline.
+        index: in its pipeline.
         seed: of its pipeline.
         images: `[N, H, W, C]`.
         target: of a transform that reads targets; for all images.
     """
 
     transform: Any
-    place: int
+    index: int
     seed: int
     images: Array
     target: dict[str, Any] | None = None
@@ -52,13 +52,13 @@ class Call:
     @property
     def params(self) -> Any:
         ids = np.arange(len(self.images))
-        return self.transform.sample(self.state.sizes, Stream(ids, self.seed, place=self.place))
+        return self.transform.sample(self.state.sizes, Stream(ids, self.seed, transform_index=self.index))
 
     @property
     def map(self) -> Map:
         """The map of a transform that is one."""
         if self.transform.needs_targets:
-            stream = Stream(np.arange(len(self.images)), self.seed, place=self.place)
+            stream = Stream(np.arange(len(self.images)), self.seed, transform_index=self.index)
             targets = [self.target] * len(self.images)
             whole = np.tile(np.eye(3), (len(self.images), 1, 1))
             (drawn,) = self.transform.draw_for(self.state, iter([stream]), targets, whole)
@@ -363,7 +363,7 @@ def bent(call: Call, image: Array, n: int) -> Array:
 
     t = call.transform
     alpha, sigma = (torch.tensor([value]) for value in (t.alpha, t.sigma))
-    key = {"seed": call.seed, "epoch": 0, "place": call.place}
+    key = {"seed": call.seed, "epoch": 0, "transform_index": call.index}
     dx, dy = elastic_displacement(torch.tensor([n]), image.shape[:2], alpha, sigma, **key)[0].numpy()
     y, x = np.mgrid[: image.shape[0], : image.shape[1]].astype(np.float32)
     method = cv2.INTER_LINEAR if t.interpolation == "linear" else cv2.INTER_NEAREST
@@ -383,7 +383,13 @@ def erased(call: Call, image: Array, n: int) -> Array:
 def noisy(call: Call, image: Array, n: int) -> Array:
     """By NumPy, with the numbers of Philox."""
     noise = philox_noise(
-        [n], image.shape[2], image.shape[:2], kind="normal", seed=call.seed, epoch=0, place=call.place
+        [n],
+        image.shape[2],
+        image.shape[:2],
+        kind="normal",
+        seed=call.seed,
+        epoch=0,
+        transform_index=call.index,
     )
     drawn = call.params.mean[n] + call.params.sigma[n] * _array(noise[0].double())
     return np.asarray(np.rint((image + 255 * drawn).clip(0, 255)).astype(np.uint8))

@@ -310,6 +310,6 @@ class Chain:
     def theirs(self) -> Array:
         """The authors' functions one after the other."""
         result = self.images
-        for place, (form, transform) in enumerate(zip(self.forms, self.transforms, strict=True)):
-            result = form.theirs(Call(transform, place, self.seed, result))
+        for index, (form, transform) in enumerate(zip(self.forms, self.transforms, strict=True)):
+            result = form.theirs(Call(transform, index, self.seed, result))
         return result

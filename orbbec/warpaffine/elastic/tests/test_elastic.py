@@ -14,7 +14,7 @@ from tests.support.samples import DTYPES
 
 RECORD = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 CASES = sorted({key.split("/")[0] for key in RECORD if "/" in key})
-KEY = {"seed": 5, "epoch": 3, "place": 2}
+KEY = {"seed": 5, "epoch": 3, "transform_index": 2}
 
 
 def recorded(case):
@@ -162,7 +162,7 @@ def test_elastic_transform_of_nothing(device):
         ({"sigma": torch.tensor([1.0, 5000.0])}, ValueError, "expected sigma from 0 to 4095, but got 5000.0"),
         ({"sample_ids": [1]}, ValueError, r"expected sample_ids of shape \[2\], but got \[1\]"),
         ({"seed": -1}, ValueError, "elastic_transform: expected seed from 0"),
-        ({"place": 1 << 16}, ValueError, "expected place from 0 to 65535"),
+        ({"transform_index": 1 << 16}, ValueError, "expected transform_index from 0 to 65535"),
         ({"border": "transparent"}, ValueError, "border 'transparent' is for warps only"),
         ({"border": "rim"}, ValueError, "expected border to be one of constant"),
         ({"interpolation": "quintic"}, ValueError, "expected interpolation to be one of nearest"),
