@@ -191,8 +191,8 @@ def draw(sheet: Picture.Image, corner: tuple[int, int], example: Example, image:
         anchor="ls",
     )
     shown = np.minimum(apart * AMPLIFIED, 255).astype(np.uint8)
-    for place, picture in enumerate((actual, expected, shown)):
-        sheet.paste(tile(picture), (left + place * (SIDE + GAP), top + CAPTION))
+    for column, picture in enumerate((actual, expected, shown)):
+        sheet.paste(tile(picture), (left + column * (SIDE + GAP), top + CAPTION))
     print(f"{'same' if count == 0 else 'DIFFERENT'} {example.name}, {example.author}: {found}")
     return count
 

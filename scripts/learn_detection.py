@@ -68,7 +68,7 @@ def as_jpeg(image: Image) -> bytes:
 
 
 class Detector(nn.Module):
-    """Of each cell: a score, the place of a middle in it and a size; of each pixel at half scale: a score."""
+    """Of each cell: a score, the position and the size of a box; of each pixel at half scale: a score."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,8 +102,8 @@ def loss_of(said: tuple[Tensor, Tensor], wanted: tuple[Tensor, Tensor]) -> Tenso
     here = true_boxes[:, :1]
     binary, weight = nn.functional.binary_cross_entropy_with_logits, torch.tensor(10.0)
     score = binary(boxes[:, :1], here, pos_weight=weight.to(here.device))
-    place = ((boxes[:, 1:] - true_boxes[:, 1:]).abs() * here).sum() / here.sum().clamp(min=1)
-    return score + 0.5 * place + binary(masks, true_masks)
+    offsets = ((boxes[:, 1:] - true_boxes[:, 1:]).abs() * here).sum() / here.sum().clamp(min=1)
+    return score + 0.5 * offsets + binary(masks, true_masks)
 
 
 def boxes_of(grid: Tensor) -> tuple[Tensor, Tensor]:

@@ -29,8 +29,8 @@ def planes_of(sampling: str) -> tuple[YCbCrBatch, list[Tensor]]:
     planes = [luma, *(photographs(IMAGES, 1, *small, seed=seed) for seed in (1, 2))]
     batch = YCbCrBatch.of_sizes([SIZE] * IMAGES, [sampling] * IMAGES)
     for n in range(IMAGES):
-        for place, plane in zip(batch.planes(n), planes, strict=True):
-            place.copy_(plane[n, 0])
+        for target, plane in zip(batch.planes(n), planes, strict=True):
+            target.copy_(plane[n, 0])
     return batch, planes
 
 

@@ -131,7 +131,7 @@ class YCbCrBatch(StoredBatch):
         """The sampling of each image, one of `SAMPLINGS`."""
         return [SAMPLINGS[form] for form in self.host_table[:, 3].tolist()]
 
-    def places(self) -> list[torch.Tensor]:
+    def image_buffers(self) -> list[torch.Tensor]:
         """The bytes of all planes of each image: uint8, flat, sharing the memory of the batch."""
         table = self.host_table.numpy()
         ends = table[:, 0] + _bytes_of(table[:, 1:3], table[:, 3])
@@ -142,12 +142,12 @@ class YCbCrBatch(StoredBatch):
     def planes(self, index: int) -> list[torch.Tensor]:
         """The planes of an image: uint8 ``[H, W]`` each, or one ``[H, W, 3]``, sharing the batch's memory."""
         height, width, form = self.host_table[index, 1:4].tolist()
-        place = self.places()[index]
+        buffer = self.image_buffers()[index]
         if SAMPLINGS[form] == "rgb":
-            return [place.view(height, width, 3)]
+            return [buffer.view(height, width, 3)]
         chroma = _chroma_size(np.array([[height, width]]), np.array([form]))[0].tolist()
         shapes = [(height, width)] if SAMPLINGS[form] == "gray" else [(height, width), chroma, chroma]
-        parts = torch.split(place, [rows * columns for rows, columns in shapes])
+        parts = torch.split(buffer, [rows * columns for rows, columns in shapes])
         return [part.view(*shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def images(self, storage: torch.Tensor) -> ImageBatch:

@@ -196,13 +196,13 @@ class Scene:
     def moves(self, *size: int) -> list[list[float]]:
         """Rows of `draw_coordinates`, of a pass; the first resizes to `size`, the others flip."""
         r, rows = self.random, []
-        for place in range(r.randint(0, 4)):
+        for index in range(r.randint(0, 4)):
             kind = r.randrange(7)
             if size:
                 kind = r.randint(5, 6) if rows else 0
             sides = size or (r.randint(1, 8), r.randint(1, 8))
             numbers = [r.random()] if kind > 4 else [*sides, 0.2, 0.9, 1, 2]
-            rows.append([kind, place, 0, *numbers, *[0] * (7 - len(numbers))])
+            rows.append([kind, index, 0, *numbers, *[0] * (7 - len(numbers))])
         return rows
 
     def kernel(self) -> TensorSpec:
@@ -402,7 +402,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "min_score": lambda s: s.random.uniform(0, 0.5),
     "max_output": lambda s: s.random.choice((0, s.k, s.k, 5)),
     "values": lambda s: s.tensor([s.k], s.random.choice((torch.float32, torch.float64, torch.int64)), -9, 9),
-    "places": lambda s: s.tensor([s.k], torch.int64, 0, 99),
+    "indices": lambda s: s.tensor([s.k], torch.int64, 0, 99),
     "chosen": lambda s: s.tensor([s.k], torch.bool),
     "device": lambda s: 0,
 }

@@ -59,9 +59,9 @@ def fuzz(
 ) -> Report:
     """Makes `calls` calls, as many of each operator; `most` as that of `draw_call`."""
     report = Report()
-    places = [(ops[i % len(ops)], i // len(ops)) for i in range(calls)]
+    drawn = [(ops[i % len(ops)], i // len(ops)) for i in range(calls)]
     for number, first in enumerate(range(0, calls, CALLS_OF_A_CHILD)):
-        chosen = places[first : first + CALLS_OF_A_CHILD]
+        chosen = drawn[first : first + CALLS_OF_A_CHILD]
         drawn = [draw_call(op, seed, index, library, most) for op, index in chosen]
         made = replace(runner, threads=1 + number % 2).outcomes(drawn)
         for (_, index), call, outcome in zip(chosen, drawn, made, strict=True):

@@ -67,13 +67,13 @@ def draw_call(seed, channels=None, codes=None, size=None):
     return images, torch.from_numpy(matrix if seed % 3 else matrix[:, :2]), size, options
 
 
-def run(place, images, matrix, size, options):
+def run(device, images, matrix, size, options):
     """The call with its tensors on a device."""
     put = {
-        name: place.put(value) if isinstance(value, torch.Tensor) else value
+        name: device.put(value) if isinstance(value, torch.Tensor) else value
         for name, value in options.items()
     }
-    return augment(place.put(images), place.put(matrix), size, **put)
+    return augment(device.put(images), device.put(matrix), size, **put)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

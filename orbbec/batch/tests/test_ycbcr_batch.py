@@ -35,11 +35,11 @@ def test_planes_follow_each_other(sampling, shapes):
     batch = YCbCrBatch.of_sizes([(1, 1), (5, 7)], ["444", sampling])
     planes = batch.planes(1)
     assert [tuple(plane.shape) for plane in planes] == shapes
-    place = batch.places()[1]
+    buffer = batch.image_buffers()[1]
     for plane in planes:
-        assert plane.data_ptr() == place.data_ptr()
-        place = place[plane.numel() :]
-    assert len(place) == 0
+        assert plane.data_ptr() == buffer.data_ptr()
+        buffer = buffer[plane.numel() :]
+    assert len(buffer) == 0
     assert planes[0].data_ptr() - batch.storage.data_ptr() == 64
 
 

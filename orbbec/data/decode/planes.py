@@ -56,7 +56,7 @@ def decode_planes(
     ]
     while True:
         batch = empty_planes(images)
-        buffers = [buffer.numpy() for buffer in batch.places()]
+        buffers = [buffer.numpy() for buffer in batch.image_buffers()]
         is_whole = list(map(write_planes, images, batch.samplings, buffers))
         if all(is_whole):
             return batch

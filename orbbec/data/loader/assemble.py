@@ -249,7 +249,7 @@ class Assembler:
     ) -> list[_Opened | _Bad | None]:
         """Write the pixels of a batch; returns replacements for entries that turned out different."""
         if isinstance(batch, YCbCrBatch):
-            buffers = zip(_until(stopped, opened), batch.samplings, batch.places(), strict=True)
+            buffers = zip(_until(stopped, opened), batch.samplings, batch.image_buffers(), strict=True)
             return [
                 self._write_planes(entry, sampling, buffer.numpy()) for entry, sampling, buffer in buffers
             ]

@@ -104,12 +104,12 @@ def test_epochs_and_seeds_differ_and_repeat():
 
 
 def test_an_order_says_nothing_about_what_transforms_draw():
-    """The first draw of a transform and the place in the order have no rank correlation."""
+    """The first draw of a transform and the position in the order have no rank correlation."""
     length = 10000
     drawn = philox_draws(torch.arange(length), 1, seed=9)[:, 0]
-    places = torch.empty(length, dtype=torch.float64)
-    places[Order(length, seed=9).indices()] = torch.arange(length, dtype=torch.float64)
-    correlation = torch.corrcoef(torch.stack([drawn, places]))[0, 1]
+    positions = torch.empty(length, dtype=torch.float64)
+    positions[Order(length, seed=9).indices()] = torch.arange(length, dtype=torch.float64)
+    correlation = torch.corrcoef(torch.stack([drawn, positions]))[0, 1]
     assert abs(correlation) < 0.04  # four deviations of 1/sqrt(length); measured 0.009
 
 

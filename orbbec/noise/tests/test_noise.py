@@ -168,15 +168,8 @@ def test_gaussian_noise_names_the_bad_argument(arguments, error, message):
 def raw_arguments(**changes):
     good = {
         **{"images": torch.zeros(2, 3, 4, 5), "layout": None, "channels": 0, "mean": 0.0, "means": None},
-        **{
-            "sigma": 0.5,
-            "sigmas": None,
-            "clip": True,
-            "seed": 0,
-            "sample_ids": None,
-            "epoch": 0,
-            "transform_index": 0,
-        },
+        **{"sigma": 0.5, "sigmas": None, "clip": True, "seed": 0, "sample_ids": None, "epoch": 0},
+        "transform_index": 0,
     }
     return tuple({**good, **changes}.values())
 

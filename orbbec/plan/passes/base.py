@@ -200,7 +200,7 @@ class Pass:
         return None
 
     def keeps(self, index: int) -> bool:
-        """Whether every pixel of image `index` stays in its place."""
+        """Whether every pixel of image `index` stays at its position."""
         return True
 
     def cut(self, index: int) -> Array | None:
@@ -208,7 +208,7 @@ class Pass:
         return None
 
     def displacement(self, index: int, key: NoiseKey) -> Array | None:
-        """How far from its own place each pixel of image `index` reads: `[2, H, W]`; None: along the map."""
+        """How far each pixel of image `index` is displaced: `[2, H, W]`; None: it follows the matrix."""
         return None
 
     def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:

@@ -90,7 +90,7 @@ def test_a_pass_that_does_nothing_stands_at_the_end_or_nowhere():
     ]  # whatever is drawn
 
 
-def test_an_exact_jitter_runs_what_it_may_draw_at_each_place():
+def test_an_exact_jitter_runs_what_it_may_draw_at_each_position():
     assert names(T.ColorJitter(0.4), FLIP, exact=True) == ["adjust_brightness", "augment"]
     two = ["adjust_brightness", "adjust_hue"] * 2
     assert names(T.ColorJitter(brightness=0.4, hue=0.1), FLIP, exact=True) == [*two, "augment"]

@@ -172,6 +172,6 @@ def test_results_that_are_held_stay_as_they_are():
     other = chain(images + 255, epoch=0)
     assert (held == 0).all()
     assert (other == 1).all()
-    place = held.data_ptr()
+    address = held.data_ptr()
     del held
-    assert chain(images, epoch=0).data_ptr() == place
+    assert chain(images, epoch=0).data_ptr() == address

@@ -32,7 +32,7 @@ def test_places_seeds_and_epochs_differ():
 
 
 @pytest.mark.parametrize("count", [1, 3, 40])
-def test_streams_that_are_drawn_together_are_those_of_their_places(count):
+def test_streams_that_are_drawn_together_equal_single_streams(count):
     streams = Stream(IDS, seed=4, epoch=6).for_transforms(count)
     for index in (*range(0, count, 2), *reversed(range(1, count, 2))):
         alone = Stream(IDS, seed=4, epoch=6, transform_index=index).uniforms(30)

@@ -102,7 +102,7 @@ def test_any_call_gives_the_bits_of_the_cpu(accelerator, op):
 @SETTINGS
 @hypothesis.given(seed=st.integers(0, 10000), channels=st.sampled_from((1, 16, 65)))
 def test_twice_the_regions_give_twice_the_gradient(op, seed, channels):
-    """Duplicates: a sum of each value with itself is exact, but for its place in the order."""
+    """Duplicates: a sum of each value with itself is exact, but for its position in the order."""
     case = CASES[op](seed % 1000, torch.float64, channels)
     one = run_case(op, case)
     rois, gradient = torch.cat([case.rois] * 2), torch.cat([case.gradient] * 2)

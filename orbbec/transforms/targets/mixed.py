@@ -67,7 +67,7 @@ def _shares(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
 def _laid(
     step: MixPass, tiles: Tiles, states: Sequence[State], key: NoiseKey, mask_fill: float
 ) -> list[State]:
-    """The targets of several images in the place of one: each cut to its tile, and padded to the canvas."""
+    """The targets of several images in place of one: each cut to its tile, and padded to the canvas."""
     formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
     if len(formats) > 1:
         raise ValueError(f"{step.name}: expected boxes of one format, but got {' and '.join(formats)}")

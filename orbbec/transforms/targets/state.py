@@ -331,7 +331,7 @@ def _is_floating(values: Any) -> bool:
 
 
 def _like(values: Any, given: Any, what: str) -> Any:
-    """In the kind, dtype and place of what was given; where that is of whole numbers, rounded."""
+    """In the kind, dtype and device of what was given; where that is of whole numbers, rounded."""
     if isinstance(given, Tensor):
         tensor = torch.as_tensor(values)
         if tensor.is_floating_point() and not given.is_floating_point():

@@ -56,9 +56,8 @@ MARKS = [T.RandomErasing(1.0, (0.01, 0.01), (1.0, 1.0), value) for value in (51,
 
 def counted(container, count=3000):
     """How often each list of positions, of the transforms in the order in which they run, is drawn."""
-    drawn = container.draw(
-        BatchState(np.full((count, 2), 100)), iter(Stream(np.arange(count)).for_transforms(99))
-    )
+    streams = iter(Stream(np.arange(count)).for_transforms(99))
+    drawn = container.draw(BatchState(np.full((count, 2), 100)), streams)
     lists = [[] for _ in range(count)]
     for _, _, step in drawn:
         for index in np.flatnonzero(step.boxes[:, 0, 2] > 0):

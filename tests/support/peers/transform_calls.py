@@ -382,15 +382,8 @@ def erased(call: Call, image: Array, n: int) -> Array:
 @by_one
 def noisy(call: Call, image: Array, n: int) -> Array:
     """By NumPy, with the numbers of Philox."""
-    noise = philox_noise(
-        [n],
-        image.shape[2],
-        image.shape[:2],
-        kind="normal",
-        seed=call.seed,
-        epoch=0,
-        transform_index=call.index,
-    )
+    key = {"seed": call.seed, "epoch": 0, "transform_index": call.index}
+    noise = philox_noise([n], image.shape[2], image.shape[:2], kind="normal", **key)
     drawn = call.params.mean[n] + call.params.sigma[n] * _array(noise[0].double())
     return np.asarray(np.rint((image + 255 * drawn).clip(0, 255)).astype(np.uint8))
 

@@ -19,7 +19,7 @@ from orbbec import ImageBatch, adjust_hue, gaussian_blur, resize
 from orbbec.backends.torchvision import switch
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.functions import FUNCTIONS
-from orbbec.backends.torchvision.places import replacements
+from orbbec.backends.torchvision.replacements import replacements
 from orbbec.data.decode import native
 from tests.support.peers import switches
 from tests.support.peers.switch_chains import pipelines
@@ -38,8 +38,8 @@ def _put_back():
 
 def found():
     """What stands in all positions that the switch changes."""
-    places = [(owner, key) for owner, key, _ in replacements(True, Report())]
-    return [owner.get(key) if isinstance(owner, dict) else getattr(owner, key) for owner, key in places]
+    entries = [(owner, key) for owner, key, _ in replacements(True, Report())]
+    return [owner.get(key) if isinstance(owner, dict) else getattr(owner, key) for owner, key in entries]
 
 
 def test_everything_is_put_back():

@@ -109,7 +109,7 @@ def test_images_are_turned(device, sampling):
     for height, width in ((5, 8), (3, 1)):
         batch = random_planes([(height, width)] * 8, [sampling] * 8, list(range(1, 9)))
         for n in range(8):
-            batch.places()[n].copy_(batch.places()[0])
+            batch.image_buffers()[n].copy_(batch.image_buffers()[0])
         first, *_ = images = converted(device, batch)
         assert_same_images(images, [upright(first, way) for way in range(1, 9)])
 
@@ -120,7 +120,7 @@ def test_variable_size_images_are_converted_one_by_one(device):
     for n, (offset, *_, way) in enumerate(batch.host_table[:, :5].tolist()):
         height, width, form = batch.host_table[n, 1:4].tolist()
         alone = YCbCrBatch.of_sizes([(height, width)], [SAMPLINGS[form]], [way])
-        alone.places()[0].copy_(batch.buffer[offset : offset + alone.places()[0].numel()])
+        alone.image_buffers()[0].copy_(batch.buffer[offset : offset + alone.image_buffers()[0].numel()])
         assert_same_images([images[n]], converted(device, alone))
 
 
@@ -154,7 +154,7 @@ def arguments_of(batch):
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "message"),
+    ("index", "value", "message"),
     [
         (0, torch.zeros(4, 4).byte(), "expected a flat contiguous uint8 buffer"),
         (0, torch.zeros(4), "expected a flat contiguous uint8 buffer"),
@@ -168,9 +168,9 @@ def arguments_of(batch):
         (4, 2**60, r"expected nbytes from 0 to 2\^59"),
     ],
 )
-def test_the_operator_names_the_bad_argument(device, place, value, message):
+def test_the_operator_names_the_bad_argument(device, index, value, message):
     arguments = arguments_of(random_planes([(2, 3), (4, 5)], ["420", "rgb"]))
-    arguments[place] = value
+    arguments[index] = value
     arguments = [device.put(value) if isinstance(value, torch.Tensor) else value for value in arguments]
     with pytest.raises((ValueError, RuntimeError), match=message):
         torch.ops.orbbec.ycbcr_to_rgb(*arguments)

@@ -206,15 +206,15 @@ def test_slots_stay_where_they_are_until_they_are_too_small():
         batch = ImageBatch.from_images(images)
         return [Feed(batch, pipeline.plan(batch.sizes, epoch=0), [torch.tensor([side])])] * 2
 
-    def places():
+    def addresses():
         return slots.small.data_ptr(), slots.pixels.data_ptr(), slots.read(1, feeds(20)[1])[1].data_ptr()
 
     assert slots.reserve(feeds(20))
     slots.fill(feeds(20))
-    first = places()
+    first = addresses()
     assert not slots.reserve(feeds(18))
     slots.fill(feeds(18))
-    assert places() == first
+    assert addresses() == first
     assert slots.read(1, feeds(20)[1])[1].tolist() == [18]
     assert slots.reserve(feeds(40))
 

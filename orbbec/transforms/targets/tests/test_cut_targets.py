@@ -93,7 +93,7 @@ def assert_same_targets(results, expected):
 
 
 def assert_same_outline(polygon, expected):
-    """Equal but for corners that lie in one place."""
+    """Equal but for corners that coincide."""
     assert (len(polygon) == 0) == (len(expected) == 0)
     if len(polygon):
         distance = np.abs(polygon[:, None] - expected).max(-1)

@@ -55,9 +55,9 @@ def test_a_singular_matrix_reads_the_fill_in_float_and_the_first_pixel_in_fixed_
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e30, -1e30, 1e-40, 1e9])
 def test_matrices_of_any_numbers_read_a_pixel_or_the_fill(device, interpolation, arithmetic, value):
     images = device.put(torch.full((1, 1, 6, 5), 200, dtype=torch.uint8))
-    for place in range(9):
+    for index in range(9):
         matrix = torch.eye(3, dtype=torch.float64)
-        matrix.view(-1)[place] = value
+        matrix.view(-1)[index] = value
         for inverse in (False, True):
             options = {"interpolation": interpolation, "arithmetic": arithmetic, "inverse": inverse}
             warped = orbbec.warp_perspective(images, matrix, (7, 33), **options)
