@@ -140,17 +140,17 @@ def work_to_time(batches: list[Batch], device: str) -> dict[str, Callable[[], No
     matrices = [random_matrices(batch.sizes, i, epoch=0) for batch, i in zip(images, ids, strict=True)]
 
     def by_cv2() -> None:
-        for batch, maps in zip(arrays, matrices, strict=True):
-            warp_by_cv2(batch, maps)
+        for batch, matrix in zip(arrays, matrices, strict=True):
+            warp_by_cv2(batch, matrix)
 
     def by_orbbec() -> None:
-        for batch, maps in zip(images, matrices, strict=True):
-            warp_by_orbbec(batch, maps, device)
+        for batch, matrix in zip(images, matrices, strict=True):
+            warp_by_orbbec(batch, matrix, device)
         wait_for(device)
 
     def by_orbbec_with_collate() -> None:
-        for batch, maps in zip(arrays, matrices, strict=True):
-            warp_by_orbbec(collate(batch), maps, device)
+        for batch, matrix in zip(arrays, matrices, strict=True):
+            warp_by_orbbec(collate(batch), matrix, device)
         wait_for(device)
 
     return {

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix, name_value
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import count_of, fake_like, images_input, whole_numbers
+from orbbec.bridge.pointwise import count_of, fake_like, images_input, whole_numbers
 from orbbec.bridge.spec import OpSpec, register
 
 OP = "jpeg_compression"

@@ -1,5 +1,5 @@
-#include "../bridge/maps.h"
 #include "../bridge/noise.h"
+#include "../bridge/pointwise.h"
 #include "noise.h"
 
 namespace orbbec {

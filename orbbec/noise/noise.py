@@ -9,9 +9,9 @@ from torch import Tensor
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import count_of, fake_like, images_input
 from orbbec.bridge.noise import key_value, sample_table
 from orbbec.bridge.per_image import Factor, per_image
+from orbbec.bridge.pointwise import count_of, fake_like, images_input
 from orbbec.bridge.spec import OpSpec, register
 
 _OP = "gaussian_noise"

@@ -1,4 +1,4 @@
-"""Points and boxes carried along maps.
+"""Points and boxes carried along matrices.
 
 Points are pixel positions: a pixel's centre is a whole number. Corners of boxes and polygons are edges: pixel
 (0, 0) reaches from 0 to 1, so that they lie half a pixel off.
@@ -26,14 +26,14 @@ def numbers_of(values: Any) -> Array:
 
 
 def shifts(x: Any, y: Any, count: int) -> Array:
-    """The maps by which pixel (0, 0) reads (x, y)."""
-    maps = identities(count)
-    maps[:, 0, 2], maps[:, 1, 2] = x, y
-    return maps
+    """The matrices by which pixel (0, 0) reads (x, y)."""
+    matrices = identities(count)
+    matrices[:, 0, 2], matrices[:, 1, 2] = x, y
+    return matrices
 
 
 def forward_of(matrix: Array) -> Array:
-    """The inverses of maps `[..., 3, 3]`: source to output pixels; NaN where there is none."""
+    """The inverses of matrices `[..., 3, 3]`: source to output pixels; NaN where there is none."""
     determinant = np.linalg.det(matrix)
     singular = ~(np.abs(determinant) > 1e-300)
     if not singular.any():
@@ -44,7 +44,7 @@ def forward_of(matrix: Array) -> Array:
 
 
 def carried(forward: Array, points: Array) -> Array:
-    """Points `[..., 2]` by a map `[3, 3]`; what lies behind the viewer of a perspective becomes NaN.
+    """Points `[..., 2]` by a matrix `[3, 3]`; what lies behind the viewer of a perspective becomes NaN.
 
     Example:
         >>> carried(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
@@ -59,7 +59,7 @@ def carried(forward: Array, points: Array) -> Array:
 
 
 def grown(forward: Array, points: Array) -> Array:
-    """By what a map `[3, 3]` multiplies the area about points `[K, 2]` of corners: float64 `[K]`.
+    """By what a matrix `[3, 3]` multiplies the area about points `[K, 2]` of corners: float64 `[K]`.
 
     Example:
         >>> grown(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
@@ -77,7 +77,7 @@ def _determinant(matrix: Array) -> float:
 
 
 def carried_edges(forward: Array, points: Array) -> Array:
-    """Corners `[..., 2]` of boxes and polygons by a map `[3, 3]` of pixels."""
+    """Corners `[..., 2]` of boxes and polygons by a matrix `[3, 3]` of pixels."""
     return carried(forward, points - 0.5) + 0.5
 
 
@@ -200,7 +200,7 @@ def pixels(sizes: Array) -> int:
 
 
 def seen_pixels(matrix: Array, outputs: Array, sizes: Array) -> int:
-    """The pixels of upright boxes about what a map sees of each image.
+    """The pixels of upright boxes about what a warp sees of each image.
 
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to those of the image.

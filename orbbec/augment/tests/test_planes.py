@@ -38,7 +38,7 @@ def every_kind():
     return batch
 
 
-def drawn_maps(count, seed, perspective=False):
+def drawn_matrices(count, seed, perspective=False):
     rng = np.random.default_rng(seed)
     spread = np.array([[0.4, 0.4, 6], [0.4, 0.4, 6], [0.002, 0.002, 0]]) * ([[1], [1], [perspective]])
     return torch.from_numpy(np.eye(3) * [0.6, 0.6, 1] + rng.normal(0, 1, (count, 3, 3)) * spread)
@@ -60,7 +60,7 @@ def assert_as_of_rgb(device, planes, matrix, size, **options):
 @pytest.mark.parametrize("perspective", [False, True], ids=["affine", "perspective"])
 def test_every_sampling_and_orientation(device, interpolation, border, perspective):
     planes = every_kind()
-    matrix = drawn_maps(len(planes), 3, perspective)
+    matrix = drawn_matrices(len(planes), 3, perspective)
     fills = [90, 180, 20]
     result = assert_as_of_rgb(
         device, planes, matrix, (9, 35), interpolation=interpolation, border=border, fill=fills
@@ -86,7 +86,7 @@ def test_all_that_follows_the_reading(device, dtype, interpolation):
     regions = torch.cat((corners, corners + torch.from_numpy(rng.integers(0, 30, (count, 2)))), 1)
     normalised = {} if dtype == torch.uint8 else {"mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4]}
     assert_as_of_rgb(
-        *(device, planes, drawn_maps(count, 6), (11, 37)),
+        *(device, planes, drawn_matrices(count, 6), (11, 37)),
         **{"colors": torch.from_numpy(colors), "erase": boxes, "mix": mix, "regions": regions},
         **{"dtype": dtype, "channels_last": True, "interpolation": interpolation, "border": "reflect101"},
         **normalised,
@@ -95,7 +95,7 @@ def test_all_that_follows_the_reading(device, dtype, interpolation):
 
 def test_a_result_is_written_where_it_is_wanted(device):
     planes = every_kind()
-    matrix, there = drawn_maps(len(planes), 7), planes.to("cuda") if device.name == "cuda" else planes
+    matrix, there = drawn_matrices(len(planes), 7), planes.to("cuda") if device.name == "cuda" else planes
     out = device.put(torch.zeros(len(planes), 3, 8, 8))
     assert augment(there, device.put(matrix), (8, 8), out=out) is out
     assert_same_bytes(out, augment(ycbcr_to_rgb(there), device.put(matrix), (8, 8), dtype=torch.float32))

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Images
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import fake_like, images_input
 from orbbec.bridge.per_image import Factor, per_image
+from orbbec.bridge.pointwise import fake_like, images_input
 
 OP = "clahe"
 

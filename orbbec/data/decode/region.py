@@ -84,7 +84,7 @@ def _to_decoded(corners: Array, shrinks: Array) -> Array:
 
 
 def _shrinks(matrix: Array, can_shrink: Array) -> Array:
-    """The largest of 1, 2, 4, 8 by which a map shrinks along both axes: int64 `[N]`."""
+    """The largest of 1, 2, 4, 8 by which a warp shrinks along both axes: int64 `[N]`."""
     # How far a step along an axis of the output goes in the image.
     along = np.hypot(matrix[:, 0, 0], matrix[:, 1, 0])
     down = np.hypot(matrix[:, 0, 1], matrix[:, 1, 1])

@@ -104,9 +104,9 @@ class OperatorPass(Pass):
             options[name] = tuple(rows[0].tolist()) if rows.ndim > 1 else rows[0].item()
         return replace(self, table=table, options=options)
 
-    def can_move(self, maps: int) -> bool:
+    def can_move(self, warps: int) -> bool:
         # More flips than one are multiplied in another order, which may round differently.
-        return self.resizes and not self.conditional and maps <= 2
+        return self.resizes and not self.conditional and warps <= 2
 
     def moved(
         self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
@@ -137,7 +137,7 @@ class OperatorPass(Pass):
         return replace(self, table={**self.table, "boxes": boxes}, matrix=to_part @ self.matrix)
 
     @property
-    def target_maps(self) -> Array:
+    def target_matrix(self) -> Array:
         return self.matrix
 
     def keeps(self, index: int) -> bool:

@@ -30,7 +30,7 @@ class Operator(Step):
         sizes: int64 `[N, 2]`: of its output, where it gives other sizes.
         why: it cannot be fused.
         channels: of its output, where it gives others.
-        least: as that of `Map`.
+        least: as that of `Warp`.
     """
 
     is_alone = True
@@ -127,7 +127,7 @@ class Mix(Step):
         name: of an operator that has a `MixSpec`.
         table: arrays `[N]` or `[N, ...]`, by the names of the operator's arguments.
         sizes: int64 `[N, 2]`: of the output, where it has other sizes.
-        least: as that of `Map`.
+        least: as that of `Warp`.
     """
 
     is_alone = True

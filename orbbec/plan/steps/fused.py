@@ -16,26 +16,26 @@ from orbbec.plan.state import BatchState
 from orbbec.plan.steps.alone import Operator, least_after, lower
 
 _IDENTITY = np.eye(3)
-SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of maps, the smoother ones last
+SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of warps, the smoother ones last
 
 
 @dataclass(frozen=True, eq=False)
-class Map(Step):
+class Warp(Step):
     """Where each pixel of the output reads.
 
-    What a map can do is known before anything is drawn, so that batches split alike whatever is drawn.
+    What a warp can do is known before anything is drawn, so that batches split alike whatever is drawn.
 
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to source pixels, pixel centres at whole numbers.
         sizes: int64 `[N, 2]`: of the output.
         interpolation: one of `SMOOTHNESS`.
-        border: what lies outside; None: the map never reads there.
+        border: what lies outside; None: the warp never reads there.
         fill: of a constant border, in units of the pipeline: one number, or one per channel.
         lossless: every pixel is a pixel of the source, moved.
         onto: and every pixel of the source is kept, as by a flip.
         region: int64 `[N, 4]`: left, top, right, bottom of the part of the source that is cut out first.
-        flips: bool `[N]`: the map does no more than flip these left to right; None: it may do something else.
-        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest map reads, not to those of
+        flips: bool `[N]`: the warp only flips these left to right; None: it may do something else.
+        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest warp reads, not to those of
             targets; None: nothing.
         least: height and width that no output is below, where it has other sizes.
     """
@@ -52,8 +52,8 @@ class Map(Step):
     offset: Array | None = None
     least: tuple[int, int] = (1, 1)
 
-    def only(self, chosen: Array, state: BatchState) -> Map:
-        """The map for the images that are chosen, and the identity for the others."""
+    def only(self, chosen: Array, state: BatchState) -> Warp:
+        """The warp for the images that are chosen, and the identity for the others."""
         return replace(
             self,
             matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
@@ -82,23 +82,23 @@ class Map(Step):
         if not self.lossless:
             both = max(p.interpolation or "nearest", self.interpolation, key=SMOOTHNESS.index)
             if p.interpolation not in (None, self.interpolation):
-                fusion.notes.append(f"{name} is fused with a map of another interpolation: both are {both}")
+                fusion.notes.append(f"{name} is fused with a warp of another interpolation: both are {both}")
             p.interpolation = both
-        if p.maps == 0:
+        if p.warps == 0:
             p.regions = self.region
         else:
             p.cuts = p.cuts or not (self.onto or (self.border is not None and self.region is None))
         if self.offset is not None:
             own = np.einsum("nij,nj->ni", p.matrix[:, :2, :2], self.offset)
             p.offset = own if p.offset is None else p.offset + own
-        p.matrix = p.matrix @ self.matrix if p.maps else self.matrix
+        p.matrix = p.matrix @ self.matrix if p.warps else self.matrix
         p.flips.append(self.flips)
-        p.maps += 1
+        p.warps += 1
         p.sizes = self.sizes
         fusion.move(self.matrix, self.sizes, least_after(self, fusion.state))
 
     def _begins_pass(self, fusion: Fusion, name: str) -> str:
-        """Why the map cannot join the open pass; empty if it can."""
+        """Why the warp cannot join the open pass; empty if it can."""
         p = fusion.open
         if p.mixes is not None:
             return f"{name} moves pixels after images were mixed"
@@ -109,9 +109,9 @@ class Map(Step):
         if p.contrasts and not self.onto:
             return f"{name} leaves pixels out after their mean was taken for contrast"
         if self.border is not None and p.border not in (None, self.border):
-            return f"{name} has border {self.border}, the map before it {p.border}"
+            return f"{name} has border {self.border}, the warp before it {p.border}"
         if self.border == "constant" == p.border and self._fill(fusion) != p.fill:
-            return f"{name} has another fill than the map before it"
+            return f"{name} has another fill than the warp before it"
         if self.border == "constant" and not self._holds_fill(fusion):
             return f"{name} fills with what {p.dtype} does not hold"
         return ""

@@ -56,10 +56,10 @@ def test_one_pass(chain):
         ((JITTER, JITTER), "ColorJitter takes a second mean for contrast"),
         ((FLOAT, T.Normalize(), JITTER), "ColorJitter changes colours after they were normalised"),
         ((FLOAT, T.Normalize(), T.Normalize()), "Normalize normalises a second time"),
-        ((T.Pad(1, fill=7), TURN), "RandomRotation has another fill than the map before it"),
+        ((T.Pad(1, fill=7), TURN), "RandomRotation has another fill than the warp before it"),
         (
             (T.Pad(1, padding_mode="reflect"), TURN),
-            "RandomRotation has border constant, the map before it reflect101",
+            "RandomRotation has border constant, the warp before it reflect101",
         ),
         ((FLOAT, T.Normalize(), BYTES), "ToDtype rounds to bytes after normalising"),
         ((CROP, T.CutMix(), FLIP), "RandomHorizontalFlip moves pixels after images were mixed"),
@@ -242,7 +242,7 @@ def test_images_are_mixed_in_the_pass_before(name, floats):
     together = apply(plan, images)
     assert_same_bytes(together, apply(apart, images))
     assert_same_bytes(together, apply(Plan.from_json(plan.to_json()), images))
-    with pytest.raises(ValueError, match=f"a plan with {mix.name} has no map to one image"):
+    with pytest.raises(ValueError, match=f"a plan with {mix.name} has no matrix to one image"):
         _ = plan.matrix
     labels = [{"label": n} for n in range(3)]
     for one, other in zip(*(T.transform_targets(p, labels) for p in (plan, apart)), strict=True):

@@ -13,7 +13,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import BatchState, Step, same_rows
 from orbbec.transforms import geometry
-from orbbec.transforms.affine import Affine, between_centers, corner_maps
+from orbbec.transforms.affine import Affine, between_centers, corner_matrices
 from orbbec.transforms.base.checks import (
     FillValue,
     interpolation_of,
@@ -162,7 +162,7 @@ def _warped(
 
     def step(state: BatchState) -> Step:
         columns = (np.array([value] * len(state), np.float64) for value in parameters)
-        return warped(*Affine(*columns).maps(state, middle, expand), method, "constant", filled)
+        return warped(*Affine(*columns).matrices(state, middle, expand), method, "constant", filled)
 
     return moved(name, image, [given(step)], filled)
 
@@ -181,7 +181,7 @@ def perspective(
     `((a x + b y + c) / (g x + h y + 1), (d x + e y + f) / (g x + h y + 1))`.
     """
     method, filled = interpolation_of("perspective", interpolation), fill_of("perspective", fill)
-    matrix = _perspective_map(startpoints, endpoints, coefficients)
+    matrix = _perspective_matrix(startpoints, endpoints, coefficients)
     if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[0])) < 1e-12:
         raise ValueError("perspective: expected four points, no three of them on a line")
 
@@ -192,7 +192,7 @@ def perspective(
     return moved("perspective", inpt, [given(step)], filled)
 
 
-def _perspective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:
+def _perspective_matrix(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:
     if coefficients is not None:
         if startpoints is not None or endpoints is not None:
             raise ValueError("perspective: expected startpoints and endpoints, or coefficients, but got both")
@@ -201,7 +201,7 @@ def _perspective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Arr
     if startpoints is None or endpoints is None:
         raise ValueError("perspective: expected startpoints and endpoints, or coefficients")
     ends, starts = (np.array(points, np.float64).reshape(1, 4, 2) for points in (endpoints, startpoints))
-    return corner_maps(ends, starts)
+    return corner_matrices(ends, starts)
 
 
 def elastic(

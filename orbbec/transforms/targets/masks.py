@@ -1,4 +1,4 @@
-"""Masks that follow the images of a plan: all of a batch in one launch a map."""
+"""Masks that follow the images of a plan: all of a batch in one launch per matrix."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class State:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
     def move(self, step: Pass, forward: Array, key: NoiseKey) -> None:
-        """Carry everything but masks through one pass, of which `forward` inverts the map."""
+        """Carry everything but masks through one pass, of which `forward` inverts the matrix."""
         if step.keeps(self.index):
             return
         cut = step.cut(self.index)
@@ -238,10 +238,10 @@ def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
 
 def move_all(step: Pass, states: Sequence[State], key: NoiseKey, fill: float) -> None:
     """Carry the targets of all images through one pass."""
-    maps = step.target_maps
-    if maps is None:
+    matrix = step.target_matrix
+    if matrix is None:
         return
-    for state, forward in zip(states, forward_of(maps), strict=True):
+    for state, forward in zip(states, forward_of(matrix), strict=True):
         state.move(step, forward, key)
     moving = [
         (state, name)

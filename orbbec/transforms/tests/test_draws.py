@@ -190,7 +190,7 @@ def test_dirichlet_of_one_number_is_certain():
     assert np.abs(stream.dirichlets(1e-6, 3).sum(1) - 1).max() < 1e-12
 
 
-def test_policies_are_torchvisions_affine_maps():
+def test_policies_are_torchvisions_affine_matrices():
     state = BatchState(SIZES[:1])
     for name, arguments in (
         ("ShearX", {"shear": [[np.degrees(np.arctan(0.2)), 0.0]]}),
@@ -198,7 +198,7 @@ def test_policies_are_torchvisions_affine_maps():
     ):
         code = np.array([OPERATIONS.index(name)])
         none = np.zeros((1, 2))
-        expected, _ = Affine(np.zeros(1), none, np.ones(1), np.array(arguments["shear"])).maps(
+        expected, _ = Affine(np.zeros(1), none, np.ones(1), np.array(arguments["shear"])).matrices(
             state, (0.0, 0.0)
         )
         assert np.abs(moves(code, np.array([0.2]), state) - expected).max() < 1e-12

@@ -17,7 +17,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.filters.filter import motion_kernels
 from orbbec.noise.philox import philox_noise
 from orbbec.plan import Stream
-from orbbec.plan.steps import BatchState, Map
+from orbbec.plan.steps import BatchState, Warp
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.warpaffine.elastic import elastic_displacement
 from tests.support.peers import jpegs, mixes
@@ -55,7 +55,7 @@ class Call:
         return self.transform.sample(self.state.sizes, Stream(ids, self.seed, transform_index=self.index))
 
     @property
-    def map(self) -> Map:
+    def warp(self) -> Warp:
         """The map of a transform that is one."""
         if self.transform.needs_targets:
             stream = Stream(np.arange(len(self.images)), self.seed, transform_index=self.index)
@@ -65,7 +65,7 @@ class Call:
             step = drawn.step
         else:
             (step,) = self.transform.steps(self.params, self.state)
-        assert isinstance(step, Map)
+        assert isinstance(step, Warp)
         return step
 
 
@@ -94,7 +94,7 @@ def warped(call: Call, image: Array, n: int) -> Array:
 
     from tests.support.peers import opencv
 
-    step = call.map
+    step = call.warp
     flags = cv2.WARP_INVERSE_MAP | (cv2.INTER_LINEAR if step.interpolation == "linear" else cv2.INTER_NEAREST)
     warp = cv2.warpAffine if (step.matrix[n, 2] == (0, 0, 1)).all() else cv2.warpPerspective
     matrix = step.matrix[n, :2] if warp is cv2.warpAffine else step.matrix[n]
@@ -111,7 +111,7 @@ def cut(call: Call, image: Array, n: int) -> Array:
 
     from tests.support.peers import opencv
 
-    step = call.map
+    step = call.warp
     left, top = (int(v) for v in step.matrix[n, :2, 2])
     height, width = (int(v) for v in step.sizes[n])
     before = max(0, -top), max(0, -left)
@@ -201,7 +201,7 @@ def by_torchvision_affine(call: Call, image: Array, n: int) -> Array:
 def by_torchvision_perspective(call: Call, image: Array, n: int) -> Array:
     functional = importlib.import_module(TORCHVISION)
     t, p, (height, width) = call.transform, call.params, image.shape[:2]
-    if (call.map.matrix[n] == np.eye(3)).all():  # not chosen, or corners of which no map can be made
+    if (call.warp.matrix[n] == np.eye(3)).all():  # not chosen, or corners of which no matrix can be made
         return image
     starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
     ends = p.ends[n].astype(int).tolist()

@@ -1,4 +1,4 @@
-"""Targets of a crop that shares its pass with a map that looks beyond it: what was cut off stays cut off."""
+"""Targets of a crop that shares its pass with a warp that looks beyond it: what was cut off stays cut off."""
 
 from itertools import product
 

@@ -6,7 +6,7 @@ import torch
 
 import orbbec
 from tests.support import assert_same_bytes, photograph
-from tests.support.warps import random_maps
+from tests.support.warps import random_warps
 
 opencv = pytest.importorskip("tests.support.peers.opencv", reason="needs cv2")
 parity = pytest.importorskip("tests.support.peers.parity", reason="needs cv2")
@@ -18,7 +18,7 @@ FILL = (7.5, 300.0, -3.25, 114.0)
 
 
 def positions(source, target, seed=0):
-    return random_maps("remap", source, target, seed=seed).float().numpy()
+    return random_warps("remap", source, target, seed=seed).float().numpy()
 
 
 def read(device, image, maps, out, **options):

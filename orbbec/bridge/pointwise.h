@@ -1,0 +1,50 @@
+// Shared by the bindings of pointwise operators: outputs laid out like the images, dense or
+// variable-size, and one number per image.
+#pragma once
+
+#include "../core/image.h"
+#include "images.h"
+
+namespace orbbec {
+
+// An output of the sizes of the images: `[N, channels, H, W]`, or a flat buffer with their table.
+inline Tensor new_pointwise_output(const char* op, const Tensor& images,
+                                   const std::optional<Tensor>& layout, const AnyImages& source,
+                                   int64_t channels, ScalarType type) {
+  if (layout.has_value()) {
+    return new_tensor(op, images.sizes(), type, images);
+  }
+  return new_images(op, images, {source.count, channels, source.height, source.width},
+                    channels > 1 && reads_channels_last(source), type);
+}
+
+inline AnyImages pointwise_output(const char* op, const Tensor& output,
+                                  const std::optional<Tensor>& layout, int64_t channels) {
+  if (layout.has_value()) return ragged_images(op, output, *layout, channels);
+  return dense_images(op, "output", output, output.mutable_data_ptr());
+}
+
+inline void check_pointwise_dtype(const char* op, const Tensor& images, bool doubles) {
+  const ScalarType type = images.scalar_type();
+  const bool known = type == ScalarType::Byte || type == ScalarType::Half ||
+                     type == ScalarType::BFloat16 || type == ScalarType::Float ||
+                     (doubles && type == ScalarType::Double);
+  if (known) return;
+  fail(op, "expected images of uint8, float16, bfloat16",
+       doubles ? ", float32 or float64" : " or float32");
+}
+
+// float64 `[N]` or `[1]` on the device of the images.
+inline const double* check_per_image(const char* op, const char* name,
+                                     const std::optional<Tensor>& values, const Tensor& images,
+                                     int64_t count) {
+  if (!values.has_value()) return nullptr;
+  check(values->dim() == 1 && values->size(0) == count, op, "expected ", name, " of shape [", count,
+        "], but got ", shape_text(*values));
+  check(values->scalar_type() == ScalarType::Double && values->is_contiguous(), op, "expected ",
+        name, " as contiguous float64");
+  check(same_device(*values, images), op, "expected ", name, " on the device of images");
+  return static_cast<const double*>(values->const_data_ptr());
+}
+
+}  // namespace orbbec

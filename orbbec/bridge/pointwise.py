@@ -1,0 +1,62 @@
+"""Shared code of wrappers whose output has the sizes of the images."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import OperatorInput, as_tensor, operator_input
+
+_WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def images_input(op: str, images: Any, channels: int | None = None) -> OperatorInput:
+    """Describe images for an operator that keeps their sizes: an ImageBatch gives an ImageBatch.
+
+    `channels` is the number of output channels; None: that of the images.
+    """
+    given = operator_input(op, "images", images)
+    if given.layout is None:
+        return given
+
+    def restore(output: Tensor) -> Any:
+        return images.with_pixels(output, given.channels if channels is None else channels)
+
+    return given._replace(restore=restore)
+
+
+def count_of(given: OperatorInput) -> int:
+    """The number of images."""
+    return given.images.size(0) if given.layout is None else given.layout.size(0)
+
+
+def fake_like(images: Tensor, layout: Tensor | None, channels: int | None = None) -> Tensor:
+    """A fake output with the sizes and the layout of the images."""
+    if layout is not None:
+        return torch.empty_like(images)
+    count, given, height, width = images.shape
+    channels = given if channels is None else channels
+    last = given > 1 and images.stride(1) == 1 and images.stride(3) != 1 and channels > 1
+    return torch.empty(
+        (count, channels, height, width),
+        dtype=images.dtype,
+        device=images.device,
+        memory_format=torch.channels_last if last else torch.contiguous_format,
+    )
+
+
+def whole_numbers(op: str, name: str, value: Any, shape: list[int], low: int, high: int) -> Tensor:
+    """Integers as contiguous int64 of `shape` on their device; on the CPU, their range is checked."""
+    values = as_tensor(op, name, value)
+    if values.dtype not in _WHOLE:
+        raise TypeError(f"{op}: expected {name} of whole numbers, but got {values.dtype}")
+    if list(values.shape) != shape:
+        raise ValueError(f"{op}: expected {name} of shape {shape}, but got {list(values.shape)}")
+    if values.device.type == "cpu" and not torch.compiler.is_compiling():
+        for index, number in enumerate(values.flatten().tolist()):
+            if not low <= number <= high:
+                raise ValueError(
+                    f"{op}: expected {name} from {low} to {high}, but got {number} for image "
+                    f"{index // max(values[0].numel(), 1)}"
+                )
+    return values.detach().to(torch.int64).contiguous()
