@@ -27,7 +27,7 @@ SIDE, CELL, BATCH = 96, 8, 24  # pixels of an image, of a cell; images
 SCENES, UNSEEN = 192, 48
 END = (T.ToDtype(torch.float32, scale=True), T.Normalize())
 OPTIONS = T.TargetOptions(min_size=4.0, min_visibility=0.3)
-CHAIN = T.Compose(
+PIPELINE = T.Compose(
     [
         T.RandomZoomOut(fill=114, side_range=(1.0, 1.5), p=0.3),
         T.RandomIoUCrop(min_scale=0.5),
@@ -140,7 +140,7 @@ def learn(photographs: dict[str, Image], epochs: int, device: str, console: Cons
     images, targets = map(list, zip(*scenes, strict=True))
     unseen = images[SCENES:], targets[SCENES:]
     source = [Sample(as_jpeg(images[n]), targets[n], n) for n in range(SCENES)]
-    loader = Loader(source, BATCH, CHAIN, device, collate=list)
+    loader = Loader(source, BATCH, PIPELINE, device, collate=list)
     network = Detector().to(device)
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
     learned = Learned("detection", fall=0.9, measure="unseen ovals found")
@@ -158,7 +158,7 @@ def learn(photographs: dict[str, Image], epochs: int, device: str, console: Cons
     learned.after = recall(network, *unseen, device)
     learned.seconds = loader.seconds["augment"], time.perf_counter() - begin
     shown = {f"scene {n}": images[n] for n in range(8)}
-    rows, learned.passes = draw_rows(CHAIN, shown, targets[:8], draws=7)
+    rows, learned.passes = draw_rows(PIPELINE, shown, targets[:8], draws=7)
     write_sheet(sheet, rows, learned.passes, side=128)
     learned.sheet = sheet
     return learned

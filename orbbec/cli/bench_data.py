@@ -174,14 +174,14 @@ class _Orbbec:
     def __init__(self, antialias: bool) -> None:
         crop = RandomResizedCrop(SIDE, antialias=antialias)
         cast = ToDtype(torch.float32, scale=True)
-        self._chain = [crop, RandomHorizontalFlip(), cast, Normalize(MEAN, STD)]
+        self._pipeline = [crop, RandomHorizontalFlip(), cast, Normalize(MEAN, STD)]
         self._files = Files([])
         self._loader: Loader | None = None
 
     def __call__(self, paths: Sequence[str], threads: int) -> int:
         self._files.paths = paths
         if self._loader is None:
-            self._loader = Loader(self._files, BATCH, self._chain, threads=threads)
+            self._loader = Loader(self._files, BATCH, self._pipeline, threads=threads)
         return sum(len(batch.images) for batch in self._loader)
 
 

@@ -123,7 +123,7 @@ def test_tables_that_do_not_fit_give_the_fill(device, table, row):
     assert fused.view(2, -1).tolist() == [[7] * 27, [128] * 27]
 
 
-CHAINS = {
+PIPELINES = {
     "fused": [RandomResizedCrop(12, antialias=False), RandomHorizontalFlip()],
     "whole": [
         RandomAffine(20, scale=(0.5, 1.5)),
@@ -138,12 +138,12 @@ CHAINS = {
 READS_PLANES = ("fused", "colours")
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_a_plan_of_planes_is_that_of_images(device, name, monkeypatch):
     """Whether the first pass reads planes, as on a CUDA device, or RGB is made of them first."""
     planes = YCbCrBatch.of_sizes([(20, 31), (25, 18), (40, 22)], ["420", "gray", "444"], [1, 6, 3])
     planes.buffer.random_(0, 256, generator=torch.Generator().manual_seed(2))
-    compose = Compose(CHAINS[name], seed=4)
+    compose = Compose(PIPELINES[name], seed=4)
     expected, plan = compose(ycbcr_to_rgb(planes), epoch=0), compose.plan(planes.sizes, epoch=0)
     there = planes.to("cuda") if device.name == "cuda" else planes
     assert_same_images(compose(there, epoch=0), expected)
@@ -166,7 +166,7 @@ def assert_same_images(actual, expected):
         assert_same_bytes(one.cpu(), other)
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_which_plans_read_planes_on_a_device(name, monkeypatch):
     class OnDevice(YCbCrBatch):
         @property
@@ -174,7 +174,7 @@ def test_which_plans_read_planes_on_a_device(name, monkeypatch):
             return type("Tensor", (), {"is_cuda": True})
 
     planes = YCbCrBatch.of_sizes([(20, 31), (25, 18)], ["420", "gray"])
-    plan = Compose(CHAINS[name], seed=4).plan(planes.sizes, epoch=0)
+    plan = Compose(PIPELINES[name], seed=4).plan(planes.sizes, epoch=0)
     assert not plan_apply.reads_planes(plan, planes)
     there = OnDevice(planes.storage, planes.host_table, planes.plane_bytes, planes.pixel_bytes)
     assert plan_apply.reads_planes(plan, there) == (name in READS_PLANES)

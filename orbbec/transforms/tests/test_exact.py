@@ -14,10 +14,10 @@ pytest.importorskip("PIL")
 from orbbec import transforms as T
 from orbbec.transforms.base.registry import known_transforms
 from orbbec.transforms.parity import PARITY
-from orbbec.transforms.tests.record_exact import CHAINS, PATH, answers, digest, recorded_forms
+from orbbec.transforms.tests.record_exact import PATH, PIPELINES, answers, digest, recorded_forms
 from tests.support import assert_same_bytes, photographs
 from tests.support.peers.sharpness import measure, measure_rim
-from tests.support.peers.transforms import FORMS, Chain
+from tests.support.peers.transforms import FORMS, Pipeline
 
 RECORDED = json.loads(PATH.read_text())
 LIVE = [form for form in FORMS if form.promised and form.author != "torchvision"]
@@ -39,10 +39,10 @@ def test_transform_has_the_recorded_bytes_of_torchvision(form):
 
 
 @pytest.mark.parametrize("part", range(5))
-def test_chain_is_its_authors_functions_in_turn(part):
-    for seed in range(part, CHAINS, 5):
-        pipeline = Chain.drawn(seed)
-        assert digest(pipeline.ours()) == RECORDED["chains"][seed], pipeline.transforms
+def test_pipeline_is_its_authors_functions_in_turn(part):
+    for seed in range(part, PIPELINES, 5):
+        pipeline = Pipeline.drawn(seed)
+        assert digest(pipeline.ours()) == RECORDED["pipelines"][seed], pipeline.transforms
 
 
 @pytest.mark.parametrize(

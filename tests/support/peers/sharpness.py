@@ -12,7 +12,7 @@ from orbbec import transforms as T
 from orbbec.bridge.arguments import Array
 
 SIDE, OUTPUT, RIM = 160, 96, 24
-CHAIN = (
+PIPELINE = (
     T.RandomResizedCrop(OUTPUT, scale=(0.4, 0.8), antialias=False),
     T.RandomRotation(20, "linear"),
     T.RandomAffine(10, (0.05, 0.05), (0.9, 1.1), 5, "linear"),
@@ -47,9 +47,9 @@ def measure(count: int = 8) -> Sharpness:
     images = np.stack([np.repeat(np.rint(scene(x, y, n))[..., None], 3, -1) for n in range(count)])
     results = {}
     for exact in (False, True):
-        pipeline = T.Compose(CHAIN, seed=5, exact=exact)
+        pipeline = T.Compose(PIPELINE, seed=5, exact=exact)
         results[exact] = pipeline(images.astype(np.uint8), epoch=0)[..., 0].astype(np.float64)
-    matrix = T.Compose(CHAIN, seed=5).plan([(SIDE, SIDE)] * count, epoch=0).matrix
+    matrix = T.Compose(PIPELINE, seed=5).plan([(SIDE, SIDE)] * count, epoch=0).matrix
     v, u = np.mgrid[:OUTPUT, :OUTPUT].astype(np.float64)
     inner = (slice(RIM, -RIM), slice(RIM, -RIM))
     rows = []

@@ -36,7 +36,7 @@ class Form:
     target: dict[str, Any] | None = None
 
     @property
-    def is_chainable(self) -> bool:
+    def is_pipelineable(self) -> bool:
         """Whether it takes and gives one image of bytes with three channels."""
         alone = self.count == 1 and self.dtype == "uint8" and self.target is None
         return alone and self.form not in ("1 channel", "uint8 to float32")
@@ -279,7 +279,7 @@ LINES = [form.line() for form in FORMS]
 
 
 @dataclass(frozen=True)
-class Chain:
+class Pipeline:
     """Forms one after the other, and the image that they were drawn for."""
 
     forms: tuple[Form, ...]
@@ -288,7 +288,7 @@ class Chain:
     seed: int
 
     @classmethod
-    def drawn(cls, seed: int) -> Chain:
+    def drawn(cls, seed: int) -> Pipeline:
         """Two or three forms whose answers are promised to be their authors'."""
         rng = np.random.default_rng([seed, 5])
         known = [f for f in FORMS if f.promised and f.count == 1 and not f.target and " " not in f.form]

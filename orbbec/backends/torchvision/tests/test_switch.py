@@ -22,7 +22,7 @@ from orbbec.backends.torchvision.functions import FUNCTIONS
 from orbbec.backends.torchvision.replacements import replacements
 from orbbec.data.decode import native
 from tests.support.peers import switches
-from tests.support.peers.switch_chains import pipelines
+from tests.support.peers.switch_pipelines import pipelines
 from tests.support.peers.switches import as_kind
 from tests.support.samples import photograph
 
@@ -93,7 +93,7 @@ def test_a_function_keeps_its_bytes_and_is_ours(cell):
 
 
 @pytest.mark.parametrize("name", pipelines())
-def test_a_chain_for_imagenet_keeps_its_bits(name):
+def test_a_pipeline_for_imagenet_keeps_its_bits(name):
     pipeline, image = pipelines()[name]
     torch.manual_seed(5)
     expected = pipeline(image)

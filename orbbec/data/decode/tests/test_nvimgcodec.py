@@ -15,7 +15,7 @@ from orbbec.data import BadSample, Decoding, Loader, Sample, decode_image
 from orbbec.data.decode import nvimgcodec as module
 from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.tests.test_decode import encoded, picture
-from orbbec.data.loader.tests.test_loader import CHAIN, Files, by_id
+from orbbec.data.loader.tests.test_loader import PIPELINE, Files, by_id
 from orbbec.data.order import Order
 
 ON_DEVICE = Decoding(on_device=True)
@@ -122,8 +122,8 @@ def test_on_cuda_the_current_stream_is_named_and_copies_are_counted(monkeypatch,
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_loader_gives_what_decoding_one_by_one_gives(threads):
-    expected = by_id(Loader(Files(13), 4, CHAIN, seed=7))
-    actual = by_id(Loader(Files(13), 4, CHAIN, seed=7, threads=threads, decoding=ON_DEVICE))
+    expected = by_id(Loader(Files(13), 4, PIPELINE, seed=7))
+    actual = by_id(Loader(Files(13), 4, PIPELINE, seed=7, threads=threads, decoding=ON_DEVICE))
     assert actual.keys() == expected.keys()
     assert all(torch.equal(actual[i], expected[i]) for i in expected)
 
@@ -138,8 +138,8 @@ def test_a_loader_decodes_on_the_host_what_is_no_jpeg():
 
 def test_a_loader_decodes_on_the_host_what_the_device_refuses(monkeypatch):
     monkeypatch.setattr(BatchDecoder, "decode_into", lambda self, encoded: [False] * len(encoded))
-    expected = by_id(Loader(Files(5), 2, CHAIN, seed=7))
-    actual = by_id(Loader(Files(5), 2, CHAIN, seed=7, decoding=ON_DEVICE))
+    expected = by_id(Loader(Files(5), 2, PIPELINE, seed=7))
+    actual = by_id(Loader(Files(5), 2, PIPELINE, seed=7, decoding=ON_DEVICE))
     assert all(torch.equal(actual[i], expected[i]) for i in expected)
 
 
@@ -156,9 +156,11 @@ def test_a_loader_keeps_its_policies():
     for bad in ([1], [0, 1]):
         order = Order(4, shuffle=False).part(1, 4)
         with pytest.raises(BadSample, match=r"sample 1 \(its image\)"):
-            list(Loader(Damaged(4, bad), 4, CHAIN, order=order, decoding=ON_DEVICE))
+            list(Loader(Damaged(4, bad), 4, PIPELINE, order=order, decoding=ON_DEVICE))
     for policy, wanted in (("skip", [0, 3]), ("substitute", [0, 3, 3, 3])):
-        loader = Loader(Damaged(4, bad=[1, 2]), 4, CHAIN, shuffle=False, on_error=policy, decoding=ON_DEVICE)
+        loader = Loader(
+            Damaged(4, bad=[1, 2]), 4, PIPELINE, shuffle=False, on_error=policy, decoding=ON_DEVICE
+        )
         with pytest.warns(UserWarning, match="2 bad samples"):
             (batch,) = loader
         assert batch.sample_ids.tolist() == wanted

@@ -22,7 +22,7 @@ from tests.support.peers.jpegs import FACTORS, encoded
 
 pytestmark = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
 
-CHAIN = (RandomResizedCrop(24), RandomHorizontalFlip(), ToDtype(torch.float32, scale=True), Normalize())
+PIPELINE = (RandomResizedCrop(24), RandomHorizontalFlip(), ToDtype(torch.float32, scale=True), Normalize())
 PLANES, WHOLE = Decoding(planes=True), Decoding(roi=False)
 
 
@@ -158,7 +158,7 @@ def test_files_that_cannot_be_decoded_are_named():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("transforms", [CHAIN, None], ids=["augmented", "as they are"])
+@pytest.mark.parametrize("transforms", [PIPELINE, None], ids=["augmented", "as they are"])
 def test_a_loader_gives_the_same_bytes(threads, transforms):
     one = Loader(all_files(), 5, transforms, seed=3, decoding=WHOLE)
     other = Loader(all_files(), 5, transforms, seed=3, threads=threads, decoding=PLANES)
@@ -170,8 +170,8 @@ def test_a_loader_gives_the_same_bytes(threads, transforms):
 def test_a_stream_and_arrays_give_the_same_bytes():
     samples = [all_files()[n] for n in range(6)]
     samples += [Sample(picture(9, 8), {"label": 6}, 6), Sample(picture(9, 8)[..., :1], {"label": 7}, 7)]
-    one = by_id(Loader(iter(samples), 3, CHAIN, seed=3, decoding=WHOLE))
-    other = by_id(Loader(iter(samples), 3, CHAIN, seed=3, decoding=PLANES))
+    one = by_id(Loader(iter(samples), 3, PIPELINE, seed=3, decoding=WHOLE))
+    other = by_id(Loader(iter(samples), 3, PIPELINE, seed=3, decoding=PLANES))
     assert one.keys() == other.keys() == set(range(8))
     assert all(torch.equal(one[n], other[n]) for n in one)
 
@@ -196,8 +196,8 @@ def test_half_the_bytes_are_staged():
 
 
 def test_planned_batches_are_in_colours():
-    loader = Loader(all_files(), 5, CHAIN, seed=3, decoding=PLANES)
-    whole = Loader(all_files(), 5, CHAIN, seed=3, decoding=WHOLE)
+    loader = Loader(all_files(), 5, PIPELINE, seed=3, decoding=PLANES)
+    whole = Loader(all_files(), 5, PIPELINE, seed=3, decoding=WHOLE)
     for one, other in zip(loader.planned(), whole.planned(), strict=True):
         assert isinstance(one.images, ImageBatch)
         assert all(map(np.array_equal, one.images.numpy(), other.images.numpy()))
@@ -213,10 +213,10 @@ def damaged_files():
 
 def test_bad_samples_are_raised_skipped_and_replaced():
     with pytest.raises(BadSample, match=r"sample 1 \(its image\)"):
-        list(Loader(damaged_files(), 4, CHAIN, shuffle=False, decoding=PLANES))
+        list(Loader(damaged_files(), 4, PIPELINE, shuffle=False, decoding=PLANES))
     for policy in ("skip", "substitute"):
         loaders = [
-            Loader(damaged_files(), 3, CHAIN, shuffle=False, on_error=policy, decoding=decoding)
+            Loader(damaged_files(), 3, PIPELINE, shuffle=False, on_error=policy, decoding=decoding)
             for decoding in (WHOLE, PLANES)
         ]
         with pytest.warns(UserWarning, match="3 bad samples"):

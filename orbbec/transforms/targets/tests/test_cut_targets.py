@@ -134,6 +134,6 @@ def test_what_was_cut_off_is_counted_once(box_format, exact):
     pipeline = [T.CenterCrop((40, 30)), T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)]
     for least, count in ((0.74, 1), (0.76, 0)):
         options = T.TargetOptions(box_format, min_visibility=least)
-        chained = T.Compose(pipeline, exact=exact, target_options=options)
-        (moved,) = T.transform_targets(chained.plan([(60, 60)], epoch=0), [{"boxes": boxes}], options)
+        pipelineed = T.Compose(pipeline, exact=exact, target_options=options)
+        (moved,) = T.transform_targets(pipelineed.plan([(60, 60)], epoch=0), [{"boxes": boxes}], options)
         assert len(moved["boxes"]) == count

@@ -16,7 +16,7 @@ from orbbec.transforms.convert.torchvision import from_torchvision
 
 
 @dataclass(frozen=True)
-class Chain:
+class Pipeline:
     """A torchvision pipeline whose convertible steps run fused.
 
     Args:
@@ -59,7 +59,7 @@ class Chain:
         return given[0] if targets is None else given
 
 
-def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Chain:
+def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Pipeline:
     """Convert a torchvision pipeline to a fused one with parameters drawn per image.
 
     Args:
@@ -79,7 +79,7 @@ def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Chain:
     for is_known, run in groupby(_flat(compose), _is_known):
         steps = list(run)
         parts += _composed(steps, seed + len(parts), exact) if is_known else steps
-    return Chain(parts)
+    return Pipeline(parts)
 
 
 def _flat(compose: Any) -> Iterator[Any]:
