@@ -58,11 +58,11 @@ def prepare(device: str, dtype: torch.dtype) -> Work:
         result: Tensor = augment(moved, matrices, size, sampling, values, Output(**kind))
         return result
 
-    room = run(dtype=dtype)
+    buffer = run(dtype=dtype)
     name = str(dtype).removeprefix("torch.")
     contenders = [
         Contender(f"orbbec, {name}", partial(run, dtype=dtype), exact=dtype == torch.float32),
-        Contender(f"orbbec, {name}, out=", lambda: run(out=room), exact=dtype == torch.float32),
+        Contender(f"orbbec, {name}, out=", lambda: run(out=buffer), exact=dtype == torch.float32),
     ]
     if cv2 is not None and device == "cpu":
         finishes = {"cv2's table": by_table} | (
@@ -72,7 +72,7 @@ def prepare(device: str, dtype: torch.dtype) -> Work:
             by_hand = crops(images, boxes, flipped, SIDE, finish, name)
             contenders.insert(0, Contender(f"cv2 and {way}", by_hand, exact=False, least_psnr=45))
     pixels = int((boxes[:, 2:] - boxes[:, :2]).prod(1).sum())
-    moved_bytes = 3 * (pixels + IMAGES * SIDE * SIDE * room.element_size())
+    moved_bytes = 3 * (pixels + IMAGES * SIDE * SIDE * buffer.element_size())
     return Work(contenders, expected, images=IMAGES, moved_bytes=moved_bytes)
 
 

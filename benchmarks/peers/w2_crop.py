@@ -19,7 +19,7 @@ from benchmarks.ops.transforms import (
     classification,
     crop_of,
     crops_of,
-    unlike_photographs,
+    variable_size_photographs,
 )
 from benchmarks.peers.contest import BOTH, Rival, Workload
 from benchmarks.peers.dali import dali_runner
@@ -41,7 +41,7 @@ class Scene:
 
     @cached_property
     def arrays(self) -> list[Array]:
-        return unlike_photographs()[: self.images]
+        return variable_size_photographs()[: self.images]
 
     @cached_property
     def sizes(self) -> Array:
@@ -75,10 +75,10 @@ class Scene:
 
 def by_orbbec(scene: Scene, dtype: str = "float32", out: bool = False) -> Callable[[], Any]:
     pipeline = classification(dtype, scene.antialias)
-    room = torch.empty(scene.images, 3, SIDE, SIDE, dtype=getattr(torch, dtype), device=scene.device)
+    output = torch.empty(scene.images, 3, SIDE, SIDE, dtype=getattr(torch, dtype), device=scene.device)
     if not out:
         return lambda: pipeline(scene.batch, epoch=0)
-    return lambda: pipeline.apply(pipeline.plan(scene.sizes, epoch=0), scene.batch, out=room)
+    return lambda: pipeline.apply(pipeline.plan(scene.sizes, epoch=0), scene.batch, out=output)
 
 
 def by_orbbec_channels_last(scene: Scene) -> Callable[[], Any]:

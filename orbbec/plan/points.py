@@ -90,11 +90,11 @@ def corners_of(boxes: Array) -> Array:
 def rotated_corners(boxes: Array) -> Array:
     """The corners of cxcywha `[K, 5]` in the same order, as they lie before the rotation: `[K, 4, 2]`."""
     angle = np.radians(boxes[:, 4])
-    along = np.stack([np.cos(angle), -np.sin(angle)], 1)[:, None]
-    down = np.stack([np.sin(angle), np.cos(angle)], 1)[:, None]
+    x_axis = np.stack([np.cos(angle), -np.sin(angle)], 1)[:, None]
+    y_axis = np.stack([np.sin(angle), np.cos(angle)], 1)[:, None]
     signs = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     width, height = boxes[:, 2, None, None], boxes[:, 3, None, None]
-    result: Array = boxes[:, None, :2] + signs[:, :1] * width * along + signs[:, 1:] * height * down
+    result: Array = boxes[:, None, :2] + signs[:, :1] * width * x_axis + signs[:, 1:] * height * y_axis
     return result
 
 
@@ -104,11 +104,11 @@ def rotated_boxes(corners: Array) -> Array:
     Of a mirrored rectangle left and right are swapped. Of another shape it is the rectangle whose sides are
     nearest to the means of opposite sides, by least squares, scaled to the area of the shape.
     """
-    along = (corners[:, 1] - corners[:, 0] + corners[:, 2] - corners[:, 3]) / 2
-    down = (corners[:, 3] - corners[:, 0] + corners[:, 2] - corners[:, 1]) / 2
-    area = along[:, 0] * down[:, 1] - along[:, 1] * down[:, 0]  # of any quadrilateral with these corners
-    along = np.where(area[:, None] < 0, -along, along)
-    (ax, ay), (dx, dy) = along.T, down.T
+    x_axis = (corners[:, 1] - corners[:, 0] + corners[:, 2] - corners[:, 3]) / 2
+    y_axis = (corners[:, 3] - corners[:, 0] + corners[:, 2] - corners[:, 1]) / 2
+    area = x_axis[:, 0] * y_axis[:, 1] - x_axis[:, 1] * y_axis[:, 0]
+    x_axis = np.where(area[:, None] < 0, -x_axis, x_axis)
+    (ax, ay), (dx, dy) = x_axis.T, y_axis.T
     rotation = np.arctan2(2 * (ax * ay - dx * dy), ax**2 - ay**2 + dy**2 - dx**2) / 2
     cosine, sine = np.cos(rotation), np.sin(rotation)
     backwards = ax * cosine + ay * sine < 0
@@ -156,8 +156,8 @@ def clip_polygon(points: Array, size: tuple[int, int]) -> Array:
         for i in range(len(points)):
             here, before = inside[i], inside[i - 1]
             if (here >= 0) != (before >= 0):
-                share = before / (before - here)
-                crossing = points[i - 1] + share * (points[i] - points[i - 1])
+                fraction = before / (before - here)
+                crossing = points[i - 1] + fraction * (points[i] - points[i - 1])
                 crossing[axis] = limit
                 kept.append(crossing)
             if here >= 0:

@@ -271,14 +271,12 @@ class RandomIoUCrop(Transform):
         """The candidate regions: int64 `[K, 4]`."""
         height, width = size.tolist()
         scale = self.min_scale + (self.max_scale - self.min_scale) * draws[:, :2]
-        across, down = (width * scale[:, 0]).astype(int), (height * scale[:, 1]).astype(int)
-        aspect = across / np.maximum(down, 1)
-        good = (
-            (aspect >= self.min_aspect_ratio) & (aspect <= self.max_aspect_ratio) & (across > 0) & (down > 0)
-        )
-        left = ((width - across) * draws[:, 2]).astype(int)
-        top = ((height - down) * draws[:, 3]).astype(int)
-        return np.asarray(np.stack([left, top, left + across, top + down], 1)[good])
+        w, h = (width * scale[:, 0]).astype(int), (height * scale[:, 1]).astype(int)
+        aspect = w / np.maximum(h, 1)
+        good = (aspect >= self.min_aspect_ratio) & (aspect <= self.max_aspect_ratio) & (w > 0) & (h > 0)
+        left = ((width - w) * draws[:, 2]).astype(int)
+        top = ((height - h) * draws[:, 3]).astype(int)
+        return np.asarray(np.stack([left, top, left + w, top + h], 1)[good])
 
 
 def _overlap(boxes: Array, crops: Array, least: float) -> Array:

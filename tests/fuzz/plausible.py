@@ -122,8 +122,8 @@ class Scene:
             lengths.append(3 * h * w if form == 0 else h * w if form == 1 else h * w + 2 * rows * columns)
         return lengths
 
-    def chance(self, share: float, value: Callable[[], Any]) -> Any:
-        return value() if self.random.random() < share else None
+    def chance(self, probability: float, value: Callable[[], Any]) -> Any:
+        return value() if self.random.random() < probability else None
 
     def images(self) -> TensorSpec:
         if self.planes and self.ragged:

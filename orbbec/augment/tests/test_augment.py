@@ -103,7 +103,7 @@ def test_exact_steps_are_those_of_numpy(device, seed):
     assert_same_bytes(run(device, *call), augments.augment(images, matrix, size, **options))
 
 
-# Of white: twice the largest difference that 400 calls showed.
+# Of the maximum value: twice the largest difference that 400 calls showed.
 TOLERANCES = {GAMMA: 3.6e-7, CONTRAST: 2.4e-7}
 
 
@@ -348,9 +348,9 @@ def test_layouts_and_out(device):
     last = augment(images, FLIP, (5, 6), dtype=torch.float32, channels_last=True)
     assert last.is_contiguous(memory_format=torch.channels_last)
     assert_same_bytes(last, expected)
-    room = torch.zeros(3, 5, 6, 3, device=images.device).permute(0, 3, 1, 2)
-    assert augment(images, FLIP, (5, 6), out=room) is room
-    assert_same_bytes(room, expected)
+    buffer = torch.zeros(3, 5, 6, 3, device=images.device).permute(0, 3, 1, 2)
+    assert augment(images, FLIP, (5, 6), out=buffer) is buffer
+    assert_same_bytes(buffer, expected)
 
 
 def test_an_empty_batch(device):

@@ -49,16 +49,16 @@ def test_every_sample_is_taken_once(length, world, threads, shuffle):
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_tails_give_all_ranks_equally_many(length, world, threads):
-    for tail, share in (("drop", length // world), ("pad", -(-length // world))):
+    for tail, length_of_one in (("drop", length // world), ("pad", -(-length // world))):
         orders = [Order(length, rank=rank, world_size=world, tail=tail) for rank in range(world)]
         taken = [taken_by_threads(order, threads, 0) for order in orders]
-        assert [len(part) for part in taken] == [len(order) for order in orders] == [share] * world
+        assert [len(part) for part in taken] == [len(order) for order in orders] == [length_of_one] * world
         counts = Counter(index for part in taken for index in part)
         whole = Order(length).indices().tolist()
         if tail == "drop":
-            assert counts == Counter(whole[: share * world])
+            assert counts == Counter(whole[: length_of_one * world])
         else:
-            assert counts == Counter((whole * 3)[: share * world])
+            assert counts == Counter((whole * 3)[: length_of_one * world])
 
 
 @pytest.mark.parametrize("tail", ["keep", "drop", "pad"])

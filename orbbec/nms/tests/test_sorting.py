@@ -38,12 +38,12 @@ def test_argsort_names_the_bad_argument():
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 1000])
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_selected_indices_are_torchs(count, share):
+@pytest.mark.parametrize("fraction", [0.0, 0.3, 1.0])
+def test_selected_indices_are_torchs(count, fraction):
     generator = torch.Generator().manual_seed(count)
     indices, mask = (
         torch.randperm(2 * count, generator=generator),
-        torch.rand(count, generator=generator) < share,
+        torch.rand(count, generator=generator) < fraction,
     )
     for given in (indices[:count], indices[::2]):
         assert torch.ops.orbbec.selected_indices(given, mask).tolist() == given[mask].tolist()

@@ -86,9 +86,9 @@ def test_noise_is_normal():
     assert abs(noise.mean() - 0.5) < 0.0173
     assert abs(noise.std() - 2.0) < 0.0122
     levels = torch.linspace(-3, 3, 25, dtype=torch.float64)
-    shares = (noise[:, None] <= 0.5 + 2 * levels).double().mean(0)
+    fractions = (noise[:, None] <= 0.5 + 2 * levels).double().mean(0)
     expected = torch.special.ndtr(levels)
-    assert (shares - expected).abs().max() < 0.0056  # Kolmogorov's bound for one in 1,000
+    assert (fractions - expected).abs().max() < 0.0056  # Kolmogorov's bound for one in 1,000
 
 
 def test_noise_is_that_of_the_sample_alone(device):

@@ -177,8 +177,8 @@ class AugmentPass(Pass):
         off_diagonal = self.matrix[:, [0, 1, 2, 2], [1, 0, 0, 1]]
         return not off_diagonal.any() and self.interpolation == "linear"
 
-    def of_parts(self, corners: Array, shrinks: Array, to_part: Array) -> AugmentPass:
-        matrix = to_part @ self.matrix
+    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> AugmentPass:
+        matrix = to_region @ self.matrix
         if self.regions is not None:  # to the last bit what the pass computes with
             exact = shifts(-self.regions[:, 0], -self.regions[:, 1], len(matrix)) @ self.matrix
             matrix = np.where((shrinks == 1)[:, None, None], exact, matrix)

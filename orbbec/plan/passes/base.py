@@ -184,13 +184,13 @@ class Pass:
         """
         return None
 
-    def of_parts(self, corners: Array, shrinks: Array, to_part: Array) -> Pass:
+    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> Pass:
         """The pass for images of which only the `region` was decoded.
 
         Args:
             corners: int64 `[N, 2]`: left and top of what was decoded, in pixels of the shrunk images.
             shrinks: int64 `[N]`: how often smaller it was decoded.
-            to_part: float64 `[N, 3, 3]`: pixels of whole images to decoded pixels.
+            to_region: float64 `[N, 3, 3]`: pixels of whole images to decoded pixels.
         """
         raise NotImplementedError
 

@@ -132,9 +132,9 @@ class OperatorPass(Pass):
         of = self.spec.region
         return None if of is None else of(self.table, self.options, self.sizes, sizes)
 
-    def of_parts(self, corners: Array, shrinks: Array, to_part: Array) -> OperatorPass:
+    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> OperatorPass:
         boxes = self.table["boxes"] / shrinks[:, None] - np.tile(corners, 2)
-        return replace(self, table={**self.table, "boxes": boxes}, matrix=to_part @ self.matrix)
+        return replace(self, table={**self.table, "boxes": boxes}, matrix=to_region @ self.matrix)
 
     @property
     def target_matrix(self) -> Array:

@@ -17,8 +17,8 @@ FLIP = (5, 0, 0, 0.5, *[0] * 6)
 
 def area_by_hand(size, scale, ratio, numbers, transposed):
     """Of ten tries the first that fits: height, width, top, left; None if none does."""
-    for share, slant, down, along in np.reshape(numbers, (10, 4)).tolist():
-        area = size[0] * size[1] * (scale[0] + share * (scale[1] - scale[0]))
+    for fraction, slant, y, x in np.reshape(numbers, (10, 4)).tolist():
+        area = size[0] * size[1] * (scale[0] + fraction * (scale[1] - scale[0]))
         low, high = math.log(ratio[0]), math.log(ratio[1])
         aspect = math.exp(low + slant * (high - low))
         sides = [round(math.sqrt(area / aspect)), round(math.sqrt(area * aspect))]
@@ -27,7 +27,7 @@ def area_by_hand(size, scale, ratio, numbers, transposed):
             continue
         if not transposed and not (0 < sides[0] <= size[0] and 0 < sides[1] <= size[1]):
             continue
-        begin = [math.floor(at * (size[axis] - sides[axis] + 1)) for axis, at in enumerate((down, along))]
+        begin = [math.floor(at * (size[axis] - sides[axis] + 1)) for axis, at in enumerate((y, x))]
         return [*sides, *begin]
     return None
 

@@ -143,26 +143,26 @@ def test_out_that_does_not_fit_is_refused(name, out, message, part, monkeypatch)
 
 
 def test_tensors_without_memory_share_none():
-    room = torch.empty(4)
-    for tensor in (torch.empty(4, device="meta"), room[2:2]):
+    memory = torch.empty(4)
+    for tensor in (torch.empty(4, device="meta"), memory[2:2]):
         assert microbatches._extent(tensor) == (tensor.data_ptr(), tensor.data_ptr())
-    assert microbatches._extent(room[1:3]) == (room.data_ptr() + 4, room.data_ptr() + 12)
+    assert microbatches._extent(memory[1:3]) == (memory.data_ptr() + 4, memory.data_ptr() + 12)
 
 
 @pytest.mark.parametrize("part", [PART, 2**24])
 def test_out_that_shares_memory_with_the_images_is_refused(part, monkeypatch):
     monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", part)
-    room, pipeline = (
+    memory, pipeline = (
         torch.zeros(9, 3, 20, 20, dtype=torch.uint8),
         T.Compose([T.GaussianBlur(3), T.MedianBlur(3)]),
     )
-    plan, images = pipeline.plan([(20, 20)] * 5, epoch=0), room[:5]
-    for out in (images, room[4:]):
+    plan, images = pipeline.plan([(20, 20)] * 5, epoch=0), memory[:5]
+    for out in (images, memory[4:]):
         with pytest.raises(ValueError, match="apply: expected out that shares no memory with the images"):
             pipeline.apply(plan, images, out=out)
-    expected = pipeline(room[:4], epoch=0)
-    pipeline.apply(pipeline.plan([(20, 20)] * 4, epoch=0), room[:4], out=room[5:])
-    assert_same_bytes(room[5:], expected)
+    expected = pipeline(memory[:4], epoch=0)
+    pipeline.apply(pipeline.plan([(20, 20)] * 4, epoch=0), memory[:4], out=memory[5:])
+    assert_same_bytes(memory[5:], expected)
 
 
 def test_results_that_are_held_stay_as_they_are():

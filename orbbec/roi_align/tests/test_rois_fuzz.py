@@ -30,9 +30,9 @@ SETTINGS = hypothesis.settings(
 )
 
 
-def mostly(draw, usual, other, share=8):
-    """`usual` in all but one of `share` draws."""
-    return draw(other if draw(st.integers(1, share)) == share else usual)
+def mostly(draw, usual, other, draws=8):
+    """`usual` in all but one of `draws` draws."""
+    return draw(other if draw(st.integers(1, draws)) == draws else usual)
 
 
 @st.composite

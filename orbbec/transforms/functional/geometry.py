@@ -28,7 +28,7 @@ from orbbec.transforms.base.tv_tensors import images_like, is_mask, plain
 from orbbec.transforms.cuts import Boxes, whole_images
 from orbbec.transforms.functional.calls import changed, fill_of, given, moved
 from orbbec.transforms.functional.sizes import get_size
-from orbbec.transforms.targets.masks import bent_masks
+from orbbec.transforms.targets.masks import displaced_masks
 from orbbec.transforms.warps import warped
 from orbbec.warpaffine.remap import remap
 
@@ -127,9 +127,9 @@ def affine(
     center: Sequence[float] | None = None,
 ) -> Any:
     """Rotate by `angle` degrees clockwise, translate, scale and shear about the image centre or `center`."""
-    along, down = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
+    shear_x, shear_y = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
     moves = pair("affine", "translate", tuple(translate))
-    return _warped(inpt, "affine", (angle, moves, scale, (along, down)), interpolation, fill, center)
+    return _warped(inpt, "affine", (angle, moves, scale, (shear_x, shear_y)), interpolation, fill, center)
 
 
 def rotate(
@@ -238,7 +238,7 @@ def elastic(
     x = offsets[..., 0] * (width / 2) + torch.arange(width, device=offsets.device)
     y = offsets[..., 1] * (height / 2) + torch.arange(height, device=offsets.device)[:, None]
     if is_mask(inpt):
-        return images_like(bent_masks(plain(inpt), x, y, filled[0]), inpt)
+        return images_like(displaced_masks(plain(inpt), x, y, filled[0]), inpt)
     return changed("elastic", inpt, remap, x, y, interpolation=method, fill=filled)
 
 

@@ -40,7 +40,7 @@ class TargetOptions:
         box_format: "xyxy" (Pascal VOC, torchvision), "xywh" (COCO), "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn"
             (Albumentations' own), or "cxcywhn" (label files of YOLO; ultralytics calls it xywhn).
         min_size: boxes with a side below this, in pixels, are dropped.
-        min_visibility: boxes of which a smaller share than this is left inside are dropped, from 0 to 1.
+        min_visibility: boxes of which a smaller fraction than this is left inside are dropped, from 0 to 1.
         mask_fill: of masks, outside of an image.
         drop_boxes: False keeps all boxes, as torchvision does until `SanitizeBoundingBoxes`; those of which
             nothing is left have no area.

@@ -188,8 +188,8 @@ class State:
             self.parts = [_clipped(part, size) for part in self.parts]
             left = np.array([polygon_area(part) for part in self.parts])
             sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
-        share = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
-        self.visible, self.scale = self.visible * share, self.scale * share
+        fraction = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
+        self.visible, self.scale = self.visible * fraction, self.scale * fraction
         self.corners = corners
         if not self.options.drop_boxes:
             return

@@ -286,13 +286,13 @@ def operated(call: Call, image: Array, n: int) -> Array:
 @by_one
 def blended(call: Call, image: Array, n: int) -> Array:
     """AugMix: the image and its copies, each altered by torchvision's functions, in the weights drawn."""
-    shares, choices = call.params.weights[n], call.params.choices
-    result = shares[0] * image
-    for copy, share in enumerate(shares[1:]):
+    weights, choices = call.params.weights[n], call.params.choices
+    result = weights[0] * image
+    for copy, weight in enumerate(weights[1:]):
         altered, row = _tensor(image), copy * len(call.images) + n
         for operation, magnitude in zip(choices.operation[row], choices.magnitude[row], strict=True):
             altered = _one_operation(OPERATIONS[operation], altered, float(magnitude), call.transform)
-        result = result + share * _array(altered)
+        result = result + weight * _array(altered)
     return np.asarray(np.rint(result).astype(np.uint8))
 
 
@@ -358,7 +358,7 @@ def smeared(call: Call, image: Array, n: int) -> Array:
 
 
 @by_one
-def bent(call: Call, image: Array, n: int) -> Array:
+def displaced(call: Call, image: Array, n: int) -> Array:
     import cv2
 
     t = call.transform

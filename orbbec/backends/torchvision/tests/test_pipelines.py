@@ -21,7 +21,7 @@ NORMALIZE = {"mean": [0.5] * 3, "std": [0.2] * 3}
 
 
 def kinds(pipeline):
-    return [type(part).__name__ for part in pipeline.parts]
+    return [type(step).__name__ for step in pipeline.steps]
 
 
 def test_a_pipeline_that_is_known_is_one_part_and_does_the_same():
@@ -92,9 +92,9 @@ def test_targets_follow_through_a_step_of_torchvision():
 def test_parts_draw_from_seeds_of_their_own():
     flip = v2.RandomHorizontalFlip(0.5)
     pipeline = convert([flip, v2.Lambda(torch.clone), flip], seed=9)
-    seeds = [part.seed for part in pipeline.parts if isinstance(part, Compose)]
+    seeds = [step.seed for step in pipeline.steps if isinstance(step, Compose)]
     assert seeds == [9, 11]
-    assert pipeline.parts[0] == Compose.from_torchvision([flip], seed=9)
+    assert pipeline.steps[0] == Compose.from_torchvision([flip], seed=9)
 
 
 def test_a_palette_is_cropped_as_rgb():

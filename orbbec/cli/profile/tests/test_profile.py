@@ -149,7 +149,7 @@ def test_a_pass_as_fast_as_a_copy_is_said_to_be():
         found.advice == "1. augment takes 71%, at 100% of the rate of a copy: only fewer bytes make it faster"
     )
     assert (found.copy_rate, found.moved_bytes) == (1000, 2000)
-    assert round(found.share_of_copy, 3) == round(1 / 1.4, 3)
+    assert round(found.fraction_of_copy, 3) == round(1 / 1.4, 3)
 
 
 @pytest.mark.parametrize(

@@ -36,16 +36,16 @@ def converted(device, batch):
     return images.numpy()
 
 
-def one_image(device, sampling, luma, blueness, redness):
+def one_image(device, sampling, luma, cb, cr):
     """The colours of an image, given by the rows of its planes."""
     batch = YCbCrBatch.of_sizes([(len(luma), len(luma[0]))], [sampling])
-    for plane, rows in zip(batch.planes(0), (luma, blueness, redness), strict=True):
+    for plane, rows in zip(batch.planes(0), (luma, cb, cr), strict=True):
         plane.copy_(torch.tensor(rows))
     return converted(device, batch)[0]
 
 
-def enlarged(device, sampling, height, width, chroma):
-    """A plane of chroma as it is enlarged, read off the blue of black pixels: 1.772 times it, rounded."""
+def upsampled(device, sampling, height, width, chroma):
+    """A plane of chroma as it is upsampled, read off the blue of black pixels: 1.772 times it, rounded."""
     numbers = {round(1.772 * value): value for value in range(128)}
     shown = [[128 + value for value in row] for row in chroma]
     red = [[128] * len(row) for row in chroma]
@@ -70,31 +70,31 @@ def test_colours_by_hand(device):
 
 def test_halved_columns_by_hand(device):
     """(3 own + other + 1) / 4 on the left of a column, + 2 on its right, rounded down; own at the ends."""
-    assert enlarged(device, "422", 1, 6, [[0, 12, 36]]) == [[0, 3, 9, 18, 30, 36]]
-    assert enlarged(device, "422", 1, 5, [[0, 12, 36]]) == [[0, 3, 9, 18, 30]]
+    assert upsampled(device, "422", 1, 6, [[0, 12, 36]]) == [[0, 3, 9, 18, 30, 36]]
+    assert upsampled(device, "422", 1, 5, [[0, 12, 36]]) == [[0, 3, 9, 18, 30]]
 
 
 def test_halved_rows_by_hand(device):
     """As columns are, but also where there are few of them."""
-    assert enlarged(device, "440", 6, 1, [[0], [12], [36]]) == [[0], [3], [9], [18], [30], [36]]
-    assert enlarged(device, "440", 3, 2, [[0, 8], [12, 8]]) == [[0, 8], [3, 8], [9, 8]]
+    assert upsampled(device, "440", 6, 1, [[0], [12], [36]]) == [[0], [3], [9], [18], [30], [36]]
+    assert upsampled(device, "440", 3, 2, [[0, 8], [12, 8]]) == [[0, 8], [3, 8], [9, 8]]
 
 
 def test_halved_rows_and_columns_by_hand(device):
     """Rows make 0 64 128, 64 128 192, 192 256 320, 256 320 384 of 16 parts; columns as above, + 8 and + 7."""
-    assert enlarged(device, "420", 4, 6, [[0, 16, 32], [64, 80, 96]]) == [
+    assert upsampled(device, "420", 4, 6, [[0, 16, 32], [64, 80, 96]]) == [
         [0, 4, 12, 20, 28, 32],
         [16, 20, 28, 36, 44, 48],
         [48, 52, 60, 68, 76, 80],
         [64, 68, 76, 84, 92, 96],
     ]
-    assert enlarged(device, "420", 1, 5, [[0, 16, 32]]) == [[0, 4, 12, 20, 28]]
+    assert upsampled(device, "420", 1, 5, [[0, 16, 32]]) == [[0, 4, 12, 20, 28]]
 
 
 def test_two_columns_are_not_blended(device):
-    assert enlarged(device, "422", 2, 4, [[0, 40], [80, 120]]) == [[0, 0, 40, 40], [80, 80, 120, 120]]
+    assert upsampled(device, "422", 2, 4, [[0, 40], [80, 120]]) == [[0, 0, 40, 40], [80, 80, 120, 120]]
     expected = [[0, 0, 40, 40], [0, 0, 40, 40], [80, 80, 120, 120]]
-    assert enlarged(device, "420", 3, 4, [[0, 40], [80, 120]]) == expected
+    assert upsampled(device, "420", 3, 4, [[0, 40], [80, 120]]) == expected
 
 
 def test_gray_and_rgb_are_kept(device):

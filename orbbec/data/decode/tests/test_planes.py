@@ -132,8 +132,8 @@ def test_both_decoders_give_the_same_planes(monkeypatch, sampling, size):
     image = Image.fromarray(picture(*size))
     data = saved(image.convert("L")) if sampling == "gray" else encoded(picture(*size), 90, sampling)
     height, width = size
-    down, across = 1 + (sampling in ("420", "440")), 1 + (sampling in ("420", "422"))
-    chroma = 0 if sampling == "gray" else -(-height // down) * -(-width // across)
+    y_factor, x_factor = 1 + (sampling in ("420", "440")), 1 + (sampling in ("420", "422"))
+    chroma = 0 if sampling == "gray" else -(-height // y_factor) * -(-width // x_factor)
     of_each = []
     for name, absent in (("_library", lambda: None), ("_decoder", NoDecoder)):
         with monkeypatch.context() as patch:

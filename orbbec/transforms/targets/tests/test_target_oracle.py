@@ -227,9 +227,9 @@ def test_visibility_is_the_share_that_is_left(name, seed):
     on_canvas = within(here, plan.output_sizes[0])
     for row, box in enumerate(boxes):
         whole = inside(there, box)
-        share = (whole & on_canvas).sum() / whole.sum()
-        if abs(share - 0.5) > 0.05:
-            assert (row in target["row"].tolist()) == (share > 0.5)
+        fraction = (whole & on_canvas).sum() / whole.sum()
+        if abs(fraction - 0.5) > 0.05:
+            assert (row in target["row"].tolist()) == (fraction > 0.5)
 
 
 SIDES = st.integers(1, 40)
