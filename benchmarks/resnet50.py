@@ -132,12 +132,12 @@ def page(about: dict[str, Any], speeds: Sequence[Speed]) -> str:
     ]
     lines += [f"orbbec {about['orbbec']} at {about['commit']}, torch {about['torch']}; batches of"]
     lines += [f"{about['batch']}, {about['steps']} steps each.", "", NOTE, ""]
-    lines += [row(["decoded", "alone", "training", "one batch", "share", "advice"])]
+    lines += [row(["decoded", "alone", "training", "one batch", "fraction", "advice"])]
     lines += [row(["---", "---:", "---:", "---:", "---:", "---"])]
     for one in speeds:
-        share = f"{one.training / one.one_batch:.3f}"
+        fraction = f"{one.training / one.one_batch:.3f}"
         figures = [f"{value:.0f}" for value in (one.alone, one.training, one.one_batch)]
-        lines.append(row([one.decoding, *figures, share, one.advice]))
+        lines.append(row([one.decoding, *figures, fraction, one.advice]))
     return "\n".join(lines) + "\n"
 
 

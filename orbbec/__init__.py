@@ -10,7 +10,7 @@ load_library()
 
 from orbbec import transforms
 from orbbec.augment import augment
-from orbbec.batch import ImageBatch, PlaneBatch
+from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.bridge.buffer_pool import keep_free_memory
 from orbbec.cli.profile import profile
 from orbbec.color import (
@@ -83,10 +83,10 @@ __all__ = [
     "ChannelStatistics",
     "Compose",
     "ImageBatch",
-    "PlaneBatch",
     "RoIAlign",
     "RoIAlignRotated",
     "RoIPool",
+    "YCbCrBatch",
     "adjust_brightness",
     "adjust_contrast",
     "adjust_gamma",

@@ -53,7 +53,7 @@ def main(
         content = {
             "versions": versions,
             "lines": rows,
-            "sharpness": {**sharpness.measure()._asdict(), **sharpness.measure_rim()._asdict()},
+            "sharpness": {**sharpness.measure()._asdict(), **sharpness.measure_border()._asdict()},
         }
         write_records(DOCS / "parity" / "transforms.json", content)
         write_report(DOCS)

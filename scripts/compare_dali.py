@@ -107,8 +107,8 @@ def main() -> None:
     for name, (graph, ours) in COMPARED.items():
         pairs = zip(by_dali(graph), map(ours, IMAGES), strict=True)
         differences = np.concatenate([np.abs(a.astype(np.float64) - b).flatten() for a, b in pairs])
-        share = (differences > 0).mean()
-        print(f"| {name} | {differences.max():.3g} in {share:.3g} |" if share else f"| {name} | 0 |")
+        fraction = (differences > 0).mean()
+        print(f"| {name} | {differences.max():.3g} in {fraction:.3g} |" if fraction else f"| {name} | 0 |")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from photographs import Image, load_photograph
 OUTPUTS = Path("outputs")
 
 
-def photograph_and_maps() -> tuple[Image, npt.NDArray[np.float64]]:
+def photograph_and_matrices() -> tuple[Image, npt.NDArray[np.float64]]:
     """A photograph `[H, W, 3]`, and maps `[4, 2, 3]` from output pixels to its pixels."""
     image = load_photograph("astronaut")
     center = (image.shape[1] / 2, image.shape[0] / 2)

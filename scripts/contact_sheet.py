@@ -80,6 +80,6 @@ def draw_losses(draw: ImageDraw.ImageDraw, corner: tuple[int, int], losses: list
     small = ImageFont.load_default(16)
     for index, anchor in ((0, "rm"), (-1, "rs")):
         draw.ellipse([x[index] - 4, y[index] - 4, x[index] + 4, y[index] + 4], ACCENT)
-        place = (x[index] - 12, y[index]) if index == 0 else (x[index], y[index] - 10)
-        draw.text(place, f"{losses[index]:.2f}", INK, font=small, anchor=anchor)
+        corner = (x[index] - 12, y[index]) if index == 0 else (x[index], y[index] - 10)
+        draw.text(corner, f"{losses[index]:.2f}", INK, font=small, anchor=anchor)
     draw.text((left, top + height + 8), f"loss over {len(losses)} epochs", FAINT, font=small)

@@ -60,11 +60,11 @@ def mixed(image: Image) -> Image:
     return np.asarray(orbbec.mixup(pair, SWAP, torch.tensor([0.6, 0.6], dtype=torch.float64))[0])
 
 
-def bent(image: Image) -> Image:
+def displaced(image: Image) -> Image:
     return np.asarray(orbbec.elastic_transform(image, *BENDING))
 
 
-def bent_by_opencv(image: Image) -> Image:
+def displaced_by_opencv(image: Image) -> Image:
     """By the same displacements."""
     ids = torch.tensor([0])
     dx, dy = orbbec.elastic_displacement(ids, image.shape[:2], *BENDING)[0].numpy()
@@ -163,7 +163,7 @@ EXAMPLES = [
         lambda x: jpegs.by_pillow(x, 10, "420"),
     ),
     Example("erase", erased, "NumPy", erased_by_numpy),
-    Example("elastic_transform", bent, "OpenCV", bent_by_opencv),
+    Example("elastic_transform", displaced, "OpenCV", displaced_by_opencv),
     Example("mixup", mixed, "OpenCV", lambda x: cv2.addWeighted(x, 0.6, x[::-1].copy(), 0.4, 0)),
 ]
 
@@ -191,8 +191,8 @@ def draw(sheet: Picture.Image, corner: tuple[int, int], example: Example, image:
         anchor="ls",
     )
     shown = np.minimum(apart * AMPLIFIED, 255).astype(np.uint8)
-    for place, picture in enumerate((actual, expected, shown)):
-        sheet.paste(tile(picture), (left + place * (SIDE + GAP), top + CAPTION))
+    for column, picture in enumerate((actual, expected, shown)):
+        sheet.paste(tile(picture), (left + column * (SIDE + GAP), top + CAPTION))
     print(f"{'same' if count == 0 else 'DIFFERENT'} {example.name}, {example.author}: {found}")
     return count
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import cv2
 import typer
 from photographs import Image, load_photograph
-from transform_examples import chain_of, example, names, portrait, targets_for
+from transform_examples import example, names, pipeline_of, portrait, targets_for
 
 from orbbec.cli.preview import Shown, draw_rows, draw_sheet
 
@@ -27,7 +27,7 @@ def drawn(name: str) -> list[Shown]:
     image, targets = portrait()
     others = {other: small(other, image.shape[:2]) for other in ("cat", "coffee", "rocket")}
     given = [targets_for(example(name), targets), {}, {}, {}]
-    rows, _ = draw_rows(chain_of(name), {name: image, **others}, given, DRAWS)
+    rows, _ = draw_rows(pipeline_of(name), {name: image, **others}, given, DRAWS)
     pictures = rows[0][1:]
     height, width = pictures[-1].image.shape[:2]
     captions = (name, *("" for _ in pictures[2:]), f"{width} x {height}")

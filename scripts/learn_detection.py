@@ -27,7 +27,7 @@ SIDE, CELL, BATCH = 96, 8, 24  # pixels of an image, of a cell; images
 SCENES, UNSEEN = 192, 48
 END = (T.ToDtype(torch.float32, scale=True), T.Normalize())
 OPTIONS = T.TargetOptions(min_size=4.0, min_visibility=0.3)
-CHAIN = T.Compose(
+PIPELINE = T.Compose(
     [
         T.RandomZoomOut(fill=114, side_range=(1.0, 1.5), p=0.3),
         T.RandomIoUCrop(min_scale=0.5),
@@ -68,7 +68,7 @@ def as_jpeg(image: Image) -> bytes:
 
 
 class Detector(nn.Module):
-    """Of each cell: a score, the place of a middle in it and a size; of each pixel at half scale: a score."""
+    """Of each cell: a score, the position and the size of a box; of each pixel at half scale: a score."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,8 +102,8 @@ def loss_of(said: tuple[Tensor, Tensor], wanted: tuple[Tensor, Tensor]) -> Tenso
     here = true_boxes[:, :1]
     binary, weight = nn.functional.binary_cross_entropy_with_logits, torch.tensor(10.0)
     score = binary(boxes[:, :1], here, pos_weight=weight.to(here.device))
-    place = ((boxes[:, 1:] - true_boxes[:, 1:]).abs() * here).sum() / here.sum().clamp(min=1)
-    return score + 0.5 * place + binary(masks, true_masks)
+    offsets = ((boxes[:, 1:] - true_boxes[:, 1:]).abs() * here).sum() / here.sum().clamp(min=1)
+    return score + 0.5 * offsets + binary(masks, true_masks)
 
 
 def boxes_of(grid: Tensor) -> tuple[Tensor, Tensor]:
@@ -140,7 +140,7 @@ def learn(photographs: dict[str, Image], epochs: int, device: str, console: Cons
     images, targets = map(list, zip(*scenes, strict=True))
     unseen = images[SCENES:], targets[SCENES:]
     source = [Sample(as_jpeg(images[n]), targets[n], n) for n in range(SCENES)]
-    loader = Loader(source, BATCH, CHAIN, device, collate=list)
+    loader = Loader(source, BATCH, PIPELINE, device, collate=list)
     network = Detector().to(device)
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
     learned = Learned("detection", fall=0.9, measure="unseen ovals found")
@@ -158,7 +158,7 @@ def learn(photographs: dict[str, Image], epochs: int, device: str, console: Cons
     learned.after = recall(network, *unseen, device)
     learned.seconds = loader.seconds["augment"], time.perf_counter() - begin
     shown = {f"scene {n}": images[n] for n in range(8)}
-    rows, learned.passes = draw_rows(CHAIN, shown, targets[:8], draws=7)
+    rows, learned.passes = draw_rows(PIPELINE, shown, targets[:8], draws=7)
     write_sheet(sheet, rows, learned.passes, side=128)
     learned.sheet = sheet
     return learned

@@ -28,7 +28,7 @@ STEPS = (
     T.RandomApply([T.GaussianBlur(7, (0.1, 2.0))], p=0.5),
     *END,
 )
-CHAIN, OTHER = T.Compose(STEPS, seed=1), T.Compose(STEPS, seed=2)
+PIPELINE, OTHER = T.Compose(STEPS, seed=1), T.Compose(STEPS, seed=2)
 WITHOUT_CHANCE = T.Compose([T.Resize((SIDE, SIDE)), *END])
 
 
@@ -64,7 +64,9 @@ def learn(source: ImageFolder, epochs: int, device: str, console: Console, sheet
     learned = Learned("SimCLR", fall=0.97, measure="nearest neighbours of the same photograph")
     learned.before = neighbours_of_one_kind(backbone, images, labels, device)
     # Two views: two loaders of one order, whose pipelines draw by different seeds.
-    first, second = (Loader(source, BATCH, pipeline, device, drop_last=True) for pipeline in (CHAIN, OTHER))
+    first, second = (
+        Loader(source, BATCH, pipeline, device, drop_last=True) for pipeline in (PIPELINE, OTHER)
+    )
     for epoch in range(epochs):
         losses = []
         for views in zip(live(first, f"SimCLR {epoch + 1:2d}", console), second, strict=True):
@@ -79,7 +81,7 @@ def learn(source: ImageFolder, epochs: int, device: str, console: Console, sheet
     augmenting = first.seconds["augment"] + second.seconds["augment"]
     learned.seconds = augmenting, time.perf_counter() - begin
     shown = {f"photograph {label}": images[source.labels.index(label)] for label in set(source.labels)}
-    rows, learned.passes = draw_rows(CHAIN, shown, draws=8)
+    rows, learned.passes = draw_rows(PIPELINE, shown, draws=8)
     write_sheet(sheet, rows, learned.passes, side=112)
     learned.sheet = sheet
     return learned

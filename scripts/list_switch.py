@@ -24,7 +24,7 @@ from parity_report import difference_text
 
 from orbbec.backends.torchvision.functions import FUNCTIONS
 from orbbec.cli.doctor.facts import cpu_model
-from tests.support.peers import peers, switch_chains, switches
+from tests.support.peers import peers, switch_pipelines, switches
 from tests.support.timing.records import write_records
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -52,7 +52,7 @@ def measured(cases: int) -> dict[str, Any]:
         "processor": cpu_model(),
         "cases": cases,
         "rows": rows,
-        "chains": [asdict(times) for times in switch_chains.timed()],
+        "pipelines": [asdict(times) for times in switch_pipelines.timed()],
     }
 
 
@@ -123,7 +123,7 @@ def page(figures: dict[str, Any]) -> str:
         "",
         "Microseconds per image of 375x500:",
         "",
-        *pipelines(figures["chains"]),
+        *pipelines(figures["pipelines"]),
     ]
     head, rest = PAGE.read_text().split(BEGIN)
     return head + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1]
@@ -137,7 +137,7 @@ def broken(figures: dict[str, Any]) -> list[str]:
         for row in rows
         if taken(row) == "exact" and row["different_values"]
     ]
-    lines += [f"{row['name']}: the switch changes it" for row in figures["chains"] if not row["identical"]]
+    lines += [f"{row['name']}: the switch changes it" for row in figures["pipelines"] if not row["identical"]]
     known = {(row["op"], "PIL" if row["kind"] == "PIL" else "tensor") for row in rows}
     return lines + [f"{each.name}: not measured" for each in FUNCTIONS if (each.op, each.image) not in known]
 

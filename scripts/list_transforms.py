@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from transform_examples import chain_of, example, names
+from transform_examples import example, names, pipeline_of
 
 from orbbec import transforms as T
 from orbbec.plan import Plan
@@ -40,9 +40,9 @@ LABELS = [{"label": row} for row in np.eye(IMAGES)]
 
 def plans(name: str) -> list[tuple[Plan, list[dict[str, Any]]]]:
     """Some plans of the transform, and the targets of their images."""
-    chain, sizes = chain_of(name), [(HEIGHT, WIDTH)] * IMAGES
+    pipeline, sizes = pipeline_of(name), [(HEIGHT, WIDTH)] * IMAGES
     moved = [MOVABLE] * IMAGES
-    made = [chain.plan(sizes, epoch=epoch, targets=moved) for epoch in range(EPOCHS)]
+    made = [pipeline.plan(sizes, epoch=epoch, targets=moved) for epoch in range(EPOCHS)]
     blends = any(mix.name != "mosaic" for mix in made[0].mixes)
     return [(plan, LABELS if blends else moved) for plan in made]
 

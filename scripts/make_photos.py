@@ -27,10 +27,10 @@ def picture_of(photograph: Image, chance: np.random.Generator) -> Image:
     height, width = SIZES[chance.integers(len(SIZES))]
     fit = min(photograph.shape[0] / height, photograph.shape[1] / width)
     scale = fit * chance.uniform(LEAST_AREA, 1.0) ** 0.5
-    down, across = int(height * scale), int(width * scale)
-    top = chance.integers(photograph.shape[0] - down + 1)
-    left = chance.integers(photograph.shape[1] - across + 1)
-    part = photograph[top : top + down, left : left + across]
+    cut_height, cut_width = int(height * scale), int(width * scale)
+    top = chance.integers(photograph.shape[0] - cut_height + 1)
+    left = chance.integers(photograph.shape[1] - cut_width + 1)
+    part = photograph[top : top + cut_height, left : left + cut_width]
     large = cv2.resize(part, (width, height), interpolation=cv2.INTER_CUBIC).astype(np.float32)
     if chance.random() < 0.5:
         large = large[:, ::-1]

@@ -16,8 +16,8 @@ def difference_text(row: Row) -> str:
     """The largest difference and how many values differ, such as `252 in 8.9 %`."""
     if row["different_values"] == 0:
         return "identical"
-    largest, share = row["largest_difference"], 100 * row["different_values"] / row["values"]
-    return f"{largest:.0f} in {share:.3g} %" if largest >= 2 else f"{largest:.2g} in {share:.3g} %"
+    largest, percent = row["largest_difference"], 100 * row["different_values"] / row["values"]
+    return f"{largest:.0f} in {percent:.3g} %" if largest >= 2 else f"{largest:.2g} in {percent:.3g} %"
 
 
 def table(rows: list[Row], op: str, dtypes: tuple[str, ...] = DTYPES) -> Iterator[list[str]]:
@@ -251,8 +251,8 @@ rotation and an affine transform of waves of 3 to 40 pixels, the PSNR against th
 the detail (the variance of the Laplacian), `exact=True` {exact_detail:.2f}.
 
 If a transform with a fill follows a resize in one pass, image and fill blend over one pixel of the image
-before the resize, not after it. Enlarged 4 times and rotated, the border is {fused_rim:.1f} pixels wide,
-and {exact_rim:.1f} with `exact=True`. The plan has a note about it.
+before the resize, not after it. Enlarged 4 times and rotated, the border is {fused_border:.1f} pixels wide,
+and {exact_border:.1f} with `exact=True`. The plan has a note about it.
 """
 
 REASONS = """\

@@ -5,13 +5,13 @@ import sys
 import cv2
 import numpy as np
 import torch
-from comparison import is_same, photograph_and_maps, save_side_by_side
+from comparison import is_same, photograph_and_matrices, save_side_by_side
 
 from orbbec import affine_torch
 
 
 def main() -> bool:
-    photograph, maps = photograph_and_maps()
+    photograph, maps = photograph_and_matrices()
     height, width = photograph.shape[:2]
     all_same = True
     for dtype in (np.uint8, np.float32):

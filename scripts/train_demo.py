@@ -48,11 +48,11 @@ console = Console()
 
 def write_tiles(photographs: dict[str, Image], folder: Path) -> ImageFolder:
     """Cut `TILES_PER_PHOTOGRAPH` tiles of random position, size and shape from each photograph."""
-    places = np.random.default_rng(0)
+    random = np.random.default_rng(0)
     for name, photograph in photographs.items():
         (folder / name).mkdir()
         for number in range(TILES_PER_PHOTOGRAPH):
-            tile = cut_tile(photograph, places)[:, :, ::-1]
+            tile = cut_tile(photograph, random)[:, :, ::-1]
             cv2.imwrite(str(folder / name / f"{number:02d}.jpg"), tile, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
     return ImageFolder(folder)
 
@@ -61,10 +61,10 @@ def read_by_cv2(source: ImageFolder, sample_ids: list[int]) -> list[Image]:
     return [cv2.imread(source.paths[sample_id], cv2.IMREAD_COLOR_RGB) for sample_id in sample_ids]
 
 
-def cut_tile(photograph: Image, places: np.random.Generator) -> Image:
-    height, width = np.minimum(places.integers(*TILE_SIDES, size=2, endpoint=True), photograph.shape[:2])
-    top = places.integers(photograph.shape[0] - height, endpoint=True)
-    left = places.integers(photograph.shape[1] - width, endpoint=True)
+def cut_tile(photograph: Image, random: np.random.Generator) -> Image:
+    height, width = np.minimum(random.integers(*TILE_SIDES, size=2, endpoint=True), photograph.shape[:2])
+    top = random.integers(photograph.shape[0] - height, endpoint=True)
+    left = random.integers(photograph.shape[1] - width, endpoint=True)
     return np.ascontiguousarray(photograph[top : top + height, left : left + width])
 
 
@@ -140,17 +140,17 @@ def work_to_time(batches: list[Batch], device: str) -> dict[str, Callable[[], No
     matrices = [random_matrices(batch.sizes, i, epoch=0) for batch, i in zip(images, ids, strict=True)]
 
     def by_cv2() -> None:
-        for batch, maps in zip(arrays, matrices, strict=True):
-            warp_by_cv2(batch, maps)
+        for batch, matrix in zip(arrays, matrices, strict=True):
+            warp_by_cv2(batch, matrix)
 
     def by_orbbec() -> None:
-        for batch, maps in zip(images, matrices, strict=True):
-            warp_by_orbbec(batch, maps, device)
+        for batch, matrix in zip(images, matrices, strict=True):
+            warp_by_orbbec(batch, matrix, device)
         wait_for(device)
 
     def by_orbbec_with_collate() -> None:
-        for batch, maps in zip(arrays, matrices, strict=True):
-            warp_by_orbbec(collate(batch), maps, device)
+        for batch, matrix in zip(arrays, matrices, strict=True):
+            warp_by_orbbec(collate(batch), matrix, device)
         wait_for(device)
 
     return {

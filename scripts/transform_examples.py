@@ -74,7 +74,7 @@ def example(name: str) -> T.Transform:
     return made
 
 
-def chain_of(name: str, seed: int = 5) -> T.Compose:
+def pipeline_of(name: str, seed: int = 5) -> T.Compose:
     """The transform alone, or after what it needs before it."""
     transform = example(name)
     before = [T.ToDtype(torch.float32, scale=True)] if isinstance(transform, T.Normalize) else []

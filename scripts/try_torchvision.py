@@ -124,7 +124,7 @@ RECIPES = [
     Recipe("timm, training", timm),
 ]
 # Of these it can be told where each pixel was: they change no colour, and blend with no fill.
-PLACING = {
+GEOMETRIC = {
     *("RandomResizedCrop", "RandomHorizontalFlip", "Resize", "CenterCrop", "RandomShortestSize"),
     *("RandomIoUCrop", "ScaleJitter", "ToImage", "PILToTensor"),
 }
@@ -159,11 +159,11 @@ def pixels(module: Any, recipe: Recipe, photos: list[Image.Image]) -> list[Any]:
     return [pipeline(sample_of(photos[n % len(photos)], recipe.has_boxes)) for n in range(COUNT)]
 
 
-def places(module: Any, recipe: Recipe, draws: int) -> np.ndarray[Any, Any]:
+def geometry(module: Any, recipe: Recipe, draws: int) -> np.ndarray[Any, Any]:
     """Of each draw: whether it is flipped, the width and the height that are seen, and their middle."""
     rows, columns = np.mgrid[:SIDE, :SIDE].astype(np.uint8)
     image = Image.fromarray(np.stack([columns, rows, np.zeros_like(rows)], 2))
-    steps = [step for step in recipe.make(module) if type(step).__name__ in PLACING]
+    steps = [step for step in recipe.make(module) if type(step).__name__ in GEOMETRIC]
     pipeline = module.Compose([*steps, module.ToDtype(torch.float32, scale=False)] if module is ot else steps)
     found = np.empty((draws, 5))
     for n in range(draws):
@@ -201,7 +201,7 @@ def tried(recipe: Recipe, photos: list[Image.Image], draws: int) -> tuple[str, b
     means = [np.mean([float(image_in(result).mean()) for result in each]) for each in (theirs, ours)]
     lows = [min(float(image_in(result).min()) for result in each) for each in (theirs, ours)]
     highs = [max(float(image_in(result).max()) for result in each) for each in (theirs, ours)]
-    drawn = [places(module, recipe, draws) for module in modules]
+    drawn = [geometry(module, recipe, draws) for module in modules]
     chances = [likelihood(drawn[0][:, k], drawn[1][:, k]) for k in range(5)]
     cells = [
         recipe.name,

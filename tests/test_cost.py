@@ -31,7 +31,7 @@ GEOMETRY = [
     CROP,
 ]
 # A pipeline, its passes, and whether one of them takes a mean before.
-CHAINS = {
+PIPELINES = {
     "crop, flip, normalise": ([CROP, T.RandomHorizontalFlip(), *END], ["augment"], False),
     "four maps": ([*GEOMETRY, *END], ["augment"], False),
     "colours, no mean": (
@@ -82,9 +82,9 @@ def images(count):
     return ImageBatch.from_images([rng.integers(0, 256, (*size, 3), np.uint8) for size in sizes])
 
 
-@pytest.mark.parametrize("name", CHAINS)
-def test_a_chain_is_as_many_calls_as_its_plan_says(name):
-    transforms, passes, takes_mean = CHAINS[name]
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_pipeline_is_as_many_calls_as_its_plan_says(name):
+    transforms, passes, takes_mean = PIPELINES[name]
     batch = images(8)
     plan = T.Compose(transforms, seed=1).plan(batch.sizes, epoch=0)
     with Calls() as calls:
@@ -121,20 +121,20 @@ def calls_of_plan(pipeline):
 
 
 def test_what_moves_pixels_is_drawn_in_one_call():
-    pipeline = T.Compose(CHAINS["crop, flip, normalise"][0], seed=1)
+    pipeline = T.Compose(PIPELINES["crop, flip, normalise"][0], seed=1)
     calls_of_plan(pipeline)  # step by step
     assert calls_of_plan(pipeline) == ["draw_coordinates"]
 
 
 def test_all_else_is_drawn_in_two_calls():
-    pipeline = T.Compose(CHAINS["SimCLR"][0], seed=1)
+    pipeline = T.Compose(PIPELINES["SimCLR"][0], seed=1)
     for _ in range(2):
         assert calls_of_plan(pipeline) == ["draw_areas", "philox_draws"]
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_what_asks_for_no_gradient_passes_by_autograd(name, monkeypatch):
-    transforms, passes, _ = CHAINS[name]
+    transforms, passes, _ = PIPELINES[name]
     batch, entered = images(2), []
 
     @contextmanager
@@ -164,7 +164,7 @@ def peak_of(work):
 
 def peaks_of(name):
     """Bytes of the output of 64 images, of the peak with fresh outputs, and of the peak into `out`."""
-    batch, pipeline = images(64), T.Compose(CHAINS[name][0], seed=1)
+    batch, pipeline = images(64), T.Compose(PIPELINES[name][0], seed=1)
     output = pipeline(batch, epoch=0)
     fresh = peak_of(lambda: pipeline(batch, epoch=0))
     into = peak_of(lambda: pipeline.apply(pipeline.plan(batch.sizes, epoch=0), batch, out=output))
@@ -172,8 +172,8 @@ def peaks_of(name):
 
 
 @pytest.mark.skipif(hasattr(torch.ops.orbbec, "set_emulation"), reason="the sanitizers keep memory")
-@pytest.mark.parametrize("name", CHAINS)
-def test_a_chain_needs_input_output_and_what_stands_between_passes(name):
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_pipeline_needs_input_output_and_what_stands_between_passes(name):
     # In a process of its own, where nothing that other tests left can be freed or used again.
     command = f"from tests.test_cost import peaks_of; print(*peaks_of({name!r}))"
     printed = subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=True, capture_output=True)

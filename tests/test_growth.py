@@ -53,7 +53,7 @@ def test_a_classifier_by_hand_gives_nearly_the_same(growth, threads):
     )  # measured: 53; OpenCV's resize has weights of 11 bits
 
 
-def test_a_chain_by_hand_gives_nearly_the_bytes_of_the_exact_one(growth, monkeypatch):
+def test_a_pipeline_by_hand_gives_nearly_the_bytes_of_the_exact_one(growth, monkeypatch):
     monkeypatch.setattr(growth, "IMAGES", 2)
     for length in (1, 5, 7):
         work = growth.augment_at_length(length, "cpu")

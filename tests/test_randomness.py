@@ -37,10 +37,10 @@ def epochs(dataset, workers, context, count=2):
     return [image.numpy().tobytes() for _ in range(count) for batch in loader for image in batch]
 
 
-MACHINES = [(0, None), (1, "fork"), (2, "fork"), (4, "fork"), (1, "spawn"), (2, "spawn"), (4, "spawn")]
+PROCESSES = [(0, None), (1, "fork"), (2, "fork"), (4, "fork"), (1, "spawn"), (2, "spawn"), (4, "spawn")]
 
 
-@pytest.mark.parametrize(("workers", "context"), MACHINES)
+@pytest.mark.parametrize(("workers", "context"), PROCESSES)
 def test_every_item_of_two_epochs_is_another(workers, context):
     assert len(set(epochs(Copies(), workers, context))) == 2 * COPIES
 

@@ -20,7 +20,7 @@ from orbbec.batch import collate
 from tests.support import photograph
 
 COUNT, EPOCH = 64, 3
-CHAINS = {
+PIPELINES = {
     "one pass": [
         T.RandomResizedCrop(16, antialias=False),
         T.RandomHorizontalFlip(),
@@ -65,8 +65,8 @@ class Photographs(Dataset):
         return {"images": photograph(height, width, seed=index), "boxes": boxes, "sample_ids": index}
 
 
-def chain_of(name):
-    return T.Compose(CHAINS[name], seed=11)
+def pipeline_of(name):
+    return T.Compose(PIPELINES[name], seed=11)
 
 
 def plan_of(pipeline, batch):
@@ -95,15 +95,15 @@ def batches_of(order, size):
 def expected():
     """Of each pipeline, by one batch in order, on the CPU: it is made before a device is active."""
     batch = batches_of(range(COUNT), COUNT)[0]
-    results = {name: results_of(chain_of(name), batch) for name in CHAINS}
+    results = {name: results_of(pipeline_of(name), batch) for name in PIPELINES}
     assert all(len({image for image, _ in found.values()}) == COUNT for found in results.values())
     return results
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_batches_of_any_size_and_order_give_the_same_bytes(device, expected, name, size):
-    pipeline, found = chain_of(name), {}
+    pipeline, found = pipeline_of(name), {}
     for batch in batches_of(np.random.default_rng(size).permutation(COUNT).tolist(), size):
         moved = {**batch, "images": batch["images"].to("cuda" if device.name == "cuda" else "cpu")}
         found |= results_of(pipeline, moved)
@@ -112,7 +112,7 @@ def test_batches_of_any_size_and_order_give_the_same_bytes(device, expected, nam
 
 def test_another_epoch_or_seed_gives_other_bytes():
     batch = batches_of(range(8), 8)[0]
-    pipelines = [chain_of("one pass"), T.Compose(CHAINS["one pass"], seed=12)]
+    pipelines = [pipeline_of("one pass"), T.Compose(PIPELINES["one pass"], seed=12)]
     first, second = ([image for image, _ in results_of(pipeline, batch).values()] for pipeline in pipelines)
     assert all(one != other for one, other in zip(first, second, strict=True))
 
@@ -136,7 +136,7 @@ class Planned:
 @pytest.mark.parametrize("work", ["nothing", "plan", "all"])
 @pytest.mark.parametrize("workers", [0, 1, 4])
 def test_workers_give_the_same_bytes(expected, work, workers):
-    pipeline, found = chain_of("one pass"), {}
+    pipeline, found = pipeline_of("one pass"), {}
     loader = DataLoader(
         Photographs(), batch_size=7, shuffle=True, num_workers=workers, collate_fn=Planned(pipeline, work)
     )
@@ -159,7 +159,7 @@ def test_two_processes_of_a_sharded_training_give_the_same_bytes(expected, tmp_p
 def shard(folder, rank):
     """What one process of two sees of an epoch."""
     dist.init_process_group("gloo", f"file://{folder}/store", timedelta(seconds=60), rank=rank, world_size=2)
-    dataset, pipeline, found = Photographs(), chain_of("one pass"), {}
+    dataset, pipeline, found = Photographs(), pipeline_of("one pass"), {}
     sampler = DistributedSampler(dataset)
     sampler.set_epoch(EPOCH)
     for batch in DataLoader(dataset, batch_size=8, sampler=sampler, collate_fn=collate):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from orbbec.augment import codes
-from orbbec.batch.plane_batch import SAMPLINGS
+from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.spec import MIXES
 from orbbec.plan import draws, template
 

@@ -45,8 +45,8 @@ def main() -> None:
     print(f"copied on the device: {decoder.copies} of {COUNT * (ROUNDS + 1)} images")
     is_same = all(torch.equal(a, b) for a, b in zip(loaded(files, device), found, strict=True))
     damaged = files[0].replace(b"\xff\xdb", b"\xff\xef")  # without its tables of quantization
-    place = torch.zeros(*sizes[0], 3, dtype=torch.uint8, device=device)
-    is_told = decoder.decode_into([(damaged, place), (files[0], place)]) == [False, True]
+    buffer = torch.zeros(*sizes[0], 3, dtype=torch.uint8, device=device)
+    is_told = decoder.decode_into([(damaged, buffer), (files[0], buffer)]) == [False, True]
     print(f"the Loader gives the same bytes: {is_same}; a damaged file is told: {is_told}")
     if mean > LARGEST_MEAN or not (is_same and is_told):
         raise SystemExit(1)

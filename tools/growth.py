@@ -110,8 +110,8 @@ class Panel:
 
 def batch_of(count: int, height: int, width: int) -> ImageBatch:
     """Photographs in one buffer; after `IMAGES` different ones they come again."""
-    unlike = [photograph(height, width, seed=n) for n in range(min(count, IMAGES))]
-    return ImageBatch.from_images([unlike[n % len(unlike)] for n in range(count)])
+    images = [photograph(height, width, seed=n) for n in range(min(count, IMAGES))]
+    return ImageBatch.from_images([images[n % len(images)] for n in range(count)])
 
 
 def classify(count: int, source: tuple[int, int], side: int, device: str) -> Work:
@@ -121,12 +121,12 @@ def classify(count: int, source: tuple[int, int], side: int, device: str) -> Wor
     pipeline, batch = T.Compose([crop, T.RandomHorizontalFlip(), *end]), batch_of(count, *source)
     (only,) = pipeline.plan(batch.sizes, epoch=0).passes
     images, flipped = [image.numpy() for image in batch.images()], only.matrix[:, 0, 0] < 0
-    room = torch.empty(count, 3, side, side)
+    output = torch.empty(count, 3, side, side)
     contenders = (
         Contender(BY_HAND, crops(images, only.regions, flipped, side), False, least_psnr=40),
         Contender(USUAL, crops(images, only.regions, flipped, side, as_usual), False, least_psnr=40),
         Contender(FUSED, lambda: pipeline(batch, epoch=0)),
-        Contender(INTO, lambda: pipeline.apply(pipeline.plan(batch.sizes, epoch=0), batch, out=room)),
+        Contender(INTO, lambda: pipeline.apply(pipeline.plan(batch.sizes, epoch=0), batch, out=output)),
     )
     return Work(contenders, as_array(pipeline(batch, epoch=0)), count, 0)
 
@@ -162,15 +162,17 @@ def by_hand_of(plan: Plan) -> tuple[Change, ...]:
     first, _, turn, shift, *_, last = plan.passes
     boxes, holes = first.table["boxes"].astype(int), last.erase[:, 0, :4].astype(int)
     levels = np.arange(256)
-    room = partial(buffer, shape=(SIDE, SIDE, 3))
+    output = partial(buffer, shape=(SIDE, SIDE, 3))
 
     def cut(image: Array, n: int) -> Array:
         left, top, right, bottom = boxes[n]
-        return cv2.resize(image[top:bottom, left:right], (SIDE, SIDE), dst=room("cut"))
+        return cv2.resize(image[top:bottom, left:right], (SIDE, SIDE), dst=output("cut"))
 
-    def warped(image: Array, n: int, maps: Array) -> Array:
+    def warped(image: Array, n: int, matrices: Array) -> Array:
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        return cv2.warpAffine(image, maps[n, :2], (SIDE, SIDE), flags=flags, dst=room(f"warped {id(maps)}"))
+        return cv2.warpAffine(
+            image, matrices[n, :2], (SIDE, SIDE), flags=flags, dst=output(f"warped {id(matrices)}")
+        )
 
     def looked_up(image: Array, n: int, table: Array) -> Array:
         return cv2.LUT(image, table, dst=image)
@@ -185,10 +187,10 @@ def by_hand_of(plan: Plan) -> tuple[Change, ...]:
     posterized = (levels & (256 - (1 << (8 - BITS)))).astype(np.uint8)
     return (
         cut,
-        lambda image, n: cv2.flip(image, 1, dst=room("mirrored")),
-        partial(warped, maps=turn.matrix),
-        partial(warped, maps=shift.matrix),
-        lambda image, n: cv2.flip(image, 0, dst=room("upside down")),
+        lambda image, n: cv2.flip(image, 1, dst=output("mirrored")),
+        partial(warped, matrices=turn.matrix),
+        partial(warped, matrices=shift.matrix),
+        lambda image, n: cv2.flip(image, 0, dst=output("upside down")),
         lambda image, n: recolored_by_cv2(image, BRIGHTNESS_OF, BRIGHTER),
         lambda image, n: recolored_by_cv2(image, SATURATION_OF, PALER),
         partial(looked_up, table=raised),

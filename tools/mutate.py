@@ -77,14 +77,14 @@ class Coverage:
         by_function: dict[str, list[str]] = defaultdict(list)
         for name in sorted(names, key=lambda name: (self.seconds.get(name, 0.0), name)):
             by_function[name.split("[")[0]].append(name)
-        rank = {name: place for group in by_function.values() for place, name in enumerate(group)}
+        rank = {name: position for group in by_function.values() for position, name in enumerate(group)}
         folder = "/".join(file.split("/")[:2])
 
-        def place_of(name: str) -> tuple[object, ...]:
+        def order_of(name: str) -> tuple[object, ...]:
             return rank[name] > 2, not name.startswith(folder), rank[name], self.seconds.get(name, 0.0)
 
         total, kept = 0.0, []
-        for name in sorted(names, key=place_of):
+        for name in sorted(names, key=order_of):
             total += self.seconds.get(name, 0.0)
             if kept and total > SECONDS_OF_TESTS:
                 break
@@ -124,7 +124,7 @@ class Recorder:
         """Give the lines by their tests."""
         result = self.result
         result.names = sorted(result.seconds)
-        index = {name: place for place, name in enumerate(result.names)}
+        index = {name: number for number, name in enumerate(result.names)}
         data = self.coverage.get_data()
         for file in data.measured_files():
             if "/tests/" not in file:
@@ -316,8 +316,8 @@ def report(scratch: Path, chosen: list[Mutation], coverage: Coverage, output: Pa
         result, tests = outcome(scratch, mutation, coverage)
         reason = known.get(mutation.key, "") if result in ("survived", "not reached") else ""
         diff = difference(scratch, mutation)
-        place = f"{mutation.file}:{mutation.line}"
-        line = f"[{number}/{len(chosen)}] {result:11} {place} {mutation.key[2]}"
+        position = f"{mutation.file}:{mutation.line}"
+        line = f"[{number}/{len(chosen)}] {result:11} {position} {mutation.key[2]}"
         print(f"{line} ({tests} tests, {time.monotonic() - begin:.0f} s)", flush=True)
         if result in ("survived", "not reached"):
             print(f"{diff}{f'No fault: {reason}' if reason else 'No reason is given.'}\n", flush=True)

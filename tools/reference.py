@@ -36,7 +36,7 @@ class ExampleSections(griffe.Extension):
 
 
 def folders() -> dict[str, dict[str, dict[str, str]]]:
-    """Folders, their files, and of each the public names, `orbbec.resize`, with the place of definition."""
+    """Folders, their files, and of each the public names, `orbbec.resize`, with where each is defined."""
     table: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for defined, public in sorted(_public_names().items()):
         folder, file, _ = defined.rsplit(".", 2)

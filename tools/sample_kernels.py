@@ -23,7 +23,7 @@ from orbbec.augment import Output, Sampling, Values
 from tests.support import photographs
 from tests.support.boxes import random_boxes, random_rotated_boxes
 from tests.support.samples import DTYPES
-from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_maps, warp
+from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_warps, warp
 
 _CONTRAST = 6  # the step of a colour program that needs the mean of the image
 _MODES = ("nearest", "linear", "cubic", "area", "lanczos4")
@@ -89,7 +89,7 @@ def mixes_and_noise(images: torch.Tensor) -> None:
     orbbec.erase(images, (3, 4, 21, 30), noise="uniform")
     orbbec.gaussian_noise(images, 0.0, 0.1)
     orbbec.elastic_transform(images.float(), 20.0, 3.0)
-    planes = orbbec.PlaneBatch.of_sizes([(33, 47)] * 2, ["420", "444"])
+    planes = orbbec.YCbCrBatch.of_sizes([(33, 47)] * 2, ["420", "444"])
     for plane in itertools.chain(planes.planes(0), planes.planes(1)):
         plane.fill_(100)
     there = planes.to(images.device)
@@ -102,7 +102,7 @@ def warps(device: torch.device) -> None:
     for op, dtype, how, arithmetic in itertools.product(WARPS, DTYPES, INTERPOLATIONS, ARITHMETICS):
         images = photographs(2, 3, 33, 47, dtype).to(device)
         out = torch.zeros(2, 3, 29, 131, dtype=dtype, device=device)
-        maps = random_maps(op, (33, 47), (29, 131), 2).to(device)
+        maps = random_warps(op, (33, 47), (29, 131), 2).to(device)
         for border in BORDERS:
             options = {"interpolation": how, "arithmetic": arithmetic, "border": border}
             warp(op, images, maps, (29, 131), **options, out=out)

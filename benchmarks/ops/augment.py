@@ -30,15 +30,15 @@ def draw_crops(images: list[Array]) -> tuple[Array, Array]:
     return np.array(crops), rng.random(len(images)) < 0.5
 
 
-def maps_of(crops: Array, flipped: Array) -> Tensor:
+def matrices_of(crops: Array, flipped: Array) -> Tensor:
     """From output to crop, `[N, 2, 3]`."""
     scale = (crops[:, 2:] - crops[:, :2]) / SIDE
-    maps = np.zeros((len(crops), 2, 3))
+    matrices = np.zeros((len(crops), 2, 3))
     for axis in (0, 1):
-        maps[:, axis, axis], maps[:, axis, 2] = scale[:, axis], 0.5 * scale[:, axis] - 0.5
-    maps[flipped, 0, 2] += (SIDE - 1) * scale[flipped, 0]
-    maps[flipped, 0, 0] *= -1
-    return torch.from_numpy(maps)
+        matrices[:, axis, axis], matrices[:, axis, 2] = scale[:, axis], 0.5 * scale[:, axis] - 0.5
+    matrices[flipped, 0, 2] += (SIDE - 1) * scale[flipped, 0]
+    matrices[flipped, 0, 0] *= -1
+    return torch.from_numpy(matrices)
 
 
 def prepare(device: str, dtype: torch.dtype) -> Work:
@@ -47,22 +47,22 @@ def prepare(device: str, dtype: torch.dtype) -> Work:
     images = [photograph(height, width, seed=n) for n, (height, width) in enumerate(sizes)]
     boxes, flipped = draw_crops(images)
     batch = ImageBatch.from_images(images)
-    maps, regions = maps_of(boxes, flipped), torch.from_numpy(boxes)
+    matrices, regions = matrices_of(boxes, flipped), torch.from_numpy(boxes)
     options = (SIDE, SIDE), Sampling(border="replicate", regions=regions), Values(mean=MEAN, std=STD)
-    expected = as_array(augment(batch, maps, *options, Output(dtype)).float())
-    moved, maps, regions = batch.to(device), maps.to(device), regions.to(device)
+    expected = as_array(augment(batch, matrices, *options, Output(dtype)).float())
+    moved, matrices, regions = batch.to(device), matrices.to(device), regions.to(device)
     size, sampling, values = options
     sampling = sampling._replace(regions=regions)
 
     def run(**kind: Any) -> Tensor:
-        result: Tensor = augment(moved, maps, size, sampling, values, Output(**kind))
+        result: Tensor = augment(moved, matrices, size, sampling, values, Output(**kind))
         return result
 
-    room = run(dtype=dtype)
+    buffer = run(dtype=dtype)
     name = str(dtype).removeprefix("torch.")
     contenders = [
         Contender(f"orbbec, {name}", partial(run, dtype=dtype), exact=dtype == torch.float32),
-        Contender(f"orbbec, {name}, out=", lambda: run(out=room), exact=dtype == torch.float32),
+        Contender(f"orbbec, {name}, out=", lambda: run(out=buffer), exact=dtype == torch.float32),
     ]
     if cv2 is not None and device == "cpu":
         finishes = {"cv2's table": by_table} | (
@@ -72,7 +72,7 @@ def prepare(device: str, dtype: torch.dtype) -> Work:
             by_hand = crops(images, boxes, flipped, SIDE, finish, name)
             contenders.insert(0, Contender(f"cv2 and {way}", by_hand, exact=False, least_psnr=45))
     pixels = int((boxes[:, 2:] - boxes[:, :2]).prod(1).sum())
-    moved_bytes = 3 * (pixels + IMAGES * SIDE * SIDE * room.element_size())
+    moved_bytes = 3 * (pixels + IMAGES * SIDE * SIDE * buffer.element_size())
     return Work(contenders, expected, images=IMAGES, moved_bytes=moved_bytes)
 
 

@@ -19,7 +19,7 @@ def prepare(dtype: torch.dtype, device: str) -> Work:
     count = 16 if device == "cpu" else 256
     images = photographs(count, 3, 224, 224, dtype)
     images = images if dtype == torch.uint8 else images / 200 + 0.5
-    placed, white = images.to(device), 255 if dtype == torch.uint8 else 1
+    placed, max_value = images.to(device), 255 if dtype == torch.uint8 else 1
     expected = as_array(gaussian_noise(images))
 
     contenders = []
@@ -27,18 +27,18 @@ def prepare(dtype: torch.dtype, device: str) -> Work:
         functional = import_module("torchvision.transforms.v2.functional")
         contenders.append(Contender("torchvision v2", lambda: functional.gaussian_noise(placed), exact=False))
     if device == "cpu":
-        contenders += by_hand(images.numpy(), 0.1 * white, white)
+        contenders += by_hand(images.numpy(), 0.1 * max_value, max_value)
 
     def by_torch() -> Tensor:
-        noise = torch.empty(placed.shape, device=device).normal_(0, 0.1 * white)
-        return noise.add_(placed).clamp_(0, white).to(dtype)
+        noise = torch.empty(placed.shape, device=device).normal_(0, 0.1 * max_value)
+        return noise.add_(placed).clamp_(0, max_value).to(dtype)
 
     contenders.append(Contender("torch, normal_ in place", by_torch, exact=False))
     contenders.append(Contender("orbbec", lambda: gaussian_noise(placed)))
     return Work(contenders, expected, count, 2 * images.numel() * images.element_size())
 
 
-def by_hand(images: Array, sigma: float, white: int) -> list[Contender]:
+def by_hand(images: Array, sigma: float, max_value: int) -> list[Contender]:
     """An image per call, in place; each image has a generator of its own, for threads may not share one."""
     out = np.empty_like(images)
     draws = [np.random.Generator(np.random.SFC64(n)) for n in range(len(images))]
@@ -48,7 +48,7 @@ def by_hand(images: Array, sigma: float, white: int) -> list[Contender]:
         draw.standard_normal(out=noise, dtype=np.float32)
         noise *= np.float32(sigma)
         noise += image
-        np.clip(noise, 0, white, out=noise)
+        np.clip(noise, 0, max_value, out=noise)
         np.copyto(target, noise, casting="unsafe")
 
     def noisy_by_cv2(image: Array, target: Array) -> None:
@@ -64,7 +64,7 @@ def by_hand(images: Array, sigma: float, white: int) -> list[Contender]:
             dtype=cv2.CV_8U if of_bytes else cv2.CV_32F,
         )
         if not of_bytes:
-            np.clip(target, 0, white, out=target)
+            np.clip(target, 0, max_value, out=target)
 
     def run() -> Array:
         share(noisy, images, draws, out)

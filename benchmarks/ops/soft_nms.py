@@ -48,8 +48,8 @@ def prepare(count: int, method: str, device: str) -> Work:
         by = getattr(cv2.dnn, f"SoftNMSMethod_SOFTNMS_{method.upper()}")
 
         def by_cv2() -> Array:
-            _, places = cv2.dnn.softNMSBoxes(rectangles, ranks, 1e-3, 0.3, 0, 0.5, by)
-            return np.asarray(places, np.int64).reshape(-1)
+            _, indices = cv2.dnn.softNMSBoxes(rectangles, ranks, 1e-3, 0.3, 0, 0.5, by)
+            return np.asarray(indices, np.int64).reshape(-1)
 
         # Its linear scores are 1e-7 off, and an IoU at the threshold lowers none: the order differs.
         exact = method == "gaussian"

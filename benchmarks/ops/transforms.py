@@ -72,7 +72,7 @@ def classification(dtype: str, antialias: bool) -> Compose:
     )
 
 
-def unlike_photographs() -> list[Array]:
+def variable_size_photographs() -> list[Array]:
     draw = np.random.default_rng(1)
     sizes = draw.integers((330, 450), (400, 520), (IMAGES, 2)).tolist()
     return [photograph(height, width, seed=n) for n, (height, width) in enumerate(sizes)]
@@ -80,7 +80,7 @@ def unlike_photographs() -> list[Array]:
 
 def crops_of(sizes: Array) -> tuple[Array, Array]:
     """What that pipeline draws: int64 `[N, 4]` left, top, right, bottom; and bool `[N]`, flipped."""
-    streams = Stream(np.arange(len(sizes))).at_places(2)
+    streams = Stream(np.arange(len(sizes))).for_transforms(2)
     return crop_of(False).sample(sizes, streams[0]).regions(), FLIP.sample(sizes, streams[1]).chosen
 
 
@@ -104,12 +104,12 @@ def crops_by_torchvision(
 
 
 def prepare_classification(device: str, antialias: bool) -> Work:
-    images = unlike_photographs()
+    images = variable_size_photographs()
     sizes = np.array([image.shape[:2] for image in images])
     pipeline, half = (classification(dtype, antialias) for dtype in ("float32", "float16"))
     (boxes, flipped), host = crops_of(sizes), ImageBatch.from_images(images)
     expected, batch = as_array(pipeline(host, epoch=0)), host.to(device)
-    room, half_room = (
+    output, half_output = (
         torch.empty(IMAGES, 3, SIDE, SIDE, dtype=d, device=device) for d in (torch.float32, torch.half)
     )
 
@@ -127,9 +127,9 @@ def prepare_classification(device: str, antialias: bool) -> Work:
         contenders.append(Contender(name, one_by_one, False, least_psnr=45))
     contenders += [
         Contender("orbbec", lambda: pipeline(batch, epoch=0)),
-        Contender("orbbec, out=", into(pipeline, room)),
+        Contender("orbbec, out=", into(pipeline, output)),
         Contender("orbbec, float16", lambda: half(batch), False, least_psnr=60),
-        Contender("orbbec, float16, out=", into(half, half_room), False, least_psnr=60),
+        Contender("orbbec, float16, out=", into(half, half_output), False, least_psnr=60),
     ]
     pixels = int((boxes[:, 2:] - boxes[:, :2]).prod(1).sum())
     return Work(contenders, expected, IMAGES, 3 * (pixels + IMAGES * SIDE * SIDE * 4))
@@ -142,7 +142,7 @@ def simclr() -> Compose:
 
 def simclr_draws(count: int) -> list[Draw]:
     """What that pipeline draws: the factors in order, whether it is gray, the sigma of the blur or none."""
-    sizes, streams = np.full((count, 2), SIDE), Stream(np.arange(count)).at_places(5)
+    sizes, streams = np.full((count, 2), SIDE), Stream(np.arange(count)).for_transforms(5)
     jittered, factors = streams[0].chance(JITTERED), JITTER.sample(sizes, streams[1])
     grays, blurred = GRAY.sample(sizes, streams[2]).chosen, streams[3].chance(BLURRED)
     sigma = BLUR.sample(sizes, streams[4]).values
@@ -232,7 +232,7 @@ def prepare_simclr(device: str) -> Work:
 
 def prepare_detection(device: str) -> Work:
     """Images that stay variable-size: the shorter side of 640 to 800 pixels, and a flip."""
-    images = unlike_photographs()[: IMAGES // 4]
+    images = variable_size_photographs()[: IMAGES // 4]
     sides = list(range(640, 801, 32))
     pipeline, plain = (
         Compose([RandomShortestSize(sides, 1333, antialias=antialias), FLIP]) for antialias in (True, False)

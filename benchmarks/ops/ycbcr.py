@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from orbbec.batch import PlaneBatch
+from orbbec.batch import YCbCrBatch
 from orbbec.bridge.arguments import Array
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from tests.support import photographs
@@ -21,30 +21,30 @@ HALVED = {"420": (2, 2), "422": (1, 2), "440": (2, 1), "444": (1, 1)}
 TO_RGB = torch.tensor([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]])  # T.871
 
 
-def planes_of(sampling: str) -> tuple[PlaneBatch, list[Tensor]]:
+def planes_of(sampling: str) -> tuple[YCbCrBatch, list[Tensor]]:
     """A batch, and its planes `[N, 1, H, W]` each."""
-    down, across = HALVED[sampling]
+    y_factor, x_factor = HALVED[sampling]
     luma = photographs(IMAGES, 1, *SIZE)
-    small = (SIZE[0] // down, SIZE[1] // across)
+    small = (SIZE[0] // y_factor, SIZE[1] // x_factor)
     planes = [luma, *(photographs(IMAGES, 1, *small, seed=seed) for seed in (1, 2))]
-    batch = PlaneBatch.of_sizes([SIZE] * IMAGES, [sampling] * IMAGES)
+    batch = YCbCrBatch.of_sizes([SIZE] * IMAGES, [sampling] * IMAGES)
     for n in range(IMAGES):
-        for place, plane in zip(batch.planes(n), planes, strict=True):
-            place.copy_(plane[n, 0])
+        for target, plane in zip(batch.planes(n), planes, strict=True):
+            target.copy_(plane[n, 0])
     return batch, planes
 
 
 def by_torch(planes: list[Tensor], to_rgb: Tensor) -> Tensor:
     luma, *chroma = [plane.float() for plane in planes]
-    blueness, redness = (interpolate(plane, luma.shape[-2:], mode="bilinear") - 128 for plane in chroma)
-    colors = torch.einsum("rc,nchw->nrhw", to_rgb, torch.cat([luma, blueness, redness], 1))
+    cb, cr = (interpolate(plane, luma.shape[-2:], mode="bilinear") - 128 for plane in chroma)
+    colors = torch.einsum("rc,nchw->nrhw", to_rgb, torch.cat([luma, cb, cr], 1))
     return colors.round_().clamp_(0, 255).to(torch.uint8)
 
 
 def by_cv2(planes: list[Tensor]) -> Callable[[], Array]:
     """Bytes all along; cv2 has Cr before Cb."""
     out = np.empty((IMAGES, *SIZE, 3), np.uint8)
-    luma, blueness, redness = (plane.numpy()[:, 0] for plane in planes)
+    luma, cb, cr = (plane.numpy()[:, 0] for plane in planes)
 
     def convert(y: Array, cb: Array, cr: Array, rgb: Array) -> None:
         large = [
@@ -55,7 +55,7 @@ def by_cv2(planes: list[Tensor]) -> Callable[[], Array]:
         cv2.cvtColor(merged, cv2.COLOR_YCrCb2RGB, dst=rgb)
 
     def run() -> Array:
-        share(convert, luma, blueness, redness, out)
+        share(convert, luma, cb, cr, out)
         return out
 
     return run

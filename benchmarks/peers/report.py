@@ -79,7 +79,7 @@ def draw(path: Path, results: Sequence[Result]) -> None:
     titles = list(dict.fromkeys(result.case for result in results))
     figure = Figure(figsize=(9, 1 + 0.4 * len(titles)), layout="constrained")
     axes = figure.add_subplot()
-    for place, count in enumerate(counts):
+    for position, count in enumerate(counts):
         shown = [result for result in results if result.threads == count and result.best_rival]
         quartiles = [statistics.quantiles(_speeds(result), n=4) for result in shown]
         middles = [middle for _, middle, _ in quartiles]
@@ -87,7 +87,7 @@ def draw(path: Path, results: Sequence[Result]) -> None:
             [middle - low for low, middle, _ in quartiles],
             [high - middle for _, middle, high in quartiles],
         ]
-        rows = [titles.index(result.case) + 0.2 * place for result in shown]
+        rows = [titles.index(result.case) + 0.2 * position for result in shown]
         axes.errorbar(middles, rows, xerr=spans, fmt="o", label=f"{count} thread{'s' * (count > 1)}")
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_yticks(range(len(titles)), titles)

@@ -89,17 +89,17 @@ def by_pillow(scene: Scene) -> Callable[[], Any]:
 
     kind, linear = Image.Transform.AFFINE, Image.Resampling.BILINEAR
     images = [Image.fromarray(array) for array in scene.arrays]
-    maps = [corner_map(m).ravel().tolist() for m in orbbec.invert_affine(scene.matrices)]
+    matrices = [corner_matrix(m).ravel().tolist() for m in orbbec.invert_affine(scene.matrices)]
     return lambda: share(
-        lambda image, own: np.asarray(image.transform(scene.size[::-1], kind, own, linear)), images, maps
+        lambda image, own: np.asarray(image.transform(scene.size[::-1], kind, own, linear)), images, matrices
     )
 
 
-def corner_map(matrix: Array) -> Array:
+def corner_matrix(matrix: Array) -> Array:
     """The same `[2, 3]` map where pixels have their centres at halves.
 
     Example:
-        >>> corner_map(np.array([[0.5, 0.0, 1.0], [0.0, 0.5, 1.0]]))[:, 2].tolist()
+        >>> corner_matrix(np.array([[0.5, 0.0, 1.0], [0.0, 0.5, 1.0]]))[:, 2].tolist()
         [1.25, 1.25]
     """
     shifted = matrix.copy()
@@ -114,7 +114,7 @@ def by_torchvision(scene: Scene) -> Callable[[], Tensor]:
     height, width = scene.shape.source
     middle = np.array([width, height]) / 2
     options = []
-    for matrix in map(corner_map, scene.matrices):
+    for matrix in map(corner_matrix, scene.matrices):
         scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
         angle = float(np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])))
         shift = (matrix[:, :2] @ middle + matrix[:, 2] - middle).tolist()
@@ -142,20 +142,20 @@ def by_kornia(scene: Scene, compiled: bool = False) -> Callable[[], Tensor]:
 def by_kornia_rs(scene: Scene) -> Callable[[], Any]:
     from kornia_rs.imgproc import warp_affine
 
-    maps = [tuple(matrix.ravel().tolist()) for matrix in scene.matrices]
+    matrices = [tuple(matrix.ravel().tolist()) for matrix in scene.matrices]
     images = list(scene.arrays)
-    return lambda: share(lambda image, own: warp_affine(image, own, scene.size, "bilinear"), images, maps)
+    return lambda: share(lambda image, own: warp_affine(image, own, scene.size, "bilinear"), images, matrices)
 
 
 def by_dali(scene: Scene) -> Callable[[], Any]:
     from nvidia.dali import fn
 
-    def graph(images: Any, maps: Any, device: str) -> Any:
+    def graph(images: Any, matrices: Any, device: str) -> Any:
         images = images.gpu() if device == "gpu" else images
-        return fn.warp_affine(images, matrix=maps, size=scene.size, fill_value=0, inverse_map=False)
+        return fn.warp_affine(images, matrix=matrices, size=scene.size, fill_value=0, inverse_map=False)
 
-    maps = [corner_map(matrix).astype(np.float32) for matrix in scene.matrices]
-    run = dali_runner(graph, [scene.arrays, maps], scene.device)
+    matrices = [corner_matrix(matrix).astype(np.float32) for matrix in scene.matrices]
+    run = dali_runner(graph, [scene.arrays, matrices], scene.device)
     return lambda: run().permute(0, 3, 1, 2)
 
 

@@ -19,7 +19,7 @@ from benchmarks.ops.transforms import (
     classification,
     crop_of,
     crops_of,
-    unlike_photographs,
+    variable_size_photographs,
 )
 from benchmarks.peers.contest import BOTH, Rival, Workload
 from benchmarks.peers.dali import dali_runner
@@ -41,7 +41,7 @@ class Scene:
 
     @cached_property
     def arrays(self) -> list[Array]:
-        return unlike_photographs()[: self.images]
+        return variable_size_photographs()[: self.images]
 
     @cached_property
     def sizes(self) -> Array:
@@ -69,22 +69,22 @@ class Scene:
 
     @cached_property
     def expected(self) -> Array:
-        chain = classification("float32", self.antialias)
-        return as_array(chain(ImageBatch.from_images(self.arrays), epoch=0))
+        pipeline = classification("float32", self.antialias)
+        return as_array(pipeline(ImageBatch.from_images(self.arrays), epoch=0))
 
 
 def by_orbbec(scene: Scene, dtype: str = "float32", out: bool = False) -> Callable[[], Any]:
-    chain = classification(dtype, scene.antialias)
-    room = torch.empty(scene.images, 3, SIDE, SIDE, dtype=getattr(torch, dtype), device=scene.device)
+    pipeline = classification(dtype, scene.antialias)
+    output = torch.empty(scene.images, 3, SIDE, SIDE, dtype=getattr(torch, dtype), device=scene.device)
     if not out:
-        return lambda: chain(scene.batch, epoch=0)
-    return lambda: chain.apply(chain.plan(scene.sizes, epoch=0), scene.batch, out=room)
+        return lambda: pipeline(scene.batch, epoch=0)
+    return lambda: pipeline.apply(pipeline.plan(scene.sizes, epoch=0), scene.batch, out=output)
 
 
 def by_orbbec_channels_last(scene: Scene) -> Callable[[], Any]:
     cast = ToDtype(torch.float32, scale=True, channels_last=True)
-    chain = Compose([crop_of(scene.antialias), FLIP, cast, Normalize(MEAN, STD)])
-    return lambda: chain(scene.batch, epoch=0)
+    pipeline = Compose([crop_of(scene.antialias), FLIP, cast, Normalize(MEAN, STD)])
+    return lambda: pipeline(scene.batch, epoch=0)
 
 
 def by_cv2(
@@ -174,7 +174,7 @@ def by_kornia_rs(scene: Scene) -> Callable[[], Tensor]:
     return run
 
 
-def albumentations_chain(crop: list[int], flips: bool) -> Any:
+def albumentations_pipeline(crop: list[int], flips: bool) -> Any:
     """A Compose that does what was drawn for an image."""
     import albumentations as A
 
@@ -190,7 +190,8 @@ def albumentations_chain(crop: list[int], flips: bool) -> Any:
 
 
 def by_albumentations(scene: Scene) -> Callable[[], Tensor]:
-    pipelines = [albumentations_chain(*own) for own in zip(scene.crops.tolist(), scene.flipped, strict=True)]
+    drawn = zip(scene.crops.tolist(), scene.flipped, strict=True)
+    pipelines = [albumentations_pipeline(*own) for own in drawn]
     return lambda: torch.stack(share(lambda run, image: run(image=image)["image"], pipelines, scene.arrays))
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from benchmarks.ops.transforms import SIDE, classification, crops_of
 from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload, by_threads
 from benchmarks.peers.w2_crop import (
-    albumentations_chain,
+    albumentations_pipeline,
     dali_tail,
     torchvision_v1,
 )
@@ -82,11 +82,11 @@ def by_orbbec(
     scene: Scene, dtype: str = "float32", shrink: bool = False, as_planes: bool = False
 ) -> Callable[[], Tensor]:
     def build(threads: int) -> Callable[[], Tensor]:
-        chain = classification(dtype, antialias=False)
+        pipeline = classification(dtype, antialias=False)
         loader = Loader(
             Files(scene.paths),
             BATCH,
-            chain,
+            pipeline,
             scene.device,
             threads=threads,
             shuffle=False,
@@ -202,7 +202,7 @@ def item_by_torchvision(item: Item) -> Tensor:
 
 def item_by_albumentations(item: Item) -> Tensor:
     path, crop, flips = item
-    return torch.as_tensor(albumentations_chain(crop, flips)(image=by_cv2(path))["image"])
+    return torch.as_tensor(albumentations_pipeline(crop, flips)(image=by_cv2(path))["image"])
 
 
 def by_dali(scene: Scene) -> Callable[[], Any]:

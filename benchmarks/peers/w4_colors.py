@@ -48,7 +48,7 @@ class InOrder(ColorJitter):
         return replace(drawn, order=np.sort(drawn.order, axis=1))
 
 
-CHAIN = Compose([RandomApply([InOrder(0.4, 0.4, 0.4, 0.1)], JITTERED), GRAY, RandomApply([BLUR], BLURRED)])
+PIPELINE = Compose([RandomApply([InOrder(0.4, 0.4, 0.4, 0.1)], JITTERED), GRAY, RandomApply([BLUR], BLURRED)])
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Scene:
 
     @cached_property
     def expected(self) -> Array:
-        return as_array(CHAIN(ImageBatch.from_images(self.arrays), epoch=0))
+        return as_array(PIPELINE(ImageBatch.from_images(self.arrays), epoch=0))
 
     def factors(self, neutral: tuple[float, ...] = (1, 1, 1, 0)) -> Array:
         """float32 `[N, 4]`: those of the four steps, where none is drawn the neutral ones."""
@@ -94,7 +94,7 @@ class Scene:
 
 
 def by_orbbec(images: Any) -> Callable[[], Any]:
-    return lambda: CHAIN(images, epoch=0)
+    return lambda: PIPELINE(images, epoch=0)
 
 
 def by_cv2(scene: Scene, by_sigma: bool) -> Callable[[], Any]:

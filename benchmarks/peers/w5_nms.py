@@ -46,7 +46,7 @@ def by_orbbec(scene: Scene) -> Callable[[], Any]:
     return partial(orbbec.batched_nms if scene.classes else orbbec.nms, *scene.boxes, THRESHOLD)
 
 
-def by_orbbec_in_room(scene: Scene) -> Callable[[], Any]:
+def by_orbbec_padded(scene: Scene) -> Callable[[], Any]:
     kept = len(scene.expected)
     return lambda: orbbec.nms(*scene.boxes, THRESHOLD, max_output=scene.count)[0][:kept]
 
@@ -84,7 +84,7 @@ def by_numpy(scene: Scene) -> Callable[[], Any]:
 
 PLAIN = [
     Rival("orbbec", "orbbec", by_orbbec, devices=BOTH),
-    Rival("orbbec, max_output", "orbbec", by_orbbec_in_room, devices=BOTH),
+    Rival("orbbec, max_output", "orbbec", by_orbbec_padded, devices=BOTH),
     Rival("torchvision", "torchvision", by_torchvision, devices=BOTH),
     Rival("cv2.dnn", "cv2", by_cv2),
 ]

@@ -19,7 +19,7 @@ from torch import Tensor
 from benchmarks.ops.transforms import FLIP, SIDE, crop_of
 from benchmarks.peers.contest import Rival, Workload
 from orbbec.bridge.arguments import Array
-from orbbec.cli.bench_data import random_part
+from orbbec.cli.bench_data import random_crop
 from orbbec.transforms import Compose, ToImage
 from orbbec.transforms.output import Normalize, ToDtype
 from tests.support.timing.by_hand import FACTOR, MEAN, OFFSET, STD, in_place, resized
@@ -71,7 +71,7 @@ def by_cv2(scene: Scene) -> Callable[[], Tensor]:
     chance = random.Random(0)
 
     def call(image: Array) -> Tensor:
-        top, left, h, w = random_part(*image.shape[:2], chance)
+        top, left, h, w = random_crop(*image.shape[:2], chance)
         out = np.empty((3, SIDE, SIDE), np.float32)
         in_place(resized(image[top : top + h, left : left + w], chance.random() < 0.5, SIDE), out)
         return torch.from_numpy(out)

@@ -4,7 +4,7 @@
 // augment_rows.h, kernels_cuda.h, planes.h and binding.cpp.
 #pragma once
 
-#include "../core/perspective_map.h"
+#include "../core/perspective_transform.h"
 #include "program.h"
 
 namespace orbbec {

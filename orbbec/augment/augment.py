@@ -123,7 +123,7 @@ def augment(
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
             array; or an `ImageBatch`. uint8, float16, bfloat16 or float32; 1 to 4 channels; on the CPU or a
-            CUDA device. The maximum value is 255 for uint8, 1 for floats. Or a `PlaneBatch`, whose RGB is
+            CUDA device. The maximum value is 255 for uint8, 1 for floats. Or a `YCbCrBatch`, whose RGB is
             computed on the fly and never stored, which saves memory traffic on a CUDA device; on the CPU,
             calling `ycbcr_to_rgb` first is faster. The results are identical to those of `ycbcr_to_rgb`.
         matrix: `[N, 2, 3]` or `[N, 3, 3]`, or one for all images; float32 or float64, on the CPU or on the
@@ -209,7 +209,7 @@ def scale_and_maximum(kind: torch.dtype, result: torch.dtype) -> tuple[float, fl
 
 
 def _input(images: Any) -> tuple[OperatorInput, tuple[Tensor | None, Tensor | None]]:
-    """The images, and the storage tables of a PlaneBatch."""
+    """The images, and the storage tables of a YCbCrBatch."""
     if not holds_planes(images):
         return operator_input(OP, "images", images), (None, None)
     given = OperatorInput(images.buffer, images.rgb_layout, 3, lambda output: output)

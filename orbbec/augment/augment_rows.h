@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "../executors/executor_cpu.h"
-#include "../executors/simd/pixels_of_three.h"
+#include "../executors/simd/interleave3.h"
 #include "augment.h"
-#include "plain_rows.h"
+#include "scalar_rows.h"
 #include "store_lanes.h"
 #include "streamed_store.h"
 

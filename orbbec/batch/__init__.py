@@ -2,7 +2,7 @@
 
 from orbbec.batch.collate import collate
 from orbbec.batch.image_batch import ImageBatch
-from orbbec.batch.plane_batch import PlaneBatch
+from orbbec.batch.ycbcr_batch import YCbCrBatch
 from orbbec.bridge.forked import check_not_forked
 
-__all__ = ["ImageBatch", "PlaneBatch", "check_not_forked", "collate"]
+__all__ = ["ImageBatch", "YCbCrBatch", "check_not_forked", "collate"]

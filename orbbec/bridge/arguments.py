@@ -42,7 +42,7 @@ class RaggedImages(Protocol):
 
 
 class StoredPlanes(Protocol):
-    """Variable-size YCbCr images, such as `orbbec.PlaneBatch`."""
+    """Variable-size YCbCr images, such as `orbbec.YCbCrBatch`."""
 
     @property
     def buffer(self) -> Tensor: ...

@@ -51,9 +51,9 @@ class BufferPool:
     Example:
         >>> pool = BufferPool()
         >>> first = pool.empty((1024, 1024))
-        >>> place = first.data_ptr()
+        >>> address = first.data_ptr()
         >>> del first
-        >>> pool.empty((1024, 1024)).data_ptr() == place
+        >>> pool.empty((1024, 1024)).data_ptr() == address
         True
     """
 

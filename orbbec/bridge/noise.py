@@ -8,11 +8,11 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import as_tensor
 
-_LIMITS = {"seed": 1 << 63, "epoch": 1 << 63, "place": 1 << 16}
+_LIMITS = {"seed": 1 << 63, "epoch": 1 << 63, "transform_index": 1 << 16, "place": 1 << 16}
 
 
 def key_value(op: str, name: str, value: Any) -> int:
-    """Check `value` of "seed", "epoch" or "place": a whole number within the counter's range."""
+    """Check `value` of "seed", "epoch" or "transform_index": a whole number within the counter's range."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer, torch.SymInt)):
         raise TypeError(f"{op}: expected {name} as a whole number, but got {value!r}")
     if not 0 <= value < _LIMITS[name]:

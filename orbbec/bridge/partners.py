@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import fake_like
+from orbbec.bridge.pointwise import fake_like
 
 
 def has_partner(partners: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Matrix, OperatorInput, as_tensor
-from orbbec.bridge.maps import count_of
+from orbbec.bridge.pointwise import count_of
 
 
 def per_image(

@@ -32,9 +32,10 @@ class OpSpec:
         capturable: whether a CUDA graph can hold it.
         takes_ragged: whether it takes an `ImageBatch`; else it runs for one image after the other.
         choice: the option that may be a tuple of values, of which column `which` has an index per image.
-        displacement: takes sample ids `[N]`, a size, the columns, seed, epoch and place, and gives
-            `[N, 2, H, W]`: how far from its own place each pixel reads, x then y. None: pixels stay in place,
-            or move along the matrix of the pass. With it the operator takes `interpolation` and `fill`.
+        displacement: takes sample ids `[N]`, a size, the columns, seed, epoch and transform index, and gives
+            `[N, 2, H, W]`: how far from its own position each pixel reads, x then y. None: pixels stay in
+            place, or move along the matrix of the pass. With it the operator takes `interpolation` and
+            `fill`.
         region: takes columns, options, and sizes of outputs and images, `[N, 2]`, and gives what it reads of
             each image, int64 `[N, 4]`: left, top, right, bottom. The operator then reads column `boxes`, and
             gives the same pixels for a part of the image. None: it reads whole images.

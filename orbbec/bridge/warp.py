@@ -25,7 +25,7 @@ from orbbec.bridge.names import Border, Interpolation, border_name, interpolatio
 def call_warp(
     op: str,
     images: Any,
-    map_tensor: Tensor,
+    transform: Tensor,
     size: list[int],
     interpolation: Interpolation,
     border: Border,
@@ -40,7 +40,7 @@ def call_warp(
         given.images,
         given.layout,
         given.channels,
-        map_tensor,
+        transform,
         size,
         interpolation_name(op, interpolation),
         border_name(op, border),
@@ -49,13 +49,13 @@ def call_warp(
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:
-        buffer = buffer_like(given, size, map_tensor)
+        buffer = buffer_like(given, size, transform)
         if buffer is None:
             return given.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
         getattr(torch.ops.orbbec, f"{op}_out")(*arguments, buffer)
         return given.restore(buffer)
     target = operator_output(op, out)
-    check_no_gradient(op, given.images, map_tensor, target.images)
+    check_no_gradient(op, given.images, transform, target.images)
     getattr(torch.ops.orbbec, f"{op}_out")(*arguments, target.images)
     return out
 
@@ -68,9 +68,9 @@ def buffer_like(given: OperatorInput, size: Sequence[int], *others: Tensor | Non
     return pooled_output(shape, images.dtype, is_channels_last(images, layout), images, *others)
 
 
-def check_devices(op: str, images: Tensor, layout: Tensor | None, map_tensor: Tensor) -> None:
+def check_devices(op: str, images: Tensor, layout: Tensor | None, transform: Tensor) -> None:
     """Check that the operator can read the map and the layout on their devices."""
-    if map_tensor.device.type != "cpu" and map_tensor.device != images.device:
+    if transform.device.type != "cpu" and transform.device != images.device:
         raise ValueError(f"{op}: expected the map on the CPU or on the device of images")
     if layout is not None and layout.device != images.device:
         raise ValueError(f"{op}: expected layout on the device of images")
@@ -93,11 +93,11 @@ def register_fakes(op: str) -> None:
         images: Tensor,
         layout: Tensor | None,
         channels: int,
-        map_tensor: Tensor,
+        transform: Tensor,
         size: list[int],
         *options: object,
     ) -> Tensor:
-        check_devices(op, images, layout, map_tensor)
+        check_devices(op, images, layout, transform)
         return fake_output(images, layout, channels, size)
 
     @register_fake(f"{op}_out")
@@ -105,10 +105,10 @@ def register_fakes(op: str) -> None:
         images: Tensor,
         layout: Tensor | None,
         channels: int,
-        map_tensor: Tensor,
+        transform: Tensor,
         size: list[int],
         *options: Any,
     ) -> None:
-        check_devices(op, images, layout, map_tensor)
+        check_devices(op, images, layout, transform)
         if options[-1].device != images.device:
             raise ValueError(f"{op}: expected out on the device of images")

@@ -13,7 +13,7 @@ class Context(NamedTuple):
     """The values that a warp saves for its gradient."""
 
     images: Tensor
-    map_tensor: Tensor
+    transform: Tensor
     options: tuple[Any, ...]  # interpolation, border, fill, ..., arithmetic, as in the schema
     regions: Tensor | None = None  # visible regions of images, for warp_perspective only
 
@@ -40,7 +40,7 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
     per_unit = torch.ldexp(torch.ones_like(reach), exponent.clamp(-960, 960))
     seen = {} if context.regions is None else {"regions": context.regions}
     sums, map_gradient = getattr(torch.ops.orbbec, f"{op}_backward")(
-        gradient, images.to(working), context.map_tensor, per_unit, *context.options, **seen
+        gradient, images.to(working), context.transform, per_unit, *context.options, **seen
     )
     values = sums.double() / per_unit[:, None, None, None]
     values = torch.where(finite[:, None, None, None], values, torch.full_like(values, torch.nan))

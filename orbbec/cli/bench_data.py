@@ -174,14 +174,14 @@ class _Orbbec:
     def __init__(self, antialias: bool) -> None:
         crop = RandomResizedCrop(SIDE, antialias=antialias)
         cast = ToDtype(torch.float32, scale=True)
-        self._chain = [crop, RandomHorizontalFlip(), cast, Normalize(MEAN, STD)]
+        self._pipeline = [crop, RandomHorizontalFlip(), cast, Normalize(MEAN, STD)]
         self._files = Files([])
         self._loader: Loader | None = None
 
     def __call__(self, paths: Sequence[str], threads: int) -> int:
         self._files.paths = paths
         if self._loader is None:
-            self._loader = Loader(self._files, BATCH, self._chain, threads=threads)
+            self._loader = Loader(self._files, BATCH, self._pipeline, threads=threads)
         return sum(len(batch.images) for batch in self._loader)
 
 
@@ -205,7 +205,7 @@ def _fill_by_cv2(cv2: Any, decoder: str, path: str, seed: int, out: Array) -> No
     else:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB)
     chance = random.Random(seed)
-    top, left, height, width = random_part(image.shape[0], image.shape[1], chance)
+    top, left, height, width = random_crop(image.shape[0], image.shape[1], chance)
     small = cv2.resize(image[top : top + height, left : left + width], (SIDE, SIDE))
     if chance.random() < 0.5:
         small = small[:, ::-1]
@@ -217,14 +217,14 @@ _SCALE = (1 / 255 / np.array(STD, np.float32))[:, None, None]
 _OFFSET = (-np.array(MEAN, np.float32) / np.array(STD, np.float32))[:, None, None]
 
 
-def random_part(height: int, width: int, chance: random.Random) -> tuple[int, int, int, int]:
+def random_crop(height: int, width: int, chance: random.Random) -> tuple[int, int, int, int]:
     """Top, left, height and width with the distribution of RandomResizedCrop."""
     for _ in range(10):
         area = height * width * chance.uniform(0.08, 1.0)
         ratio = np.exp(chance.uniform(np.log(3 / 4), np.log(4 / 3)))
-        across, down = round((area * ratio) ** 0.5), round((area / ratio) ** 0.5)
-        if 0 < across <= width and 0 < down <= height:
-            return chance.randint(0, height - down), chance.randint(0, width - across), down, across
+        w, h = round((area * ratio) ** 0.5), round((area / ratio) ** 0.5)
+        if 0 < w <= width and 0 < h <= height:
+            return chance.randint(0, height - h), chance.randint(0, width - w), h, w
     return 0, 0, height, width
 
 

@@ -1,7 +1,7 @@
 """Colours: conversions, adjustments, tables, statistics, normalised model input; `ycbcr` for JPEG planes.
 
 Begin with normalize.py and normalize.h. `adjust` has torchvision's functions, `convert` OpenCV's spaces,
-`tables` has histograms; maps.h and rows_cpu.h serve all.
+`tables` has histograms; pointwise.h and rows_cpu.h serve all.
 """
 
 from orbbec.color.adjust import (

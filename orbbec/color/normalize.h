@@ -2,7 +2,7 @@
 // layout. Included by normalise_cpu.cpp, normalise_cuda.cu and binding_normalise.cpp.
 #pragma once
 
-#include "maps.h"
+#include "pointwise.h"
 
 namespace orbbec {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "../executors/strips_cpu.h"
-#include "maps.h"
+#include "pointwise.h"
 
 namespace orbbec {
 

@@ -8,7 +8,7 @@
 namespace orbbec {
 
 // The planes of an image: interleaved RGB; luma alone; or luma, Cb and Cr, chroma full or
-// halved along the columns, the rows or both. The numbers match SAMPLINGS in batch/plane_batch.py
+// halved along the columns, the rows or both. The numbers match SAMPLINGS in batch/ycbcr_batch.py
 // and data/decode/jpeg_planes.cpp.
 enum class Subsampling : int64_t { kRgb, kGray, k444, k422, k440, k420 };
 

@@ -115,7 +115,7 @@ class Order:
             below=_WORDS,
             seed=self.seed,
             epoch=epoch,
-            place=_POSITION,
+            transform_index=_POSITION,
         ).to(torch.int64)
         keys = (words[:, 0] << 31) | (words[:, 1] >> 1)
         return torch.argsort(keys, stable=True)

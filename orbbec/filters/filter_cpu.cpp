@@ -1,5 +1,5 @@
 #include "filter_strips.h"
-#include "machines.h"
+#include "targets.h"
 
 namespace orbbec {
 

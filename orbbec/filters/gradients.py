@@ -44,9 +44,9 @@ def _transposed(
     gradient: Tensor, window: tuple[int, int], border: str, flipped: Callable[[Tensor], Tensor]
 ) -> Tensor:
     height, width = gradient.shape[-2:]
-    (above, below, down), (before, after, along) = map(_margins, window)
-    spread = flipped(pad(gradient, (before, after + along, above, below + down)))
-    spread = spread[..., down : down + height + above + below, along : along + width + before + after]
+    (above, below, top), (before, after, left) = map(_margins, window)
+    spread = flipped(pad(gradient, (before, after + left, above, below + top)))
+    spread = spread[..., top : top + height + above + below, left : left + width + before + after]
     rows = _fold(spread, -2, above, below, border)
     return _fold(rows, -1, before, after, border)
 

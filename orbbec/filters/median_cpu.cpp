@@ -1,5 +1,5 @@
-#include "machines.h"
 #include "median_strips.h"
+#include "targets.h"
 
 namespace orbbec {
 

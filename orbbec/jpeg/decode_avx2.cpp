@@ -1,4 +1,4 @@
-#include "machines.h"
+#include "targets.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

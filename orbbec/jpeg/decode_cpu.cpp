@@ -1,7 +1,7 @@
 // The entry points that data/decode/native.py loads from the binary, without Python or torch.
 #include <cstdio>
 
-#include "shorts_plain.h"
+#include "shorts_scalar.h"
 
 namespace orbbec {
 namespace {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "decode.h"
-#include "enlarge.h"
 #include "entropy.h"
 #include "scan_data.h"
+#include "upsample.h"
 
 namespace orbbec {
 namespace {  // one copy per target

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from orbbec.bridge.arguments import Images, Matrix, name_value
-from orbbec.bridge.maps import count_of, images_input, register_fake_like, whole_numbers
+from orbbec.bridge.pointwise import count_of, images_input, register_fake_like, whole_numbers
 from orbbec.bridge.spec import OpSpec, register
 
 OP = "jpeg_compression"

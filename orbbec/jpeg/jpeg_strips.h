@@ -3,7 +3,7 @@
 #pragma once
 
 #include "columns.h"
-#include "machines.h"
+#include "targets.h"
 
 namespace orbbec {
 namespace {  // one copy per target

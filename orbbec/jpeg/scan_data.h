@@ -3,7 +3,7 @@
 // Source: ITU-T T.81, B.1.1.5 and F.1.2.3 (byte stuffing).
 #pragma once
 
-#include "machines.h"
+#include "targets.h"
 
 namespace orbbec {
 namespace {  // one copy per target

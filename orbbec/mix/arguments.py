@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import OperatorInput, as_tensor
-from orbbec.bridge.maps import count_of, images_input, whole_numbers
+from orbbec.bridge.pointwise import count_of, images_input, whole_numbers
 
 
 def mixed_input(op: str, images: Any, partners: Any) -> tuple[OperatorInput, Tensor]:

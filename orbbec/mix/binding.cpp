@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "../bridge/maps.h"
+#include "../bridge/pointwise.h"
 #include "blends.h"
 #include "moves.h"
 

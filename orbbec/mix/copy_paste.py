@@ -7,7 +7,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix, RaggedImages, as_tensor, is_ragged
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import count_of, fake_like, register_fake_like
+from orbbec.bridge.pointwise import count_of, fake_like, register_fake_like
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array, Images, Matrix, as_tensor
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.maps import count_of, register_fake_like, whole_numbers
+from orbbec.bridge.pointwise import count_of, register_fake_like, whole_numbers
 from orbbec.bridge.spec import BYTES_AND_FLOATS, MixSpec, register
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient

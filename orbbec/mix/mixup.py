@@ -9,7 +9,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array, Images, Matrix
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.maps import register_fake_like
+from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import FLOATS, MixSpec, register
 from orbbec.mix.arguments import float_numbers, mixed_input
 from orbbec.mix.gradients import register_gradient

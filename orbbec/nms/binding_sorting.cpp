@@ -34,9 +34,9 @@ Tensor argsort(Tensor values, bool descending) {
 
 // The elements selected by a mask, in a quarter of the time of boolean indexing.
 Tensor selected_indices(Tensor indices, Tensor chosen) {
-  const char* const op = "chosen_places";
+  const char* const op = "selected_indices";
   check(indices.dim() == 1 && indices.scalar_type() == ScalarType::Long, op,
-        "expected places of int64 and shape [N], but got ", shape_text(indices));
+        "expected indices of int64 and shape [N], but got ", shape_text(indices));
   check(chosen.dim() == 1 && chosen.scalar_type() == ScalarType::Bool &&
             chosen.size(0) == indices.size(0),
         op, "expected chosen of bool and shape [", indices.size(0), "], but got ",
@@ -62,10 +62,10 @@ Tensor selected_indices(Tensor indices, Tensor chosen) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("argsort(Tensor values, bool descending) -> Tensor");
-  m.def("chosen_places(Tensor places, Tensor chosen) -> Tensor");
+  m.def("selected_indices(Tensor indices, Tensor chosen) -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
   m.impl("argsort", TORCH_BOX(&orbbec::argsort));
-  m.impl("chosen_places", TORCH_BOX(&orbbec::selected_indices));
+  m.impl("selected_indices", TORCH_BOX(&orbbec::selected_indices));
 }

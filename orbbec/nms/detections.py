@@ -93,11 +93,11 @@ def select_indices(indices: Tensor, chosen: Tensor) -> Tensor:
     """The entries of int64 `indices` `[N]` where the mask `chosen` is set."""
     if indices.is_cuda:
         return indices[chosen]
-    found: Tensor = torch.ops.orbbec.chosen_places(indices, chosen)
+    found: Tensor = torch.ops.orbbec.selected_indices(indices, chosen)
     return found
 
 
-@register_fake("chosen_places")
+@register_fake("selected_indices")
 def _(indices: Tensor, chosen: Tensor) -> Tensor:
     return indices.new_empty((torch.library.get_ctx().new_dynamic_size(),))
 

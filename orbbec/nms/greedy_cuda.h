@@ -13,7 +13,7 @@ constexpr int kKeptBlocks =
     64;  // blocks that split the kept items, for each of the 4 blocks of a tile
 constexpr int64_t kUndecided = 0x7fffffffffffffff;
 
-using AtomicPlace = unsigned long long;
+using AtomicIndex = unsigned long long;
 
 // A thread owns an item. No shared memory.
 static __global__ void __launch_bounds__(kComparing, 1)
@@ -48,8 +48,8 @@ __global__ void __launch_bounds__(kComparing, 1)
     if (rule.group(staged[present - 1]) < lowest_group) continue;
     for (int k = 0; open && k < present; ++k) {
       if (!rule.suppresses(staged[k], item)) continue;
-      atomicMin(reinterpret_cast<AtomicPlace*>(a.keepers + i),
-                static_cast<AtomicPlace>(a.kept[begin + k]));
+      atomicMin(reinterpret_cast<AtomicIndex*>(a.keepers + i),
+                static_cast<AtomicIndex>(a.kept[begin + k]));
       open = false;  // later matches are kept later, so the first match decides
     }
   }

@@ -1,5 +1,5 @@
-#include "../bridge/maps.h"
 #include "../bridge/noise.h"
+#include "../bridge/pointwise.h"
 #include "noise.h"
 
 namespace orbbec {
@@ -24,7 +24,7 @@ Tensor gaussian_noise(Tensor images, std::optional<Tensor> layout, int64_t chann
   a.sigma = {check_per_image(kOp, "sigma", sigmas, images, count), sigma};
   a.clip = clip;
   a.noise.key = key_of(seed, epoch);
-  a.noise.position = checked_position(kOp, position);
+  a.noise.position = checked_position(kOp, position, "transform_index");
   std::optional<Tensor> samples;  // outlives the launch
   if (sample_ids.has_value()) {
     samples = sample_ids_on(kOp, *sample_ids, images, count);
@@ -45,7 +45,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "gaussian_noise(Tensor images, Tensor? layout, int channels, float mean, Tensor? means, "
       "float sigma, Tensor? sigmas, bool clip, SymInt seed, Tensor? sample_ids, SymInt epoch, "
-      "SymInt place) -> Tensor");
+      "SymInt transform_index) -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.maps import count_of, images_input, register_fake_like
 from orbbec.bridge.noise import key_value, sample_table
 from orbbec.bridge.per_image import Factor, per_image
+from orbbec.bridge.pointwise import count_of, images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 
 _OP = "gaussian_noise"
@@ -25,7 +25,7 @@ def gaussian_noise(
     seed: int = 0,
     sample_ids: Matrix | None = None,
     epoch: int = 0,
-    place: int = 0,
+    transform_index: int = 0,
 ) -> Any:
     """Add reproducible normal noise to each image.
 
@@ -43,7 +43,7 @@ def gaussian_noise(
         seed: seed of the noise, from 0 to 2^63 - 1.
         sample_ids: whole numbers `[N]` that identify the images. None: 0 to N - 1.
         epoch: epoch of the noise, from 0 to 2^63 - 1.
-        place: stream position of the noise, from 0 to 65535.
+        transform_index: index of the transform in its pipeline, from 0 to 65535.
 
     Returns:
         Images of the type, size, dtype and memory format of `images`, on their device.
@@ -79,7 +79,7 @@ def gaussian_noise(
         key_value(_OP, "seed", seed),
         sample_table(_OP, sample_ids, count_of(given)),
         key_value(_OP, "epoch", epoch),
-        key_value(_OP, "place", place),
+        key_value(_OP, "transform_index", transform_index),
     )
     return given.restore(output)
 

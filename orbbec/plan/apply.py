@@ -29,7 +29,7 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
             memory with `images`.
 
     Returns:
-        `out` if it was given, else the results, in the kind of `images`: of an `ImageBatch`, a `PlaneBatch`
+        `out` if it was given, else the results, in the kind of `images`: of an `ImageBatch`, a `YCbCrBatch`
         or a list, a tensor `[N, C, H, W]` where all have one size, else an `ImageBatch` of bytes or a list
         of tensors `[C, H, W]`.
 

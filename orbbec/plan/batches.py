@@ -42,7 +42,7 @@ def read_images(images: Any) -> Given:
 
     Args:
         images: uint8, uint16 or float: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or
-            `[N, H, W, C]` array; ImageBatch or PlaneBatch; or a list of tensors `[C, H, W]` or of arrays
+            `[N, H, W, C]` array; ImageBatch or YCbCrBatch; or a list of tensors `[C, H, W]` or of arrays
             `[H, W, C]` or `[H, W]`.
 
     Raises:

@@ -50,7 +50,7 @@ Tensor draw_areas(Tensor sizes, Tensor sample_ids, std::vector<double> scale,
   check_range(kAreas, "ratio", ratio[0], ratio[1], 1e-30);
   check(first >= 0 && first <= 65535, kAreas, "expected first from 0 to 65535, but got ", first);
   const AreaRange range{{scale[0], scale[1]}, {ratio[0], ratio[1]}, transposed};
-  const uint32_t at = checked_position(kAreas, position);
+  const uint32_t at = checked_position(kAreas, position, "transform_index");
   const Tensor output =
       new_tensor(kAreas, std::vector<int64_t>{given.size(0), 5}, ScalarType::Double, given);
   const auto* sides = static_cast<const int64_t*>(given.const_data_ptr());
@@ -102,7 +102,7 @@ std::vector<Row> rows_of(const Tensor& program) {
     check(kind >= 0 && kind < kCoordinateKinds, kCoordinates, "expected kinds from 0 to ",
           kCoordinateKinds - 1, ", but got ", kind);
     check(position >= 0 && position <= 65535, kCoordinates,
-          "expected places from 0 to 65535, but got ", position);
+          "expected transform indices from 0 to 65535, but got ", position);
     rows.push_back({static_cast<Coordinate>(static_cast<int>(kind)),
                     static_cast<uint32_t>(position), numbers[2] != 0, numbers + 3});
     check_row(rows.back());
@@ -229,7 +229,7 @@ void augment_drawn(Tensor images, std::optional<Tensor> sample_ids, Tensor progr
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "draw_areas(Tensor sizes, Tensor sample_ids, float[] scale, float[] ratio, bool transposed, "
-      "int seed, int epoch, int place, int first) -> Tensor");
+      "int seed, int epoch, int transform_index, int first) -> Tensor");
   m.def(
       "draw_coordinates(Tensor sizes, Tensor sample_ids, Tensor program, int passes, int seed, int "
       "epoch) -> Tensor");

@@ -10,7 +10,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.stream import Stream
 
-_AREA_NUMBERS = 40  # ten tries of area, ratio, and a position down and along the image
+_AREA_NUMBERS = 40  # ten tries of area, ratio, and a position (y, x)
 _PASS_NUMBERS = 16  # of an image in a pass: 9 of a matrix, 4 of a box, 2 of a size, whether it is flipped
 
 
@@ -34,7 +34,7 @@ def draw_areas(
 
     Returns:
         Whether there was one, bool `[N]`; and where there was, in whole pixels, float64 `[N, 2]`: its height
-        and width, and where it begins, down and along.
+        and width, and where it begins, (y, x).
     """
     given = torch.from_numpy(np.ascontiguousarray(sizes)), torch.from_numpy(stream.sample_ids)
     options = (*stream.key, stream.skip(_AREA_NUMBERS))
@@ -50,7 +50,7 @@ def draw_coordinates(
     Args:
         sizes: contiguous int64 `[N, 2]`.
         sample_ids: contiguous int64 `[N]`.
-        program: float64 `[K, 10]`: kind, place, whether it begins a pass, what the kind needs.
+        program: float64 `[K, 10]`: kind, transform index, whether it begins a pass, what the kind needs.
         passes: how many there are.
         seed: as that of `Stream`.
         epoch: as that of `Stream`.

@@ -1,6 +1,6 @@
 """Fuses the steps of a pipeline to as few passes as possible.
 
-The order within an augment pass is fixed: map, colours, rectangles, normalise, mix, cast. A step that comes
+The order within an augment pass is fixed: warp, colours, rectangles, normalise, mix, cast. A step that comes
 before one that the pass already has begins a new pass, unless the result is the same. What a step may do is
 known before anything is drawn, so the passes depend neither on the draws nor on the batch: between two passes
 values are rounded to their dtype, and a sample has the same bytes in every batch.
@@ -36,13 +36,13 @@ class Step:
         """The state of the batch after the step."""
         return state
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         """Add the step to the passes of a pipeline.
 
         Args:
             fusion: the passes so far.
             name: of the transform.
-            place: of the transform in the pipeline.
+            transform_index: of the transform in the pipeline.
 
         Raises:
             ValueError: the step does not take the images as they are there.
@@ -63,23 +63,23 @@ class OpenPass:
     interpolation: str | None = None  # None: no pixel lies between others
     border: str | None = None
     fill: tuple[float, ...] = (0.0,)
-    offset: Array | None = None  # of the positions that nearest maps read
+    offset: Array | None = None  # of the positions that nearest warps read
     colors: list[Array] = field(default_factory=list)
-    contrasts: set[int] = field(default_factory=set)  # the transforms that have one, by place
+    contrasts: set[int] = field(default_factory=set)  # the transforms that have one, by index
     erase: list[Array] = field(default_factory=list)
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
     channels_last: bool | None = None
     regions: Array | None = None
-    flips: list[Array | None] = field(default_factory=list)  # of each map
-    maps: int = 0
+    flips: list[Array | None] = field(default_factory=list)  # of each warp
+    warps: int = 0
     mixes: MixPass | None = None
-    cuts: bool = False  # a later map left a part out, which is not cut off
+    cuts: bool = False  # a later warp left a part out, which is not cut off
     holds: dict[str, None] = field(default_factory=dict)
 
     def is_idle(self, dtype: str) -> bool:
         """Whether the pass gives, in `dtype`, what it is given: its transforms became operators before it."""
-        return self.maps == 0 and self.moves_alone(dtype)
+        return self.warps == 0 and self.moves_alone(dtype)
 
     def moves_alone(self, dtype: str) -> bool:
         """Whether the pass gives, in `dtype`, pixels of what it is given, moved at most."""
@@ -89,7 +89,7 @@ class OpenPass:
     def flips_alone(self, dtype: str) -> Array | None:
         """The images that the pass flips left to right, if that is all it does."""
         known = [flips for flips in self.flips if flips is not None]
-        if not known or len(known) < self.maps or not self.moves_alone(dtype):
+        if not known or len(known) < self.warps or not self.moves_alone(dtype):
             return None
         return reduce(np.logical_xor, known)
 
@@ -111,17 +111,19 @@ class Fusion:
         self.moves: list[int] = []  # of each pass, its coordinate transforms
         self._idle: list[Pass] = []
         self.notes: list[str] = []
-        self._maps: list[Array] | None = []  # of all steps so far; None once images were mixed
+        self._matrices: list[Array] | None = []  # of all steps so far; None once images were mixed
         self.begin("")
 
     @property
     def matrix(self) -> Array | None:
         """From the output so far to the images; None once they were mixed."""
-        return None if self._maps is None else reduce(np.matmul, self._maps, identities(len(self.state)))
+        return (
+            None if self._matrices is None else reduce(np.matmul, self._matrices, identities(len(self.state)))
+        )
 
-    def add(self, step: Step, name: str, place: int = 0) -> None:
-        """Add a step of the transform `name` at `place` of the pipeline."""
-        step.fuse(self, name, place)
+    def add(self, step: Step, name: str, transform_index: int = 0) -> None:
+        """Add a step of the transform `name` at index `transform_index` of the pipeline."""
+        step.fuse(self, name, transform_index)
         if not step.is_alone:
             self.open.holds[name] = None
 
@@ -174,7 +176,7 @@ class Fusion:
             holds=tuple(p.holds),
             offset=p.offset if p.interpolation == "nearest" else None,
         )
-        self.append(step, p.maps)
+        self.append(step, p.warps)
         if p.is_idle(self.dtype):
             self._idle.append(step)
 
@@ -185,13 +187,13 @@ class Fusion:
         if flipped is None:
             return False
         self.passes[-1] = flipped
-        self.moves[-1] += p.maps
+        self.moves[-1] += p.warps
         return True
 
-    def append(self, step: Pass, maps: int) -> None:
-        """Add a pass that runs `maps` coordinate transforms, after the open one was closed."""
+    def append(self, step: Pass, warps: int) -> None:
+        """Add a pass that runs `warps` coordinate transforms, after the open one was closed."""
         self.passes.append(step)
-        self.moves.append(maps)
+        self.moves.append(warps)
 
     def begin(self, why: str) -> None:
         """Open an augment pass, for a reason that is told."""
@@ -205,12 +207,12 @@ class Fusion:
         self.begin(why)
 
     def mix_targets(self) -> None:
-        """From here on no map leads back to one image."""
-        self._maps = None
+        """From here on no matrix leads back to one image."""
+        self._matrices = None
 
     def move(self, matrix: Array, sizes: Array, least: tuple[int, int]) -> None:
-        if self._maps is not None:
-            self._maps.append(matrix)
+        if self._matrices is not None:
+            self._matrices.append(matrix)
         self.state = self.state.of_sizes(sizes, least)
 
     def check_no_uint16(self, name: str) -> None:

@@ -67,13 +67,13 @@ class Plan:
 
     @property
     def matrix(self) -> Array:
-        """The maps of all passes in one: output pixels to pixels of the images, float64 `[N, 3, 3]`.
+        """The matrices of all passes in one: output pixels to pixels of the images, float64 `[N, 3, 3]`.
 
         Raises:
-            ValueError: images are mixed, so that there is no such map.
+            ValueError: images are mixed, so that there is no such matrix.
         """
         for mix in self.mixes:
-            raise ValueError(f"Plan: a plan with {mix.name} has no map to one image")
+            raise ValueError(f"Plan: a plan with {mix.name} has no matrix to one image")
         result = identities(len(self))
         for step in self.passes:
             result = result @ step.matrix

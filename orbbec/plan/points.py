@@ -1,4 +1,4 @@
-"""Points and boxes carried along maps.
+"""Points and boxes carried along matrices.
 
 Points are pixel positions: a pixel's centre is a whole number. Corners of boxes and polygons are edges: pixel
 (0, 0) reaches from 0 to 1, so that they lie half a pixel off.
@@ -26,14 +26,14 @@ def numbers_of(values: Any) -> Array:
 
 
 def shifts(x: Any, y: Any, count: int) -> Array:
-    """The maps by which pixel (0, 0) reads (x, y)."""
-    maps = identities(count)
-    maps[:, 0, 2], maps[:, 1, 2] = x, y
-    return maps
+    """The matrices by which pixel (0, 0) reads (x, y)."""
+    matrices = identities(count)
+    matrices[:, 0, 2], matrices[:, 1, 2] = x, y
+    return matrices
 
 
 def forward_of(matrix: Array) -> Array:
-    """The inverses of maps `[..., 3, 3]`: source to output pixels; NaN where there is none."""
+    """The inverses of matrices `[..., 3, 3]`: source to output pixels; NaN where there is none."""
     determinant = np.linalg.det(matrix)
     singular = ~(np.abs(determinant) > 1e-300)
     if not singular.any():
@@ -44,7 +44,7 @@ def forward_of(matrix: Array) -> Array:
 
 
 def carried(forward: Array, points: Array) -> Array:
-    """Points `[..., 2]` by a map `[3, 3]`; what lies behind the viewer of a perspective becomes NaN.
+    """Points `[..., 2]` by a matrix `[3, 3]`; what lies behind the viewer of a perspective becomes NaN.
 
     Example:
         >>> carried(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
@@ -59,7 +59,7 @@ def carried(forward: Array, points: Array) -> Array:
 
 
 def grown(forward: Array, points: Array) -> Array:
-    """By what a map `[3, 3]` multiplies the area about points `[K, 2]` of corners: float64 `[K]`.
+    """By what a matrix `[3, 3]` multiplies the area about points `[K, 2]` of corners: float64 `[K]`.
 
     Example:
         >>> grown(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
@@ -77,7 +77,7 @@ def _determinant(matrix: Array) -> float:
 
 
 def carried_edges(forward: Array, points: Array) -> Array:
-    """Corners `[..., 2]` of boxes and polygons by a map `[3, 3]` of pixels."""
+    """Corners `[..., 2]` of boxes and polygons by a matrix `[3, 3]` of pixels."""
     return carried(forward, points - 0.5) + 0.5
 
 
@@ -90,11 +90,11 @@ def corners_of(boxes: Array) -> Array:
 def rotated_corners(boxes: Array) -> Array:
     """The corners of cxcywha `[K, 5]` in the same order, as they lie before the rotation: `[K, 4, 2]`."""
     angle = np.radians(boxes[:, 4])
-    along = np.stack([np.cos(angle), -np.sin(angle)], 1)[:, None]
-    down = np.stack([np.sin(angle), np.cos(angle)], 1)[:, None]
+    x_axis = np.stack([np.cos(angle), -np.sin(angle)], 1)[:, None]
+    y_axis = np.stack([np.sin(angle), np.cos(angle)], 1)[:, None]
     signs = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     width, height = boxes[:, 2, None, None], boxes[:, 3, None, None]
-    result: Array = boxes[:, None, :2] + signs[:, :1] * width * along + signs[:, 1:] * height * down
+    result: Array = boxes[:, None, :2] + signs[:, :1] * width * x_axis + signs[:, 1:] * height * y_axis
     return result
 
 
@@ -104,11 +104,11 @@ def rotated_boxes(corners: Array) -> Array:
     Of a mirrored rectangle left and right are swapped. Of another shape it is the rectangle whose sides are
     nearest to the means of opposite sides, by least squares, scaled to the area of the shape.
     """
-    along = (corners[:, 1] - corners[:, 0] + corners[:, 2] - corners[:, 3]) / 2
-    down = (corners[:, 3] - corners[:, 0] + corners[:, 2] - corners[:, 1]) / 2
-    area = along[:, 0] * down[:, 1] - along[:, 1] * down[:, 0]  # of any quadrilateral with these corners
-    along = np.where(area[:, None] < 0, -along, along)
-    (ax, ay), (dx, dy) = along.T, down.T
+    x_axis = (corners[:, 1] - corners[:, 0] + corners[:, 2] - corners[:, 3]) / 2
+    y_axis = (corners[:, 3] - corners[:, 0] + corners[:, 2] - corners[:, 1]) / 2
+    area = x_axis[:, 0] * y_axis[:, 1] - x_axis[:, 1] * y_axis[:, 0]
+    x_axis = np.where(area[:, None] < 0, -x_axis, x_axis)
+    (ax, ay), (dx, dy) = x_axis.T, y_axis.T
     rotation = np.arctan2(2 * (ax * ay - dx * dy), ax**2 - ay**2 + dy**2 - dx**2) / 2
     cosine, sine = np.cos(rotation), np.sin(rotation)
     backwards = ax * cosine + ay * sine < 0
@@ -156,8 +156,8 @@ def clip_polygon(points: Array, size: tuple[int, int]) -> Array:
         for i in range(len(points)):
             here, before = inside[i], inside[i - 1]
             if (here >= 0) != (before >= 0):
-                share = before / (before - here)
-                crossing = points[i - 1] + share * (points[i] - points[i - 1])
+                fraction = before / (before - here)
+                crossing = points[i - 1] + fraction * (points[i] - points[i - 1])
                 crossing[axis] = limit
                 kept.append(crossing)
             if here >= 0:
@@ -200,7 +200,7 @@ def pixels(sizes: Array) -> int:
 
 
 def seen_pixels(matrix: Array, outputs: Array, sizes: Array) -> int:
-    """The pixels of upright boxes about what a map sees of each image.
+    """The pixels of upright boxes about what a warp sees of each image.
 
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to those of the image.

@@ -82,10 +82,10 @@ def matrix_row(matrix: Array, offset: Any, count: int) -> Array:
 
 
 def identities(count: int) -> Array:
-    """Maps that move nothing: float64 `[count, 3, 3]`."""
-    maps = np.empty((count, 3, 3))
-    maps[:] = _IDENTITY
-    return maps
+    """Matrices that move nothing: float64 `[count, 3, 3]`."""
+    matrices = np.empty((count, 3, 3))
+    matrices[:] = _IDENTITY
+    return matrices
 
 
 def same_rows(row: Any, count: int) -> Array:

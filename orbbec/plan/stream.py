@@ -1,4 +1,4 @@
-"""Random numbers of a whole batch at once, each a function of its place alone."""
+"""Random numbers of a whole batch at once, each a function of its key and position alone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TOGETHER = 16  # and indices: a call costs as much as a thousand numbers
 class Stream:
     """The numbers of one transform: rows of samples, drawn in order.
 
-    What a sample draws depends on seed, epoch, its id and the place in the pipeline alone, not on its batch.
+    What a sample draws depends on seed, epoch, its id and the index of the transform alone, not on its batch.
 
     Args:
         sample_ids: int64 `[N]`.
         seed: from 0 to 2^63 - 1.
         epoch: from 0 to 2^63 - 1.
-        place: of the transform in its pipeline, from 0 to 65535.
+        transform_index: of the transform in its pipeline, from 0 to 65535.
 
     Example:
         >>> both = Stream(np.array([7, 8]), seed=1).uniforms(3)
@@ -31,20 +31,20 @@ class Stream:
         True
     """
 
-    def __init__(self, sample_ids: Array, seed: int = 0, epoch: int = 0, place: int = 0) -> None:
+    def __init__(self, sample_ids: Array, seed: int = 0, epoch: int = 0, transform_index: int = 0) -> None:
         self.sample_ids = np.ascontiguousarray(sample_ids, np.int64)
-        self.seed, self.epoch, self.place = seed, epoch, place
-        self._places = place + 1  # of the pipeline, with those before it
-        self._firsts: dict[int, Array] = {}  # the first numbers of each place
+        self.seed, self.epoch, self.transform_index = seed, epoch, transform_index
+        self._transform_count = transform_index + 1  # of the pipeline, with those before it
+        self._firsts: dict[int, Array] = {}  # the first numbers of each transform
         self._drawn = np.zeros((len(self.sample_ids), 0))
         self._position = 0
 
-    def at_places(self, count: int) -> list[Stream]:
-        """The streams of indices 0 to `count` - 1, whose first numbers are drawn together."""
-        streams = [Stream(self.sample_ids, self.seed, self.epoch, place) for place in range(count)]
+    def for_transforms(self, count: int) -> list[Stream]:
+        """The streams of transforms 0 to `count` - 1, whose first numbers are drawn together."""
+        streams = [Stream(self.sample_ids, self.seed, self.epoch, index) for index in range(count)]
         firsts: dict[int, Array] = {}
         for stream in streams:
-            stream._places, stream._firsts = count, firsts
+            stream._transform_count, stream._firsts = count, firsts
         return streams
 
     def again(self) -> Stream:
@@ -55,8 +55,8 @@ class Stream:
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """Seed, epoch and place."""
-        return self.seed, self.epoch, self.place
+        """Seed, epoch and transform index."""
+        return self.seed, self.epoch, self.transform_index
 
     def __len__(self) -> int:
         return len(self.sample_ids)
@@ -77,16 +77,17 @@ class Stream:
 
     def _first(self) -> Array:
         """The first numbers; those of the next indices of the pipeline are drawn with them."""
-        if self.place not in self._firsts:
-            places = range(self.place, min(self.place + _TOGETHER, self._places))
-            self._firsts.update(zip(places, self._draw(_AHEAD, len(places)), strict=True))
-        return self._firsts[self.place]
+        if self.transform_index not in self._firsts:
+            end = min(self.transform_index + _TOGETHER, self._transform_count)
+            indices = range(self.transform_index, end)
+            self._firsts.update(zip(indices, self._draw(_AHEAD, len(indices)), strict=True))
+        return self._firsts[self.transform_index]
 
-    def _draw(self, count: int, places: int) -> Array:
-        """The numbers of this place and those after it: float64 `[places, N, count]`."""
+    def _draw(self, count: int, transforms: int) -> Array:
+        """The numbers of this transform and those after it: float64 `[transforms, N, count]`."""
         ids = torch.from_numpy(self.sample_ids)
-        drawn = torch.ops.orbbec.philox_draws.default(ids, count, "uniform", 1, *self.key, places)
-        result: Array = drawn.numpy().reshape(places, len(self), count)
+        drawn = torch.ops.orbbec.philox_draws.default(ids, count, "uniform", 1, *self.key, transforms)
+        result: Array = drawn.numpy().reshape(transforms, len(self), count)
         return result
 
     def between(self, low: Any, high: Any) -> Array:

@@ -23,7 +23,7 @@ from orbbec.plan.passes import AugmentPass, Pass
 from orbbec.plan.plan import Plan
 from orbbec.plan.state import identities
 
-_WIDTH = 10  # of a row of the program: kind, place, whether it begins a pass, what the kind needs
+_WIDTH = 10  # of a row of the program: kind, transform index, whether it begins a pass, what the kind needs
 
 
 class Coordinate(IntEnum):
@@ -50,7 +50,7 @@ def row_of(transform: Any) -> Row | None:
         if "coordinates" in vars(kind):
             row: Row | None = transform.coordinates()
             return row
-        if not {"sample", "steps", "draw", "places"}.isdisjoint(vars(kind)):
+        if not {"sample", "steps", "draw", "transform_count"}.isdisjoint(vars(kind)):
             return None
     return None
 
@@ -80,21 +80,21 @@ class Template:
         Args:
             plan: made step by step.
             moves: of each pass, how many coordinate transforms it holds.
-            rows: of each place; None: drawn in another way.
+            rows: of each transform; None: drawn in another way.
         """
-        places = [place for place, row in enumerate(rows) if row]
+        indices = [index for index, row in enumerate(rows) if row]
         if (
             None in rows
-            or not places
-            or sum(moves) != len(places)
+            or not indices
+            or sum(moves) != len(indices)
             or not all(map(lambda step, count: step.can_move(count), plan.passes, moves))
         ):
             return None
-        program = torch.zeros(len(places), _WIDTH, dtype=torch.float64)
+        program = torch.zeros(len(indices), _WIDTH, dtype=torch.float64)
         begins = {sum(moves[:n]) for n, count in enumerate(moves) if count} - {0}
-        for n, place in enumerate(places):
-            kind, *numbers = rows[place] or ()
-            values = kind, place, n in begins, *numbers
+        for n, index in enumerate(indices):
+            kind, *numbers = rows[index] or ()
+            values = kind, index, n in begins, *numbers
             program[n, : len(values)] = torch.tensor(values, dtype=torch.float64)
         groups = [sum(map(bool, moves[:n])) if count else None for n, count in enumerate(moves)]
         drawn = sum(map(bool, moves))

@@ -1,8 +1,8 @@
 // Vectorised means of blocks of pixels, one row of blocks at a time. Included by rows_vectors.h.
 #pragma once
 
-#include "fours.h"
 #include "strips.h"
+#include "vec4.h"
 
 namespace orbbec {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../core/image.h"
-#include "../executors/simd/pixels_of_three.h"
+#include "../executors/simd/interleave3.h"
 
 namespace orbbec {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "../executors/executor_cpu.h"
-#include "channel_blocks.h"
+#include "blocked_channels.h"
 #include "roi_taps.h"
 
 namespace orbbec {

@@ -29,7 +29,7 @@ from orbbec.transforms.base.checks import (
     size_pair,
 )
 from orbbec.transforms.base.transform import Drawn, Transform
-from orbbec.transforms.maps import affine_maps, expanded_sizes
+from orbbec.transforms.matrices import affine_matrices, expanded_sizes
 from orbbec.transforms.warps import checked_reading, reading_of, warped
 
 
@@ -49,7 +49,7 @@ class Affine:
     scale: Array
     shear: Array
 
-    def maps(
+    def matrices(
         self, state: BatchState, center: tuple[float, ...] | None, expand: bool = False
     ) -> tuple[Array, Array]:
         """The matrices, output to source, and the sizes of the output."""
@@ -57,11 +57,11 @@ class Affine:
         if center is not None:
             offset = np.array(center) - 0.5 * state.sizes[:, ::-1]
         parts = (self.angle_degrees, self.translate, self.scale, self.shear, offset, state.sizes)
-        maps, outputs = affine_maps(*parts, state.sizes), state.sizes
+        matrices, outputs = affine_matrices(*parts, state.sizes), state.sizes
         if expand:
-            outputs = expanded_sizes(maps, state.sizes)
-            maps = affine_maps(*parts, outputs)
-        return maps, outputs
+            outputs = expanded_sizes(matrices, state.sizes)
+            matrices = affine_matrices(*parts, outputs)
+        return matrices, outputs
 
 
 def center_of(op: str, center: Any) -> tuple[float, float] | None:
@@ -107,7 +107,7 @@ class RandomRotation(Transform):
         return Affine(-angle, none, np.ones(len(sizes)), none)
 
     def steps(self, params: Affine, state: BatchState) -> list[Step]:
-        matrix, outputs = params.maps(state, center_of(self.name, self.center), self.expand)
+        matrix, outputs = params.matrices(state, center_of(self.name, self.center), self.expand)
         return [warped(matrix, outputs, *reading_of(self))]
 
 
@@ -178,11 +178,11 @@ class RandomAffine(Transform):
         return Affine(angle, translate, scale, shear)
 
     def steps(self, params: Affine, state: BatchState) -> list[Step]:
-        matrix, outputs = params.maps(state, center_of(self.name, self.center))
+        matrix, outputs = params.matrices(state, center_of(self.name, self.center))
         return [warped(matrix, outputs, *reading_of(self))]
 
 
-def corner_maps(ends: Array, starts: Array) -> Array:
+def corner_matrices(ends: Array, starts: Array) -> Array:
     """The matrices, output to source, that move `starts` to `ends`: float64 `[N, 3, 3]`.
 
     Args:
@@ -192,10 +192,10 @@ def corner_maps(ends: Array, starts: Array) -> Array:
     return between_centers(get_perspective_matrix(ends, starts))
 
 
-def between_centers(maps: Array) -> Array:
+def between_centers(matrices: Array) -> Array:
     """Converts matrices `[N, 3, 3]` between pixel corners into matrices between pixel centres."""
     half = shifts(0.5, 0.5, 1)  # from a pixel's corner to its centre
-    result: Array = np.linalg.inv(half) @ maps @ half
+    result: Array = np.linalg.inv(half) @ matrices @ half
     return result
 
 
@@ -255,7 +255,7 @@ class RandomPerspective(Transform):
         right, bottom = state.widths - 1.0, state.heights - 1.0
         zero = np.zeros(len(state))
         starts = np.stack([zero, zero, right, zero, right, bottom, zero, bottom], 1).reshape(-1, 4, 2)
-        matrix = corner_maps(params.ends, starts)
+        matrix = corner_matrices(params.ends, starts)
         solvable = np.isfinite(matrix).all((1, 2)) & (np.abs(np.linalg.det(matrix)) > 1e-12)
         matrix = np.where((params.chosen & solvable)[:, None, None], matrix, identities(len(state)))
         return [warped(matrix, state.sizes, *reading_of(self), "warp_perspective")]
@@ -344,11 +344,11 @@ class AlignPoints(Transform):
         targets: Sequence[Any] | None,
         matrix: Array | None,
     ) -> list[Drawn]:
-        place = next(streams).place
+        transform_index = next(streams).transform_index
         if matrix is None:
             raise ValueError(f"{self.name}: expected a position before images are mixed")
         points = self.points_of(state.sizes, targets, forward_of(matrix))
-        return [Drawn(self.name, place, step) for step in self.steps_of(points, state)]
+        return [Drawn(self.name, transform_index, step) for step in self.steps_of(points, state)]
 
     def steps_of(self, points: Array, state: BatchState) -> list[Step]:
         """The warp that aligns `points` `[N, K, 2]`."""

@@ -123,8 +123,8 @@ def slot_steps(params: Choices, state: BatchState, interpolation: str, fill: tup
     result: list[Step] = []
     for slot in range(params.operation.shape[1]):
         operation, magnitude = params.operation[:, slot], params.magnitude[:, slot]
-        maps = moves(operation, magnitude, state)
-        result.append(warped(maps, state.sizes, interpolation, "constant", fill))
+        matrices = moves(operation, magnitude, state)
+        result.append(warped(matrices, state.sizes, interpolation, "constant", fill))
         one_by_one = color_operators(operation, magnitude, state) if state.exact else ()
         result.append(Colors(colors(operation, magnitude), contrast=True, operators=one_by_one))
         result += operators(operation, magnitude)
@@ -140,11 +140,11 @@ def moves(operation: Array, magnitude: Array, state: BatchState) -> Array:
 
     translate = np.trunc(np.stack([of("TranslateX"), of("TranslateY")], 1))
     none = np.zeros((count, 2))
-    maps, _ = Affine(-of("Rotate"), translate, np.ones(count), none).maps(state, None)
+    matrices, _ = Affine(-of("Rotate"), translate, np.ones(count), none).matrices(state, None)
     for axis, name in ((0, "ShearX"), (1, "ShearY")):  # about the top-left corner of the image
-        maps[:, axis, 1 - axis] += of(name)
-        maps[:, axis, 2] += 0.5 * of(name)
-    return maps
+        matrices[:, axis, 1 - axis] += of(name)
+        matrices[:, axis, 2] += 0.5 * of(name)
+    return matrices
 
 
 def colors(operation: Array, magnitude: Array) -> Array:

@@ -17,7 +17,7 @@ from orbbec.transforms.convert.albumentations import from_albumentations
 from orbbec.transforms.convert.torchvision import from_torchvision
 from orbbec.transforms.targets.options import TargetOptions
 
-_MOST_PLACES = 65536
+_MAX_TRANSFORMS = 65536
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Compose(Pipeline):
         for transform in self.transforms:
             options = transform.target_options(options)
         object.__setattr__(self, "target_options", options)
-        if sum(transform.places for transform in self.transforms) > _MOST_PLACES:
-            raise ValueError(f"Compose: expected at most {_MOST_PLACES} transforms")
+        if sum(transform.transform_count for transform in self.transforms) > _MAX_TRANSFORMS:
+            raise ValueError(f"Compose: expected at most {_MAX_TRANSFORMS} transforms")
 
     def to_dict(self) -> dict[str, Any]:
         """The pipeline as names and arguments."""

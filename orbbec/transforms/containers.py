@@ -40,15 +40,15 @@ class _Container(Transform):
                 )
 
     @property
-    def places(self) -> int:
-        return 1 + sum(transform.places for transform in self.transforms)
+    def transform_count(self) -> int:
+        return 1 + sum(transform.transform_count for transform in self.transforms)
 
 
 def only(transform: Transform, chosen: Array, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
     """The steps of a transform for the chosen images."""
     kept = []
-    for name, place, step in transform.draw(state.only(chosen), streams):
-        kept.append(Drawn(name, place, step.only(chosen, state)))
+    for name, index, step in transform.draw(state.only(chosen), streams):
+        kept.append(Drawn(name, index, step.only(chosen, state)))
         state = kept[-1].step.after(state)
     return kept
 
@@ -78,7 +78,7 @@ def _in_rounds(
     own: list[list[Stream]] = []
     for chosen in rounds:
         if anew or not own:
-            own = [[next(streams) for _ in range(transform.places)] for transform in transforms]
+            own = [[next(streams) for _ in range(transform.transform_count)] for transform in transforms]
         for index, transform in enumerate(transforms):
             again = iter([stream.again() for stream in own[index]])
             steps = only(transform, chosen[:, index], state, again)
@@ -178,8 +178,8 @@ class SomeOf(_Container):
         whole(self.name, "n", self.n, 1, math.inf if self.replace else len(self.transforms))
 
     @property
-    def places(self) -> int:
-        own = sum(transform.places for transform in self.transforms)
+    def transform_count(self) -> int:
+        own = sum(transform.transform_count for transform in self.transforms)
         return 1 + own * (self.n if self.replace else 1)
 
     def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:

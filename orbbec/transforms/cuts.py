@@ -9,8 +9,8 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.points import shifts
-from orbbec.plan.steps import BatchState, Map, Operator, Step, same_rows, side_by_side
-from orbbec.transforms.maps import box_maps, nearest_offsets
+from orbbec.plan.steps import BatchState, Operator, Step, Warp, same_rows, side_by_side
+from orbbec.transforms.matrices import box_matrices, nearest_offsets
 
 # Antialias filters by interpolation.
 FILTERS = {"linear": "linear", "cubic": "cubic", "lanczos4": "lanczos", "box": "box", "hamming": "hamming"}
@@ -48,15 +48,15 @@ class Boxes:
         height, width = outputs.T.astype(np.float64)
         return cls(left, top, width, height, outputs, least)
 
-    def cut(self, border: str | None = None, fill: tuple[float, ...] = (0.0,)) -> Map:
+    def cut(self, border: str | None = None, fill: tuple[float, ...] = (0.0,)) -> Warp:
         """Crop the boxes without resizing."""
         matrix = shifts(self.left, self.top, len(self.sizes))
         region = None if border is not None else self.regions()
-        return Map(
+        return Warp(
             matrix, self.sizes, border=border, fill=fill, lossless=True, region=region, least=self.least
         )
 
-    def padded(self, state: BatchState) -> Map:
+    def padded(self, state: BatchState) -> Warp:
         """Crop the boxes without resizing; pixels outside the image are zero."""
         inside = np.clip(self.corners(), 0, np.tile(state.sizes[:, ::-1], 2)).astype(np.int64)
         return replace(self.cut("constant"), region=inside)
@@ -80,7 +80,7 @@ class Boxes:
             cuts: whether a box may be smaller than its image.
             exact: use an operator, which gives OpenCV's bytes, for linear and nearest without antialias too.
         """
-        matrix = box_maps(self.left, self.top, self.width, self.height, self.sizes)
+        matrix = box_matrices(self.left, self.top, self.width, self.height, self.sizes)
         if not isinstance(interpolation, str):
             names = tuple(FILTERS[name] if antialias else name for name in interpolation)
             why = f"reads by {' or '.join(interpolation)}, drawn per image: one call for each"
@@ -88,7 +88,7 @@ class Boxes:
         smooth = antialias and interpolation in FILTERS
         fuses = interpolation in ("linear", "nearest") and not (smooth or exact)
         if interpolation == "nearest_exact" or fuses:
-            return self._map(matrix, interpolation, self.regions() if cuts else None)
+            return self._warp(matrix, interpolation, self.regions() if cuts else None)
         name = FILTERS[interpolation] if smooth else interpolation
         return self._operator(name, smooth, matrix, READS["antialias" if smooth else interpolation])
 
@@ -106,12 +106,12 @@ class Boxes:
             least=self.least,
         )
 
-    def _map(self, matrix: Array, interpolation: str, region: Array | None) -> Map:
+    def _warp(self, matrix: Array, interpolation: str, region: Array | None) -> Warp:
         if interpolation == "linear":
-            return Map(matrix, self.sizes, region=region, least=self.least)
+            return Warp(matrix, self.sizes, region=region, least=self.least)
         sources = side_by_side(self.height, self.width)
         offset = nearest_offsets(sources, self.sizes, interpolation)
-        return Map(matrix, self.sizes, "nearest", region=region, offset=offset, least=self.least)
+        return Warp(matrix, self.sizes, "nearest", region=region, offset=offset, least=self.least)
 
 
 def resized_sizes(sizes: Array, size: tuple[int | Array, ...], max_size: int | None) -> Array:

@@ -20,7 +20,7 @@ class Rectangles:
     """One rectangle per image: int64 `[N, 4]` of left, top, right, bottom, exclusive; empty for none."""
 
     boxes: Array
-    place: int
+    transform_index: int
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,12 @@ class RandomErasing(Transform):
         chosen = stream.chance(self.p)
         found, sides, begin = draw_areas(sizes, self.scale, self.ratio, stream, transposed=True)
         boxes = np.concatenate([begin[:, ::-1], (begin + sides)[:, ::-1]], 1)
-        return Rectangles(np.where((chosen & found)[:, None], boxes, 0).astype(np.int64), stream.place)
+        boxes = np.where((chosen & found)[:, None], boxes, 0).astype(np.int64)
+        return Rectangles(boxes, stream.transform_index)
 
     def steps(self, params: Rectangles, state: BatchState) -> list[Step]:
         if isinstance(self.value, str):
-            options = {"noise": "normal", "place": params.place}
+            options = {"noise": "normal", "place": params.transform_index}
             return [Operator("erase", {"boxes": params.boxes}, options, why="fills with noise per image")]
         fill = numbers(self.name, "value", self.value)
         if len(fill) not in (1, state.channels):

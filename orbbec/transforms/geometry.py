@@ -10,7 +10,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.draws import draw_areas
-from orbbec.plan.steps import BatchState, Map, Step, identities, same_rows, side_by_side
+from orbbec.plan.steps import BatchState, Step, Warp, identities, same_rows, side_by_side
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Coordinate, Row
 from orbbec.transforms.base.checks import (
@@ -30,7 +30,7 @@ from orbbec.transforms.base.checks import (
 )
 from orbbec.transforms.base.transform import Drawn, Transform
 from orbbec.transforms.cuts import Boxes, fitted_sizes, resized_sizes, whole_images
-from orbbec.transforms.maps import box_maps, nearest_offsets
+from orbbec.transforms.matrices import box_matrices, nearest_offsets
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ class _Flip(Transform):
         matrix[params.chosen, axis, axis] = -1.0
         matrix[:, axis, 2] = params.chosen * (state.sizes[:, 1 - axis] - 1.0)
         flips = params.chosen if axis == 0 else None
-        return [Map(matrix, state.sizes, lossless=True, onto=True, flips=flips)]
+        return [Warp(matrix, state.sizes, lossless=True, onto=True, flips=flips)]
 
     def coordinates(self) -> Row:
         return self._coordinate, self.p
@@ -412,8 +412,8 @@ class Letterbox(Transform):
                 resized.resized(self.interpolation, False, cuts=False, exact=True),
                 laid.cut("constant", fill),
             ]
-        matrix = box_maps(params.left, params.top, params.width, params.height, params.sizes)
+        matrix = box_matrices(params.left, params.top, params.width, params.height, params.sizes)
         if self.interpolation == "linear":
-            return [Map(matrix, params.sizes, border="constant", fill=fill, least=params.least)]
+            return [Warp(matrix, params.sizes, border="constant", fill=fill, least=params.least)]
         offset = nearest_offsets(state.sizes, self._inner(state.sizes)[0], self.interpolation)
-        return [Map(matrix, params.sizes, "nearest", "constant", fill, offset=offset, least=params.least)]
+        return [Warp(matrix, params.sizes, "nearest", "constant", fill, offset=offset, least=params.least)]

@@ -274,7 +274,7 @@ class ElasticTransform(Transform):
         self._set(**checked_reading(self))
 
     def sample(self, sizes: Array, stream: Stream) -> int:
-        return stream.place
+        return stream.transform_index
 
     def steps(self, params: int, state: BatchState) -> list[Step]:
         assert isinstance(self.alpha, tuple)
@@ -286,6 +286,6 @@ class ElasticTransform(Transform):
             "interpolation": interpolation,
             "border": border,
             "fill": list(fill) if len(fill) > 1 else fill[0],
-            "place": params,
+            "transform_index": params,
         }
         return [Operator("elastic_transform", table, options, why="displaces each pixel by noise")]

@@ -17,7 +17,7 @@ class Noises:
 
     mean: Array
     sigma: Array
-    place: int
+    transform_index: int
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class GaussianNoise(Transform):
 
     def sample(self, sizes: Array, stream: Stream) -> Noises:
         mean = stream.between(*span(self.name, "mean", self.mean))
-        return Noises(mean, stream.between(*span(self.name, "sigma", self.sigma)), stream.place)
+        return Noises(mean, stream.between(*span(self.name, "sigma", self.sigma)), stream.transform_index)
 
     def steps(self, params: Noises, state: BatchState) -> list[Step]:
         table = {"mean": params.mean, "sigma": params.sigma}
-        options = {"clip": self.clip, "place": params.place}
+        options = {"clip": self.clip, "transform_index": params.transform_index}
         return [Operator("gaussian_noise", table, options, why="draws noise per image")]

@@ -24,7 +24,7 @@ _WARP = Parity("OpenCV", "cv2.warpAffine")
 _CROP = Parity("OpenCV", "slices of cv2.copyMakeBorder")
 _BOX = Parity("Pillow", "Image.resize(box=...)")
 _RESIZE = Parity("OpenCV", "cv2.resize, without antialias")
-_RIM = "last bits inside, blends with the fill at the border"
+_BORDER = "last bits inside, blends with the fill at the border"
 _POLICY = "another pixel where a position is halfway between two"
 
 
@@ -56,9 +56,9 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "Letterbox": (Parity("OpenCV", "cv2.resize, cv2.copyMakeBorder"),),
     "RandomHorizontalFlip": (Parity("OpenCV", "cv2.flip"),),
     "RandomVerticalFlip": (Parity("OpenCV", "cv2.flip"),),
-    "RandomRotation": (_WARP, _functional("rotate", _RIM)),
-    "RandomAffine": (_WARP, _functional("affine", _RIM)),
-    "RandomPerspective": (Parity("OpenCV", "cv2.warpPerspective"), _functional("perspective", _RIM)),
+    "RandomRotation": (_WARP, _functional("rotate", _BORDER)),
+    "RandomAffine": (_WARP, _functional("affine", _BORDER)),
+    "RandomPerspective": (Parity("OpenCV", "cv2.warpPerspective"), _functional("perspective", _BORDER)),
     "AlignPoints": (_WARP,),
     "AlignFaces": (_WARP,),
     "ElasticTransform": (Parity("OpenCV", "cv2.remap with the same field"),),
@@ -101,7 +101,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "TrivialAugmentWide": (Parity("torchvision", "each operation of functional", _POLICY),),
     "RandAugment": (Parity("torchvision", "each operation of functional", _POLICY),),
     "AutoAugment": (Parity("torchvision", "each operation of functional", _POLICY),),
-    "AugMix": (Parity("torchvision", "each operation of functional, blended", _RIM),),
+    "AugMix": (Parity("torchvision", "each operation of functional, blended", _BORDER),),
     "RandomApply": HELD,
     "RandomChoice": HELD,
     "RandomOrder": HELD,

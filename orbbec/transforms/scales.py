@@ -249,7 +249,7 @@ class RandomIoUCrop(Transform):
             )
         outputs = np.stack([crops[:, 3] - crops[:, 1], crops[:, 2] - crops[:, 0]], 1)
         step = Boxes.of_size(crops[:, 0].astype(np.float64), crops[:, 1].astype(np.float64), outputs).cut()
-        return [Drawn(self.name, stream.place, step)]
+        return [Drawn(self.name, stream.transform_index, step)]
 
     def _crop(self, size: Array, boxes: Array, first: Array, stream: Stream) -> Array:
         """The region of one image: left, top, right, bottom."""
@@ -271,14 +271,12 @@ class RandomIoUCrop(Transform):
         """The candidate regions: int64 `[K, 4]`."""
         height, width = size.tolist()
         scale = self.min_scale + (self.max_scale - self.min_scale) * draws[:, :2]
-        across, down = (width * scale[:, 0]).astype(int), (height * scale[:, 1]).astype(int)
-        aspect = across / np.maximum(down, 1)
-        good = (
-            (aspect >= self.min_aspect_ratio) & (aspect <= self.max_aspect_ratio) & (across > 0) & (down > 0)
-        )
-        left = ((width - across) * draws[:, 2]).astype(int)
-        top = ((height - down) * draws[:, 3]).astype(int)
-        return np.asarray(np.stack([left, top, left + across, top + down], 1)[good])
+        w, h = (width * scale[:, 0]).astype(int), (height * scale[:, 1]).astype(int)
+        aspect = w / np.maximum(h, 1)
+        good = (aspect >= self.min_aspect_ratio) & (aspect <= self.max_aspect_ratio) & (w > 0) & (h > 0)
+        left = ((width - w) * draws[:, 2]).astype(int)
+        top = ((height - h) * draws[:, 3]).astype(int)
+        return np.asarray(np.stack([left, top, left + w, top + h], 1)[good])
 
 
 def _overlap(boxes: Array, crops: Array, least: float) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import Map, Operator, Step
+from orbbec.plan.steps import Operator, Step, Warp
 from orbbec.transforms.base.checks import border_of, interpolation_of, numbers
 from orbbec.transforms.cuts import READS
 
@@ -29,7 +29,7 @@ def warped(
         operator: name of an operator that supports every interpolation.
     """
     if interpolation != "lanczos4":
-        return Map(matrix, sizes, interpolation, border, fill)
+        return Warp(matrix, sizes, interpolation, border, fill)
     return Operator(
         operator,
         {"matrix": matrix[:, :2] if operator == "warp_affine" else matrix},

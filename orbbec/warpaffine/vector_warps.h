@@ -1,7 +1,7 @@
 // The warps that have vectorised rows. Included by warps_avx2.cpp and warps_avx512.cpp.
 #pragma once
 
-#include "../core/perspective_map.h"
+#include "../core/perspective_transform.h"
 #include "../executors/simd/vector_rows.h"
 #include "remap/remap.h"
 #include "warpaffine.h"

@@ -239,7 +239,7 @@ def resume(chance: random.Random) -> None:
         if max(common)[0] > epoch or min(common)[1] == len(source):
             expect(counts == Counter(range(len(source))), counts)
             return
-        # Short ranks end a batch earlier: with all of a step taken, all stand at one place.
+        # Short ranks end a batch earlier: with all of a step taken, all stand at one step.
         state = states[0] if len({*common}) == 1 else None
         if state is None:
             counts.clear()

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 LIBRARY = "orbbec"
-NO_FAKE = {"chosen_places"}  # the size of its result depends on values
+NO_FAKE = {"selected_indices"}  # the size of its result depends on values
 MOST_ELEMENTS = 1 << 16  # that a tensor holds; a larger shape has strides of 0
 
 # What torch itself says: of arguments that do not fit the schema, of a device without a kernel, of memory.

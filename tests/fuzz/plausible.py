@@ -122,8 +122,8 @@ class Scene:
             lengths.append(3 * h * w if form == 0 else h * w if form == 1 else h * w + 2 * rows * columns)
         return lengths
 
-    def chance(self, share: float, value: Callable[[], Any]) -> Any:
-        return value() if self.random.random() < share else None
+    def chance(self, probability: float, value: Callable[[], Any]) -> Any:
+        return value() if self.random.random() < probability else None
 
     def images(self) -> TensorSpec:
         if self.planes and self.ragged:
@@ -196,13 +196,13 @@ class Scene:
     def moves(self, *size: int) -> list[list[float]]:
         """Rows of `draw_coordinates`, of a pass; the first resizes to `size`, the others flip."""
         r, rows = self.random, []
-        for place in range(r.randint(0, 4)):
+        for index in range(r.randint(0, 4)):
             kind = r.randrange(7)
             if size:
                 kind = r.randint(5, 6) if rows else 0
             sides = size or (r.randint(1, 8), r.randint(1, 8))
             numbers = [r.random()] if kind > 4 else [*sides, 0.2, 0.9, 1, 2]
-            rows.append([kind, place, 0, *numbers, *[0] * (7 - len(numbers))])
+            rows.append([kind, index, 0, *numbers, *[0] * (7 - len(numbers))])
         return rows
 
     def kernel(self) -> TensorSpec:
@@ -305,8 +305,9 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "sigmas": lambda s: s.chance(0.3, s.per_image),
     "seed": lambda s: s.random.getrandbits(30),
     "epoch": lambda s: s.random.randint(0, 9),
+    "transform_index": lambda s: s.random.randint(0, 9),
     "place": lambda s: s.random.randint(0, 9),
-    "places:int": lambda s: s.random.randint(1, 4),
+    "transform_count": lambda s: s.random.randint(1, 4),
     "sample_ids:Tensor?": lambda s: s.chance(0.5, lambda: s.tensor([s.n], torch.int64, 0, 99)),
     "sample_ids": lambda s: s.tensor([s.k], torch.int64, 0, 99),
     "erase.boxes": lambda s: s.tensor(
@@ -401,7 +402,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "min_score": lambda s: s.random.uniform(0, 0.5),
     "max_output": lambda s: s.random.choice((0, s.k, s.k, 5)),
     "values": lambda s: s.tensor([s.k], s.random.choice((torch.float32, torch.float64, torch.int64)), -9, 9),
-    "places": lambda s: s.tensor([s.k], torch.int64, 0, 99),
+    "indices": lambda s: s.tensor([s.k], torch.int64, 0, 99),
     "chosen": lambda s: s.tensor([s.k], torch.bool),
     "device": lambda s: 0,
 }

@@ -43,7 +43,7 @@ class Report:
         if outcome.is_failure:
             self.failures.append((index, call, outcome))
 
-    def share(self, op: str) -> float:
+    def fraction(self, op: str) -> float:
         """Of the calls of an operator, those that gave a result."""
         kinds = self.kinds[op]
         return kinds["result"] / max(sum(kinds.values()), 1)
@@ -59,9 +59,9 @@ def fuzz(
 ) -> Report:
     """Makes `calls` calls, as many of each operator; `most` as that of `draw_call`."""
     report = Report()
-    places = [(ops[i % len(ops)], i // len(ops)) for i in range(calls)]
+    drawn = [(ops[i % len(ops)], i // len(ops)) for i in range(calls)]
     for number, first in enumerate(range(0, calls, CALLS_OF_A_CHILD)):
-        chosen = places[first : first + CALLS_OF_A_CHILD]
+        chosen = drawn[first : first + CALLS_OF_A_CHILD]
         drawn = [draw_call(op, seed, index, library, most) for op, index in chosen]
         made = replace(runner, threads=1 + number % 2).outcomes(drawn)
         for (_, index), call, outcome in zip(chosen, drawn, made, strict=True):
@@ -96,7 +96,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--op", action="append", help="this operator (may be repeated); default: all")
     parser.add_argument("--device", choices=("cpu", "emulated"), default="cpu")
     parser.add_argument("--asan", action="store_true", help="AddressSanitizer for the CPU too")
-    parser.add_argument("--shares", action="store_true", help="print the fraction of results by operator")
+    parser.add_argument("--fractions", action="store_true", help="print the fraction of results by operator")
     return parser.parse_args(arguments)
 
 
@@ -121,9 +121,9 @@ def main(arguments: Sequence[str]) -> int:
     began = time.monotonic()
     most = MOST_EMULATED if options.device == "emulated" else None
     report = fuzz(options.op or operators(), options.calls, options.seed, runner, most=most)
-    if options.shares:
+    if options.fractions:
         for op, kinds in sorted(report.kinds.items()):
-            print(f"{op:32} {report.share(op):6.1%}  {dict(kinds)}")
+            print(f"{op:32} {report.fraction(op):6.1%}  {dict(kinds)}")
     print_failures(report, options.seed, runner)
     total = sum((kinds for kinds in report.kinds.values()), Counter())
     print(

@@ -53,7 +53,8 @@ def augment(
         [[[245, 235]]]
     """
     sources, given = _sources(images)
-    count, channels, white = len(sources), _channels(images), np.float32(255 if given == torch.uint8 else 1)
+    count, channels = len(sources), _channels(images)
+    max_value = np.float32(255 if given == torch.uint8 else 1)
     maps = np.broadcast_to(_numbers(matrix), (count, *_numbers(matrix).shape[-2:])).astype(np.float32)
     fills = np.broadcast_to(np.array(fill, np.float32).reshape(-1), channels).astype(np.float32)
     if given == torch.uint8:
@@ -67,11 +68,11 @@ def augment(
         if program is not None:
             pixels = np.repeat(pixels, 3, axis=-1) if channels == 1 else pixels
             for row in program[n].astype(np.float32):
-                pixels = color(pixels, row, white, given == torch.uint8)
+                pixels = color(pixels, row, max_value, given == torch.uint8)
             pixels = pixels[..., :channels]
         for box in [] if erase is None else _numbers(erase)[n].astype(np.float32):
             left, top, right, bottom = (max(0, int(edge)) for edge in box[:4])
-            pixels[top:bottom, left:right] = (box[4:8] * white)[:channels]
+            pixels[top:bottom, left:right] = (box[4:8] * max_value)[:channels]
         results.append(pixels)
     target = given if dtype is None else dtype
     stacked = np.stack(results) if results else np.zeros((0, *size, channels), np.float32)
@@ -137,25 +138,25 @@ def sample(
     return np.where(finite[..., None], fma(b, rows[1] - rows[0], rows[0]), fill)
 
 
-def color(v: Array, row: Array, white: np.float32, is_byte: bool) -> Array:
+def color(v: Array, row: Array, max_value: np.float32, is_byte: bool) -> Array:
     """One step of a colour program on float32 `[H, W, C]`."""
     code, a = int(row[0]), row[1:]
     if code == NONE:
         return v
     if code == MATRIX:
-        m, t = a[:9].reshape(3, 3), a[9:12] * white
+        m, t = a[:9].reshape(3, 3), a[9:12] * max_value
         r, g, b = v[..., 0], v[..., 1], v[..., 2]
         v = np.stack([fma(m[c, 2], b, fma(m[c, 1], g, fma(m[c, 0], r, t[c]))) for c in range(3)], -1)
     elif code == HUE:
-        v = turn_hue(v * np.float32(1 / white), a[0]) * white
+        v = turn_hue(v * np.float32(1 / max_value), a[0]) * max_value
     elif code == GAMMA:
         with np.errstate(invalid="ignore"):
-            raised = np.power(np.float64(v) / white, np.float64(a[0]))
-        v = (np.float64(white) * a[1] * raised).astype(np.float32)
+            raised = np.power(np.float64(v) / max_value, np.float64(a[0]))
+        v = (np.float64(max_value) * a[1] * raised).astype(np.float32)
     elif code == POSTERIZE:
         v = _posterize(v, int(a[0]), is_byte)
     elif code == SOLARIZE:
-        v = np.where(v >= a[0] * white, white - v, v)
+        v = np.where(v >= a[0] * max_value, max_value - v, v)
     elif code == CONTRAST:
         gray = fma(v[..., 2], _GRAY[2], fma(v[..., 1], _GRAY[1], v[..., 0] * _GRAY[0]))
         mean = np.float32(np.float64(gray).mean())
@@ -163,7 +164,7 @@ def color(v: Array, row: Array, white: np.float32, is_byte: bool) -> Array:
     else:
         raise ValueError(f"augment: expected codes from 0 to 6, but got {code}")
     if code in (MATRIX, GAMMA, CONTRAST):
-        v = np.clip(v, np.float32(0), white)
+        v = np.clip(v, np.float32(0), max_value)
     return v
 
 

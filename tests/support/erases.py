@@ -57,6 +57,7 @@ def by_numpy(
     Returns:
         A tensor like `images`.
     """
+    key["transform_index"] = key.pop("place", 0)
     count, channels, height, width = images.shape
     erased = images.clone()
     fills = torch.as_tensor(fill, dtype=torch.float64).expand(count, boxes.shape[1], channels)

@@ -36,10 +36,10 @@ def key_of(seed: int, epoch: int) -> Array:
     return philox(np.array(words, np.uint64), np.array([seed & 0xFFFFFFFF, seed >> 32], np.uint64))[:2]
 
 
-def blocks(sample: int, draws: Array, *, seed: int = 0, epoch: int = 0, place: int = 0) -> Array:
+def blocks(sample: int, draws: Array, *, seed: int = 0, epoch: int = 0, transform_index: int = 0) -> Array:
     """The words at draw numbers `[...]` of a sample: `[..., 4]`."""
     draws = np.asarray(draws, np.uint64)
-    upper = ((draws >> np.uint64(32)) & np.uint64(0xFFFF)) | np.uint64(place << 16)
+    upper = ((draws >> np.uint64(32)) & np.uint64(0xFFFF)) | np.uint64(transform_index << 16)
     sample %= 1 << 64
     ids = [np.full_like(draws, word) for word in (sample & 0xFFFFFFFF, sample >> 32)]
     return philox(np.stack([draws & _MASK, upper, *ids], -1), key_of(seed, epoch))

@@ -53,9 +53,9 @@ class Recorder:
         """Make the calls again; their results go where they went."""
         with torch.no_grad():
             for call, arguments, options, results in self._calls:
-                for place, value in zip(results, _tensors(call(*arguments, **options)), strict=True):
-                    if place.data_ptr() != value.data_ptr():
-                        place.copy_(value)
+                for given, value in zip(results, _tensors(call(*arguments, **options)), strict=True):
+                    if given.data_ptr() != value.data_ptr():
+                        given.copy_(value)
 
 
 class _Recording(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -82,8 +82,8 @@ def roi_case(seed: int, dtype: torch.dtype = torch.float32, channels: int | None
     """
     draw = uniform(12, 1000 + seed)
 
-    def whole(place: int, low: int, high: int) -> int:
-        return low + int(draw[place] * (high - low + 1))
+    def whole(index: int, low: int, high: int) -> int:
+        return low + int(draw[index] * (high - low + 1))
 
     wide = seed % 4 == 3
     count, height, width = whole(0, 1, 3), whole(1, 1, 12), whole(2, 1, 14)

@@ -15,7 +15,7 @@ BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap", "transparen
 ARITHMETICS = ("cv2_5", "cv2_4")
 
 
-def random_maps(
+def random_warps(
     op: str, source: tuple[int, int], target: tuple[int, int], count: int | None = None, seed: int = 0
 ) -> Tensor:
     """Maps for `warp` that rotate, scale and reach over the edge of the images.

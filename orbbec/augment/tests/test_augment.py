@@ -11,7 +11,7 @@ from orbbec import ImageBatch
 from tests.support import assert_same_bytes, augments, photograph, photographs
 from tests.support.augments import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
 from tests.support.augments import fused as augment
-from tests.support.warps import random_maps
+from tests.support.warps import random_warps
 
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
 BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
@@ -67,13 +67,13 @@ def draw_call(seed, channels=None, codes=None, size=None):
     return images, torch.from_numpy(matrix if seed % 3 else matrix[:, :2]), size, options
 
 
-def run(place, images, matrix, size, options):
+def run(device, images, matrix, size, options):
     """The call with its tensors on a device."""
     put = {
-        name: place.put(value) if isinstance(value, torch.Tensor) else value
+        name: device.put(value) if isinstance(value, torch.Tensor) else value
         for name, value in options.items()
     }
-    return augment(place.put(images), place.put(matrix), size, **put)
+    return augment(device.put(images), device.put(matrix), size, **put)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -84,15 +84,15 @@ def test_a_map_alone_is_a_warp(device, dtype, interpolation, channels):
     images = device.put(images_of(dtype, channels=channels))
     for border in BORDERS:
         options = {"interpolation": interpolation, "border": border, "fill": 7}
-        maps = device.put(random_maps("warp_perspective", (21, 34), size, 3))
-        expected = orbbec.warp_perspective(images, maps, size, inverse=True, **options)
-        assert_same_bytes(augment(images, maps, size, **options), expected)
+        matrices = device.put(random_warps("warp_perspective", (21, 34), size, 3))
+        expected = orbbec.warp_perspective(images, matrices, size, inverse=True, **options)
+        assert_same_bytes(augment(images, matrices, size, **options), expected)
         last = images.contiguous(memory_format=torch.channels_last)
-        assert_same_bytes(augment(last, maps, size, **options), expected)
+        assert_same_bytes(augment(last, matrices, size, **options), expected)
         if interpolation != "cubic":
-            maps = device.put(random_maps("warp_affine", (21, 34), size, 3))
-            expected = orbbec.warp_affine(images, maps, size, inverse=True, **options)
-            assert_same_bytes(augment(images, maps, size, **options), expected)
+            matrices = device.put(random_warps("warp_affine", (21, 34), size, 3))
+            expected = orbbec.warp_affine(images, matrices, size, inverse=True, **options)
+            assert_same_bytes(augment(images, matrices, size, **options), expected)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -103,7 +103,7 @@ def test_exact_steps_are_those_of_numpy(device, seed):
     assert_same_bytes(run(device, *call), augments.augment(images, matrix, size, **options))
 
 
-# Of white: twice the largest difference that 400 calls showed.
+# Of the maximum value: twice the largest difference that 400 calls showed.
 TOLERANCES = {GAMMA: 3.6e-7, CONTRAST: 2.4e-7}
 
 
@@ -163,11 +163,11 @@ SCALES = [
 def test_scaled_images_have_the_bits_of_any_other(monkeypatch, level, channels, border):
     """Maps that neither rotate nor shear, from within and beyond the image, of rows that are kept and not."""
     rng = np.random.default_rng(channels)
-    maps = np.zeros((len(SCALES), 2, 3))
-    maps[:, [0, 1], [0, 1]] = SCALES
+    matrices = np.zeros((len(SCALES), 2, 3))
+    matrices[:, [0, 1], [0, 1]] = SCALES
     options = {"border": border, "channels_last": channels % 2 == 1}
     for dtype, (height, width) in ((torch.uint8, (21, 34)), (torch.float32, (13, 50)), (torch.uint8, (2, 3))):
-        maps[:, :, 2] = rng.uniform(-4, 20, (len(SCALES), 2))
+        matrices[:, :, 2] = rng.uniform(-4, 20, (len(SCALES), 2))
         images = images_of(dtype, len(SCALES), channels, height, width)
         if channels in (1, 3):
             options["colors"] = torch.from_numpy(draw_program(rng, len(SCALES), [CONTRAST, MATRIX]))
@@ -177,7 +177,7 @@ def test_scaled_images_have_the_bits_of_any_other(monkeypatch, level, channels, 
                 results = []
                 for simd in ("plain", level):
                     monkeypatch.setenv("ORBBEC_SIMD", simd)
-                    results.append(augment(given, torch.from_numpy(maps), size, dtype=dtype, **options))
+                    results.append(augment(given, torch.from_numpy(matrices), size, dtype=dtype, **options))
                 assert_same_bytes(results[1], results[0])
 
 
@@ -185,13 +185,13 @@ def test_scaled_images_have_the_bits_of_any_other(monkeypatch, level, channels, 
 @pytest.mark.parametrize("level", ["avx2", "avx512"])
 @pytest.mark.parametrize("border", BORDERS)
 def test_scaled_bytes_are_normalized_with_the_bits_of_any_other(monkeypatch, level, border):
-    """No step between the map and the finish, also of images whose last pixels end their memory."""
+    """No step between the matrix and the finish, also of images whose last pixels end their memory."""
     rng = np.random.default_rng(3)
-    maps = np.zeros((len(SCALES), 2, 3))
-    maps[:, [0, 1], [0, 1]] = SCALES
+    matrices = np.zeros((len(SCALES), 2, 3))
+    matrices[:, [0, 1], [0, 1]] = SCALES
     options = {"border": border, "dtype": torch.float32, "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.25]}
     for height, width in ((1, 2), (2, 3), (1, 9), (9, 1), (7, 5), (21, 34)):
-        maps[:, :, 2] = rng.uniform(-4, 20, (len(SCALES), 2))
+        matrices[:, :, 2] = rng.uniform(-4, 20, (len(SCALES), 2))
         part = torch.tensor([[0, 0, width, height], [width // 2, height // 2, width, height]])
         for memory_format in (torch.contiguous_format, torch.channels_last):
             images = images_of(torch.uint8, len(SCALES), 3, height, width)
@@ -200,7 +200,7 @@ def test_scaled_bytes_are_normalized_with_the_bits_of_any_other(monkeypatch, lev
                 results = []
                 for simd in ("plain", level):
                     monkeypatch.setenv("ORBBEC_SIMD", simd)
-                    call = images, torch.from_numpy(maps), size
+                    call = images, torch.from_numpy(matrices), size
                     results.append(augment(*call, regions=regions, **options))
                 assert_same_bytes(results[1], results[0])
 
@@ -268,16 +268,18 @@ def test_each_level_of_vectors_copies_whole_pixels(monkeypatch, level, channels)
 
 def check_whole_pixels(images, interpolation, fill):
     flips = torch.tensor([[1.0, 1], [-1, 1], [1, -1], [-1, -1], [1, 1]])
-    maps = torch.zeros(5, 2, 3)
-    maps[:, 0, 0], maps[:, 1, 1] = flips.T
-    maps[:, :, 2] = torch.tensor([[0.0, 0], [599, 0], [3, 20], [620, 15], [-7, -2]])
+    matrices = torch.zeros(5, 2, 3)
+    matrices[:, 0, 0], matrices[:, 1, 1] = flips.T
+    matrices[:, :, 2] = torch.tensor([[0.0, 0], [599, 0], [3, 20], [620, 15], [-7, -2]])
     for border in ("constant", "reflect101"):
         options = {"interpolation": interpolation, "border": border, "fill": fill}
-        expected = orbbec.warp_affine(images, maps, (21, 600), inverse=True, **options)
+        expected = orbbec.warp_affine(images, matrices, (21, 600), inverse=True, **options)
         for memory_format in (torch.contiguous_format, torch.channels_last):
             given = images.contiguous(memory_format=memory_format)
             for last in (False, True):
-                assert_same_bytes(augment(given, maps, (21, 600), **options, channels_last=last), expected)
+                assert_same_bytes(
+                    augment(given, matrices, (21, 600), **options, channels_last=last), expected
+                )
 
 
 def test_by_hand(device):
@@ -305,12 +307,12 @@ def test_the_mean_of_contrast_is_that_of_the_output(device):
 @pytest.mark.parametrize("border", ["constant", "replicate", "reflect101"])
 def test_a_region_is_an_image_of_its_own(device, border):
     images = device.put(images_of(torch.uint8))
-    maps = device.put(random_maps("warp_affine", (9, 20), (11, 40), 3))
+    matrices = device.put(random_warps("warp_affine", (9, 20), (11, 40), 3))
     regions = torch.tensor([[4, 2, 24, 11], [-3, -3, 17, 6], [30, 15, 90, 90]])
-    together = augment(images, maps, (11, 40), regions=regions, border=border, fill=9)
+    together = augment(images, matrices, (11, 40), regions=regions, border=border, fill=9)
     for n, (left, top, right, bottom) in enumerate(regions.clamp(min=0).tolist()):
         part = images[n : n + 1, :, top:bottom, left:right]
-        alone = augment(part, maps[n], (11, 40), border=border, fill=9)
+        alone = augment(part, matrices[n], (11, 40), border=border, fill=9)
         assert_same_bytes(together[n : n + 1], alone)
 
 
@@ -323,12 +325,12 @@ def test_an_empty_region_is_all_fill(device):
 def test_variable_size_images_are_as_each_alone(device):
     arrays = [photograph(h, w, 3, seed=h) for h, w in ((3, 4), (20, 41), (1, 70))]
     batch = ImageBatch.from_images(arrays).to("cuda" if device.name == "cuda" else "cpu")
-    maps = random_maps("warp_affine", (20, 30), (12, 33), 3)
+    matrices = random_warps("warp_affine", (20, 30), (12, 33), 3)
     program = torch.from_numpy(draw_program(np.random.default_rng(1), 3, (MATRIX, CONTRAST, HUE)))
     options = {"dtype": torch.float32, "mean": [0.5, 0.4, 0.3], "std": 0.25}
-    together = augment(batch, device.put(maps), (12, 33), colors=device.put(program), **options).cpu()
+    together = augment(batch, device.put(matrices), (12, 33), colors=device.put(program), **options).cpu()
     for n, array in enumerate(arrays):
-        alone = augment(array, maps[n], (12, 33), colors=program[n], **options)
+        alone = augment(array, matrices[n], (12, 33), colors=program[n], **options)
         assert_same_bytes(together[n].permute(1, 2, 0).numpy(), alone)
 
 
@@ -346,9 +348,9 @@ def test_layouts_and_out(device):
     last = augment(images, FLIP, (5, 6), dtype=torch.float32, channels_last=True)
     assert last.is_contiguous(memory_format=torch.channels_last)
     assert_same_bytes(last, expected)
-    room = torch.zeros(3, 5, 6, 3, device=images.device).permute(0, 3, 1, 2)
-    assert augment(images, FLIP, (5, 6), out=room) is room
-    assert_same_bytes(room, expected)
+    buffer = torch.zeros(3, 5, 6, 3, device=images.device).permute(0, 3, 1, 2)
+    assert augment(images, FLIP, (5, 6), out=buffer) is buffer
+    assert_same_bytes(buffer, expected)
 
 
 def test_an_empty_batch(device):

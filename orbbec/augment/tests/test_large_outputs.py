@@ -54,10 +54,10 @@ def test_rows_of_several_images_are_mixed(images):
 @pytest.mark.parametrize("begin", [0, 1, 5])
 @pytest.mark.parametrize("step", [1, 2])
 def test_nothing_beside_out_is_written(images, begin, step):
-    room = torch.full((COUNT, 3, HEIGHT, step * WIDTH + 9), -5.0)
-    out = room[..., begin : begin + step * WIDTH : step]
+    buffer = torch.full((COUNT, 3, HEIGHT, step * WIDTH + 9), -5.0)
+    out = buffer[..., begin : begin + step * WIDTH : step]
     expected = augment(images, FLIP, (HEIGHT, WIDTH), dtype=torch.float32)
     augment(images, FLIP, (HEIGHT, WIDTH), out=out)
     assert_same_bytes(out.contiguous(), expected.contiguous())
     out.fill_(-5.0)
-    assert (room == -5.0).all()
+    assert (buffer == -5.0).all()

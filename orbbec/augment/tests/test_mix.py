@@ -60,10 +60,10 @@ def draw_call(size, channels=3, dtype=torch.uint8, target=torch.float32, seed=0)
     return images, torch.from_numpy(matrix), size, options
 
 
-def run(place, call, **more):
+def run(device, call, **more):
     images, matrix, size, options = call
-    put = {k: place.put(v) if isinstance(v, torch.Tensor) else v for k, v in {**options, **more}.items()}
-    return augment(place.put(images), place.put(matrix), size, **put)
+    put = {k: device.put(v) if isinstance(v, torch.Tensor) else v for k, v in {**options, **more}.items()}
+    return augment(device.put(images), device.put(matrix), size, **put)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -164,13 +164,13 @@ def test_gradients_are_those_of_two_operators(device, name):
     boxes, gradients = boxes_in(size), []
     factors = torch.from_numpy(np.random.default_rng(1).normal(size=(COUNT, 3, *size))).float()
 
-    def in_one(place, images, matrix):
+    def in_one(device, images, matrix):
         rows = mixes(WEIGHTS, size) if name == "mixup" else cuts(boxes)
-        return run(place, (images, matrix, size, options), mix=rows)
+        return run(device, (images, matrix, size, options), mix=rows)
 
-    def in_two(place, images, matrix):
-        alone = run(place, (images, matrix, size, options))
-        partners = place.put(PARTNERS)
+    def in_two(device, images, matrix):
+        alone = run(device, (images, matrix, size, options))
+        partners = device.put(PARTNERS)
         return mixup(alone, partners, WEIGHTS) if name == "mixup" else cutmix(alone, partners, boxes)
 
     for calls in (in_one, in_two):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec import PlaneBatch, ycbcr_to_rgb
-from orbbec.batch.plane_batch import SAMPLINGS
+from orbbec import YCbCrBatch, ycbcr_to_rgb
+from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.transforms import (
     ColorJitter,
     Compose,
@@ -33,12 +33,12 @@ def every_kind():
     """Each sampling in each size, the orientations in rotation."""
     pairs = [(size, sampling) for size in SIZES for sampling in SAMPLINGS]
     orientations = [1 + n % 8 for n in range(len(pairs))]
-    batch = PlaneBatch.of_sizes(*map(list, zip(*pairs, strict=True)), orientations)
+    batch = YCbCrBatch.of_sizes(*map(list, zip(*pairs, strict=True)), orientations)
     batch.buffer.random_(0, 256, generator=torch.Generator().manual_seed(1))
     return batch
 
 
-def drawn_maps(count, seed, perspective=False):
+def drawn_matrices(count, seed, perspective=False):
     rng = np.random.default_rng(seed)
     spread = np.array([[0.4, 0.4, 6], [0.4, 0.4, 6], [0.002, 0.002, 0]]) * ([[1], [1], [perspective]])
     return torch.from_numpy(np.eye(3) * [0.6, 0.6, 1] + rng.normal(0, 1, (count, 3, 3)) * spread)
@@ -60,7 +60,7 @@ def assert_as_of_rgb(device, planes, matrix, size, **options):
 @pytest.mark.parametrize("perspective", [False, True], ids=["affine", "perspective"])
 def test_every_sampling_and_orientation(device, interpolation, border, perspective):
     planes = every_kind()
-    matrix = drawn_maps(len(planes), 3, perspective)
+    matrix = drawn_matrices(len(planes), 3, perspective)
     fills = [90, 180, 20]
     result = assert_as_of_rgb(
         device, planes, matrix, (9, 35), interpolation=interpolation, border=border, fill=fills
@@ -86,7 +86,7 @@ def test_all_that_follows_the_reading(device, dtype, interpolation):
     regions = torch.cat((corners, corners + torch.from_numpy(rng.integers(0, 30, (count, 2)))), 1)
     normalised = {} if dtype == torch.uint8 else {"mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4]}
     assert_as_of_rgb(
-        *(device, planes, drawn_maps(count, 6), (11, 37)),
+        *(device, planes, drawn_matrices(count, 6), (11, 37)),
         **{"colors": torch.from_numpy(colors), "erase": boxes, "mix": mix, "regions": regions},
         **{"dtype": dtype, "channels_last": True, "interpolation": interpolation, "border": "reflect101"},
         **normalised,
@@ -95,14 +95,14 @@ def test_all_that_follows_the_reading(device, dtype, interpolation):
 
 def test_a_result_is_written_where_it_is_wanted(device):
     planes = every_kind()
-    matrix, there = drawn_maps(len(planes), 7), planes.to("cuda") if device.name == "cuda" else planes
+    matrix, there = drawn_matrices(len(planes), 7), planes.to("cuda") if device.name == "cuda" else planes
     out = device.put(torch.zeros(len(planes), 3, 8, 8))
     assert augment(there, device.put(matrix), (8, 8), out=out) is out
     assert_same_bytes(out, augment(ycbcr_to_rgb(there), device.put(matrix), (8, 8), dtype=torch.float32))
 
 
 def test_no_images(device):
-    planes = PlaneBatch.of_sizes([], [])
+    planes = YCbCrBatch.of_sizes([], [])
     assert augment(planes, torch.eye(3), (4, 5)).shape == (0, 3, 4, 5)
 
 
@@ -115,7 +115,7 @@ def test_no_images(device):
 )
 def test_tables_that_do_not_fit_give_the_fill(device, table, row):
     """On a device no check on the host sees them."""
-    planes = PlaneBatch.of_sizes([(6, 4), (6, 4)], ["420", "420"])
+    planes = YCbCrBatch.of_sizes([(6, 4), (6, 4)], ["420", "420"])
     planes.buffer.fill_(128)
     getattr(planes, table)[0] = torch.tensor(row)
     there = planes.to("cuda") if device.name == "cuda" else planes
@@ -123,7 +123,7 @@ def test_tables_that_do_not_fit_give_the_fill(device, table, row):
     assert fused.view(2, -1).tolist() == [[7] * 27, [128] * 27]
 
 
-CHAINS = {
+PIPELINES = {
     "fused": [RandomResizedCrop(12, antialias=False), RandomHorizontalFlip()],
     "whole": [
         RandomAffine(20, scale=(0.5, 1.5)),
@@ -138,12 +138,12 @@ CHAINS = {
 READS_PLANES = ("fused", "colours")
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_a_plan_of_planes_is_that_of_images(device, name, monkeypatch):
     """Whether the first pass reads planes, as on a CUDA device, or RGB is made of them first."""
-    planes = PlaneBatch.of_sizes([(20, 31), (25, 18), (40, 22)], ["420", "gray", "444"], [1, 6, 3])
+    planes = YCbCrBatch.of_sizes([(20, 31), (25, 18), (40, 22)], ["420", "gray", "444"], [1, 6, 3])
     planes.buffer.random_(0, 256, generator=torch.Generator().manual_seed(2))
-    compose = Compose(CHAINS[name], seed=4)
+    compose = Compose(PIPELINES[name], seed=4)
     expected, plan = compose(ycbcr_to_rgb(planes), epoch=0), compose.plan(planes.sizes, epoch=0)
     there = planes.to("cuda") if device.name == "cuda" else planes
     assert_same_images(compose(there, epoch=0), expected)
@@ -157,7 +157,7 @@ def test_a_plan_of_planes_is_that_of_images(device, name, monkeypatch):
     monkeypatch.setattr(plan_apply, "reads_planes", as_on_cuda)
     monkeypatch.setattr(plan_apply, "ycbcr_to_rgb", ycbcr_to_rgb if name not in READS_PLANES else None)
     assert_same_images(compose(planes, epoch=0), expected)
-    assert asked == [PlaneBatch]
+    assert asked == [YCbCrBatch]
 
 
 def assert_same_images(actual, expected):
@@ -166,15 +166,15 @@ def assert_same_images(actual, expected):
         assert_same_bytes(one.cpu(), other)
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_which_plans_read_planes_on_a_device(name, monkeypatch):
-    class OnDevice(PlaneBatch):
+    class OnDevice(YCbCrBatch):
         @property
         def buffer(self):
             return type("Tensor", (), {"is_cuda": True})
 
-    planes = PlaneBatch.of_sizes([(20, 31), (25, 18)], ["420", "gray"])
-    plan = Compose(CHAINS[name], seed=4).plan(planes.sizes, epoch=0)
+    planes = YCbCrBatch.of_sizes([(20, 31), (25, 18)], ["420", "gray"])
+    plan = Compose(PIPELINES[name], seed=4).plan(planes.sizes, epoch=0)
     assert not plan_apply.reads_planes(plan, planes)
     there = OnDevice(planes.storage, planes.host_table, planes.plane_bytes, planes.pixel_bytes)
     assert plan_apply.reads_planes(plan, there) == (name in READS_PLANES)

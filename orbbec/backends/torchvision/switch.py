@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.patches import Patches
-from orbbec.backends.torchvision.places import replacements
+from orbbec.backends.torchvision.replacements import replacements
 from orbbec.transforms.base.checks import choice
 from orbbec.transforms.base.optional import optional
 

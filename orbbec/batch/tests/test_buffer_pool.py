@@ -22,11 +22,11 @@ def test_memory_that_is_held_is_not_used_again():
     pool = BufferPool()
     held = pool.empty((4, MIB), torch.float32).fill_(1)
     part, array = held[1:2], held.numpy()
-    places = {held.data_ptr()}
+    addresses = {held.data_ptr()}
     del held
     for _ in range(3):
         other = pool.empty((4, MIB), torch.float32).fill_(2)
-        assert other.data_ptr() not in places
+        assert other.data_ptr() not in addresses
     assert part.sum() == MIB
     assert array.sum() == 4 * MIB
 
@@ -49,31 +49,31 @@ def test_tensors_are_like_any_other(dtype, channels_last):
 @pytest.mark.parametrize("nbytes", [MIB, MIB + 1, 5 * MIB - 3])
 def test_memory_that_was_let_go_is_used_again(nbytes):
     pool = BufferPool()
-    places = set()
+    addresses = set()
     for _ in range(10):
         one, two = pool.empty((nbytes,)), pool.empty((nbytes,))
         assert one.data_ptr() % 64 == 0
         assert one.untyped_storage().nbytes() == nbytes
-        places |= {one.data_ptr(), two.data_ptr()}
+        addresses |= {one.data_ptr(), two.data_ptr()}
         del one, two
         gc.collect()
-    assert len(places) == 2
+    assert len(addresses) == 2
     assert pool.empty((0, 3)).shape == (0, 3)
 
 
 def test_a_block_serves_what_fills_half_of_it():
     pool = BufferPool()
-    places = {pool.empty((nbytes,)).data_ptr() for nbytes in range(10 * MIB, 5 * MIB - 1, -MIB // 4)}
-    assert len(places) == 1
-    assert pool.empty((5 * MIB - MIB // 2,)).data_ptr() not in places
+    addresses = {pool.empty((nbytes,)).data_ptr() for nbytes in range(10 * MIB, 5 * MIB - 1, -MIB // 4)}
+    assert len(addresses) == 1
+    assert pool.empty((5 * MIB - MIB // 2,)).data_ptr() not in addresses
 
 
 def test_the_smallest_block_that_fits_is_taken():
     pool = BufferPool()
     small, large = pool.empty((6 * MIB,)), pool.empty((10 * MIB,))
-    place = small.data_ptr()
+    address = small.data_ptr()
     del small, large
-    assert pool.empty((5 * MIB,)).data_ptr() == place
+    assert pool.empty((5 * MIB,)).data_ptr() == address
 
 
 def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
@@ -81,11 +81,11 @@ def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
     first, second, third = (pool.empty((size * MIB,)) for size in (2, 3, 4))
     del first, second
     assert pool.free_bytes == 5 * MIB
-    place = third.data_ptr()
+    address = third.data_ptr()
     del third
     held = pool.empty((5 * MIB,))  # of which no block is free
     assert pool.free_bytes == 4 * MIB
-    assert pool.empty((4 * MIB,)).data_ptr() == place
+    assert pool.empty((4 * MIB,)).data_ptr() == address
     assert pool.empty((8 * MIB,)).shape == (8 * MIB,)  # alone more than is kept
     assert pool.free_bytes == 4 * MIB
     del held
@@ -112,9 +112,9 @@ def test_results_of_operators_are_used_again_and_not_while_held():
     assert one.data_ptr() != two.data_ptr()
     assert (one == 0).all()
     assert (two == 1).all()
-    place = one.data_ptr()
+    address = one.data_ptr()
     del one
-    assert orbbec.resize(images, (300, 300)).data_ptr() == place
+    assert orbbec.resize(images, (300, 300)).data_ptr() == address
 
 
 def test_channels_last_results_lie_so():
@@ -174,8 +174,8 @@ def test_a_forked_process_leaves_what_is_free_to_its_parent():
 def test_arrays_share_the_memory_of_their_result():
     array = np.zeros((4, 300, 300, 3), np.uint8)
     result = orbbec.resize(array, (400, 400))
-    place = result.ctypes.data
-    assert orbbec.resize(array, (400, 400)).ctypes.data != place
+    address = result.ctypes.data
+    assert orbbec.resize(array, (400, 400)).ctypes.data != address
     assert (result == 0).all()
 
 

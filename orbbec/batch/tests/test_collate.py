@@ -1,4 +1,4 @@
-"""Which place of a sample becomes what."""
+"""Which part of a sample becomes what."""
 
 import sys
 from collections import namedtuple

@@ -111,9 +111,9 @@ def _write_labels(pen: Any, targets: dict[str, Any], scale: float, boxes: Array)
         return
     font = module("PIL.ImageFont").load_default(11)
     for row, corners, label in zip(_rows(targets, len(boxes)), boxes, labels, strict=True):
-        place = corners[corners.sum(1).argmin()] * scale  # the corner nearest to the top left
+        top_left = corners[corners.sum(1).argmin()] * scale  # the corner nearest to the top left
         text = str(label.item() if hasattr(label, "item") else label)
-        corner = (float(place[0]) + _LINE, float(place[1]) + _LINE)
+        corner = (float(top_left[0]) + _LINE, float(top_left[1]) + _LINE)
         pen.rectangle(pen.textbbox(corner, text, font), _color(row))
         pen.text(corner, text, "white", font=font)
 

@@ -63,12 +63,12 @@ def draw_sheet(
     for y, row in enumerate(rows):
         for x, shown in enumerate(row):
             left, top = _MARGIN + x * (side + _GAP), header + y * (_CAPTION + side + _GAP)
-            pen.text((left, top + 2), _fitting(shown.caption, font, _room(row, x, side)), INK, font=font)
+            pen.text((left, top + 2), _fitting(shown.caption, font, _width_of(row, x, side)), INK, font=font)
             sheet.paste(draw_shown(shown, side, box_format), (left, top + _CAPTION))
     return sheet
 
 
-def _room(row: Sequence[Shown], x: int, side: int) -> int:
+def _width_of(row: Sequence[Shown], x: int, side: int) -> int:
     """Pixels until the next caption of the row."""
     end = next((n for n in range(x + 1, len(row)) if row[n].caption), len(row))
     return (end - x) * (side + _GAP) - _GAP

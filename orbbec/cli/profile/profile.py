@@ -84,7 +84,7 @@ class Profile:
         return self.floor_bytes / median(self.copy_seconds)
 
     @property
-    def share_of_copy(self) -> float:
+    def fraction_of_copy(self) -> float:
         """How near the pipeline comes to the time of that copy: 1 is as fast."""
         return median(self.copy_seconds) / median(self.wall_seconds)
 
@@ -92,19 +92,19 @@ class Profile:
     def advice(self) -> str:
         """What takes longest, and what can be done about it."""
         top = max(self.costs, key=lambda cost: median(cost.seconds))
-        share = f"{top.name} takes {median(top.seconds) / median(self.wall_seconds):.0%}"
+        cost = f"{top.name} takes {median(top.seconds) / median(self.wall_seconds):.0%}"
         if top.name == DRAW:
-            return f"{share}: numbers per batch, not per pixel, so larger batches share them"
+            return f"{cost}: numbers per batch, not per pixel, so larger batches cost them"
         if top.name == READ:
-            return f"{share}: a list is copied to one buffer; give an ImageBatch or a tensor"
+            return f"{cost}: a list is copied to one buffer; give an ImageBatch or a tensor"
         if top.name == RETURN:
-            return f"{share}: results are laid out anew; give tensors to get tensors"
+            return f"{cost}: results are laid out anew; give tensors to get tensors"
         if top.why:
-            return f"{share}: a pass of its own because {top.why}"
+            return f"{cost}: a pass of its own because {top.why}"
         rate = top.moved_bytes / median(top.seconds) / self.copy_rate
         if rate > _BOUND_BY_MEMORY:
-            return f"{share}, at {rate:.0%} of the rate of a copy: only fewer bytes make it faster"
-        return f"{share}, at {rate:.0%} of the rate of a copy: the rest is arithmetic"
+            return f"{cost}, at {rate:.0%} of the rate of a copy: only fewer bytes make it faster"
+        return f"{cost}, at {rate:.0%} of the rate of a copy: the rest is arithmetic"
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
@@ -130,7 +130,7 @@ class Profile:
         lines.append(
             f"bytes: {self.moved_bytes / 1e6:.2f} MB moved, {self.floor_bytes / 1e6:.2f} MB at least; a copy "
             f"moves those at {self.copy_rate / 1e9:.2f} GB/s, "
-            f"the pipeline takes {1 / self.share_of_copy:.1f} times as long"
+            f"the pipeline takes {1 / self.fraction_of_copy:.1f} times as long"
         )
         return "\n".join([*lines, self.advice])
 
@@ -143,7 +143,7 @@ def profile(pipeline: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) 
 
     Args:
         pipeline: the transforms; targets are left out.
-        batch: at least one image, as `pipeline` takes them, but no `PlaneBatch`.
+        batch: at least one image, as `pipeline` takes them, but no `YCbCrBatch`.
         epoch: of the draws, the same in every round.
         rounds: at least 7, after one that warms up.
 
@@ -151,7 +151,7 @@ def profile(pipeline: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) 
         Times and bytes, by parts.
 
     Raises:
-        TypeError: the batch is a `PlaneBatch`.
+        TypeError: the batch is a `YCbCrBatch`.
         ValueError: there is no image, or a number is too small.
 
     Example:

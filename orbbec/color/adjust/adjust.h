@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../../core/power.h"
-#include "../maps.h"
+#include "../pointwise.h"
 #include "adjust_hue.h"
 
 namespace orbbec {

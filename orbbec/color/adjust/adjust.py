@@ -10,8 +10,8 @@ import orbbec.color.adjust.adjust_gradients  # noqa: F401  (registers what they 
 from orbbec.bridge.arguments import Images, OperatorInput
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import fake_like, images_input
 from orbbec.bridge.per_image import Factor, per_image
+from orbbec.bridge.pointwise import fake_like, images_input
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.color.tables.tables import by_histogram
 

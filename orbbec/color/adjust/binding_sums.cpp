@@ -1,4 +1,4 @@
-#include "../../bridge/maps.h"
+#include "../../bridge/pointwise.h"
 #include "sums.h"
 
 namespace orbbec {

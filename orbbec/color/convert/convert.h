@@ -4,7 +4,7 @@
 // convert_cuda.cu.
 #pragma once
 
-#include "../maps.h"
+#include "../pointwise.h"
 #include "convert_hue.h"
 #include "convert_lab.h"
 

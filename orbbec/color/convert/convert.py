@@ -9,7 +9,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Images, name_value
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import fake_like, images_input
+from orbbec.bridge.pointwise import fake_like, images_input
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.color.convert.lab_tables import lab_tables
 

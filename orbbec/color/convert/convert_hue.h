@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../../core/hue.h"
-#include "../maps.h"
+#include "../pointwise.h"
 
 namespace orbbec {
 

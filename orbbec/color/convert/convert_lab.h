@@ -1,7 +1,7 @@
 // RGB to and from LAB of uint8: OpenCV's integers and lookup tables. Included by convert.h.
 #pragma once
 
-#include "../maps.h"
+#include "../pointwise.h"
 
 namespace orbbec {
 

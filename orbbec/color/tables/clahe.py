@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from orbbec.bridge.arguments import Images
-from orbbec.bridge.maps import images_input, register_fake_like
 from orbbec.bridge.per_image import Factor, per_image
+from orbbec.bridge.pointwise import images_input, register_fake_like
 
 OP = "clahe"
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Images, Matrix, OperatorInput, as_tensor
 from orbbec.bridge.dispatch import call_operator, refuse_gradient
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.maps import images_input, register_fake_like
+from orbbec.bridge.pointwise import images_input, register_fake_like
 
 
 class ChannelStatistics(NamedTuple):

@@ -35,13 +35,13 @@ def test_adjustments_match_torchvision(device, index, channels):
     keys = [key for key in RECORD if key.startswith(f"{index}/{channels}/") and key.endswith("image")]
     assert len(keys) == 4
     for key in keys:
-        image, place = torch.from_numpy(RECORD[key]), key.removesuffix("image")
+        image, prefix = torch.from_numpy(RECORD[key]), key.removesuffix("image")
         actual = getattr(orbbec, name)(device.put(image), *on_bytes)
-        assert_same_bytes(actual, torch.from_numpy(RECORD[f"{place}uint8"]))
+        assert_same_bytes(actual, torch.from_numpy(RECORD[f"{prefix}uint8"]))
         if on_floats is None:
             continue
         actual = getattr(orbbec, name)(device.put(image / 255), *on_floats).cpu()
-        expected = torch.from_numpy(RECORD[f"{place}float32"])
+        expected = torch.from_numpy(RECORD[f"{prefix}float32"])
         if name in FLOAT_TOLERANCE:
             assert (actual - expected).abs().max() <= FLOAT_TOLERANCE[name]
         else:

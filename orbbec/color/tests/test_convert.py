@@ -15,7 +15,7 @@ PAIRS = [pair for space in SPACES for rgb in ("RGB", "BGR") for pair in ((rgb, s
 ]
 # Of 2^24 colours in rows of 4,096, 3 values of RGB to HLS are 1 off, in rows of 37 pixels 20 of 2.2 million:
 # OpenCV does not fuse in the ends of rows. Every other conversion is identical.
-HLS_SHARE = 1e-3
+HLS_FRACTION = 1e-3
 
 
 def some_colors(width, source, count=4096):
@@ -41,15 +41,15 @@ def test_cvt_color_matches_opencv(device, source, target):
         apart = np.abs(actual.astype(int) - by_opencv(image, source, target))
         if target == "HLS":
             assert apart.max() <= 1
-            assert (apart > 0).mean() <= HLS_SHARE
+            assert (apart > 0).mean() <= HLS_FRACTION
         else:
             assert apart.max() == 0
 
 
 def test_hue_and_saturation_of_every_value_and_range(device):
     """Each quotient that OpenCV has in a table, with each channel the highest."""
-    value, share = np.meshgrid(np.arange(256), np.arange(256), indexing="ij")
-    lowest = value * share // 255
+    value, saturation = np.meshgrid(np.arange(256), np.arange(256), indexing="ij")
+    lowest = value * saturation // 255
     middle = np.random.default_rng(3).integers(lowest, value + 1)
     highest_first = np.stack([value, middle, lowest], axis=-1).astype(np.uint8)
     image = np.concatenate([highest_first[..., order] for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0])])

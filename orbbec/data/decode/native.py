@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbbec._library import library_path
-from orbbec.batch.plane_batch import SAMPLINGS
+from orbbec.batch.ycbcr_batch import SAMPLINGS
 
 _MESSAGE_BYTES = 200  # longest message of libjpeg-turbo
 _VERDICTS = ("", "damaged", "unknown", "bomb")  # as numbered in jpeg_check.cpp
@@ -135,13 +135,13 @@ def decode_rectangle(
     message = ctypes.create_string_buffer(_MESSAGE_BYTES)
     shape = (max(height, 0), max(width, 0), channels)
     pixels = np.empty(shape, np.uint8) if out is None else out
-    is_apart = pixels.size and channels > 1 and pixels.strides[2] != 1
-    if pixels.shape != shape or pixels.dtype != np.uint8 or is_apart:
+    has_gaps = pixels.size and channels > 1 and pixels.strides[2] != 1
+    if pixels.shape != shape or pixels.dtype != np.uint8 or has_gaps:
         raise ValueError(f"decode_rectangle: expected out of shape {list(shape)} with contiguous channels")
-    down, across, _ = pixels.strides
+    row_stride, column_stride, _ = pixels.strides
     arguments = (
         *(data, len(data), shrink, channels, left, top, width, height),
-        *(pixels.ctypes.data, down, across, message),
+        *(pixels.ctypes.data, row_stride, column_stride, message),
     )
     failed = _decoder().orbbec_jpeg_decode(*arguments)
     if failed and has_native():  # libjpeg-turbo supports more kinds, and decides about damage

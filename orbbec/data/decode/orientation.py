@@ -54,9 +54,9 @@ def upright(stored: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.u
         >>> upright(np.arange(6, dtype=np.uint8).reshape(2, 3, 1), orientation=6)[..., 0].tolist()
         [[3, 0], [4, 1], [5, 2]]
     """
-    down = -1 if orientation in _UPSIDE_DOWN else 1
-    across = -1 if orientation in _MIRRORED else 1
-    view = stored[::down, ::across]
+    row_step = -1 if orientation in _UPSIDE_DOWN else 1
+    column_step = -1 if orientation in _MIRRORED else 1
+    view = stored[::row_step, ::column_step]
     return view.transpose(1, 0, 2) if orientation >= _TRANSPOSED else view
 
 

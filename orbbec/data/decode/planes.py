@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from orbbec.batch import PlaneBatch
+from orbbec.batch import YCbCrBatch
 from orbbec.data.decode.decode import MAX_PIXELS, Pixels, decode_image, decode_region, planes_header
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.native import decode_planes_into, sampling_of
@@ -23,7 +23,7 @@ class Encoded(NamedTuple):
 
 def decode_planes(
     files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS, on_damage: str = "raise"
-) -> PlaneBatch:
+) -> YCbCrBatch:
     """Decode images to planes, which `orbbec.ycbcr_to_rgb` converts to RGB on any device.
 
     Gray JPEGs and YCbCr JPEGs with full or halved chroma become planes if libjpeg-turbo was built in; all
@@ -43,7 +43,7 @@ def decode_planes(
     Example:
         >>> batch = decode_planes([b"P5 2 1 255 " + bytes([7, 9])])
         >>> batch
-        PlaneBatch(1 images, rgb, device=cpu)
+        YCbCrBatch(1 images, rgb, device=cpu)
         >>> batch.planes(0)[0].tolist()
         [[[7, 7, 7], [9, 9, 9]]]
     """
@@ -56,7 +56,7 @@ def decode_planes(
     ]
     while True:
         batch = empty_planes(images)
-        buffers = [buffer.numpy() for buffer in batch.places()]
+        buffers = [buffer.numpy() for buffer in batch.image_buffers()]
         is_whole = list(map(write_planes, images, batch.samplings, buffers))
         if all(is_whole):
             return batch
@@ -68,16 +68,16 @@ def decode_planes(
 
 def empty_planes(
     images: Sequence[Encoded | Pixels], empty: Callable[[int], Tensor] | None = None
-) -> PlaneBatch:
+) -> YCbCrBatch:
     """An uninitialised batch for planes of JPEGs and decoded pixels.
 
     Args:
         images: JPEGs, or arrays `[H, W, 3]`.
-        empty: see `PlaneBatch.of_sizes`.
+        empty: see `YCbCrBatch.of_sizes`.
     """
     stored = [_stored(image) for image in images]
     sizes = [(height, width) for height, width, _, _ in stored]
-    return PlaneBatch.of_sizes(
+    return YCbCrBatch.of_sizes(
         sizes, [entry[2] for entry in stored], [entry[3] for entry in stored], empty=empty
     )
 

@@ -15,24 +15,24 @@ _SHRINKS = (8, 4, 2)
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """The parts of the images of a batch that its plan reads.
+    """The regions of the images of a batch that its plan reads.
 
     Args:
-        parts: int64 `[N, 4]`: left, top, right, bottom in pixels of the shrunk images.
+        boxes: int64 `[N, 4]`: left, top, right, bottom in pixels of the shrunk images.
         shrinks: int64 `[N]`: 1, 2, 4 or 8: the images are to be decoded `1 / shrink` as large.
     """
 
-    parts: Array
+    boxes: Array
     shrinks: Array
 
     @property
     def sizes(self) -> list[tuple[int, int]]:
-        """Height and width of the parts."""
-        rows = self.parts.tolist()
+        """Height and width of the regions."""
+        rows = self.boxes.tolist()
         return [(bottom - top, right - left) for left, top, right, bottom in rows]
 
     def __getitem__(self, index: int) -> tuple[Rectangle, int]:
-        return Rectangle(*self.parts[index].tolist()), int(self.shrinks[index])
+        return Rectangle(*self.boxes[index].tolist()), int(self.shrinks[index])
 
 
 def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
@@ -44,7 +44,7 @@ def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
             to half or less; None: none of them.
 
     Returns:
-        The parts; None where the first pass reads whole images at their size.
+        The regions; None where the first pass reads whole images at their size.
 
     Example:
         >>> from orbbec.transforms import CenterCrop, Compose
@@ -53,11 +53,11 @@ def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
     """
     whole = np.concatenate([np.zeros_like(plan.sizes), plan.sizes[:, ::-1]], 1)
     first = plan.passes[0] if plan.passes else None
-    parts = None if first is None else first.region(plan.sizes, can_shrink is not None)
-    if first is None or parts is None:
+    boxes = None if first is None else first.region(plan.sizes, can_shrink is not None)
+    if first is None or boxes is None:
         return None
     shrinks = np.ones(len(plan), np.int64) if can_shrink is None else _shrinks(first.matrix, can_shrink)
-    low, high = parts[:, :2], parts[:, 2:]
+    low, high = boxes[:, :2], boxes[:, 2:]
     small = np.concatenate([low // shrinks[:, None], -(-high // shrinks[:, None])], 1)
     return None if (small == whole).all() else Regions(small, shrinks)
 
@@ -69,8 +69,8 @@ def plan_for(plan: Plan, regions: Regions) -> Plan:
         plan: for the whole images; targets are still to be carried by this one.
         regions: of it.
     """
-    parts, shrinks = regions.parts, regions.shrinks
-    first = plan.passes[0].of_parts(parts[:, :2], shrinks, _to_decoded(parts[:, :2], shrinks))
+    boxes, shrinks = regions.boxes, regions.shrinks
+    first = plan.passes[0].of_regions(boxes[:, :2], shrinks, _to_decoded(boxes[:, :2], shrinks))
     return replace(plan, sizes=np.array(regions.sizes), passes=(first, *plan.passes[1:]))
 
 
@@ -84,10 +84,10 @@ def _to_decoded(corners: Array, shrinks: Array) -> Array:
 
 
 def _shrinks(matrix: Array, can_shrink: Array) -> Array:
-    """The largest of 1, 2, 4, 8 by which a map shrinks along both axes: int64 `[N]`."""
+    """The largest of 1, 2, 4, 8 by which a warp shrinks along both axes: int64 `[N]`."""
     # How far a step along an axis of the output goes in the image.
-    along = np.hypot(matrix[:, 0, 0], matrix[:, 1, 0])
-    down = np.hypot(matrix[:, 0, 1], matrix[:, 1, 1])
+    x_scale = np.hypot(matrix[:, 0, 0], matrix[:, 1, 0])
+    y_scale = np.hypot(matrix[:, 0, 1], matrix[:, 1, 1])
     affine = (matrix[:, 2] == (0.0, 0.0, 1.0)).all(1)
-    scale = np.where(affine & can_shrink, np.minimum(along, down), 1.0)
+    scale = np.where(affine & can_shrink, np.minimum(x_scale, y_scale), 1.0)
     return np.select([scale >= shrink for shrink in _SHRINKS], _SHRINKS, 1).astype(np.int64)

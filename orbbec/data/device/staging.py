@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.batch import ImageBatch, PlaneBatch
+from orbbec.batch import ImageBatch, YCbCrBatch
 
 _NO_DTYPE_OF_TORCH = "gG"  # long double, real and complex
 
@@ -76,7 +76,7 @@ def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
         >>> map_tensors({"a": torch.tensor(1), "b": "kept"}, lambda tensor: tensor + 1)
         {'a': tensor(2), 'b': 'kept'}
     """
-    if isinstance(value, (Tensor, ImageBatch, PlaneBatch)):
+    if isinstance(value, (Tensor, ImageBatch, YCbCrBatch)):
         return change(value)
     return _mapped(value, lambda entry: map_tensors(entry, change))
 

@@ -3,7 +3,7 @@
 ::
 
     read --> sizes from the headers --> plan --> regions that it reads, decoded --> one packed ImageBatch
-                                                 or planes of whole JPEGs       --> one packed PlaneBatch
+                                                 or planes of whole JPEGs       --> one packed YCbCrBatch
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.batch import ImageBatch, PlaneBatch
+from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.image_batch import empty_on_host
 from orbbec.data.decode.decode import (
     CHANNELS,
@@ -124,7 +124,7 @@ class _Opened(NamedTuple):
 
     @property
     def stored(self) -> Encoded | Pixels:
-        """For a PlaneBatch."""
+        """For a YCbCrBatch."""
         if self.pixels is not None:
             return self.pixels
         assert self.header is not None
@@ -231,7 +231,7 @@ class Assembler:
             pixels = data.numpy() if isinstance(data, torch.Tensor) else data
             return _with_channels(pixels, CHANNELS[wanted.mode])
 
-    def _empty_batch(self, opened: Sequence[_Opened], regions: Regions | None) -> ImageBatch | PlaneBatch:
+    def _empty_batch(self, opened: Sequence[_Opened], regions: Regions | None) -> ImageBatch | YCbCrBatch:
         empty: Callable[[int], Tensor] = partial(empty_on_host, pin_memory=self.pin_memory)
         if self.decoding.planes:
             return empty_planes([entry.stored for entry in opened], empty)
@@ -243,13 +243,13 @@ class Assembler:
     def _decode(
         self,
         opened: Sequence[_Opened],
-        batch: ImageBatch | PlaneBatch,
+        batch: ImageBatch | YCbCrBatch,
         regions: Regions | None,
         stopped: Stop,
     ) -> list[_Opened | _Bad | None]:
         """Write the pixels of a batch; returns replacements for entries that turned out different."""
-        if isinstance(batch, PlaneBatch):
-            buffers = zip(_until(stopped, opened), batch.samplings, batch.places(), strict=True)
+        if isinstance(batch, YCbCrBatch):
+            buffers = zip(_until(stopped, opened), batch.samplings, batch.image_buffers(), strict=True)
             return [
                 self._write_planes(entry, sampling, buffer.numpy()) for entry, sampling, buffer in buffers
             ]

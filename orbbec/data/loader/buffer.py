@@ -63,7 +63,7 @@ class ShuffleBuffer(Generic[Item]):
     def _uniforms(self) -> Iterator[float]:
         for block in count():
             yield from philox_draws(
-                torch.tensor([block]), _AHEAD, seed=self.seed, epoch=self.epoch, place=_POSITION
+                torch.tensor([block]), _AHEAD, seed=self.seed, epoch=self.epoch, transform_index=_POSITION
             )[0].tolist()
 
     def set_epoch(self, epoch: int) -> None:

@@ -17,7 +17,7 @@ from weakref import ReferenceType, ref
 import torch
 from torch import Tensor
 
-from orbbec.batch import PlaneBatch
+from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.decode.nvimgcodec import BatchDecoder
@@ -459,7 +459,7 @@ class Loader:
 
     def _in_colors(self, batch: Assembled) -> Assembled:
         """Convert planes to RGB on their device."""
-        if not isinstance(batch.images, PlaneBatch):
+        if not isinstance(batch.images, YCbCrBatch):
             return batch
         with self._assembler.watch.timing("augment"):
             return batch._replace(images=ycbcr_to_rgb(batch.images))

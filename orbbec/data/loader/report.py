@@ -53,7 +53,7 @@ class Report:
         return self.images / self.seconds if self.seconds else 0.0
 
     @property
-    def share(self) -> float:
+    def speed_fraction(self) -> float:
         """The fraction of the speed that the model reaches without waiting for batches, from 0 to 1.
 
         Threads that share cores with the model also slow down its steps; `Loader.synthetic` measures the
@@ -66,7 +66,7 @@ class Report:
         """Advice in one sentence."""
         if not self.images:
             return "No batch was taken yet."
-        if 1 - self.share <= KEEPS_UP:
+        if 1 - self.speed_fraction <= KEEPS_UP:
             return self._advice_where_no_one_waits
         if self._fractions.get("idle", 0.0) > IDLE:
             return "Threads wait too: epochs are short, or batch times vary and need a larger prefetch."
@@ -101,8 +101,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.images_per_second:.0f} images/s; the model waited {_percent(1 - self.share)} of the "
-            f"time: {_percent(self.share)} of what it reaches without waiting"
+            f"{self.images_per_second:.0f} images/s; the model waited {_percent(1 - self.speed_fraction)} of "
+            f"the time: {_percent(self.speed_fraction)} of what it reaches without waiting"
         ]
         if self.synthetic:
             lines.append(
@@ -123,7 +123,7 @@ class Report:
             if fraction >= _SEEN
         }
         parts = ", ".join(f"{name} {fraction}" for name, fraction in seen.items())
-        return f"{self.images_per_second:.0f} images/s, {_percent(1 - self.share)} waiting; {parts}"
+        return f"{self.images_per_second:.0f} images/s, {_percent(1 - self.speed_fraction)} waiting; {parts}"
 
 
 def _percent(fraction: float) -> str:

@@ -44,8 +44,8 @@ def next_settings(now: Settings, spent: Mapping[str, float], budget: int) -> Set
         >>> next_settings(Settings(threads=4, prefetch=2), spent, budget=4)
         Settings(threads=2, prefetch=2)
     """
-    starves = _share(spent, "wait", "step") > KEEPS_UP
-    idle = _share(spent, "idle", "work")
+    starves = _fraction(spent, "wait", "step") > KEEPS_UP
+    idle = _fraction(spent, "idle", "work")
     if starves and idle > IDLE:
         return Settings(now.threads, min(max(2 * now.prefetch, 1), max(_MOST_AHEAD, now.prefetch)))
     if starves:
@@ -54,7 +54,7 @@ def next_settings(now: Settings, spent: Mapping[str, float], budget: int) -> Set
     return Settings(min(max(math.ceil(_SPARE * busy), 1), now.threads), now.prefetch)
 
 
-def _share(spent: Mapping[str, float], part: str, other: str) -> float:
+def _fraction(spent: Mapping[str, float], part: str, other: str) -> float:
     whole = spent.get(part, 0.0) + spent.get(other, 0.0)
     return spent.get(part, 0.0) / whole if whole else 0.0
 

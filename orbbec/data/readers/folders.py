@@ -157,7 +157,7 @@ def _read_table(file: Path, columns: Sequence[str] | None, delimiter: str) -> di
             raise ValueError(
                 f"FileList: expected {len(names)} columns in line {line} of {file}, but got {len(row)}"
             )
-    return {name: [row[place] for _, row in rows] for place, name in enumerate(names)}
+    return {name: [row[column] for _, row in rows] for column, name in enumerate(names)}
 
 
 def _rows(reader: Any) -> Iterator[tuple[int, list[str]]]:

@@ -118,11 +118,11 @@ def _plain_name(header: bytes) -> bytes:
 
 def _records(data: bytes) -> Iterator[tuple[str, bytes]]:
     """The fields of an extended header: lines of `length name=value`."""
-    place = 0
-    while place < len(data) and data[place]:
-        found = _RECORD.match(data, place)
-        end = place + int(found[1]) if found else 0
+    offset = 0
+    while offset < len(data) and data[offset]:
+        found = _RECORD.match(data, offset)
+        end = offset + int(found[1]) if found else 0
         if found is None or end > len(data) or end <= found.end() or data[end - 1] != 0x0A:
             raise ValueError("an extended header is malformed")
         yield found[2].decode("utf-8", "surrogateescape"), data[found.end() : end - 1]
-        place = end
+        offset = end

@@ -189,9 +189,9 @@ def _samples(
     if not isinstance(source, Source):
         yield from islice(source, start, None)
         return
-    for place in Order(len(source), manifest.seed, manifest.shuffle).indices(start=start).tolist():
+    for index in Order(len(source), manifest.seed, manifest.shuffle).indices(start=start).tolist():
         try:
-            yield source[place]
+            yield source[index]
         except BadSample as error:
             yield error
 

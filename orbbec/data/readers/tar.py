@@ -70,7 +70,9 @@ def read_index(archive: Path) -> Index:
         rows = np.array(table["samples"] or np.zeros((0, 4), np.int64))
         if rows.dtype != np.int64 or rows.ndim != 2 or rows.shape[1] != 4 or (rows < 0).any():
             raise ValueError("expected rows of four whole numbers from 0")
-        return Index(rows, [(int(place), str(file), str(reason)) for place, file, reason in table["skipped"]])
+        return Index(
+            rows, [(int(number), str(file), str(reason)) for number, file, reason in table["skipped"]]
+        )
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"Shards: {path} is not an index: {error!r}") from error
 

@@ -51,8 +51,8 @@ class WrappedStream:
             self.items.set_epoch(epoch)
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
-        for place, item in enumerate(self.items):
-            yield item if isinstance(item, BadSample) else to_sample(item, place)
+        for index, item in enumerate(self.items):
+            yield item if isinstance(item, BadSample) else to_sample(item, index)
 
 
 def as_source(dataset: Any) -> WrappedDataset | WrappedStream:

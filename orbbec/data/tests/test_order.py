@@ -49,16 +49,16 @@ def test_every_sample_is_taken_once(length, world, threads, shuffle):
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_tails_give_all_ranks_equally_many(length, world, threads):
-    for tail, share in (("drop", length // world), ("pad", -(-length // world))):
+    for tail, length_of_one in (("drop", length // world), ("pad", -(-length // world))):
         orders = [Order(length, rank=rank, world_size=world, tail=tail) for rank in range(world)]
         taken = [taken_by_threads(order, threads, 0) for order in orders]
-        assert [len(part) for part in taken] == [len(order) for order in orders] == [share] * world
+        assert [len(part) for part in taken] == [len(order) for order in orders] == [length_of_one] * world
         counts = Counter(index for part in taken for index in part)
         whole = Order(length).indices().tolist()
         if tail == "drop":
-            assert counts == Counter(whole[: share * world])
+            assert counts == Counter(whole[: length_of_one * world])
         else:
-            assert counts == Counter((whole * 3)[: share * world])
+            assert counts == Counter((whole * 3)[: length_of_one * world])
 
 
 @pytest.mark.parametrize("tail", ["keep", "drop", "pad"])
@@ -104,12 +104,12 @@ def test_epochs_and_seeds_differ_and_repeat():
 
 
 def test_an_order_says_nothing_about_what_transforms_draw():
-    """The first draw of a transform and the place in the order have no rank correlation."""
+    """The first draw of a transform and the position in the order have no rank correlation."""
     length = 10000
     drawn = philox_draws(torch.arange(length), 1, seed=9)[:, 0]
-    places = torch.empty(length, dtype=torch.float64)
-    places[Order(length, seed=9).indices()] = torch.arange(length, dtype=torch.float64)
-    correlation = torch.corrcoef(torch.stack([drawn, places]))[0, 1]
+    positions = torch.empty(length, dtype=torch.float64)
+    positions[Order(length, seed=9).indices()] = torch.arange(length, dtype=torch.float64)
+    correlation = torch.corrcoef(torch.stack([drawn, positions]))[0, 1]
     assert abs(correlation) < 0.04  # four deviations of 1/sqrt(length); measured 0.009
 
 

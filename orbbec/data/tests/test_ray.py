@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from orbbec.data import Decoding, Loader
-from orbbec.data.loader.tests.test_loader import CHAIN, Files
+from orbbec.data.loader.tests.test_loader import PIPELINE, Files
 from orbbec.data.ray import _target_columns, ray_dataset
 from orbbec.transforms import Compose, MixUp
 
@@ -33,7 +33,7 @@ def cluster():
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(("workers", "batch_size"), [(2, 1), (None, 5)])
 def test_rows_have_the_bytes_of_the_loader(workers, batch_size):
-    pipeline = Compose(CHAIN, seed=7)
+    pipeline = Compose(PIPELINE, seed=7)
     loader = Loader(samples(13), 4, pipeline)
     loader.set_epoch(2)
     expected = {int(i): image for images, _, ids in loader for i, image in zip(ids, images, strict=True)}
@@ -54,16 +54,16 @@ def test_without_transforms_images_keep_their_sizes():
 @pytest.mark.usefixtures("cluster")
 def test_bad_samples_have_their_policy():
     source = samples(9, bad=[2, 3, 7])
-    rows = ray_dataset(source, CHAIN, batch_size=2, on_error="skip").take_all()
+    rows = ray_dataset(source, PIPELINE, batch_size=2, on_error="skip").take_all()
     assert [row["sample_id"] for row in rows] == [0, 1, 4, 5, 6, 8]
     with pytest.raises(Exception, match=r"sample 2 \(its image\)"):
-        ray_dataset(source, CHAIN).take_all()
+        ray_dataset(source, PIPELINE).take_all()
 
 
 @pytest.mark.usefixtures("cluster")
 def test_what_mixes_images_is_refused():
     with pytest.raises(Exception, match="expected transforms of single images"):
-        ray_dataset(samples(4), [*CHAIN, MixUp(num_classes=4)]).take_all()
+        ray_dataset(samples(4), [*PIPELINE, MixUp(num_classes=4)]).take_all()
 
 
 def test_arguments_are_checked():

@@ -80,11 +80,11 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
         sigma = (sigma, sigma)
     if isinstance(sigma, (tuple, list)):
         try:
-            down, along = map(float, sigma)
+            sigma_y, sigma_x = map(float, sigma)
         except (TypeError, ValueError) as error:
             raise TypeError(f"{op}: expected sigma as a number or (y, x), but got {sigma!r}") from error
-        sigmas = torch.full((1, 2), down, dtype=torch.float64, device=device)
-        sigmas[:, 1].fill_(along)
+        sigmas = torch.full((1, 2), sigma_y, dtype=torch.float64, device=device)
+        sigmas[:, 1].fill_(sigma_x)
         return sigmas
     if not isinstance(sigma, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected sigma as a number, a tensor or an array, but got {sigma!r}")

@@ -1,4 +1,4 @@
-#include "../machines.h"
+#include "../targets.h"
 #include "strips.h"
 #include "taps.h"
 

@@ -95,9 +95,9 @@ def test_the_decoder_writes_through_any_steps():
     data = encoded(photograph(40, 50))
     expected = by_opencv(data)[5:35, 7:47]
     for view in (lambda a: a[::-1], lambda a: a[:, ::-1], lambda a: a.transpose(1, 0, 2)):
-        place = np.zeros(view(expected).shape, np.uint8)
-        native.decode_rectangle(data, 7, 5, 40, 30, out=view(place))
-        assert_same_bytes(np.ascontiguousarray(view(place)), np.ascontiguousarray(expected))
+        buffer = np.zeros(view(expected).shape, np.uint8)
+        native.decode_rectangle(data, 7, 5, 40, 30, out=view(buffer))
+        assert_same_bytes(np.ascontiguousarray(view(buffer)), np.ascontiguousarray(expected))
 
 
 def test_other_kinds_of_jpegs_are_left_to_others():
@@ -179,8 +179,8 @@ def test_mutated_files_are_refused_or_decoded_as_by_opencv(sampling):
     start, refused = whole.index(SCAN) + 14, 0
     for _ in range(200):
         mutated = bytearray(whole)
-        for place in rng.integers(start, len(whole) - 2, 3):
-            mutated[place] ^= 1 << int(rng.integers(8))
+        for offset in rng.integers(start, len(whole) - 2, 3):
+            mutated[offset] ^= 1 << int(rng.integers(8))
         error, actual = status_and_pixels(bytes(mutated))
         assert error in ("", "the JPEG's data are damaged")
         refused += bool(error)

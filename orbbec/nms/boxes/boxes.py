@@ -140,10 +140,10 @@ def masks_to_boxes(masks: Boxes) -> Any:
 
 def _first_and_last(used: Tensor) -> tuple[Tensor, Tensor]:
     """The first and last true index of each row of bool `[N, K]`; 0 if there is none."""
-    place = torch.arange(used.shape[1], device=used.device, dtype=torch.float32)
+    indices = torch.arange(used.shape[1], device=used.device, dtype=torch.float32)
     if used.shape[1] == 0:
         return (used.new_zeros(used.shape[0], dtype=torch.float32),) * 2
-    first = torch.where(used, place, torch.inf).amin(1)
-    last = torch.where(used, place, -torch.inf).amax(1)
+    first = torch.where(used, indices, torch.inf).amin(1)
+    last = torch.where(used, indices, -torch.inf).amax(1)
     found = used.any(1)
     return torch.where(found, first, 0.0), torch.where(found, last, 0.0)

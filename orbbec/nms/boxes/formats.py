@@ -124,8 +124,8 @@ def _to_four_corners(rotated: Tensor) -> Tensor:
     x1, y1, w, h, angle = rotated.unbind(-1)
     cosine, sine = torch.cos(angle * torch.pi / 180.0), torch.sin(angle * torch.pi / 180.0)
     x2, y2 = x1 + w * cosine, y1 - w * sine
-    right, down = h * sine, h * cosine
-    return torch.stack((x1, y1, x2, y2, x2 + right, y2 + down, x1 + right, y1 + down), -1)
+    edge_x, edge_y = h * sine, h * cosine
+    return torch.stack((x1, y1, x2, y2, x2 + edge_x, y2 + edge_y, x1 + edge_x, y1 + edge_y), -1)
 
 
 def _from_four_corners(corners: Tensor) -> Tensor:

@@ -23,11 +23,11 @@ def greedy(boxes, scores, threshold, groups=None, offset=0.0):
     """Kept indices and the box that suppresses each, by NumPy."""
     ratio = iou_matrix(boxes, offset)
     order, kept, keeper = np.argsort(-scores, kind="stable"), [], {}
-    for place in order:
-        rivals = [k for k in kept if groups is None or groups[k] == groups[place]]
-        keeper[place] = next((k for k in rivals if ratio[k, place] > threshold), place)
-        if keeper[place] == place:
-            kept.append(place)
+    for index in order:
+        rivals = [k for k in kept if groups is None or groups[k] == groups[index]]
+        keeper[index] = next((k for k in rivals if ratio[k, index] > threshold), index)
+        if keeper[index] == index:
+            kept.append(index)
     return kept, [[p for p in order if keeper[p] == k] for k in kept]
 
 
@@ -175,12 +175,12 @@ def test_nms_takes_the_rows_that_mmcv_takes(device):
     boxes, scores = random_boxes(200)
     dets = torch.cat((boxes, scores[:, None]), dim=1)
     keep = nms(boxes, scores, 0.3)
-    for rows, places in (nms(device.put(dets), 0.3), nms(dets=device.put(dets), iou_thr=0.3)):
-        assert torch.equal(places.cpu(), keep)
+    for rows, indices in (nms(device.put(dets), 0.3), nms(dets=device.put(dets), iou_thr=0.3)):
+        assert torch.equal(indices.cpu(), keep)
         assert torch.equal(rows.cpu(), dets[keep])
-    rows, places = nms(dets.numpy(), 0.3, None)
+    rows, indices = nms(dets.numpy(), 0.3, None)
     assert isinstance(rows, np.ndarray)
-    np.testing.assert_array_equal(places, keep.numpy())
+    np.testing.assert_array_equal(indices, keep.numpy())
     np.testing.assert_array_equal(rows, dets[keep].numpy())
 
 
@@ -189,9 +189,9 @@ def test_batched_nms_takes_the_configuration_that_mmcv_takes(device):
     groups = torch.arange(200) % 3
     given = [device.put(tensor) for tensor in (boxes, scores, groups)]
     keep = batched_nms(*given, 0.3)
-    rows, places = batched_nms(*given, {"type": "nms", "iou_threshold": 0.3, "max_num": 20})
-    assert torch.equal(places, keep[:20])
-    assert torch.equal(rows.cpu(), torch.cat((boxes, scores[:, None]), dim=1)[places.cpu()])
+    rows, indices = batched_nms(*given, {"type": "nms", "iou_threshold": 0.3, "max_num": 20})
+    assert torch.equal(indices, keep[:20])
+    assert torch.equal(rows.cpu(), torch.cat((boxes, scores[:, None]), dim=1)[indices.cpu()])
     _, agnostic = batched_nms(*given, {"iou_thr": 0.3}, class_agnostic=True)
     assert torch.equal(agnostic, nms(*given[:2], 0.3))
     _, scored = batched_nms(*given, dict(iou_threshold=0.3, score_threshold=0.5))
@@ -203,18 +203,18 @@ def test_batched_nms_suppresses_softly_within_groups(device):
     groups = torch.arange(120) % 3
     given = [device.put(tensor) for tensor in (boxes, scores, groups)]
     config = {"type": "soft_nms", "iou_thr": 0.3, "method": "gaussian", "min_score": 0.2}
-    rows, places = batched_nms(*given, config)
+    rows, indices = batched_nms(*given, config)
     alone = []
     for group in range(3):
         own = (groups == group).nonzero().flatten()
         left, chosen = orbbec.soft_nms(boxes[own], scores[own], 0.3, method="gaussian", min_score=0.2)
         alone += [
-            (-score, place) for score, place in zip(left[:, 4].tolist(), own[chosen].tolist(), strict=True)
+            (-score, index) for score, index in zip(left[:, 4].tolist(), own[chosen].tolist(), strict=True)
         ]
     expected = sorted(alone)
-    assert places.tolist() == [place for _, place in expected]
+    assert indices.tolist() == [index for _, index in expected]
     assert rows[:, 4].tolist() == [-score for score, _ in expected]
-    assert torch.equal(rows[:, :4].cpu(), boxes[places.cpu()])
+    assert torch.equal(rows[:, :4].cpu(), boxes[indices.cpu()])
 
 
 def test_nms_gives_arrays_for_arrays():

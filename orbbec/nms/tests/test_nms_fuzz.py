@@ -30,8 +30,8 @@ def test_the_operator_takes_or_refuses_anything(data):
         keepers = torch.ops.orbbec.nms_keepers(boxes, groups, threshold, offset)
     except REFUSALS:
         return
-    places = torch.arange(len(boxes))
-    assert (keepers <= places).all()
+    indices = torch.arange(len(boxes))
+    assert (keepers <= indices).all()
     assert (keepers[keepers] == keepers).all()
 
 

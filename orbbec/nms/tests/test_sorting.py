@@ -1,4 +1,4 @@
-"""orbbec::argsort and orbbec::chosen_places compared with torch's stable sort and its masks."""
+"""orbbec::argsort and orbbec::selected_indices compared with torch's stable sort and its masks."""
 
 import pytest
 import torch
@@ -38,22 +38,24 @@ def test_argsort_names_the_bad_argument():
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 1000])
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_chosen_places_are_torchs(count, share):
+@pytest.mark.parametrize("fraction", [0.0, 0.3, 1.0])
+def test_selected_indices_are_torchs(count, fraction):
     generator = torch.Generator().manual_seed(count)
-    places, mask = (
+    indices, mask = (
         torch.randperm(2 * count, generator=generator),
-        torch.rand(count, generator=generator) < share,
+        torch.rand(count, generator=generator) < fraction,
     )
-    for given in (places[:count], places[::2]):
-        assert torch.ops.orbbec.chosen_places(given, mask).tolist() == given[mask].tolist()
+    for given in (indices[:count], indices[::2]):
+        assert torch.ops.orbbec.selected_indices(given, mask).tolist() == given[mask].tolist()
 
 
-def test_chosen_places_opcheck_and_bad_arguments():
-    chosen_places = torch.ops.orbbec.chosen_places
-    torch.library.opcheck(chosen_places.default, (torch.arange(4), torch.tensor([True, False, True, True])))
-    with pytest.raises(ValueError, match=r"chosen_places: expected places of int64 and shape \[N\]"):
-        chosen_places(torch.zeros(2), torch.ones(2, dtype=torch.bool))
+def test_selected_indices_opcheck_and_bad_arguments():
+    selected_indices = torch.ops.orbbec.selected_indices
+    torch.library.opcheck(
+        selected_indices.default, (torch.arange(4), torch.tensor([True, False, True, True]))
+    )
+    with pytest.raises(ValueError, match=r"selected_indices: expected indices of int64 and shape \[N\]"):
+        selected_indices(torch.zeros(2), torch.ones(2, dtype=torch.bool))
     for wrong in (torch.ones(3, dtype=torch.bool), torch.ones(2)):
-        with pytest.raises(ValueError, match=r"chosen_places: expected chosen of bool and shape \[2\]"):
-            chosen_places(torch.arange(2), wrong)
+        with pytest.raises(ValueError, match=r"selected_indices: expected chosen of bool and shape \[2\]"):
+            selected_indices(torch.arange(2), wrong)

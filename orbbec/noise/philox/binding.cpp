@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kNoise = "philox_noise";
 constexpr const char* kDraws = "philox_draws";
 constexpr const char* kBlocks = "philox_blocks";
+constexpr const char* kIndex = "transform_index";
 constexpr int64_t kWords = int64_t{1} << 32;
 
 Tensor philox_blocks(Tensor counters, int64_t key_low, int64_t key_high) {
@@ -51,10 +52,10 @@ Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t 
         "expected kind to be one of uniform, normal, below, but got ", kind);
   check(below >= 1 && below < kWords, kDraws, "expected below from 1 to 4294967295, but got ",
         below);
-  check(positions >= 1 && positions <= 65536, kDraws, "expected places from 1 to 65536, but got ",
-        positions);
-  const uint32_t first = checked_position(kDraws, position),
-                 last = checked_position(kDraws, position + positions - 1);
+  check(positions >= 1 && positions <= 65536, kDraws,
+        "expected transform_count from 1 to 65536, but got ", positions);
+  const uint32_t first = checked_position(kDraws, position, kIndex),
+                 last = checked_position(kDraws, position + positions - 1, kIndex);
   const Tensor samples = whole_numbers_on(kDraws, "sample_ids", sample_ids, sample_ids);
   const int64_t rows = samples.size(0);
   const Tensor output = new_tensor(kDraws, std::vector<int64_t>{positions * rows, count},
@@ -84,7 +85,7 @@ Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t
   const Tensor output = new_tensor(kNoise, std::vector<int64_t>{count, channels, height, width},
                                    ScalarType::Float, samples);
   const NoiseKey key{key_of(seed, epoch), static_cast<const int64_t*>(samples.const_data_ptr()),
-                     checked_position(kNoise, position), parse_noise(kNoise, kind)};
+                     checked_position(kNoise, position, kIndex), parse_noise(kNoise, kind)};
   if (output.numel() == 0) return output;
   const PhiloxNoiseArguments a{.noise = key,
                                .output = static_cast<float*>(output.mutable_data_ptr()),
@@ -102,10 +103,10 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("philox_blocks(Tensor counters, int key_low, int key_high) -> Tensor");
   m.def(
       "philox_draws(Tensor sample_ids, SymInt count, str kind, SymInt below, SymInt seed, "
-      "SymInt epoch, SymInt place, SymInt places=1) -> Tensor");
+      "SymInt epoch, SymInt transform_index, SymInt transform_count=1) -> Tensor");
   m.def(
       "philox_noise(Tensor sample_ids, SymInt channels, SymInt height, SymInt width, str kind, "
-      "SymInt seed, SymInt epoch, SymInt place) -> Tensor");
+      "SymInt seed, SymInt epoch, SymInt transform_index) -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {

@@ -20,13 +20,13 @@ def philox_noise(
     kind: str = "uniform",
     seed: int = 0,
     epoch: int = 0,
-    place: int = 0,
+    transform_index: int = 0,
 ) -> Tensor:
     """A noise image for each sample.
 
-    The number of a pixel is a function of seed, epoch, sample id, place, channel, y, x and width only: word
-    `x % 4` of the Philox block at draw number `(channel * height + y) * ceil(width / 4) + x // 4`. Normal
-    numbers are computed from words 0 and 1, or 2 and 3, by the Box-Muller transform.
+    The number of a pixel is a function of seed, epoch, sample id, transform index, channel, y, x and width
+    only: word `x % 4` of the Philox block at draw number `(channel * height + y) * ceil(width / 4) + x // 4`.
+    Normal numbers are computed from words 0 and 1, or 2 and 3, by the Box-Muller transform.
 
     Args:
         sample_ids: whole numbers `[N]`; the result is on their device.
@@ -35,7 +35,7 @@ def philox_noise(
         kind: "uniform", from 0 to 1 - 2^-24 in steps of 2^-24, or "normal" with mean 0 and deviation 1.
         seed: from 0 to 2^63 - 1.
         epoch: from 0 to 2^63 - 1.
-        place: stream position, from 0 to 65535.
+        transform_index: index of the transform in its pipeline, from 0 to 65535.
 
     Returns:
         float32 `[N, channels, height, width]`.
@@ -62,7 +62,7 @@ def philox_noise(
         name_value(op, "kind", kind),
         key_value(op, "seed", seed),
         key_value(op, "epoch", epoch),
-        key_value(op, "place", place),
+        key_value(op, "transform_index", transform_index),
     )
     return result
 
@@ -75,7 +75,7 @@ def philox_draws(
     below: int = 1,
     seed: int = 0,
     epoch: int = 0,
-    place: int = 0,
+    transform_index: int = 0,
 ) -> Tensor:
     """The first numbers of each sample's stream, in the order that a transform draws them.
 
@@ -87,7 +87,7 @@ def philox_draws(
         below: from 1 to 2^32 - 1.
         seed: see `philox_noise`.
         epoch: see `philox_noise`.
-        place: see `philox_noise`.
+        transform_index: see `philox_noise`.
 
     Returns:
         float64 `[N, count]` on the CPU.
@@ -112,7 +112,7 @@ def philox_draws(
         below,
         key_value(op, "seed", seed),
         key_value(op, "epoch", epoch),
-        key_value(op, "place", place),
+        key_value(op, "transform_index", transform_index),
     )
     return result
 
@@ -156,10 +156,10 @@ def _(
     below: int,
     seed: int,
     epoch: int,
-    place: int,
-    places: int = 1,
+    transform_index: int,
+    transform_count: int = 1,
 ) -> Tensor:
-    return sample_ids.new_empty((places * sample_ids.size(0), count), dtype=torch.float64)
+    return sample_ids.new_empty((transform_count * sample_ids.size(0), count), dtype=torch.float64)
 
 
 @register_fake("philox_blocks", counters=2)

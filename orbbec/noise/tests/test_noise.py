@@ -17,7 +17,7 @@ from tests.support import assert_same_bytes, photograph, photographs
 
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32, torch.float64)
 SIZES = [(1, 1), (1, 40), (35, 1), (7, 13), (9, 64)]
-KEY = {"seed": 77, "epoch": 2, "place": 5}
+KEY = {"seed": 77, "epoch": 2, "transform_index": 5}
 IDS = [3, 2**40, 8]
 MEAN, SIGMA = torch.tensor([-0.1, 0.0, 0.2]), torch.tensor([0.0, 0.05, 3.0])
 
@@ -86,9 +86,9 @@ def test_noise_is_normal():
     assert abs(noise.mean() - 0.5) < 0.0173
     assert abs(noise.std() - 2.0) < 0.0122
     levels = torch.linspace(-3, 3, 25, dtype=torch.float64)
-    shares = (noise[:, None] <= 0.5 + 2 * levels).double().mean(0)
+    fractions = (noise[:, None] <= 0.5 + 2 * levels).double().mean(0)
     expected = torch.special.ndtr(levels)
-    assert (shares - expected).abs().max() < 0.0056  # Kolmogorov's bound for one in 1,000
+    assert (fractions - expected).abs().max() < 0.0056  # Kolmogorov's bound for one in 1,000
 
 
 def test_noise_is_that_of_the_sample_alone(device):
@@ -97,7 +97,7 @@ def test_noise_is_that_of_the_sample_alone(device):
     for n, sample_id in enumerate(IDS):
         alone = gaussian_noise(images[n], MEAN[n].item(), SIGMA[n].item(), sample_ids=[sample_id], seed=4)
         assert_same_bytes(alone, together[n])
-    for changed in ({"seed": 5}, {"seed": 4, "epoch": 1}, {"seed": 4, "place": 1}):
+    for changed in ({"seed": 5}, {"seed": 4, "epoch": 1}, {"seed": 4, "transform_index": 1}):
         assert not torch.equal(gaussian_noise(images, MEAN, SIGMA, sample_ids=IDS, **changed)[1], together[1])
 
 
@@ -154,7 +154,7 @@ BAD = [
     ({"sigma": "much"}, TypeError, "expected sigma as a tensor"),
     ({"clip": 1}, TypeError, "expected clip as a bool"),
     ({"seed": -1}, ValueError, "expected seed from 0"),
-    ({"place": 1 << 16}, ValueError, "expected place from 0 to 65535"),
+    ({"transform_index": 1 << 16}, ValueError, "expected transform_index from 0 to 65535"),
     ({"sample_ids": [1]}, ValueError, r"expected sample_ids of shape \[2\], but got \[1\]"),
 ]  # fmt: skip
 
@@ -168,7 +168,8 @@ def test_gaussian_noise_names_the_bad_argument(arguments, error, message):
 def raw_arguments(**changes):
     good = {
         **{"images": torch.zeros(2, 3, 4, 5), "layout": None, "channels": 0, "mean": 0.0, "means": None},
-        **{"sigma": 0.5, "sigmas": None, "clip": True, "seed": 0, "sample_ids": None, "epoch": 0, "place": 0},
+        **{"sigma": 0.5, "sigmas": None, "clip": True, "seed": 0, "sample_ids": None, "epoch": 0},
+        "transform_index": 0,
     }
     return tuple({**good, **changes}.values())
 
@@ -181,7 +182,7 @@ def raw_arguments(**changes):
         ({"sigmas": torch.zeros(2)}, "expected sigma as contiguous float64"),
         ({"sample_ids": torch.zeros(3).long()}, "expected sample_ids of shape"),
         ({"sample_ids": torch.zeros(2)}, "expected sample_ids of int64"),
-        ({"place": -1}, "expected place from 0 to 65535"),
+        ({"transform_index": -1}, "expected transform_index from 0 to 65535"),
     ],
 )
 def test_the_operator_itself_names_the_bad_argument(changes, message):

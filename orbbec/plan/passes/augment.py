@@ -44,7 +44,7 @@ class AugmentPass(Pass):
         colors: float32 `[N, S, 16]`.
         erase: float32 `[N, E, 8]`, fills as fractions of the maximum value.
         regions: int64 `[N, 4]`: left, top, right, bottom of the part of each image that is seen; None: all.
-        reads_beyond: whether a map may read outside of what is seen.
+        reads_beyond: whether a warp may read outside of what is seen.
         contrast: whether a step of colour may be one of contrast.
         mean: one number per channel, or none.
         std: one number per channel, or none.
@@ -79,32 +79,37 @@ class AugmentPass(Pass):
     offset: Array | None = None
     name: str = field(init=False, default="augment")
     size: tuple[int, int] | None = field(init=False, repr=False)
-    maps: Array = field(init=False, repr=False)  # `matrix` from the corner of what is seen
-    reads: Array = field(init=False, repr=False)  # what the operator takes: `maps` and the offset
+    source_matrix: Array = field(init=False, repr=False)  # `matrix` from the corner of what is seen
+    reads: Array = field(init=False, repr=False)  # what the operator takes: `source_matrix` and the offset
 
     def __post_init__(self) -> None:
-        maps = self.matrix
+        matrix = self.matrix
         if self.regions is not None:
-            maps = shifts(-self.regions[:, 0], -self.regions[:, 1], len(maps)) @ maps
-        reads = maps
+            matrix = shifts(-self.regions[:, 0], -self.regions[:, 1], len(matrix)) @ matrix
+        reads = matrix
         if self.offset is not None:
-            reads = shifts(self.offset[:, 0], self.offset[:, 1], len(maps)) @ maps
-        object.__setattr__(self, "maps", np.ascontiguousarray(maps))
+            reads = shifts(self.offset[:, 0], self.offset[:, 1], len(matrix)) @ matrix
+        object.__setattr__(self, "source_matrix", np.ascontiguousarray(matrix))
         object.__setattr__(self, "reads", np.ascontiguousarray(reads))
         object.__setattr__(self, "size", common_size(self.sizes))
 
     def moved(
         self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
     ) -> AugmentPass:
-        count, regions, maps = len(sizes), None, matrix
+        count, regions, reads = len(sizes), None, matrix
         if self.regions is not None and boxes is not None:
-            regions, maps = boxes.astype(np.int64), matrix.copy()
-            maps[:, :2, 2] -= boxes[:, :2]
-        empty = {
+            regions, reads = boxes.astype(np.int64), matrix.copy()
+            reads[:, :2, 2] -= boxes[:, :2]
+        changed = {
+            "matrix": matrix,
+            "sizes": sizes,
+            "regions": regions,
+            "source_matrix": reads,
+            "reads": reads,
             "colors": np.zeros((count, 0, COLOR_WIDTH), np.float32),
             "erase": np.zeros((count, 0, ERASE_WIDTH), np.float32),
         }
-        return with_numbers(self, matrix=matrix, sizes=sizes, regions=regions, maps=maps, reads=maps, **empty)
+        return with_numbers(self, **changed)
 
     def tables(self, key: NoiseKey) -> Columns:
         tables = {"matrix": self.reads}
@@ -150,7 +155,7 @@ class AugmentPass(Pass):
     def mix(self) -> MixPass | None:
         return self.mixes
 
-    def can_move(self, maps: int) -> bool:
+    def can_move(self, warps: int) -> bool:
         return not (self.colors.shape[1] or self.erase.shape[1] or self.mixes or self.offset is not None)
 
     def fixed(self) -> AugmentPass:
@@ -168,12 +173,12 @@ class AugmentPass(Pass):
         return np.concatenate([np.zeros_like(sizes), sizes[:, ::-1]], 1)
 
     def _only_scales(self) -> bool:
-        """Whether no output pixel lies outside of the image: the map of a resize or a flip."""
+        """Whether no output pixel lies outside of the image: as in a resize or a flip."""
         off_diagonal = self.matrix[:, [0, 1, 2, 2], [1, 0, 0, 1]]
         return not off_diagonal.any() and self.interpolation == "linear"
 
-    def of_parts(self, corners: Array, shrinks: Array, to_part: Array) -> AugmentPass:
-        matrix = to_part @ self.matrix
+    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> AugmentPass:
+        matrix = to_region @ self.matrix
         if self.regions is not None:  # to the last bit what the pass computes with
             exact = shifts(-self.regions[:, 0], -self.regions[:, 1], len(matrix)) @ self.matrix
             matrix = np.where((shrinks == 1)[:, None, None], exact, matrix)
@@ -181,8 +186,8 @@ class AugmentPass(Pass):
         return replace(self, matrix=matrix, regions=None, offset=offset)
 
     @property
-    def target_maps(self) -> Array:
-        return self.maps if self.reads_beyond else self.matrix
+    def target_matrix(self) -> Array:
+        return self.source_matrix if self.reads_beyond else self.matrix
 
     def keeps(self, index: int) -> bool:
         return False

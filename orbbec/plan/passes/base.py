@@ -67,7 +67,7 @@ class Pass:
 
     @property
     def resamples(self) -> bool:
-        """Whether it reads each image along a map, to an output of a size of its own."""
+        """Whether it reads each image along a matrix, to an output of a size of its own."""
         return False
 
     @property
@@ -138,8 +138,8 @@ class Pass:
         object.__setattr__(selected, "size", self.size)  # none if the whole batch has none
         return selected
 
-    def can_move(self, maps: int) -> bool:
-        """Whether `moved` gives what other draws of its `maps` coordinate transforms would give."""
+    def can_move(self, warps: int) -> bool:
+        """Whether `moved` gives what other draws of its `warps` coordinate transforms would give."""
         return False
 
     def moved(
@@ -184,31 +184,31 @@ class Pass:
         """
         return None
 
-    def of_parts(self, corners: Array, shrinks: Array, to_part: Array) -> Pass:
+    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> Pass:
         """The pass for images of which only the `region` was decoded.
 
         Args:
             corners: int64 `[N, 2]`: left and top of what was decoded, in pixels of the shrunk images.
             shrinks: int64 `[N]`: how often smaller it was decoded.
-            to_part: float64 `[N, 3, 3]`: pixels of whole images to decoded pixels.
+            to_region: float64 `[N, 3, 3]`: pixels of whole images to decoded pixels.
         """
         raise NotImplementedError
 
     @property
-    def target_maps(self) -> Array | None:
-        """The maps that targets follow, of outputs to what `cut` leaves of images; None: targets stay."""
+    def target_matrix(self) -> Array | None:
+        """The matrices that targets follow, of outputs to what `cut` leaves of images; None: targets stay."""
         return None
 
     def keeps(self, index: int) -> bool:
-        """Whether every pixel of image `index` stays in its place."""
+        """Whether every pixel of image `index` stays at its position."""
         return True
 
     def cut(self, index: int) -> Array | None:
-        """Left, top, right, bottom of what is cut out of an image before `target_maps`; None: nothing is."""
+        """Left, top, right, bottom of what is cut out of an image before `target_matrix`; None: nothing."""
         return None
 
     def displacement(self, index: int, key: NoiseKey) -> Array | None:
-        """How far from its own place each pixel of image `index` reads: `[2, H, W]`; None: along the map."""
+        """How far each pixel of image `index` is displaced: `[2, H, W]`; None: it follows the matrix."""
         return None
 
     def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
@@ -263,6 +263,6 @@ def size_text(sizes: Array) -> str:
 
 
 def matrix_columns(matrix: Array, sizes: Array) -> Columns:
-    """The numbers of maps and of the sizes of their outputs, each `[N]`."""
+    """The numbers of matrices and of the sizes of their outputs, each `[N]`."""
     columns = {f"m{i}{j}": matrix[:, i, j] for i in range(3) for j in range(3)}
     return {**columns, "height": sizes[:, 0], "width": sizes[:, 1]}

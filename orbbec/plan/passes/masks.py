@@ -21,12 +21,12 @@ def in_one_launch(masks: Masks, move: Callable[[Rows, Array], Tensor]) -> list[T
     return list(torch.split(move(_ragged(masks.tables), np.repeat(masks.images, counts)), counts))
 
 
-def warped(masks: Masks, maps: Array, border: str) -> list[Tensor]:
-    """Masks that read the nearest pixel along the maps of their images, float64 `[N, 3, 3]`."""
+def warped(masks: Masks, matrix: Array, border: str) -> list[Tensor]:
+    """Masks that read the nearest pixel along the matrices of their images, float64 `[N, 3, 3]`."""
     how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": masks.fill, "inverse": True}
 
     def move(batch: Rows, rows: Array) -> Tensor:
-        result: Tensor = warp_perspective(batch, torch.from_numpy(maps[rows]), masks.size, **how)
+        result: Tensor = warp_perspective(batch, torch.from_numpy(matrix[rows]), masks.size, **how)
         return result
 
     return in_one_launch(masks, move)

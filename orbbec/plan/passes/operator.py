@@ -76,7 +76,7 @@ class OperatorPass(Pass):
 
     @property
     def draws_noise(self) -> bool:
-        return "place" in self.options
+        return not {"transform_index", "place"}.isdisjoint(self.options)  # `erase` calls it place
 
     @property
     def keeps_numbers(self) -> bool:
@@ -104,9 +104,9 @@ class OperatorPass(Pass):
             options[name] = tuple(rows[0].tolist()) if rows.ndim > 1 else rows[0].item()
         return replace(self, table=table, options=options)
 
-    def can_move(self, maps: int) -> bool:
+    def can_move(self, warps: int) -> bool:
         # More flips than one are multiplied in another order, which may round differently.
-        return self.resizes and not self.conditional and maps <= 2
+        return self.resizes and not self.conditional and warps <= 2
 
     def moved(
         self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
@@ -132,12 +132,12 @@ class OperatorPass(Pass):
         of = self.spec.region
         return None if of is None else of(self.table, self.options, self.sizes, sizes)
 
-    def of_parts(self, corners: Array, shrinks: Array, to_part: Array) -> OperatorPass:
+    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> OperatorPass:
         boxes = self.table["boxes"] / shrinks[:, None] - np.tile(corners, 2)
-        return replace(self, table={**self.table, "boxes": boxes}, matrix=to_part @ self.matrix)
+        return replace(self, table={**self.table, "boxes": boxes}, matrix=to_region @ self.matrix)
 
     @property
-    def target_maps(self) -> Array:
+    def target_matrix(self) -> Array:
         return self.matrix
 
     def keeps(self, index: int) -> bool:
@@ -152,8 +152,8 @@ class OperatorPass(Pass):
             return None
         ids, numbers = self._noise(index, key)
         height, width = self.sizes[index].tolist()
-        place = self.options["place"]
-        result: Array = self.spec.displacement(ids, (height, width), **numbers, place=place)[0].numpy()
+        numbers["transform_index"] = self.options["transform_index"]
+        result: Array = self.spec.displacement(ids, (height, width), **numbers)[0].numpy()
         return result
 
     def _noise(self, index: int, key: NoiseKey) -> tuple[Tensor, dict[str, Any]]:

@@ -25,7 +25,7 @@ from orbbec.plan.state import (
     side_by_side,
 )
 from orbbec.plan.steps.alone import Blend, Mix, Operator
-from orbbec.plan.steps.fused import Cast, Colors, Erase, Map, Normalize
+from orbbec.plan.steps.fused import Cast, Colors, Erase, Normalize, Warp
 
 __all__ = [
     "COLOR_WIDTH",
@@ -42,11 +42,11 @@ __all__ = [
     "Cast",
     "Colors",
     "Erase",
-    "Map",
     "Mix",
     "Normalize",
     "Operator",
     "Step",
+    "Warp",
     "color_row",
     "identities",
     "matrix_row",

@@ -30,7 +30,7 @@ class Operator(Step):
         sizes: int64 `[N, 2]`: of its output, where it gives other sizes.
         why: it cannot be fused.
         channels: of its output, where it gives others.
-        least: as that of `Map`.
+        least: as that of `Warp`.
     """
 
     is_alone = True
@@ -77,7 +77,7 @@ class Operator(Step):
             return replace(state, channels=self.channels)
         return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         self._check(fusion, name)
         fusion.close()
         state, count = fusion.state, len(fusion.state)
@@ -127,7 +127,7 @@ class Mix(Step):
         name: of an operator that has a `MixSpec`.
         table: arrays `[N]` or `[N, ...]`, by the names of the operator's arguments.
         sizes: int64 `[N, 2]`: of the output, where it has other sizes.
-        least: as that of `Map`.
+        least: as that of `Warp`.
     """
 
     is_alone = True
@@ -155,7 +155,7 @@ class Mix(Step):
     def after(self, state: BatchState) -> BatchState:
         return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_fill(self.options.get("fill", 0.0), name)
         fusion.mix_targets()
         p, given = fusion.open, (self.name, self.table)
@@ -190,7 +190,7 @@ class Blend(Step):
         alone[:, 0] = 1.0
         return replace(self, weights=np.where(chosen[:, None], self.weights, alone))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_no_uint16(name)
         fusion.close()
         sizes = fusion.state.sizes

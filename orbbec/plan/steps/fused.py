@@ -16,26 +16,26 @@ from orbbec.plan.state import BatchState
 from orbbec.plan.steps.alone import Operator, least_after, lower
 
 _IDENTITY = np.eye(3)
-SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of maps, the smoother ones last
+SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of warps, the smoother ones last
 
 
 @dataclass(frozen=True, eq=False)
-class Map(Step):
+class Warp(Step):
     """Where each pixel of the output reads.
 
-    What a map can do is known before anything is drawn, so that batches split alike whatever is drawn.
+    What a warp can do is known before anything is drawn, so that batches split alike whatever is drawn.
 
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to source pixels, pixel centres at whole numbers.
         sizes: int64 `[N, 2]`: of the output.
         interpolation: one of `SMOOTHNESS`.
-        border: what lies outside; None: the map never reads there.
+        border: what lies outside; None: the warp never reads there.
         fill: of a constant border, in units of the pipeline: one number, or one per channel.
         lossless: every pixel is a pixel of the source, moved.
         onto: and every pixel of the source is kept, as by a flip.
         region: int64 `[N, 4]`: left, top, right, bottom of the part of the source that is cut out first.
-        flips: bool `[N]`: the map does no more than flip these left to right; None: it may do something else.
-        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest map reads, not to those of
+        flips: bool `[N]`: the warp only flips these left to right; None: it may do something else.
+        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest warp reads, not to those of
             targets; None: nothing.
         least: height and width that no output is below, where it has other sizes.
     """
@@ -52,8 +52,8 @@ class Map(Step):
     offset: Array | None = None
     least: tuple[int, int] = (1, 1)
 
-    def only(self, chosen: Array, state: BatchState) -> Map:
-        """The map for the images that are chosen, and the identity for the others."""
+    def only(self, chosen: Array, state: BatchState) -> Warp:
+        """The warp for the images that are chosen, and the identity for the others."""
         return replace(
             self,
             matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
@@ -67,7 +67,7 @@ class Map(Step):
     def after(self, state: BatchState) -> BatchState:
         return state if self.sizes is state.sizes else state.of_sizes(self.sizes, self.least)
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_fill(self.fill, name)
         why = self._begins_pass(fusion, name)
         if why:
@@ -82,23 +82,23 @@ class Map(Step):
         if not self.lossless:
             both = max(p.interpolation or "nearest", self.interpolation, key=SMOOTHNESS.index)
             if p.interpolation not in (None, self.interpolation):
-                fusion.notes.append(f"{name} is fused with a map of another interpolation: both are {both}")
+                fusion.notes.append(f"{name} is fused with a warp of another interpolation: both are {both}")
             p.interpolation = both
-        if p.maps == 0:
+        if p.warps == 0:
             p.regions = self.region
         else:
             p.cuts = p.cuts or not (self.onto or (self.border is not None and self.region is None))
         if self.offset is not None:
             own = np.einsum("nij,nj->ni", p.matrix[:, :2, :2], self.offset)
             p.offset = own if p.offset is None else p.offset + own
-        p.matrix = p.matrix @ self.matrix if p.maps else self.matrix
+        p.matrix = p.matrix @ self.matrix if p.warps else self.matrix
         p.flips.append(self.flips)
-        p.maps += 1
+        p.warps += 1
         p.sizes = self.sizes
         fusion.move(self.matrix, self.sizes, least_after(self, fusion.state))
 
     def _begins_pass(self, fusion: Fusion, name: str) -> str:
-        """Why the map cannot join the open pass; empty if it can."""
+        """Why the warp cannot join the open pass; empty if it can."""
         p = fusion.open
         if p.mixes is not None:
             return f"{name} moves pixels after images were mixed"
@@ -109,9 +109,9 @@ class Map(Step):
         if p.contrasts and not self.onto:
             return f"{name} leaves pixels out after their mean was taken for contrast"
         if self.border is not None and p.border not in (None, self.border):
-            return f"{name} has border {self.border}, the map before it {p.border}"
+            return f"{name} has border {self.border}, the warp before it {p.border}"
         if self.border == "constant" == p.border and self._fill(fusion) != p.fill:
-            return f"{name} has another fill than the map before it"
+            return f"{name} has another fill than the warp before it"
         if self.border == "constant" and not self._holds_fill(fusion):
             return f"{name} fills with what {p.dtype} does not hold"
         return ""
@@ -147,13 +147,13 @@ class Colors(Step):
         rows = np.where(chosen[:, None, None], self.rows, np.float32(0))
         return Colors(rows, self.contrast, tuple(op.only(chosen, state) for op in self.operators))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_no_uint16(name)
         if fusion.state.channels not in (1, 3):
             raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {fusion.state.channels}")
         if fusion.exact and self.operators:
             for operator in self.operators:
-                operator.fuse(fusion, name, place)
+                operator.fuse(fusion, name, transform_index)
             return
         if not self.contrast and (self.rows[:, :, 0] == CONTRAST).any():
             raise ValueError(f"{name}: expected Colors(contrast=True), since there are steps of contrast")
@@ -168,11 +168,11 @@ class Colors(Step):
             fusion.split(f"{name} changes colours after rectangles were filled")
         elif p.mean is not None:
             fusion.split(f"{name} changes colours after they were normalised")
-        elif self.contrast and p.contrasts - {place}:
+        elif self.contrast and p.contrasts - {transform_index}:
             fusion.split(f"{name} takes a second mean for contrast")
         fusion.open.colors.append(self.rows)
         if self.contrast:
-            fusion.open.contrasts.add(place)
+            fusion.open.contrasts.add(transform_index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ class Erase(Step):
     def only(self, chosen: Array, state: BatchState) -> Erase:
         return Erase(np.where(chosen[:, None, None], self.boxes, 0.0))
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         fusion.check_no_uint16(name)
         if fusion.open.mixes is not None:
             fusion.split(f"{name} fills rectangles after images were mixed")
@@ -214,7 +214,7 @@ class Normalize(Step):
     def only(self, chosen: Array, state: BatchState) -> Normalize:
         raise ValueError("Normalize: images of one batch are all normalised, or none")
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         if fusion.dtype not in FLOATS:
             raise ValueError(f"{name}: expected floats; put ToDtype(torch.float32, scale=True) before it")
         if fusion.open.mean is not None:
@@ -238,7 +238,7 @@ class Cast(Step):
             return state
         return replace(state, maximum=255.0 if self.dtype == "uint8" else 1.0)
 
-    def fuse(self, fusion: Fusion, name: str, place: int) -> None:
+    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         if self.channels_last is not None:
             fusion.open.channels_last = self.channels_last
         if self.dtype is None or self.dtype == fusion.dtype:
@@ -247,20 +247,20 @@ class Cast(Step):
         if is_byte:
             fusion.check_no_uint16(name)
         if fusion.dtype == "uint16" or (was_byte != is_byte and not self.scale):
-            self._fuse_operator(fusion, name, place)
+            self._fuse_operator(fusion, name, transform_index)
             return
         if is_byte and not was_byte and fusion.open.mean is not None:
             fusion.split(f"{name} rounds to bytes after normalising")
         fusion.dtype = self.dtype
         fusion.state = replace(fusion.state, maximum=255.0 if is_byte else 1.0)
 
-    def _fuse_operator(self, fusion: Fusion, name: str, place: int) -> None:
+    def _fuse_operator(self, fusion: Fusion, name: str, transform_index: int) -> None:
         assert self.dtype is not None
         is_byte, maximum = self.dtype == "uint8", 1.0 if self.scale else fusion.state.maximum
         why = "reads 16 bits" if fusion.dtype == "uint16" else "keeps the numbers"
         operator = "to_uint8" if is_byte else "to_float"
         options = {"dtype": self.dtype, **({} if is_byte else {"scale": self.scale})}
-        Operator(operator, options=options, why=why).fuse(fusion, name, place)
+        Operator(operator, options=options, why=why).fuse(fusion, name, transform_index)
         fusion.dtype = self.dtype
         fusion.state = replace(fusion.state, maximum=255.0 if is_byte else maximum)
         fusion.begin(f"{name} {why}")

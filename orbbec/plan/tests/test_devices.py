@@ -9,7 +9,7 @@ from orbbec import transforms as T
 from orbbec.plan import apply
 from tests.support import assert_same_bytes, photograph, photographs
 
-CHAINS = {
+PIPELINES = {
     "fused": [
         T.RandomResizedCrop(12, antialias=False),
         T.RandomHorizontalFlip(),
@@ -38,14 +38,14 @@ CHAINS = {
 }
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("ragged", [False, True])
 def test_plans_are_the_same_on_every_device(accelerator, name, ragged):
-    chain = T.Compose(CHAINS[name], seed=3)
+    pipeline = T.Compose(PIPELINES[name], seed=3)
     sizes = np.array([[14, 17], [20, 13], [16, 16]]) if ragged else np.array([[14, 17]] * 3)
     arrays = [photograph(height, width, seed=n) for n, (height, width) in enumerate(sizes.tolist())]
     batch = orbbec.ImageBatch.from_images(arrays) if ragged else photographs(3, 3, 14, 17)
-    plan = chain.plan(sizes, epoch=0)
+    plan = pipeline.plan(sizes, epoch=0)
     expected = apply(plan, batch)
     moved = (
         accelerator.put(batch) if not ragged else batch.to("cuda" if accelerator.name == "cuda" else "cpu")
@@ -65,7 +65,7 @@ def _images(result):
 @pytest.mark.parametrize("name", ["fused", "operators", "warps", "blended"])
 def test_plans_are_compiled_whole(name):
     images = photographs(3, 3, 14, 17)
-    plan = T.Compose(CHAINS[name], seed=3).plan([(14, 17)] * 3, epoch=0)
+    plan = T.Compose(PIPELINES[name], seed=3).plan([(14, 17)] * 3, epoch=0)
 
     def work(batch):
         return apply(plan, batch) * 2
@@ -76,8 +76,8 @@ def test_plans_are_compiled_whole(name):
 
 @pytest.mark.parametrize("transform", [T.ToDtype(torch.float32, scale=True), T.GaussianBlur(3)])
 def test_plans_that_write_into_out_are_compiled_whole(transform):
-    images, chain = photographs(3, 3, 14, 17), T.Compose([T.CenterCrop(10), transform])
-    plan, expected = chain.plan([(14, 17)] * 3, epoch=0), chain(images, epoch=0)
+    images, pipeline = photographs(3, 3, 14, 17), T.Compose([T.CenterCrop(10), transform])
+    plan, expected = pipeline.plan([(14, 17)] * 3, epoch=0), pipeline(images, epoch=0)
 
     def work(batch, out):
         return apply(plan, batch, out=out) * 2

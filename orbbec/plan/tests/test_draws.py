@@ -17,8 +17,8 @@ FLIP = (5, 0, 0, 0.5, *[0] * 6)
 
 def area_by_hand(size, scale, ratio, numbers, transposed):
     """Of ten tries the first that fits: height, width, top, left; None if none does."""
-    for share, slant, down, along in np.reshape(numbers, (10, 4)).tolist():
-        area = size[0] * size[1] * (scale[0] + share * (scale[1] - scale[0]))
+    for fraction, slant, y, x in np.reshape(numbers, (10, 4)).tolist():
+        area = size[0] * size[1] * (scale[0] + fraction * (scale[1] - scale[0]))
         low, high = math.log(ratio[0]), math.log(ratio[1])
         aspect = math.exp(low + slant * (high - low))
         sides = [round(math.sqrt(area / aspect)), round(math.sqrt(area * aspect))]
@@ -27,7 +27,7 @@ def area_by_hand(size, scale, ratio, numbers, transposed):
             continue
         if not transposed and not (0 < sides[0] <= size[0] and 0 < sides[1] <= size[1]):
             continue
-        begin = [math.floor(at * (size[axis] - sides[axis] + 1)) for axis, at in enumerate((down, along))]
+        begin = [math.floor(at * (size[axis] - sides[axis] + 1)) for axis, at in enumerate((y, x))]
         return [*sides, *begin]
     return None
 
@@ -36,8 +36,8 @@ def area_by_hand(size, scale, ratio, numbers, transposed):
 @pytest.mark.parametrize(("scale", "ratio"), [((0.08, 1.0), (0.75, 4 / 3)), ((0.9, 2.0), (0.2, 0.4))])
 def test_areas(scale, ratio, transposed):
     sizes = np.random.default_rng(1).integers(1, 90, (len(IDS), 2))
-    stream = Stream(IDS, seed=8, epoch=2, place=5)
-    before, numbers = stream.uniforms(3), Stream(IDS, seed=8, epoch=2, place=5).uniforms(44)
+    stream = Stream(IDS, seed=8, epoch=2, transform_index=5)
+    before, numbers = stream.uniforms(3), Stream(IDS, seed=8, epoch=2, transform_index=5).uniforms(44)
     found, sides, begin = draw_areas(sizes, scale, ratio, stream, transposed=transposed)
     assert (before == numbers[:, :3]).all()
     for n, size in enumerate(sizes.tolist()):
@@ -75,7 +75,7 @@ def test_opcheck():
         ({2: [0.5, 0.4]}, "expected scale of two ascending numbers, but got 0.5 and 0.4"),
         ({2: [math.nan, 1.0]}, "expected scale of two ascending numbers"),
         ({3: [0.0, 1.0]}, "expected ratio of two ascending numbers"),
-        ({7: 65536}, "expected place from 0 to 65535"),
+        ({7: 65536}, "expected transform_index from 0 to 65535"),
         ({8: -1}, "expected first from 0 to 65535"),
     ],
 )
@@ -94,7 +94,7 @@ def test_bad_areas(changed, message):
         ({2: torch.zeros(5000, 10).double()}, "expected a program of at most 4096 rows, but got 5000"),
         ({2: program((7, *FLIP[1:]))}, "expected kinds from 0 to 6, but got 7"),
         ({2: program((math.nan, *FLIP[1:]))}, "expected kinds from 0 to 6"),
-        ({2: program((5, -1, *FLIP[2:]))}, "expected places from 0 to 65535, but got -1"),
+        ({2: program((5, -1, *FLIP[2:]))}, "expected transform indices from 0 to 65535, but got -1"),
         ({2: program((*FLIP[:9], math.inf))}, r"expected numbers of a program between -2\^30 and 2\^30"),
         ({2: program((0, 0, 0, 0, 3, *[0] * 5))}, "expected sizes of at least 1, but got 0 and 3"),
         ({2: program((2, 0, 0, 3, 3, 0.5, 0.1, 1, 1, 0))}, "expected scale of two ascending numbers"),

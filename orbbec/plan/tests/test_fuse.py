@@ -28,7 +28,7 @@ def names(*transforms, **options):
 
 
 @pytest.mark.parametrize(
-    "chain",
+    "pipeline",
     [
         (CROP, FLIP, FLOAT, T.Normalize()),
         (CROP, FLIP, JITTER, T.RandomGrayscale(), ERASE, FLOAT, T.Normalize()),
@@ -42,12 +42,12 @@ def names(*transforms, **options):
         (CROP, T.CutMix(), FLOAT, T.Normalize()),
     ],
 )
-def test_one_pass(chain):
-    assert names(*chain) == ["augment"]
+def test_one_pass(pipeline):
+    assert names(*pipeline) == ["augment"]
 
 
 @pytest.mark.parametrize(
-    ("chain", "why"),
+    ("pipeline", "why"),
     [
         ((JITTER, TURN), "RandomRotation reads between pixels after their colours changed"),
         ((JITTER, T.RandomCrop(16)), "RandomCrop leaves pixels out after their mean was taken for contrast"),
@@ -56,10 +56,10 @@ def test_one_pass(chain):
         ((JITTER, JITTER), "ColorJitter takes a second mean for contrast"),
         ((FLOAT, T.Normalize(), JITTER), "ColorJitter changes colours after they were normalised"),
         ((FLOAT, T.Normalize(), T.Normalize()), "Normalize normalises a second time"),
-        ((T.Pad(1, fill=7), TURN), "RandomRotation has another fill than the map before it"),
+        ((T.Pad(1, fill=7), TURN), "RandomRotation has another fill than the warp before it"),
         (
             (T.Pad(1, padding_mode="reflect"), TURN),
-            "RandomRotation has border constant, the map before it reflect101",
+            "RandomRotation has border constant, the warp before it reflect101",
         ),
         ((FLOAT, T.Normalize(), BYTES), "ToDtype rounds to bytes after normalising"),
         ((CROP, T.CutMix(), FLIP), "RandomHorizontalFlip moves pixels after images were mixed"),
@@ -67,8 +67,8 @@ def test_one_pass(chain):
         ((CROP, T.CutMix(), ERASE), "RandomErasing fills rectangles after images were mixed"),
     ],
 )
-def test_two_passes_and_why(chain, why):
-    plan = T.Compose(chain).plan(SIZES, epoch=0)
+def test_two_passes_and_why(pipeline, why):
+    plan = T.Compose(pipeline).plan(SIZES, epoch=0)
     assert [step.name for step in plan.passes] == ["augment", "augment"]
     assert plan.passes[1].why == why
     assert f"because {why}" in str(plan)
@@ -90,7 +90,7 @@ def test_a_pass_that_does_nothing_stands_at_the_end_or_nowhere():
     ]  # whatever is drawn
 
 
-def test_an_exact_jitter_runs_what_it_may_draw_at_each_place():
+def test_an_exact_jitter_runs_what_it_may_draw_at_each_position():
     assert names(T.ColorJitter(0.4), FLIP, exact=True) == ["adjust_brightness", "augment"]
     two = ["adjust_brightness", "adjust_hue"] * 2
     assert names(T.ColorJitter(brightness=0.4, hue=0.1), FLIP, exact=True) == [*two, "augment"]
@@ -111,25 +111,27 @@ def test_a_resize_turns_its_results():
     assert names(resize, FLIP, FLOAT) == ["resized_crop", "augment"]
     assert names(resize, FLIP, T.RandomErasing()) == ["resized_crop", "augment"]
     assert names(resize, FLIP, exact=True) == ["resized_crop", "augment"]
-    chain = T.Compose([resize, T.RandomApply([FLIP], p=0.8), FLIP], seed=2)
+    pipeline = T.Compose([resize, T.RandomApply([FLIP], p=0.8), FLIP], seed=2)
     images = [photograph(*size, seed=n) for n, size in enumerate(SIZES.tolist())]
-    plan = chain.plan(SIZES, epoch=0)
+    plan = pipeline.plan(SIZES, epoch=0)
     turned = plan.matrix[:, 0, 0] < 0
     assert turned.any()
     assert not turned.all()
     resized = T.Compose([resize])(ImageBatch.from_images(images), epoch=0)
     expected = torch.where(torch.from_numpy(turned)[:, None, None, None], resized.flip(3), resized)
-    assert_same_bytes(chain.apply(Plan.from_json(plan.to_json()), ImageBatch.from_images(images)), expected)
+    assert_same_bytes(
+        pipeline.apply(Plan.from_json(plan.to_json()), ImageBatch.from_images(images)), expected
+    )
     assert "holds Resize, RandomHorizontalFlip" in str(plan)
 
 
 def test_passes_do_not_depend_on_what_is_drawn():
-    chain = T.Compose(
+    pipeline = T.Compose(
         [T.RandomApply([TURN, T.GaussianBlur(3)], p=0.5), T.RandomApply([JITTER], p=0.5), FLOAT]
     )
     shapes = set()
     for epoch in range(8):
-        plan = chain.plan(SIZES[:1], epoch=epoch)
+        plan = pipeline.plan(SIZES[:1], epoch=epoch)
         shapes.add(tuple((step.name, step.dtype, step.why) for step in plan.passes))
     assert len(shapes) == 1
 
@@ -137,8 +139,8 @@ def test_passes_do_not_depend_on_what_is_drawn():
 def test_one_pass_gives_what_the_oracle_gives():
     arrays = [np.uint8(np.arange(h * w * 3).reshape(h, w, 3) % 251) for h, w in SIZES.tolist()]
     tail = [T.RandomInvert(), T.RandomGrayscale(0.5), ERASE, FLOAT, T.Normalize()]
-    chain = T.Compose([CROP, FLIP, *tail], seed=4)
-    plan = chain.plan(SIZES, epoch=0)
+    pipeline = T.Compose([CROP, FLIP, *tail], seed=4)
+    plan = pipeline.plan(SIZES, epoch=0)
     (step,) = plan.passes
     parts = [
         np.ascontiguousarray(image[top:bottom, left:right])
@@ -157,16 +159,16 @@ def test_one_pass_gives_what_the_oracle_gives():
         dtype=torch.float32,
         border=step.border,
     )
-    assert_same_bytes(chain.apply(plan, orbbec.ImageBatch.from_images(arrays)), expected)
+    assert_same_bytes(pipeline.apply(plan, orbbec.ImageBatch.from_images(arrays)), expected)
 
 
 def test_fused_maps_are_the_maps_one_after_the_other():
     image = photographs(1, 3, 20, 30)
     crop = T.Compose([T.RandomCrop((10, 12)), FLIP, T.RandomVerticalFlip()], seed=3)
     fused = crop(image, epoch=0)
-    for place, transform in enumerate(crop.transforms):
-        nothing = T.RandomInvert(0.0)  # takes a place, so that the draws are the same
-        image = T.Compose([*[nothing] * place, transform], seed=3)(image, epoch=0)
+    for index, transform in enumerate(crop.transforms):
+        nothing = T.RandomInvert(0.0)  # takes an index, so that the draws are the same
+        image = T.Compose([*[nothing] * index, transform], seed=3)(image, epoch=0)
     assert_same_bytes(fused, image)
 
 
@@ -174,17 +176,17 @@ def test_fused_maps_are_the_maps_one_after_the_other():
 def test_a_photometric_distort_of_nothing_swaps_channels(exact):
     images = photographs(8, 3, 5, 6)
     distort = T.RandomPhotometricDistort((1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (0.0, 0.0), p=1.0)
-    chain = T.Compose([distort], exact=exact)
-    drawn = distort.sample(np.full((8, 2), 5), next(iter(Stream(np.arange(8)).at_places(1))))
-    for image, order, result in zip(images, drawn.permutation, chain(images, epoch=0), strict=True):
+    pipeline = T.Compose([distort], exact=exact)
+    drawn = distort.sample(np.full((8, 2), 5), next(iter(Stream(np.arange(8)).for_transforms(1))))
+    for image, order, result in zip(images, drawn.permutation, pipeline(images, epoch=0), strict=True):
         assert (result.int() - image[order.tolist()].int()).abs().max() <= 1  # hue there and back
     assert len({tuple(order) for order in drawn.permutation.tolist()}) > 1
 
 
 def test_exact_rounds_after_every_transform():
     image = photographs(1, 3, 20, 30)
-    chain = [T.RandomInvert(1.0), T.ColorJitter(brightness=(1.3, 1.3)), T.ColorJitter(contrast=(0.6, 0.6))]
-    result = T.Compose(chain, exact=True)(image, epoch=0)
+    pipeline = [T.RandomInvert(1.0), T.ColorJitter(brightness=(1.3, 1.3)), T.ColorJitter(contrast=(0.6, 0.6))]
+    result = T.Compose(pipeline, exact=True)(image, epoch=0)
     expected = orbbec.adjust_contrast(orbbec.adjust_brightness(orbbec.invert(image), 1.3), 0.6)
     assert_same_bytes(result, expected)
 
@@ -192,8 +194,8 @@ def test_exact_rounds_after_every_transform():
 def test_plan_is_saved_and_applied_again():
     images = photographs(3, 3, 21, 25)
     blur = T.RandomApply([T.GaussianBlur(3)])
-    chain = T.Compose([CROP, JITTER, blur, ERASE, FLOAT, T.Normalize()], seed=9)
-    plan = chain.plan([(21, 25)] * 3, sample_ids=[5, 6, 7], epoch=3)
+    pipeline = T.Compose([CROP, JITTER, blur, ERASE, FLOAT, T.Normalize()], seed=9)
+    plan = pipeline.plan([(21, 25)] * 3, sample_ids=[5, 6, 7], epoch=3)
     again = Plan.from_json(plan.to_json())
     assert again.to_json() == plan.to_json()
     assert str(again) == str(plan)
@@ -210,16 +212,16 @@ def test_tables_have_named_columns():
 
 
 def test_plan_of_other_images_is_refused():
-    chain = T.Compose([FLIP])
-    plan = chain.plan([(4, 5), (4, 5)], epoch=0)
+    pipeline = T.Compose([FLIP])
+    plan = pipeline.plan([(4, 5), (4, 5)], epoch=0)
     with pytest.raises(ValueError, match="image 0 of size 4x5"):
-        chain.apply(plan, torch.zeros(2, 3, 5, 5, dtype=torch.uint8))
+        pipeline.apply(plan, torch.zeros(2, 3, 5, 5, dtype=torch.uint8))
     with pytest.raises(ValueError, match="expected 2 images"):
-        chain.apply(plan, torch.zeros(1, 3, 4, 5, dtype=torch.uint8))
+        pipeline.apply(plan, torch.zeros(1, 3, 4, 5, dtype=torch.uint8))
     with pytest.raises(ValueError, match="3 channels"):
-        chain.apply(plan, torch.zeros(2, 1, 4, 5, dtype=torch.uint8))
+        pipeline.apply(plan, torch.zeros(2, 1, 4, 5, dtype=torch.uint8))
     with pytest.raises(TypeError, match="images of uint8"):
-        chain.apply(plan, torch.zeros(2, 3, 4, 5))
+        pipeline.apply(plan, torch.zeros(2, 3, 4, 5))
 
 
 MIXED = {"MixUp": T.MixUp(num_classes=3), "CutMix": T.CutMix(num_classes=3)}
@@ -231,8 +233,8 @@ def test_images_are_mixed_in_the_pass_before(name, floats):
     """With the bits of a pass of its own, labels, and the same for a list of ragged floats."""
     dtype = torch.float32 if floats else torch.uint8
     images = [photographs(1, 3, *size, dtype)[0] for size in SIZES.tolist()]
-    chain = T.Compose([CROP, FLIP, FLOAT, T.Normalize(), MIXED[name]], seed=4)
-    plan = chain.plan(SIZES, dtype=dtype, epoch=0)
+    pipeline = T.Compose([CROP, FLIP, FLOAT, T.Normalize(), MIXED[name]], seed=4)
+    plan = pipeline.plan(SIZES, dtype=dtype, epoch=0)
     (fused,) = plan.passes
     (mix,) = plan.mixes
     assert mix.name == name.lower()
@@ -242,7 +244,7 @@ def test_images_are_mixed_in_the_pass_before(name, floats):
     together = apply(plan, images)
     assert_same_bytes(together, apply(apart, images))
     assert_same_bytes(together, apply(Plan.from_json(plan.to_json()), images))
-    with pytest.raises(ValueError, match=f"a plan with {mix.name} has no map to one image"):
+    with pytest.raises(ValueError, match=f"a plan with {mix.name} has no matrix to one image"):
         _ = plan.matrix
     labels = [{"label": n} for n in range(3)]
     for one, other in zip(*(T.transform_targets(p, labels) for p in (plan, apart)), strict=True):
@@ -257,10 +259,10 @@ def test_bytes_are_added_and_images_mixed_twice_in_passes_of_their_own():
 
 
 def test_variable_size_images_are_not_mixed():
-    chain = T.Compose([FLIP, FLOAT, T.MixUp()])
+    pipeline = T.Compose([FLIP, FLOAT, T.MixUp()])
     images = [photographs(1, 3, *size)[0] for size in SIZES.tolist()]
     with pytest.raises(ValueError, match="mixup: expected images of one size; put a resize or a crop"):
-        chain(images, epoch=0)
+        pipeline(images, epoch=0)
 
 
 FLOAT = T.ToDtype(torch.float32, scale=True)

@@ -12,7 +12,7 @@ from tests.support import assert_same_bytes, photograph
 SIZES = [(14, 17), (20, 13), (16, 16), (9, 30), (14, 17)]
 PART = 4000  # bytes: of two or three images of 20x20
 FLOAT = T.ToDtype(torch.float32, scale=True)
-CHAINS = {
+PIPELINES = {
     "resized": [T.Resize((20, 20)), T.RandomHorizontalFlip(), FLOAT, T.Normalize()],
     "half": [T.Resize((20, 20)), T.GaussianBlur(3), T.ToDtype(torch.float16, scale=True)],
     "blurred last": [T.RandomResizedCrop(20, antialias=False), T.RandomApply([T.GaussianBlur(5)])],
@@ -52,23 +52,23 @@ def assert_same(actual, expected):
 
 
 @pytest.mark.parametrize("kind", batches())
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_parts_give_what_all_give(name, kind, monkeypatch):
     if kind == "floats" and name in ("elastic", "policies", "blended"):
         pytest.skip("JPEG and the policies take bytes")
-    images, chain = batches()[kind], T.Compose(CHAINS[name], seed=3)
-    whole = chain(images, epoch=0)
+    images, pipeline = batches()[kind], T.Compose(PIPELINES[name], seed=3)
+    whole = pipeline(images, epoch=0)
     monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", PART)
     given = read_images(images)
-    plan = chain.plan(given.sizes, dtype=given.dtype, epoch=0)
+    plan = pipeline.plan(given.sizes, dtype=given.dtype, epoch=0)
     assert len(microbatches.microbatches_of(plan, given.work)) > 2 or len(plan.passes) < 2
-    assert_same(chain(images, epoch=0), whole)
+    assert_same(pipeline(images, epoch=0), whole)
 
 
 def test_what_lies_between_passes_is_bounded(monkeypatch):
     monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", PART)
     images, seen = batches()["ImageBatch"], []
-    plan = T.Compose(CHAINS["noisy"]).plan(images.sizes, epoch=0)
+    plan = T.Compose(PIPELINES["noisy"]).plan(images.sizes, epoch=0)
 
     def after(number, work):
         if number < len(plan.passes) - 1:
@@ -80,10 +80,10 @@ def test_what_lies_between_passes_is_bounded(monkeypatch):
 
 
 def test_images_that_are_mixed_stay_together(monkeypatch):
-    images, chain = batches()["ImageBatch"], T.Compose([*CHAINS["half"][:2], T.MixUp(num_classes=2)])
-    whole = chain(images, epoch=0)
+    images, pipeline = batches()["ImageBatch"], T.Compose([*PIPELINES["half"][:2], T.MixUp(num_classes=2)])
+    whole = pipeline(images, epoch=0)
     monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", PART)
-    assert_same(chain(images, epoch=0), whole)
+    assert_same(pipeline(images, epoch=0), whole)
 
 
 def test_gradients_pass_where_parts_would_be_taken(monkeypatch):
@@ -105,23 +105,23 @@ def test_gradients_pass_operators_that_change_some_images():
 
 @pytest.mark.parametrize("part", [PART, 2**24])
 @pytest.mark.parametrize("name", ["resized", "half", "blurred last", "gray", "undrawn last"])
-def test_out_takes_the_results_of_any_chain(name, part, monkeypatch):
+def test_out_takes_the_results_of_any_pipeline(name, part, monkeypatch):
     monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", part)
-    images, chain = batches()["ImageBatch"], T.Compose(CHAINS[name], seed=3)
-    plan, expected = chain.plan(images.sizes, epoch=0), chain(images, epoch=0)
+    images, pipeline = batches()["ImageBatch"], T.Compose(PIPELINES[name], seed=3)
+    plan, expected = pipeline.plan(images.sizes, epoch=0), pipeline(images, epoch=0)
     out = torch.zeros_like(expected)
-    assert chain.apply(plan, images, out=out) is out
+    assert pipeline.apply(plan, images, out=out) is out
     assert_same_bytes(out, expected)
     array = np.zeros((5, 20, 20, expected.shape[1]), expected.numpy().dtype)
-    assert chain.apply(plan, images, out=array) is array
+    assert pipeline.apply(plan, images, out=array) is array
     assert_same_bytes(array, expected.permute(0, 2, 3, 1).numpy())
 
 
 def test_out_takes_one_image():
-    image, chain = batches()["planes"][0], T.Compose(CHAINS["resized"])
+    image, pipeline = batches()["planes"][0], T.Compose(PIPELINES["resized"])
     out = torch.zeros(3, 20, 20)
-    assert chain.apply(chain.plan([image.shape[1:]], epoch=0), image, out=out) is out
-    assert_same_bytes(out, chain(image, epoch=0))
+    assert pipeline.apply(pipeline.plan([image.shape[1:]], epoch=0), image, out=out) is out
+    assert_same_bytes(out, pipeline(image, epoch=0))
 
 
 @pytest.mark.parametrize(
@@ -137,41 +137,41 @@ def test_out_takes_one_image():
 @pytest.mark.parametrize("part", [PART, 2**24])
 def test_out_that_does_not_fit_is_refused(name, out, message, part, monkeypatch):
     monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", part)
-    images, chain = batches()["ImageBatch"], T.Compose(CHAINS[name])
+    images, pipeline = batches()["ImageBatch"], T.Compose(PIPELINES[name])
     with pytest.raises(ValueError, match=message):
-        chain.apply(chain.plan(images.sizes, epoch=0), images, out=out)
+        pipeline.apply(pipeline.plan(images.sizes, epoch=0), images, out=out)
 
 
 def test_tensors_without_memory_share_none():
-    room = torch.empty(4)
-    for tensor in (torch.empty(4, device="meta"), room[2:2]):
+    memory = torch.empty(4)
+    for tensor in (torch.empty(4, device="meta"), memory[2:2]):
         assert microbatches._extent(tensor) == (tensor.data_ptr(), tensor.data_ptr())
-    assert microbatches._extent(room[1:3]) == (room.data_ptr() + 4, room.data_ptr() + 12)
+    assert microbatches._extent(memory[1:3]) == (memory.data_ptr() + 4, memory.data_ptr() + 12)
 
 
 @pytest.mark.parametrize("part", [PART, 2**24])
 def test_out_that_shares_memory_with_the_images_is_refused(part, monkeypatch):
     monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", part)
-    room, chain = (
+    memory, pipeline = (
         torch.zeros(9, 3, 20, 20, dtype=torch.uint8),
         T.Compose([T.GaussianBlur(3), T.MedianBlur(3)]),
     )
-    plan, images = chain.plan([(20, 20)] * 5, epoch=0), room[:5]
-    for out in (images, room[4:]):
+    plan, images = pipeline.plan([(20, 20)] * 5, epoch=0), memory[:5]
+    for out in (images, memory[4:]):
         with pytest.raises(ValueError, match="apply: expected out that shares no memory with the images"):
-            chain.apply(plan, images, out=out)
-    expected = chain(room[:4], epoch=0)
-    chain.apply(chain.plan([(20, 20)] * 4, epoch=0), room[:4], out=room[5:])
-    assert_same_bytes(room[5:], expected)
+            pipeline.apply(plan, images, out=out)
+    expected = pipeline(memory[:4], epoch=0)
+    pipeline.apply(pipeline.plan([(20, 20)] * 4, epoch=0), memory[:4], out=memory[5:])
+    assert_same_bytes(memory[5:], expected)
 
 
 def test_results_that_are_held_stay_as_they_are():
     images = torch.zeros(8, 3, 250, 250, dtype=torch.uint8)
-    chain = T.Compose([T.CenterCrop(220), FLOAT])
-    held = chain(images, epoch=0)
-    other = chain(images + 255, epoch=0)
+    pipeline = T.Compose([T.CenterCrop(220), FLOAT])
+    held = pipeline(images, epoch=0)
+    other = pipeline(images + 255, epoch=0)
     assert (held == 0).all()
     assert (other == 1).all()
-    place = held.data_ptr()
+    address = held.data_ptr()
     del held
-    assert chain(images, epoch=0).data_ptr() == place
+    assert pipeline(images, epoch=0).data_ptr() == address

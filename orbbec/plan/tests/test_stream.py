@@ -1,4 +1,4 @@
-"""Numbers that depend on their place alone, and distributions."""
+"""Numbers that depend on their key and position alone, and distributions."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,9 @@ IDS = np.array([3, 0, 7, -1, 2**62])
 
 
 def test_numbers_are_those_of_the_oracle():
-    drawn = Stream(IDS, seed=5, epoch=2, place=9).uniforms(11)
+    drawn = Stream(IDS, seed=5, epoch=2, transform_index=9).uniforms(11)
     for row, sample in enumerate(IDS.tolist()):
-        words = philox.blocks(sample, np.arange(3), seed=5, epoch=2, place=9).reshape(-1)[:11]
+        words = philox.blocks(sample, np.arange(3), seed=5, epoch=2, transform_index=9).reshape(-1)[:11]
         assert (drawn[row] == philox.uniforms(words)).all()
 
 
@@ -27,17 +27,17 @@ def test_numbers_do_not_depend_on_the_batch_or_on_how_they_are_asked_for():
 
 def test_places_seeds_and_epochs_differ():
     first = Stream(IDS).uniforms(4)
-    for key in ({"seed": 1}, {"epoch": 1}, {"place": 1}):
+    for key in ({"seed": 1}, {"epoch": 1}, {"transform_index": 1}):
         assert (Stream(IDS, **key).uniforms(4) != first).all()
 
 
 @pytest.mark.parametrize("count", [1, 3, 40])
-def test_streams_that_are_drawn_together_are_those_of_their_places(count):
-    streams = Stream(IDS, seed=4, epoch=6).at_places(count)
-    for place in (*range(0, count, 2), *reversed(range(1, count, 2))):
-        alone = Stream(IDS, seed=4, epoch=6, place=place).uniforms(30)
-        again = streams[place].again()
-        for stream in (streams[place], again):
+def test_streams_that_are_drawn_together_equal_single_streams(count):
+    streams = Stream(IDS, seed=4, epoch=6).for_transforms(count)
+    for index in (*range(0, count, 2), *reversed(range(1, count, 2))):
+        alone = Stream(IDS, seed=4, epoch=6, transform_index=index).uniforms(30)
+        again = streams[index].again()
+        for stream in (streams[index], again):
             assert (np.concatenate([stream.uniforms(n) for n in (3, 5, 1, 21)], 1) == alone).all()
 
 

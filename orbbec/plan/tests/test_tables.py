@@ -12,7 +12,7 @@ from tests.support import Meetings, assert_same_bytes, photograph
 SIZES = np.array([[14, 17], [20, 13], [16, 16], [9, 30]])
 CROP = T.RandomResizedCrop(10)
 JITTER, ERASING = T.RandomApply([T.ColorJitter(0.4, 0.4)]), T.RandomErasing(1.0, value="random")
-CHAINS = {
+PIPELINES = {
     "blurred": [CROP, T.RandomApply([T.GaussianBlur((3, 5))]), T.RandomInvert(), T.RandomPosterize(3)],
     "coloured": [
         CROP,
@@ -38,8 +38,8 @@ CHAINS = {
 }
 
 
-def plan_of(*chain, epoch=0, sizes=SIZES, seed=0, exact=False):
-    return T.Compose(chain, seed, exact).plan(sizes, epoch=epoch)
+def plan_of(*pipeline, epoch=0, sizes=SIZES, seed=0, exact=False):
+    return T.Compose(pipeline, seed, exact).plan(sizes, epoch=epoch)
 
 
 def tensors_of(plan):
@@ -47,11 +47,11 @@ def tensors_of(plan):
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_a_fixed_plan_gives_the_same_bytes(name, exact):
     batch = ImageBatch.from_images([photograph(*size, seed=n) for n, size in enumerate(SIZES.tolist())])
     for seed in range(5):
-        plan = plan_of(*CHAINS[name], seed=seed, exact=exact)
+        plan = plan_of(*PIPELINES[name], seed=seed, exact=exact)
         settled = fixed(plan)
         assert_same_bytes(apply_fixed(settled, batch, tensors_of(settled)), apply(plan, batch))
 
@@ -66,7 +66,7 @@ class OnDevice:
 
 
 def meetings(name, exact=False, device="meta"):
-    plan = fixed(plan_of(*CHAINS[name], exact=exact))
+    plan = fixed(plan_of(*PIPELINES[name], exact=exact))
     tables = [{name: table.to(device) for name, table in own.items()} for own in tensors_of(plan)]
     images = OnDevice()
     with Meetings() as watch:
@@ -76,7 +76,7 @@ def meetings(name, exact=False, device="meta"):
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_a_fixed_plan_copies_nothing_from_the_host(name, exact):
     assert meetings(name, exact) == []
 
@@ -86,7 +86,7 @@ def test_copies_from_the_host_would_be_seen():
 
 
 @pytest.mark.parametrize(
-    "chain",
+    "pipeline",
     [
         (T.GaussianBlur(3), CROP),
         (T.RandomRotation(20, expand=True), CROP),
@@ -95,8 +95,8 @@ def test_copies_from_the_host_would_be_seen():
         (CROP, T.MedianBlur((3, 9), p=1.0)),
     ],
 )
-def test_some_plans_cannot_be_fixed(chain):
-    assert fixed(plan_of(*chain)) is None
+def test_some_plans_cannot_be_fixed(pipeline):
+    assert fixed(plan_of(*pipeline)) is None
 
 
 def test_a_plan_without_a_pass_cannot_be_fixed():
@@ -104,7 +104,7 @@ def test_a_plan_without_a_pass_cannot_be_fixed():
 
 
 @pytest.mark.parametrize(
-    ("chain", "is_same"),
+    ("pipeline", "is_same"),
     [
         ((CROP, T.RandomApply([T.GaussianBlur(3)]), T.RandomHorizontalFlip(), T.RandomPerspective()), True),
         ((CROP, T.RandomEqualize(), T.RandomAdjustSharpness(2.0)), True),
@@ -112,8 +112,8 @@ def test_a_plan_without_a_pass_cannot_be_fixed():
         ((CROP, T.GaussianNoise(0.0, 0.1)), False),
     ],
 )
-def test_structures_of_epochs(chain, is_same):
-    one, other = (structure_of(fixed(plan_of(*chain, epoch=epoch))) for epoch in (0, 1))
+def test_structures_of_epochs(pipeline, is_same):
+    one, other = (structure_of(fixed(plan_of(*pipeline, epoch=epoch))) for epoch in (0, 1))
     assert (one == other) == is_same
 
 
@@ -126,8 +126,8 @@ def test_structures_tell_what_is_no_table():
 
 
 def test_programs_of_different_lengths_are_of_one_structure():
-    chain = [CROP, *(T.RandomApply([T.ColorJitter(0.4)], p=0.4) for _ in range(4))]
-    plans = [plan_of(*chain, epoch=epoch) for epoch in range(9)]
+    pipeline = [CROP, *(T.RandomApply([T.ColorJitter(0.4)], p=0.4) for _ in range(4))]
+    plans = [plan_of(*pipeline, epoch=epoch) for epoch in range(9)]
     lengths = {plan.passes[1].colors.shape[1] for plan in plans}
     assert lengths == {2, 3}
     assert len({structure_of(fixed(plan)) for plan in plans}) == 1

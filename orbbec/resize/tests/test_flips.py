@@ -43,11 +43,11 @@ def test_values_of_any_size_are_turned(dtype, interpolation, device):
 def test_rows_of_any_width_are_turned(width):
     images = photographs(3, 3, 9, 12).contiguous(memory_format=torch.channels_last)
     whole = torch.tensor([0.0, 0, 12, 9])
-    room = torch.full((3, 8, width, 3), 77, dtype=torch.uint8)
-    out = room[:, :7].permute(0, 3, 1, 2)
+    buffer = torch.full((3, 8, width, 3), 77, dtype=torch.uint8)
+    out = buffer[:, :7].permute(0, 3, 1, 2)
     orbbec.resized_crop(images, whole, (7, width), flips=FLIPS, out=out)
     assert_same_bytes(out.contiguous(), flipped(orbbec.resized_crop(images, whole, (7, width))).contiguous())
-    assert (room[:, 7] == 77).all()
+    assert (buffer[:, 7] == 77).all()
 
 
 def test_variable_size_images_and_arrays_are_turned():

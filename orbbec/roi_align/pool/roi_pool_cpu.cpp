@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "../../executors/executor_cpu.h"
-#include "../channel_blocks.h"
+#include "../blocked_channels.h"
 #include "roi_pool.h"
 
 namespace orbbec {

@@ -115,11 +115,11 @@ def test_roi_align_of_no_rois_no_channels_and_no_pixels(device):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 2e9, -2e9, 3e38])
-@pytest.mark.parametrize("place", [1, 2, 3, 4])
+@pytest.mark.parametrize("column", [1, 2, 3, 4])
 @pytest.mark.parametrize("sampling_ratio", [0, 2])
-def test_roi_align_of_rois_that_are_not_finite_or_too_far_is_zero(device, value, place, sampling_ratio):
+def test_roi_align_of_rois_that_are_not_finite_or_too_far_is_zero(device, value, column, sampling_ratio):
     rois = torch.tensor([[0.0, 1, 1, 3, 3], [0, 1, 1, 3, 3]])
-    rois[0, place] = value
+    rois[0, column] = value
     for channels in (2, 70):
         features = device.put(torch.ones(1, channels, 5, 6)).requires_grad_()
         output = roi_align(features, device.put(rois), 2, sampling_ratio=sampling_ratio)

@@ -30,9 +30,9 @@ SETTINGS = hypothesis.settings(
 )
 
 
-def mostly(draw, usual, other, share=8):
-    """`usual` in all but one of `share` draws."""
-    return draw(other if draw(st.integers(1, share)) == share else usual)
+def mostly(draw, usual, other, draws=8):
+    """`usual` in all but one of `draws` draws."""
+    return draw(other if draw(st.integers(1, draws)) == draws else usual)
 
 
 @st.composite
@@ -102,7 +102,7 @@ def test_any_call_gives_the_bits_of_the_cpu(accelerator, op):
 @SETTINGS
 @hypothesis.given(seed=st.integers(0, 10000), channels=st.sampled_from((1, 16, 65)))
 def test_twice_the_regions_give_twice_the_gradient(op, seed, channels):
-    """Duplicates: a sum of each value with itself is exact, but for its place in the order."""
+    """Duplicates: a sum of each value with itself is exact, but for its position in the order."""
     case = CASES[op](seed % 1000, torch.float64, channels)
     one = run_case(op, case)
     rois, gradient = torch.cat([case.rois] * 2), torch.cat([case.gradient] * 2)

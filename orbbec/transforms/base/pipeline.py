@@ -181,7 +181,7 @@ class Pipeline(FrozenModule):
         _check_pixels(table)
         fusion = Fusion(table, pixels.channels, pixels.dtype, self.exact)
         stream = Stream(key.sample_ids, key.seed, key.epoch)
-        streams = iter(stream.at_places(sum(t.places for t in self.transforms)))
+        streams = iter(stream.for_transforms(sum(t.transform_count for t in self.transforms)))
         for transform in self.transforms:
             if transform.needs_targets:
                 known = [
@@ -192,7 +192,7 @@ class Pipeline(FrozenModule):
             else:
                 drawn = transform.draw(fusion.state, streams)
             for entry in drawn:
-                fusion.add(entry.step, entry.name, entry.place)
+                fusion.add(entry.step, entry.name, entry.transform_index)
             fusion.end_transform(transform.name)
         plan = Plan(
             sizes=table,
@@ -260,7 +260,7 @@ class Pipeline(FrozenModule):
 
         Args:
             batch: uint8, uint16 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
-                `[N, H, W, C]` array, `ImageBatch`, `PlaneBatch`, PIL image, `torchvision.tv_tensors.Image` or
+                `[N, H, W, C]` array, `ImageBatch`, `YCbCrBatch`, PIL image, `torchvision.tv_tensors.Image` or
                 `Video` (whose images share the draws), or a list of variable-size images; or tuples, lists
                 and dicts that hold some.
             targets: one dict per image, or one dict for a single image; see `TargetOptions`. Anything else

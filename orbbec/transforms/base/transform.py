@@ -20,10 +20,10 @@ from orbbec.transforms.targets.options import TargetOptions
 
 
 class Drawn(NamedTuple):
-    """A step of a pipeline, with the transform and the stream position that it comes from."""
+    """A step of a pipeline, with the transform and the index that it comes from."""
 
     name: str
-    place: int
+    transform_index: int
     step: Step
 
 
@@ -44,7 +44,7 @@ class Transform(FrozenModule):
         return type(self).__name__
 
     @property
-    def places(self) -> int:
+    def transform_count(self) -> int:
         """The number of random streams that it draws from."""
         return 1
 
@@ -98,7 +98,7 @@ class Transform(FrozenModule):
         """The steps for a batch; consumes its streams from `streams`."""
         stream = next(streams)
         params = self.sample(state.sizes, stream)
-        return [Drawn(self.name, stream.place, step) for step in self.steps(params, state)]
+        return [Drawn(self.name, stream.transform_index, step) for step in self.steps(params, state)]
 
     def draw_for(
         self,

@@ -46,8 +46,8 @@ def convert(
     """
     results = []
     for index, step in enumerate(steps):
-        place = f"{path}{index}"
-        where = f"{op}: step {place}, {type(step).__name__}"
+        position = f"{path}{index}"
+        where = f"{op}: step {position}, {type(step).__name__}"
         maker = maker_of(step)
         if maker is None:
             near = nearest.get(type(step).__name__)
@@ -55,8 +55,8 @@ def convert(
                 f"{where}, has no counterpart" + (f"; the nearest is {near}" if near else "")
             )
 
-        def inner(within: Iterable[Any], place: str = place) -> list[list[Transform]]:
-            return convert(op, within, maker_of, f"{place}.", nearest)
+        def inner(within: Iterable[Any], position: str = position) -> list[list[Transform]]:
+            return convert(op, within, maker_of, f"{position}.", nearest)
 
         try:
             results.append(maker(step, inner))

@@ -13,7 +13,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import BatchState, Step, same_rows
 from orbbec.transforms import geometry
-from orbbec.transforms.affine import Affine, between_centers, corner_maps
+from orbbec.transforms.affine import Affine, between_centers, corner_matrices
 from orbbec.transforms.base.checks import (
     FillValue,
     interpolation_of,
@@ -28,7 +28,7 @@ from orbbec.transforms.base.tv_tensors import images_like, is_mask, plain
 from orbbec.transforms.cuts import Boxes, whole_images
 from orbbec.transforms.functional.calls import changed, fill_of, given, moved
 from orbbec.transforms.functional.sizes import get_size
-from orbbec.transforms.targets.masks import bent_masks
+from orbbec.transforms.targets.masks import displaced_masks
 from orbbec.transforms.warps import warped
 from orbbec.warpaffine.remap import remap
 
@@ -127,9 +127,9 @@ def affine(
     center: Sequence[float] | None = None,
 ) -> Any:
     """Rotate by `angle` degrees clockwise, translate, scale and shear about the image centre or `center`."""
-    along, down = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
+    shear_x, shear_y = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
     moves = pair("affine", "translate", tuple(translate))
-    return _warped(inpt, "affine", (angle, moves, scale, (along, down)), interpolation, fill, center)
+    return _warped(inpt, "affine", (angle, moves, scale, (shear_x, shear_y)), interpolation, fill, center)
 
 
 def rotate(
@@ -162,7 +162,7 @@ def _warped(
 
     def step(state: BatchState) -> Step:
         columns = (np.array([value] * len(state), np.float64) for value in parameters)
-        return warped(*Affine(*columns).maps(state, middle, expand), method, "constant", filled)
+        return warped(*Affine(*columns).matrices(state, middle, expand), method, "constant", filled)
 
     return moved(name, image, [given(step)], filled)
 
@@ -181,7 +181,7 @@ def perspective(
     `((a x + b y + c) / (g x + h y + 1), (d x + e y + f) / (g x + h y + 1))`.
     """
     method, filled = interpolation_of("perspective", interpolation), fill_of("perspective", fill)
-    matrix = _perspective_map(startpoints, endpoints, coefficients)
+    matrix = _perspective_matrix(startpoints, endpoints, coefficients)
     if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[0])) < 1e-12:
         raise ValueError("perspective: expected four points, no three of them on a line")
 
@@ -192,7 +192,7 @@ def perspective(
     return moved("perspective", inpt, [given(step)], filled)
 
 
-def _perspective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:
+def _perspective_matrix(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:
     if coefficients is not None:
         if startpoints is not None or endpoints is not None:
             raise ValueError("perspective: expected startpoints and endpoints, or coefficients, but got both")
@@ -201,7 +201,7 @@ def _perspective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Arr
     if startpoints is None or endpoints is None:
         raise ValueError("perspective: expected startpoints and endpoints, or coefficients")
     ends, starts = (np.array(points, np.float64).reshape(1, 4, 2) for points in (endpoints, startpoints))
-    return corner_maps(ends, starts)
+    return corner_matrices(ends, starts)
 
 
 def elastic(
@@ -238,7 +238,7 @@ def elastic(
     x = offsets[..., 0] * (width / 2) + torch.arange(width, device=offsets.device)
     y = offsets[..., 1] * (height / 2) + torch.arange(height, device=offsets.device)[:, None]
     if is_mask(inpt):
-        return images_like(bent_masks(plain(inpt), x, y, filled[0]), inpt)
+        return images_like(displaced_masks(plain(inpt), x, y, filled[0]), inpt)
     return changed("elastic", inpt, remap, x, y, interpolation=method, fill=filled)
 
 

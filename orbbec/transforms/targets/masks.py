@@ -1,4 +1,4 @@
-"""Masks that follow the images of a plan: all of a batch in one launch a map."""
+"""Masks that follow the images of a plan: all of a batch in one launch per matrix."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _as_bytes(values: Tensor) -> Tensor:
     return values.detach().contiguous().view(-1, height, width, 1).view(torch.uint8)
 
 
-def bent_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
+def displaced_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
     """Masks `[..., H, W]` of any dtype, whose pixels read the nearest to positions `x`, `y` `[H, W]`."""
     fills = torch.tensor([fill]).to(masks.dtype).view(torch.uint8).tolist()
     pixels = _as_bytes(masks).permute(0, 3, 1, 2)

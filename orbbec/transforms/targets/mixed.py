@@ -37,15 +37,15 @@ def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: floa
     for n, (own, other) in enumerate(zip(targets, step.table["partners"].tolist(), strict=True)):
         if "boxes" in own:
             raise ValueError(f"{step.name}: boxes do not follow; leave them out of the target of image {n}")
-        result, share = dict(own), float(step.table["weights"][n])
+        result, weight = dict(own), float(step.table["weights"][n])
         if "label" in own:
-            first, second = (_shares(step, targets[m], m) for m in (n, other))
-            result["label"] = share * first + (1 - share) * second
+            first, second = (_class_weights(step, targets[m], m) for m in (n, other))
+            result["label"] = weight * first + (1 - weight) * second
         results.append(State(n, result, states[n].options, states[n].size))
     return results
 
 
-def _shares(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
+def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
     """The label of an image as weights of classes."""
     num_classes = step.options["num_classes"]
     if "label" not in target:
@@ -67,7 +67,7 @@ def _shares(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
 def _laid(
     step: MixPass, tiles: Tiles, states: Sequence[State], key: NoiseKey, mask_fill: float
 ) -> list[State]:
-    """The targets of several images in the place of one: each cut to its tile, and padded to the canvas."""
+    """The targets of several images in place of one: each cut to its tile, and padded to the canvas."""
     formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
     if len(formats) > 1:
         raise ValueError(f"{step.name}: expected boxes of one format, but got {' and '.join(formats)}")

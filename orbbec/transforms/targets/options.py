@@ -16,7 +16,7 @@ class TargetOptions:
     The targets of an image are a dict of arrays or tensors:
 
     - `boxes` `[K, 4]`, `[K, 5]` or `[K, 8]` in `box_format`: upright ones by their four corners, and clipped;
-      "xyxyxyxy" stays exact under every affine map; a mirror swaps its corners, so that they go round as
+      "xyxyxyxy" stays exact under every affine matrix; a mirror swaps its corners, so that they go round as
       before. "cxcywha" stays exact under shifts, rotations, flips and scales that are the same along x and y;
       a parallelogram becomes the rectangle of its area whose sides are nearest to its own, by least squares.
       Sides below 0 are refused. "xyxyn" and "cxcywhn" are "xyxy" and "cxcywh" relative to the image: x by its
@@ -40,7 +40,7 @@ class TargetOptions:
         box_format: "xyxy" (Pascal VOC, torchvision), "xywh" (COCO), "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn"
             (Albumentations' own), or "cxcywhn" (label files of YOLO; ultralytics calls it xywhn).
         min_size: boxes with a side below this, in pixels, are dropped.
-        min_visibility: boxes of which a smaller share than this is left inside are dropped, from 0 to 1.
+        min_visibility: boxes of which a smaller fraction than this is left inside are dropped, from 0 to 1.
         mask_fill: of masks, outside of an image.
         drop_boxes: False keeps all boxes, as torchvision does until `SanitizeBoundingBoxes`; those of which
             nothing is left have no area.

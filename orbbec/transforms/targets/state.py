@@ -131,7 +131,7 @@ class State:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
     def move(self, step: Pass, forward: Array, key: NoiseKey) -> None:
-        """Carry everything but masks through one pass, of which `forward` inverts the map."""
+        """Carry everything but masks through one pass, of which `forward` inverts the matrix."""
         if step.keeps(self.index):
             return
         cut = step.cut(self.index)
@@ -188,8 +188,8 @@ class State:
             self.parts = [_clipped(part, size) for part in self.parts]
             left = np.array([polygon_area(part) for part in self.parts])
             sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
-        share = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
-        self.visible, self.scale = self.visible * share, self.scale * share
+        fraction = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
+        self.visible, self.scale = self.visible * fraction, self.scale * fraction
         self.corners = corners
         if not self.options.drop_boxes:
             return
@@ -238,10 +238,10 @@ def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
 
 def move_all(step: Pass, states: Sequence[State], key: NoiseKey, fill: float) -> None:
     """Carry the targets of all images through one pass."""
-    maps = step.target_maps
-    if maps is None:
+    matrix = step.target_matrix
+    if matrix is None:
         return
-    for state, forward in zip(states, forward_of(maps), strict=True):
+    for state, forward in zip(states, forward_of(matrix), strict=True):
         state.move(step, forward, key)
     moving = [
         (state, name)
@@ -331,7 +331,7 @@ def _is_floating(values: Any) -> bool:
 
 
 def _like(values: Any, given: Any, what: str) -> Any:
-    """In the kind, dtype and place of what was given; where that is of whole numbers, rounded."""
+    """In the kind, dtype and device of what was given; where that is of whole numbers, rounded."""
     if isinstance(given, Tensor):
         tensor = torch.as_tensor(values)
         if tensor.is_floating_point() and not given.is_floating_point():

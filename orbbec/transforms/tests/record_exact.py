@@ -3,7 +3,7 @@
     python orbbec/transforms/tests/record_exact.py     (with OpenCV 5.0, Pillow 13, torchvision 0.25)
 
 `forms`: of each form of tests/support/peers/transforms.py that torchvision answers and that is promised to be
-its own, the digests of its first cases. `chains`: of each seed, that of the functions one after the other.
+its own, the digests of its first cases. `pipelines`: of each seed, that of the functions one after the other.
 """
 
 import hashlib
@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tests.support.peers.transforms import FORMS, Chain
+from tests.support.peers.transforms import FORMS, Pipeline
 
-CASES, CHAINS = 12, 150
+CASES, PIPELINES = 12, 150
 PATH = Path(__file__).with_name("exact.json")
 
 
@@ -42,7 +42,7 @@ def main():
         "forms": {
             form.line().name: [digest(theirs()) for _, theirs in answers(form)] for form in recorded_forms()
         },
-        "chains": [digest(Chain.drawn(seed).theirs()) for seed in range(CHAINS)],
+        "pipelines": [digest(Pipeline.drawn(seed).theirs()) for seed in range(PIPELINES)],
     }
     PATH.write_text(json.dumps(content, indent=1) + "\n")
 

@@ -89,7 +89,7 @@ if v2 is not None:
 
         def _sample_dirichlet(self, params):
             drawn = super()._sample_dirichlet(params)
-            self.shares.append(drawn[0].double().numpy())
+            self.weights.append(drawn[0].double().numpy())
             return drawn
 
         def _apply_image_or_video_transform(self, image, transform_id, magnitude, **_):
@@ -101,10 +101,10 @@ def augmix_draws():
     image, rows = torch.zeros(3, *AUGMIX_SIZE, dtype=torch.uint8), {}
     transform = RecordedAugMix()
     for _ in range(DRAWS):
-        transform.shares, transform.operations = [], []
+        transform.weights, transform.operations = [], []
         transform(image)
-        (own, rest), shares = transform.shares
-        for i, weight in enumerate([own, *(shares * rest)]):
+        (own, rest), weights = transform.weights
+        for i, weight in enumerate([own, *(weights * rest)]):
             rows.setdefault(f"AugMix.weight{i}", []).append(weight)
         rows.setdefault("AugMix.length", []).append(len(transform.operations))
         rows.setdefault("AugMix.operation", []).extend(index for index, _ in transform.operations)

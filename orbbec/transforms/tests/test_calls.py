@@ -16,8 +16,8 @@ from orbbec.plan.steps import (
     BatchState,
     Colors,
     Erase,
-    Map,
     Operator,
+    Warp,
     color_row,
     matrix_row,
 )
@@ -66,7 +66,7 @@ def colors(rows):
 
 ONE = np.array([1.0])
 # The steps, and the largest difference to torchvision that is allowed, of values from 0 to 1. The largest
-# seen are 7.7e-7 of maps (perspective) and 1.8e-7 of colours (saturation).
+# seen are 7.7e-7 of warps (perspective) and 1.8e-7 of colours (saturation).
 STEPS = {
     "affine": (drawn(T.RandomAffine(0, interpolation="linear", fill=QUARTER), SKEWED), 1e-6),
     "affine_center": (
@@ -120,7 +120,7 @@ def test_image_is_torchvisions(name):
 
 def is_whole(steps):
     """The pixels that are no mixture of image and fill, which torchvision mixes otherwise: bool `[H, W]`."""
-    plan = plan_of([step for step in steps if isinstance(step, (Map, Operator))])
+    plan = plan_of([step for step in steps if isinstance(step, (Warp, Operator))])
     seen = apply(plan, torch.ones(1, 3, HEIGHT, WIDTH))[0, 0].numpy()
     return (seen == 1) | (seen == QUARTER) | (seen == 0)
 

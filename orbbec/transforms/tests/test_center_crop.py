@@ -59,7 +59,7 @@ def test_targets_follow_a_center_crop(other):
     assert moved["boxes"].tolist() == [inside]
 
 
-def test_what_pads_is_told_by_the_chain_alone():
+def test_what_pads_is_told_by_the_pipeline_alone():
     large = T.Compose([T.ColorJitter(0.5), T.Resize(256), T.CenterCrop(224)])
     either = T.Compose([T.ColorJitter(0.5), T.CenterCrop(224)])
     last = large.plan([(300, 400)], epoch=0).passes[-1]

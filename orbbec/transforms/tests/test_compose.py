@@ -14,7 +14,7 @@ from orbbec.plan import Stream
 from tests.support import assert_same_bytes, photograph, photographs
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
-CHAIN = T.Compose(
+PIPELINE = T.Compose(
     [
         T.RandomResizedCrop(16, antialias=False),
         T.RandomHorizontalFlip(),
@@ -80,7 +80,7 @@ def as_list(images):
     return list(images)
 
 
-@pytest.mark.parametrize("transform", [CHAIN, *ALL], ids=lambda t: getattr(t, "name", "Compose"))
+@pytest.mark.parametrize("transform", [PIPELINE, *ALL], ids=lambda t: getattr(t, "name", "Compose"))
 def test_sample_is_the_same_in_every_batch(transform):
     pipeline = transform if isinstance(transform, T.Compose) else T.Compose([transform], seed=2)
     images, ids = pictures(9), np.array([40, 3, 17, 99, 5, 6, 7, 8, 1])
@@ -95,10 +95,10 @@ def test_sample_is_the_same_in_every_batch(transform):
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_plan_rows_are_the_same_for_all_batch_sizes(size):
     sizes, ids = np.tile([[40, 50]], (64, 1)), np.arange(64) * 13
-    whole = CHAIN.plan(sizes, ids, epoch=2)
+    whole = PIPELINE.plan(sizes, ids, epoch=2)
     for begin in range(0, 64, size):
         rows = slice(begin, begin + size)
-        part = CHAIN.plan(sizes[rows], ids[rows], epoch=2)
+        part = PIPELINE.plan(sizes[rows], ids[rows], epoch=2)
         for mine, all_ in zip(part.passes, whole.passes, strict=True):
             for name, values in mine.columns().items():
                 assert (values == all_.columns()[name][rows]).all(), name
@@ -106,12 +106,12 @@ def test_plan_rows_are_the_same_for_all_batch_sizes(size):
 
 def test_epochs_and_seeds_differ():
     sizes = [(40, 50)] * 4
-    texts = {CHAIN.plan(sizes, epoch=epoch).to_json() for epoch in range(3)}
-    other = T.Compose(CHAIN.transforms, seed=12)
+    texts = {PIPELINE.plan(sizes, epoch=epoch).to_json() for epoch in range(3)}
+    other = T.Compose(PIPELINE.transforms, seed=12)
     assert len(texts | {other.plan(sizes, epoch=0).to_json()}) == 4
 
 
-def test_what_a_chain_drew_before_does_not_matter():
+def test_what_a_pipeline_drew_before_does_not_matter():
     plans = [
         (sizes, epoch, {"channels": 3, "dtype": dtype})
         for sizes in ([(40, 50)], [(40, 50), (9, 70)], [(50, 40)])
@@ -119,9 +119,9 @@ def test_what_a_chain_drew_before_does_not_matter():
         for dtype in ("uint8", "float32")
     ]
     for sizes, epoch, kind in plans + plans[::-1]:
-        fresh = T.Compose.from_dict(CHAIN.to_dict())
+        fresh = T.Compose.from_dict(PIPELINE.to_dict())
         assert (
-            CHAIN.plan(sizes, None, epoch, **kind).to_json()
+            PIPELINE.plan(sizes, None, epoch, **kind).to_json()
             == fresh.plan(sizes, None, epoch, **kind).to_json()
         )
 
@@ -140,17 +140,19 @@ def test_a_jitter_made_of_another_has_ranges_of_its_own():
 def test_kinds_of_images_give_the_same(dtype):
     image = photographs(1, 3, 20, 25, dtype)
     image = image if dtype == torch.uint8 else image.abs().clamp(0, 100) / 100
-    expected = CHAIN(image, epoch=0)
+    expected = PIPELINE(image, epoch=0)
     assert expected.shape == (1, 3, 16, 16)
     assert expected.dtype == torch.float32
-    assert_same_bytes(CHAIN(image[0], epoch=0), expected[0])
-    assert_same_bytes(CHAIN([image[0]], epoch=0), expected)
-    assert_same_bytes(CHAIN(image.contiguous(memory_format=torch.channels_last), epoch=0), expected)
+    assert_same_bytes(PIPELINE(image[0], epoch=0), expected[0])
+    assert_same_bytes(PIPELINE([image[0]], epoch=0), expected)
+    assert_same_bytes(PIPELINE(image.contiguous(memory_format=torch.channels_last), epoch=0), expected)
     if dtype == torch.uint8:
         array = np.ascontiguousarray(image[0].permute(1, 2, 0).numpy())
-        assert_same_bytes(CHAIN(array, epoch=0), np.ascontiguousarray(expected[0].permute(1, 2, 0).numpy()))
-        assert_same_bytes(CHAIN(orbbec.ImageBatch.from_tensor(image), epoch=0), expected)
-        assert_same_bytes(CHAIN([array], epoch=0), expected)
+        assert_same_bytes(
+            PIPELINE(array, epoch=0), np.ascontiguousarray(expected[0].permute(1, 2, 0).numpy())
+        )
+        assert_same_bytes(PIPELINE(orbbec.ImageBatch.from_tensor(image), epoch=0), expected)
+        assert_same_bytes(PIPELINE([array], epoch=0), expected)
 
 
 def test_a_list_is_copied_to_one_piece_once(monkeypatch):
@@ -231,7 +233,7 @@ def test_no_images_keep_their_size_where_nothing_resizes():
 
 
 @pytest.mark.parametrize("transform", [*ALL, *MIXING], ids=lambda t: t.name)
-def test_chains_are_saved(transform):
+def test_pipelines_are_saved(transform):
     pipeline = T.Compose([transform], seed=5)
     again = T.Compose.from_json(pipeline.to_json())
     assert again.to_json() == pipeline.to_json()
@@ -239,7 +241,7 @@ def test_chains_are_saved(transform):
     assert again.plan(sizes, epoch=0).to_json() == pipeline.plan(sizes, epoch=0).to_json()
 
 
-def test_texts_that_are_no_chain():
+def test_texts_that_are_no_pipeline():
     for text, message in (
         ("[]", "a list of transforms"),
         ('{"transforms": [{"name": "Nothing"}]}', "no transform 'Nothing'"),
@@ -330,7 +332,7 @@ def test_wrong_arguments_are_named_at_construction(make, name):
         ({"target_options": 7}, "Compose: expected target_options as a dict, but got 7"),
     ],
 )
-def test_what_a_chain_does_not_have_is_named_in_its_text(content, message):
+def test_what_a_pipeline_does_not_have_is_named_in_its_text(content, message):
     text = json.dumps({"transforms": [{"name": "RandomHorizontalFlip"}]} | content)
     with pytest.raises(ValueError, match=message):
         T.Compose.from_json(text)

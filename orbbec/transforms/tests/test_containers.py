@@ -56,7 +56,8 @@ MARKS = [T.RandomErasing(1.0, (0.01, 0.01), (1.0, 1.0), value) for value in (51,
 
 def counted(container, count=3000):
     """How often each list of positions, of the transforms in the order in which they run, is drawn."""
-    drawn = container.draw(BatchState(np.full((count, 2), 100)), iter(Stream(np.arange(count)).at_places(99)))
+    streams = iter(Stream(np.arange(count)).for_transforms(99))
+    drawn = container.draw(BatchState(np.full((count, 2), 100)), streams)
     lists = [[] for _ in range(count)]
     for _, _, step in drawn:
         for index in np.flatnonzero(step.boxes[:, 0, 2] > 0):
@@ -90,7 +91,7 @@ def test_some_of_draws_each_list_as_often_as_it_should(options, lists):
 
 def test_some_of_draws_anew_where_a_transform_comes_twice():
     twice = T.SomeOf(MARKS[:1], 2, replace=True)
-    first, second = twice.draw(BatchState(np.full((9, 2), 100)), iter(Stream(np.arange(9)).at_places(3)))
+    first, second = twice.draw(BatchState(np.full((9, 2), 100)), iter(Stream(np.arange(9)).for_transforms(3)))
     assert (first.step.boxes[:, 0, :2] != second.step.boxes[:, 0, :2]).any(1).all()
 
 

@@ -26,9 +26,10 @@ def sampled(transform):
 
 
 def assert_alike(name, values):
-    points, shares = RECORDED[f"draw.{name}"]
+    points, fractions = RECORDED[f"draw.{name}"]
     values = np.sort(np.asarray(values, np.float32))
-    distance = np.abs(np.searchsorted(values, points * (1 + 1e-6), side="right") / len(values) - shares).max()
+    reached = np.searchsorted(values, points * (1 + 1e-6), side="right") / len(values)
+    distance = np.abs(reached - fractions).max()
     assert distance < LARGEST, f"{name}: {distance}"
 
 
@@ -112,8 +113,8 @@ def test_gaussian_blur_draws_as_torchvision():
 def test_gaussian_noise_draws_within_its_ranges():
     noises = sampled(T.GaussianNoise((-0.1, 0.3), (0.0, 0.2)))
     for values, low, high in ((noises.mean, -0.1, 0.3), (noises.sigma, 0.0, 0.2)):
-        shares = (np.sort(values) - low) / (high - low)
-        assert np.abs(shares - (np.arange(COUNT) + 0.5) / COUNT).max() < LARGEST
+        fraction = (np.sort(values) - low) / (high - low)
+        assert np.abs(fraction - (np.arange(COUNT) + 0.5) / COUNT).max() < LARGEST
     certain = sampled(T.GaussianNoise(0.1, 0.2))
     assert set(certain.mean) == {0.1}
     assert set(certain.sigma) == {0.2}
@@ -122,9 +123,9 @@ def test_gaussian_noise_draws_within_its_ranges():
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 1.0])
 def test_chances_are_as_asked(p):
     for kind in (T.RandomHorizontalFlip, T.RandomGrayscale, T.RandomEqualize, T.RandomInvert):
-        share = sampled(kind(p)).chosen.mean()
-        assert abs(share - p) < 0.025  # 3 deviations of 4,000 draws are 0.024
-        assert p not in (0.0, 1.0) or share == p
+        fraction = sampled(kind(p)).chosen.mean()
+        assert abs(fraction - p) < 0.025  # 3 deviations of 4,000 draws are 0.024
+        assert p not in (0.0, 1.0) or fraction == p
 
 
 def test_scales_draw_as_torchvision():
@@ -190,7 +191,7 @@ def test_dirichlet_of_one_number_is_certain():
     assert np.abs(stream.dirichlets(1e-6, 3).sum(1) - 1).max() < 1e-12
 
 
-def test_policies_are_torchvisions_affine_maps():
+def test_policies_are_torchvisions_affine_matrices():
     state = BatchState(SIZES[:1])
     for name, arguments in (
         ("ShearX", {"shear": [[np.degrees(np.arctan(0.2)), 0.0]]}),
@@ -198,7 +199,7 @@ def test_policies_are_torchvisions_affine_maps():
     ):
         code = np.array([OPERATIONS.index(name)])
         none = np.zeros((1, 2))
-        expected, _ = Affine(np.zeros(1), none, np.ones(1), np.array(arguments["shear"])).maps(
+        expected, _ = Affine(np.zeros(1), none, np.ones(1), np.array(arguments["shear"])).matrices(
             state, (0.0, 0.0)
         )
         assert np.abs(moves(code, np.array([0.2]), state) - expected).max() < 1e-12

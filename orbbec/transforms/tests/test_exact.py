@@ -14,10 +14,10 @@ pytest.importorskip("PIL")
 from orbbec import transforms as T
 from orbbec.transforms.base.registry import known_transforms
 from orbbec.transforms.parity import PARITY
-from orbbec.transforms.tests.record_exact import CHAINS, PATH, answers, digest, recorded_forms
+from orbbec.transforms.tests.record_exact import PATH, PIPELINES, answers, digest, recorded_forms
 from tests.support import assert_same_bytes, photographs
-from tests.support.peers.sharpness import measure, measure_rim
-from tests.support.peers.transforms import FORMS, Chain
+from tests.support.peers.sharpness import measure, measure_border
+from tests.support.peers.transforms import FORMS, Pipeline
 
 RECORDED = json.loads(PATH.read_text())
 LIVE = [form for form in FORMS if form.promised and form.author != "torchvision"]
@@ -39,10 +39,10 @@ def test_transform_has_the_recorded_bytes_of_torchvision(form):
 
 
 @pytest.mark.parametrize("part", range(5))
-def test_chain_is_its_authors_functions_in_turn(part):
-    for seed in range(part, CHAINS, 5):
-        pipeline = Chain.drawn(seed)
-        assert digest(pipeline.ours()) == RECORDED["chains"][seed], pipeline.transforms
+def test_pipeline_is_its_authors_functions_in_turn(part):
+    for seed in range(part, PIPELINES, 5):
+        pipeline = Pipeline.drawn(seed)
+        assert digest(pipeline.ours()) == RECORDED["pipelines"][seed], pipeline.transforms
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_resampling_once_is_sharper_than_step_by_step():
     assert exact_detail < 0.42  # seen: 0.37
 
 
-def test_the_rim_is_mixed_over_a_pixel_of_what_a_pass_reads():
-    fused, exact = measure_rim(4)
+def test_the_border_is_mixed_over_a_pixel_of_what_a_pass_reads():
+    fused, exact = measure_border(4)
     assert 3.5 < fused < 4.2  # seen: 3.96, of 4
     assert 0.9 < exact < 1.1  # seen: 0.98
-    assert max(measure_rim(1)) < 1.1  # seen: 1.03
+    assert max(measure_border(1)) < 1.1  # seen: 1.03
     turn = T.RandomRotation(20, "linear")
     plan = T.Compose([T.Resize(50, antialias=False), turn]).plan([(40, 40)], epoch=0)
     assert plan.notes == (

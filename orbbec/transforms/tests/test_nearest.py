@@ -167,7 +167,7 @@ def test_a_part_that_was_decoded_alone_gives_the_same_pixels(mode):
         crop = T.RandomResizedCrop((15, 20), (0.1, 0.9), interpolation=mode, antialias=False)
         plan = T.Compose([crop], seed=n).plan([(60, 90)], epoch=0)
         regions = regions_of(plan)
-        left, top, right, bottom = regions.parts[0].tolist()
+        left, top, right, bottom = regions.boxes[0].tolist()
         part = np.ascontiguousarray(image[top:bottom, left:right])
         assert np.array_equal(apply(plan_for(plan, regions), part), apply(plan, image))
         halved = Regions(np.array([[0, 0, 45, 30]]), np.array([2]))

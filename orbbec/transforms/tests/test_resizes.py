@@ -152,15 +152,15 @@ def test_several_interpolations_are_drawn_equally_often_and_by_sample_id():
 def test_several_interpolations_of_images_of_every_kind(antialias):
     photos = [photograph(40, 63), photograph(63, 40), photograph(50, 50), photograph(40, 63)] * 3
     names = SEVERAL if antialias else ("linear", "area", "nearest", "cubic")
-    chain = [T.RandomResizedCrop(16, interpolation=names, antialias=antialias), T.RandomHorizontalFlip()]
-    chain = T.Compose([*chain, T.ToDtype("float32", True)])
-    assert T.Compose.from_json(chain.to_json()) == chain
+    pipeline = [T.RandomResizedCrop(16, interpolation=names, antialias=antialias), T.RandomHorizontalFlip()]
+    pipeline = T.Compose([*pipeline, T.ToDtype("float32", True)])
+    assert T.Compose.from_json(pipeline.to_json()) == pipeline
     tensors = [torch.from_numpy(photo).permute(2, 0, 1) for photo in photos]
     for images in (tensors, [tensor / 255 for tensor in tensors]):
-        together = chain(images, epoch=3)
+        together = pipeline(images, epoch=3)
         for n, image in enumerate(images):
-            assert torch.equal(together[n], chain(image, sample_ids=[n], epoch=3))
-    assert chain(torch.zeros(0, 3, 9, 9, dtype=torch.uint8)).shape == (0, 3, 16, 16)
+            assert torch.equal(together[n], pipeline(image, sample_ids=[n], epoch=3))
+    assert pipeline(torch.zeros(0, 3, 9, 9, dtype=torch.uint8)).shape == (0, 3, 16, 16)
 
 
 def test_images_that_are_not_chosen_keep_their_size_among_several_interpolations():

@@ -61,10 +61,10 @@ def test_a_seed_draws_the_same_copies_for_augmix_as_it_always_did():
     assert drawn.choices.operation.tolist() == [[11, 5, 10], [5, 13, 11], [8, 10, 11], [10, 3, 2]]
 
 
-@pytest.mark.parametrize(("white", "dtype"), [(255, torch.uint8), (1.0, torch.float32)])
-def test_white_alone_is_solarized_at_the_largest_threshold(white, dtype):
-    images = (torch.tensor([0.0, 0.5, 1.0]) * white).to(dtype).reshape(1, 1, 1, 3)
-    solarized = T.Compose([T.RandomSolarize(white, p=1.0)])(images, epoch=0)
+@pytest.mark.parametrize(("max_value", "dtype"), [(255, torch.uint8), (1.0, torch.float32)])
+def test_the_maximum_alone_is_solarized_at_the_largest_threshold(max_value, dtype):
+    images = (torch.tensor([0.0, 0.5, 1.0]) * max_value).to(dtype).reshape(1, 1, 1, 3)
+    solarized = T.Compose([T.RandomSolarize(max_value, p=1.0)])(images, epoch=0)
     assert solarized.flatten().tolist() == [*images.flatten().tolist()[:2], 0]
 
 

@@ -102,7 +102,7 @@ def test_a_plan_says_why_lanczos_is_not_fused(transform, operator):
 def test_warps_of_several_interpolations_in_a_pass_read_by_the_smoothest(first, second, both):
     plan = T.Compose([T.RandomRotation(9, first), T.RandomAffine(9, interpolation=second)]).plan([(9, 9)])
     assert [step.interpolation for step in plan.passes] == [both]
-    assert f"RandomAffine is fused with a map of another interpolation: both are {both}" in str(plan)
+    assert f"RandomAffine is fused with a warp of another interpolation: both are {both}" in str(plan)
 
 
 @pytest.mark.parametrize("padding_mode", BORDERS)
@@ -184,7 +184,7 @@ def test_scales_along_x_and_y_have_ranges_of_their_own():
 
 def test_scales_come_before_the_rotation():
     drawn = T.RandomAffine((90, 90), scale=(2, 2, 0.5, 0.5)).sample(np.array([[9, 9]]), Stream(np.array([0])))
-    matrix = drawn.maps(BatchState(np.array([[9, 9]])), None)[0][0]
+    matrix = drawn.matrices(BatchState(np.array([[9, 9]])), None)[0][0]
     assert matrix[:2, :2].tolist() == [[0, 0.5], [-2, 0]]  # a step down the output goes along the image
 
 

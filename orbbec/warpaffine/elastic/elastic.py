@@ -28,7 +28,7 @@ def elastic_displacement(
     *,
     seed: int = 0,
     epoch: int = 0,
-    place: int = 0,
+    transform_index: int = 0,
 ) -> Tensor:
     """The displacement field of `elastic_transform`.
 
@@ -45,7 +45,7 @@ def elastic_displacement(
             `[N]` or `[N, 2]` on the CPU.
         seed: seed of the noise, from 0 to 2^63 - 1.
         epoch: epoch of the noise, from 0 to 2^63 - 1.
-        place: stream position of the noise, from 0 to 65535.
+        transform_index: index of the transform in its pipeline, from 0 to 65535.
 
     Returns:
         float32 `[N, 2, height, width]` in pixels: x, then y.
@@ -68,7 +68,7 @@ def elastic_displacement(
     if ids.dim() != 1:
         raise ValueError(f"{op}: expected sample_ids of shape [N], but got {list(ids.shape)}")
     alphas, sigmas = _strength(op, "alpha", alpha, ids.size(0)), _sigma(op, sigma, ids.size(0))
-    return _displacement(ids, size, alphas, sigmas, _key(op, seed, epoch, place))
+    return _displacement(ids, size, alphas, sigmas, _key(op, seed, epoch, transform_index))
 
 
 def elastic_transform(
@@ -82,13 +82,13 @@ def elastic_transform(
     seed: int = 0,
     sample_ids: Matrix | None = None,
     epoch: int = 0,
-    place: int = 0,
+    transform_index: int = 0,
 ) -> Any:
     """Displace the pixels of each image by its own smoothed noise.
 
     Output pixel `(x, y)` reads source position `(x + dx, y + dy)`, with the `elastic_displacement` of its
-    image. The noise depends only on seed, epoch, sample id, place and size, so that masks and points can be
-    transformed equally.
+    image. The noise depends only on seed, epoch, sample id, transform index and size, so that masks and
+    points can be transformed equally.
 
     An `ImageBatch` is processed size by size: one set of launches per distinct size, then one copy per image
     and one of the whole batch. Sizes are read on the host, without device synchronisation.
@@ -103,7 +103,7 @@ def elastic_transform(
         seed: seed of the noise, from 0 to 2^63 - 1.
         sample_ids: whole numbers `[N]` that identify the images. None: 0 to N - 1.
         epoch: epoch of the noise, from 0 to 2^63 - 1.
-        place: stream position of the noise, from 0 to 65535.
+        transform_index: index of the transform in its pipeline, from 0 to 65535.
 
     Returns:
         Images of the type, sizes, dtype and memory format of `images`, on their device.
@@ -132,7 +132,7 @@ def elastic_transform(
     if ids is None:
         ids = torch.arange(count, device=given.images.device if given.layout is None else "cpu")
     strengths = _strength(op, "alpha", alpha, count), _sigma(op, sigma, count)
-    key = _key(op, seed, epoch, place)
+    key = _key(op, seed, epoch, transform_index)
 
     def displace(same: Any, rows: list[int] | None, size: tuple[int, int]) -> Any:
         """Displace images of one size; `rows` are their indices in the batch."""
@@ -179,8 +179,9 @@ def _displacement(
     sigma: tuple[float, float] | Tensor,
     key: tuple[int, int, int],
 ) -> Tensor:
-    seed, epoch, place = key
-    noise = philox_noise(ids, 2, size, seed=seed, epoch=epoch, place=place).mul_(2).sub_(1)
+    seed, epoch, transform_index = key
+    noise = philox_noise(ids, 2, size, seed=seed, epoch=epoch, transform_index=transform_index)
+    noise.mul_(2).sub_(1)
     if isinstance(sigma, tuple):
         window: Any = (_window(sigma[1]), _window(sigma[0]))
         sigma = _filled(sigma, noise)
@@ -193,8 +194,9 @@ def _displacement(
     return displacement
 
 
-def _key(op: str, seed: Any, epoch: Any, place: Any) -> tuple[int, int, int]:
-    return key_value(op, "seed", seed), key_value(op, "epoch", epoch), key_value(op, "place", place)
+def _key(op: str, seed: Any, epoch: Any, transform_index: Any) -> tuple[int, int, int]:
+    index = key_value(op, "transform_index", transform_index)
+    return key_value(op, "seed", seed), key_value(op, "epoch", epoch), index
 
 
 def _filled(pair: tuple[float, float], noise: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-#include "../../core/perspective_map.h"
+#include "../../core/perspective_transform.h"
 #include "../../executors/simd/vector_rows.h"
 #include "../warp_backward.h"
 

@@ -97,9 +97,9 @@ def test_a_position_that_is_not_finite_keeps_what_out_held_where_the_border_is_t
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e30, -1e30, 1e-40, 1e9])
 def test_matrices_of_any_numbers_read_a_pixel_or_the_fill(device, interpolation, arithmetic, value):
     images = device.put(torch.full((1, 1, 6, 5), 200, dtype=torch.uint8))
-    for place in range(6):
+    for index in range(6):
         matrix = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], dtype=torch.float64)
-        matrix.view(-1)[place] = value
+        matrix.view(-1)[index] = value
         for inverse in (False, True):
             warped = orbbec.warp_affine(
                 images, matrix, (7, 33), interpolation=interpolation, arithmetic=arithmetic, inverse=inverse

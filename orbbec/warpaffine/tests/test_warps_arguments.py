@@ -9,7 +9,7 @@ import torch
 import orbbec
 from orbbec import ImageBatch
 from tests.support import assert_same_bytes, photograph, photographs
-from tests.support.warps import WARPS, random_maps, raw_arguments, warp
+from tests.support.warps import WARPS, random_warps, raw_arguments, warp
 
 pytestmark = pytest.mark.sanitized
 SOURCE, TARGET = (8, 9), (5, 6)
@@ -20,7 +20,11 @@ MATRIX_WARPS = ("warp_affine", "warp_perspective")
 
 def refused(op, message, error=ValueError, **changes):
     """The call with these changes raises `error` whose message is `op: message`."""
-    call = {"images": photographs(2, 3, *SOURCE), "map": random_maps(op, SOURCE, TARGET, 2), "size": TARGET}
+    call = {
+        "images": photographs(2, 3, *SOURCE),
+        "map": random_warps(op, SOURCE, TARGET, 2),
+        "size": TARGET,
+    }
     with pytest.raises(error, match=f"^{op}: {re.escape(message)}"):
         warp(op, **{**call, **changes})
 
@@ -94,7 +98,7 @@ def test_an_output_whose_bytes_cannot_be_counted(op):
 @pytest.mark.parametrize("op", MATRIX_WARPS)
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
 def test_an_output_that_no_memory_holds(op, dtype):
-    images, matrix = photographs(1, 1, *SOURCE, dtype), random_maps(op, SOURCE, TARGET)
+    images, matrix = photographs(1, 1, *SOURCE, dtype), random_warps(op, SOURCE, TARGET)
     before = images.clone()
     with pytest.raises(RuntimeError, match=r"(?i)memory|alloc"):
         warp(op, images, matrix, (2**31 - 1, 2**20))
@@ -169,7 +173,7 @@ def test_an_out_of_another_shape_dtype_or_kind(op):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_an_array_as_out_that_cannot_be_written_in_place(op):
-    image, maps = photograph(*SOURCE), random_maps(op, SOURCE, TARGET)
+    image, maps = photograph(*SOURCE), random_warps(op, SOURCE, TARGET)
     locked = np.zeros((*TARGET, 3), np.uint8)
     locked.flags.writeable = False
     for out in (locked, np.zeros((*TARGET, 3), np.uint8)[::-1]):
@@ -192,8 +196,8 @@ def test_an_out_that_shares_memory_is_refused_and_left_alone(op):
     refused(op, message, out=memory[500:].as_strided((2, 3, *TARGET), (90, 30, 1, 1)))
     assert_same_bytes(memory, before)
     beside = memory[432 : 432 + 180].view(2, 3, *TARGET)
-    expected = warp(op, images, random_maps(op, SOURCE, TARGET, 2), TARGET)
-    assert_same_bytes(warp(op, images, random_maps(op, SOURCE, TARGET, 2), TARGET, out=beside), expected)
+    expected = warp(op, images, random_warps(op, SOURCE, TARGET, 2), TARGET)
+    assert_same_bytes(warp(op, images, random_warps(op, SOURCE, TARGET, 2), TARGET, out=beside), expected)
 
 
 @pytest.mark.parametrize("op", WARPS)
@@ -203,7 +207,7 @@ def test_a_call_that_is_refused_leaves_out_alone(op):
     refused(op, "expected interpolation", out=out, interpolation="x")
     refused(op, "expected border", out=out, border="x")
     refused(op, "expected fill", out=out, fill=(1, 2))
-    refused(op, "expected", out=out, map=random_maps(op, SOURCE, TARGET, 5))
+    refused(op, "expected", out=out, map=random_warps(op, SOURCE, TARGET, 5))
     assert_same_bytes(out, before)
 
 
@@ -213,7 +217,7 @@ def test_out_where_a_gradient_is_needed(op):
     message = "out= cannot be used where a gradient is needed; leave it out or use torch.no_grad()"
     refused(op, message, images=images, out=torch.zeros(2, 3, *TARGET))
     with torch.no_grad():
-        warped = warp(op, images, random_maps(op, SOURCE, TARGET, 2), TARGET, out=torch.ones(2, 3, *TARGET))
+        warped = warp(op, images, random_warps(op, SOURCE, TARGET, 2), TARGET, out=torch.ones(2, 3, *TARGET))
     assert not warped.any()
 
 
@@ -225,16 +229,16 @@ def test_fixed_point_refuses_sides_that_16_bits_do_not_hold(op):
         for options in ({"arithmetic": "cv2_4"}, {"interpolation": "lanczos4"}):
             refused(op, message, images=images, **options)
             just_below = images[..., :32766, :32766]
-            warp(op, just_below, random_maps(op, SOURCE, TARGET, 2), TARGET, **options)
-        warp(op, images, random_maps(op, SOURCE, TARGET, 2), TARGET)
+            warp(op, just_below, random_warps(op, SOURCE, TARGET, 2), TARGET, **options)
+        warp(op, images, random_warps(op, SOURCE, TARGET, 2), TARGET)
     for size in ((1, 32767), (32767, 1)):
-        refused(op, message, map=random_maps(op, SOURCE, size, 2), size=size, arithmetic="cv2_4")
+        refused(op, message, map=random_warps(op, SOURCE, size, 2), size=size, arithmetic="cv2_4")
 
 
 @pytest.mark.parametrize("op", WARPS)
 def test_tensors_on_different_devices(op):
     """The meta device stands for any other; where there is CUDA, it is tried too."""
-    images, maps = photographs(2, 3, *SOURCE), random_maps(op, SOURCE, TARGET, 2)
+    images, maps = photographs(2, 3, *SOURCE), random_warps(op, SOURCE, TARGET, 2)
     others = ["meta", "cuda"] if torch.cuda.is_available() else ["meta"]
     for other in others:
         with pytest.raises((ValueError, RuntimeError), match=r"device|meta"):
@@ -245,7 +249,11 @@ def test_tensors_on_different_devices(op):
 
 def raw_refused(op, message=None, error=(ValueError, RuntimeError, TypeError), **changes):
     """torch.ops.orbbec.<op> itself, without the wrapper's checks."""
-    call = {"images": photographs(2, 3, *SOURCE), "map": random_maps(op, SOURCE, TARGET, 2), "size": TARGET}
+    call = {
+        "images": photographs(2, 3, *SOURCE),
+        "map": random_warps(op, SOURCE, TARGET, 2),
+        "size": TARGET,
+    }
     arguments = raw_arguments(op, **{**call, **changes})
     with pytest.raises(error, match=None if message is None else re.escape(message)):
         getattr(torch.ops.orbbec, op)(*arguments)
@@ -271,7 +279,7 @@ def test_the_operator_itself_refuses_what_the_wrapper_would(op):
     raw_refused(op, "but got 'linear", ValueError, interpolation="linear\x00")
     for shape in ((), (3,), (2, 2), (7, 2, 3), (1, 2, 3, 3), (2, 3, 4, 5)):
         raw_refused(op, "of shape", ValueError, map=torch.zeros(shape))
-    raw_refused(op, "float32 or float64", map=random_maps(op, SOURCE, TARGET, 2).int())
+    raw_refused(op, "float32 or float64", map=random_warps(op, SOURCE, TARGET, 2).int())
 
 
 @pytest.mark.parametrize("op", WARPS)
@@ -302,12 +310,12 @@ def test_the_operator_itself_refuses_tables_of_images_that_are_none(op):
 def test_the_operator_itself_takes_no_tensor_without_memory(op):
     sparse = torch.zeros(2, 3, *SOURCE).to_sparse()
     raw_refused(op, images=sparse)
-    raw_refused(op, map=random_maps(op, SOURCE, TARGET, 2).to_sparse())
+    raw_refused(op, map=random_warps(op, SOURCE, TARGET, 2).to_sparse())
 
 
 @pytest.mark.parametrize("op", WARPS)
 def test_an_operator_that_writes_itself_refuses_what_the_wrapper_would(op):
-    images, maps = photographs(2, 3, *SOURCE), random_maps(op, SOURCE, TARGET, 2)
+    images, maps = photographs(2, 3, *SOURCE), random_warps(op, SOURCE, TARGET, 2)
     arguments = raw_arguments(op, images, maps, TARGET)
     into = getattr(torch.ops.orbbec, f"{op}_out")
     for out in (

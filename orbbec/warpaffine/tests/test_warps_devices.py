@@ -8,7 +8,7 @@ import torch
 
 from tests.support import assert_same_bytes, photographs
 from tests.support.samples import DTYPES
-from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_maps, warp
+from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_warps, warp
 
 # One pixel, below a block of 16 and of 32 columns, just past one, no multiple of one.
 SIZES = [((1, 1), (1, 1)), ((3, 5), (2, 7)), ((20, 31), (9, 33)), ((40, 23), (37, 130))]
@@ -31,7 +31,7 @@ def name_of(dtype: torch.dtype) -> str:
 def test_every_device_gives_the_bits_of_the_cpu(accelerator, op, dtype, interpolation, arithmetic):
     for border, (source, target), fill in CASES:
         images = photographs(2, len(fill), *source, dtype)
-        maps = random_maps(op, source, target, 2)
+        maps = random_warps(op, source, target, 2)
         before = photographs(2, len(fill), *target, dtype, seed=5)
         options = {"interpolation": interpolation, "border": border, "fill": fill, "arithmetic": arithmetic}
         expected = warp(op, images, maps, target, out=before.clone(), **options)
@@ -45,7 +45,7 @@ def test_every_device_gives_the_bits_of_the_cpu(accelerator, op, dtype, interpol
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 @pytest.mark.parametrize("border", ["constant", "transparent"])
 def test_every_device_gives_the_sign_of_zero_of_the_cpu(accelerator, op, interpolation, border):
-    images, maps = photographs(1, 3, 9, 9, torch.float32), random_maps(op, (9, 9), (40, 70))
+    images, maps = photographs(1, 3, 9, 9, torch.float32), random_warps(op, (9, 9), (40, 70))
     before = torch.full((1, 3, 40, 70), -0.0)
     options = {"interpolation": interpolation, "border": border, "fill": -0.0}
     expected = warp(op, images, maps, (40, 70), out=before.clone(), **options)
@@ -59,7 +59,7 @@ def test_every_device_gives_the_sign_of_zero_of_the_cpu(accelerator, op, interpo
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 6])
 @pytest.mark.parametrize("last", [False, True])
 def test_every_device_gives_the_bits_of_the_cpu_for_every_layout(accelerator, op, channels, last):
-    images, maps = photographs(2, channels, 50, 60), random_maps(op, (50, 60), (35, 130), 2)
+    images, maps = photographs(2, channels, 50, 60), random_warps(op, (50, 60), (35, 130), 2)
     if last:
         images = images.contiguous(memory_format=torch.channels_last)
     expected = warp(op, images, maps, (35, 130))
@@ -74,7 +74,7 @@ def test_every_device_gives_the_bits_of_the_cpu_for_every_layout(accelerator, op
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
 def test_an_image_does_not_feel_the_rest_of_its_batch(device, op, interpolation, arithmetic):
     images = device.put(photographs(5, 3, 33, 47))
-    maps = random_maps(op, (33, 47), (29, 51), 5)
+    maps = random_warps(op, (33, 47), (29, 51), 5)
     options = {"interpolation": interpolation, "arithmetic": arithmetic, "fill": 9}
     together = warp(op, images, maps, (29, 51), **options)
     for n in range(5):
@@ -86,7 +86,7 @@ def test_an_image_does_not_feel_the_rest_of_its_batch(device, op, interpolation,
 @pytest.mark.parametrize("op", WARPS)
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 def test_one_thread_gives_the_bits_of_two(op, interpolation):
-    images, maps = photographs(2, 3, 200, 210), random_maps(op, (200, 210), (190, 301), 2)
+    images, maps = photographs(2, 3, 200, 210), random_warps(op, (200, 210), (190, 301), 2)
     threads = torch.get_num_threads()
     results = []
     try:
@@ -105,7 +105,7 @@ def test_one_thread_gives_the_bits_of_two(op, interpolation):
 def test_short_floats_are_computed_in_float32_and_rounded(device, op, dtype, interpolation, arithmetic):
     images = device.put(photographs(2, 3, 33, 47, dtype))
     images[0, 0, 5:9, 5:9] *= 1e-7  # subnormal in float16
-    maps = random_maps(op, (33, 47), (29, 51), 2)
+    maps = random_warps(op, (33, 47), (29, 51), 2)
     options = {"interpolation": interpolation, "arithmetic": arithmetic, "fill": 2.5}
     expected = warp(op, images.float(), maps, (29, 51), **options).to(dtype)
     assert_same_bytes(warp(op, images, maps, (29, 51), **options), expected)
@@ -162,7 +162,7 @@ def float64_reference(image, matrix, size, interpolation):
 def test_float64_is_computed_in_float64(device, interpolation):
     images = photographs(1, 1, 33, 47, torch.float64)
     for seed in range(10):
-        matrix = random_maps("warp_affine", (29, 51), (33, 47), seed=seed)
+        matrix = random_warps("warp_affine", (29, 51), (33, 47), seed=seed)
         expected = float64_reference(images[0, 0].numpy(), matrix.numpy(), (29, 51), interpolation)
         actual = warp(
             "warp_affine", device.put(images), matrix, (29, 51), inverse=True, interpolation=interpolation

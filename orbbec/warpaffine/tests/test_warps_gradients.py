@@ -7,7 +7,7 @@ import torch
 from orbbec.bridge.warp_gradients import matrix_gradient
 from orbbec.matrices import matrix_to_source
 from tests.support import assert_same_bytes, photographs
-from tests.support.warps import BORDERS, WARPS, random_maps, raw_arguments, warp
+from tests.support.warps import BORDERS, WARPS, random_warps, raw_arguments, warp
 
 SOURCE, TARGET = (6, 7), (5, 8)
 
@@ -17,7 +17,7 @@ SOURCE, TARGET = (6, 7), (5, 8)
 @pytest.mark.parametrize("shared", [False, True])
 def test_gradcheck_of_a_linear_warp(device, op, border, shared):
     images = device.put(photographs(2, 2, *SOURCE, torch.float64) / 100).requires_grad_()
-    maps = random_maps(op, SOURCE, TARGET, None if shared else 2, seed=3)
+    maps = random_warps(op, SOURCE, TARGET, None if shared else 2, seed=3)
     maps = device.put(maps).requires_grad_()
 
     def call(images, maps):
@@ -29,7 +29,7 @@ def test_gradcheck_of_a_linear_warp(device, op, border, shared):
 @pytest.mark.parametrize("op", ["warp_affine", "warp_perspective"])
 def test_gradcheck_of_a_matrix_from_output_to_source(device, op):
     images = device.put(photographs(2, 2, *SOURCE, torch.float64) / 100)
-    maps = device.put(random_maps(op, TARGET, SOURCE, 2)).requires_grad_()
+    maps = device.put(random_warps(op, TARGET, SOURCE, 2)).requires_grad_()
 
     def call(maps):
         return warp(op, images, maps, TARGET, inverse=True)
@@ -40,7 +40,7 @@ def test_gradcheck_of_a_matrix_from_output_to_source(device, op):
 @pytest.mark.parametrize("op", WARPS)
 def test_gradcheck_of_a_nearest_warp_for_its_images(device, op):
     images = device.put(photographs(2, 2, *SOURCE, torch.float64) / 100).requires_grad_()
-    maps = random_maps(op, SOURCE, TARGET, 2)
+    maps = random_warps(op, SOURCE, TARGET, 2)
 
     def call(images):
         return warp(op, images, maps, TARGET, interpolation="nearest", border="replicate")
@@ -52,7 +52,7 @@ def test_gradcheck_of_a_nearest_warp_for_its_images(device, op):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_a_gradient_has_the_dtype_and_the_shape_of_what_it_is_for(device, op, dtype):
     images = device.put(photographs(2, 3, *SOURCE, dtype)).requires_grad_()
-    maps = device.put(random_maps(op, SOURCE, TARGET).float()).requires_grad_()
+    maps = device.put(random_warps(op, SOURCE, TARGET).float()).requires_grad_()
     warp(op, images, maps, TARGET).sum().backward()
     for tensor in (images, maps):
         assert (tensor.grad.shape, tensor.grad.dtype) == (tensor.shape, tensor.dtype)
@@ -73,7 +73,10 @@ def test_a_gradient_worked_by_hand(device):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_gradients_are_the_same_bits_in_every_run_and_by_any_number_of_threads(device, op):
-    images, maps = photographs(2, 3, 64, 80, torch.float32), random_maps(op, (64, 80), (90, 70), 2).float()
+    images, maps = (
+        photographs(2, 3, 64, 80, torch.float32),
+        random_warps(op, (64, 80), (90, 70), 2).float(),
+    )
     weights = device.put(photographs(2, 3, 90, 70, torch.float32, seed=4))
     found = []
     threads = torch.get_num_threads()
@@ -94,7 +97,7 @@ def test_gradients_are_the_same_bits_in_every_run_and_by_any_number_of_threads(d
 @pytest.mark.parametrize("border", BORDERS[:5])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_every_device_gives_the_gradients_of_the_cpu(accelerator, op, border, dtype):
-    images, maps = photographs(2, 3, 33, 40, dtype), random_maps(op, (33, 40), (45, 35), 2)
+    images, maps = photographs(2, 3, 33, 40, dtype), random_warps(op, (33, 40), (45, 35), 2)
     weights = photographs(2, 3, 45, 35, dtype, seed=4)
 
     def gradients(put):
@@ -110,7 +113,7 @@ def test_every_device_gives_the_gradients_of_the_cpu(accelerator, op, border, dt
 
 
 def test_each_product_in_the_gradient_of_a_matrix_is_rounded():
-    matrix = random_maps("warp_perspective", SOURCE, TARGET)
+    matrix = random_warps("warp_perspective", SOURCE, TARGET)
     of_map = torch.randn(3, 3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     turned = matrix_to_source(matrix).mT.numpy()
 
@@ -127,7 +130,7 @@ def test_each_product_in_the_gradient_of_a_matrix_is_rounded():
 @pytest.mark.parametrize("interpolation", ["cubic", "lanczos4"])
 def test_an_interpolation_without_a_gradient_says_so(op, interpolation):
     images = photographs(1, 1, *SOURCE, torch.float32).requires_grad_()
-    warped = warp(op, images, random_maps(op, SOURCE, TARGET), TARGET, interpolation=interpolation)
+    warped = warp(op, images, random_warps(op, SOURCE, TARGET), TARGET, interpolation=interpolation)
     message = f"{op}: no gradient for interpolation '{interpolation}'"
     with pytest.raises(NotImplementedError, match=message):
         warped.sum().backward()
@@ -136,13 +139,13 @@ def test_an_interpolation_without_a_gradient_says_so(op, interpolation):
 @pytest.mark.parametrize("op", WARPS)
 def test_opcheck_finds_nothing_where_a_gradient_is_needed(device, op):
     images = device.put(photographs(2, 3, *SOURCE, torch.float32)).requires_grad_()
-    maps = device.put(random_maps(op, SOURCE, TARGET, 2)).requires_grad_()
+    maps = device.put(random_warps(op, SOURCE, TARGET, 2)).requires_grad_()
     torch.library.opcheck(getattr(torch.ops.orbbec, op).default, raw_arguments(op, images, maps, TARGET))
 
 
 @pytest.mark.parametrize("op", WARPS)
 def test_a_training_step_compiles_as_one_graph(device, op):
-    maps = random_maps(op, SOURCE, TARGET, 2)
+    maps = random_warps(op, SOURCE, TARGET, 2)
 
     def step(images):
         return (warp(op, images, maps, TARGET) ** 2).sum()

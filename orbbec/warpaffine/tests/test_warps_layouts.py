@@ -8,7 +8,7 @@ import torch
 
 from orbbec import ImageBatch
 from tests.support import assert_same_bytes, photograph, photographs
-from tests.support.warps import WARPS, random_maps, raw_arguments, warp
+from tests.support.warps import WARPS, random_warps, raw_arguments, warp
 
 SOURCE, TARGET = (21, 34), (19, 37)
 
@@ -31,7 +31,7 @@ def every_layout(images):
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.float32])
 @pytest.mark.parametrize("channels", [1, 3, 6])
 def test_strides_change_nothing(device, op, dtype, channels):
-    images, maps = photographs(2, channels, *SOURCE, dtype), random_maps(op, SOURCE, TARGET, 2)
+    images, maps = photographs(2, channels, *SOURCE, dtype), random_warps(op, SOURCE, TARGET, 2)
     expected = warp(op, device.put(images), maps, TARGET)
     before = photographs(2, channels, *TARGET, dtype, seed=3)
     transparent = warp(
@@ -47,7 +47,7 @@ def test_strides_change_nothing(device, op, dtype, channels):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_what_lies_between_the_elements_of_out_is_left_alone(device, op):
-    images, maps = device.put(photographs(2, 3, *SOURCE)), random_maps(op, SOURCE, TARGET, 2)
+    images, maps = device.put(photographs(2, 3, *SOURCE)), random_warps(op, SOURCE, TARGET, 2)
     around = torch.full((2, 5, TARGET[0] + 2, 2 * TARGET[1]), 77, dtype=torch.uint8)
     around = device.put(around)
     window = around[:, 1:4, 1:-1, ::2]
@@ -58,14 +58,14 @@ def test_what_lies_between_the_elements_of_out_is_left_alone(device, op):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_expanded_images_are_read_where_they_are(device, op):
-    maps = random_maps(op, SOURCE, TARGET, 4)
+    maps = random_warps(op, SOURCE, TARGET, 4)
     gray = device.put(photographs(1, 1, *SOURCE)).expand(4, 3, *SOURCE)
     assert_same_bytes(warp(op, gray, maps, TARGET), warp(op, gray.contiguous(), maps, TARGET))
 
 
 @pytest.mark.parametrize("op", WARPS)
 def test_the_output_is_channels_last_where_the_images_are(device, op):
-    images, maps = device.put(photographs(2, 3, *SOURCE)), random_maps(op, SOURCE, TARGET, 2)
+    images, maps = device.put(photographs(2, 3, *SOURCE)), random_warps(op, SOURCE, TARGET, 2)
     assert warp(op, images, maps, TARGET).is_contiguous()
     last = warp(op, images.contiguous(memory_format=torch.channels_last), maps, TARGET)
     assert last.is_contiguous(memory_format=torch.channels_last)
@@ -74,7 +74,7 @@ def test_the_output_is_channels_last_where_the_images_are(device, op):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_one_image_without_a_batch_dimension(device, op):
-    images, maps = device.put(photographs(1, 3, *SOURCE)), random_maps(op, SOURCE, TARGET)
+    images, maps = device.put(photographs(1, 3, *SOURCE)), random_warps(op, SOURCE, TARGET)
     expected = warp(op, images, maps, TARGET)
     assert_same_bytes(warp(op, images[0], maps, TARGET), expected[0])
     out = torch.zeros_like(expected[0])
@@ -85,7 +85,7 @@ def test_one_image_without_a_batch_dimension(device, op):
 @pytest.mark.parametrize("op", WARPS)
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_arrays_are_images_as_opencv_has_them(op, channels):
-    image, maps = photograph(*SOURCE, channels), random_maps(op, SOURCE, TARGET)
+    image, maps = photograph(*SOURCE, channels), random_warps(op, SOURCE, TARGET)
     tensor = torch.from_numpy(image).permute(2, 0, 1)
     expected = warp(op, tensor, maps, TARGET).permute(1, 2, 0).numpy()
     assert_same_bytes(warp(op, image, maps.numpy(), TARGET), expected)
@@ -96,7 +96,7 @@ def test_arrays_are_images_as_opencv_has_them(op, channels):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_arrays_of_any_strides_and_read_only_ones_are_read(op):
-    image, maps = photograph(*SOURCE), random_maps(op, SOURCE, TARGET)
+    image, maps = photograph(*SOURCE), random_warps(op, SOURCE, TARGET)
     expected = warp(op, image, maps, TARGET)
     mirrored = np.ascontiguousarray(image[::-1, ::-1])[::-1, ::-1]
     bgr = np.ascontiguousarray(image[..., ::-1])[..., ::-1]
@@ -110,7 +110,7 @@ def test_arrays_of_any_strides_and_read_only_ones_are_read(op):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_out_may_be_an_array(op):
-    image, maps = photograph(*SOURCE), random_maps(op, SOURCE, TARGET)
+    image, maps = photograph(*SOURCE), random_warps(op, SOURCE, TARGET)
     expected = warp(op, image, maps, TARGET)
     out = np.zeros_like(expected)
     assert warp(op, image, maps, TARGET, out=out) is out
@@ -123,7 +123,7 @@ def test_out_may_be_an_array(op):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_the_images_themselves_are_left_alone(device, op):
-    images, maps = device.put(photographs(2, 3, *SOURCE)), random_maps(op, SOURCE, TARGET, 2)
+    images, maps = device.put(photographs(2, 3, *SOURCE)), random_warps(op, SOURCE, TARGET, 2)
     images_before, maps_before = images.clone(), maps.clone()
     warp(op, images, maps, TARGET, fill=5)
     assert_same_bytes(images, images_before)
@@ -134,7 +134,7 @@ def test_the_images_themselves_are_left_alone(device, op):
 @pytest.mark.parametrize("shape", [(0, 3, 8, 9), (2, 0, 8, 9), (0, 0, 0, 0)])
 def test_no_images_and_no_channels_give_none(device, op, shape):
     images = device.put(torch.zeros(shape, dtype=torch.uint8))
-    warped = warp(op, images, random_maps(op, (8, 9), TARGET, shape[0]), TARGET)
+    warped = warp(op, images, random_warps(op, (8, 9), TARGET, shape[0]), TARGET)
     assert warped.shape == (*shape[:2], *TARGET)
 
 
@@ -146,7 +146,7 @@ def test_an_image_without_pixels_reads_the_fill(device, op, shape, border, inter
     images = device.put(torch.zeros(shape))
     for arithmetic in ("cv2_5", "cv2_4"):
         options = {"border": border, "interpolation": interpolation, "arithmetic": arithmetic, "fill": 7}
-        assert (warp(op, images, random_maps(op, (8, 9), TARGET, 2), TARGET, **options) == 7).all()
+        assert (warp(op, images, random_warps(op, (8, 9), TARGET, 2), TARGET, **options) == 7).all()
 
 
 def variable_size_images(channels=3):
@@ -164,7 +164,7 @@ def batch_on(device, images):
 @pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic", "lanczos4"])
 @pytest.mark.parametrize("arithmetic", ["cv2_5", "cv2_4"])
 def test_variable_size_images_are_warped_as_each_alone(device, op, channels, interpolation, arithmetic):
-    images, maps = variable_size_images(channels), random_maps(op, (30, 30), TARGET, 5)
+    images, maps = variable_size_images(channels), random_warps(op, (30, 30), TARGET, 5)
     for border, fill in (("constant", [9.0 * c for c in range(channels)]), ("reflect101", 0)):
         options = {"interpolation": interpolation, "arithmetic": arithmetic, "border": border, "fill": fill}
         warped = warp(op, batch_on(device, images), maps, TARGET, **options)
@@ -176,7 +176,7 @@ def test_variable_size_images_are_warped_as_each_alone(device, op, channels, int
 
 @pytest.mark.parametrize("op", WARPS)
 def test_a_slice_of_a_batch_and_a_batch_of_none(device, op):
-    batch, maps = batch_on(device, variable_size_images()), random_maps(op, (30, 30), TARGET, 5)
+    batch, maps = batch_on(device, variable_size_images()), random_warps(op, (30, 30), TARGET, 5)
     warped = warp(op, batch, maps, TARGET)
     assert_same_bytes(warp(op, batch[1:4], maps[1:4], TARGET), warped[1:4])
     assert warp(op, batch[:0], maps[:0], TARGET).shape == (0, 3, *TARGET)
@@ -208,7 +208,7 @@ NONSENSE = [
 def test_a_table_of_nonsense_reads_the_fill_and_nothing_else(device, op, interpolation, arithmetic):
     buffer = device.put(torch.full((300 * 3,), 200, dtype=torch.uint8))
     layout = device.put(torch.tensor([*NONSENSE, (0, 20, 15)], dtype=torch.int64))
-    maps = random_maps(op, (5, 5), TARGET, len(layout))
+    maps = random_warps(op, (5, 5), TARGET, len(layout))
     for border in ("constant", "replicate", "reflect", "reflect101", "wrap"):
         options = {"interpolation": interpolation, "arithmetic": arithmetic, "border": border, "fill": (7.0,)}
         arguments = raw_arguments(op, buffer, maps, TARGET, layout=layout, channels=3, **options)
@@ -223,7 +223,7 @@ def test_offsets_beyond_31_bits(device, op, interpolation):
     """Rows, channels and images that lie 2^30 bytes apart; the memory between them is never touched."""
     size, apart = (3, 4), 2**30
     memory = device.put(torch.empty(2 * apart + 100, dtype=torch.uint8))
-    maps = random_maps(op, size, size, 3)
+    maps = random_warps(op, size, size, 3)
     options = {"interpolation": interpolation, "border": "replicate"}
     for shape, strides in (
         ((1, 1, *size), (0, 0, apart, 1)),

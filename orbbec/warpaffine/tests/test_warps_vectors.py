@@ -9,7 +9,7 @@ import torch
 from orbbec import ImageBatch
 from tests.support import assert_same_bytes, photograph, photographs
 from tests.support.samples import DTYPES
-from tests.support.warps import ARITHMETICS, BORDERS, WARPS, random_maps, warp
+from tests.support.warps import ARITHMETICS, BORDERS, WARPS, random_warps, warp
 
 # Below, at and past vectors of 8 and 16 and blocks of 16 columns.
 WIDTHS = (1, 7, 8, 15, 16, 17, 31, 33, 130)
@@ -32,7 +32,7 @@ def assert_vectors_change_nothing(monkeypatch, call):
 def test_vectors_change_nothing(monkeypatch, op, dtype, interpolation, arithmetic):
     for width in WIDTHS:
         source, target = (21, 3 + width), (5, width)
-        maps = random_maps(op, source, target, 2, seed=width)
+        maps = random_warps(op, source, target, 2, seed=width)
         for channels in (1, 3, 4, 5):
             images = photographs(2, channels, *source, dtype)
             before = photographs(2, channels, *target, dtype, seed=1)
@@ -58,7 +58,7 @@ def test_vectors_change_nothing_in_any_layout(monkeypatch, op, dtype, channels, 
     images = photographs(2, channels, 64, 70, dtype)
     if last:
         images = images.contiguous(memory_format=torch.channels_last)
-    maps = random_maps(op, (64, 70), (37, 130), 2)
+    maps = random_warps(op, (64, 70), (37, 130), 2)
     fill = tuple(range(channels))
     for given in (images, images[..., 1:-1, 3:], images[..., ::2]):
 
@@ -73,7 +73,7 @@ def test_vectors_change_nothing_in_any_layout(monkeypatch, op, dtype, channels, 
 def test_vectors_change_nothing_for_variable_size_images(monkeypatch, op, channels):
     sizes = [(1, 1), (2, 2), (1, 40), (40, 1), (33, 47), (64, 64)]
     batch = ImageBatch.from_images([photograph(*size, channels) for size in sizes])
-    maps = random_maps(op, (30, 30), (37, 130), len(sizes))
+    maps = random_warps(op, (30, 30), (37, 130), len(sizes))
     for border in ("constant", "replicate", "wrap"):
 
         def call(border=border):
@@ -100,7 +100,7 @@ def test_vectors_change_nothing_far_outside(monkeypatch, matrix, border):
 @pytest.mark.parametrize("border", ["constant", "transparent"])
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
 def test_vectors_keep_the_sign_of_zero(monkeypatch, op, interpolation, border, arithmetic):
-    images, maps = photographs(1, 3, 9, 9, torch.float32), random_maps(op, (9, 9), (40, 70))
+    images, maps = photographs(1, 3, 9, 9, torch.float32), random_warps(op, (9, 9), (40, 70))
     before = torch.full((1, 3, 40, 70), -0.0)
     options = {"interpolation": interpolation, "border": border, "arithmetic": arithmetic, "fill": -0.0}
 

@@ -94,9 +94,9 @@ def _rows(source: Any) -> Iterator[Any]:
 
 
 def _make_images(root: Path) -> None:
-    for place, (kind, (format, _)) in enumerate(FORMATS.items()):
-        (root / f"{place % 2}").mkdir(exist_ok=True)
-        (root / f"{place % 2}/{kind}.{format.lower()}").write_bytes(good_file(kind, SIZE, 1 + place % 8))
+    for offset, (kind, (format, _)) in enumerate(FORMATS.items()):
+        (root / f"{offset % 2}").mkdir(exist_ok=True)
+        (root / f"{offset % 2}/{kind}.{format.lower()}").write_bytes(good_file(kind, SIZE, 1 + offset % 8))
 
 
 def _make_list(root: Path) -> None:
@@ -297,17 +297,17 @@ def _check(sample: Sample) -> None:
 
 
 def _mutated(data: bytes, suffix: str, chance: random.Random, only_cut: bool) -> bytes:
-    place, other = chance.randrange(len(data) + 1), chance.randrange(len(data) + 1)
+    offset, other = chance.randrange(len(data) + 1), chance.randrange(len(data) + 1)
     length = chance.randrange(1, 600)
-    ways: list[Callable[[], bytes]] = [lambda: data[:place]]
+    ways: list[Callable[[], bytes]] = [lambda: data[:offset]]
     if only_cut:
         return ways[0]()
     ways += [
         lambda: flipped(data, chance),
-        lambda: data[:place] + data[other : other + length] + data[place:],  # a piece comes again
-        lambda: data[:place] + data[place + length :],  # a piece is lost
-        lambda: data[:place] + bytes(length) + data[place + length :],
-        lambda: data[:place] + b"\xff" * length + data[place + length :],
+        lambda: data[:offset] + data[other : other + length] + data[offset:],  # a piece comes again
+        lambda: data[:offset] + data[offset + length :],  # a piece is lost
+        lambda: data[:offset] + bytes(length) + data[offset + length :],
+        lambda: data[:offset] + b"\xff" * length + data[offset + length :],
         lambda: data + data[other:],
     ]
     if suffix in (".json", ".csv"):
@@ -318,7 +318,7 @@ def _mutated(data: bytes, suffix: str, chance: random.Random, only_cut: bool) ->
         end = len(data.rstrip(b"\0")) + 511 & -512  # of the entries; behind it, empty blocks
         ways += [lambda: hostile + data, lambda: data[:end] + hostile + data[end:]] * 4
     if suffix == ".jpeg":
-        ways += [lambda: closed(data[:place]), lambda: huge("jpeg", data, chance.choice((1, 999, 9999)))]
+        ways += [lambda: closed(data[:offset]), lambda: huge("jpeg", data, chance.choice((1, 999, 9999)))]
     if suffix == ".png":
         ways += [lambda: huge("png", data, chance.choice((1, 999, 1 << 30)))]
     return chance.choice(ways)()

@@ -139,8 +139,8 @@ _HUGE: dict[str, Callable[[bytes, int], bytes]] = {
 }
 
 
-def _written(data: bytes, place: int, new: bytes) -> bytes:
-    return data[:place] + new + data[place + len(new) :]
+def _written(data: bytes, offset: int, new: bytes) -> bytes:
+    return data[:offset] + new + data[offset + len(new) :]
 
 
 def _saved(picture: Image.Image, format: str, orientation: int = 1, **options: object) -> bytes:

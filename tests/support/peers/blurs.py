@@ -31,10 +31,10 @@ def _draw_side(rng: Random) -> int:
 
 def gaussian(rng: Random, image: Array, border: str) -> tuple[Array, Array]:
     height, width = _draw_side(rng) | 1, _draw_side(rng) | 1
-    along = float(rng.choice((0.0, rng.uniform(0.05, 8), rng.uniform(0.05, 40))))
-    down = along if rng.random() < 0.6 else float(rng.uniform(0.1, 8))
-    actual = orbbec.gaussian_blur(image, (height, width), (down, along), border=border)
-    return actual, _opencv("GaussianBlur", image, (width, height), along, sigmaY=down, border=border)
+    sigma_x = float(rng.choice((0.0, rng.uniform(0.05, 8), rng.uniform(0.05, 40))))
+    sigma_y = sigma_x if rng.random() < 0.6 else float(rng.uniform(0.1, 8))
+    actual = orbbec.gaussian_blur(image, (height, width), (sigma_y, sigma_x), border=border)
+    return actual, _opencv("GaussianBlur", image, (width, height), sigma_x, sigmaY=sigma_y, border=border)
 
 
 def box(rng: Random, image: Array, border: str) -> tuple[Array, Array]:

@@ -85,7 +85,7 @@ ADJUSTMENTS: dict[str, Callable[[Random, bool], tuple[Any, ...]]] = {
     "equalize": lambda rng, floats: (),
 }
 # Of floats torchvision's sums, convolutions and powers have other last bits.
-UNLIKE_FLOATS = ("adjust_contrast", "adjust_gamma", "adjust_sharpness")
+INEXACT_FLOATS = ("adjust_contrast", "adjust_gamma", "adjust_sharpness")
 
 
 def by_torchvision(op: str, dtype: str) -> Line:
@@ -96,7 +96,7 @@ def by_torchvision(op: str, dtype: str) -> Line:
         expected = getattr(functional, op)(image, *arguments)
         return getattr(orbbec, op)(image, *arguments).numpy(), expected.numpy()
 
-    return Line(op, dtype, "torchvision", dtype == "uint8" or op not in UNLIKE_FLOATS, answers)
+    return Line(op, dtype, "torchvision", dtype == "uint8" or op not in INEXACT_FLOATS, answers)
 
 
 def normalized(dtype: torch.dtype) -> Line:

@@ -11,8 +11,8 @@ import numpy as np
 from orbbec import transforms as T
 from orbbec.bridge.arguments import Array
 
-SIDE, OUTPUT, RIM = 160, 96, 24
-CHAIN = (
+SIDE, OUTPUT, BORDER = 160, 96, 24
+PIPELINE = (
     T.RandomResizedCrop(OUTPUT, scale=(0.4, 0.8), antialias=False),
     T.RandomRotation(20, "linear"),
     T.RandomAffine(10, (0.05, 0.05), (0.9, 1.1), 5, "linear"),
@@ -47,11 +47,11 @@ def measure(count: int = 8) -> Sharpness:
     images = np.stack([np.repeat(np.rint(scene(x, y, n))[..., None], 3, -1) for n in range(count)])
     results = {}
     for exact in (False, True):
-        pipeline = T.Compose(CHAIN, seed=5, exact=exact)
+        pipeline = T.Compose(PIPELINE, seed=5, exact=exact)
         results[exact] = pipeline(images.astype(np.uint8), epoch=0)[..., 0].astype(np.float64)
-    matrix = T.Compose(CHAIN, seed=5).plan([(SIDE, SIDE)] * count, epoch=0).matrix
+    matrix = T.Compose(PIPELINE, seed=5).plan([(SIDE, SIDE)] * count, epoch=0).matrix
     v, u = np.mgrid[:OUTPUT, :OUTPUT].astype(np.float64)
-    inner = (slice(RIM, -RIM), slice(RIM, -RIM))
+    inner = (slice(BORDER, -BORDER), slice(BORDER, -BORDER))
     rows = []
     for n in range(count):
         at_x, at_y = (m[0] * u + m[1] * v + m[2] for m in matrix[n, :2])
@@ -74,15 +74,15 @@ def _detail(image: Array) -> float:
     return float((around - 4 * middle).var())
 
 
-class Rim(NamedTuple):
+class Border(NamedTuple):
     """The width of the blend of image and fill in output pixels, in the fused and in the exact pipeline."""
 
-    fused_rim: float
-    exact_rim: float
+    fused_border: float
+    exact_border: float
 
 
-def measure_rim(factor: int = 4, side: int = 40) -> Rim:
-    """Of white images that are enlarged by a factor and rotated on black."""
+def measure_border(factor: int = 4, side: int = 40) -> Border:
+    """Of white images that are upscaled by a factor and rotated on black."""
     pipeline = [
         T.Resize((side * factor, side * factor), antialias=False),
         T.RandomRotation((20, 20), "linear", expand=True),
@@ -93,4 +93,4 @@ def measure_rim(factor: int = 4, side: int = 40) -> Rim:
         result = T.Compose(pipeline, exact=exact)(white, epoch=0)[..., 0]
         mixed = int(((result > 0) & (result < 255)).sum())
         widths.append(mixed / (4 * side * factor))
-    return Rim(*widths)
+    return Border(*widths)

@@ -17,7 +17,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.filters.filter import motion_kernels
 from orbbec.noise.philox import philox_noise
 from orbbec.plan import Stream
-from orbbec.plan.steps import BatchState, Map
+from orbbec.plan.steps import BatchState, Warp
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.warpaffine.elastic import elastic_displacement
 from tests.support.peers import jpegs, mixes
@@ -32,14 +32,14 @@ class Call:
 
     Args:
         transform: of `orbbec.transforms`.
-        place: in its pipeline.
+        index: in its pipeline.
         seed: of its pipeline.
         images: `[N, H, W, C]`.
         target: of a transform that reads targets; for all images.
     """
 
     transform: Any
-    place: int
+    index: int
     seed: int
     images: Array
     target: dict[str, Any] | None = None
@@ -52,20 +52,20 @@ class Call:
     @property
     def params(self) -> Any:
         ids = np.arange(len(self.images))
-        return self.transform.sample(self.state.sizes, Stream(ids, self.seed, place=self.place))
+        return self.transform.sample(self.state.sizes, Stream(ids, self.seed, transform_index=self.index))
 
     @property
-    def map(self) -> Map:
+    def warp(self) -> Warp:
         """The map of a transform that is one."""
         if self.transform.needs_targets:
-            stream = Stream(np.arange(len(self.images)), self.seed, place=self.place)
+            stream = Stream(np.arange(len(self.images)), self.seed, transform_index=self.index)
             targets = [self.target] * len(self.images)
             whole = np.tile(np.eye(3), (len(self.images), 1, 1))
             (drawn,) = self.transform.draw_for(self.state, iter([stream]), targets, whole)
             step = drawn.step
         else:
             (step,) = self.transform.steps(self.params, self.state)
-        assert isinstance(step, Map)
+        assert isinstance(step, Warp)
         return step
 
 
@@ -94,7 +94,7 @@ def warped(call: Call, image: Array, n: int) -> Array:
 
     from tests.support.peers import opencv
 
-    step = call.map
+    step = call.warp
     flags = cv2.WARP_INVERSE_MAP | (cv2.INTER_LINEAR if step.interpolation == "linear" else cv2.INTER_NEAREST)
     warp = cv2.warpAffine if (step.matrix[n, 2] == (0, 0, 1)).all() else cv2.warpPerspective
     matrix = step.matrix[n, :2] if warp is cv2.warpAffine else step.matrix[n]
@@ -111,7 +111,7 @@ def cut(call: Call, image: Array, n: int) -> Array:
 
     from tests.support.peers import opencv
 
-    step = call.map
+    step = call.warp
     left, top = (int(v) for v in step.matrix[n, :2, 2])
     height, width = (int(v) for v in step.sizes[n])
     before = max(0, -top), max(0, -left)
@@ -201,7 +201,7 @@ def by_torchvision_affine(call: Call, image: Array, n: int) -> Array:
 def by_torchvision_perspective(call: Call, image: Array, n: int) -> Array:
     functional = importlib.import_module(TORCHVISION)
     t, p, (height, width) = call.transform, call.params, image.shape[:2]
-    if (call.map.matrix[n] == np.eye(3)).all():  # not chosen, or corners of which no map can be made
+    if (call.warp.matrix[n] == np.eye(3)).all():  # not chosen, or corners of which no matrix can be made
         return image
     starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
     ends = p.ends[n].astype(int).tolist()
@@ -286,13 +286,13 @@ def operated(call: Call, image: Array, n: int) -> Array:
 @by_one
 def blended(call: Call, image: Array, n: int) -> Array:
     """AugMix: the image and its copies, each altered by torchvision's functions, in the weights drawn."""
-    shares, choices = call.params.weights[n], call.params.choices
-    result = shares[0] * image
-    for copy, share in enumerate(shares[1:]):
+    weights, choices = call.params.weights[n], call.params.choices
+    result = weights[0] * image
+    for copy, weight in enumerate(weights[1:]):
         altered, row = _tensor(image), copy * len(call.images) + n
         for operation, magnitude in zip(choices.operation[row], choices.magnitude[row], strict=True):
             altered = _one_operation(OPERATIONS[operation], altered, float(magnitude), call.transform)
-        result = result + share * _array(altered)
+        result = result + weight * _array(altered)
     return np.asarray(np.rint(result).astype(np.uint8))
 
 
@@ -358,12 +358,12 @@ def smeared(call: Call, image: Array, n: int) -> Array:
 
 
 @by_one
-def bent(call: Call, image: Array, n: int) -> Array:
+def displaced(call: Call, image: Array, n: int) -> Array:
     import cv2
 
     t = call.transform
     alpha, sigma = (torch.tensor([value]) for value in (t.alpha, t.sigma))
-    key = {"seed": call.seed, "epoch": 0, "place": call.place}
+    key = {"seed": call.seed, "epoch": 0, "transform_index": call.index}
     dx, dy = elastic_displacement(torch.tensor([n]), image.shape[:2], alpha, sigma, **key)[0].numpy()
     y, x = np.mgrid[: image.shape[0], : image.shape[1]].astype(np.float32)
     method = cv2.INTER_LINEAR if t.interpolation == "linear" else cv2.INTER_NEAREST
@@ -382,9 +382,8 @@ def erased(call: Call, image: Array, n: int) -> Array:
 @by_one
 def noisy(call: Call, image: Array, n: int) -> Array:
     """By NumPy, with the numbers of Philox."""
-    noise = philox_noise(
-        [n], image.shape[2], image.shape[:2], kind="normal", seed=call.seed, epoch=0, place=call.place
-    )
+    key = {"seed": call.seed, "epoch": 0, "transform_index": call.index}
+    noise = philox_noise([n], image.shape[2], image.shape[:2], kind="normal", **key)
     drawn = call.params.mean[n] + call.params.sigma[n] * _array(noise[0].double())
     return np.asarray(np.rint((image + 255 * drawn).clip(0, 255)).astype(np.uint8))
 

@@ -36,7 +36,7 @@ class Form:
     target: dict[str, Any] | None = None
 
     @property
-    def is_chainable(self) -> bool:
+    def is_pipelineable(self) -> bool:
         """Whether it takes and gives one image of bytes with three channels."""
         alone = self.count == 1 and self.dtype == "uint8" and self.target is None
         return alone and self.form not in ("1 channel", "uint8 to float32")
@@ -177,7 +177,7 @@ _COUNTS = {"MixUp": 2, "CutMix": 3, "Mosaic": 4}
 _JITTER = _always(T.ColorJitter(0.8, 0.8, 0.8, 0.5))
 
 # By author and "transform, form" (of uint8 where it does not say so): how it is drawn, and the answer.
-_ALIKE: dict[str, dict[str, tuple[Draw, Theirs]]] = {
+_EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
     "OpenCV": {
         "Resize, linear": (_resize(False), by.resized_by_opencv),
         "RandomResizedCrop, linear": (_crop(False), by.resized_by_opencv),
@@ -195,7 +195,7 @@ _ALIKE: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "RandomPerspective": (_perspective, by.warped),
         "AlignPoints": (_align, by.warped),
         "AlignFaces": (_filled(T.AlignFaces, size=32), by.warped),
-        "ElasticTransform": (_elastic, by.bent),
+        "ElasticTransform": (_elastic, by.displaced),
         "Grayscale, 1 channel": (_always(T.Grayscale(1)), by.gray),
         "GaussianBlur": (_always(T.GaussianBlur((5, 7), (0.1, 3.0))), by.blurred),
         "MedianBlur": (_always(T.MedianBlur((3, 7))), by.median),
@@ -243,7 +243,7 @@ _ALIKE: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "Mosaic": (lambda rng, h, w: T.Mosaic(_size(rng), fill=_fill(rng)), by.laid),
     },
 }
-_UNLIKE: dict[str, dict[str, tuple[Draw, Theirs]]] = {
+_INEXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
     "OpenCV": {"MotionBlur": (_always(T.MotionBlur((1, 9))), by.smeared)},
     "torchvision": {
         "Resize": (_resize(True), by.resized_by_torchvision),
@@ -265,7 +265,7 @@ _UNLIKE: dict[str, dict[str, tuple[Draw, Theirs]]] = {
 
 
 def _forms() -> Iterator[Form]:
-    for promised, table in ((True, _ALIKE), (False, _UNLIKE)):
+    for promised, table in ((True, _EXACT), (False, _INEXACT)):
         for author, rows in table.items():
             for key, (draw, theirs) in rows.items():
                 name, _, form = key.partition(", ")
@@ -279,7 +279,7 @@ LINES = [form.line() for form in FORMS]
 
 
 @dataclass(frozen=True)
-class Chain:
+class Pipeline:
     """Forms one after the other, and the image that they were drawn for."""
 
     forms: tuple[Form, ...]
@@ -288,7 +288,7 @@ class Chain:
     seed: int
 
     @classmethod
-    def drawn(cls, seed: int) -> Chain:
+    def drawn(cls, seed: int) -> Pipeline:
         """Two or three forms whose answers are promised to be their authors'."""
         rng = np.random.default_rng([seed, 5])
         known = [f for f in FORMS if f.promised and f.count == 1 and not f.target and " " not in f.form]
@@ -310,6 +310,6 @@ class Chain:
     def theirs(self) -> Array:
         """The authors' functions one after the other."""
         result = self.images
-        for place, (form, transform) in enumerate(zip(self.forms, self.transforms, strict=True)):
-            result = form.theirs(Call(transform, place, self.seed, result))
+        for index, (form, transform) in enumerate(zip(self.forms, self.transforms, strict=True)):
+            result = form.theirs(Call(transform, index, self.seed, result))
         return result

@@ -27,8 +27,8 @@ def promised_cells(op: str) -> list[parity.Cell]:
 
 
 def random_map(op: str, source: tuple[int, int], target: tuple[int, int], seed: int = 0) -> Array:
-    """A map as OpenCV takes it; see `warps.random_maps`."""
-    map = warps.random_maps(op, source, target, seed=seed)
+    """A map as OpenCV takes it; see `warps.random_warps`."""
+    map = warps.random_warps(op, source, target, seed=seed)
     return (map.float() if op == "remap" else map).numpy()
 
 

@@ -13,7 +13,7 @@ from orbbec.bridge.arguments import Array
 from tests.support.samples import photographs
 from tests.support.timing.benchmark import Contender, Work, cv2, share, touched_pixels
 
-UNLIKE_IMAGES = 64  # more than these are these again
+DISTINCT_IMAGES = 64  # more than these are these again
 CV2_FLAGS = {"nearest": "INTER_NEAREST", "linear": "INTER_LINEAR", "cubic": "INTER_CUBIC"}
 CV2_BORDERS = {
     "constant": "BORDER_CONSTANT",
@@ -40,8 +40,8 @@ class WarpShape:
     def planar_images(self, device: str) -> Tensor:
         """Contiguous, on the CPU."""
         count = self.count(device)
-        images = photographs(min(count, UNLIKE_IMAGES), 3, *self.source, dtype=self.dtype)
-        return images.repeat(-(-count // UNLIKE_IMAGES), 1, 1, 1)[:count].contiguous()
+        images = photographs(min(count, DISTINCT_IMAGES), 3, *self.source, dtype=self.dtype)
+        return images.repeat(-(-count // DISTINCT_IMAGES), 1, 1, 1)[:count].contiguous()
 
     def options(self) -> dict[str, Any]:
         return {"interpolation": self.interpolation, "border": self.border}

@@ -76,8 +76,8 @@ def hue(image, factor):
     red, green, blue = image.double().unbind(-3)
     high, low = image.double().amax(-3), image.double().amin(-3)
     span = torch.where(high == low, 1, high - low)
-    share = torch.where(high == 0, 1, high)
-    saturated = (high - low) / share
+    divisor = torch.where(high == 0, 1, high)
+    saturated = (high - low) / divisor
     r, g, b = ((high - each) / span for each in (red, green, blue))
     turn = torch.where(high == red, b - g, torch.where(high == green, 2 + r - b, 4 + g - r))
     turn = torch.where(high == low, 0, turn)
@@ -107,10 +107,10 @@ def blurred(image, kernel_size, sigma):
         at = torch.arange(side, dtype=torch.float64) - side // 2
         weights = torch.exp(-0.5 * (at / deviation) ** 2)
         kernels.append(weights / weights.sum())
-    across, down = kernels
-    pads = [across.numel() // 2] * 2 + [down.numel() // 2] * 2
+    horizontal, vertical = kernels
+    pads = [horizontal.numel() // 2] * 2 + [vertical.numel() // 2] * 2
     padded = nn.pad(image.double()[:, None], pads, mode="reflect")
-    result = nn.conv2d(padded, (down[:, None] * across)[None, None])[:, 0]
+    result = nn.conv2d(padded, (vertical[:, None] * horizontal)[None, None])[:, 0]
     return (result if image.is_floating_point() else result.round()).to(image.dtype)
 
 
@@ -203,19 +203,19 @@ def differences(name):
 
 @pytest.mark.parametrize("name", CLOSE, ids=lambda name: "-".join(name))
 def test_close_functions_are_near_their_formulas(name):
-    *_, largest, share = CLOSE[name]
+    *_, largest, fraction = CLOSE[name]
     found = np.concatenate([each.ravel() for each in differences(name)])
     assert found.size > 10_000
     assert found.max() <= largest
-    assert (found > 0).mean() <= share
+    assert (found > 0).mean() <= fraction
 
 
 def test_a_blur_takes_width_before_height():
     image = torch.zeros(1, 9, 9)
     image[0, 4, 4] = 1
-    across = functions.blur(image, [5, 1], [1.0, 1.0])[0]
-    assert (across[4] > 0).sum() == 5
-    assert (across[:, 4] > 0).sum() == 1
+    blurred = functions.blur(image, [5, 1], [1.0, 1.0])[0]
+    assert (blurred[4] > 0).sum() == 5
+    assert (blurred[:, 4] > 0).sum() == 1
     wider = functions.blur(image, [5, 5], [2.0, 0.5])[0]
     assert wider[4, 2] > 10 * wider[2, 4] > 0
 

@@ -19,10 +19,10 @@ from orbbec import ImageBatch, adjust_hue, gaussian_blur, resize
 from orbbec.backends.torchvision import switch
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.functions import FUNCTIONS
-from orbbec.backends.torchvision.places import replacements
+from orbbec.backends.torchvision.replacements import replacements
 from orbbec.data.decode import native
 from tests.support.peers import switches
-from tests.support.peers.switch_chains import pipelines
+from tests.support.peers.switch_pipelines import pipelines
 from tests.support.peers.switches import as_kind
 from tests.support.samples import photograph
 
@@ -38,8 +38,8 @@ def _put_back():
 
 def found():
     """What stands in all positions that the switch changes."""
-    places = [(owner, key) for owner, key, _ in replacements(True, Report())]
-    return [owner.get(key) if isinstance(owner, dict) else getattr(owner, key) for owner, key in places]
+    entries = [(owner, key) for owner, key, _ in replacements(True, Report())]
+    return [owner.get(key) if isinstance(owner, dict) else getattr(owner, key) for owner, key in entries]
 
 
 def test_everything_is_put_back():
@@ -93,7 +93,7 @@ def test_a_function_keeps_its_bytes_and_is_ours(cell):
 
 
 @pytest.mark.parametrize("name", pipelines())
-def test_a_chain_for_imagenet_keeps_its_bits(name):
+def test_a_pipeline_for_imagenet_keeps_its_bits(name):
     pipeline, image = pipelines()[name]
     torch.manual_seed(5)
     expected = pipeline(image)

@@ -21,8 +21,8 @@ from tests.support import photograph
 
 RED = tuple(bytes.fromhex(COLORS[0][1:]))
 BLUE = tuple(bytes.fromhex(COLORS[1][1:]))
-CHAIN = T.Compose([T.RandomResizedCrop((32, 48)), T.RandomHorizontalFlip()], seed=4)
-NORMALIZED = T.Compose([*CHAIN.transforms, T.ToDtype("float16", scale=True), T.Normalize()], seed=4)
+PIPELINE = T.Compose([T.RandomResizedCrop((32, 48)), T.RandomHorizontalFlip()], seed=4)
+NORMALIZED = T.Compose([*PIPELINE.transforms, T.ToDtype("float16", scale=True), T.Normalize()], seed=4)
 
 
 def run(*arguments):
@@ -34,8 +34,8 @@ def files(tmp_path):
     """Two images, a pipeline and targets in a folder."""
     for name, size in (("a.png", (40, 60)), ("b.png", (64, 50))):
         Image.fromarray(photograph(*size)).save(tmp_path / name)
-    (tmp_path / "chain.yaml").write_text(CHAIN.to_yaml())
-    (tmp_path / "chain.json").write_text(CHAIN.to_json())
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE.to_yaml())
+    (tmp_path / "pipeline.json").write_text(PIPELINE.to_json())
     mask = np.zeros((40, 60), np.uint8)
     mask[10:20, 5:30] = 255
     Image.fromarray(mask).save(tmp_path / "mask.png")
@@ -51,17 +51,17 @@ def files(tmp_path):
 
 def test_draws_are_the_bytes_that_training_sees():
     images = {"a": photograph(40, 60), "b": photograph(64, 50)}
-    rows, text = draw_rows(CHAIN, images, draws=3, epoch=5)
+    rows, text = draw_rows(PIPELINE, images, draws=3, epoch=5)
     assert [len(row) for row in rows] == [4, 4]
     assert text.startswith("Plan of 2 images of 40x60..64x50")
     for draw in range(3):
-        seen = CHAIN(list(images.values()), epoch=5 + draw).permute(0, 2, 3, 1).numpy()
+        seen = PIPELINE(list(images.values()), epoch=5 + draw).permute(0, 2, 3, 1).numpy()
         assert all(np.array_equal(row[1 + draw].image, image) for row, image in zip(rows, seen, strict=True))
 
 
 def test_normalised_floats_are_shown_as_they_were():
     images = {"a": photograph(40, 60)}
-    expected, actual = (draw_rows(chain, images)[0][0] for chain in (CHAIN, NORMALIZED))
+    expected, actual = (draw_rows(pipeline, images)[0][0] for pipeline in (PIPELINE, NORMALIZED))
     # Largest difference seen: 1 level, of rounding to float16.
     assert (
         max(np.abs(a.image.astype(int) - e.image).max() for a, e in zip(actual, expected, strict=True)) <= 1
@@ -70,8 +70,8 @@ def test_normalised_floats_are_shown_as_they_were():
 
 def test_floats_of_255_levels_are_shown_as_they_were():
     images = {"a": photograph(40, 60)}
-    chain = T.Compose([*CHAIN.transforms, T.ToDtype("float32")], seed=4)
-    for plain, cast in zip(draw_rows(CHAIN, images)[0][0], draw_rows(chain, images)[0][0], strict=True):
+    pipeline = T.Compose([*PIPELINE.transforms, T.ToDtype("float32")], seed=4)
+    for plain, cast in zip(draw_rows(PIPELINE, images)[0][0], draw_rows(pipeline, images)[0][0], strict=True):
         assert np.array_equal(plain.image, cast.image)
 
 
@@ -87,9 +87,9 @@ def test_boxes_masks_and_points_lie_where_they_are():
 
 
 def test_a_box_keeps_its_colour_when_others_are_dropped():
-    chain = T.Compose([T.CenterCrop(20)])
+    pipeline = T.Compose([T.CenterCrop(20)])
     targets = [{"boxes": np.array([[0.0, 0, 5, 5], [22, 12, 38, 28]])}]
-    rows, _ = draw_rows(chain, {"a": np.zeros((40, 60, 3), np.uint8)}, targets, draws=1)
+    rows, _ = draw_rows(pipeline, {"a": np.zeros((40, 60, 3), np.uint8)}, targets, draws=1)
     drawn = np.asarray(draw_shown(rows[0][1], side=20)).reshape(-1, 3).tolist()
     assert list(BLUE) in drawn
     assert list(RED) not in drawn
@@ -125,7 +125,7 @@ def test_a_sheet_holds_its_pictures():
 
 
 @pytest.mark.parametrize("name", ["sheet.png", "sheet.jpg", "sheet.html"])
-@pytest.mark.parametrize("pipeline", ["chain.yaml", "chain.json"])
+@pytest.mark.parametrize("pipeline", ["pipeline.yaml", "pipeline.json"])
 def test_the_command_writes_a_sheet(files, name, pipeline):
     out = files / "new" / name
     images = files / "a.png", files / "b.png"
@@ -163,14 +163,16 @@ def test_what_is_wrong_is_said(files, change, words):
     (files / "list.json").write_text("[1]")
     (files / "other.json").write_text('{"b.png": {"mask": "mask.png"}}')
     (files / "unknown.yaml").write_text("transforms: [{name: Nothing}]")
-    options = {"--pipeline": "chain.yaml", "--out": "sheet.png", "--targets": "targets.json"} | change
+    options = {"--pipeline": "pipeline.yaml", "--out": "sheet.png", "--targets": "targets.json"} | change
     done = run(files / "b.png", *(part for name, value in options.items() for part in (name, files / value)))
     assert done.exit_code == 1
     assert words in done.output
 
 
 def test_two_files_of_one_name_are_refused(files):
-    done = run(files / "a.png", files / "a.png", "--pipeline", files / "chain.yaml", "--out", files / "s.png")
+    done = run(
+        files / "a.png", files / "a.png", "--pipeline", files / "pipeline.yaml", "--out", files / "s.png"
+    )
     assert done.exit_code == 1
     assert "but got a.png twice" in done.output
 

@@ -22,9 +22,9 @@ from tests.support import photographs
 CENTER, FLOAT = T.CenterCrop((20, 24)), T.ToDtype(torch.float32, scale=True)
 
 
-def moved(chain, **options):
+def moved(pipeline, **options):
     """The bytes of each pass that two images of 3x30x40 are given."""
-    found = orbbec.profile(T.Compose(chain, **options), photographs(2, 3, 30, 40), rounds=7)
+    found = orbbec.profile(T.Compose(pipeline, **options), photographs(2, 3, 30, 40), rounds=7)
     return found, {cost.name: (cost.read_bytes, cost.written_bytes) for cost in found.costs if cost.holds}
 
 
@@ -54,7 +54,7 @@ def test_what_a_later_pass_leaves_out_need_not_be_read():
 
 
 @pytest.mark.parametrize(
-    ("chain", "read", "written"),
+    ("pipeline", "read", "written"),
     [
         ([T.ColorJitter(contrast=0.5)], 2 * 7200, 7200),  # the mean first
         ([FLOAT, T.MixUp()], 2 * 7200, 4 * 7200),
@@ -66,8 +66,8 @@ def test_what_a_later_pass_leaves_out_need_not_be_read():
         ([T.Pad(5)], 7200, 2 * 3 * 40 * 50),
     ],
 )
-def test_bytes_of_a_pass(chain, read, written):
-    assert list(moved(chain)[1].values()) == [(read, written)]
+def test_bytes_of_a_pass(pipeline, read, written):
+    assert list(moved(pipeline)[1].values()) == [(read, written)]
 
 
 def test_a_blend_counts_its_copies():
@@ -149,7 +149,7 @@ def test_a_pass_as_fast_as_a_copy_is_said_to_be():
         found.advice == "1. augment takes 71%, at 100% of the rate of a copy: only fewer bytes make it faster"
     )
     assert (found.copy_rate, found.moved_bytes) == (1000, 2000)
-    assert round(found.share_of_copy, 3) == round(1 / 1.4, 3)
+    assert round(found.fraction_of_copy, 3) == round(1 / 1.4, 3)
 
 
 @pytest.mark.parametrize(
@@ -166,24 +166,24 @@ def test_profile_names_the_bad_argument(count, rounds, message):
 
 def test_profile_refuses_planes():
     with pytest.raises(TypeError, match="profile: expected images, but got planes"):
-        orbbec.profile(T.Compose([CENTER]), orbbec.PlaneBatch.of_sizes([(30, 40)], ["420"]))
+        orbbec.profile(T.Compose([CENTER]), orbbec.YCbCrBatch.of_sizes([(30, 40)], ["420"]))
 
 
 def test_passes_are_told_to_whoever_asks_and_stay_the_same():
-    images, chain = photographs(2, 3, 30, 40), T.Compose([CENTER, T.GaussianBlur(3)])
-    plan, seen = chain.plan([(30, 40)] * 2, epoch=0), []
+    images, pipeline = photographs(2, 3, 30, 40), T.Compose([CENTER, T.GaussianBlur(3)])
+    plan, seen = pipeline.plan([(30, 40)] * 2, epoch=0), []
     result = orbbec.plan.run_passes(
         plan,
         orbbec.plan.read_images(images),
         after=lambda number, work: seen.append((plan.passes[number].name, work)),
     )
-    assert torch.equal(result, chain(images, epoch=0))
+    assert torch.equal(result, pipeline(images, epoch=0))
     assert [name for name, _ in seen] == ["augment", "gaussian_blur"]
     assert torch.equal(seen[0][1], T.Compose([CENTER])(images, epoch=0))
 
 
 def invoke(tmp_path, *arguments):
-    path = tmp_path / "chain.json"
+    path = tmp_path / "pipeline.json"
     path.write_text(T.Compose([CENTER, FLOAT]).to_json())
     return CliRunner().invoke(
         app, ["profile", "--pipeline", str(path), "--rounds", "7", *map(str, arguments)]

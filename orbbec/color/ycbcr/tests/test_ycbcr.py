@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from orbbec import ImageBatch, PlaneBatch, ycbcr_to_rgb
-from orbbec.batch.plane_batch import SAMPLINGS
+from orbbec import ImageBatch, YCbCrBatch, ycbcr_to_rgb
+from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.data.decode.orientation import upright
 from tests.support import assert_same_bytes
 
@@ -16,7 +16,7 @@ SIZES = [(1, 1), (1, 6), (6, 1), (3, 4), (5, 5), (7, 13), (16, 17)]
 
 
 def random_planes(sizes, samplings, orientations=None, seed=0):
-    batch = PlaneBatch.of_sizes(sizes, samplings, orientations)
+    batch = YCbCrBatch.of_sizes(sizes, samplings, orientations)
     batch.buffer.random_(0, 256, generator=torch.Generator().manual_seed(seed))
     return batch
 
@@ -36,16 +36,16 @@ def converted(device, batch):
     return images.numpy()
 
 
-def one_image(device, sampling, luma, blueness, redness):
+def one_image(device, sampling, luma, cb, cr):
     """The colours of an image, given by the rows of its planes."""
-    batch = PlaneBatch.of_sizes([(len(luma), len(luma[0]))], [sampling])
-    for plane, rows in zip(batch.planes(0), (luma, blueness, redness), strict=True):
+    batch = YCbCrBatch.of_sizes([(len(luma), len(luma[0]))], [sampling])
+    for plane, rows in zip(batch.planes(0), (luma, cb, cr), strict=True):
         plane.copy_(torch.tensor(rows))
     return converted(device, batch)[0]
 
 
-def enlarged(device, sampling, height, width, chroma):
-    """A plane of chroma as it is enlarged, read off the blue of black pixels: 1.772 times it, rounded."""
+def upsampled(device, sampling, height, width, chroma):
+    """A plane of chroma as it is upsampled, read off the blue of black pixels: 1.772 times it, rounded."""
     numbers = {round(1.772 * value): value for value in range(128)}
     shown = [[128 + value for value in row] for row in chroma]
     red = [[128] * len(row) for row in chroma]
@@ -70,31 +70,31 @@ def test_colours_by_hand(device):
 
 def test_halved_columns_by_hand(device):
     """(3 own + other + 1) / 4 on the left of a column, + 2 on its right, rounded down; own at the ends."""
-    assert enlarged(device, "422", 1, 6, [[0, 12, 36]]) == [[0, 3, 9, 18, 30, 36]]
-    assert enlarged(device, "422", 1, 5, [[0, 12, 36]]) == [[0, 3, 9, 18, 30]]
+    assert upsampled(device, "422", 1, 6, [[0, 12, 36]]) == [[0, 3, 9, 18, 30, 36]]
+    assert upsampled(device, "422", 1, 5, [[0, 12, 36]]) == [[0, 3, 9, 18, 30]]
 
 
 def test_halved_rows_by_hand(device):
     """As columns are, but also where there are few of them."""
-    assert enlarged(device, "440", 6, 1, [[0], [12], [36]]) == [[0], [3], [9], [18], [30], [36]]
-    assert enlarged(device, "440", 3, 2, [[0, 8], [12, 8]]) == [[0, 8], [3, 8], [9, 8]]
+    assert upsampled(device, "440", 6, 1, [[0], [12], [36]]) == [[0], [3], [9], [18], [30], [36]]
+    assert upsampled(device, "440", 3, 2, [[0, 8], [12, 8]]) == [[0, 8], [3, 8], [9, 8]]
 
 
 def test_halved_rows_and_columns_by_hand(device):
     """Rows make 0 64 128, 64 128 192, 192 256 320, 256 320 384 of 16 parts; columns as above, + 8 and + 7."""
-    assert enlarged(device, "420", 4, 6, [[0, 16, 32], [64, 80, 96]]) == [
+    assert upsampled(device, "420", 4, 6, [[0, 16, 32], [64, 80, 96]]) == [
         [0, 4, 12, 20, 28, 32],
         [16, 20, 28, 36, 44, 48],
         [48, 52, 60, 68, 76, 80],
         [64, 68, 76, 84, 92, 96],
     ]
-    assert enlarged(device, "420", 1, 5, [[0, 16, 32]]) == [[0, 4, 12, 20, 28]]
+    assert upsampled(device, "420", 1, 5, [[0, 16, 32]]) == [[0, 4, 12, 20, 28]]
 
 
 def test_two_columns_are_not_blended(device):
-    assert enlarged(device, "422", 2, 4, [[0, 40], [80, 120]]) == [[0, 0, 40, 40], [80, 80, 120, 120]]
+    assert upsampled(device, "422", 2, 4, [[0, 40], [80, 120]]) == [[0, 0, 40, 40], [80, 80, 120, 120]]
     expected = [[0, 0, 40, 40], [0, 0, 40, 40], [80, 80, 120, 120]]
-    assert enlarged(device, "420", 3, 4, [[0, 40], [80, 120]]) == expected
+    assert upsampled(device, "420", 3, 4, [[0, 40], [80, 120]]) == expected
 
 
 def test_gray_and_rgb_are_kept(device):
@@ -109,7 +109,7 @@ def test_images_are_turned(device, sampling):
     for height, width in ((5, 8), (3, 1)):
         batch = random_planes([(height, width)] * 8, [sampling] * 8, list(range(1, 9)))
         for n in range(8):
-            batch.places()[n].copy_(batch.places()[0])
+            batch.image_buffers()[n].copy_(batch.image_buffers()[0])
         first, *_ = images = converted(device, batch)
         assert_same_images(images, [upright(first, way) for way in range(1, 9)])
 
@@ -119,8 +119,8 @@ def test_variable_size_images_are_converted_one_by_one(device):
     images = converted(device, batch)
     for n, (offset, *_, way) in enumerate(batch.host_table[:, :5].tolist()):
         height, width, form = batch.host_table[n, 1:4].tolist()
-        alone = PlaneBatch.of_sizes([(height, width)], [SAMPLINGS[form]], [way])
-        alone.places()[0].copy_(batch.buffer[offset : offset + alone.places()[0].numel()])
+        alone = YCbCrBatch.of_sizes([(height, width)], [SAMPLINGS[form]], [way])
+        alone.image_buffers()[0].copy_(batch.buffer[offset : offset + alone.image_buffers()[0].numel()])
         assert_same_images([images[n]], converted(device, alone))
 
 
@@ -141,11 +141,11 @@ def test_ycbcr_to_rgb_is_the_same_on_every_machine(monkeypatch, level):
 
 
 def test_ycbcr_to_rgb_of_nothing(device):
-    assert converted(device, PlaneBatch.of_sizes([], [])) == []
+    assert converted(device, YCbCrBatch.of_sizes([], [])) == []
 
 
 def test_ycbcr_to_rgb_names_what_is_no_batch_of_planes():
-    with pytest.raises(TypeError, match="ycbcr_to_rgb: expected planes as a PlaneBatch, but got Tensor"):
+    with pytest.raises(TypeError, match="ycbcr_to_rgb: expected planes as a YCbCrBatch, but got Tensor"):
         ycbcr_to_rgb(torch.zeros(3))
 
 
@@ -154,7 +154,7 @@ def arguments_of(batch):
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "message"),
+    ("index", "value", "message"),
     [
         (0, torch.zeros(4, 4).byte(), "expected a flat contiguous uint8 buffer"),
         (0, torch.zeros(4), "expected a flat contiguous uint8 buffer"),
@@ -168,9 +168,9 @@ def arguments_of(batch):
         (4, 2**60, r"expected nbytes from 0 to 2\^59"),
     ],
 )
-def test_the_operator_names_the_bad_argument(device, place, value, message):
+def test_the_operator_names_the_bad_argument(device, index, value, message):
     arguments = arguments_of(random_planes([(2, 3), (4, 5)], ["420", "rgb"]))
-    arguments[place] = value
+    arguments[index] = value
     arguments = [device.put(value) if isinstance(value, torch.Tensor) else value for value in arguments]
     with pytest.raises((ValueError, RuntimeError), match=message):
         torch.ops.orbbec.ycbcr_to_rgb(*arguments)

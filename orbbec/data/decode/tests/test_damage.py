@@ -111,7 +111,7 @@ def test_a_jpeg_that_was_cut_and_closed_again_is_damaged(machine):
 
 def test_a_jpeg_that_lacks_scans_is_damaged(machine):
     for name, data in jpegs():
-        scans = [place for place in range(len(data)) if data[place : place + 2] == b"\xff\xda"]
+        scans = [offset for offset in range(len(data)) if data[offset : offset + 2] == b"\xff\xda"]
         for scan in scans[1:]:
             with pytest.raises(ValueError, match="the JPEG is damaged: scans are missing"):
                 decode_image(closed(data[:scan]))

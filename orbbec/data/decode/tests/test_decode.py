@@ -173,7 +173,7 @@ def test_decode_image_refuses_what_is_cut_off():
 @pytest.mark.usefixtures("decoder")
 def test_decode_image_refuses_what_is_cut_off_between_scans():
     data = encoded(picture(), progressive=True)
-    scans = [place for place in range(len(data)) if data[place : place + 2] == b"\xff\xda"]
+    scans = [offset for offset in range(len(data)) if data[offset : offset + 2] == b"\xff\xda"]
     assert len(scans) == 10
     for length in (*scans, *(scan + 5 for scan in scans), len(data) - 2):
         with pytest.raises(ValueError, match="decode_image: "):

@@ -15,14 +15,14 @@ from orbbec.data import BadSample, Decoding, Loader, Sample, decode_image
 from orbbec.data.decode import nvimgcodec as module
 from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.tests.test_decode import encoded, picture
-from orbbec.data.loader.tests.test_loader import CHAIN, Files, by_id
+from orbbec.data.loader.tests.test_loader import PIPELINE, Files, by_id
 from orbbec.data.order import Order
 
 ON_DEVICE = Decoding(on_device=True)
 CPU = torch.device("cpu")
 
 
-def place_of(data, mode="RGB"):
+def buffer_for(data, mode="RGB"):
     return torch.zeros(decode_image(data, mode=mode).shape, dtype=torch.uint8)
 
 
@@ -32,15 +32,15 @@ def without_quantization(data):
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L"])
-def test_images_are_decoded_to_their_places(mode):
+def test_images_are_decoded_to_their_buffers(mode):
     files = [encoded(picture(20 + i, 40, i), orientation=i) for i in range(1, 9)]
     files += [encoded(picture(), progressive=True), encoded(picture()[..., 0])]
     decoder = BatchDecoder(CPU, mode)
-    pairs = [(data, place_of(data, mode)) for data in files]
+    pairs = [(data, buffer_for(data, mode)) for data in files]
     assert decoder.decode_into(pairs) == [True] * 10
     assert decoder.copies == 0
-    for data, place in pairs:
-        assert np.array_equal(place.numpy(), decode_image(data, mode=mode))
+    for data, buffer in pairs:
+        assert np.array_equal(buffer.numpy(), decode_image(data, mode=mode))
 
 
 def test_no_image_is_no_call():
@@ -49,7 +49,7 @@ def test_no_image_is_no_call():
 
 def test_what_is_damaged_is_told():
     good, bad = encoded(picture()), without_quantization(encoded(picture()))
-    pairs = [(good, place_of(good)), (bad, place_of(good)), (good, place_of(good))]
+    pairs = [(good, buffer_for(good)), (bad, buffer_for(good)), (good, buffer_for(good))]
     assert BatchDecoder(CPU).decode_into(pairs) == [True, False, True]
     assert np.array_equal(pairs[2][1].numpy(), decode_image(good))
 
@@ -69,12 +69,12 @@ def test_only_whole_jpegs_of_8_bits_have_a_header():
 def test_an_image_of_another_size_is_left_to_the_host():
     data, decoder = encoded(picture(30, 40)), BatchDecoder(CPU)
     small, turned = torch.zeros(30, 39, 3, dtype=torch.uint8), torch.zeros(40, 30, 3, dtype=torch.uint8)
-    place = place_of(data)
-    assert decoder.decode_into([(data, place), (data, turned)]) == [True, False]
+    buffer = buffer_for(data)
+    assert decoder.decode_into([(data, buffer), (data, turned)]) == [True, False]
     assert decoder.copies == 0
-    assert decoder.decode_into([(data, place.zero_()), (data, small)]) == [True, False]
-    assert decoder.copies == 1  # since nvImageCodec refuses a place that is too small
-    assert np.array_equal(place.numpy(), decode_image(data))
+    assert decoder.decode_into([(data, buffer.zero_()), (data, small)]) == [True, False]
+    assert decoder.copies == 1  # since nvImageCodec refuses a buffer that is too small
+    assert np.array_equal(buffer.numpy(), decode_image(data))
 
 
 class Cuda:
@@ -100,10 +100,10 @@ class Cuda:
 
         return SimpleNamespace(decode=decode)
 
-    def as_images(self, places, stream):
-        assert all(isinstance(place, torch.Tensor) for place in places)
+    def as_images(self, buffers, stream):
+        assert all(isinstance(buffer, torch.Tensor) for buffer in buffers)
         self.calls.append(stream)
-        return nvimgcodec.as_images([place.numpy() for place in places])
+        return nvimgcodec.as_images([buffer.numpy() for buffer in buffers])
 
 
 @pytest.mark.parametrize("ignores", [False, True])
@@ -113,17 +113,17 @@ def test_on_cuda_the_current_stream_is_named_and_copies_are_counted(monkeypatch,
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(cuda_stream=77))
     decoder = BatchDecoder(torch.device("cuda", 3))
     files = [encoded(picture(20, 30 + i)) for i in range(3)]
-    pairs = [(data, place_of(data)) for data in files]
+    pairs = [(data, buffer_for(data)) for data in files]
     assert decoder.decode_into(pairs) == [True] * 3
     assert stub.calls == [77, (3, 77)]
     assert decoder.copies == (3 if ignores else 0)
-    assert all(np.array_equal(place.numpy(), decode_image(data)) for data, place in pairs)
+    assert all(np.array_equal(buffer.numpy(), decode_image(data)) for data, buffer in pairs)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_loader_gives_what_decoding_one_by_one_gives(threads):
-    expected = by_id(Loader(Files(13), 4, CHAIN, seed=7))
-    actual = by_id(Loader(Files(13), 4, CHAIN, seed=7, threads=threads, decoding=ON_DEVICE))
+    expected = by_id(Loader(Files(13), 4, PIPELINE, seed=7))
+    actual = by_id(Loader(Files(13), 4, PIPELINE, seed=7, threads=threads, decoding=ON_DEVICE))
     assert actual.keys() == expected.keys()
     assert all(torch.equal(actual[i], expected[i]) for i in expected)
 
@@ -138,8 +138,8 @@ def test_a_loader_decodes_on_the_host_what_is_no_jpeg():
 
 def test_a_loader_decodes_on_the_host_what_the_device_refuses(monkeypatch):
     monkeypatch.setattr(BatchDecoder, "decode_into", lambda self, encoded: [False] * len(encoded))
-    expected = by_id(Loader(Files(5), 2, CHAIN, seed=7))
-    actual = by_id(Loader(Files(5), 2, CHAIN, seed=7, decoding=ON_DEVICE))
+    expected = by_id(Loader(Files(5), 2, PIPELINE, seed=7))
+    actual = by_id(Loader(Files(5), 2, PIPELINE, seed=7, decoding=ON_DEVICE))
     assert all(torch.equal(actual[i], expected[i]) for i in expected)
 
 
@@ -156,9 +156,11 @@ def test_a_loader_keeps_its_policies():
     for bad in ([1], [0, 1]):
         order = Order(4, shuffle=False).part(1, 4)
         with pytest.raises(BadSample, match=r"sample 1 \(its image\)"):
-            list(Loader(Damaged(4, bad), 4, CHAIN, order=order, decoding=ON_DEVICE))
+            list(Loader(Damaged(4, bad), 4, PIPELINE, order=order, decoding=ON_DEVICE))
     for policy, wanted in (("skip", [0, 3]), ("substitute", [0, 3, 3, 3])):
-        loader = Loader(Damaged(4, bad=[1, 2]), 4, CHAIN, shuffle=False, on_error=policy, decoding=ON_DEVICE)
+        loader = Loader(
+            Damaged(4, bad=[1, 2]), 4, PIPELINE, shuffle=False, on_error=policy, decoding=ON_DEVICE
+        )
         with pytest.warns(UserWarning, match="2 bad samples"):
             (batch,) = loader
         assert batch.sample_ids.tolist() == wanted

@@ -10,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from orbbec import ImageBatch, PlaneBatch, ycbcr_to_rgb
+from orbbec import ImageBatch, YCbCrBatch, ycbcr_to_rgb
 from orbbec.data import BadSample, Decoding, Loader, Sample, decode_image, decode_planes
 from orbbec.data.decode import decode, native
 from orbbec.data.decode.native import decode_planes_into, has_native, sampling_of
@@ -22,7 +22,7 @@ from tests.support.peers.jpegs import FACTORS, encoded
 
 pytestmark = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
 
-CHAIN = (RandomResizedCrop(24), RandomHorizontalFlip(), ToDtype(torch.float32, scale=True), Normalize())
+PIPELINE = (RandomResizedCrop(24), RandomHorizontalFlip(), ToDtype(torch.float32, scale=True), Normalize())
 PLANES, WHOLE = Decoding(planes=True), Decoding(roi=False)
 
 
@@ -132,8 +132,8 @@ def test_both_decoders_give_the_same_planes(monkeypatch, sampling, size):
     image = Image.fromarray(picture(*size))
     data = saved(image.convert("L")) if sampling == "gray" else encoded(picture(*size), 90, sampling)
     height, width = size
-    down, across = 1 + (sampling in ("420", "440")), 1 + (sampling in ("420", "422"))
-    chroma = 0 if sampling == "gray" else -(-height // down) * -(-width // across)
+    y_factor, x_factor = 1 + (sampling in ("420", "440")), 1 + (sampling in ("420", "422"))
+    chroma = 0 if sampling == "gray" else -(-height // y_factor) * -(-width // x_factor)
     of_each = []
     for name, absent in (("_library", lambda: None), ("_decoder", NoDecoder)):
         with monkeypatch.context() as patch:
@@ -158,7 +158,7 @@ def test_files_that_cannot_be_decoded_are_named():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("transforms", [CHAIN, None], ids=["augmented", "as they are"])
+@pytest.mark.parametrize("transforms", [PIPELINE, None], ids=["augmented", "as they are"])
 def test_a_loader_gives_the_same_bytes(threads, transforms):
     one = Loader(all_files(), 5, transforms, seed=3, decoding=WHOLE)
     other = Loader(all_files(), 5, transforms, seed=3, threads=threads, decoding=PLANES)
@@ -170,8 +170,8 @@ def test_a_loader_gives_the_same_bytes(threads, transforms):
 def test_a_stream_and_arrays_give_the_same_bytes():
     samples = [all_files()[n] for n in range(6)]
     samples += [Sample(picture(9, 8), {"label": 6}, 6), Sample(picture(9, 8)[..., :1], {"label": 7}, 7)]
-    one = by_id(Loader(iter(samples), 3, CHAIN, seed=3, decoding=WHOLE))
-    other = by_id(Loader(iter(samples), 3, CHAIN, seed=3, decoding=PLANES))
+    one = by_id(Loader(iter(samples), 3, PIPELINE, seed=3, decoding=WHOLE))
+    other = by_id(Loader(iter(samples), 3, PIPELINE, seed=3, decoding=PLANES))
     assert one.keys() == other.keys() == set(range(8))
     assert all(torch.equal(one[n], other[n]) for n in one)
 
@@ -186,7 +186,7 @@ def test_half_the_bytes_are_staged():
         seen = []
         map_tensors((images,), lambda batch, seen=seen: seen.append(batch.nbytes))  # as staging copies them
         (staged[decoding],) = seen
-        assert isinstance(images, PlaneBatch if decoding.planes else ImageBatch)
+        assert isinstance(images, YCbCrBatch if decoding.planes else ImageBatch)
     tables = {WHOLE: 4 * 24, PLANES: 4 * 64}
     assert staged[WHOLE] - tables[WHOLE] in range(4 * 3 * 375 * 500, 4 * 3 * 375 * 500 + 5 * 64)
     chroma = 2 * 188 * 250
@@ -196,8 +196,8 @@ def test_half_the_bytes_are_staged():
 
 
 def test_planned_batches_are_in_colours():
-    loader = Loader(all_files(), 5, CHAIN, seed=3, decoding=PLANES)
-    whole = Loader(all_files(), 5, CHAIN, seed=3, decoding=WHOLE)
+    loader = Loader(all_files(), 5, PIPELINE, seed=3, decoding=PLANES)
+    whole = Loader(all_files(), 5, PIPELINE, seed=3, decoding=WHOLE)
     for one, other in zip(loader.planned(), whole.planned(), strict=True):
         assert isinstance(one.images, ImageBatch)
         assert all(map(np.array_equal, one.images.numpy(), other.images.numpy()))
@@ -213,10 +213,10 @@ def damaged_files():
 
 def test_bad_samples_are_raised_skipped_and_replaced():
     with pytest.raises(BadSample, match=r"sample 1 \(its image\)"):
-        list(Loader(damaged_files(), 4, CHAIN, shuffle=False, decoding=PLANES))
+        list(Loader(damaged_files(), 4, PIPELINE, shuffle=False, decoding=PLANES))
     for policy in ("skip", "substitute"):
         loaders = [
-            Loader(damaged_files(), 3, CHAIN, shuffle=False, on_error=policy, decoding=decoding)
+            Loader(damaged_files(), 3, PIPELINE, shuffle=False, on_error=policy, decoding=decoding)
             for decoding in (WHOLE, PLANES)
         ]
         with pytest.warns(UserWarning, match="3 bad samples"):

@@ -43,7 +43,7 @@ def jpegs():
     return files
 
 
-def whole_and_parts(transforms, epoch, shrink=False):
+def whole_and_regions(transforms, epoch, shrink=False):
     """What a pipeline makes of whole images, and of their parts; and the parts."""
     files, pipeline = jpegs(), Compose(transforms, seed=3)
     whole = [decode_image(data) for data in files]
@@ -70,7 +70,7 @@ FUSED = {
 @pytest.mark.parametrize("transforms", FUSED.values(), ids=FUSED)
 def test_parts_give_the_bytes_of_whole_images(transforms):
     for epoch in range(8):
-        expected, actual, _ = whole_and_parts(transforms, epoch)
+        expected, actual, _ = whole_and_regions(transforms, epoch)
         assert torch.equal(actual, expected)
 
 
@@ -79,7 +79,7 @@ def test_antialiased_parts_differ_by_one_level():
     # otherwise, none by more than 1.
     differences = []
     for epoch in range(8):
-        expected, actual, _ = whole_and_parts([RandomResizedCrop(48)], epoch)
+        expected, actual, _ = whole_and_regions([RandomResizedCrop(48)], epoch)
         differences.append((actual.int() - expected.int()).abs())
     values = torch.stack(differences)
     assert int(values.max()) == 1
@@ -98,7 +98,7 @@ def test_antialiased_parts_differ_by_one_level():
     ],
 )
 def test_shrunk_parts_are_near_to_whole_images(transforms, least):
-    expected, actual, regions = whole_and_parts(transforms, 0, shrink=True)
+    expected, actual, regions = whole_and_regions(transforms, 0, shrink=True)
     assert (regions.shrinks > 1).any()
     error = (expected.double() - actual.double()).square().mean(dim=(1, 2, 3))
     assert (10 * torch.log10(255**2 / error)).min() > least
@@ -106,7 +106,7 @@ def test_shrunk_parts_are_near_to_whole_images(transforms, least):
 
 def test_regions_are_the_parts_that_are_cut_out():
     plan = Compose([CenterCrop(4)]).plan([(8, 6), (10, 30)], epoch=0)
-    assert regions_of(plan).parts.tolist() == [[1, 2, 5, 6], [13, 3, 17, 7]]
+    assert regions_of(plan).boxes.tolist() == [[1, 2, 5, 6], [13, 3, 17, 7]]
     assert plan_for(plan, regions_of(plan)).sizes.tolist() == [[4, 4], [4, 4]]
 
 
@@ -116,7 +116,7 @@ def test_regions_shrink_where_the_plan_does():
     assert regions_of(plan, np.full(4, True)).shrinks.tolist() == [1, 2, 4, 8]
     only_last = regions_of(plan, np.array([False, False, False, True]))
     assert only_last.shrinks.tolist() == [1, 1, 1, 8]
-    assert only_last.parts[3].tolist() == [0, 0, 20, 50]
+    assert only_last.boxes[3].tolist() == [0, 0, 20, 50]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from orbbec.data.device.staging import Staging, map_tensors
 from orbbec.data.order import Order, OrderSampler
 from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
 
-CHAIN = Compose([RandomResizedCrop(8), RandomHorizontalFlip()], seed=3)
+PIPELINE = Compose([RandomResizedCrop(8), RandomHorizontalFlip()], seed=3)
 
 
 class Images(Dataset):
@@ -27,7 +27,7 @@ class Images(Dataset):
 
 def test_a_dataloader_gives_what_compose_gives():
     sampler = OrderSampler(Order(7, seed=1))
-    batches = DevicePrefetcher(DataLoader(Images(), 3, sampler=sampler, collate_fn=collate), CHAIN, "cpu")
+    batches = DevicePrefetcher(DataLoader(Images(), 3, sampler=sampler, collate_fn=collate), PIPELINE, "cpu")
     assert len(batches) == 3
     orders = []
     for epoch in range(2):
@@ -37,7 +37,7 @@ def test_a_dataloader_gives_what_compose_gives():
             orders += ids
             assert batch["label"].tolist() == ids
             images = [Images()[i]["images"] for i in ids]
-            assert torch.equal(batch["images"], CHAIN(images, sample_ids=ids, epoch=epoch))
+            assert torch.equal(batch["images"], PIPELINE(images, sample_ids=ids, epoch=epoch))
     assert sorted(orders[:7]) == sorted(orders[7:]) == list(range(7))
     assert orders[:7] != orders[7:]
 
@@ -57,9 +57,9 @@ def test_images_are_found_and_samples_counted(kind):
         "list": [images, labels],
         "named": Pair(images, labels),
     }[kind]
-    for epoch, batches in enumerate([DevicePrefetcher([batch, batch], CHAIN, "cpu")]):
+    for epoch, batches in enumerate([DevicePrefetcher([batch, batch], PIPELINE, "cpu")]):
         for turn, result in enumerate(batches):
-            expected = CHAIN(images, sample_ids=torch.arange(4 * turn, 4 * turn + 4), epoch=epoch)
+            expected = PIPELINE(images, sample_ids=torch.arange(4 * turn, 4 * turn + 4), epoch=epoch)
             assert type(result) is type(batch)
             assert torch.equal(result if kind == "tensor" else result[0], expected)
 
@@ -109,13 +109,13 @@ def test_the_side_stream_waits_for_a_batch_that_is_on_the_device(monkeypatch):
 
 def test_after_an_epoch_that_was_left_comes_the_next():
     images = torch.randint(0, 256, (4, 3, 20, 20), dtype=torch.uint8)
-    batches = DevicePrefetcher([images, images], CHAIN, "cpu")
+    batches = DevicePrefetcher([images, images], PIPELINE, "cpu")
     ids = torch.arange(4)
     for epoch in range(3):
         for batch in batches:
-            assert torch.equal(batch, CHAIN(images, sample_ids=ids, epoch=epoch))
+            assert torch.equal(batch, PIPELINE(images, sample_ids=ids, epoch=epoch))
             break
     batches.set_epoch(1)
     first, second = batches
-    assert torch.equal(first, CHAIN(images, sample_ids=ids, epoch=1))
-    assert torch.equal(second, CHAIN(images, sample_ids=ids + 4, epoch=1))
+    assert torch.equal(first, PIPELINE(images, sample_ids=ids, epoch=1))
+    assert torch.equal(second, PIPELINE(images, sample_ids=ids + 4, epoch=1))

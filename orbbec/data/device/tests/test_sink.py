@@ -17,7 +17,7 @@ from tests.support import Recorder, assert_same_bytes, photograph
 
 FLOATS = ToDtype(torch.float32, scale=True)
 JITTER = T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8)
-CHAINS = {
+PIPELINES = {
     "fused": [T.RandomResizedCrop(9, antialias=False), JITTER, T.RandomErasing(), FLOATS, Normalize()],
     "operators": [
         RandomResizedCrop(9),
@@ -123,9 +123,9 @@ def ragged(pipeline, device="cpu"):
     return Loader(source, 4, pipeline, device, seed=1, threads=2)
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_a_replay_gives_the_bytes_of_the_loader(name, device):
-    sunk = assert_replays_the_loader(CHAINS[name], 2, device)
+    sunk = assert_replays_the_loader(PIPELINES[name], 2, device)
     assert (sunk.captured, sunk.replayed) == COUNTS[name]
 
 
@@ -133,7 +133,7 @@ def test_a_replay_gives_the_bytes_of_the_loader(name, device):
     ("name", "sink_size", "counts"), [("fused", 1, (2, 12)), ("fused", 8, (1, 1)), ("noise", 1, (3, 7))]
 )
 def test_sinks_of_any_size_give_the_bytes_of_the_loader(name, sink_size, counts, device):
-    sunk = assert_replays_the_loader(CHAINS[name], sink_size, device)
+    sunk = assert_replays_the_loader(PIPELINES[name], sink_size, device)
     assert (sunk.captured, sunk.replayed) == counts
 
 
@@ -199,22 +199,22 @@ def test_the_graphs_that_were_used_last_are_kept():
 
 
 def test_slots_stay_where_they_are_until_they_are_too_small():
-    slots, pipeline = Slots(2, torch.device("cpu")), T.Compose(CHAINS["operators"])
+    slots, pipeline = Slots(2, torch.device("cpu")), T.Compose(PIPELINES["operators"])
 
     def feeds(side):
         images = [np.full((side, side + n, 3), side, np.uint8) for n in range(3)]
         batch = ImageBatch.from_images(images)
         return [Feed(batch, pipeline.plan(batch.sizes, epoch=0), [torch.tensor([side])])] * 2
 
-    def places():
+    def addresses():
         return slots.small.data_ptr(), slots.pixels.data_ptr(), slots.read(1, feeds(20)[1])[1].data_ptr()
 
     assert slots.reserve(feeds(20))
     slots.fill(feeds(20))
-    first = places()
+    first = addresses()
     assert not slots.reserve(feeds(18))
     slots.fill(feeds(18))
-    assert places() == first
+    assert addresses() == first
     assert slots.read(1, feeds(20)[1])[1].tolist() == [18]
     assert slots.reserve(feeds(40))
 
@@ -230,7 +230,7 @@ def test_channels_last_stays_in_a_slot():
 
 
 def test_a_sink_that_is_left_stops_the_threads_and_goes_on_with_the_next_epoch():
-    batches = ragged(CHAINS["fused"])
+    batches = ragged(PIPELINES["fused"])
     history = History(next(iter(batches)).images, 100)
     batches.set_epoch(0)
     sunk = Sink(history.step, batches, 2, Recorder)

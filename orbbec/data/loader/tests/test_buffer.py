@@ -20,7 +20,7 @@ def test_a_buffer_of_one_keeps_the_order():
 def test_no_item_comes_earlier_than_the_buffer_allows():
     shuffled = list(ShuffleBuffer(range(1000), 10))
     assert shuffled != sorted(shuffled)
-    assert max(item - place for place, item in enumerate(shuffled)) <= 9
+    assert max(item - index for index, item in enumerate(shuffled)) <= 9
 
 
 def test_a_buffer_as_large_as_the_stream_gives_every_order():

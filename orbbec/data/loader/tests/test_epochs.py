@@ -82,7 +82,7 @@ def by_closing_the_loader(loader, steps):
 
 
 def by_beginning_another(loader, steps):
-    HELD["batches"] = iter(loader)  # until another takes its place
+    HELD["batches"] = iter(loader)  # until another replaces it
     return taken(HELD["batches"], steps)
 
 
@@ -284,7 +284,7 @@ def test_any_calls_in_any_order(seed):
             assert len(loader) == len(expected(*upcoming))
 
 
-NO_PLACES = [
+BAD_STATES = [
     (ValueError, {"start": "5"}, "start of a state as a whole number .*, but got '5'"),
     (ValueError, {"start": 1.5}, "start of a state as a whole number .*, but got 1.5"),
     (TypeError, {"start": None}, "start of a state as a whole number .*, but got None"),
@@ -299,8 +299,8 @@ NO_PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "changes", "text"), NO_PLACES)
-def test_a_state_that_is_no_place_is_refused_and_changes_nothing(kind, changes, text):
+@pytest.mark.parametrize(("kind", "changes", "text"), BAD_STATES)
+def test_a_state_that_is_malformed_is_refused_and_changes_nothing(kind, changes, text):
     loader = make()
     batches = iter(loader)
     taken(batches, 2)

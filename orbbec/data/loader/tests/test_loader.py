@@ -32,7 +32,7 @@ from orbbec.transforms import (
     transform_targets,
 )
 
-CHAIN = (RandomResizedCrop(24, antialias=False), RandomHorizontalFlip())
+PIPELINE = (RandomResizedCrop(24, antialias=False), RandomHorizontalFlip())
 
 
 def jpeg(seed, height=40, width=50):
@@ -82,21 +82,21 @@ def test_every_sample_comes_once_an_epoch(threads, world_size):
         ids = []
         for rank in range(world_size):
             order = Order(23, seed=1, rank=rank, world_size=world_size)
-            loader = Loader(Files(23), 4, CHAIN, threads=threads, order=order)
+            loader = Loader(Files(23), 4, PIPELINE, threads=threads, order=order)
             loader.set_epoch(epoch)
             batches = list(loader)
-            assert len(batches) == len(Loader(Files(23), 4, CHAIN, order=order))
+            assert len(batches) == len(Loader(Files(23), 4, PIPELINE, order=order))
             ids += [i for batch in batches for i in batch.sample_ids.tolist()]
         assert sorted(ids) == list(range(23))
 
 
 def test_a_sample_is_the_same_whatever_prepares_it():
-    one = by_id(Loader(Files(13), 1, CHAIN, threads=1, prefetch=0, seed=7))
+    one = by_id(Loader(Files(13), 1, PIPELINE, threads=1, prefetch=0, seed=7))
     for loader in (
-        Loader(Files(13), 5, CHAIN, threads=3, seed=7),
-        Loader(Files(13), 13, Compose(CHAIN, seed=7), shuffle=False),
-        Loader(Files(13), 4, CHAIN, seed=7, decoding=Decoding(roi=False)),
-        Loader(iter([Files(13)[i] for i in range(13)]), 4, CHAIN, seed=7),
+        Loader(Files(13), 5, PIPELINE, threads=3, seed=7),
+        Loader(Files(13), 13, Compose(PIPELINE, seed=7), shuffle=False),
+        Loader(Files(13), 4, PIPELINE, seed=7, decoding=Decoding(roi=False)),
+        Loader(iter([Files(13)[i] for i in range(13)]), 4, PIPELINE, seed=7),
     ):
         other = by_id(loader)
         assert other.keys() == one.keys()
@@ -104,7 +104,7 @@ def test_a_sample_is_the_same_whatever_prepares_it():
 
 
 def test_batches_are_those_of_cv2_and_compose():
-    pipeline = Compose([*CHAIN, ToDtype(torch.float32, scale=True), Normalize()], seed=3)
+    pipeline = Compose([*PIPELINE, ToDtype(torch.float32, scale=True), Normalize()], seed=3)
     files = Files(6)
     loader = Loader(files, 6, pipeline, shuffle=False)
     whole = [cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB) for data in files.data]
@@ -115,17 +115,17 @@ def test_batches_are_those_of_cv2_and_compose():
 
 def test_batches_are_the_same_bits_on_an_accelerator(accelerator):
     name = "cuda" if accelerator.name == "cuda" else "cpu"
-    expected = list(Loader(Files(11), 3, CHAIN, seed=4))
+    expected = list(Loader(Files(11), 3, PIPELINE, seed=4))
     with accelerator.active():
         for _ in range(2):
-            for actual, wanted in zip(Loader(Files(11), 3, CHAIN, name, seed=4), expected, strict=True):
+            for actual, wanted in zip(Loader(Files(11), 3, PIPELINE, name, seed=4), expected, strict=True):
                 assert actual.images.device.type == actual.targets["label"].device.type == name
                 assert torch.equal(actual.images.cpu(), wanted.images)
                 assert torch.equal(actual.sample_ids.cpu(), wanted.sample_ids)
 
 
 def test_epochs_count_up_or_are_set():
-    loader = Loader(Files(9), 9, CHAIN, seed=1)
+    loader = Loader(Files(9), 9, PIPELINE, seed=1)
     first, second = (next(iter(list(loader))) for _ in range(2))
     assert first.sample_ids.tolist() != second.sample_ids.tolist()
     loader.set_epoch(0)
@@ -134,8 +134,8 @@ def test_epochs_count_up_or_are_set():
 
 
 def test_the_last_batch_is_kept_or_dropped():
-    assert [len(batch.images) for batch in Loader(Files(10), 4, CHAIN)] == [4, 4, 2]
-    loader = Loader(Files(10), 4, CHAIN, drop_last=True)
+    assert [len(batch.images) for batch in Loader(Files(10), 4, PIPELINE)] == [4, 4, 2]
+    loader = Loader(Files(10), 4, PIPELINE, drop_last=True)
     assert len(loader) == 2
     assert [len(batch.images) for batch in loader] == [4, 4]
 
@@ -178,7 +178,7 @@ def test_targets_follow_the_images():
 def test_an_epoch_goes_on_at_the_exact_sample(world_size):
     def loader(rank):
         order = Order(29, seed=5, rank=rank, world_size=world_size)
-        return Loader(Files(29), 3, CHAIN, seed=5, order=order, threads=2)
+        return Loader(Files(29), 3, PIPELINE, seed=5, order=order, threads=2)
 
     for rank in range(world_size):
         whole = [(ids.tolist(), images) for images, _, ids in loader(rank)]
@@ -203,7 +203,7 @@ def test_a_source_that_shrank_is_not_gone_on_with():
 
 def test_a_stream_goes_on_at_the_exact_sample():
     files = [Files(9)[i] for i in range(9)]
-    loader = Loader(Stream(files), 2, CHAIN)
+    loader = Loader(Stream(files), 2, PIPELINE)
     with pytest.raises(TypeError, match="a stream has no length"):
         len(loader)
     batches = iter(loader)
@@ -217,12 +217,12 @@ def test_a_stream_goes_on_at_the_exact_sample():
 def test_a_stream_may_give_bad_samples():
     files = [Files(3)[i] for i in range(3)]
     files[1] = BadSample(1, "1.jpg", "the archive ends here")
-    loader = Loader(Stream(files), 2, CHAIN, on_error="skip")
+    loader = Loader(Stream(files), 2, PIPELINE, on_error="skip")
     with pytest.warns(UserWarning, match="1 bad samples were skipped"):
         assert [batch.sample_ids.tolist() for batch in loader] == [[0], [2]]
     assert loader.faults == [Fault(1, "1.jpg", "the archive ends here")]
     with pytest.raises(BadSample, match="the archive ends here"):
-        list(Loader(Stream(files), 2, CHAIN))
+        list(Loader(Stream(files), 2, PIPELINE))
 
 
 class Stream:
@@ -235,21 +235,21 @@ class Stream:
 
 def test_a_bad_sample_is_raised():
     with pytest.raises(BadSample, match=r"sample 5 \(its image\): .*JPEG is damaged: the file is cut off"):
-        list(Loader(Files(8, bad=[5]), 2, CHAIN))
+        list(Loader(Files(8, bad=[5]), 2, PIPELINE))
     with pytest.raises(BadSample, match=r"sample 3 \(3.jpg\): No such file"):
-        list(Loader(Files(8, missing=[3]), 2, CHAIN))
+        list(Loader(Files(8, missing=[3]), 2, PIPELINE))
     assert not own_threads()
 
 
 @pytest.mark.parametrize("roi", [True, False])
 def test_bad_samples_are_skipped_counted_and_listed(roi):
     files = Files(12, bad=[1, 2, 7], missing=[4])
-    loader = Loader(files, 2, CHAIN, shuffle=False, on_error="skip", decoding=Decoding(roi=roi))
+    loader = Loader(files, 2, PIPELINE, shuffle=False, on_error="skip", decoding=Decoding(roi=roi))
     with pytest.warns(UserWarning, match="4 bad samples were skipped:\n  sample"):
         ids = [batch.sample_ids.tolist() for batch in loader]
     assert ids == [[0], [3], [5], [6], [8, 9], [10, 11]]
     assert sorted(fault.sample_id for fault in loader.faults) == [1, 2, 4, 7]
-    nothing = Loader(Files(2, bad=[0, 1]), 2, CHAIN, on_error="skip")
+    nothing = Loader(Files(2, bad=[0, 1]), 2, PIPELINE, on_error="skip")
     with pytest.warns(UserWarning, match="2 bad samples"):
         assert list(nothing) == []
 
@@ -257,12 +257,12 @@ def test_bad_samples_are_skipped_counted_and_listed(roi):
 @pytest.mark.parametrize("roi", [True, False])
 def test_bad_samples_are_replaced_by_the_next_good_one(roi):
     files = Files(8, bad=[1, 2], missing=[7])
-    loader = Loader(files, 4, CHAIN, shuffle=False, on_error="substitute", decoding=Decoding(roi=roi))
+    loader = Loader(files, 4, PIPELINE, shuffle=False, on_error="substitute", decoding=Decoding(roi=roi))
     with pytest.warns(UserWarning, match="3 bad samples were replaced"):
         ids = [batch.sample_ids.tolist() for batch in loader]
     assert ids == [[0, 3, 3, 3], [4, 5, 6, 0]]
     with pytest.raises(BadSample):
-        list(Loader(Files(3, bad=[0, 1, 2]), 3, CHAIN, on_error="substitute"))
+        list(Loader(Files(3, bad=[0, 1, 2]), 3, PIPELINE, on_error="substitute"))
 
 
 class Boxed(Files):
@@ -283,7 +283,7 @@ def test_targets_that_do_not_fit_make_a_bad_sample(roi):
         loader = Loader(
             Boxed(count, unfit, **others),
             4,
-            CHAIN,
+            PIPELINE,
             shuffle=False,
             on_error=on_error,
             collate=list,
@@ -318,7 +318,7 @@ class Broken(Files):
 def test_an_error_of_the_source_names_the_sample_and_the_line_and_keeps_its_traceback_as_text():
     expected = r"^Loader: sample 2 raised KeyError: 'key 2' \(in __getitem__, .*test_loader.py:\d+\)$"
     with pytest.raises(RuntimeError, match=expected) as caught:
-        list(Loader(Broken(3), 1, CHAIN, order=Order(3, shuffle=False).part(2, 3)))
+        list(Loader(Broken(3), 1, PIPELINE, order=Order(3, shuffle=False).part(2, 3)))
     assert isinstance(caught.value, SourceError)
     assert 'in __getitem__\n    return Sample({}[f"key {index}"])' in caught.value.details
     assert "\nKeyError: 'key 2'\n" in caught.value.details
@@ -335,7 +335,7 @@ def test_an_error_of_the_source_names_the_sample_and_the_line_and_keeps_its_trac
 )
 def test_what_is_printed_of_an_error_is_short_and_keeps_no_frames(source, inner):
     with pytest.raises((BadSample, SourceError)) as caught:
-        list(Loader(source, 2, CHAIN, shuffle=False))
+        list(Loader(source, 2, PIPELINE, shuffle=False))
     error = caught.value
     assert error.__cause__ is error.__context__ is None
     assert len(traceback.format_exception(error)) < 8  # the loop's own frames among them
@@ -350,7 +350,7 @@ def test_what_is_printed_of_an_error_is_short_and_keeps_no_frames(source, inner)
 def test_leaving_early_leaves_nothing_behind():
     before = descriptors()
     for stop in ("break", "with", "close", "forgotten"):
-        loader = Loader(Files(60), 2, CHAIN, threads=3)
+        loader = Loader(Files(60), 2, PIPELINE, threads=3)
         if stop == "with":
             with loader:
                 next(iter(loader))
@@ -370,7 +370,7 @@ def test_leaving_early_leaves_nothing_behind():
 
 
 def test_a_new_epoch_ends_the_one_that_was_left():
-    loader = Loader(Files(20), 2, CHAIN, threads=2, shuffle=False)
+    loader = Loader(Files(20), 2, PIPELINE, threads=2, shuffle=False)
     for _ in loader:
         break
     assert [batch.sample_ids[0].item() for batch in loader] == list(range(0, 20, 2))
@@ -379,7 +379,7 @@ def test_a_new_epoch_ends_the_one_that_was_left():
 
 
 def test_an_epoch_that_another_ended_says_so():
-    loader = Loader(Files(6), 2, CHAIN, threads=1)
+    loader = Loader(Files(6), 2, PIPELINE, threads=1)
     with pytest.raises(RuntimeError, match="Loader: expected one epoch at a time"):
         list(zip(loader, loader, strict=True))
     first, second = iter(loader), loader.planned()
@@ -401,14 +401,14 @@ def test_memory_is_bounded():
             return super().__getitem__(index)
 
     taken = 0
-    for batch in Loader(Counting(60), 2, CHAIN, threads=2, prefetch=1, shuffle=False):
+    for batch in Loader(Counting(60), 2, PIPELINE, threads=2, prefetch=1, shuffle=False):
         taken += len(batch.images)
         time.sleep(0.005)
         assert len(begun) <= taken + 2 * (2 + 1)
 
 
 def test_threads_and_arguments_are_checked():
-    assert Loader(Files(1), 1, CHAIN, threads=3).threads == 3
+    assert Loader(Files(1), 1, PIPELINE, threads=3).threads == 3
     for arguments, text in (
         ({"batch_size": 0}, "Loader: expected batch_size as a whole number"),
         ({"threads": 0}, "Loader: expected threads"),
@@ -425,19 +425,19 @@ def test_threads_and_arguments_are_checked():
         Loader(iter([]), 1, order=Order(0))
     for length in (0, 5, 12):
         with pytest.raises(ValueError, match=f"length 10, but got {length}"):
-            Loader(Files(10), 2, CHAIN, order=Order(length))
+            Loader(Files(10), 2, PIPELINE, order=Order(length))
     with pytest.raises(ValueError, match="Decoding: expected mode as one of L, RGB, RGBA, but got 'BGR'"):
         Decoding(mode="BGR")
     with pytest.raises(TypeError, match="expected a Sample, but sample 0 is a int; see as_source"):
-        list(Loader([7], 1, CHAIN))
+        list(Loader([7], 1, PIPELINE))
 
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 sys.path.insert(0, {folder!r})
-from test_loader import CHAIN, Files, Loader
-loader = Loader(Files(50), 2, CHAIN, threads=3)
+from test_loader import PIPELINE, Files, Loader
+loader = Loader(Files(50), 2, PIPELINE, threads=3)
 try:
     while True:
         for number, batch in enumerate(loader):
@@ -476,11 +476,11 @@ def test_a_process_ends_though_an_epoch_was_left():
 def test_no_warning_where_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(list(Loader(Files(4), 2, CHAIN))) == 2
+        assert len(list(Loader(Files(4), 2, PIPELINE))) == 2
 
 
 def test_seconds_say_what_time_was_spent_on():
-    loader = Loader(Files(8), 2, CHAIN, threads=1)
+    loader = Loader(Files(8), 2, PIPELINE, threads=1)
     list(loader)
     assert {"read", "decode", "augment", "wait", "step", "work", "idle"} <= loader.seconds.keys()
     parts = sum(loader.seconds[name] for name in ("read", "decode", "augment"))

@@ -27,7 +27,7 @@ def test_a_report_says_how_long_the_model_waited():
     list(loader)
     report = loader.report()
     assert report.images == 12
-    assert report.share < 0.2
+    assert report.speed_fraction < 0.2
     assert report.seconds > 0.2
     assert report.advice.startswith("Reading takes most")
     assert report.spent["read"] > 0.2
@@ -38,7 +38,7 @@ def test_a_report_says_that_the_loader_keeps_up():
     for _ in range(3):
         for _ in loader:
             time.sleep(0.05)
-    assert loader.report().share > 0.5
+    assert loader.report().speed_fraction > 0.5
     assert " % waiting; " in loader.report().line
     assert loader.report().spent["idle"] > 0.2  # the thread waited for the model
 

@@ -26,7 +26,7 @@ class Source(list):
 
 NOISE = np.random.default_rng(0).integers(0, 256, (12, 16, 3), np.uint8)
 SOURCE = Source(Sample(np.roll(NOISE, i, 0), {}, i) for i in range(160))
-CHAIN = [RandomResizedCrop(4)]
+PIPELINE = [RandomResizedCrop(4)]
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_only_what_is_auto_changes():
 def test_a_slow_model_gets_fewer_threads_and_the_same_batches(monkeypatch):
     monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda cores: 4)
     begin = time.perf_counter()
-    fixed = list(Loader(SOURCE, 4, CHAIN, threads=4, prefetch=2, seed=3))
+    fixed = list(Loader(SOURCE, 4, PIPELINE, threads=4, prefetch=2, seed=3))
     slow = 10 * (time.perf_counter() - begin) / len(fixed)  # however busy the machine is
-    loader, resize, resized = Loader(SOURCE, 4, CHAIN, seed=3), Crew.resize, []
+    loader, resize, resized = Loader(SOURCE, 4, PIPELINE, seed=3), Crew.resize, []
     monkeypatch.setattr(Crew, "resize", lambda crew, *now: (resized.append(now), resize(crew, *now)))
     assert (loader.threads, loader.prefetch) == (4, 2)
     batches = []
@@ -94,7 +94,7 @@ def test_a_slow_model_gets_fewer_threads_and_the_same_batches(monkeypatch):
     for actual, expected in zip(batches, fixed, strict=True):
         assert torch.equal(actual.images, expected.images)
         assert torch.equal(actual.sample_ids, expected.sample_ids)
-    again = Loader(SOURCE, 4, CHAIN, **json.loads(loader.settings()))
+    again = Loader(SOURCE, 4, PIPELINE, **json.loads(loader.settings()))
     assert (again.threads, again.prefetch) == (loader.threads, loader.prefetch)
 
 
@@ -102,14 +102,14 @@ def test_a_slow_source_keeps_all_threads(monkeypatch):
     monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda cores: 4)
     slow = Source(SOURCE)
     slow.seconds = 0.002
-    loader = Loader(slow, 4, CHAIN, seed=3)
+    loader = Loader(slow, 4, PIPELINE, seed=3)
     ids = [i for batch in loader for i in batch.sample_ids.tolist()]
     assert sorted(ids) == list(range(160))
     assert loader.threads == 4
 
 
 def test_given_numbers_stay():
-    loader = Loader(SOURCE, 4, CHAIN, threads=2, prefetch=3)
+    loader = Loader(SOURCE, 4, PIPELINE, threads=2, prefetch=3)
     for _ in loader:
         time.sleep(0.002)
     assert (loader.threads, loader.prefetch) == (2, 3)
@@ -117,7 +117,7 @@ def test_given_numbers_stay():
 
 @pytest.mark.skipif(not Path("/sys/devices/system/node/node0").exists(), reason="no nodes are listed here")
 def test_threads_of_a_node():
-    loader = Loader(SOURCE, 16, CHAIN, numa=0)
+    loader = Loader(SOURCE, 16, PIPELINE, numa=0)
     assert len(list(loader)) == 10
     with pytest.raises(ValueError, match=r"Loader: expected numa as one of 0.*, but got 77"):
-        Loader(SOURCE, 16, CHAIN, numa=77)
+        Loader(SOURCE, 16, PIPELINE, numa=77)

@@ -115,8 +115,8 @@ def test_images_that_the_file_does_not_hold_are_bad_samples(tmp_path):
 def test_npz_files_that_are_damaged_are_named(tmp_path):
     np.savez(tmp_path / "a.npz", images=IMAGES, labels=LABELS)
     whole = (tmp_path / "a.npz").read_bytes()
-    for place in range(0, len(whole), 7):
-        (tmp_path / "a.npz").write_bytes(whole[:place])
+    for length in range(0, len(whole), 7):
+        (tmp_path / "a.npz").write_bytes(whole[:length])
         with pytest.raises(ValueError, match=r"Arrays: .*a\.npz"):
             Arrays.load(tmp_path / "a.npz")
 

@@ -149,7 +149,7 @@ def test_pixels_in_fortran_order_are_read(tmp_path):
 
 def shared(depth: int) -> bytes:
     """Opcodes of a tuple of two equal tuples of two equal tuples ...: 2^depth leaves in `depth` objects."""
-    return b")" + b"".join(b"q%ch%c\x86" % (place, place) for place in range(depth))
+    return b")" + b"".join(b"q%ch%c\x86" % (index, index) for index in range(depth))
 
 
 @pytest.mark.parametrize(

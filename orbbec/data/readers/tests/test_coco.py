@@ -135,7 +135,7 @@ def test_missing_images_and_malformed_masks_are_bad_samples(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "change", "message"),
+    ("name", "index", "change", "message"),
     [
         ("images", 0, {"id": 10}, "images with distinct ids of at least 0, but got 2 of 3"),
         ("images", 0, {"id": -1}, "images with distinct ids of at least 0"),
@@ -169,9 +169,9 @@ def test_missing_images_and_malformed_masks_are_bad_samples(tmp_path):
         ("annotations", 1, {"keypoints": [1, 2, 2] * 3}, "at most 2 keypoints, but got .*'id': 2"),
     ],
 )
-def test_malformed_entries_are_named(tmp_path, name, place, change, message):
+def test_malformed_entries_are_named(tmp_path, name, index, change, message):
     entries = table()
-    entries[name][place].update(change)
+    entries[name][index].update(change)
     with pytest.raises(ValueError, match=f"Coco: expected {message}"):
         Coco(*write(tmp_path, entries), keypoints=True)
 

@@ -83,7 +83,7 @@ def test_a_list_gives_columns_as_targets(tmp_path):
     assert files[1].sample_id == 1
 
 
-def test_a_list_without_names_and_in_another_place(tmp_path):
+def test_a_list_without_names_and_in_another_folder(tmp_path):
     write(tmp_path / "images", "a.jpg")
     (tmp_path / "list.txt").write_text("a.jpg 7\n")
     files = FileList(tmp_path / "list.txt", tmp_path / "images", columns=["path", "label"], delimiter=" ")

@@ -26,8 +26,8 @@ def test_polygons_are_those_of_pycocotools(polygons, height, width):
 
 @hypothesis.given(st.integers(1, 40), st.integers(1, 40), st.floats(0, 1), st.integers(0, 99))
 @hypothesis.settings(max_examples=200, deadline=None)
-def test_compressed_run_lengths_are_those_of_pycocotools(height, width, share, seed):
-    mask = (np.random.default_rng(seed).random((height, width)) < share).astype(np.uint8)
+def test_compressed_run_lengths_are_those_of_pycocotools(height, width, fraction, seed):
+    mask = (np.random.default_rng(seed).random((height, width)) < fraction).astype(np.uint8)
     runs = coco.encode(np.asfortranarray(mask))
     assert np.array_equal(mask_of(runs, (height, width)), mask)
     text = {"size": runs["size"], "counts": runs["counts"].decode()}

@@ -140,7 +140,7 @@ def test_a_reader_is_a_source_that_pickles(make, tmp_path):
 
 
 @each_reader
-def test_an_index_from_the_end_gives_the_sample_of_its_place(make, tmp_path):
+def test_an_index_from_the_end_gives_the_sample_there(make, tmp_path):
     source = make(tmp_path)
     if make is not npy_file:  # which refuses it
         for index in range(-len(source), 0):
@@ -171,5 +171,5 @@ def test_samples_go_through_transforms_the_same_in_every_order(make, tmp_path):
             collate([sample.data for sample in samples]), [sample.targets for sample in samples], ids
         )
         assert [target.keys() for target in targets] == [sample.targets.keys() for sample in samples]
-        seen.append({sample_id: images[place].tolist() for place, sample_id in enumerate(ids)})
+        seen.append({sample_id: images[index].tolist() for index, sample_id in enumerate(ids)})
     assert seen[0] == seen[1]

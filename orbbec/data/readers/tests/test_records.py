@@ -148,13 +148,13 @@ def test_every_flipped_byte_of_a_record_is_noticed(tmp_path):
     whole = RECORDED.read_bytes()
     file = tmp_path / "a.tfrecord"
     first = struct.unpack_from("<Q", whole)[0] + 16
-    for place in range(first):
-        file.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+    for offset in range(first):
+        file.write_bytes(whole[:offset] + bytes([whole[offset] ^ 4]) + whole[offset + 1 :])
         records = TfRecords(file)
         with pytest.raises(BadSample) as caught:
             records[0]
         assert caught.value.path == f"{file}:0"
-        if place < 12:
+        if offset < 12:
             assert "the rest of the file is lost" in caught.value.reason
             assert len(records) == 1
         else:

@@ -34,8 +34,8 @@ def write_foreign(folder, counts):
     """Archives as webdataset writes them, keys beginning anew in each."""
     for number, count in enumerate(counts):
         with webdataset.TarWriter(str(folder / f"part-{number}.tar")) as writer:
-            for place in range(count):
-                writer.write({"__key__": f"v1.0/{place:03d}", "jpg": bytes([number, place]), "cls": place})
+            for index in range(count):
+                writer.write({"__key__": f"v1.0/{index:03d}", "jpg": bytes([number, index]), "cls": index})
 
 
 def test_webdataset_reads_what_is_packed(packed):
@@ -72,8 +72,8 @@ def test_every_flipped_byte_is_noticed(packed):
     path = packed / "shard-000000.tar"
     whole = path.read_bytes()
     shards = Shards(packed)
-    for place in range(0, 2048, 37):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+    for offset in range(0, 2048, 37):
+        path.write_bytes(whole[:offset] + bytes([whole[offset] ^ 16]) + whole[offset + 1 :])
         with pytest.raises(BadSample, match="do not match the checksum of the index") as caught:
             shards[0]
         assert (caught.value.sample_id, caught.value.path) == (0, str(path))
@@ -118,9 +118,9 @@ def test_archives_by_other_hands(tmp_path):
     assert index_archives(tmp_path) == 5
     shards = Shards(tmp_path)
     expected = [
-        (n << 32 | place, bytes([n, place]), {"label": place})
+        (n << 32 | index, bytes([n, index]), {"label": index})
         for n, p in ((0, 3), (2, 2))
-        for place in range(p)
+        for index in range(p)
     ]
     assert [(s.sample_id, s.data, s.targets) for s in map(shards.__getitem__, range(5))] == expected
     stream = ShardStream(f"{tmp_path}/part-{{0..2}}.tar")
@@ -196,7 +196,7 @@ def test_a_compressed_archive_that_is_cut_off_is_noticed(packed):
         assert any(isinstance(item, BadSample) for item in ShardStream(packed / "a.tar.gz"))
 
 
-def test_a_bad_sample_comes_in_its_place(tmp_path):
+def test_a_bad_sample_comes_at_its_index(tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         for name, data in (("1.jpg", b"one"), ("2.cls", b"5"), ("x.jpg", b"two"), ("4.jpg", b"three")):
             info = tarfile.TarInfo(name)

@@ -27,12 +27,12 @@ def polygon(box):
 
 def by_shapely(boxes, scores, threshold, groups=None):
     polygons, kept = np.array([polygon(box) for box in boxes.double().tolist()]), []
-    for place in scores.argsort(descending=True, stable=True).tolist():
-        rivals = [k for k in kept if groups is None or groups[k] == groups[place]]
-        shared = shapely.intersection(polygons[rivals], polygons[place]) if rivals else np.array([])
-        whole = shapely.area(polygons[rivals]) + shapely.area(polygons[place]) - shapely.area(shared)
+    for index in scores.argsort(descending=True, stable=True).tolist():
+        rivals = [k for k in kept if groups is None or groups[k] == groups[index]]
+        shared = shapely.intersection(polygons[rivals], polygons[index]) if rivals else np.array([])
+        whole = shapely.area(polygons[rivals]) + shapely.area(polygons[index]) - shapely.area(shared)
         if not (shapely.area(shared) / whole > threshold).any():
-            kept.append(place)
+            kept.append(index)
     return kept
 
 

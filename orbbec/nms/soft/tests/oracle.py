@@ -28,17 +28,17 @@ def soft_nms(boxes, scores, threshold, sigma, min_score, method, offset=0):
     """Positions and scores of the boxes in the order in which they are taken."""
     offset, min_score = boxes.dtype.type(offset), boxes.dtype.type(min_score)
     left = [i for i in range(len(boxes)) if scores[i] > -np.inf]
-    scores, places, taken = scores.copy(), [], []
+    scores, indices, taken = scores.copy(), [], []
     while len(left):
         best = max(left, key=lambda i: (scores[i], -i))
-        places.append(best)
+        indices.append(best)
         taken.append(scores[best])
         left = np.array([i for i in left if i != best], int)
         if len(left):
             iou = iou_with(boxes[best], boxes[left], offset)
             scores[left] *= weights(iou, method, threshold, sigma)
             left = [i for i in left if scores[i] >= min_score]
-    return np.array(places, np.int64), np.array(taken, boxes.dtype)
+    return np.array(indices, np.int64), np.array(taken, boxes.dtype)
 
 
 def matrix_nms(boxes, scores, labels, method, sigma):

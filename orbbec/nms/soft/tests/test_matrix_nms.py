@@ -22,9 +22,9 @@ def labelled(count, dtype=torch.float32, seed=0, classes=3):
 @pytest.mark.parametrize("classes", [1, 3])
 def test_matrix_nms_matches_the_oracle(device, method, count, classes):
     boxes, scores, labels = labelled(count, torch.float64, classes=classes)
-    rows, places = matrix_nms(*map(device.put, (boxes, scores, labels)), method=method, sigma=1.5)
+    rows, indices = matrix_nms(*map(device.put, (boxes, scores, labels)), method=method, sigma=1.5)
     expected, lowered = oracle.matrix_nms(boxes.numpy(), scores.numpy(), labels.numpy(), method, 1.5)
-    assert places.tolist() == expected.tolist()
+    assert indices.tolist() == expected.tolist()
     # 2.3e-16 seen, relative: a quotient of exponentials there, one of a difference here.
     torch.testing.assert_close(rows[:, 4].cpu(), torch.tensor(lowered), rtol=1e-15, atol=0)
     # 1.2e-6 seen
@@ -35,13 +35,13 @@ def test_matrix_nms_matches_the_oracle(device, method, count, classes):
 def test_matrix_nms_by_hand(device):
     boxes = device.put(torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 5], [0, 0, 10, 4], [0, 0, 10, 4]]))
     scores = device.put(torch.tensor([0.9, 0.8, 0.7, 0.6]))
-    rows, places = matrix_nms(boxes, scores, method="linear")
+    rows, indices = matrix_nms(boxes, scores, method="linear")
     # The third: 0.4 with the first, which suffers nothing, 0.8 with the second, which suffers 0.5:
     # min(0.6, 0.2 / 0.5). The fourth equals the third, which suffers 0.8: min(0.6, 0.4, 0 / 0.2).
-    assert places.tolist() == [0, 1, 2, 3]
+    assert indices.tolist() == [0, 1, 2, 3]
     torch.testing.assert_close(rows[:, 4].cpu(), torch.tensor([0.9, 0.4, 0.28, 0.0]), rtol=1e-6, atol=0)
-    rows, places = matrix_nms(boxes, scores, device.put(torch.tensor([0, 1, 0, 2])), method="linear")
-    assert places.tolist() == [0, 1, 3, 2]
+    rows, indices = matrix_nms(boxes, scores, device.put(torch.tensor([0, 1, 0, 2])), method="linear")
+    assert indices.tolist() == [0, 1, 3, 2]
     torch.testing.assert_close(rows[:, 4].cpu(), torch.tensor([0.9, 0.8, 0.6, 0.42]), rtol=1e-6, atol=0)
     assert matrix_nms(boxes, scores, method="linear", score_threshold=0.3)[1].tolist() == [0, 1]
 
@@ -64,21 +64,21 @@ def test_every_device_gives_the_bits_of_the_cpu(accelerator, method, dtype, coun
 @pytest.mark.parametrize("method", METHODS)
 def test_labels_keep_boxes_apart(device, method):
     boxes, scores, labels = map(device.put, labelled(200))
-    rows, places = matrix_nms(boxes, scores, labels, method=method)
+    rows, indices = matrix_nms(boxes, scores, labels, method=method)
     for label in range(3):
         of_label = torch.where(labels == label)[0]
-        alone, alone_places = matrix_nms(boxes[of_label], scores[of_label], method=method)
-        chosen = labels[places] == label
+        alone, alone_indices = matrix_nms(boxes[of_label], scores[of_label], method=method)
+        chosen = labels[indices] == label
         assert_same_bytes(rows[chosen], alone)
-        assert_same_bytes(places[chosen], of_label[alone_places])
+        assert_same_bytes(indices[chosen], of_label[alone_indices])
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_odd_boxes_keep_their_scores(device, method):
     boxes = device.put(torch.tensor(ODD))
     scores = device.put(torch.tensor([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]))
-    rows, places = matrix_nms(boxes, scores, method=method)
-    assert places.tolist() == list(range(7))
+    rows, indices = matrix_nms(boxes, scores, method=method)
+    assert indices.tolist() == list(range(7))
     assert_same_bytes(rows[:, 4], scores)
 
 
@@ -86,16 +86,16 @@ def test_sizes_and_types(device):
     none = matrix_nms(device.put(torch.zeros(0, 4)), device.put(torch.zeros(0)))
     assert (none[0].shape, none[1].shape) == ((0, 5), (0,))
     boxes, scores, labels = labelled(50)
-    array_rows, array_places = matrix_nms(boxes.numpy(), scores.numpy(), labels.numpy().astype(np.int32))
-    rows, places = orbbec.matrix_nms(*map(device.put, (boxes, scores, labels)))
+    array_rows, array_indices = matrix_nms(boxes.numpy(), scores.numpy(), labels.numpy().astype(np.int32))
+    rows, indices = orbbec.matrix_nms(*map(device.put, (boxes, scores, labels)))
     np.testing.assert_array_equal(array_rows, rows.cpu().numpy())
-    np.testing.assert_array_equal(array_places, places.cpu().numpy())
+    np.testing.assert_array_equal(array_indices, indices.cpu().numpy())
     half = matrix_nms(device.put(boxes).half(), device.put(scores).half())
     full = matrix_nms(device.put(boxes).half().float(), device.put(scores).half().float())
     assert_same_bytes(half[0], full[0].half())
     # Every score equal, every box equal: all but the first fall to zero, in their order.
-    rows, places = matrix_nms(device.put(boxes[:1].repeat(4, 1)), device.put(torch.ones(4)), method="linear")
-    assert (rows[:, 4].tolist(), places.tolist()) == ([1, 0, 0, 0], [0, 1, 2, 3])
+    rows, indices = matrix_nms(device.put(boxes[:1].repeat(4, 1)), device.put(torch.ones(4)), method="linear")
+    assert (rows[:, 4].tolist(), indices.tolist()) == ([1, 0, 0, 0], [0, 1, 2, 3])
 
 
 @pytest.mark.parametrize(

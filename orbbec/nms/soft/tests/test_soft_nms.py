@@ -38,13 +38,13 @@ def random_detections(count, dtype=torch.float32, seed=0, ties=False):
 
 
 def assert_matches_oracle(device, boxes, scores, iou_threshold, sigma, min_score, method, offset=0):
-    rows, places = soft_nms(
+    rows, indices = soft_nms(
         device.put(boxes), device.put(scores), iou_threshold, sigma, min_score, method, offset
     )
     expected, lowered = oracle.soft_nms(
         boxes.numpy(), scores.numpy(), iou_threshold, sigma, min_score, method, offset
     )
-    assert places.tolist() == expected.tolist()
+    assert indices.tolist() == expected.tolist()
     assert_same_bytes(rows[:, :4].cpu(), boxes[expected])
     # The exponential is another: 3.0e-7 and 2.3e-16 seen, relative, after many of them.
     bound = {"gaussian": 16 * torch.finfo(boxes.dtype).eps}.get(method, 0)
@@ -72,14 +72,14 @@ def test_soft_nms_by_hand(device):
     boxes = device.put(torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 5], [0, 5, 10, 10], [50, 50, 60, 60]]))
     scores = device.put(torch.tensor([0.8, 0.6, 0.4, 0.3]))
     # Each half has an IoU of 0.5 with the whole, and none with the other half.
-    rows, places = soft_nms(boxes, scores, 0.5)
-    assert places.tolist() == [0, 1, 3, 2]
+    rows, indices = soft_nms(boxes, scores, 0.5)
+    assert indices.tolist() == [0, 1, 3, 2]
     torch.testing.assert_close(rows[:, 4].cpu(), torch.tensor([0.8, 0.3, 0.3, 0.2]))
     assert soft_nms(boxes, scores, 0.51)[1].tolist() == [0, 1, 2, 3]
     assert soft_nms(boxes, scores, 0.5, method="naive")[1].tolist() == [0, 3]
     assert soft_nms(boxes, scores, 0.5, min_score=0.25)[1].tolist() == [0, 1, 3]
-    rows, places = soft_nms(boxes, scores, method="gaussian", sigma=0.25)
-    assert places.tolist() == [0, 3, 1, 2]
+    rows, indices = soft_nms(boxes, scores, method="gaussian", sigma=0.25)
+    assert indices.tolist() == [0, 3, 1, 2]
     expected = torch.tensor([0.8, 0.3, 0.6 / math.e, 0.4 / math.e])
     torch.testing.assert_close(rows[:, 4].cpu(), expected, rtol=2e-7, atol=0)
 
@@ -89,12 +89,12 @@ def test_the_detections_of_mmcv_s_documentation(device):
         [[4.0, 3, 5, 3], [4, 3, 5, 4], [3, 1, 3, 1], [3, 1, 3, 1], [3, 1, 3, 1], [3, 1, 3, 1]]
     )
     scores = torch.tensor([0.9, 0.9, 0.5, 0.5, 0.4, 0.0])
-    rows, places = soft_nms(device.put(boxes), device.put(scores), 0.6, sigma=0.5)
-    assert (len(rows), len(places)) == (5, 5)
+    rows, indices = soft_nms(device.put(boxes), device.put(scores), 0.6, sigma=0.5)
+    assert (len(rows), len(indices)) == (5, 5)
     # The old form of corners that are pixels: of the four equal ones, one is left.
     dets = torch.cat((boxes, scores[:, None]), 1).numpy()
-    rows, places = soft_nms(dets, 0.7, sigma=0.5, offset=1)
-    assert (len(rows), len(places)) == (3, 3)
+    rows, indices = soft_nms(dets, 0.7, sigma=0.5, offset=1)
+    assert (len(rows), len(indices)) == (3, 3)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -139,17 +139,17 @@ def test_vectors_change_nothing(monkeypatch, method, count):
         for level in ("plain", "avx2", "avx512"):
             monkeypatch.setenv("ORBBEC_SIMD", level)
             results.append(soft_nms(boxes, scores, threshold, method=method))
-        for rows, places in results[1:]:
+        for rows, indices in results[1:]:
             assert_same_bytes(rows, results[0][0])
-            assert_same_bytes(places, results[0][1])
+            assert_same_bytes(indices, results[0][1])
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_odd_boxes_keep_their_scores(device, method):
     boxes = device.put(torch.tensor(ODD))
     scores = device.put(torch.tensor([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]))
-    rows, places = soft_nms(boxes, scores, method=method)
-    assert places.tolist() == list(range(7))
+    rows, indices = soft_nms(boxes, scores, method=method)
+    assert indices.tolist() == list(range(7))
     assert_same_bytes(rows[:, 4], scores)
 
 
@@ -159,36 +159,36 @@ def test_odd_scores(device):
     assert soft_nms(boxes, scores)[1].tolist() == [3, 1]
     assert soft_nms(boxes, scores, min_score=-2)[1].tolist() == [3, 1, 4]
     # The best stays, however low.
-    rows, places = soft_nms(boxes, scores.clamp(max=-1.0), min_score=0.5)
-    assert places.tolist() == [1]
+    rows, indices = soft_nms(boxes, scores.clamp(max=-1.0), min_score=0.5)
+    assert indices.tolist() == [1]
     assert rows[0, 4] == -1
     assert len(soft_nms(boxes[:1], scores[:1])[1]) == 0
 
 
 def test_no_boxes(device):
     boxes, scores = device.put(torch.zeros(0, 4)), device.put(torch.zeros(0))
-    rows, places = soft_nms(boxes, scores)
-    assert (rows.shape, places.shape, places.dtype) == ((0, 5), (0,), torch.int64)
-    rows, places, count = soft_nms(boxes, scores, max_output=3)
-    assert (rows.tolist(), places.tolist(), count.item()) == ([[0.0] * 5] * 3, [-1] * 3, 0)
+    rows, indices = soft_nms(boxes, scores)
+    assert (rows.shape, indices.shape, indices.dtype) == ((0, 5), (0,), torch.int64)
+    rows, indices, count = soft_nms(boxes, scores, max_output=3)
+    assert (rows.tolist(), indices.tolist(), count.item()) == ([[0.0] * 5] * 3, [-1] * 3, 0)
 
 
 @pytest.mark.parametrize("most", [0, 1, 5, 100])
 def test_a_fixed_size(device, most):
     boxes, scores = (device.put(t) for t in random_detections(40))
-    rows, places = soft_nms(boxes, scores)
-    padded, padded_places, count = soft_nms(boxes, scores, max_output=most)
+    rows, indices = soft_nms(boxes, scores)
+    padded, padded_indices, count = soft_nms(boxes, scores, max_output=most)
     assert count == min(most, len(rows))
     assert_same_bytes(padded[:count], rows[:most])
-    assert_same_bytes(padded_places[:count], places[:most])
-    assert (padded_places[count:] == -1).all()
+    assert_same_bytes(padded_indices[:count], indices[:most])
+    assert (padded_indices[count:] == -1).all()
     assert (padded[count:] == 0).all()
 
 
 def test_both_forms(device):
     boxes, scores = (device.put(t) for t in random_detections(40))
     dets = torch.cat((boxes, scores[:, None]), 1)
-    rows, places = soft_nms(boxes, scores, 0.4, 0.7, 0.01, "gaussian")
+    rows, indices = soft_nms(boxes, scores, 0.4, 0.7, 0.01, "gaussian")
     for other in (
         soft_nms(dets, 0.4, "gaussian", 0.7, 0.01),
         soft_nms(dets, iou_thr=0.4, method="gaussian", sigma=0.7, min_score=0.01),
@@ -196,26 +196,26 @@ def test_both_forms(device):
         orbbec.soft_nms(boxes, scores, iou_threshold=0.4, sigma=0.7, min_score=0.01, method="gaussian"),
     ):
         assert_same_bytes(other[0], rows)
-        assert_same_bytes(other[1], places)
+        assert_same_bytes(other[1], indices)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_arrays_give_arrays(dtype):
     boxes, scores = (t.numpy().astype(dtype) for t in random_detections(40))
-    rows, places = soft_nms(boxes, scores)
+    rows, indices = soft_nms(boxes, scores)
     assert isinstance(rows, np.ndarray)
-    assert (rows.dtype, places.dtype) == (dtype, np.int64)
+    assert (rows.dtype, indices.dtype) == (dtype, np.int64)
     dets = np.concatenate((boxes, scores[:, None]), 1)
-    for a, b in zip(soft_nms(dets, 0.3), (rows, places), strict=True):
+    for a, b in zip(soft_nms(dets, 0.3), (rows, indices), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_types_are_computed_in_float32(device, dtype):
     boxes, scores = (device.put(t).to(dtype) for t in random_detections(200))
-    rows, places = soft_nms(boxes, scores)
-    expected, expected_places = soft_nms(boxes.float(), scores.float())
-    assert_same_bytes(places, expected_places)
+    rows, indices = soft_nms(boxes, scores)
+    expected, expected_indices = soft_nms(boxes.float(), scores.float())
+    assert_same_bytes(indices, expected_indices)
     assert_same_bytes(rows, expected.to(dtype))
 
 

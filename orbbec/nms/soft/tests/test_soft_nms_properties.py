@@ -26,8 +26,8 @@ def test_soft_nms_matches_opencv(device, method, count):
     rectangles = torch.cat((boxes[:, :2], boxes[:, 2:] - boxes[:, :2]), 1).int().tolist()
     by = getattr(cv2.dnn, f"SoftNMSMethod_SOFTNMS_{method.upper()}")
     lowered, expected = cv2.dnn.softNMSBoxes(rectangles, scores.tolist(), 1e-3, 0.3, 0, 0.5, by)
-    rows, places = soft_nms(device.put(boxes), device.put(scores), 0.3, 0.5, 1e-3, method)
-    assert places.tolist() == list(expected)
+    rows, indices = soft_nms(device.put(boxes), device.put(scores), 0.3, 0.5, 1e-3, method)
+    assert indices.tolist() == list(expected)
     # 6.0e-7 seen, relative
     torch.testing.assert_close(rows[:, 4].cpu(), torch.tensor(lowered), rtol=4e-6, atol=0)
 
@@ -47,15 +47,15 @@ def test_any_boxes_match_the_oracle(detections, iou_threshold, min_score, method
         expected, _ = oracle.soft_nms(
             boxes.numpy(), scores.numpy(), iou_threshold, 0.5, min_score, method, offset
         )
-    _, places = soft_nms(boxes, scores, iou_threshold, 0.5, min_score, method, offset)
-    assert places.tolist() == expected.tolist()
+    _, indices = soft_nms(boxes, scores, iou_threshold, 0.5, min_score, method, offset)
+    assert indices.tolist() == expected.tolist()
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.permutations(range(40)), st.sampled_from(METHODS))
 def test_the_order_of_the_input_does_not_matter(order, method):
     boxes, scores = random_detections(40)
-    rows, places = soft_nms(boxes, scores, method=method)
-    permuted_rows, permuted_places = soft_nms(boxes[list(order)], scores[list(order)], method=method)
+    rows, indices = soft_nms(boxes, scores, method=method)
+    permuted_rows, permuted_indices = soft_nms(boxes[list(order)], scores[list(order)], method=method)
     assert_same_bytes(permuted_rows, rows)
-    assert [order[place] for place in permuted_places.tolist()] == places.tolist()
+    assert [order[index] for index in permuted_indices.tolist()] == indices.tolist()

@@ -8,7 +8,7 @@ from orbbec.noise.philox import philox_blocks, philox_draws, philox_noise
 from tests.support import assert_same_bytes
 from tests.support import philox as oracle
 
-KEY = {"seed": 0x123456789ABCDEF, "epoch": 3, "place": 40000}
+KEY = {"seed": 0x123456789ABCDEF, "epoch": 3, "transform_index": 40000}
 # Random123 1.14, kat_vectors: counter, key, block.
 KNOWN = [
     ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
@@ -37,12 +37,12 @@ def test_philox_is_that_of_numpy():
     )
 
 
-def drawn_at(place, places):
-    return torch.ops.orbbec.philox_draws(torch.tensor(IDS), 5, "uniform", 1, 3, 4, place, places)
+def drawn_at(index, count=1):
+    return torch.ops.orbbec.philox_draws(torch.tensor(IDS), 5, "uniform", 1, 3, 4, index, count)
 
 
 def test_several_places_are_drawn_one_after_the_other():
-    alone = [drawn_at(place, 1) for place in (65533, 65534, 65535)]
+    alone = [drawn_at(index) for index in (65533, 65534, 65535)]
     assert_same_bytes(drawn_at(65533, 3).numpy(), torch.cat(alone).numpy())
 
 
@@ -97,7 +97,7 @@ def test_noise_is_that_of_the_sample_alone(device):
         alone = philox_noise(device.put(torch.tensor([sample])), 2, (5, 6))[0]
         assert_same_bytes(field, alone)
     assert_same_bytes(philox_noise(ids, 1, (5, 6)), together[:, :1])  # whatever the other channels
-    for other in ({"seed": 1}, {"epoch": 1}, {"place": 1}):
+    for other in ({"seed": 1}, {"epoch": 1}, {"transform_index": 1}):
         assert (philox_noise(ids, 2, (5, 6), **other) != together).any()
 
 
@@ -127,7 +127,7 @@ def test_noise_of_nothing(device):
         ({"seed": 1.5}, TypeError, "expected seed as a whole number, but got 1.5"),
         ({"seed": -1}, ValueError, "expected seed from 0 to 9223372036854775807, but got -1"),
         ({"epoch": 2**63}, ValueError, "expected epoch from 0"),
-        ({"place": 65536}, ValueError, "expected place from 0 to 65535, but got 65536"),
+        ({"transform_index": 65536}, ValueError, "expected transform_index from 0 to 65535, but got 65536"),
         ({"sample_ids": [0.5]}, TypeError, "expected sample_ids of whole numbers, but got float32"),
         (
             {"sample_ids": [[1], [1, 2]]},
@@ -152,9 +152,9 @@ def test_noise_names_the_bad_argument(arguments, error, message):
         (lambda: philox_draws([0], 1, kind="word"), "expected kind to be one of uniform, normal, below"),
         (lambda: philox_draws([0], 1, below=0), "expected below from 1 to 4294967295, but got 0"),
         (lambda: philox_draws([0], -1), "expected count from 0"),
-        (lambda: drawn_at(0, 0), "expected places from 1 to 65536, but got 0"),
-        (lambda: drawn_at(0, 65537), "expected places from 1 to 65536, but got 65537"),
-        (lambda: drawn_at(65530, 7), "expected place from 0 to 65535, but got 65536"),
+        (lambda: drawn_at(0, 0), "expected transform_count from 1 to 65536, but got 0"),
+        (lambda: drawn_at(0, 65537), "expected transform_count from 1 to 65536, but got 65537"),
+        (lambda: drawn_at(65530, 7), "expected transform_index from 0 to 65535, but got 65536"),
         (lambda: philox_draws([[0]], 1), r"expected sample_ids of shape \[N\] on the CPU"),
         (lambda: philox_blocks(torch.zeros(4).long(), (0, 0)), r"expected counters as int64 \[K, 4\]"),
         (lambda: philox_blocks(torch.zeros(1, 4).long(), (-1, 0)), "expected the words of key from 0"),

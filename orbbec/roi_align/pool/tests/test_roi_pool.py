@@ -83,10 +83,10 @@ def test_roi_pool_passes_over_nan(device):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 2e9, -2e9, 3e38])
-@pytest.mark.parametrize("place", [1, 2, 3, 4])
-def test_roi_pool_of_rois_that_are_not_finite_or_too_far_is_zero(device, value, place):
+@pytest.mark.parametrize("column", [1, 2, 3, 4])
+def test_roi_pool_of_rois_that_are_not_finite_or_too_far_is_zero(device, value, column):
     rois = torch.tensor([[0.0, 1, 1, 3, 3], [0, 1, 1, 3, 3]])
-    rois[0, place] = value
+    rois[0, column] = value
     features = device.put(torch.ones(1, 2, 5, 6)).requires_grad_()
     output = roi_pool(features, device.put(rois), 2)
     assert output[0].abs().max() == 0

@@ -81,13 +81,13 @@ def test_roi_align_rotated_gives_the_same_bits_with_any_vectors(monkeypatch, lev
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e17, 3e38])
-@pytest.mark.parametrize("place", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("column", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("sampling_ratio", [0, 2])
 def test_roi_align_rotated_of_rois_that_are_not_finite_or_too_far_is_zero(
-    device, value, place, sampling_ratio
+    device, value, column, sampling_ratio
 ):
     rois = torch.tensor([[0.0, 2, 2, 2, 2, 30], [0, 2, 2, 2, 2, 30]])
-    rois[0, place] = value
+    rois[0, column] = value
     for channels in (2, 70):
         features = device.put(torch.ones(1, channels, 5, 6)).requires_grad_()
         output = roi_align_rotated(features, device.put(rois), 2, sampling_ratio=sampling_ratio)

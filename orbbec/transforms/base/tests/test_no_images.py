@@ -8,7 +8,7 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
-CHAINS = {
+PIPELINES = {
     "resize": [T.Resize((8, 9))],
     "shorter side": [T.Resize(8)],
     "fused resize": [T.Resize((8, 9), antialias=False), T.RandomHorizontalFlip()],
@@ -52,11 +52,11 @@ BYTES_ALONE = ("jpeg", "policy", "augmix")
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("kind", IMAGES)
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", PIPELINES)
 def test_no_images_become_what_images_do(name, kind, exact):
     if kind == "float" and name in BYTES_ALONE:
         pytest.skip("takes bytes alone")
-    compose, images = T.Compose(CHAINS[name], exact=exact), IMAGES[kind]
+    compose, images = T.Compose(PIPELINES[name], exact=exact), IMAGES[kind]
     expected = compose(images, epoch=0)
     assert expected.shape[0] == 2
     result = compose(images[:0], epoch=0)
@@ -69,9 +69,11 @@ def test_no_images_become_what_images_do(name, kind, exact):
     assert compose.apply(planned, images[:0]).dtype == expected.dtype
 
 
-@pytest.mark.parametrize("name", [name for name in CHAINS if name != "unscaled"])  # takes images of one size
+@pytest.mark.parametrize(
+    "name", [name for name in PIPELINES if name != "unscaled"]
+)  # takes images of one size
 def test_no_images_of_a_batch_become_what_images_do(name):
-    compose = T.Compose(CHAINS[name])
+    compose = T.Compose(PIPELINES[name])
     two = ImageBatch.from_images([np.zeros((6, 7, 3), np.uint8), np.zeros((9, 12, 3), np.uint8)])
     expected = compose(two, epoch=0)
     result = compose(ImageBatch.of_sizes([], 3), epoch=0)

@@ -12,7 +12,7 @@ from tests.support import assert_same_bytes, photographs
 
 HEIGHT, WIDTH = 40, 50
 BOXES = [[5.0, 6.0, 25.0, 30.0], [0.0, 0.0, 4.0, 4.0]]
-CHAIN = T.Compose([T.RandomHorizontalFlip(1.0), T.CenterCrop((30, 36)), T.Pad((1, 2))])
+PIPELINE = T.Compose([T.RandomHorizontalFlip(1.0), T.CenterCrop((30, 36)), T.Pad((1, 2))])
 IMAGE = photographs(1, 3, HEIGHT, WIDTH)[0]
 CROP_TO_20 = T.RandomCrop((20, 20))
 
@@ -37,8 +37,8 @@ def as_tensors(values):
 
 
 def test_images_and_targets_stay_tv_tensors():
-    image, moved = CHAIN(tv_tensors.Image(IMAGE), target(), epoch=0)
-    expected_image, expected = CHAIN(IMAGE, as_tensors(target()), epoch=0)
+    image, moved = PIPELINE(tv_tensors.Image(IMAGE), target(), epoch=0)
+    expected_image, expected = PIPELINE(IMAGE, as_tensors(target()), epoch=0)
     assert type(image) is tv_tensors.Image
     assert_same_bytes(image.as_subclass(torch.Tensor), expected_image)
     assert [type(moved[key]).__name__ for key in moved] == ["BoundingBoxes", "Mask", "KeyPoints", "Tensor"]
@@ -51,10 +51,10 @@ def test_images_and_targets_stay_tv_tensors():
 
 def test_batches_of_tv_images():
     images = photographs(3, 3, HEIGHT, WIDTH)
-    result = CHAIN(tv_tensors.Image(images), epoch=0)
+    result = PIPELINE(tv_tensors.Image(images), epoch=0)
     assert type(result) is tv_tensors.Image
-    assert_same_bytes(result.as_subclass(torch.Tensor), CHAIN(images, epoch=0))
-    assert type(CHAIN([tv_tensors.Image(image) for image in images], epoch=0)) is tv_tensors.Image
+    assert_same_bytes(result.as_subclass(torch.Tensor), PIPELINE(images, epoch=0))
+    assert type(PIPELINE([tv_tensors.Image(image) for image in images], epoch=0)) is tv_tensors.Image
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
@@ -75,8 +75,8 @@ def test_variable_size_tv_images(dtype):
 )
 def test_boxes_keep_their_format(name, ours):
     inside = torch.tensor([[10.0, 8.0, 25.0, 30.0]])
-    _, moved = CHAIN(IMAGE, {"boxes": boxes(box_convert(inside, "xyxy", ours), name)}, epoch=0)
-    _, expected = CHAIN(IMAGE, {"boxes": inside}, epoch=0)
+    _, moved = PIPELINE(IMAGE, {"boxes": boxes(box_convert(inside, "xyxy", ours), name)}, epoch=0)
+    _, expected = PIPELINE(IMAGE, {"boxes": inside}, epoch=0)
     assert moved["boxes"].format == tv_tensors.BoundingBoxFormat[name]
     corners = box_convert(moved["boxes"].as_subclass(torch.Tensor), ours, "xyxyxyxy").reshape(-1, 4, 2)
     hull = torch.cat([corners.amin(1), corners.amax(1)], 1)
@@ -107,24 +107,28 @@ def test_corners_keep_their_way_round_as_in_torchvision(name):
 
 
 def test_transforms_that_read_boxes_know_their_format():
-    chain = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))], seed=2)
+    pipeline = T.Compose([T.RandomIoUCrop(sampler_options=(0.5,))], seed=2)
     corner = {"boxes": boxes([[20.0, 15.0, 40.0, 30.0]])}
     sized = {"boxes": boxes([[20.0, 15.0, 20.0, 15.0]], "XYWH")}
-    plans = [chain.plan([(HEIGHT, WIDTH)], targets=[each], epoch=0).to_json() for each in (corner, sized)]
+    plans = [pipeline.plan([(HEIGHT, WIDTH)], targets=[each], epoch=0).to_json() for each in (corner, sized)]
     assert plans[0] == plans[1]
-    assert chain.plan([(HEIGHT, WIDTH)], targets=[corner], epoch=0).output_sizes.tolist() != [[HEIGHT, WIDTH]]
+    assert pipeline.plan([(HEIGHT, WIDTH)], targets=[corner], epoch=0).output_sizes.tolist() != [
+        [HEIGHT, WIDTH]
+    ]
 
 
 def test_tv_tensors_follow_a_mosaic():
     images = tv_tensors.Image(photographs(4, 3, HEIGHT, WIDTH))
-    chain = T.Compose([T.Mosaic((HEIGHT, WIDTH))])
-    _, moved = chain(images, [{"boxes": boxes(), "labels": torch.tensor([1, 2])}] * 4, epoch=0)
-    _, expected = chain(images, [{"boxes": torch.tensor(BOXES), "labels": torch.tensor([1, 2])}] * 4, epoch=0)
+    pipeline = T.Compose([T.Mosaic((HEIGHT, WIDTH))])
+    _, moved = pipeline(images, [{"boxes": boxes(), "labels": torch.tensor([1, 2])}] * 4, epoch=0)
+    _, expected = pipeline(
+        images, [{"boxes": torch.tensor(BOXES), "labels": torch.tensor([1, 2])}] * 4, epoch=0
+    )
     for one, other in zip(moved, expected, strict=True):
         assert type(one["boxes"]) is tv_tensors.BoundingBoxes
         assert_same_bytes(one["boxes"].as_subclass(torch.Tensor), other["boxes"])
     with pytest.raises(ValueError, match="expected boxes of one format, but got xywh and xyxy"):
-        chain(images, [{"boxes": boxes()}] * 3 + [{"boxes": boxes(name="XYWH")}], epoch=0)
+        pipeline(images, [{"boxes": boxes()}] * 3 + [{"boxes": boxes(name="XYWH")}], epoch=0)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,7 @@ def test_tv_tensors_follow_a_mosaic():
 )
 def test_wrong_tv_tensors_are_named(make, message):
     with pytest.raises(ValueError, match=message):
-        CHAIN(torch.stack([IMAGE, IMAGE]), [target(), make()], epoch=0)
+        PIPELINE(torch.stack([IMAGE, IMAGE]), [target(), make()], epoch=0)
 
 
 def test_tv_tensors_of_a_sample_follow_wherever_they_stand():

@@ -8,7 +8,7 @@ pytest.importorskip("yaml")
 from orbbec import transforms as T
 
 
-def test_chains_are_saved_as_yaml():
+def test_pipelines_are_saved_as_yaml():
     pipeline = T.Compose([T.RandomResizedCrop(16), T.RandomApply([T.GaussianBlur(3)]), T.Normalize()], seed=3)
     assert T.Compose.from_yaml(pipeline.to_yaml()).to_json() == pipeline.to_json()
 

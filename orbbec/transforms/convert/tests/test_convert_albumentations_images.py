@@ -237,8 +237,8 @@ def assert_alike(own, other):
     keys = own.keys() | other.keys()
     statistic = sum((own[key] - other[key]) ** 2 / (own[key] + other[key]) for key in keys)
     freedom = max(len(keys) - 1, 1)
-    share = 2 / (9 * freedom)  # Wilson and Hilferty's approximation of the limit
-    assert statistic < freedom * (1 - share + 3.09 * share**0.5) ** 3
+    variance = 2 / (9 * freedom)  # Wilson and Hilferty's approximation of the limit
+    assert statistic < freedom * (1 - variance + 3.09 * variance**0.5) ** 3
 
 
 NAMES = [

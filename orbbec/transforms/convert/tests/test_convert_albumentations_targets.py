@@ -202,9 +202,9 @@ def test_boxes_and_keypoints_are_albumentations(index, box_format, limits):
     params = made(theirs, "BboxParams", {"format": box_format, "label_fields": ["labels"], **limits})
     points = made(theirs, "KeypointParams", {"format": "xy"})
     compose = theirs.Compose(list(certain(theirs))[index], bbox_params=params, keypoint_params=points)
-    image, places = np.zeros((40, 60, 3), np.uint8), TABLE[:, :2]
-    expected = compose(image=image, bboxes=boxes, keypoints=places, labels=[0, 1, 2, 3])
-    given = {"boxes": boxes, "labels": np.arange(4), "keypoints": places}
+    image, points = np.zeros((40, 60, 3), np.uint8), TABLE[:, :2]
+    expected = compose(image=image, bboxes=boxes, keypoints=points, labels=[0, 1, 2, 3])
+    given = {"boxes": boxes, "labels": np.arange(4), "keypoints": points}
     _, target = T.Compose.from_albumentations(compose)(image, given, epoch=0)
     assert target["labels"].tolist() == [int(label) for label in expected["labels"]]
     # theirs are float32 and relative in between: 2e-5 pixels of 90

@@ -167,7 +167,7 @@ def stand_in(kind, module="torchvision.transforms.v2", **attributes):
     return step
 
 
-def chain(*steps):
+def pipeline(*steps):
     return T.Compose.from_torchvision(
         stand_in("Compose", transforms=[stand_in("ToPureTensor"), FLIP, *steps])
     )
@@ -182,7 +182,7 @@ def written(transforms):
 
 @pytest.mark.parametrize(("kind", "_", "attributes", "expected"), STEPS, ids=IDS)
 def test_steps_are_converted(kind, _, attributes, expected):
-    assert chain(stand_in(kind, **attributes)).to_json() == written(expected)
+    assert pipeline(stand_in(kind, **attributes)).to_json() == written(expected)
 
 
 @pytest.mark.parametrize(("kind", "arguments", "_", "expected"), STEPS, ids=IDS)
@@ -208,7 +208,7 @@ def test_containers_are_converted():
         T.RandomOrder(pair),
         *pair,
     ]
-    assert chain(some, empty, one, order, within, both).to_json() == written(expected)
+    assert pipeline(some, empty, one, order, within, both).to_json() == written(expected)
 
 
 def test_v1_is_converted():
@@ -219,7 +219,7 @@ def test_v1_is_converted():
     )
     convert = stand_in("ConvertImageDtype", **v1, dtype=torch.float16)
     expected = [T.Resize(9), T.RandomErasing(), T.ToDtype(torch.float16, scale=True)]
-    assert chain(resize, erase, convert).to_json() == written(expected)
+    assert pipeline(resize, erase, convert).to_json() == written(expected)
 
 
 def test_fills_of_kinds_are_those_of_images_and_masks():
@@ -316,7 +316,7 @@ def test_sizes_of_boxes_become_options():
 )
 def test_steps_without_counterpart_are_named(step, message):
     with pytest.raises(ConversionError, match=f"from_torchvision: {message}"):
-        chain(step)
+        pipeline(step)
 
 
 # The largest difference to torchvision 0.25, which is what was seen; 0 where every byte is its.

@@ -1,4 +1,4 @@
-"""Targets of a crop that shares its pass with a map that looks beyond it: what was cut off stays cut off."""
+"""Targets of a crop that shares its pass with a warp that looks beyond it: what was cut off stays cut off."""
 
 from itertools import product
 
@@ -93,7 +93,7 @@ def assert_same_targets(results, expected):
 
 
 def assert_same_outline(polygon, expected):
-    """Equal but for corners that lie in one place."""
+    """Equal but for corners that coincide."""
     assert (len(polygon) == 0) == (len(expected) == 0)
     if len(polygon):
         distance = np.abs(polygon[:, None] - expected).max(-1)
@@ -134,6 +134,6 @@ def test_what_was_cut_off_is_counted_once(box_format, exact):
     pipeline = [T.CenterCrop((40, 30)), T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)]
     for least, count in ((0.74, 1), (0.76, 0)):
         options = T.TargetOptions(box_format, min_visibility=least)
-        chained = T.Compose(pipeline, exact=exact, target_options=options)
-        (moved,) = T.transform_targets(chained.plan([(60, 60)], epoch=0), [{"boxes": boxes}], options)
+        pipelineed = T.Compose(pipeline, exact=exact, target_options=options)
+        (moved,) = T.transform_targets(pipelineed.plan([(60, 60)], epoch=0), [{"boxes": boxes}], options)
         assert len(moved["boxes"]) == count

@@ -1,7 +1,7 @@
 """Boxes, masks and points compared with brute force: the plan gives the source of every output position.
 
-The oracle knows nothing of corners, inverses and clipping: a place belongs to a box if the place that it
-reads lies in the box. There are 6 x 6 positions per pixel.
+The oracle knows nothing of corners, inverses and clipping: a position belongs to a box if the position that
+it reads lies in the box. There are 6 x 6 positions per pixel.
 """
 
 import numpy as np
@@ -55,7 +55,7 @@ def seen_part(step, size):
     return np.array([[0, 0], size[::-1]]) if regions is None else regions[0].reshape(2, 2)
 
 
-def places(plan, fine=FINE, beyond=0, cut=True):
+def positions(plan, fine=FINE, beyond=0, cut=True):
     """The edges of the subpixels of the output, and those of the image that are seen there.
 
     Each `[rows, columns, 2]`. With `cut`, what a pass cut off is not seen by the next: NaN.
@@ -95,7 +95,7 @@ def moved(pipeline, seed, target, **options):
 def test_boxes_are_the_hulls_of_what_is_read(name, seed):
     boxes = random_boxes(np.random.default_rng(seed))
     plan, target, report = moved(ANY[name], seed, {"boxes": boxes, "row": np.arange(len(boxes))})
-    here, there = places(plan)
+    here, there = positions(plan)
     kept = dict(zip(target["row"].tolist(), target["boxes"], strict=True))
     for row, box in enumerate(boxes):
         seen = here[inside(there, box)]
@@ -127,7 +127,7 @@ def test_quadrangles_hold_exactly_what_is_read(name, seed):
     plan, target, _ = moved(
         AFFINE[name], seed, {"boxes": corners, "row": np.arange(len(boxes))}, box_format="xyxyxyxy"
     )
-    here, there = places(plan, cut=False)
+    here, there = positions(plan, cut=False)
     for row, polygon in zip(target["row"].tolist(), target["boxes"].reshape(-1, 4, 2), strict=True):
         assert_same_region(in_polygon(here, polygon), there, boxes[row])
 
@@ -142,7 +142,7 @@ def test_rotated_boxes_hold_exactly_what_is_read(name, seed):
     plan, target, _ = moved(
         SIMILAR[name], seed, {"boxes": boxes, "row": np.arange(5)}, box_format="cxcywha", min_size=0.0
     )
-    here, there = places(plan, cut=False)
+    here, there = positions(plan, cut=False)
     for row, box in zip(target["row"].tolist(), target["boxes"], strict=True):
         result = in_polygon(here, rotated_corners(box[None])[0])
         source = in_polygon(there, rotated_corners(boxes[row : row + 1])[0])
@@ -162,7 +162,7 @@ def in_polygon(points, corners):
 
 
 def assert_same_region(result, there, box):
-    """Equal but where a place lies on the very edge of the box."""
+    """Equal but where a position lies on the very edge of the box."""
     distance = np.minimum(np.abs(there - box[:2]), np.abs(there - box[2:])).min(-1)
     assert ((result == inside(there, box)) | (distance < 1e-6)).all()
 
@@ -223,13 +223,13 @@ def test_visibility_is_the_share_that_is_left(name, seed):
         min_visibility=0.5,
         min_size=0.0,
     )
-    here, there = places(plan, beyond=24, cut=False)
+    here, there = positions(plan, beyond=24, cut=False)
     on_canvas = within(here, plan.output_sizes[0])
     for row, box in enumerate(boxes):
         whole = inside(there, box)
-        share = (whole & on_canvas).sum() / whole.sum()
-        if abs(share - 0.5) > 0.05:
-            assert (row in target["row"].tolist()) == (share > 0.5)
+        fraction = (whole & on_canvas).sum() / whole.sum()
+        if abs(fraction - 0.5) > 0.05:
+            assert (row in target["row"].tolist()) == (fraction > 0.5)
 
 
 SIDES = st.integers(1, 40)

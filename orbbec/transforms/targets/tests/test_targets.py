@@ -65,9 +65,9 @@ def test_mask_is_where_its_pixels_are(name, seed):
     assert (target["masks"][0] == (moved == 7)).all()
     assert set(np.unique(moved)) == {0, 7}
     differ = (moved == 7) != (result[..., 0] > 127)
-    rim = np.abs(np.diff(np.pad(moved == 7, 1).astype(int), axis=0)).sum() * 4
+    border = np.abs(np.diff(np.pad(moved == 7, 1).astype(int), axis=0)).sum() * 4
     # A mask of a resized crop takes one side where the image is half of both: seen, 0.22.
-    assert differ.sum() <= {"antialias": 0.5, "resized crop": 0.25}.get(name, 0.2) * rim
+    assert differ.sum() <= {"antialias": 0.5, "resized crop": 0.25}.get(name, 0.2) * border
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -14,7 +14,7 @@ from tests.support.samples import DTYPES
 
 RECORD = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 CASES = sorted({key.split("/")[0] for key in RECORD if "/" in key})
-KEY = {"seed": 5, "epoch": 3, "place": 2}
+KEY = {"seed": 5, "epoch": 3, "transform_index": 2}
 
 
 def recorded(case):
@@ -104,21 +104,21 @@ def test_each_image_has_its_own_numbers(device, form):
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_variable_size_images_are_bent_one_by_one(device, channels):
+def test_variable_size_images_are_displaced_one_by_one(device, channels):
     images = [photograph(h, w, channels, seed=w) for h, w in [(9, 14), (1, 1), (20, 3), (9, 14)]]
     batch = ImageBatch.from_images(images, plan_bytes=8)
     batch = batch.to("cuda") if device.name == "cuda" else batch
     alpha, sigma = torch.tensor([10.0, 20.0, 30.0, 40.0]), torch.tensor([1.0, 2.0, 0.0, 3.0])
     options = {"interpolation": "nearest", "fill": 9, "seed": 2}
-    bent = elastic_transform(batch, alpha, sigma, **options)
-    assert isinstance(bent, ImageBatch)
-    assert_same_bytes(bent.layout, batch.layout)
-    for n, (image, actual) in enumerate(zip(images, bent.numpy(), strict=True)):
+    displaced = elastic_transform(batch, alpha, sigma, **options)
+    assert isinstance(displaced, ImageBatch)
+    assert_same_bytes(displaced.layout, batch.layout)
+    for n, (image, actual) in enumerate(zip(images, displaced.numpy(), strict=True)):
         own = {"alpha": float(alpha[n]), "sigma": float(sigma[n]), "sample_ids": [n]}
         assert_same_bytes(actual, elastic_transform(image, **own, **options))
         assert_same_bytes(batch[n].cpu().numpy(), image)
     part = elastic_transform(batch[1:3], alpha[1:3], sigma[1:3], sample_ids=[1, 2], **options)
-    assert_same_bytes(part[1], bent[2])
+    assert_same_bytes(part[1], displaced[2])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -162,9 +162,9 @@ def test_elastic_transform_of_nothing(device):
         ({"sigma": torch.tensor([1.0, 5000.0])}, ValueError, "expected sigma from 0 to 4095, but got 5000.0"),
         ({"sample_ids": [1]}, ValueError, r"expected sample_ids of shape \[2\], but got \[1\]"),
         ({"seed": -1}, ValueError, "elastic_transform: expected seed from 0"),
-        ({"place": 1 << 16}, ValueError, "expected place from 0 to 65535"),
+        ({"transform_index": 1 << 16}, ValueError, "expected transform_index from 0 to 65535"),
         ({"border": "transparent"}, ValueError, "border 'transparent' is for warps only"),
-        ({"border": "rim"}, ValueError, "expected border to be one of constant"),
+        ({"border": "edge"}, ValueError, "expected border to be one of constant"),
         ({"interpolation": "quintic"}, ValueError, "expected interpolation to be one of nearest"),
         ({"images": torch.zeros(4, 5)}, ValueError, "expected images of shape"),
         ({"images": [1]}, TypeError, "expected images as a tensor"),

@@ -7,7 +7,7 @@ import torch
 
 import orbbec
 from tests.support import assert_same_bytes, photographs
-from tests.support.warps import random_maps
+from tests.support.warps import random_warps
 
 
 def test_warp_perspective_worked_by_hand(device):
@@ -21,7 +21,7 @@ def test_warp_perspective_worked_by_hand(device):
 
 def test_the_scale_of_a_matrix_that_is_a_power_of_two_changes_nothing(device):
     images = device.put(photographs(1, 3, 20, 30))
-    matrix = random_maps("warp_perspective", (20, 30), (25, 35))
+    matrix = random_warps("warp_perspective", (20, 30), (25, 35))
     expected = orbbec.warp_perspective(images, matrix, (25, 35))
     assert_same_bytes(orbbec.warp_perspective(images, -8 * matrix, (25, 35)), expected)
 
@@ -55,9 +55,9 @@ def test_a_singular_matrix_reads_the_fill_in_float_and_the_first_pixel_in_fixed_
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e30, -1e30, 1e-40, 1e9])
 def test_matrices_of_any_numbers_read_a_pixel_or_the_fill(device, interpolation, arithmetic, value):
     images = device.put(torch.full((1, 1, 6, 5), 200, dtype=torch.uint8))
-    for place in range(9):
+    for index in range(9):
         matrix = torch.eye(3, dtype=torch.float64)
-        matrix.view(-1)[place] = value
+        matrix.view(-1)[index] = value
         for inverse in (False, True):
             options = {"interpolation": interpolation, "arithmetic": arithmetic, "inverse": inverse}
             warped = orbbec.warp_perspective(images, matrix, (7, 33), **options)
@@ -68,7 +68,7 @@ def test_matrices_of_any_numbers_read_a_pixel_or_the_fill(device, interpolation,
 
 def test_one_matrix_serves_all_images_as_one_each_would(device):
     images = device.put(photographs(3, 3, 20, 30))
-    matrix = random_maps("warp_perspective", (20, 30), (25, 35))
+    matrix = random_warps("warp_perspective", (20, 30), (25, 35))
     shared = orbbec.warp_perspective(images, matrix, (25, 35))
     assert_same_bytes(shared, orbbec.warp_perspective(images, matrix.expand(3, 3, 3), (25, 35)))
     assert_same_bytes(shared, orbbec.warp_perspective(images, device.put(matrix), (25, 35)))

@@ -8,7 +8,7 @@ import torch
 
 import orbbec
 from tests.support import assert_same_bytes, photograph, photographs
-from tests.support.warps import random_maps
+from tests.support.warps import random_warps
 
 
 def test_remap_worked_by_hand(device):
@@ -59,7 +59,7 @@ def test_positions_of_any_numbers_read_a_pixel_or_the_fill(device, interpolation
 
 def test_one_table_serves_all_images_as_one_each_would(device):
     images = device.put(photographs(3, 3, 20, 30))
-    x, y = random_maps("remap", (20, 30), (25, 35)).float()
+    x, y = random_warps("remap", (20, 30), (25, 35)).float()
     shared = orbbec.remap(images, x, y)
     assert_same_bytes(shared, orbbec.remap(images, x.expand(3, 25, 35), y.expand(3, 25, 35)))
     assert_same_bytes(shared, orbbec.remap(images, device.put(x), device.put(y)))
@@ -68,7 +68,7 @@ def test_one_table_serves_all_images_as_one_each_would(device):
 def test_each_image_is_read_at_its_own_table(device):
     images, tables = (
         device.put(photographs(3, 3, 20, 30)),
-        random_maps("remap", (20, 30), (25, 35), 3).float(),
+        random_warps("remap", (20, 30), (25, 35), 3).float(),
     )
     warped = orbbec.remap(images, tables[:, 0], tables[:, 1])
     for image, table, one in zip(images, tables, warped, strict=True):
@@ -76,7 +76,7 @@ def test_each_image_is_read_at_its_own_table(device):
 
 
 def test_float64_tables_are_read_as_float32_unless_the_images_are_float64():
-    table = random_maps("remap", (20, 30), (25, 35))
+    table = random_warps("remap", (20, 30), (25, 35))
     for dtype in (torch.uint8, torch.float32):
         images = photographs(1, 3, 20, 30, dtype)
         assert_same_bytes(orbbec.remap(images, *table), orbbec.remap(images, *table.float()))
@@ -85,7 +85,7 @@ def test_float64_tables_are_read_as_float32_unless_the_images_are_float64():
 
 
 def test_tables_of_any_layout_are_read_as_they_stand():
-    image, (x, y) = photograph(20, 30), random_maps("remap", (20, 30), (25, 35)).float().numpy()
+    image, (x, y) = photograph(20, 30), random_warps("remap", (20, 30), (25, 35)).float().numpy()
     expected = orbbec.remap(image, x, y)
     assert_same_bytes(orbbec.remap(image, np.asfortranarray(x), np.asfortranarray(y)), expected)
     assert_same_bytes(orbbec.remap(image, x[:, ::-1], y[:, ::-1]), expected[:, ::-1])

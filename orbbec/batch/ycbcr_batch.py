@@ -1,4 +1,4 @@
-"""PlaneBatch: YCbCr planes of JPEGs in one tensor; half the bytes of RGB for 4:2:0.
+"""YCbCrBatch: YCbCr planes of JPEGs in one tensor; half the bytes of RGB for 4:2:0.
 
 The bytes of a batch of N images, planes at a multiple of 64 bytes::
 
@@ -29,7 +29,7 @@ _TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PlaneBatch(StoredBatch):
+class YCbCrBatch(StoredBatch):
     """Variable-size images as stored in JPEG files, in one tensor that is copied to a device at once.
 
     Made by :meth:`of_sizes`, or from files by `orbbec.data.decode_planes`. `orbbec.ycbcr_to_rgb` converts it
@@ -42,9 +42,9 @@ class PlaneBatch(StoredBatch):
         pixel_bytes: bytes of the RGB images.
 
     Example:
-        >>> batch = PlaneBatch.of_sizes([(4, 6), (5, 3)], ["420", "rgb"], [1, 6])
+        >>> batch = YCbCrBatch.of_sizes([(4, 6), (5, 3)], ["420", "rgb"], [1, 6])
         >>> batch
-        PlaneBatch(2 images, 420 and rgb, device=cpu)
+        YCbCrBatch(2 images, 420 and rgb, device=cpu)
         >>> [tuple(plane.shape) for plane in batch.planes(0)]
         [(4, 6), (2, 3), (2, 3)]
         >>> batch.sizes.tolist()  # the second is transposed
@@ -63,7 +63,7 @@ class PlaneBatch(StoredBatch):
         orientations: Sequence[int] | None = None,
         *,
         empty: Callable[[int], torch.Tensor] | None = None,
-    ) -> PlaneBatch:
+    ) -> YCbCrBatch:
         """Make an uninitialised batch, for example for a decoder.
 
         Args:
@@ -131,7 +131,7 @@ class PlaneBatch(StoredBatch):
         """The sampling of each image, one of `SAMPLINGS`."""
         return [SAMPLINGS[form] for form in self.host_table[:, 3].tolist()]
 
-    def places(self) -> list[torch.Tensor]:
+    def image_buffers(self) -> list[torch.Tensor]:
         """The bytes of all planes of each image: uint8, flat, sharing the memory of the batch."""
         table = self.host_table.numpy()
         ends = table[:, 0] + _bytes_of(table[:, 1:3], table[:, 3])
@@ -142,12 +142,12 @@ class PlaneBatch(StoredBatch):
     def planes(self, index: int) -> list[torch.Tensor]:
         """The planes of an image: uint8 ``[H, W]`` each, or one ``[H, W, 3]``, sharing the batch's memory."""
         height, width, form = self.host_table[index, 1:4].tolist()
-        place = self.places()[index]
+        buffer = self.image_buffers()[index]
         if SAMPLINGS[form] == "rgb":
-            return [place.view(height, width, 3)]
+            return [buffer.view(height, width, 3)]
         chroma = _chroma_size(np.array([[height, width]]), np.array([form]))[0].tolist()
         shapes = [(height, width)] if SAMPLINGS[form] == "gray" else [(height, width), chroma, chroma]
-        parts = torch.split(place, [rows * columns for rows, columns in shapes])
+        parts = torch.split(buffer, [rows * columns for rows, columns in shapes])
         return [part.view(*shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def images(self, storage: torch.Tensor) -> ImageBatch:
@@ -161,7 +161,7 @@ class PlaneBatch(StoredBatch):
 
     def __repr__(self) -> str:
         found = " and ".join(sorted(set(self.samplings))) or "none"
-        return f"PlaneBatch({len(self)} images, {found}, device={self.device})"
+        return f"YCbCrBatch({len(self)} images, {found}, device={self.device})"
 
     def _tables(self) -> list[torch.Tensor]:
         table = self.storage[self.plane_bytes : self.plane_bytes + self.host_table.nbytes].view(torch.int64)
@@ -172,14 +172,14 @@ class PlaneBatch(StoredBatch):
 def _check_forms(count: int, samplings: Sequence[str], orientations: Sequence[int]) -> None:
     for name, values in (("samplings", samplings), ("orientations", orientations)):
         if len(values) != count:
-            raise ValueError(f"PlaneBatch.of_sizes: expected {count} {name}, but got {len(values)}")
+            raise ValueError(f"YCbCrBatch.of_sizes: expected {count} {name}, but got {len(values)}")
     for sampling in samplings:
         if sampling not in SAMPLINGS:
             known = ", ".join(SAMPLINGS)
-            raise ValueError(f"PlaneBatch.of_sizes: expected samplings of {known}, but got {sampling!r}")
+            raise ValueError(f"YCbCrBatch.of_sizes: expected samplings of {known}, but got {sampling!r}")
     for orientation in orientations:
         if not 1 <= orientation <= 8:
-            raise ValueError(f"PlaneBatch.of_sizes: expected orientations from 1 to 8, but got {orientation}")
+            raise ValueError(f"YCbCrBatch.of_sizes: expected orientations from 1 to 8, but got {orientation}")
 
 
 def _chroma_size(sizes: Array, forms: Array) -> Array:

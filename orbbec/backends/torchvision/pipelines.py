@@ -16,14 +16,14 @@ from orbbec.transforms.convert.torchvision import from_torchvision
 
 
 @dataclass(frozen=True)
-class Chain:
+class Pipeline:
     """A torchvision pipeline whose convertible steps run fused.
 
     Args:
-        parts: a `Compose` for each run of convertible steps; other torchvision steps unchanged.
+        steps: a `Compose` for each run of convertible steps; other torchvision steps unchanged.
     """
 
-    parts: Sequence[Compose | Callable[[Any], Any]]
+    steps: Sequence[Compose | Callable[[Any], Any]]
 
     def __call__(
         self,
@@ -53,33 +53,33 @@ class Chain:
         """
         draws = {"sample_ids": sample_ids, "epoch": epoch, "generator": generator}
         given = (images,) if targets is None else (images, targets)
-        for part in self.parts:
-            result = part(*given, **draws) if isinstance(part, Compose) else _step(part, given)
+        for step in self.steps:
+            result = step(*given, **draws) if isinstance(step, Compose) else _step(step, given)
             given = (result,) if targets is None else result
         return given[0] if targets is None else given
 
 
-def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Chain:
+def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Pipeline:
     """Convert a torchvision pipeline to a fused one with parameters drawn per image.
 
     Args:
         compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, a `torch.nn.Sequential`
             or a list of steps.
-        seed: see `orbbec.Compose`; each part gets a different seed.
+        seed: see `orbbec.Compose`; each run of steps gets a different seed.
         exact: see `orbbec.Compose`.
 
     Returns:
         A pipeline in which steps that `Compose.from_torchvision` cannot convert are unchanged.
 
     Example:
-        >>> convert([torch.nn.Identity(), torch.nn.ReLU()]).parts
+        >>> convert([torch.nn.Identity(), torch.nn.ReLU()]).steps
         [ReLU()]
     """
-    parts: list[Compose | Callable[[Any], Any]] = []
+    steps: list[Compose | Callable[[Any], Any]] = []
     for is_known, run in groupby(_flat(compose), _is_known):
-        steps = list(run)
-        parts += _composed(steps, seed + len(parts), exact) if is_known else steps
-    return Chain(parts)
+        given = list(run)
+        steps += _composed(given, seed + len(steps), exact) if is_known else given
+    return Pipeline(steps)
 
 
 def _flat(compose: Any) -> Iterator[Any]:

@@ -11,25 +11,25 @@ from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import identities, side_by_side
 
 
-def box_maps(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Array:
+def box_matrices(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Array:
     """The matrices that resize boxes to `sizes` `[N, 2]`.
 
     Pixel `x` reads `(x + 0.5) * width / output width - 0.5 + left`: half-pixel centres, as in cv2.resize and
     torchvision.
 
     Example:
-        >>> box_maps(2, 0, 6, 4, np.array([[4, 3]]))[0, 0].tolist()
+        >>> box_matrices(2, 0, 6, 4, np.array([[4, 3]]))[0, 0].tolist()
         [2.0, 0.0, 2.5]
     """
-    maps = identities(len(sizes))
+    matrices = identities(len(sizes))
     scale = side_by_side(width, height) / np.maximum(sizes[:, ::-1], 1)
-    maps[:, 0, 0], maps[:, 1, 1] = scale.T
-    maps[:, :2, 2] = side_by_side(left, top) + 0.5 * scale - 0.5
-    return maps
+    matrices[:, 0, 0], matrices[:, 1, 1] = scale.T
+    matrices[:, :2, 2] = side_by_side(left, top) + 0.5 * scale - 0.5
+    return matrices
 
 
 def nearest_offsets(sources: Any, sizes: Array, interpolation: str) -> Array:
-    """The offset of a nearest resize from the positions (x, y) of `box_maps`: float64 `[N, 2]`.
+    """The offset of a nearest resize from the positions (x, y) of `box_matrices`: float64 `[N, 2]`.
 
     A warp reads the pixel with the nearest centre, and the even one at a tie. With this offset, pixel `x`
     reads `floor(x * width / output width)` for "nearest" and `floor((x + 0.5) * width / output width)` for
@@ -67,7 +67,7 @@ def cosines_sines(degrees: Array) -> tuple[Array, Array]:
     return np.where(quarter, np.rint(cosine), cosine), np.where(quarter, np.rint(sine), sine)
 
 
-def affine_maps(
+def affine_matrices(
     angle: Array, translate: Array, scale: Array, shear: Array, center: Array, sizes: Array, outputs: Array
 ) -> Array:
     """Inverse matrices of: scale, shear, rotate clockwise by `angle` about `center`, translate.
@@ -93,22 +93,22 @@ def affine_maps(
     b, d = -(a * tangent + sin_turn), cos_turn - c * tangent
     scales = scale.reshape(len(scale), -1, 1)
     linear = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / scales
-    maps = identities(len(sizes))
-    maps[:, :2, :2] = linear
+    matrices = identities(len(sizes))
+    matrices[:, :2, :2] = linear
     shift = center - np.einsum("nij,nj->ni", linear, center + translate)
     middle, output_middle = (sizes[:, ::-1] - 1) / 2, (outputs[:, ::-1] - 1) / 2
-    maps[:, :2, 2] = shift + middle - np.einsum("nij,nj->ni", linear, output_middle)
-    return maps
+    matrices[:, :2, 2] = shift + middle - np.einsum("nij,nj->ni", linear, output_middle)
+    return matrices
 
 
-def expanded_sizes(maps: Array, sizes: Array) -> Array:
-    """The sizes that contain whole images after the affine `maps`: int64 `[N, 2]`.
+def expanded_sizes(matrices: Array, sizes: Array) -> Array:
+    """The sizes that contain whole images after the affine `matrices`: int64 `[N, 2]`.
 
     Source:
         torchvision's `_compute_affine_output_size`, which applies the matrices in the same direction.
     """
-    half, middle, linear = sizes[:, ::-1] * 0.5, (sizes[:, ::-1] - 1) / 2, maps[:, :2, :2]
-    shift = np.round(maps[:, :2, 2] - middle + np.einsum("nij,nj->ni", linear, middle), 9)
+    half, middle, linear = sizes[:, ::-1] * 0.5, (sizes[:, ::-1] - 1) / 2, matrices[:, :2, :2]
+    shift = np.round(matrices[:, :2, 2] - middle + np.einsum("nij,nj->ni", linear, middle), 9)
     signs = np.array([[-1, -1], [-1, 1], [1, 1], [1, -1]])
     corners = np.einsum("nij,nkj->nki", linear, signs[None] * half[:, None]) + shift[:, None]
     low, high = (corners.min(1) + half, corners.max(1) + half)

@@ -20,24 +20,24 @@ PIXELS = photograph(40, 60)
 NORMALIZE = {"mean": [0.5] * 3, "std": [0.2] * 3}
 
 
-def kinds(chain):
-    return [type(part).__name__ for part in chain.parts]
+def kinds(pipeline):
+    return [type(step).__name__ for step in pipeline.steps]
 
 
-def test_a_chain_that_is_known_is_one_part_and_does_the_same():
+def test_a_pipeline_that_is_known_is_one_part_and_does_the_same():
     steps = [v1.Resize((20, 30)), v1.CenterCrop(16), v1.ToTensor(), v1.Normalize(**NORMALIZE)]
-    chain, image = convert(v1.Compose(steps), exact=True), as_kind(PIXELS, "PIL")
-    assert kinds(chain) == ["Compose"]
-    actual, expected = chain(image), v1.Compose(steps)(image)
+    pipeline, image = convert(v1.Compose(steps), exact=True), as_kind(PIXELS, "PIL")
+    assert kinds(pipeline) == ["Compose"]
+    actual, expected = pipeline(image), v1.Compose(steps)(image)
     assert actual.dtype == expected.dtype
     assert (actual - expected).abs().max() <= 4.8e-7  # measured: 2.4e-7; ToTensor divides, ToDtype multiplies
 
 
-def test_unknown_steps_stay_between_and_inner_chains_are_opened():
+def test_unknown_steps_stay_between_and_inner_pipelines_are_opened():
     inner = v2.Compose([v2.RandomCrop(30), v2.Lambda(lambda image: image.flip(-1))])
-    chain = convert(v2.Compose([v2.Resize(32), inner, v2.RandomHorizontalFlip(1.0)]))
-    assert kinds(chain) == ["Compose", "Lambda", "Compose"]
-    turned_twice = chain(as_kind(PIXELS, "uint8"), sample_ids=[3])
+    pipeline = convert(v2.Compose([v2.Resize(32), inner, v2.RandomHorizontalFlip(1.0)]))
+    assert kinds(pipeline) == ["Compose", "Lambda", "Compose"]
+    turned_twice = pipeline(as_kind(PIXELS, "uint8"), sample_ids=[3])
     once = convert([v2.Resize(32), v2.RandomCrop(30)])(as_kind(PIXELS, "uint8"), sample_ids=[3])
     assert torch.equal(turned_twice, once)
 
@@ -58,11 +58,11 @@ def test_a_step_that_leaves_pixels_alone_is_a_part_without_passes():
 
 def test_images_of_a_batch_have_draws_of_their_own():
     batch = ImageBatch.from_images([PIXELS] * 6)
-    chain = convert(v2.Compose([v2.RandomCrop(8), v2.Lambda(torch.clone), v2.RandomVerticalFlip(0.5)]))
-    result = chain(batch, sample_ids=range(6), epoch=2)
+    pipeline = convert(v2.Compose([v2.RandomCrop(8), v2.Lambda(torch.clone), v2.RandomVerticalFlip(0.5)]))
+    result = pipeline(batch, sample_ids=range(6), epoch=2)
     assert result.shape == (6, 3, 8, 8)
     assert len({image.numpy().tobytes() for image in result}) > 1
-    alone = chain(as_kind(PIXELS, "uint8"), sample_ids=[4], epoch=2)
+    alone = pipeline(as_kind(PIXELS, "uint8"), sample_ids=[4], epoch=2)
     assert torch.equal(result[4], alone)
 
 
@@ -91,10 +91,10 @@ def test_targets_follow_through_a_step_of_torchvision():
 
 def test_parts_draw_from_seeds_of_their_own():
     flip = v2.RandomHorizontalFlip(0.5)
-    chain = convert([flip, v2.Lambda(torch.clone), flip], seed=9)
-    seeds = [part.seed for part in chain.parts if isinstance(part, Compose)]
+    pipeline = convert([flip, v2.Lambda(torch.clone), flip], seed=9)
+    seeds = [step.seed for step in pipeline.steps if isinstance(step, Compose)]
     assert seeds == [9, 11]
-    assert chain.parts[0] == Compose.from_torchvision([flip], seed=9)
+    assert pipeline.steps[0] == Compose.from_torchvision([flip], seed=9)
 
 
 def test_a_palette_is_cropped_as_rgb():

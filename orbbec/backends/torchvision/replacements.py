@@ -21,7 +21,7 @@ _V1 = {
 def replacements(exact: bool, report: Report) -> Iterator[tuple[Any, Any, Any]]:
     """Dicts or objects, their keys or attributes, and the replacements."""
     for function in (*FUNCTIONS, LOADER):
-        for table, key in places(function):
+        for table, key in entries_of(function):
             yield table, key, routed(function, table[key], exact, report)
     for functional, kernels in _registry().items():
         if not functional.__name__.startswith("get_"):
@@ -31,7 +31,7 @@ def replacements(exact: bool, report: Report) -> Iterator[tuple[Any, Any, Any]]:
     yield transform, "_transformed_types", (*transform._transformed_types, ImageBatch)
 
 
-def places(function: Function) -> list[tuple[dict[Any, Any], Any]]:
+def entries_of(function: Function) -> list[tuple[dict[Any, Any], Any]]:
     """The dicts and keys under which torchvision looks up a function."""
     if function is LOADER:
         return [(vars(importlib.import_module("torchvision.datasets.folder")), function.op)]

@@ -1,16 +1,16 @@
-"""PlaneBatch: positions, tables, memory, errors."""
+"""YCbCrBatch: positions, tables, memory, errors."""
 
 import pickle
 
 import pytest
 import torch
 
-from orbbec import ImageBatch, PlaneBatch
-from orbbec.batch.plane_batch import SAMPLINGS
+from orbbec import ImageBatch, YCbCrBatch
+from orbbec.batch.ycbcr_batch import SAMPLINGS
 
 
 def test_planes_lie_where_worked_out_by_hand():
-    batch = PlaneBatch.of_sizes([(3, 5), (9, 9), (2, 2)], ["420", "gray", "rgb"], [1, 3, 6])
+    batch = YCbCrBatch.of_sizes([(3, 5), (9, 9), (2, 2)], ["420", "gray", "rgb"], [1, 3, 6])
     # 15 + 2 * 2 * 3 = 27, 81 and 12 bytes take 64, 128 and 64; the tables begin at 256.
     assert batch.layout.tolist() == [[0, 3, 5], [64, 9, 9], [192, 2, 2]]
     assert batch.forms.tolist() == [[5, 1], [1, 3], [0, 6]]
@@ -32,25 +32,25 @@ def test_planes_lie_where_worked_out_by_hand():
     ],
 )
 def test_planes_follow_each_other(sampling, shapes):
-    batch = PlaneBatch.of_sizes([(1, 1), (5, 7)], ["444", sampling])
+    batch = YCbCrBatch.of_sizes([(1, 1), (5, 7)], ["444", sampling])
     planes = batch.planes(1)
     assert [tuple(plane.shape) for plane in planes] == shapes
-    place = batch.places()[1]
+    buffer = batch.image_buffers()[1]
     for plane in planes:
-        assert plane.data_ptr() == place.data_ptr()
-        place = place[plane.numel() :]
-    assert len(place) == 0
+        assert plane.data_ptr() == buffer.data_ptr()
+        buffer = buffer[plane.numel() :]
+    assert len(buffer) == 0
     assert planes[0].data_ptr() - batch.storage.data_ptr() == 64
 
 
 def test_sizes_are_those_of_turned_images():
-    batch = PlaneBatch.of_sizes([(2, 3)] * 8, ["420"] * 8, range(1, 9))
+    batch = YCbCrBatch.of_sizes([(2, 3)] * 8, ["420"] * 8, range(1, 9))
     assert batch.sizes.tolist() == [[2, 3]] * 4 + [[3, 2]] * 4
     assert batch.rgb_layout[:, 1:].tolist() == batch.sizes.tolist()
 
 
 def test_images_share_the_storage_that_was_written():
-    batch = PlaneBatch.of_sizes([(2, 3), (4, 1)], ["420", "rgb"], [5, 1])
+    batch = YCbCrBatch.of_sizes([(2, 3), (4, 1)], ["420", "rgb"], [5, 1])
     storage = torch.zeros(batch.rgb_bytes, dtype=torch.uint8)
     images = batch.images(storage)
     assert isinstance(images, ImageBatch)
@@ -61,7 +61,7 @@ def test_images_share_the_storage_that_was_written():
 
 
 def test_a_batch_is_copied_and_pickled_whole():
-    batch = PlaneBatch.of_sizes([(2, 3), (4, 1)], ["420", "rgb"], [5, 1])
+    batch = YCbCrBatch.of_sizes([(2, 3), (4, 1)], ["420", "rgb"], [5, 1])
     batch.buffer.fill_(7)
     again = pickle.loads(pickle.dumps(batch))
     assert torch.equal(again.storage, batch.storage)
@@ -72,14 +72,14 @@ def test_a_batch_is_copied_and_pickled_whole():
 
 
 def test_a_batch_of_no_images():
-    batch = PlaneBatch.of_sizes([], [])
+    batch = YCbCrBatch.of_sizes([], [])
     assert (len(batch), batch.nbytes, batch.rgb_bytes) == (0, 0, 0)
     assert [table.shape for table in (batch.layout, batch.forms, batch.rgb_layout)] == [
         (0, 3),
         (0, 2),
         (0, 3),
     ]
-    assert repr(batch) == "PlaneBatch(0 images, none, device=cpu)"
+    assert repr(batch) == "YCbCrBatch(0 images, none, device=cpu)"
 
 
 def test_the_memory_is_that_which_was_given():
@@ -89,7 +89,7 @@ def test_the_memory_is_that_which_was_given():
         given.append(torch.empty(nbytes, dtype=torch.uint8))
         return given[0]
 
-    batch = PlaneBatch.of_sizes([(2, 3)], ["444"], empty=empty)
+    batch = YCbCrBatch.of_sizes([(2, 3)], ["444"], empty=empty)
     assert batch.storage is given[0]
     assert batch.layout.tolist() == [[0, 2, 3]]
 
@@ -97,7 +97,7 @@ def test_the_memory_is_that_which_was_given():
 @pytest.mark.parametrize(
     ("samplings", "orientations", "message"),
     [
-        (["420"], None, "PlaneBatch.of_sizes: expected 2 samplings, but got 1"),
+        (["420"], None, "YCbCrBatch.of_sizes: expected 2 samplings, but got 1"),
         (["420", "420"], [1], "expected 2 orientations, but got 1"),
         (["420", "411"], None, f"expected samplings of {', '.join(SAMPLINGS)}, but got '411'"),
         (["420", "420"], [1, 9], "expected orientations from 1 to 8, but got 9"),
@@ -106,4 +106,4 @@ def test_the_memory_is_that_which_was_given():
 )
 def test_of_sizes_names_the_bad_argument(samplings, orientations, message):
     with pytest.raises(ValueError, match=message):
-        PlaneBatch.of_sizes([(2, 3), (4, 5)], samplings, orientations)
+        YCbCrBatch.of_sizes([(2, 3), (4, 5)], samplings, orientations)
