@@ -37,8 +37,8 @@ def contrast(first: Tensor, second: Tensor) -> Tensor:
     features = nn.functional.normalize(torch.cat([first, second]), dim=1)
     likeness = features @ features.T / TEMPERATURE
     likeness.fill_diagonal_(-torch.inf)
-    partners = torch.arange(len(features), device=features.device).roll(len(first))
-    return nn.functional.cross_entropy(likeness, partners)
+    pair_indices = torch.arange(len(features), device=features.device).roll(len(first))
+    return nn.functional.cross_entropy(likeness, pair_indices)
 
 
 @torch.no_grad()

@@ -66,5 +66,5 @@ def test_python_and_cpp_have_tables_of_one_width(name, ours):
 
 @pytest.mark.parametrize("name", [name for name, spec in MIXES.items() if spec.fused_rows])
 def test_fused_mixes_have_the_width_of_their_table(name):
-    table = {"partners": np.arange(2), "weights": np.ones(2), "boxes": np.zeros((2, 4))}
+    table = {"pair_indices": np.arange(2), "weights": np.ones(2), "boxes": np.zeros((2, 4))}
     assert MIXES[name].fused_rows(table, np.ones((2, 2), int)).shape == (2, codes.MIX_WIDTH)

@@ -81,10 +81,10 @@ def colors(images: torch.Tensor) -> None:
 
 
 def mixes_and_noise(images: torch.Tensor) -> None:
-    partners = torch.tensor([1, 2, 3, 0])
-    orbbec.mixup(images, partners, 0.7)
-    orbbec.cutmix(images, partners, torch.tensor([3, 4, 21, 30]))
-    orbbec.mosaic(images, partners[None], torch.tensor([20, 10]), (31, 45))
+    pair_indices = torch.tensor([1, 2, 3, 0])
+    orbbec.mixup(images, pair_indices, 0.7)
+    orbbec.cutmix(images, pair_indices, torch.tensor([3, 4, 21, 30]))
+    orbbec.mosaic(images, pair_indices[None], torch.tensor([20, 10]), (31, 45))
     orbbec.erase(images, (3, 4, 21, 30), 7)
     orbbec.erase(images, (3, 4, 21, 30), noise="uniform")
     orbbec.gaussian_noise(images, 0.0, 0.1)

@@ -30,25 +30,25 @@ def prepare(
     """A batch, each image with the one before; `moved` values a value of the output."""
     images = photographs(IMAGES, 3, *SIZE, dtype).to(device)
     last = images.contiguous(memory_format=torch.channels_last)
-    partners = torch.arange(IMAGES, device=device).roll(1)
-    expected = as_array(ours(images, partners))
-    contenders = [Contender(name, partial(run, images, partners)) for name, run in rivals]
+    pair_indices = torch.arange(IMAGES, device=device).roll(1)
+    expected = as_array(ours(images, pair_indices))
+    contenders = [Contender(name, partial(run, images, pair_indices)) for name, run in rivals]
     contenders += [
-        Contender("orbbec, NCHW tensor", lambda: ours(images, partners)),
-        Contender("orbbec, channels_last tensor", lambda: ours(last, partners)),
+        Contender("orbbec, NCHW tensor", lambda: ours(images, pair_indices)),
+        Contender("orbbec, channels_last tensor", lambda: ours(last, pair_indices)),
     ]
     return Work(contenders, expected, IMAGES, int(moved * expected.nbytes))
 
 
-def by_add_weighted(images: Tensor, partners: Tensor) -> Tensor:
+def by_add_weighted(images: Tensor, pair_indices: Tensor) -> Tensor:
     """Whole images, as rows of bytes."""
     arrays = images.numpy().reshape(IMAGES, -1, SIZE[1])
     mixed = buffer("mixed", arrays.shape)
 
-    def mix(own: Array, partner: int, out: Array) -> None:
-        cv2.addWeighted(own, WEIGHT, arrays[partner], 1 - WEIGHT, 0, dst=out)
+    def mix(own: Array, other: int, out: Array) -> None:
+        cv2.addWeighted(own, WEIGHT, arrays[other], 1 - WEIGHT, 0, dst=out)
 
-    share(mix, arrays, partners.tolist(), mixed)
+    share(mix, arrays, pair_indices.tolist(), mixed)
     return torch.from_numpy(mixed.reshape(images.shape))
 
 
@@ -59,24 +59,24 @@ def kept(name: str, like: Tensor, shape: Sequence[int]) -> Tensor:
     return KEPT[name, like.device]
 
 
-def by_torch_mixup(images: Tensor, partners: Tensor) -> Tensor:
+def by_torch_mixup(images: Tensor, pair_indices: Tensor) -> Tensor:
     return images.roll(1, 0).mul_(1.0 - WEIGHT).add_(images.mul(WEIGHT))
 
 
-def by_torch_in_place(images: Tensor, partners: Tensor) -> Tensor:
+def by_torch_in_place(images: Tensor, pair_indices: Tensor) -> Tensor:
     """An image at a time, which stays in the cache."""
     mixed, scaled = kept("mixup", images, images.shape), kept("scaled", images, images.shape[1:])
-    for own, partner, out in zip(images, partners.tolist(), mixed, strict=True):
-        torch.mul(images[partner], 1.0 - WEIGHT, out=out)
+    for own, other, out in zip(images, pair_indices.tolist(), mixed, strict=True):
+        torch.mul(images[other], 1.0 - WEIGHT, out=out)
         out.add_(torch.mul(own, WEIGHT, out=scaled))
     return mixed
 
 
-def by_torch_cutmix(images: Tensor, partners: Tensor) -> Tensor:
+def by_torch_cutmix(images: Tensor, pair_indices: Tensor) -> Tensor:
     left, top, right, bottom = BOX
     output = kept("cutmix", images, images.shape).copy_(images)
-    for partner, out in zip(partners.tolist(), output, strict=True):
-        out[:, top:bottom, left:right] = images[partner, :, top:bottom, left:right]
+    for other, out in zip(pair_indices.tolist(), output, strict=True):
+        out[:, top:bottom, left:right] = images[other, :, top:bottom, left:right]
     return output
 
 
@@ -85,7 +85,7 @@ def torchvision_call(name: str, parameters: dict[str, Any]) -> list[Rival]:
         return []
     transform = getattr(torchvision.transforms.v2, name)(num_classes=2)
 
-    def run(images: Tensor, partners: Tensor) -> Any:
+    def run(images: Tensor, pair_indices: Tensor) -> Any:
         return transform.transform(images, {"labels": None, "batch_size": len(images), **parameters})
 
     return [(f"torchvision {name}", run)]
@@ -96,22 +96,24 @@ def circle(device: torch.device) -> Tensor:
     return ((x - 256) ** 2 + (y - 256) ** 2 < 150**2).expand(IMAGES, *SIZE)
 
 
-def by_torch_where(images: Tensor, partners: Tensor) -> Tensor:
+def by_torch_where(images: Tensor, pair_indices: Tensor) -> Tensor:
     pasted = kept("pasted", images, images.shape)
-    for own, partner, mask, out in zip(images, partners.tolist(), circle(images.device), pasted, strict=True):
-        torch.where(mask, images[partner], own, out=out)
+    for own, other, mask, out in zip(
+        images, pair_indices.tolist(), circle(images.device), pasted, strict=True
+    ):
+        torch.where(mask, images[other], own, out=out)
     return pasted
 
 
-def quarters(partners: Tensor) -> Tensor:
-    return torch.stack([partners, partners.roll(1), partners.roll(2), partners.roll(3)], 1)
+def quarters(pair_indices: Tensor) -> Tensor:
+    return torch.stack([pair_indices, pair_indices.roll(1), pair_indices.roll(2), pair_indices.roll(3)], 1)
 
 
-def by_slices(images: Tensor, partners: Tensor) -> Tensor:
+def by_slices(images: Tensor, pair_indices: Tensor) -> Tensor:
     """As YOLO does it, a canvas and four slices per image."""
     canvases = kept("mosaic", images, (IMAGES, 3, *CANVAS)).fill_(114)
     x, y = CENTER
-    for canvas, own in zip(canvases, quarters(partners).tolist(), strict=True):
+    for canvas, own in zip(canvases, quarters(pair_indices).tolist(), strict=True):
         canvas[:, y - 512 : y, : min(512, x)] = images[own[0]][:, :, 512 - x :]
         canvas[:, y - 512 : y, x : x + 512] = images[own[1]]
         canvas[:, y:, :x] = images[own[2]][:, : 1024 - y, 512 - x :]
@@ -119,9 +121,9 @@ def by_slices(images: Tensor, partners: Tensor) -> Tensor:
     return canvases
 
 
-def our_mosaic(images: Tensor, partners: Tensor) -> Any:
+def our_mosaic(images: Tensor, pair_indices: Tensor) -> Any:
     center = torch.tensor(CENTER, device=images.device)
-    return orbbec.mosaic(images, quarters(partners), center, CANVAS)
+    return orbbec.mosaic(images, quarters(pair_indices), center, CANVAS)
 
 
 def case(name: str, ours: Any, rivals: list[Rival], dtype: torch.dtype, moved: float) -> Case:

@@ -1,6 +1,6 @@
 #include "../bridge/matrices.h"
 #include "../bridge/stored.h"
-#include "moved.h"
+#include "geometric_options.h"
 #include "planes.h"
 
 namespace orbbec {

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
 from orbbec.bridge.color_gradients import GRAY, gamma_slope, hue_gradient
-from orbbec.bridge.partners import add_to_partners, has_partner
+from orbbec.bridge.pairs import add_to_pairs, has_pair
 from orbbec.bridge.warp_gradients import Context, backward_of
 from orbbec.matrices.linear import sum_first
 
@@ -127,11 +127,11 @@ def _covered(boxes: Tensor, height: int, width: int) -> Tensor:
 
 def _through_mix(gradient: Tensor, mix: Tensor) -> Tensor:
     """The gradient through mixing."""
-    partners = mix[:, 0].clamp(-1, gradient.shape[0]).floor().long()
-    mixed = _covered(mix[:, None, 1:5], *gradient.shape[2:]) & has_partner(partners)
+    pair_indices = mix[:, 0].clamp(-1, gradient.shape[0]).floor().long()
+    mixed = _covered(mix[:, None, 1:5], *gradient.shape[2:]) & has_pair(pair_indices)
     own, other = (weight.view(-1, 1, 1, 1) * gradient for weight in mix[:, 5:].unbind(1))
     parts = torch.where(mixed, other, torch.zeros_like(other))
-    return add_to_partners(torch.where(mixed, own, gradient), parts, partners)
+    return add_to_pairs(torch.where(mixed, own, gradient), parts, pair_indices)
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -72,19 +72,19 @@ class Tiles(NamedTuple):
     """Where images lie in outputs that are laid out from several: K tiles per output, row by row.
 
     Args:
-        partners: int64 `[N * K]`: the index of each image.
+        pair_indices: int64 `[N * K]`: the index of each image.
         boxes: int64 `[N * K, 4]`: left, top, right, bottom of what is seen of it, in the output.
         offsets: int64 `[N * K, 2]`: where its pixel (0, 0) lies in the output, (x, y).
     """
 
-    partners: Array
+    pair_indices: Array
     boxes: Array
     offsets: Array
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixSpec(OpSpec):
-    """An operator that mixes images of a batch. Its table has a column `partners`.
+    """An operator that mixes images of a batch. Its table has a column `pair_indices`.
 
     Args:
         reads: how many images each output pixel reads.

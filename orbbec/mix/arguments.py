@@ -9,7 +9,7 @@ from orbbec.bridge.arguments import OperatorInput, as_tensor
 from orbbec.bridge.pointwise import count_of, images_input, whole_numbers
 
 
-def mixed_input(op: str, images: Any, partners: Any) -> tuple[OperatorInput, Tensor]:
+def mixed_input(op: str, images: Any, pair_indices: Any) -> tuple[OperatorInput, Tensor]:
     """Images, and their pair indices as int64 `[N]` on their device.
 
     Raises:
@@ -17,7 +17,7 @@ def mixed_input(op: str, images: Any, partners: Any) -> tuple[OperatorInput, Ten
     """
     given = images_input(op, images)
     count = count_of(given)
-    index = whole_numbers(op, "partners", partners, [count], 0, count - 1)
+    index = whole_numbers(op, "pair_indices", pair_indices, [count], 0, count - 1)
     if given.layout is not None and index.device.type == "cpu" and given.layout.device.type == "cpu":
         sizes = given.layout[:, 1:]
         different = (sizes != sizes[index]).any(1).nonzero().flatten().tolist()
@@ -26,7 +26,7 @@ def mixed_input(op: str, images: Any, partners: Any) -> tuple[OperatorInput, Ten
             height, width = sizes[n].tolist()
             other_height, other_width = sizes[index[n]].tolist()
             raise ValueError(
-                f"{op}: expected partners of equal size, but image {n} is {height}x{width} "
+                f"{op}: expected pair_indices of equal size, but image {n} is {height}x{width} "
                 f"and the other image {other_height}x{other_width}"
             )
     return given, to_device(index, given)

@@ -2,7 +2,7 @@
 
 #include "../bridge/pointwise.h"
 #include "blends.h"
-#include "moves.h"
+#include "gather.h"
 
 namespace orbbec {
 
@@ -79,7 +79,7 @@ Tensor cutmix(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
               Tensor boxes) {
   constexpr const char* kOp = "cutmix";
   GatherArguments a = arguments_of(kOp, Gather::kCutMix, images, layout, channels);
-  a.pair_indices = check_whole(kOp, "partners", pair_indices, {a.source.count}, images);
+  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {a.source.count}, images);
   a.numbers = check_whole(kOp, "boxes", boxes, {a.source.count, 4}, images);
   return gather(kOp, a, images, layout);
 }
@@ -88,7 +88,7 @@ Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels,
                   Tensor pair_indices, Tensor masks, std::optional<Tensor> masks_layout) {
   constexpr const char* kOp = "copy_paste";
   GatherArguments a = arguments_of(kOp, Gather::kCopyPaste, images, layout, channels);
-  a.pair_indices = check_whole(kOp, "partners", pair_indices, {a.source.count}, images);
+  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {a.source.count}, images);
   check(masks.scalar_type() == ScalarType::Byte, kOp, "expected masks of uint8");
   check(layout.has_value() == masks_layout.has_value(), kOp,
         "expected variable-size masks for variable-size images, and dense masks for dense images");
@@ -134,7 +134,7 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   constexpr const char* kOp = "mosaic";
   GatherArguments a = arguments_of(kOp, Gather::kMosaic, images, layout, channels);
   const int64_t count = pair_indices.dim() == 2 ? pair_indices.size(0) : 0;
-  a.pair_indices = check_whole(kOp, "partners", pair_indices, {count, 4}, images);
+  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {count, 4}, images);
   a.numbers = check_whole(kOp, "centers", centers, {count, 2}, images);
   const int64_t given = static_cast<int64_t>(fill.size());
   check_one_or_each(kOp, "fill", fill, a.source.channels);
@@ -169,7 +169,7 @@ Tensor mixup(Tensor images, std::optional<Tensor> layout, int64_t channels, Tens
   BlendArguments a{};
   a.blend = Blend::kMixup;
   a.source = source_images(kOp, images, layout, channels);
-  a.pair_indices = check_whole(kOp, "partners", pair_indices, {a.source.count}, images);
+  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {a.source.count}, images);
   a.weights = static_cast<const double*>(
       check_table(kOp, "weights", weights, {a.source.count}, ScalarType::Double, images));
   return blend(kOp, a, images, layout);
@@ -180,7 +180,7 @@ Tensor copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) {
   BlendArguments a{};
   a.blend = Blend::kCopyPaste;
   a.source = source_images(kOp, images, std::nullopt, 0);
-  a.pair_indices = check_whole(kOp, "partners", pair_indices, {a.source.count}, images);
+  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {a.source.count}, images);
   a.masks = check_masks(kOp, masks, images);
   const bool is_double = images.scalar_type() == ScalarType::Double;
   check(masks.scalar_type() == (is_double ? ScalarType::Double : ScalarType::Float), kOp,
@@ -189,7 +189,7 @@ Tensor copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) {
 }
 
 AnyImages contributions_like(const Tensor& contribution, const Tensor& own) {
-  constexpr const char* kOp = "add_to_partners";
+  constexpr const char* kOp = "add_to_pairs";
   check(contribution.scalar_type() == own.scalar_type() && same_device(contribution, own) &&
             contribution.dim() == 4 && own.dim() == 4 &&
             std::equal(own.sizes().begin(), own.sizes().end(), contribution.sizes().begin()),
@@ -198,7 +198,7 @@ AnyImages contributions_like(const Tensor& contribution, const Tensor& own) {
 }
 
 Tensor add_to_pairs(Tensor own, Tensor contributions, Tensor order, Tensor starts) {
-  constexpr const char* kOp = "add_to_partners";
+  constexpr const char* kOp = "add_to_pairs";
   SumArguments a{};
   a.own = source_images(kOp, own, std::nullopt, 0);
   a.contributions = contributions_like(contributions, own);
@@ -221,7 +221,7 @@ void implement(Library& m) {
   m.impl("mosaic", TORCH_BOX(&mosaic));
   m.impl("mixup", TORCH_BOX(&mixup));
   m.impl("copy_paste_soft", TORCH_BOX(&copy_paste_soft));
-  m.impl("add_to_partners", TORCH_BOX(&add_to_pairs));
+  m.impl("add_to_pairs", TORCH_BOX(&add_to_pairs));
 }
 
 }  // namespace
@@ -229,19 +229,19 @@ void implement(Library& m) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "cutmix(Tensor images, Tensor? layout, int channels, Tensor partners, Tensor boxes) -> "
+      "cutmix(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor boxes) -> "
       "Tensor");
   m.def(
-      "copy_paste(Tensor images, Tensor? layout, int channels, Tensor partners, Tensor masks, "
+      "copy_paste(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor masks, "
       "Tensor? masks_layout) -> Tensor");
   m.def(
-      "mosaic(Tensor images, Tensor? layout, int channels, Tensor partners, Tensor centers, "
+      "mosaic(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor centers, "
       "int[] size, float[] fill) -> Tensor");
   m.def(
-      "mixup(Tensor images, Tensor? layout, int channels, Tensor partners, Tensor weights) -> "
+      "mixup(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor weights) -> "
       "Tensor");
-  m.def("copy_paste_soft(Tensor images, Tensor partners, Tensor masks) -> Tensor");
-  m.def("add_to_partners(Tensor own, Tensor parts, Tensor order, Tensor starts) -> Tensor");
+  m.def("copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) -> Tensor");
+  m.def("add_to_pairs(Tensor own, Tensor parts, Tensor order, Tensor starts) -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { orbbec::implement(m); }

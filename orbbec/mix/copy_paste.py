@@ -14,7 +14,7 @@ from orbbec.mix.gradients import register_gradient
 OP = "copy_paste"
 
 
-def copy_paste(images: Images, partners: Matrix, masks: Images) -> Any:
+def copy_paste(images: Images, pair_indices: Matrix, masks: Images) -> Any:
     """Paste the masked pixels of another image of the batch over each image.
 
     A bool or uint8 mask selects the other image's pixel where it is nonzero. A soft mask of floats from 0 to
@@ -23,11 +23,11 @@ def copy_paste(images: Images, partners: Matrix, masks: Images) -> Any:
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
-            array; or an `ImageBatch`, where an image and its partner are of one size. uint8, uint16, float16,
+            array; or an `ImageBatch`, where both images of a pair have one size. uint8, uint16, float16,
             bfloat16, float32 or float64; on the CPU or a CUDA device.
-        partners: whole numbers `[N]`: the other image of each. On the CPU or on the device of `images`;
-            there, an image whose number is out of range, or whose partner is smaller, keeps what the partner
-            has not.
+        pair_indices: whole numbers `[N]`: the other image of each. On the CPU, where they are checked, or on the
+            device of `images`: there an image with an index out of range is copied, and pixels that a smaller
+            other image does not have are kept.
         masks: mask of the other image of each pair: bool, uint8 or float `[N, H, W]`, or `[H, W]` for all
             images, on the device of `images`. For an `ImageBatch`, an `ImageBatch` of one channel with equal
             sizes.
@@ -48,7 +48,7 @@ def copy_paste(images: Images, partners: Matrix, masks: Images) -> Any:
         >>> copy_paste(images, torch.tensor([1, 0]), torch.tensor([[True, False, True]])).tolist()
         [[[[2, 1, 2]]], [[[1, 2, 1]]]]
     """
-    given, index = mixed_input(OP, images, partners)
+    given, index = mixed_input(OP, images, pair_indices)
     if given.layout is not None:
         of_batch = _ragged_masks(masks)
         arguments = (given.images, given.layout, given.channels, index, of_batch.buffer, of_batch.layout)
@@ -78,8 +78,8 @@ def _ragged_masks(masks: Any) -> RaggedImages:
 register_fake_like("copy_paste")
 
 
-@register_fake("copy_paste_soft", partners=1, masks=3)
-def _(images: Tensor, partners: Tensor, masks: Tensor) -> Tensor:
+@register_fake("copy_paste_soft", pair_indices=1, masks=3)
+def _(images: Tensor, pair_indices: Tensor, masks: Tensor) -> Tensor:
     return fake_like(images, None)
 
 

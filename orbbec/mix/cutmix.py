@@ -18,16 +18,16 @@ OP = "cutmix"
 _FAR = 2**62
 
 
-def cutmix(images: Images, partners: Matrix, boxes: Matrix) -> Any:
+def cutmix(images: Images, pair_indices: Matrix, boxes: Matrix) -> Any:
     """Replace a rectangle of each image by the same rectangle of another image of the batch.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
-            array; or an `ImageBatch`, where an image and its partner are of one size. uint8, uint16, float16,
+            array; or an `ImageBatch`, where both images of a pair have one size. uint8, uint16, float16,
             bfloat16, float32 or float64; on the CPU or a CUDA device.
-        partners: whole numbers `[N]`: the other image of each. On the CPU or on the device of `images`;
-            there, an image whose number is out of range, or whose partner is smaller, keeps what the partner
-            has not.
+        pair_indices: whole numbers `[N]`: the other image of each. On the CPU, where they are checked, or on the
+            device of `images`: there an image with an index out of range is copied, and pixels that a smaller
+            other image does not have are kept.
         boxes: whole numbers `[N, 4]`, or `[4]` for all images: left, top, right, bottom in pixels; right and
             bottom exclusive, clipped to the image. On the CPU or on the device of `images`.
 
@@ -40,14 +40,14 @@ def cutmix(images: Images, partners: Matrix, boxes: Matrix) -> Any:
         ValueError: a shape or an index is invalid.
 
     Source:
-        torchvision 0.25's `v2.CutMix` for the same box, with partners `arange(N).roll(1)`.
+        torchvision 0.25's `v2.CutMix` for the same box, with pair_indices `arange(N).roll(1)`.
 
     Example:
         >>> images = torch.tensor([[1, 1, 1], [2, 2, 2]]).to(torch.uint8).reshape(2, 1, 1, 3)
         >>> cutmix(images, torch.tensor([1, 0]), torch.tensor([1, 0, 2, 1])).tolist()
         [[[[1, 2, 1]]], [[[2, 1, 2]]]]
     """
-    given, index = mixed_input(OP, images, partners)
+    given, index = mixed_input(OP, images, pair_indices)
     count = count_of(given)
     each = every_image(as_tensor(OP, "boxes", boxes), count, [4])
     rectangles = to_device(whole_numbers(OP, "boxes", each, [count, 4], -_FAR, _FAR), given)
@@ -74,7 +74,7 @@ register_gradient(OP, 3, (4,), _split)
 
 def _fused_rows(table: Mapping[str, Array], sizes: Array) -> Array:
     rows = np.zeros((len(sizes), 7), np.float32)
-    rows[:, 0], rows[:, 1:5], rows[:, 6] = table["partners"], table["boxes"], 1.0
+    rows[:, 0], rows[:, 1:5], rows[:, 6] = table["pair_indices"], table["boxes"], 1.0
     return rows
 
 

@@ -6,31 +6,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.partners import add_to_partners, has_partner
+from orbbec.bridge.pairs import add_to_pairs, has_pair
 
 # Splits the gradient of an output into those of the image itself and of the other image.
 Split = Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, Tensor]]
 
 
-def register_gradient(op: str, partners_at: int, tables: tuple[int, ...], split: Split) -> None:
+def register_gradient(op: str, index_position: int, tables: tuple[int, ...], split: Split) -> None:
     """Register the gradient of `op` for its images.
 
     Args:
         op: the operator; its first argument is the images.
-        partners_at: position of the pair indices among its arguments.
+        index_position: position of the pair indices among its arguments.
         tables: positions of the other arguments of `split`.
         split: computes both gradients from the gradient of the output and these arguments.
     """
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.save_for_backward(inputs[partners_at], *(inputs[place] for place in tables))
+        ctx.save_for_backward(inputs[index_position], *(inputs[position] for position in tables))
         ctx.arguments = len(inputs)
 
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        partners, *rest = ctx.saved_tensors
+        pair_indices, *rest = ctx.saved_tensors
         own, parts = split(gradient, tuple(rest))
-        known = has_partner(partners)
-        sums = add_to_partners(torch.where(known, own, gradient), parts, partners)
+        known = has_pair(pair_indices)
+        sums = add_to_pairs(torch.where(known, own, gradient), parts, pair_indices)
         return sums, *[None] * (ctx.arguments - 1)
 
     torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)

@@ -17,19 +17,19 @@ from orbbec.mix.gradients import register_gradient
 OP = "mixup"
 
 
-def mixup(images: Images, partners: Matrix, weights: float | Tensor) -> Any:
+def mixup(images: Images, pair_indices: Matrix, weights: float | Tensor) -> Any:
     """Mix each image with another of the batch.
 
-    `out[n] = weights[n] * images[n] + (1 - weights[n]) * images[partners[n]]`. Integers are rounded half to
+    `out[n] = weights[n] * images[n] + (1 - weights[n]) * images[pair_indices[n]]`. Integers are rounded half to
     even and saturated.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
-            array; or an `ImageBatch`, where an image and its partner are of one size. uint8, uint16, float16,
+            array; or an `ImageBatch`, where both images of a pair have one size. uint8, uint16, float16,
             bfloat16, float32 or float64; on the CPU or a CUDA device.
-        partners: whole numbers `[N]`: the other image of each. On the CPU or on the device of `images`;
-            there, an image whose number is out of range, or whose partner is smaller, keeps what the partner
-            has not.
+        pair_indices: whole numbers `[N]`: the other image of each. On the CPU, where they are checked, or on the
+            device of `images`: there an image with an index out of range is copied, and pixels that a smaller
+            other image does not have are kept.
         weights: weight of the image itself: one number, or `[N]` on the CPU or on the device of `images`. May
             be outside 0..1.
 
@@ -42,7 +42,7 @@ def mixup(images: Images, partners: Matrix, weights: float | Tensor) -> Any:
         ValueError: a shape or an index is invalid.
 
     Source:
-        Floats: identical to torchvision 0.25's `v2.MixUp` with partners `arange(N).roll(1)`. uint8 and
+        Floats: identical to torchvision 0.25's `v2.MixUp` with pair_indices `arange(N).roll(1)`. uint8 and
             uint16:
         identical to `cv2.addWeighted` (OpenCV 5.0.0 and 4.12.0).
 
@@ -51,7 +51,7 @@ def mixup(images: Images, partners: Matrix, weights: float | Tensor) -> Any:
         >>> mixup(images, torch.tensor([1, 0]), 0.75).flatten().tolist()
         [2.0, 6.0]
     """
-    given, index = mixed_input(OP, images, partners)
+    given, index = mixed_input(OP, images, pair_indices)
     numbers = float_numbers(OP, "weights", weights, given)
     output = call_operator(
         torch.ops.orbbec.mixup.default, given.images, given.layout, given.channels, index, numbers
@@ -77,7 +77,7 @@ register_gradient(OP, 3, (4,), _split)
 
 def _fused_rows(table: Mapping[str, Array], sizes: Array) -> Array:
     rows = np.zeros((len(sizes), 7), np.float32)
-    rows[:, 0], rows[:, 3:5] = table["partners"], sizes[:, ::-1]
+    rows[:, 0], rows[:, 3:5] = table["pair_indices"], sizes[:, ::-1]
     rows[:, 5], rows[:, 6] = table["weights"], 1.0 - table["weights"]
     return rows
 

@@ -20,7 +20,7 @@ from orbbec.bridge.arguments import (
 )
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.partners import add_to_partners
+from orbbec.bridge.pairs import add_to_pairs
 from orbbec.bridge.pointwise import count_of, whole_numbers
 from orbbec.bridge.spec import MixSpec, Tiles, register
 from orbbec.mix.arguments import every_image, to_device
@@ -30,7 +30,7 @@ _FAR = 2**31
 
 
 def mosaic(
-    images: Images, partners: Matrix, centers: Matrix, size: tuple[int, int], *, fill: Fill = 114
+    images: Images, pair_indices: Matrix, centers: Matrix, size: tuple[int, int], *, fill: Fill = 114
 ) -> Any:
     """Arrange four images of the batch around a centre, for each output.
 
@@ -42,7 +42,7 @@ def mosaic(
         images: a batch of M images: `[M, C, H, W]` tensor of any strides; `[M, H, W, C]` array; or an
             variable-size `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU
             or a CUDA device.
-        partners: whole numbers `[N, 4]`: indices of the images of each output: top left, top right, bottom
+        pair_indices: whole numbers `[N, 4]`: indices of the images of each output: top left, top right, bottom
             left, bottom right. On the CPU or on the device of `images`; on a device, an index out of range
             fills the quarter with `fill`.
         centers: whole numbers `[N, 2]`, or `[2]` for all: x and y of the first pixel of the fourth image. On
@@ -71,9 +71,9 @@ def mosaic(
     if isinstance(images, (Tensor, np.ndarray)) and images.ndim != 4:
         raise ValueError(f"{OP}: expected a batch of images, but got shape {list(images.shape)}")
     given = operator_input(OP, "images", images)
-    index = as_tensor(OP, "partners", partners)
+    index = as_tensor(OP, "pair_indices", pair_indices)
     count = index.size(0) if index.dim() == 2 else 0
-    index = whole_numbers(OP, "partners", index, [count, 4], 0, count_of(given) - 1)
+    index = whole_numbers(OP, "pair_indices", index, [count, 4], 0, count_of(given) - 1)
     each = every_image(as_tensor(OP, "centers", centers), count, [2])
     middle = whole_numbers(OP, "centers", each, [count, 2], -_FAR, _FAR)
     output = call_operator(
@@ -89,18 +89,18 @@ def mosaic(
     return given.restore(output)
 
 
-def mosaic_offsets(sizes: Matrix, partners: Matrix, centers: Matrix) -> Tensor:
+def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tensor:
     """The offsets of the images in `mosaic`, to be added to their points.
 
     Args:
         sizes: whole numbers `[M, 2]`: (height, width) of each image, see `ImageBatch.sizes`; or `[2]` for
             all.
-        partners: see `mosaic`, `[N, 4]`.
+        pair_indices: see `mosaic`, `[N, 4]`.
         centers: see `mosaic`, `[N, 2]` or `[2]`.
 
     Returns:
-        int64 `[N, 4, 2]`: x and y of pixel (0, 0) of each image in the output, on the device of `partners`.
-        A box of image `partners[n, i]` moves by `offsets[n, i]` in output n, clipped to its quarter and the
+        int64 `[N, 4, 2]`: x and y of pixel (0, 0) of each image in the output, on the device of `pair_indices`.
+        A box of image `pair_indices[n, i]` moves by `offsets[n, i]` in output n, clipped to its quarter and the
         canvas.
 
     Raises:
@@ -112,9 +112,9 @@ def mosaic_offsets(sizes: Matrix, partners: Matrix, centers: Matrix) -> Tensor:
         >>> mosaic_offsets(size, torch.tensor([[0, 0, 0, 0]]), center).tolist()
         [[[10, 30], [50, 30], [10, 60], [50, 60]]]
     """
-    index = as_tensor("mosaic_offsets", "partners", partners)
+    index = as_tensor("mosaic_offsets", "pair_indices", pair_indices)
     count = index.size(0) if index.dim() == 2 else 0
-    index = whole_numbers("mosaic_offsets", "partners", index, [count, 4], 0, _FAR)
+    index = whole_numbers("mosaic_offsets", "pair_indices", index, [count, 4], 0, _FAR)
     table = as_tensor("mosaic_offsets", "sizes", sizes)
     table = whole_numbers("mosaic_offsets", "sizes", table, [*table.shape[:-1], 2], 0, _FAR).to(index.device)
     each = every_image(as_tensor("mosaic_offsets", "centers", centers), count, [2])
@@ -124,12 +124,12 @@ def mosaic_offsets(sizes: Matrix, partners: Matrix, centers: Matrix) -> Tensor:
     return middle[:, None] - of_images.flip(-1) * before
 
 
-@register_fake("mosaic", partners=2, size=2)
+@register_fake("mosaic", pair_indices=2, size=2)
 def _(
     images: Tensor,
     layout: Tensor | None,
     channels: int,
-    partners: Tensor,
+    pair_indices: Tensor,
     centers: Tensor,
     size: list[int],
     fill: list[float],
@@ -140,7 +140,7 @@ def _(
         raise ValueError(f"mosaic: expected uint8 for variable-size images, but got {images.dtype}")
     last = layout is None and channels > 1 and images.stride(1) == 1 and images.stride(3) != 1
     return torch.empty(
-        (partners.size(0), channels, *size),
+        (pair_indices.size(0), channels, *size),
         dtype=images.dtype,
         device=images.device,
         memory_format=torch.channels_last if last else torch.contiguous_format,
@@ -153,10 +153,10 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    partners, centers = ctx.saved_tensors
+    pair_indices, centers = ctx.saved_tensors
     count, channels, height, width = ctx.shape
-    rows = max(count, partners.size(0))
-    missing = rows - partners.size(0)
+    rows = max(count, pair_indices.size(0))
+    missing = rows - pair_indices.size(0)
     x, y = centers.clamp(-_FAR, _FAR).unsqueeze(-1).unbind(1)
     sums = gradient.new_zeros((rows, channels, height, width))
     for quarter in range(4):
@@ -165,7 +165,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         part = _at(gradient, 2, top + torch.arange(height, device=y.device))
         part = _at(part, 3, left + torch.arange(width, device=x.device))
         part = pad(part, (0, 0, 0, 0, 0, 0, 0, missing))
-        sums = add_to_partners(sums, part, pad(partners[:, quarter], (0, missing), value=-1))
+        sums = add_to_pairs(sums, part, pad(pair_indices[:, quarter], (0, missing), value=-1))
     return sums[:count], *[None] * 6
 
 
@@ -184,9 +184,9 @@ def _tiles(table: Mapping[str, Array], sizes: Array, outputs: Array) -> Tiles:
     (x, y), (height, width), zero = table["centers"].T, outputs.T, 0 * outputs[:, 0]
     quarters = ((zero, zero, x, y), (x, zero, width, y), (zero, y, x, height), (x, y, width, height))
     boxes = np.array(quarters, np.int64).transpose(2, 0, 1).reshape(-1, 4)
-    given = (sizes, table["partners"], table["centers"])
+    given = (sizes, table["pair_indices"], table["centers"])
     offsets = mosaic_offsets(*map(torch.from_numpy, given)).numpy().reshape(-1, 2)
-    return Tiles(table["partners"].reshape(-1), boxes, offsets)
+    return Tiles(table["pair_indices"].reshape(-1), boxes, offsets)
 
 
 register(MixSpec(call=mosaic, tiles=_tiles))

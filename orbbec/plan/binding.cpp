@@ -1,4 +1,4 @@
-#include "../augment/moved.h"
+#include "../augment/geometric_options.h"
 #include "../bridge/noise.h"
 #include "coordinates.h"
 

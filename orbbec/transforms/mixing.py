@@ -86,7 +86,7 @@ class MixUp(_Mixing):
         return Weights(weight, np.zeros((len(sizes), 4), np.int64), stream.chance(self.p))
 
     def steps(self, params: Weights, state: BatchState) -> list[Step]:
-        table = {"partners": before(len(state)), "weights": params.weight}
+        table = {"pair_indices": before(len(state)), "weights": params.weight}
         mix = Mix("mixup", table, options={"num_classes": self.num_classes})
         return self._of_chosen(mix, params.chosen, state)
 
@@ -115,7 +115,7 @@ class CutMix(_Mixing):
         return Weights(left, np.concatenate([low, high], 1), stream.chance(self.p))
 
     def steps(self, params: Weights, state: BatchState) -> list[Step]:
-        table = {"partners": before(len(state)), "boxes": params.boxes, "weights": params.weight}
+        table = {"pair_indices": before(len(state)), "boxes": params.boxes, "weights": params.weight}
         mix = Mix("cutmix", table, options={"num_classes": self.num_classes})
         return self._of_chosen(mix, params.chosen, state)
 
@@ -165,9 +165,9 @@ class Mosaic(_Applied):
 
     def steps(self, params: Centers, state: BatchState) -> list[Step]:
         size, every = size_pair(self.name, "size", self.size), np.arange(len(state))
-        partners = np.stack([np.roll(every, shift) for shift in range(4)], 1)
+        pair_indices = np.stack([np.roll(every, shift) for shift in range(4)], 1)
         outputs = same_rows(size, len(state))
         fill = numbers(self.name, "fill", self.fill)
-        table = {"partners": partners, "centers": params.centers}
+        table = {"pair_indices": pair_indices, "centers": params.centers}
         mix = Mix("mosaic", table, outputs, {"fill": list(fill)})
         return self._of_chosen(mix, params.chosen, state)

@@ -35,18 +35,18 @@ def test_large_outputs_have_the_bytes_of_small_ones(images, matrix, dtype, chann
 
 
 def test_rows_of_several_images_are_mixed(images):
-    partners = torch.arange(COUNT).roll(1).to(torch.float32)
+    pair_indices = torch.arange(COUNT).roll(1).to(torch.float32)
     mix = torch.zeros(COUNT, 7)
-    mix[:, 0], mix[:, 6] = partners, 1
+    mix[:, 0], mix[:, 6] = pair_indices, 1
     mix[:, 1:5] = torch.tensor([13, 17, 90, 101])
     mix[::2, 5], mix[::2, 6] = 0.25, 0.75
     options = {"size": (HEIGHT, WIDTH), "dtype": torch.float32, "mean": MEAN, "std": STD}
     plain = augment(images, FLIP, **options)
     expected = plain.clone()
     box = (slice(None), slice(17, 101), slice(13, 90))
-    for n, partner in enumerate(partners.long().tolist()):
+    for n, other in enumerate(pair_indices.long().tolist()):
         own, other = mix[n, 5], mix[n, 6]
-        theirs = plain[partner][box]
+        theirs = plain[other][box]
         expected[n][box] = theirs if own == 0 else theirs * other + plain[n][box] * own
     assert_same_bytes(augment(images, FLIP, mix=mix, **options), expected)
 

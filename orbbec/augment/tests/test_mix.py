@@ -12,7 +12,7 @@ from tests.support.augments import CONTRAST, GAMMA
 from tests.support.augments import fused as augment
 
 COUNT = 4
-PARTNERS = torch.tensor([2, 0, 3, 3])
+PAIR_INDICES = torch.tensor([2, 0, 3, 3])
 WEIGHTS = torch.tensor([0.3, 0.75, 0.5, 1.0], dtype=torch.float64)
 SIZES = [(1, 1), (5, 40), (9, 300)]
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
@@ -28,14 +28,14 @@ def boxes_in(size):
 def mixes(weights, size):
     """The rows of a mixup of whole images."""
     rows = torch.zeros(COUNT, 7, dtype=torch.float64)
-    rows[:, 0], rows[:, 3], rows[:, 4] = PARTNERS, size[1], size[0]
+    rows[:, 0], rows[:, 3], rows[:, 4] = PAIR_INDICES, size[1], size[0]
     rows[:, 5], rows[:, 6] = weights, 1 - weights
     return rows.float()
 
 
 def cuts(boxes):
     rows = torch.zeros(COUNT, 7)
-    rows[:, 0], rows[:, 1:5], rows[:, 6] = PARTNERS, boxes, 1
+    rows[:, 0], rows[:, 1:5], rows[:, 6] = PAIR_INDICES, boxes, 1
     return rows
 
 
@@ -73,16 +73,16 @@ def test_floats_have_the_bits_of_mixup_and_cutmix_after_it(device, size, channel
         call = draw_call(size, channels, dtype, seed=seed)
         alone = run(device, call)
         together = run(device, call, mix=mixes(WEIGHTS, size))
-        assert_same_bytes(together, mixup(alone, device.put(PARTNERS), WEIGHTS))
+        assert_same_bytes(together, mixup(alone, device.put(PAIR_INDICES), WEIGHTS))
         together = run(device, call, mix=cuts(boxes_in(size)), channels_last=True)
-        assert_same_bytes(together, cutmix(alone, device.put(PARTNERS), boxes_in(size)))
+        assert_same_bytes(together, cutmix(alone, device.put(PAIR_INDICES), boxes_in(size)))
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_bytes_are_cut_from_bytes(device, size):
     call = draw_call(size, target=torch.uint8)
     together = run(device, call, mix=cuts(boxes_in(size)))
-    assert_same_bytes(together, cutmix(run(device, call), device.put(PARTNERS), boxes_in(size)))
+    assert_same_bytes(together, cutmix(run(device, call), device.put(PAIR_INDICES), boxes_in(size)))
 
 
 @pytest.mark.parametrize("target", [torch.float16, torch.bfloat16, torch.uint8], ids=str)
@@ -90,7 +90,7 @@ def test_sums_are_rounded_once(device, target):
     images, matrix, size, options = draw_call((5, 40), dtype=torch.float32, target=target)
     exact = augment(images, matrix, size, **{**options, "dtype": torch.float32})
     exact = exact * 255 if target == torch.uint8 else exact
-    expected = mixup(exact, PARTNERS, WEIGHTS)
+    expected = mixup(exact, PAIR_INDICES, WEIGHTS)
     expected = expected.round().clamp(0, 255) if target == torch.uint8 else expected
     together = run(device, (images, matrix, size, options), mix=mixes(WEIGHTS, size))
     assert_same_bytes(together.cpu(), expected.to(target))
@@ -123,11 +123,11 @@ def test_vectors_change_nothing(monkeypatch, level, target):
         assert_same_bytes(one, other)
 
 
-@pytest.mark.parametrize("partner", [-1.0, float(COUNT), float("nan"), float("inf"), -1e30])
-def test_a_partner_that_is_none_leaves_the_image(device, partner):
+@pytest.mark.parametrize("index", [-1.0, float(COUNT), float("nan"), float("inf"), -1e30])
+def test_a_pair_index_that_is_none_leaves_the_image(device, index):
     call = draw_call((5, 40))
     rows = mixes(WEIGHTS, (5, 40))
-    rows[:, 0] = partner
+    rows[:, 0] = index
     assert_same_bytes(run(device, call, mix=rows), run(device, call))
 
 
@@ -146,7 +146,7 @@ def test_variable_size_images_are_mixed(device):
     together = augment(
         batch, device.put(matrix), size, dtype=torch.float32, mix=device.put(mixes(WEIGHTS, size))
     )
-    assert_same_bytes(together, mixup(alone, device.put(PARTNERS), WEIGHTS))
+    assert_same_bytes(together, mixup(alone, device.put(PAIR_INDICES), WEIGHTS))
 
 
 def test_it_is_written_into_out(device):
@@ -170,8 +170,8 @@ def test_gradients_are_those_of_two_operators(device, name):
 
     def in_two(device, images, matrix):
         alone = run(device, (images, matrix, size, options))
-        partners = device.put(PARTNERS)
-        return mixup(alone, partners, WEIGHTS) if name == "mixup" else cutmix(alone, partners, boxes)
+        pair_indices = device.put(PAIR_INDICES)
+        return mixup(alone, pair_indices, WEIGHTS) if name == "mixup" else cutmix(alone, pair_indices, boxes)
 
     for calls in (in_one, in_two):
         leaves = device.put(images).requires_grad_(), device.put(matrix).requires_grad_()

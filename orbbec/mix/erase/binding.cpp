@@ -1,5 +1,5 @@
-#include "../../bridge/pointwise.h"
 #include "../../bridge/noise.h"
+#include "../../bridge/pointwise.h"
 #include "erase.h"
 
 namespace orbbec {

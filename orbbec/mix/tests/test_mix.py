@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from orbbec import ImageBatch, copy_paste, cutmix, mixup, mosaic, mosaic_offsets
-from orbbec.bridge.partners import add_to_partners
+from orbbec.bridge.pairs import add_to_pairs
 from tests.support import Device, assert_same_bytes, photograph, photographs
 from tests.support.samples import DTYPES
 
 RECORDED = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 SHAPE = (4, 3, 4, 5)  # of the photographs recorded
 FLOATS = [dtype for dtype in DTYPES if dtype.is_floating_point]
-PARTNERS = torch.tensor([2, 0, 2])  # one twice, one never
+PAIR_INDICES = torch.tensor([2, 0, 2])  # one twice, one never
 WEIGHTS = torch.tensor([0.3, 1.0, 0.55])
 BOXES = torch.tensor([[1, 2, 9, 5], [0, 0, 40, 40], [-3, -2, 2, 30]])
 CENTERS = torch.tensor([[7, 5], [-4, 12], [30, 20]])
@@ -32,12 +32,12 @@ def soft_masks(height, width, count=3):
 
 def operators(put=lambda tensor: tensor):
     """Each operator as a function of three images."""
-    partners = put(PARTNERS)
+    pair_indices = put(PAIR_INDICES)
     return {
-        "mixup": lambda x: mixup(x, partners, put(WEIGHTS)),
-        "cutmix": lambda x: cutmix(x, partners, put(BOXES)),
-        "copy_paste": lambda x: copy_paste(x, partners, put(masks(*x.shape[-2:]))),
-        "soft_copy_paste": lambda x: copy_paste(x, partners, put(soft_masks(*x.shape[-2:]))),
+        "mixup": lambda x: mixup(x, pair_indices, put(WEIGHTS)),
+        "cutmix": lambda x: cutmix(x, pair_indices, put(BOXES)),
+        "copy_paste": lambda x: copy_paste(x, pair_indices, put(masks(*x.shape[-2:]))),
+        "soft_copy_paste": lambda x: copy_paste(x, pair_indices, put(soft_masks(*x.shape[-2:]))),
         "mosaic": lambda x: mosaic(x, put(QUARTERS), put(CENTERS), (17, 23), fill=3),
     }
 
@@ -133,8 +133,8 @@ def test_by_hand(device):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_copy_paste_is_where(device, dtype):
     images = photographs(3, 2, 9, 31, dtype)
-    expected = torch.where(masks(9, 31)[:, None], images[PARTNERS].double(), images.double()).to(dtype)
-    assert_same_bytes(copy_paste(device.put(images), PARTNERS, device.put(masks(9, 31))), expected)
+    expected = torch.where(masks(9, 31)[:, None], images[PAIR_INDICES].double(), images.double()).to(dtype)
+    assert_same_bytes(copy_paste(device.put(images), PAIR_INDICES, device.put(masks(9, 31))), expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -153,9 +153,9 @@ def test_mixing_is_the_same_on_every_device(accelerator, name, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_mixup_is_the_same_on_every_machine(monkeypatch, level, dtype):
     images = photographs(3, 3, 9, 70, dtype)
-    expected = mixup(images, PARTNERS, WEIGHTS)
+    expected = mixup(images, PAIR_INDICES, WEIGHTS)
     monkeypatch.setenv("ORBBEC_SIMD", level)
-    assert_same_bytes(mixup(images, PARTNERS, WEIGHTS), expected)
+    assert_same_bytes(mixup(images, PAIR_INDICES, WEIGHTS), expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -177,10 +177,10 @@ def test_arrays_give_arrays(name):
     expected = operators()[name](images).permute(0, 2, 3, 1).numpy()
     array = np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
     run = {
-        "mixup": lambda: mixup(array, PARTNERS.numpy(), WEIGHTS.numpy()),
-        "cutmix": lambda: cutmix(array, PARTNERS.numpy(), BOXES.numpy()),
-        "copy_paste": lambda: copy_paste(array, PARTNERS.numpy(), masks(8, 11).numpy()),
-        "soft_copy_paste": lambda: copy_paste(array, PARTNERS.numpy(), soft_masks(8, 11).numpy()),
+        "mixup": lambda: mixup(array, PAIR_INDICES.numpy(), WEIGHTS.numpy()),
+        "cutmix": lambda: cutmix(array, PAIR_INDICES.numpy(), BOXES.numpy()),
+        "copy_paste": lambda: copy_paste(array, PAIR_INDICES.numpy(), masks(8, 11).numpy()),
+        "soft_copy_paste": lambda: copy_paste(array, PAIR_INDICES.numpy(), soft_masks(8, 11).numpy()),
     }[name]
     np.testing.assert_array_equal(run(), expected)
 
@@ -193,18 +193,18 @@ def test_variable_size_images_are_mixed_with_those_of_their_size(device):
     of_masks = ImageBatch.from_images([mask.to(torch.uint8) for mask in hard])
     if device.name == "cuda":
         batch, of_masks = batch.to("cuda"), of_masks.to("cuda")
-    partners, box = torch.tensor([2, 3, 0, 1]), torch.tensor([1, 2, 30, 7])
-    mixed, cut = mixup(batch, partners, 0.3).numpy(), cutmix(batch, partners, box).numpy()
-    pasted = copy_paste(batch, partners, of_masks).numpy()
-    for n, partner in enumerate(partners.tolist()):
-        pair, swap = np.stack([images[n], images[partner]]), torch.tensor([1, 0])
+    pair_indices, box = torch.tensor([2, 3, 0, 1]), torch.tensor([1, 2, 30, 7])
+    mixed, cut = mixup(batch, pair_indices, 0.3).numpy(), cutmix(batch, pair_indices, box).numpy()
+    pasted = copy_paste(batch, pair_indices, of_masks).numpy()
+    for n, other in enumerate(pair_indices.tolist()):
+        pair, swap = np.stack([images[n], images[other]]), torch.tensor([1, 0])
         assert_same_bytes(mixed[n], mixup(pair, swap, 0.3)[0])
         assert_same_bytes(cut[n], cutmix(pair, swap, box)[0])
         assert_same_bytes(pasted[n], copy_paste(pair, swap, hard[n][None].expand(2, -1, -1))[0])
 
 
-def test_the_operators_read_no_partner_that_is_not_there(device):
-    """What Python refuses: the image keeps what its partner has not."""
+def test_the_operators_read_no_image_that_is_not_there(device):
+    """What Python refuses: the image stays as it is."""
     images = device.put(photographs(3, 2, 6, 9))
     wrong = device.put(torch.tensor([-1, 3, 2**40]))
     ops = torch.ops.orbbec
@@ -268,10 +268,10 @@ def test_a_fill_has_a_value_a_channel(device):
 
 
 GRADIENTS = [
-    lambda x: mixup(x, PARTNERS, WEIGHTS),
-    lambda x: cutmix(x, PARTNERS, torch.tensor([[1, 0, 3, 2], [0, 0, 9, 9], [-3, -2, 2, 30]])),
-    lambda x: copy_paste(x, PARTNERS, masks(3, 4)),
-    lambda x: copy_paste(x, PARTNERS, soft_masks(3, 4)),
+    lambda x: mixup(x, PAIR_INDICES, WEIGHTS),
+    lambda x: cutmix(x, PAIR_INDICES, torch.tensor([[1, 0, 3, 2], [0, 0, 9, 9], [-3, -2, 2, 30]])),
+    lambda x: copy_paste(x, PAIR_INDICES, masks(3, 4)),
+    lambda x: copy_paste(x, PAIR_INDICES, soft_masks(3, 4)),
     lambda x: mosaic(x, QUARTERS, torch.tensor([[2, 3], [-1, 2], [7, 1]]), (5, 6)),
     lambda x: mosaic(x, QUARTERS.repeat(2, 1), torch.tensor([3, 2]), (4, 9)),  # more than there are images
     lambda x: mosaic(x, QUARTERS[2:], torch.tensor([3, 4]), (5, 5)),
@@ -302,30 +302,34 @@ def test_the_gradients_are_the_same_on_every_device(accelerator, name, dtype):
 def test_parts_are_added_in_the_order_of_the_images(device):
     """2^24 + 1 - 2^24 is 0 in float32, and 1 in another order."""
     parts = device.put(torch.tensor([2.0**24, 1.0, -(2.0**24)]).reshape(3, 1, 1, 1))
-    partners = device.put(torch.tensor([1, 1, 1]))
-    sums = add_to_partners(torch.zeros_like(parts), parts, partners)
+    pair_indices = device.put(torch.tensor([1, 1, 1]))
+    sums = add_to_pairs(torch.zeros_like(parts), parts, pair_indices)
     assert sums.flatten().tolist() == [0, 0, 0]
-    assert add_to_partners(parts, parts, partners - 5).flatten().tolist() == parts.flatten().tolist()
+    assert add_to_pairs(parts, parts, pair_indices - 5).flatten().tolist() == parts.flatten().tolist()
 
 
 BAD = [
-    (lambda x: mixup(x, torch.arange(2), 0.5), ValueError, r"mixup: expected partners of shape \[3\]"),
-    (lambda x: mixup(x, torch.ones(3), 0.5), TypeError, "mixup: expected partners of whole numbers"),
+    (lambda x: mixup(x, torch.arange(2), 0.5), ValueError, r"mixup: expected pair_indices of shape \[3\]"),
+    (lambda x: mixup(x, torch.ones(3), 0.5), TypeError, "mixup: expected pair_indices of whole numbers"),
     (
         lambda x: mixup(x, torch.tensor([0, 3, 1]), 0.5),
         ValueError,
-        "mixup: expected partners from 0 to 2, but got 3 for image 1",
+        "mixup: expected pair_indices from 0 to 2, but got 3 for image 1",
     ),
-    (lambda x: mixup(x, [0, 1, 2], 0.5), TypeError, "mixup: expected partners as a tensor or an array"),
-    (lambda x: mixup(x, PARTNERS, "1"), TypeError, "mixup: expected weights as a tensor or an array"),
-    (lambda x: mixup(x, PARTNERS, torch.ones(2)), ValueError, r"mixup: expected weights of shape \[3\]"),
-    (lambda x: mixup(x[0, 0], PARTNERS, 0.5), ValueError, "mixup: expected images of shape"),
-    (lambda x: cutmix(x, PARTNERS, torch.ones(3, 4)), TypeError, "cutmix: expected boxes of whole numbers"),
-    (lambda x: cutmix(x, PARTNERS, BOXES[:2]), ValueError, r"cutmix: expected boxes of shape \[3, 4\]"),
-    (lambda x: copy_paste(x, PARTNERS, masks(4, 4)), ValueError, r"expected masks of shape \[3, 4, 5\]"),
-    (lambda x: copy_paste(x, PARTNERS, masks(4, 5).int()), TypeError, "expected masks of bool, uint8"),
+    (lambda x: mixup(x, [0, 1, 2], 0.5), TypeError, "mixup: expected pair_indices as a tensor or an array"),
+    (lambda x: mixup(x, PAIR_INDICES, "1"), TypeError, "mixup: expected weights as a tensor or an array"),
+    (lambda x: mixup(x, PAIR_INDICES, torch.ones(2)), ValueError, r"mixup: expected weights of shape \[3\]"),
+    (lambda x: mixup(x[0, 0], PAIR_INDICES, 0.5), ValueError, "mixup: expected images of shape"),
     (
-        lambda x: copy_paste(x, PARTNERS, ImageBatch.from_images([])),
+        lambda x: cutmix(x, PAIR_INDICES, torch.ones(3, 4)),
+        TypeError,
+        "cutmix: expected boxes of whole numbers",
+    ),
+    (lambda x: cutmix(x, PAIR_INDICES, BOXES[:2]), ValueError, r"cutmix: expected boxes of shape \[3, 4\]"),
+    (lambda x: copy_paste(x, PAIR_INDICES, masks(4, 4)), ValueError, r"expected masks of shape \[3, 4, 5\]"),
+    (lambda x: copy_paste(x, PAIR_INDICES, masks(4, 5).int()), TypeError, "expected masks of bool, uint8"),
+    (
+        lambda x: copy_paste(x, PAIR_INDICES, ImageBatch.from_images([])),
         TypeError,
         "expected masks as a tensor or an array, but got ImageBatch",
     ),
@@ -337,12 +341,12 @@ BAD = [
     (
         lambda x: mosaic(x, QUARTERS[:, :3], CENTERS, (4, 4)),
         ValueError,
-        r"mosaic: expected partners of shape \[3, 4\]",
+        r"mosaic: expected pair_indices of shape \[3, 4\]",
     ),
     (
         lambda x: mosaic(x, QUARTERS + 1, CENTERS, (4, 4)),
         ValueError,
-        "mosaic: expected partners from 0 to 2, but got 3 for image 0",
+        "mosaic: expected pair_indices from 0 to 2, but got 3 for image 0",
     ),
     (
         lambda x: mosaic(x, QUARTERS, CENTERS[:2], (4, 4)),
@@ -370,9 +374,9 @@ def test_mixing_names_the_bad_argument(run, error, message):
         run(photographs(3, 3, 4, 5))
 
 
-def test_partners_of_different_sizes_are_refused():
+def test_pairs_of_different_sizes_are_refused():
     batch = ImageBatch.from_images([photograph(3, 4), photograph(3, 5)])
-    message = "cutmix: expected partners of equal size, but image 0 is 3x4 and the other image 3x5"
+    message = "cutmix: expected pair_indices of equal size, but image 0 is 3x4 and the other image 3x5"
     with pytest.raises(ValueError, match=message):
         cutmix(batch, torch.tensor([1, 1]), torch.tensor([0, 0, 1, 1]))
     with pytest.raises(TypeError, match="copy_paste: expected masks as an ImageBatch, as images are"):
@@ -383,24 +387,33 @@ def test_partners_of_different_sizes_are_refused():
 
 def test_the_operators_themselves_refuse(device):
     ops, images = torch.ops.orbbec, device.put(photographs(3, 2, 4, 5))
-    partners = device.put(PARTNERS)
+    pair_indices = device.put(PAIR_INDICES)
     calls = [
-        (lambda: ops.mixup(images, None, 0, partners.int(), device.put(WEIGHTS)), "partners as contiguous"),
-        (lambda: ops.mixup(images, None, 0, partners, device.put(WEIGHTS)), "weights as contiguous float64"),
-        (lambda: ops.cutmix(images, None, 0, partners, partners), "boxes of shape"),
-        (lambda: ops.copy_paste(images, None, 0, partners, images, None), "masks of shape"),
         (
-            lambda: ops.copy_paste(images, None, 0, partners, images[:, 0], partners[None]),
+            lambda: ops.mixup(images, None, 0, pair_indices.int(), device.put(WEIGHTS)),
+            "pair_indices as contiguous",
+        ),
+        (
+            lambda: ops.mixup(images, None, 0, pair_indices, device.put(WEIGHTS)),
+            "weights as contiguous float64",
+        ),
+        (lambda: ops.cutmix(images, None, 0, pair_indices, pair_indices), "boxes of shape"),
+        (lambda: ops.copy_paste(images, None, 0, pair_indices, images, None), "masks of shape"),
+        (
+            lambda: ops.copy_paste(images, None, 0, pair_indices, images[:, 0], pair_indices[None]),
             "expected variable-size masks",
         ),
-        (lambda: ops.copy_paste_soft(images, partners, images[:, 0]), "soft masks of float32"),
-        (lambda: ops.mosaic(images, None, 0, partners, partners, [4, 4], [0.0]), "partners of shape"),
+        (lambda: ops.copy_paste_soft(images, pair_indices, images[:, 0]), "soft masks of float32"),
         (
-            lambda: ops.mosaic(images, None, 0, partners[None, :], partners, [4, 4], [0.0]),
-            "partners of shape",
+            lambda: ops.mosaic(images, None, 0, pair_indices, pair_indices, [4, 4], [0.0]),
+            "pair_indices of shape",
         ),
-        (lambda: ops.add_to_partners(images, images[:2], partners, partners), "parts of the shape"),
-        (lambda: ops.add_to_partners(images, images, partners, partners), "starts of shape"),
+        (
+            lambda: ops.mosaic(images, None, 0, pair_indices[None, :], pair_indices, [4, 4], [0.0]),
+            "pair_indices of shape",
+        ),
+        (lambda: ops.add_to_pairs(images, images[:2], pair_indices, pair_indices), "parts of the shape"),
+        (lambda: ops.add_to_pairs(images, images, pair_indices, pair_indices), "starts of shape"),
     ]
     for call, message in calls:
         with pytest.raises((ValueError, RuntimeError), match=message):
@@ -410,14 +423,14 @@ def test_the_operators_themselves_refuse(device):
 def test_mixing_passes_opcheck(device):
     ops, put = torch.ops.orbbec, device.put
     images = put(photographs(3, 2, 4, 5, torch.float32))
-    partners = put(PARTNERS)
+    pair_indices = put(PAIR_INDICES)
     checked = [
-        (ops.mixup, (images, None, 0, partners, put(WEIGHTS.double()))),
-        (ops.cutmix, (images, None, 0, partners, put(BOXES))),
-        (ops.copy_paste, (images, None, 0, partners, put(masks(4, 5).to(torch.uint8)), None)),
-        (ops.copy_paste_soft, (images, partners, put(soft_masks(4, 5)))),
+        (ops.mixup, (images, None, 0, pair_indices, put(WEIGHTS.double()))),
+        (ops.cutmix, (images, None, 0, pair_indices, put(BOXES))),
+        (ops.copy_paste, (images, None, 0, pair_indices, put(masks(4, 5).to(torch.uint8)), None)),
+        (ops.copy_paste_soft, (images, pair_indices, put(soft_masks(4, 5)))),
         (ops.mosaic, (images, None, 0, put(QUARTERS), put(CENTERS), [6, 7], [1.0])),
-        (ops.add_to_partners, (images, images, partners, put(torch.tensor([0, 1, 1, 3])))),
+        (ops.add_to_pairs, (images, images, pair_indices, put(torch.tensor([0, 1, 1, 3])))),
     ]
     for op, arguments in checked:
         torch.library.opcheck(op.default, arguments, test_utils=("test_schema", "test_faketensor"))
@@ -434,10 +447,10 @@ def test_a_mosaic_gives_gradients_by_hand():
 def test_gradients_pass_opcheck(name):
     images = photographs(3, 2, 4, 5, torch.float32).requires_grad_()
     arguments = {
-        "mixup": (images, None, 0, PARTNERS, WEIGHTS.double()),
-        "cutmix": (images, None, 0, PARTNERS, BOXES),
-        "copy_paste": (images, None, 0, PARTNERS, masks(4, 5).to(torch.uint8), None),
-        "soft_copy_paste": (images, PARTNERS, soft_masks(4, 5)),
+        "mixup": (images, None, 0, PAIR_INDICES, WEIGHTS.double()),
+        "cutmix": (images, None, 0, PAIR_INDICES, BOXES),
+        "copy_paste": (images, None, 0, PAIR_INDICES, masks(4, 5).to(torch.uint8), None),
+        "soft_copy_paste": (images, PAIR_INDICES, soft_masks(4, 5)),
         "mosaic": (images, None, 0, QUARTERS, CENTERS, [6, 7], [1.0]),
     }[name]
     op = getattr(torch.ops.orbbec, {"soft_copy_paste": "copy_paste_soft"}.get(name, name))
@@ -449,7 +462,7 @@ def test_mixing_compiles_as_one_graph(device, name):
     run = operators(device.put)[name]
     if "copy_paste" in name:
         mask = device.put((masks if name == "copy_paste" else soft_masks)(4, 5))
-        run = lambda images: copy_paste(images, PARTNERS, mask)  # noqa: E731
+        run = lambda images: copy_paste(images, PAIR_INDICES, mask)  # noqa: E731
     compiled = torch.compile(lambda images: run(images) + 1, fullgraph=True, backend="aot_eager")
     images = device.put(photographs(3, 2, 4, 5))
     assert_same_bytes(compiled(images), run(images) + 1)
@@ -458,11 +471,11 @@ def test_mixing_compiles_as_one_graph(device, name):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
 def test_mixing_is_captured_in_a_graph():
     images, put = photographs(3, 2, 20, 30).cuda(), lambda tensor: tensor.cuda()
-    partners, weights, boxes = put(PARTNERS), put(WEIGHTS.double()), put(BOXES)
+    pair_indices, weights, boxes = put(PAIR_INDICES), put(WEIGHTS.double()), put(BOXES)
     quarters, centers = put(QUARTERS), put(CENTERS)
 
     def run():
-        mixed = mixup(cutmix(images, partners, boxes), partners, weights)
+        mixed = mixup(cutmix(images, pair_indices, boxes), pair_indices, weights)
         return mosaic(mixed, quarters, centers, (30, 40))
 
     expected = run()

@@ -139,8 +139,13 @@ class Mix(Step):
 
     def only(self, chosen: Array, state: BatchState) -> Mix:
         """The mix for the images that are chosen; of the others, each is mixed with itself alone."""
-        own = np.arange(len(state)).reshape(-1, *(1,) * (self.table["partners"].ndim - 1))
-        kept: dict[str, Any] = {"partners": own, "weights": 1.0, "boxes": 0, "centers": state.sizes[:, ::-1]}
+        own = np.arange(len(state)).reshape(-1, *(1,) * (self.table["pair_indices"].ndim - 1))
+        kept: dict[str, Any] = {
+            "pair_indices": own,
+            "weights": 1.0,
+            "boxes": 0,
+            "centers": state.sizes[:, ::-1],
+        }
         if self.sizes is not None and (self.sizes != state.sizes)[~chosen].any():
             raise ValueError(
                 f"{self.name}: expected images of its size where it is not applied to all; "

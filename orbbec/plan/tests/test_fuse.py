@@ -239,7 +239,7 @@ def test_images_are_mixed_in_the_pass_before(name, floats):
     (mix,) = plan.mixes
     assert mix.name == name.lower()
     assert mix.name in str(plan)
-    assert f"{mix.name}.partners" in plan.table(0)
+    assert f"{mix.name}.pair_indices" in plan.table(0)
     apart = replace(plan, passes=(replace(fused, mixes=None), mix))
     together = apply(plan, images)
     assert_same_bytes(together, apply(apart, images))

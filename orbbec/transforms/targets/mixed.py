@@ -34,7 +34,7 @@ def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: floa
         return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, key, mask_fill)
     targets = [state.written() for state in states]
     results = []
-    for n, (own, other) in enumerate(zip(targets, step.table["partners"].tolist(), strict=True)):
+    for n, (own, other) in enumerate(zip(targets, step.table["pair_indices"].tolist(), strict=True)):
         if "boxes" in own:
             raise ValueError(f"{step.name}: boxes do not follow; leave them out of the target of image {n}")
         result, weight = dict(own), float(step.table["weights"][n])
@@ -72,8 +72,8 @@ def _laid(
     if len(formats) > 1:
         raise ValueError(f"{step.name}: expected boxes of one format, but got {' and '.join(formats)}")
     laid: list[State] = []
-    for partner in tiles.partners.tolist():
-        source = states[partner]
+    for other in tiles.pair_indices.tolist():
+        source = states[other]
         laid.append(State(len(laid), source.written(), source.options, source.size))
         laid[-1].go_on_from(source)
     corners, count = tiles.boxes[:, :2], len(tiles.boxes) // max(len(states), 1)

@@ -152,7 +152,7 @@ def test_filters_and_mixing_take_16_bits():
     assert (flips.dtype, flips.shape) == (torch.uint16, images.shape)
     plan = T.Compose([T.MixUp()]).plan([(37, 53)] * 4, dtype="uint16", epoch=0)
     table = plan.passes[0].table
-    expected = mixup(images, torch.tensor(table["partners"]), torch.tensor(table["weights"]))
+    expected = mixup(images, torch.tensor(table["pair_indices"]), torch.tensor(table["weights"]))
     assert torch.equal(T.Compose([T.MixUp()]).apply(plan, images), expected)
 
 

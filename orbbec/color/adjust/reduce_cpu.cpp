@@ -1,5 +1,5 @@
 #include "../rows_cpu.h"
-#include "sums.h"
+#include "reduce.h"
 
 namespace orbbec {
 namespace {
@@ -61,7 +61,7 @@ ORBBEC_AVX2 int64_t sum_row_avx2(const Image<const uint8_t>& image, int y) {
   return sum_row(image, y);
 }
 
-void sum_gray_bytes(const SumArguments& a, const ParallelFor& parallel) {
+void sum_gray_bytes(const ReduceArguments& a, const ParallelFor& parallel) {
   const Images<const uint8_t> images(a.source);
   const auto row = simd_level() == Simd::kScalar ? sum_row_scalar : sum_row_avx2;
   parallel(a.source.count, 1, [&](int64_t begin, int64_t end) {
@@ -76,7 +76,7 @@ void sum_gray_bytes(const SumArguments& a, const ParallelFor& parallel) {
 
 }  // namespace
 
-void reduce_cpu(const SumArguments& a, const ParallelFor& parallel) {
+void reduce_cpu(const ReduceArguments& a, const ParallelFor& parallel) {
   if (a.dtype == DType::kUInt8 && a.summand == Summand::kGray && a.source.channels == 3) {
     return sum_gray_bytes(a, parallel);
   }

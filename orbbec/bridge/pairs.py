@@ -9,31 +9,31 @@ from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.pointwise import fake_like
 
 
-def has_partner(partners: Tensor) -> Tensor:
+def has_pair(pair_indices: Tensor) -> Tensor:
     """Which images have a valid pair index: `[N, 1, 1, 1]`."""
-    return ((partners >= 0) & (partners < partners.size(0))).reshape(-1, 1, 1, 1)
+    return ((pair_indices >= 0) & (pair_indices < pair_indices.size(0))).reshape(-1, 1, 1, 1)
 
 
-def add_to_partners(own: Tensor, parts: Tensor, partners: Tensor) -> Tensor:
-    """`own[n]` plus every `parts[m]` with `partners[m] == n`, added in ascending order of m.
+def add_to_pairs(own: Tensor, parts: Tensor, pair_indices: Tensor) -> Tensor:
+    """`own[n]` plus every `parts[m]` with `pair_indices[m] == n`, added in ascending order of m.
 
     Args:
         own: float `[N, C, H, W]`.
         parts: float `[N, C, H, W]`.
-        partners: int64 `[N]`; indices out of range are ignored.
+        pair_indices: int64 `[N]`; indices out of range are ignored.
 
     Example:
         >>> ones = torch.ones(3, 1, 1, 1)
-        >>> add_to_partners(ones, ones, torch.tensor([1, 1, 0])).flatten().tolist()
+        >>> add_to_pairs(ones, ones, torch.tensor([1, 1, 0])).flatten().tolist()
         [2.0, 3.0, 1.0]
     """
-    ranked, order = torch.sort(partners, stable=True)
-    ends = torch.arange(partners.size(0) + 1, device=partners.device)
-    sums: Tensor = torch.ops.orbbec.add_to_partners(own, parts, order, torch.searchsorted(ranked, ends))
+    ranked, order = torch.sort(pair_indices, stable=True)
+    ends = torch.arange(pair_indices.size(0) + 1, device=pair_indices.device)
+    sums: Tensor = torch.ops.orbbec.add_to_pairs(own, parts, order, torch.searchsorted(ranked, ends))
     return sums
 
 
-@register_fake("add_to_partners", own=4)
+@register_fake("add_to_pairs", own=4)
 def _(own: Tensor, parts: Tensor, order: Tensor, starts: Tensor) -> Tensor:
     return fake_like(own, None)
 
@@ -46,13 +46,13 @@ def _backward_of_sum(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     order, starts = ctx.saved_tensors
     count = order.size(0)
     rank = torch.arange(count, device=order.device)
-    partner = torch.searchsorted(starts, rank, right=True) - 1  # pair index of the image at each rank
+    paired = torch.searchsorted(starts, rank, right=True) - 1  # pair index of the image at each rank
     inside = (rank >= starts[0]) & (rank < starts[-1])
-    of_rank = gradient[partner.clamp(0, max(count - 1, 0))] * inside.reshape(-1, 1, 1, 1)
+    of_rank = gradient[paired.clamp(0, max(count - 1, 0))] * inside.reshape(-1, 1, 1, 1)
     # The caller's order may contain invalid indices; they go to an extra row at the end.
     rows = torch.where((order >= 0) & (order < count), order, count)
     of_parts = of_rank.new_zeros(count + 1, *of_rank.shape[1:]).index_copy(0, rows, of_rank)
     return gradient, of_parts[:count], None, None
 
 
-torch.library.register_autograd("orbbec::add_to_partners", _backward_of_sum, setup_context=_setup_sum)
+torch.library.register_autograd("orbbec::add_to_pairs", _backward_of_sum, setup_context=_setup_sum)

@@ -1,6 +1,6 @@
 // Reductions over the pixels of an image in a fixed order: pixel p belongs to lane p % kLanes, a
-// lane adds its pixels in order, and lanes are added in two steps. Included by sums_cpu.cpp,
-// sums_cuda.cu and binding_sums.cpp.
+// lane adds its pixels in order, and lanes are added in two steps. Included by reduce_cpu.cpp,
+// reduce_cuda.cu and binding_reduce.cpp.
 #pragma once
 
 #include "adjust.h"
@@ -13,7 +13,7 @@ constexpr int kGroups = 32;
 // What is summed: the gray of a pixel, or the value and the square of each channel.
 enum class Summand { kGray, kChannels };
 
-struct SumArguments {
+struct ReduceArguments {
   AnyImages source;
   DType dtype;
   Summand summand;
@@ -30,7 +30,7 @@ struct LaneSums {
   Summand summand;
   int kinds;
 
-  explicit LaneSums(const SumArguments& a)
+  explicit LaneSums(const ReduceArguments& a)
       : source(a.source), lanes(a.lanes), summand(a.summand), kinds(a.kinds) {}
 
   ORBBEC_HD void operator()(int64_t n, int lane) const {
@@ -72,7 +72,7 @@ struct FoldSums {
 
 // Calls `run(op, count, items)` for each step in order.
 template <class Run>
-int dispatch_reduce(const SumArguments& a, const Run& run) {
+int dispatch_reduce(const ReduceArguments& a, const Run& run) {
   int status = 0;
   switch (a.dtype) {
     case DType::kUInt8:

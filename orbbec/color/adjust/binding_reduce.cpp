@@ -1,17 +1,17 @@
 #include "../../bridge/pointwise.h"
-#include "sums.h"
+#include "reduce.h"
 
 namespace orbbec {
 
-void reduce_cpu(const SumArguments& arguments, const ParallelFor& parallel);
-[[gnu::weak]] int reduce_cuda(const SumArguments& arguments, void* stream);
+void reduce_cpu(const ReduceArguments& arguments, const ParallelFor& parallel);
+[[gnu::weak]] int reduce_cuda(const ReduceArguments& arguments, void* stream);
 
 namespace {
 
 // [N, K]; 0 for an image without pixels.
 Tensor reduce(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
               int64_t channels, Summand summand) {
-  SumArguments a{};
+  ReduceArguments a{};
   a.source = source_images(op, images, layout, channels);
   check_pointwise_dtype(op, images, true);
   a.dtype = dtype_of(op, images);
