@@ -16,9 +16,9 @@ inline PhiloxKey key_of(int64_t seed, int64_t epoch) {
   return philox_key(static_cast<uint64_t>(seed), static_cast<uint64_t>(epoch));
 }
 
-inline uint32_t checked_position(const char* op, int64_t position, const char* name = "place") {
-  check(position >= 0 && position <= 65535, op, "expected ", name, " from 0 to 65535, but got ",
-        position);
+inline uint32_t checked_position(const char* op, int64_t position) {
+  check(position >= 0 && position <= 65535, op,
+        "expected transform_index from 0 to 65535, but got ", position);
   return static_cast<uint32_t>(position);
 }
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import as_tensor
 
-_LIMITS = {"seed": 1 << 63, "epoch": 1 << 63, "transform_index": 1 << 16, "place": 1 << 16}
+_LIMITS = {"seed": 1 << 63, "epoch": 1 << 63, "transform_index": 1 << 16}
 
 
 def key_value(op: str, name: str, value: Any) -> int:

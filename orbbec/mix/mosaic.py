@@ -42,9 +42,9 @@ def mosaic(
         images: a batch of M images: `[M, C, H, W]` tensor of any strides; `[M, H, W, C]` array; or an
             variable-size `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU
             or a CUDA device.
-        pair_indices: whole numbers `[N, 4]`: indices of the images of each output: top left, top right, bottom
-            left, bottom right. On the CPU or on the device of `images`; on a device, an index out of range
-            fills the quarter with `fill`.
+        pair_indices: whole numbers `[N, 4]`: indices of the images of each output: top left, top right,
+            bottom left, bottom right. On the CPU or on the device of `images`; on a device, an index
+            out of range fills the quarter with `fill`.
         centers: whole numbers `[N, 2]`, or `[2]` for all: x and y of the first pixel of the fourth image. On
             the CPU or on the device of `images`.
         size: `(height, width)` of the canvas in pixels, each at least 1.
@@ -99,9 +99,9 @@ def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tens
         centers: see `mosaic`, `[N, 2]` or `[2]`.
 
     Returns:
-        int64 `[N, 4, 2]`: x and y of pixel (0, 0) of each image in the output, on the device of `pair_indices`.
-        A box of image `pair_indices[n, i]` moves by `offsets[n, i]` in output n, clipped to its quarter and the
-        canvas.
+        int64 `[N, 4, 2]`: x and y of pixel (0, 0) of each image in the output, on the device of
+        `pair_indices`. A box of image `pair_indices[n, i]` moves by `offsets[n, i]` in output n, clipped to
+        its quarter and the canvas.
 
     Raises:
         TypeError: an argument is of another type or dtype.

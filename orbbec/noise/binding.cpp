@@ -24,7 +24,7 @@ Tensor gaussian_noise(Tensor images, std::optional<Tensor> layout, int64_t chann
   a.sigma = {check_per_image(kOp, "sigma", sigmas, images, count), sigma};
   a.clip = clip;
   a.noise.key = key_of(seed, epoch);
-  a.noise.position = checked_position(kOp, position, "transform_index");
+  a.noise.position = checked_position(kOp, position);
   std::optional<Tensor> samples;  // outlives the launch
   if (sample_ids.has_value()) {
     samples = sample_ids_on(kOp, *sample_ids, images, count);

@@ -50,7 +50,7 @@ Tensor draw_areas(Tensor sizes, Tensor sample_ids, std::vector<double> scale,
   check_range(kAreas, "ratio", ratio[0], ratio[1], 1e-30);
   check(first >= 0 && first <= 65535, kAreas, "expected first from 0 to 65535, but got ", first);
   const AreaRange range{{scale[0], scale[1]}, {ratio[0], ratio[1]}, transposed};
-  const uint32_t at = checked_position(kAreas, position, "transform_index");
+  const uint32_t at = checked_position(kAreas, position);
   const Tensor output =
       new_tensor(kAreas, std::vector<int64_t>{given.size(0), 5}, ScalarType::Double, given);
   const auto* sides = static_cast<const int64_t*>(given.const_data_ptr());

@@ -65,7 +65,7 @@ class RandomErasing(Transform):
 
     def steps(self, params: Rectangles, state: BatchState) -> list[Step]:
         if isinstance(self.value, str):
-            options = {"noise": "normal", "place": params.transform_index}
+            options = {"noise": "normal", "transform_index": params.transform_index}
             return [Operator("erase", {"boxes": params.boxes}, options, why="fills with noise per image")]
         fill = numbers(self.name, "value", self.value)
         if len(fill) not in (1, state.channels):

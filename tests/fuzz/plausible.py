@@ -306,7 +306,6 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "seed": lambda s: s.random.getrandbits(30),
     "epoch": lambda s: s.random.randint(0, 9),
     "transform_index": lambda s: s.random.randint(0, 9),
-    "place": lambda s: s.random.randint(0, 9),
     "transform_count": lambda s: s.random.randint(1, 4),
     "sample_ids:Tensor?": lambda s: s.chance(0.5, lambda: s.tensor([s.n], torch.int64, 0, 99)),
     "sample_ids": lambda s: s.tensor([s.k], torch.int64, 0, 99),

@@ -1,4 +1,4 @@
-"""Prose uses the field's words: banned words occur in no comment, docstring, message or page."""
+"""The field's words are used: banned words occur in no comment, docstring, message, page or name."""
 
 import ast
 import io
@@ -30,26 +30,51 @@ BANNED = {
 }
 BANNED_IN_CPP = {r"isa|machines?": "target of a SIMD build", r"plain": "scalar"}
 
+# The same for the parts of an identifier or of a file's name, which `_` and capitals separate.
+BANNED_NAMES = {
+    "chains?": "pipeline",
+    "unlike": "variable_size",
+    "places?": "index, position, offset, address",
+    "rooms?": "buffer, memory",
+    "recyclers?": "buffer_pool",
+    "blueness|redness": "cb, cr",
+    "bent|rims?": "displaced, border",
+    "white": "max_value",
+}
+PLACES = BANNED_NAMES["places?"]
+BANNED_NAMES_IN_CPP = {"isa|machines?": "target", "plain": "scalar", "enlarged?": "upsample"}
+
 # Allowed uses: files, word, reason.
 ALLOWED = [
     ("tests/project/test_words.py", "*", "names the banned words"),
     ("*augmix*", "chain*", "AugMix's own word for its sequences of operations"),
     ("*/transforms/tests/record_torchvision.py", "chain*", "AugMix's own word"),
-    ("docs/transforms.md", "chain*", "AugMix's own word"),
-    ("orbbec/nms/tests/test_sorting.py", "places", "the operator orbbec::chosen_places"),
-    ("orbbec/data/loader/tests/test_loader.py", "chain", "the name of a constant in a program"),
     ("benchmarks/ops/transforms.py", "unlike", "a key of recorded benchmarks"),
     ("docs/performance.md", "unlike", "the same key"),
     ("docs/benchmarks/*", "*", "recorded runs"),
-    ("*/test_philox.py", "places", "the argument `places` of an operator"),
-    ("orbbec/plan/tests/test_draws.py", "places", "the same argument"),
+]
+
+# Allowed names: files, name, reason.
+ALLOWED_NAMES = [
+    ("*", "*in_place*", "PyTorch's word"),
+    ("*", "chain_depth", "torchvision's argument of AugMix"),
+    ("*augmix.py", "*chain*", "AugMix's own word for its sequences of operations"),
+    ("*/transforms/tests/record_torchvision.py", "augmix_chains", "AugMix's own word"),
+    ("orbbec/data/readers/pack.py", "chain", "itertools.chain"),
+    ("orbbec/plan/tables.py", "chain", "itertools.chain"),
+    ("scripts/draw_transforms.py", "chain", "itertools.chain"),
+    ("tools/sample_kernels.py", "chain", "itertools.chain"),
+    ("tests/project/test_words.py", "places", "the banned word"),
 ]
 
 KINDS = {"py": (".py",), "cpp": (".h", ".cpp", ".cu"), "md": (".md",)}
 FOLDERS = ("orbbec", "tests", "benchmarks", "docs", "scripts", "tools", "3rdparty")
 CODE_SPAN = re.compile(r"``[^`]*``|`[^`\n]*`")
+NAME = re.compile(r"[A-Za-z_]\w*")
+NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CPP_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+CPP_TEXT = re.compile(r"\"(?:\\.|[^\"\\\n])*\"")
 
 
 def files() -> Iterator[Path]:
@@ -109,14 +134,59 @@ def banned_words(path: Path, text: str) -> Iterator[str]:
                     yield f"{name}:{line}: {match.group()!r}; write {instead}"
 
 
-@pytest.mark.parametrize(
-    "folder",
-    sorted(by_folder()),
-)
+def python_names(text: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NAME:
+            yield token.start[0], token.string
+
+
+def cpp_names(text: str) -> Iterator[tuple[int, str]]:
+    for pattern in (CPP_COMMENT, CPP_TEXT):
+        text = pattern.sub(lambda match: "\n" * match.group().count("\n"), text)
+    for match in NAME.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match.group()
+
+
+def banned_names(path: Path, text: str) -> Iterator[str]:
+    """Where a name contains a banned word, and what to write instead; line 0 is the name of the file."""
+    name, is_python = path.as_posix(), path.suffix == ".py"
+    words = BANNED_NAMES if is_python else BANNED_NAMES | BANNED_NAMES_IN_CPP
+    allowed = [word for pattern, word, _ in ALLOWED_NAMES if fnmatch(name, pattern)]
+    for line, found in [(0, path.stem), *(python_names if is_python else cpp_names)(text)]:
+        parts = [part.lower() for part in NAME_PART.findall(found)]
+        for word, instead in words.items():
+            is_allowed = any(fnmatch(found.lower(), pattern) for pattern in allowed)
+            if not is_allowed and any(re.fullmatch(word, part) for part in parts):
+                yield f"{name}:{line}: {found!r}; write {instead}"
+
+
+@pytest.mark.parametrize("folder", sorted(by_folder()))
 def test_prose_has_no_banned_word(folder):
     paths = by_folder()[folder]
     found = [word for path in paths for word in banned_words(path.relative_to(ROOT), path.read_text())]
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("folder", sorted(name for name in by_folder() if not name.endswith(".md")))
+def test_names_have_no_banned_word(folder):
+    paths = by_folder()[folder]
+    found = [name for path in paths for name in banned_names(path.relative_to(ROOT), path.read_text())]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.py", "# A chain.\nsplit_chains = unchained = 1\n", ["a.py:2: 'split_chains'; write pipeline"]),
+        ("a.py", "class SwitchChain: ...\n", ["a.py:1: 'SwitchChain'; write pipeline"]),
+        ("a.py", "MOST_PLACES, in_place = 1, 'places'\n", [f"a.py:1: 'MOST_PLACES'; write {PLACES}"]),
+        ("old_places.py", "", [f"old_places.py:0: 'old_places'; write {PLACES}"]),
+        ("a.h", '// plain\nint kPlainRows = f("plain");\n', ["a.h:2: 'kPlainRows'; write scalar"]),
+        ("a.py", "plain = machine = 1\n", []),
+    ],
+)
+def test_words_are_found_in_names(name, text, expected):
+    assert list(banned_names(Path(name), text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -128,7 +198,6 @@ def test_prose_has_no_banned_word(folder):
         ("a.h", "int chain;  // the scalar form\n", []),
         ("a.cpp", "/* per\n isa */", ["a.cpp:1: 'isa'; write target of a SIMD build"]),
         ("a.md", "```\nchain\n```\nBeside `chain`.\n", ["a.md:4: 'Beside'; write compared with, next to"]),
-        ("orbbec/mix/a.py", "# the partner of each\n", []),
     ],
 )
 def test_words_are_found_in_prose_only(name, text, expected):

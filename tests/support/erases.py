@@ -52,12 +52,11 @@ def by_numpy(
         fill: `[N, K, C]`, or what spreads to it.
         noise: "uniform", "normal" or None.
         ids: of the samples; None: they count up.
-        key: seed, epoch and place.
+        key: seed, epoch and transform_index.
 
     Returns:
         A tensor like `images`.
     """
-    key["transform_index"] = key.pop("place", 0)
     count, channels, height, width = images.shape
     erased = images.clone()
     fills = torch.as_tensor(fill, dtype=torch.float64).expand(count, boxes.shape[1], channels)

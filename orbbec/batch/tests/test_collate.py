@@ -58,7 +58,7 @@ def test_samples_that_are_lists_are_taken_apart_wherever_their_images_are():
     assert_is_tensor(labels, [3, 4], torch.int64)
 
 
-def test_nested_places_become_image_batches():
+def test_nested_arrays_become_image_batches():
     mask = np.zeros((6, 7), np.uint8)
     samples = [
         {"views": [SMALL, LARGE], "target": {"mask": mask}},

@@ -94,7 +94,7 @@ class Profile:
         top = max(self.costs, key=lambda cost: median(cost.seconds))
         cost = f"{top.name} takes {median(top.seconds) / median(self.wall_seconds):.0%}"
         if top.name == DRAW:
-            return f"{cost}: numbers per batch, not per pixel, so larger batches cost them"
+            return f"{cost}: numbers per batch, not per pixel, so larger batches share them"
         if top.name == READ:
             return f"{cost}: a list is copied to one buffer; give an ImageBatch or a tensor"
         if top.name == RETURN:

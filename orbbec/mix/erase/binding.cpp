@@ -129,10 +129,12 @@ void erase_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Te
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "erase(Tensor images, Tensor? layout, int channels, Tensor boxes, Tensor? fills, float fill, "
-      "str noise, SymInt seed, Tensor? sample_ids, SymInt epoch, SymInt place) -> Tensor");
+      "str noise, SymInt seed, Tensor? sample_ids, SymInt epoch, SymInt transform_index) -> "
+      "Tensor");
   m.def(
       "erase_out(Tensor images, Tensor? layout, int channels, Tensor boxes, Tensor? fills, "
-      "float fill, str noise, SymInt seed, Tensor? sample_ids, SymInt epoch, SymInt place, "
+      "float fill, str noise, SymInt seed, Tensor? sample_ids, SymInt epoch, SymInt "
+      "transform_index, "
       "Tensor(a!) out) -> ()");
 }
 

@@ -36,7 +36,7 @@ def erase(
     seed: int = 0,
     sample_ids: Matrix | None = None,
     epoch: int = 0,
-    place: int = 0,
+    transform_index: int = 0,
     out: Images | None = None,
 ) -> Any:
     """Fill rectangles of each image with numbers or reproducible noise.
@@ -60,7 +60,7 @@ def erase(
         seed: seed of the noise, from 0 to 2^63 - 1.
         sample_ids: whole numbers `[N]` that identify the images. None: 0 to N - 1.
         epoch: epoch of the noise, from 0 to 2^63 - 1.
-        place: stream position of the noise, from 0 to 65535.
+        transform_index: index of the transform in its pipeline, from 0 to 65535.
         out: output buffer with the shape, dtype and device of `images`, sharing no memory with them; or
             `images` itself, in which only the rectangles are written.
 
@@ -91,7 +91,7 @@ def erase(
         key_value(_OP, "seed", seed),
         sample_table(_OP, sample_ids, count),
         key_value(_OP, "epoch", epoch),
-        key_value(_OP, "place", place),
+        key_value(_OP, "transform_index", transform_index),
     )
     if out is not None:
         in_place = out is images and given.layout is not None

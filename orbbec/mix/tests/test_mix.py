@@ -73,12 +73,12 @@ def mosaic_by_numpy(images, quarters, centers, size, fill):
     canvases = []
     for own, (x, y) in zip(quarters, centers, strict=True):
         canvas = np.full((height, width, images[0].shape[2]), fill, images[0].dtype)
-        for place, index in enumerate(own):
+        for quarter, index in enumerate(own):
             image = images[index]
-            left = x if place % 2 else x - image.shape[1]
-            top = y if place // 2 else y - image.shape[0]
-            limits_x = (max(x, 0), width) if place % 2 else (0, min(x, width))
-            limits_y = (max(y, 0), height) if place // 2 else (0, min(y, height))
+            left = x if quarter % 2 else x - image.shape[1]
+            top = y if quarter // 2 else y - image.shape[0]
+            limits_x = (max(x, 0), width) if quarter % 2 else (0, min(x, width))
+            limits_y = (max(y, 0), height) if quarter // 2 else (0, min(y, height))
             x1, x2 = max(left, limits_x[0]), min(left + image.shape[1], limits_x[1])
             y1, y2 = max(top, limits_y[0]), min(top + image.shape[0], limits_y[1])
             if x1 < x2 and y1 < y2:
@@ -291,10 +291,10 @@ def test_the_gradients_are_the_same_on_every_device(accelerator, name, dtype):
     size = (17, 23) if name == "mosaic" else (7, 9)
     images, weights = photographs(3, 2, 7, 9, dtype), photographs(3, 2, *size, dtype, seed=5)
     gradients = []
-    for place in (Device("cpu"), accelerator):
-        with place.active():
-            leaf = place.put(images).requires_grad_()
-            operators(place.put)[name](leaf).backward(place.put(weights))
+    for tested in (Device("cpu"), accelerator):
+        with tested.active():
+            leaf = tested.put(images).requires_grad_()
+            operators(tested.put)[name](leaf).backward(tested.put(weights))
             gradients.append(leaf.grad.cpu())
     assert_same_bytes(gradients[1], gradients[0])
 

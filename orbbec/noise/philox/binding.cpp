@@ -54,8 +54,8 @@ Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t 
         below);
   check(positions >= 1 && positions <= 65536, kDraws,
         "expected transform_count from 1 to 65536, but got ", positions);
-  const uint32_t first = checked_position(kDraws, position, kIndex),
-                 last = checked_position(kDraws, position + positions - 1, kIndex);
+  const uint32_t first = checked_position(kDraws, position),
+                 last = checked_position(kDraws, position + positions - 1);
   const Tensor samples = whole_numbers_on(kDraws, "sample_ids", sample_ids, sample_ids);
   const int64_t rows = samples.size(0);
   const Tensor output = new_tensor(kDraws, std::vector<int64_t>{positions * rows, count},
@@ -85,7 +85,7 @@ Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t
   const Tensor output = new_tensor(kNoise, std::vector<int64_t>{count, channels, height, width},
                                    ScalarType::Float, samples);
   const NoiseKey key{key_of(seed, epoch), static_cast<const int64_t*>(samples.const_data_ptr()),
-                     checked_position(kNoise, position, kIndex), parse_noise(kNoise, kind)};
+                     checked_position(kNoise, position), parse_noise(kNoise, kind)};
   if (output.numel() == 0) return output;
   const PhiloxNoiseArguments a{.noise = key,
                                .output = static_cast<float*>(output.mutable_data_ptr()),

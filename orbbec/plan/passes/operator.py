@@ -76,7 +76,7 @@ class OperatorPass(Pass):
 
     @property
     def draws_noise(self) -> bool:
-        return not {"transform_index", "place"}.isdisjoint(self.options)  # `erase` calls it place
+        return "transform_index" in self.options
 
     @property
     def keeps_numbers(self) -> bool:

@@ -25,7 +25,7 @@ def test_numbers_do_not_depend_on_the_batch_or_on_how_they_are_asked_for():
     assert (stream.again().uniforms(40) == parts).all()
 
 
-def test_places_seeds_and_epochs_differ():
+def test_transforms_seeds_and_epochs_differ():
     first = Stream(IDS).uniforms(4)
     for key in ({"seed": 1}, {"epoch": 1}, {"transform_index": 1}):
         assert (Stream(IDS, **key).uniforms(4) != first).all()

@@ -87,10 +87,10 @@ def measure_border(factor: int = 4, side: int = 40) -> Border:
         T.Resize((side * factor, side * factor), antialias=False),
         T.RandomRotation((20, 20), "linear", expand=True),
     ]
-    white = np.full((side, side, 3), 255, np.uint8)
+    image = np.full((side, side, 3), 255, np.uint8)
     widths = []
     for exact in (False, True):
-        result = T.Compose(pipeline, exact=exact)(white, epoch=0)[..., 0]
+        result = T.Compose(pipeline, exact=exact)(image, epoch=0)[..., 0]
         mixed = int(((result > 0) & (result < 255)).sum())
         widths.append(mixed / (4 * side * factor))
     return Border(*widths)

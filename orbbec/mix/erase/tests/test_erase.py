@@ -14,7 +14,7 @@ from tests.support.samples import DTYPES
 
 RECORD = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 SIZES = [(1, 1), (1, 40), (35, 1), (7, 13), (9, 64)]
-KEY = {"seed": 77, "epoch": 2, "place": 5}
+KEY = {"seed": 77, "epoch": 2, "transform_index": 5}
 IDS = [3, 2**40, 8]
 
 
@@ -204,7 +204,7 @@ BAD = [
     ({"noise": "pink"}, ValueError, "expected noise to be one of uniform, normal, but got pink"),
     ({"noise": 1}, TypeError, "expected noise as a name"),
     ({"seed": -1}, ValueError, "expected seed from 0"),
-    ({"place": 1 << 16}, ValueError, "expected place from 0 to 65535"),
+    ({"transform_index": 1 << 16}, ValueError, "expected transform_index from 0 to 65535"),
     ({"sample_ids": [1]}, ValueError, r"expected sample_ids of shape \[2\], but got \[1\]"),
     ({"sample_ids": [0.5, 1]}, TypeError, "expected sample_ids of whole numbers"),
     ({"images": torch.zeros(4, 5)}, ValueError, "expected images of shape"),
@@ -245,7 +245,7 @@ def raw_arguments(**changes):
         "seed": 0,
         "sample_ids": None,
         "epoch": 0,
-        "place": 0,
+        "transform_index": 0,
     }
     return tuple({**good, **changes}.values())
 
@@ -260,7 +260,7 @@ def raw_arguments(**changes):
         ({"sample_ids": torch.zeros(3).long()}, "expected sample_ids of shape"),
         ({"sample_ids": torch.zeros(2)}, "expected sample_ids of int64"),
         ({"noise": ""}, "expected noise to be one of"),
-        ({"place": -1}, "expected place from 0"),
+        ({"transform_index": -1}, "expected transform_index from 0"),
         ({"images": torch.zeros(2, 3, 4)}, "expected images of shape"),
         ({"layout": torch.zeros(1, 3).long()}, "expected a flat contiguous uint8 buffer"),
     ],

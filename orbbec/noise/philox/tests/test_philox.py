@@ -41,7 +41,7 @@ def drawn_at(index, count=1):
     return torch.ops.orbbec.philox_draws(torch.tensor(IDS), 5, "uniform", 1, 3, 4, index, count)
 
 
-def test_several_places_are_drawn_one_after_the_other():
+def test_several_transforms_are_drawn_one_after_the_other():
     alone = [drawn_at(index) for index in (65533, 65534, 65535)]
     assert_same_bytes(drawn_at(65533, 3).numpy(), torch.cat(alone).numpy())
 

@@ -124,7 +124,7 @@ def test_roi_pool_of_images_outside_of_the_batch_is_nan_on_an_accelerator(accele
         assert features.grad.sum().item() == 12.0
 
 
-def test_roi_pool_ignores_places_that_no_forward_pass_gives(device):
+def test_roi_pool_ignores_indices_that_no_forward_pass_gives(device):
     argmax = device.put(torch.tensor([[[[-7, 2**31 - 1]]]], dtype=torch.int32))
     gradient, rois = device.put(torch.ones(1, 1, 1, 2)), device.put(torch.zeros(1, 5))
     result = torch.ops.orbbec.roi_pool_backward(gradient, argmax, rois, [1, 1, 2, 3], False, 1.0)
