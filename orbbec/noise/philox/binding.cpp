@@ -11,7 +11,6 @@ namespace {
 constexpr const char* kNoise = "philox_noise";
 constexpr const char* kDraws = "philox_draws";
 constexpr const char* kBlocks = "philox_blocks";
-constexpr const char* kIndex = "transform_index";
 constexpr int64_t kWords = int64_t{1} << 32;
 
 Tensor philox_blocks(Tensor counters, int64_t key_low, int64_t key_high) {
