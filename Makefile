@@ -146,8 +146,8 @@ gpu: .venv-peers/ready ## On a machine with a GPU: run the tests and the GPU ben
 
 parity: .venv/tests build test-peers ## Run the full comparison with OpenCV and write docs/parity.md
 	$(call phase,parity) for name in torchvision albumentations albumentationsx ray; do \
-	  .venv-$$name/bin/python scripts/record_peer.py $$name; done; \
-	$(py) scripts/check_parity.py --full
+	  .venv-$$name/bin/python scripts/parity/record_peer.py $$name; done; \
+	$(py) scripts/parity/check_parity.py --full
 
 corpus: .venv/tests build ## Give broken images and Pillow's test images to the decoder and the Loader
 	$(call phase,corpus) $(py) scripts/check_images.py

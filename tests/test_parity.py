@@ -1,4 +1,4 @@
-"""A quick round of scripts/check_parity.py: what is promised of OpenCV's numbers holds."""
+"""A quick round of scripts/parity/check_parity.py: what is promised of OpenCV's numbers holds."""
 
 import numpy as np
 import pytest

@@ -76,7 +76,7 @@ def test_the_page_of_transforms_is_what_the_code_says(tmp_path):
 
 
 def test_the_page_of_the_switch_is_what_figures_and_code_say(tmp_path):
-    done = run(tmp_path, "list_switch.py", "--check")
+    done = run(tmp_path, "parity/list_switch.py", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

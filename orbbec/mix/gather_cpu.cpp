@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "../executors/strips_cpu.h"
-#include "moves.h"
+#include "gather.h"
 
 namespace orbbec {
 namespace {

@@ -1,5 +1,5 @@
 #include "../executors/ragged_cuda.h"
-#include "moves.h"
+#include "gather.h"
 
 namespace orbbec {
 

@@ -1,5 +1,5 @@
 // Shared by the operators of this folder: which images are mixed, and the weighted mean of two
-// values. Included by moves.h and blends.h.
+// values. Included by gather.h and blends.h.
 #pragma once
 
 #include "../core/image.h"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-from parity_report import write_report
+sys.path.insert(0, str(ROOT / "scripts" / "parity"))
+from report import write_report
 
 PEERS = json.loads((ROOT / "docs" / "parity" / "peers.json").read_text())
 

@@ -19,7 +19,7 @@ NAMES = {
 
 
 def main() -> None:
-    path = Path(__file__).parents[1] / "docs" / "parity" / "peers.json"
+    path = Path(__file__).parents[2] / "docs" / "parity" / "peers.json"
     name = sys.argv[1]
     found = json.loads(path.read_text()) if path.exists() else {}
     found[NAMES[name]] = {

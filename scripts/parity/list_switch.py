@@ -1,7 +1,7 @@
 """Writes docs/switch.md: what the switch for torchvision takes over, whose bytes it gives, how fast it is.
 
-    python scripts/list_switch.py            needs torchvision; writes docs/parity/switch.json too
-    python scripts/list_switch.py --check    writes nothing; needs no torchvision
+    python scripts/parity/list_switch.py            needs torchvision; writes docs/parity/switch.json too
+    python scripts/parity/list_switch.py --check    writes nothing; needs no torchvision
 
 The exit status is 1 if the code takes as identical what differs, or if the page is not what the figures and
 the code say.
@@ -19,17 +19,17 @@ import torch
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from parity_report import difference_text
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from report import difference_text
 
 from orbbec.backends.torchvision.functions import FUNCTIONS
 from orbbec.cli.doctor.facts import cpu_model
 from tests.support.peers import peers, switch_pipelines, switches
 from tests.support.timing.records import write_records
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGE, FIGURES = DOCS / "switch.md", DOCS / "parity" / "switch.json"
-BEGIN, END = "<!-- by scripts/list_switch.py: -->\n", "<!-- end -->\n"
+BEGIN, END = "<!-- by scripts/parity/list_switch.py: -->\n", "<!-- end -->\n"
 COLUMNS = {"PIL": "PIL images", "v1": "v1, tensors", "v2": "v2, tensors"}
 ON_FILES = ("PIL", "JPEG")  # kinds that are Pillow's
 CASES = 500
@@ -154,7 +154,7 @@ def main(
         PAGE.write_text(page(figures))
     failures = broken(figures)
     if page(figures) != PAGE.read_text():
-        failures.append(f"{PAGE.name} is stale: python scripts/list_switch.py")
+        failures.append(f"{PAGE.name} is stale: python scripts/parity/list_switch.py")
     print("\n".join([*failures, f"{PAGE.name}: {len(figures['rows'])} cells"]))
     if failures:
         raise typer.Exit(1)

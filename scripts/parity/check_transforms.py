@@ -1,7 +1,7 @@
 """Compares every transform, alone and with `exact=True`, with OpenCV, Pillow and torchvision on random cases.
 
-    python scripts/check_transforms.py             25 cases a form, nothing is written
-    python scripts/check_transforms.py --write     300 cases a form; writes docs/parity*
+    python scripts/parity/check_transforms.py             25 cases a form, nothing is written
+    python scripts/parity/check_transforms.py --write     300 cases a form; writes docs/parity*
 
 A form is a transform and what it is compared with (tests/support/peers/transforms.py); those whose author is
 not installed are left out, so that --write needs all three. The exit status is 1 if a value differs where
@@ -17,8 +17,8 @@ import torch
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from parity_report import difference_text, write_report
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from report import difference_text, write_report
 
 from tests.support.peers import peers, sharpness
 from tests.support.peers.transforms import LINES

@@ -278,7 +278,7 @@ REASONS = """\
 PREFACE = """\
 # Parity
 
-Written by `scripts/check_parity.py` from `docs/parity/*.json`; do not edit.
+Written by `scripts/parity/check_parity.py` from `docs/parity/*.json`; do not edit.
 
 A cell is *identical* if every value of every case has the same bits (a NaN equals a NaN). Otherwise it
 has the largest difference and the fraction of differing values: in levels for integers, relative to the

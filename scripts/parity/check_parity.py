@@ -1,9 +1,9 @@
 """Compares orbbec with the OpenCV, Pillow and torchvision that are installed, bit by bit, on random cases.
 
-    python scripts/check_parity.py              25 cases a cell, nothing is written
-    python scripts/check_parity.py --full       2,000 cases a cell, 1,000 a line; writes docs/parity*
-    python scripts/check_parity.py --write      25 cases a cell; writes docs/parity*
-    python scripts/check_parity.py --report     writes docs/parity.md anew from what docs/parity holds
+    python scripts/parity/check_parity.py              25 cases a cell, nothing is written
+    python scripts/parity/check_parity.py --full       2,000 cases a cell, 1,000 a line; writes docs/parity*
+    python scripts/parity/check_parity.py --write      25 cases a cell; writes docs/parity*
+    python scripts/parity/check_parity.py --report     writes docs/parity.md anew from what docs/parity holds
 
 A cell is a warp, a dtype, an interpolation and a border; a line is a form of another operator, against the
 author of its numbers (tests/support/peers/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`,
@@ -29,8 +29,8 @@ import torch
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from parity_report import print_lines, print_tables, write_report
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from report import print_lines, print_tables, write_report
 
 import orbbec
 from tests.support import photograph, similarity
