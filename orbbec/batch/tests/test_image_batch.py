@@ -121,12 +121,12 @@ def test_from_images_copies():
     assert batch[0].sum() == 0
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device_type", DEVICES)
 @pytest.mark.parametrize("shape", [(0, 3, 2, 2), (1, 1, 1, 1), (3, 3, 7, 13), (2, 5, 8, 8)])
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
-def test_from_tensor_holds_the_values_of_every_image(device, shape, memory_format):
+def test_from_tensor_holds_the_values_of_every_image(device_type, shape, memory_format):
     values = np.random.default_rng(2).integers(0, 256, shape, np.uint8)
-    images = torch.from_numpy(values).to(device).contiguous(memory_format=memory_format)
+    images = torch.from_numpy(values).to(device_type).contiguous(memory_format=memory_format)
     batch = ImageBatch.from_tensor(images, plan_bytes=3)
     assert batch.channels == shape[1]
     assert batch.device == images.device
@@ -218,18 +218,18 @@ def test_to_the_same_device_is_no_copy():
     assert batch.to("cpu") is batch
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device_type", DEVICES)
 @pytest.mark.parametrize("non_blocking", [False, True])
-def test_a_batch_comes_back_from_a_device(device, non_blocking):
+def test_a_batch_comes_back_from_a_device(device_type, non_blocking):
     images = random_images(SIZES)
-    batch = ImageBatch.from_images(images, plan_bytes=4, pin_memory=device == "cuda")
+    batch = ImageBatch.from_images(images, plan_bytes=4, pin_memory=device_type == "cuda")
     batch.plan.fill_(3)
-    moved = batch.to(device, non_blocking=non_blocking)
-    moved.record_stream(torch.Stream(device) if device == "cuda" else None)
-    assert moved.device.type == device
+    moved = batch.to(device_type, non_blocking=non_blocking)
+    moved.record_stream(torch.Stream(device_type) if device_type == "cuda" else None)
+    assert moved.device.type == device_type
     assert moved.layout.cpu().tolist() == moved.host_layout.tolist() == batch.host_layout.tolist()
     assert moved.plan.tolist() == [3, 3, 3, 3]
-    assert batch.is_pinned() == (device == "cuda")
+    assert batch.is_pinned() == (device_type == "cuda")
     assert_holds(moved, images)
 
 

@@ -99,14 +99,14 @@ def test_inputs_of_any_layout_and_real_dtype_are_left_alone(function, shapes):
     assert all(np.array_equal(a, b) for a, b in zip(reversed_arrays, copies, strict=True))
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device_type", DEVICES)
 @every_function
-def test_a_device_gives_the_bits_of_the_cpu(function, shapes, device):
+def test_a_device_gives_the_bits_of_the_cpu(function, shapes, device_type):
     arguments = random_arguments(shapes, 3000)
     for argument in arguments:
         argument[::7] = argument[::7].round().sign()  # singular ones too
-    actual = function(*(a.to(device) for a in arguments))
-    assert actual.device.type == device
+    actual = function(*(a.to(device_type) for a in arguments))
+    assert actual.device.type == device_type
     assert_same_bits(actual, function(*arguments))
 
 
