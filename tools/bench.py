@@ -1,4 +1,4 @@
-"""Times the operators compared with their rivals: every case in `benchmarks/ops`.
+"""Times the operators and their rivals: every case in `benchmarks/ops`.
 
     python tools/bench.py [OPERATOR ...] [--device cpu|cuda] [--threads 1 2] [--rounds 11] [--filter TEXT]
         [--output DIR]
@@ -46,7 +46,7 @@ COPY_BYTES = 2**30  # of the copy that a GPU's rate is measured with: far more t
 
 
 def find_cases(text: str) -> Iterator[tuple[str, Case]]:
-    """The cases in whose operator and name `text`, a regular expression, is found."""
+    """The cases whose operator and name match `text`, a regular expression."""
     for path in sorted(ROOT.glob("benchmarks/ops/*.py")):
         for case in importlib.import_module(f"benchmarks.ops.{path.stem}").CASES:
             if re.search(text, f"{path.stem} {case.name}", re.IGNORECASE):
@@ -54,7 +54,7 @@ def find_cases(text: str) -> Iterator[tuple[str, Case]]:
 
 
 def copy_rate(device: str) -> float | None:
-    """Bytes a second, read and written, of a copy inside of the GPU's memory; the median of 11."""
+    """Bytes per second, read and written, of a copy within GPU memory; the median of 11."""
     if device != "cuda":
         return None
     source = torch.zeros(COPY_BYTES, dtype=torch.uint8, device=device)
@@ -89,7 +89,7 @@ def table(results: list[Result], rate: float | None) -> str:
 
 
 def scaling_table(results: list[Result]) -> str:
-    """How many times faster each is with several threads than with one, in wall time."""
+    """The speedup of each by several threads, in wall time."""
     single = {(r.operator, r.case, t.name): t for r in results if r.threads == 1 for t in r.timings}
     lines = [row(["case", "contender", "threads", "times one thread"]), row(["---", "---", "---:", "---:"])]
     for result in results:

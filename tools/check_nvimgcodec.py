@@ -1,10 +1,10 @@
-"""Decodes JPEGs by nvImageCodec on a device, alone and through the Loader, and compares with its CPU codecs.
+"""Decodes JPEGs with nvImageCodec on a device, directly and through the Loader; compares with its CPU codecs.
 
     python tools/check_nvimgcodec.py                 on CUDA
-    python tools/check_nvimgcodec.py --device cpu    the CPU with itself: that this script works
+    python tools/check_nvimgcodec.py --device cpu    the CPU with itself: a test of this script
 
-Ends with 1 where images differ by more than 4 levels on average, which no other rounding or scaling of smooth
-chroma makes; where the Loader gives other bytes; or where a damaged file is not told.
+The exit status is 1 if images differ by more than 4 levels on average (more than rounding and chroma
+upsampling explain), if the Loader returns other bytes, or if a damaged file is not reported.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def main() -> None:
     print(f"compared with its CPU codecs: largest difference {largest}, mean {mean:.3f}")
     print(f"copied on the device: {decoder.copies} of {COUNT * (ROUNDS + 1)} images")
     is_same = all(torch.equal(a, b) for a, b in zip(loaded(files, device), found, strict=True))
-    damaged = files[0].replace(b"\xff\xdb", b"\xff\xef")  # without its tables of quantization
+    damaged = files[0].replace(b"\xff\xdb", b"\xff\xef")  # without its quantization tables
     buffer = torch.zeros(*sizes[0], 3, dtype=torch.uint8, device=device)
-    is_told = decoder.decode_into([(damaged, buffer), (files[0], buffer)]) == [False, True]
-    print(f"the Loader gives the same bytes: {is_same}; a damaged file is told: {is_told}")
-    if mean > LARGEST_MEAN or not (is_same and is_told):
+    is_reported = decoder.decode_into([(damaged, buffer), (files[0], buffer)]) == [False, True]
+    print(f"the Loader gives the same bytes: {is_same}; a damaged file is reported: {is_reported}")
+    if mean > LARGEST_MEAN or not (is_same and is_reported):
         raise SystemExit(1)
 
 

@@ -55,7 +55,7 @@ def cell(result: Result | None) -> str:
 
 
 def by_case(results: Iterable[Result]) -> dict[str, dict[int, Result]]:
-    """Of each case, by threads; those that have a rival."""
+    """Results by case and number of threads, of cases that have a rival."""
     cases: dict[str, dict[int, Result]] = {}
     for result in results:
         if result.headline is not None:
@@ -64,7 +64,7 @@ def by_case(results: Iterable[Result]) -> dict[str, dict[int, Result]]:
 
 
 def table_of(names: Iterable[str]) -> list[str]:
-    """A row per case of these runs: one thread, two threads."""
+    """One row per case: one thread, two threads."""
     paths = [path for path in map(newest, names) if path]
     lines = [f"From {', '.join(map(source_of, paths))}:", ""] if paths else ["Not yet measured."]
     if paths:
@@ -76,7 +76,7 @@ def table_of(names: Iterable[str]) -> list[str]:
 
 
 def operator_table() -> list[str]:
-    """A row an operator: the worst, the middle and the best of its cases, one thread."""
+    """One row per operator: the worst, the median and the best of its cases, with one thread."""
     lines = [row(["operator", "cases", "worst", "median", "best", "run"]), row(["---", *["---:"] * 4, "---"])]
     for name in operators():
         path = newest(name)
@@ -92,7 +92,7 @@ def operator_table() -> list[str]:
 
 
 def loss_list() -> list[str]:
-    """Every case that a rival wins with one thread or two, the worst first."""
+    """Cases that a rival wins with one thread or two, the worst first."""
     lost = []
     for name in ("peers", *operators()):
         path = newest(name)
@@ -108,7 +108,7 @@ def loss_list() -> list[str]:
 
 
 def growth_table() -> list[str]:
-    """What growth.md says of losses, panel by panel."""
+    """The speeds of growth.md, panel by panel."""
     path = newest("growth")
     if path is None:
         return ["Not yet measured."]
@@ -132,7 +132,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
 
 
 def written(page: str) -> str:
-    """The page with its tables as the runs say."""
+    """The page, with its tables from the runs."""
 
     def fill(found: re.Match[str]) -> str:
         return "\n".join([found[1], *TABLES[found[2]](), "", found[3]])
@@ -144,7 +144,7 @@ def main() -> Any:
     page = PAGE.read_text()
     made = written(page)
     if "--check" in sys.argv[1:]:
-        return None if made == page else f"{PAGE.name} is not what the runs say: python tools/performance.py"
+        return None if made == page else f"{PAGE.name} is out of date: run python tools/performance.py"
     PAGE.write_text(made)
     return None
 
