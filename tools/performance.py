@@ -3,7 +3,7 @@
     python tools/performance.py [--check]
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`. With --check nothing is written, and a page
-that is not what the runs say ends with 1.
+that is out of date gives exit status 1.
 """
 
 import json

@@ -183,4 +183,4 @@ def test_the_check_for_gpus_runs_on_the_cpu():
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert "difference 0, mean 0.000\ncopied on the device: 0 of 192 images" in done.stdout
-    assert "the same bytes: True; a damaged file is told: True" in done.stdout
+    assert "the same bytes: True; a damaged file is reported: True" in done.stdout
