@@ -45,9 +45,9 @@ def test_rows_of_several_images_are_mixed(images):
     expected = plain.clone()
     box = (slice(None), slice(17, 101), slice(13, 90))
     for n, other in enumerate(pair_indices.long().tolist()):
-        own, other = mix[n, 5], mix[n, 6]
+        own, weight = mix[n, 5], mix[n, 6]
         theirs = plain[other][box]
-        expected[n][box] = theirs if own == 0 else theirs * other + plain[n][box] * own
+        expected[n][box] = theirs if own == 0 else theirs * weight + plain[n][box] * own
     assert_same_bytes(augment(images, FLIP, mix=mix, **options), expected)
 
 
