@@ -49,8 +49,8 @@ def shipped_flags() -> list[str]:
     raise RuntimeError("setup.py has no flags for nvcc")
 
 
-def compile_ptx(further: list[str]) -> Path:
-    """Compiles what is out of date and returns the folder of the PTX files.
+def compile_ptx(further: list[str], sources: list[Path] | None = None) -> Path:
+    """Compiles what is out of date, of all sources if none are named; returns the folder of the PTX files.
 
     Raises:
         RuntimeError: there is no nvcc, or something did not compile.
@@ -64,7 +64,7 @@ def compile_ptx(further: list[str]) -> Path:
     # Later flags win.
     flags = [*shipped_flags(), *STANDARD, "-lineinfo", f"-arch={architecture}", f"-I{ROOT}", *further]
     lines = [f"nvcc = {nvcc}", f"flags = {' '.join(flags)}", RULE]
-    for source in sorted(ROOT.glob("orbbec/**/*.cu")):
+    for source in sources or sorted(ROOT.glob("orbbec/**/*.cu")):
         out = folder / f"{'_'.join(source.relative_to(ROOT).with_suffix('').parts)}.ptx"
         lines.append(f"build {out}: ptx {source}")
     emulation = load(ROOT / "tests" / "emulation" / "build.py")

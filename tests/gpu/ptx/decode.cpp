@@ -188,6 +188,7 @@ Slot Decoder::read(std::string_view argument, int bytes, bool is_float) {
     } else if (!find_symbol(argument, bits)) {
       fail("unknown operand " + text);
     }
+    if (bytes == 1) bits = bits != 0 ? 1 : 0;  // of a predicate: true is -1
     found = {constant(bits, bytes), bytes};
   }
   if (found.bytes < bytes) fail("the register " + std::string(argument) + " is too narrow");

@@ -173,10 +173,16 @@ void Decoder::decode_comparison(Parts parts) {
   if (arguments[0].find('|') != std::string_view::npos) fail("a second result of setp");
   const std::string_view other = combine.empty() ? "" : arguments.back();
   if (!combine.empty()) arguments.pop_back();
+  // Before the comparison, which may overwrite it.
+  Slot combined = kNoSlot;
+  if (!combine.empty()) {
+    combined = allocate(1);
+    emit(find_arithmetic("mov.pred"), {combined, read(other, 1)});
+  }
   apply(find_arithmetic(join(parts)), arguments, false, is_float);
   if (combine.empty()) return;
   const Slot result = write(arguments[0], 1);
-  emit(find_arithmetic(combine + ".pred"), {result, result, read(other, 1)});
+  emit(find_arithmetic(combine + ".pred"), {result, result, combined});
 }
 
 void Decoder::decode_memory(Parts parts) {

@@ -1,12 +1,20 @@
 #include "memory.h"
 
+#include <sys/mman.h>
+
+#include <new>
+
 namespace orbbec::ptx {
 
-Byte* Region::bytes() {
-  // calloc: pages that no kernel touches cost nothing.
-  if (shadow == nullptr) shadow.reset(static_cast<Byte*>(std::calloc(size, sizeof(Byte))));
-  return shadow.get();
+Shadow::Shadow(size_t bytes) : mapped_(bytes * sizeof(Byte)) {
+  // Without reservation: of memory with wide strides little is touched.
+  void* const data = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<Byte*>(data);
 }
+
+Shadow::~Shadow() { munmap(data_, mapped_); }
 
 void Memory::add(const void* begin, size_t size, Space space) {
   if (size == 0) return;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,16 +27,33 @@ struct Byte {
 
 enum class Space : uint8_t { kGlobal, kShared, kLocal, kParam, kConst, kGeneric };
 
+// A `Byte` per byte, all zero at first. Pages that no kernel touches cost nothing.
+class Shadow {
+ public:
+  explicit Shadow(size_t bytes);
+  ~Shadow();
+  Shadow(const Shadow&) = delete;
+  Shadow& operator=(const Shadow&) = delete;
+  Byte* data() const { return data_; }
+
+ private:
+  size_t mapped_;
+  Byte* data_;
+};
+
 struct Region {
   uintptr_t begin = 0;
   size_t size = 0;
   Space space = Space::kGlobal;
-  std::unique_ptr<Byte[], decltype(&std::free)> shadow{nullptr, &std::free};
+  std::unique_ptr<Shadow> shadow;
 
   bool holds(uintptr_t address, size_t bytes) const {
     return address - begin < size && size - (address - begin) >= bytes;
   }
-  Byte* bytes();  // creates the shadow
+  Byte* bytes() {
+    if (shadow == nullptr) shadow = std::make_unique<Shadow>(size);
+    return shadow->data();
+  }
 };
 
 // The registry of global memory. Regions do not overlap.

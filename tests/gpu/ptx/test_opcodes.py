@@ -252,6 +252,9 @@ def test_comparisons_of_integers_and_predicates():
     check("setp.hi.u32 %p, %a, %b; selp.u32 %d, 1, 0, %p;", [(I4, [-1]), (I4, [1])], U4, [1])
     code = "setp.ne.s32 %q, %a, 7; setp.gt.and.s32 %p, %a, 0, %q; selp.s32 %d, 1, 0, %p;"
     check(code, [(I4, [7, 8, -1])], I4, [0, 1, 0])
+    code = "setp.gt.s32 %p, %a, 5; setp.gt.and.s32 %p, %a, 0, %p; selp.s32 %d, 1, 0, %p;"
+    check(code, [(I4, [7, 3])], I4, [1, 0])
+    check("mov.pred %p, -1; not.pred %q, %p; selp.s32 %d, 1, 0, %q;", [(I4, [0])], I4, [0])
     code = "setp.gt.s32 %p, %a, 0; not.pred %q, %p; xor.pred %p, %p, %q; selp.s32 %d, 1, 0, %p;"
     check(code, [(I4, [7, -8])], I4, [1, 1])
 
