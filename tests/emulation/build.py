@@ -1,11 +1,12 @@
 """Builds orbbec's operators, CPU and CUDA, for the emulated device: every source, with the host's compiler.
 
-``python tests/emulation/build.py [asan|races|plain]`` prints the library that ``ORBBEC_LIBRARY`` may name.
+``python tests/emulation/build.py [asan|races|ptx|plain]`` prints the library for ``ORBBEC_LIBRARY``.
 
 - ``asan``: AddressSanitizer and UndefinedBehaviorSanitizer over everything. To be loaded into a process that
   has AddressSanitizer from its start; ``run.py`` sees to that.
 - ``races``: the detector of ``races.cpp`` over the kernels.
-- ``plain``: neither; for a debugger.
+- ``ptx``: the executor of ``tests/gpu/ptx``; kernels run from the PTX that nvcc emits.
+- ``plain``: none of these; for a debugger.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 
 EMULATION = Path(__file__).resolve().parent
 ROOT = EMULATION.parent.parent
+PTX = ROOT / "tests" / "gpu" / "ptx"
+TIES = ("allocator.cpp", "hook.cpp")
 RUNTIME = ("block.cpp", "fibers.cpp", "order.cpp", "runtime.cpp")
 
 # float-cast-overflow: x86 and CUDA disagree on what a float too large for an int becomes. What is left out is
@@ -31,10 +34,13 @@ SANITIZE = (
 FLAVOURS = {
     "asan": SANITIZE,
     "races": "-DORBBEC_EMULATION_RACES",
+    "ptx": "",
     "plain": "",
 }
 # -Og: runs as fast as -O1 here and compiles in three quarters of the time. -g1: lines and function names, all
 # that a report needs; -g takes a third longer.
+# What the executor of PTX adds. -frounding-math: its instructions run in all rounding modes.
+EXECUTOR = "-O2 -ftree-vectorize -fvect-cost-model=dynamic -frounding-math -Wall -Wextra"
 COMMON = "-std=c++20 -Og -g1 -fPIC -ffp-contract=off -fno-omit-frame-pointer"
 
 RULES = """\
@@ -64,8 +70,13 @@ class Plan:
         """Compiles one file: a .cu or .cpp of orbbec, or one of this folder."""
         out = self.folder / f"{'_'.join(source.relative_to(ROOT).parts)}.o"
         chosen = FLAVOURS[self.flavour]
+        if self.flavour == "ptx" and (source.suffix == ".cu" or source.parent == EMULATION):
+            out = out.with_suffix(".ptx.o")
+            chosen = "-DORBBEC_EMULATION_PTX -O0" if source.suffix == ".cu" else "-DORBBEC_EMULATION_PTX"
         if source.parent == EMULATION:  # the scheduler leaves stacks in ways that no sanitizer follows
             chosen = chosen.replace(SANITIZE, "") + " -O2"
+        elif source.parent == PTX:
+            chosen += f" {EXECUTOR}"
         elif source.suffix == ".cu" and self.flavour == "races":
             chosen += " -fsanitize=thread"
         elif source.suffix == ".cpp" and self.flavour == "asan":  # x86 loads from any address
@@ -79,6 +90,11 @@ class Plan:
         names = (*RUNTIME, "races.cpp") if self.flavour == "races" else RUNTIME
         return [self.compile(EMULATION / name) for name in names]
 
+    def executor(self) -> list[Path]:
+        """Compiles the executor of PTX, without what ties it to torch and to the emulated runtime."""
+        sources = sorted(PTX.glob("*.cpp"))
+        return [self.compile(path) for path in sources if path.name not in TIES]
+
     def link(self, name: str, objects: Iterable[Path], flags: str) -> Path:
         """Links a program, or with ``-shared`` a library."""
         out = self.folder / name
@@ -89,24 +105,33 @@ class Plan:
         return out
 
     def build(self) -> None:
-        """Runs ninja; its output is shown only when it fails.
+        """Builds what is out of date.
 
         Raises:
             RuntimeError: something did not compile; the message is the compiler's.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "build.ninja").write_text("\n".join(self.lines) + "\n")
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-        ninja = shutil.which("ninja", path=path)
-        if ninja is None:
-            raise RuntimeError("the emulated device is built with ninja: pip install ninja")
-        # Without LD_PRELOAD: a sanitizer preloaded into this process is not for the compiler.
-        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        jobs = os.environ.get("MAX_JOBS")
-        command = [ninja, "-C", str(self.folder), *(["-j", jobs] if jobs else [])]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(done.stdout + done.stderr)
+        run_ninja(self.folder, self.lines)
+
+
+def run_ninja(folder: Path, lines: Iterable[str]) -> None:
+    """Runs ninja on these lines; its output is shown only when it fails.
+
+    Raises:
+        RuntimeError: a command failed; the message is its output.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "build.ninja").write_text("\n".join(lines) + "\n")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    ninja = shutil.which("ninja", path=path)
+    if ninja is None:
+        raise RuntimeError("the emulated device is built with ninja: pip install ninja")
+    # Without LD_PRELOAD: a sanitizer preloaded into this process is not for the compiler.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    jobs = os.environ.get("MAX_JOBS")
+    command = [ninja, "-C", str(folder), *(["-j", jobs] if jobs else [])]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stdout + done.stderr)
 
 
 def torch_flags() -> tuple[str, str]:
@@ -120,19 +145,31 @@ def torch_flags() -> tuple[str, str]:
 
 
 def build_library(flavour: str = "asan") -> Path:
-    """Builds ``build/emulation/<flavour>/_C_emulated.so`` and returns its path."""
-    plan = Plan(ROOT / "build" / "emulation" / flavour, flavour)
+    """Builds ``build/emulation/<flavour>/_C_emulated.so`` and returns its path.
+
+    ``ptx`` differs from ``plain`` in the emulated runtime and, as none of their kernels runs, in unoptimized
+    ``.cu`` files: it has the same folder and another library.
+    """
+    folder = "plain" if flavour == "ptx" else flavour
+    plan = Plan(ROOT / "build" / "emulation" / folder, flavour)
     compile_flags, link_flags = torch_flags()
     host = [path for path in sorted(ROOT.glob("orbbec/**/*.cpp")) if not {"opencv", "data"} & set(path.parts)]
     host.append(EMULATION / "switch.cpp")
     host_objects = [plan.compile(path, compile_flags) for path in host]
     kernels = [plan.compile(path) for path in sorted(ROOT.glob("orbbec/**/*.cu"))] + plan.runtime()
+    if flavour == "ptx":
+        unstable = f"{compile_flags} -UTORCH_TARGET_VERSION"  # allocators are not in the stable ABI
+        kernels += [*plan.executor(), *(plan.compile(PTX / name, unstable) for name in TIES)]
     if flavour == "races":
         # A library of their own: its thread-local storage is then shared memory and nothing else.
         name = "libkernels_emulated.so"
         kernels = [plan.link(name, kernels, f"-shared -Wl,-soname,{name}")]
         link_flags += " '-Wl,-rpath,$$ORIGIN'"
-    library = plan.link("_C_emulated.so", [*host_objects, *kernels], f"-shared {link_flags}")
+    library = plan.link(
+        "_C_ptx.so" if flavour == "ptx" else "_C_emulated.so",
+        [*host_objects, *kernels],
+        f"-shared {link_flags}",
+    )
     plan.build()
     return library
 

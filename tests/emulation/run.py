@@ -1,6 +1,6 @@
 """Builds what is out of date, then runs pytest on the emulated CUDA device, under the sanitizers.
 
-``python tests/emulation/run.py [--flavour asan|races|plain] [--order ORDER] [pytest arguments]``
+``python tests/emulation/run.py [--flavour asan|races|ptx|plain] [--order ORDER] [pytest arguments]``
 
 ``--order`` (forward, reverse, shuffle:SEED) is the order in which blocks and threads alternate;
 results may not depend on it.
@@ -38,6 +38,8 @@ def environment(flavour: str, order: str) -> dict[str, str]:
     chosen = dict(os.environ)
     chosen["ORBBEC_LIBRARY"] = output_of(sys.executable, str(EMULATION / "build.py"), flavour)
     chosen["ORBBEC_EMULATION_ORDER"] = order
+    if flavour == "ptx":
+        chosen["ORBBEC_PTX"] = output_of(sys.executable, str(ROOT / "tests" / "gpu" / "ptx" / "compile.py"))
     if flavour == "asan":
         # First in the process, or its allocator comes too late; libstdc++ too, whose throw it looks for then.
         compiler = os.environ.get("CXX", "g++")
@@ -54,12 +56,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--flavour", choices=("asan", "races", "plain"), default="asan")
+    parser.add_argument("--flavour", choices=("asan", "races", "ptx", "plain"), default="asan")
     parser.add_argument("--order", default="forward")
     options, rest = parser.parse_known_args()
     # --capture=sys: reports go to the terminal, not into a file that dies with the process.
     # The tests of this folder bring their own programs and need no device.
     fixed = ["--device", "emulated", "--capture=sys", f"--ignore={EMULATION}"]
+    if options.flavour == "ptx":
+        fixed += ["-p", "tests.gpu.ptx.numpy_memory"]
     command = [sys.executable, "-m", "pytest", *fixed, *rest]
     chosen = environment(options.flavour, options.order)
     os.chdir(ROOT)

@@ -6,6 +6,10 @@
 #include <map>
 #include <mutex>
 
+#ifdef ORBBEC_EMULATION_PTX
+#include "../gpu/ptx/hook.h"
+#endif
+
 namespace {
 
 // The limits are those of compute capability 9.0 (CUDA programming guide, technical
@@ -62,6 +66,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice:
       return "cudaErrorInvalidDevice";
+    case cudaErrorLaunchFailure:
+      return "cudaErrorLaunchFailure";
   }
   return "unrecognized error code";
 }
@@ -80,6 +86,12 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "no CUDA-capable device is detected";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
+    case cudaErrorLaunchFailure:
+#ifdef ORBBEC_EMULATION_PTX
+      return orbbec::ptx::last_fault();
+#else
+      return "unspecified launch failure";
+#endif
   }
   return "unrecognized error code";
 }
@@ -158,10 +170,16 @@ cudaError_t cudaMalloc(void** address, size_t bytes) {
   if (bytes == 0) return cudaSuccess;
   if (posix_memalign(address, 256, bytes) != 0) return remember(cudaErrorMemoryAllocation);
   std::memset(*address, orbbec::emulation::kFreshByte, bytes);
+#ifdef ORBBEC_EMULATION_PTX
+  orbbec::ptx::memory().add(*address, bytes);
+#endif
   return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* address) {
+#ifdef ORBBEC_EMULATION_PTX
+  orbbec::ptx::memory().remove(address);
+#endif
   std::free(address);
   return cudaSuccess;
 }
@@ -208,8 +226,12 @@ cudaError_t launch(const void* key, Kernel kernel, dim3 grid, dim3 block, size_t
     shared_limit = asked()[key];
   }
   if (shared_bytes > shared_limit) return remember(cudaErrorInvalidValue);
+#ifdef ORBBEC_EMULATION_PTX
+  return remember(orbbec::ptx::launch(key, kernel, grid, block, shared_bytes));
+#else
   run_grid(kernel, grid, block, shared_bytes);
   return cudaSuccess;
+#endif
 }
 
 }  // namespace orbbec::emulation

@@ -33,10 +33,12 @@ struct WarpResult {
   unsigned ballot;
 };
 
-// A kernel with its arguments; called once per thread.
+// A kernel with its arguments; `call` is called once per thread.
 struct Kernel {
   void (*call)(void* arguments);
   void* arguments;
+  void** values;        // what the arguments point at, of `sizes` bytes
+  const size_t* sizes;  // ends with 0
 };
 
 // Blocks until every thread of the block arrives; returns how many there are, and how many had

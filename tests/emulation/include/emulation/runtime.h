@@ -17,6 +17,7 @@ enum cudaError_t {
   cudaErrorInvalidConfiguration = 9,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorLaunchFailure = 719,
 };
 
 enum cudaMemcpyKind {
@@ -129,6 +130,8 @@ template <class... Params>
 cudaError_t cudaLaunchKernel(void (*kernel)(Params...), dim3 grid, dim3 block, void** arguments,
                              size_t shared_bytes, cudaStream_t) {
   orbbec::emulation::Call<Params...> call{kernel, arguments};
+  static constexpr size_t kSizes[] = {sizeof(Params)..., 0};
   return orbbec::emulation::launch(reinterpret_cast<const void*>(kernel),
-                                   {&decltype(call)::run, &call}, grid, block, shared_bytes);
+                                   {&decltype(call)::run, &call, arguments, kSizes}, grid, block,
+                                   shared_bytes);
 }

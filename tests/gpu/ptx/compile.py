@@ -1,0 +1,79 @@
+"""Compiles the ``.cu`` files to PTX with the flags of ``setup.py``; prints the folder of the PTX files.
+
+``python tests/gpu/ptx/compile.py [further flags of nvcc]``
+
+``ORBBEC_PTX_ARCH`` is the architecture, ``compute_90`` if not set.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+# What torch's BuildExtension adds and PTX depends on.
+STANDARD = ["-std=c++20", "--expt-relaxed-constexpr"]
+RULE = """\
+rule ptx
+  command = $nvcc -ptx $flags -MD -MF $out.d $in -o $out
+  depfile = $out.d
+  deps = gcc
+"""
+
+
+def load(path: Path) -> ModuleType:
+    """Imports a module by its path: `build` is also the name of a package."""
+    spec = importlib.util.spec_from_file_location(f"orbbec_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def shipped_flags() -> list[str]:
+    """The flags that ``setup.py`` gives to nvcc."""
+    for node in ast.walk(ast.parse((ROOT / "setup.py").read_text())):
+        if not isinstance(node, ast.Dict):
+            continue
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "nvcc":
+                return [flag for flag in ast.literal_eval(value) if not flag.startswith("--threads")]
+    raise RuntimeError("setup.py has no flags for nvcc")
+
+
+def compile_ptx(further: list[str], sources: list[Path] | None = None) -> Path:
+    """Compiles what is out of date, of all sources if none are named; returns the folder of the PTX files.
+
+    Raises:
+        RuntimeError: there is no nvcc, or something did not compile.
+    """
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not Path(nvcc).exists():
+        raise RuntimeError("no nvcc on PATH or in /usr/local/cuda/bin")
+    architecture = os.environ.get("ORBBEC_PTX_ARCH", "compute_90")
+    name = "_".join([architecture, *(flag.strip("-").replace("=", "_") for flag in further)])
+    folder = ROOT / "build" / "ptx" / name
+    # Later flags win.
+    flags = [*shipped_flags(), *STANDARD, "-lineinfo", f"-arch={architecture}", f"-I{ROOT}", *further]
+    lines = [f"nvcc = {nvcc}", f"flags = {' '.join(flags)}", RULE]
+    for source in sources or sorted(ROOT.glob("orbbec/**/*.cu")):
+        out = folder / f"{'_'.join(source.relative_to(ROOT).with_suffix('').parts)}.ptx"
+        lines.append(f"build {out}: ptx {source}")
+    emulation = load(ROOT / "tests" / "emulation" / "build.py")
+    emulation.run_ninja(folder, lines)
+    return folder
+
+
+if __name__ == "__main__":
+    try:
+        print(compile_ptx(sys.argv[1:]))
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        sys.exit(str(error))

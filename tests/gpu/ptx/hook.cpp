@@ -1,0 +1,164 @@
+// ORBBEC_PTX names the folder of the PTX files; ORBBEC_PTX_LAUNCHED a file to which the name of
+// each kernel is appended when it is launched for the first time. ORBBEC_PTX_RACES=0: no races are
+// looked for.
+#include "hook.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include <cfenv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "emulation/order.h"
+#include "machine.h"
+
+namespace orbbec::ptx {
+
+namespace {
+
+std::string fault;
+
+// The compilers mangle unnamed namespaces differently; demangled and without them, names agree.
+std::string common_name(const std::string& mangled) {
+  int status = 0;
+  char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : mangled;
+  std::free(text);
+  const std::string unnamed = "(anonymous namespace)::";
+  for (size_t at = 0; (at = name.find(unnamed)) != std::string::npos;)
+    name.erase(at, unnamed.size());
+  return name;
+}
+
+struct Kernel {
+  ModuleText* module = nullptr;
+  KernelText* text = nullptr;
+  std::unique_ptr<Program> program;
+};
+
+class Kernels {
+ public:
+  Kernels();
+  Kernel& of(const void* key);
+
+ private:
+  void load(const std::filesystem::path& path);
+  void read_symbols();
+
+  std::vector<std::unique_ptr<ModuleText>> modules_;
+  std::map<std::string, Kernel> by_name_;
+  std::map<uintptr_t, std::string> symbols_;  // of the library's functions, by offset
+  uintptr_t base_ = 0;
+};
+
+Kernels::Kernels() {
+  const char* const folder = std::getenv("ORBBEC_PTX");
+  if (folder == nullptr) throw Fault("ORBBEC_PTX: expected a folder of PTX files");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".ptx") load(entry.path());
+  }
+  read_symbols();
+}
+
+void Kernels::load(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  modules_.push_back(parse_module(text.str()));
+  ModuleText& module = *modules_.back();
+  for (const auto& [name, variable] : module.globals) {
+    memory().add(reinterpret_cast<void*>(variable.offset), variable.bytes);
+  }
+  for (auto& [name, kernel] : module.kernels) {
+    const bool is_new =
+        by_name_.try_emplace(common_name(name), Kernel{&module, &kernel, nullptr}).second;
+    // Of a template every file has the same instance; names of one file have to differ.
+    const bool is_local = name.find("_GLOBAL__N") != std::string::npos;
+    if (!is_new && is_local) throw Fault("two kernels are called " + common_name(name));
+  }
+}
+
+void Kernels::read_symbols() {
+  Dl_info here{};
+  dladdr(reinterpret_cast<void*>(&last_fault), &here);
+  base_ = reinterpret_cast<uintptr_t>(here.dli_fbase);
+  const std::string command = std::string("nm --defined-only '") + here.dli_fname + "'";
+  FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) throw Fault("nm does not run");
+  static char line[1 << 16];
+  while (std::fgets(line, sizeof line, pipe) != nullptr) {
+    char* name = nullptr;
+    const uintptr_t offset = std::strtoull(line, &name, 16);
+    if (name == nullptr || std::strlen(name) < 5 || std::strchr("tTwW", name[1]) == nullptr)
+      continue;
+    name += 3;
+    name[std::strcspn(name, "\n")] = '\0';
+    symbols_[offset] = name;
+  }
+  pclose(pipe);
+}
+
+Kernel& Kernels::of(const void* key) {
+  const auto symbol = symbols_.find(reinterpret_cast<uintptr_t>(key) - base_);
+  if (symbol == symbols_.end()) throw Fault("a kernel that is no function of this library");
+  const auto found = by_name_.find(common_name(symbol->second));
+  if (found == by_name_.end()) throw Fault("no PTX for " + common_name(symbol->second));
+  Kernel& kernel = found->second;
+  if (kernel.program == nullptr) {
+    kernel.program = std::make_unique<Program>(decode(*kernel.module, *kernel.text));
+    if (const char* const path = std::getenv("ORBBEC_PTX_LAUNCHED")) {
+      std::ofstream(path, std::ios::app) << kernel.text->name << '\n';
+    }
+  }
+  return kernel;
+}
+
+// Parameters lie in the order of the kernel's; their bytes are those of the host.
+void copy_arguments(Program& program, const emulation::Kernel& kernel) {
+  size_t count = 0;
+  while (kernel.sizes[count] != 0) ++count;
+  std::map<uint64_t, uint64_t> sizes;  // by offset
+  for (const auto& [name, param] : program.text->params) sizes[param.offset] = param.bytes;
+  if (sizes.size() != count) throw Fault(program.name + ": another number of parameters");
+  size_t i = 0;
+  for (const auto& [offset, bytes] : sizes) {
+    if (bytes != kernel.sizes[i]) throw Fault(program.name + ": a parameter of another size");
+    std::memcpy(program.params.data() + offset, kernel.values[i], bytes);
+    ++i;
+  }
+}
+
+}  // namespace
+
+const char* last_fault() { return fault.c_str(); }
+
+cudaError_t launch(const void* key, const emulation::Kernel& kernel, dim3 grid, dim3 block,
+                   size_t shared_bytes) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  try {
+    static auto* const kernels = new Kernels;
+    Program& program = *kernels->of(key).program;
+    copy_arguments(program, kernel);
+    emulation::choose_order();
+    static uint64_t salt = 0;
+    emulation::Order order(uint64_t{grid.x} * grid.y * grid.z, ++salt);
+    const char* const races = std::getenv("ORBBEC_PTX_RACES");
+    const Launch launch{{grid.x, grid.y, grid.z},
+                        {block.x, block.y, block.z},
+                        shared_bytes,
+                        races == nullptr || std::strcmp(races, "0") != 0};
+    run_grid(program, launch, [&] { return order.next(); });
+    return cudaSuccess;
+  } catch (const std::exception& error) {
+    std::fesetround(FE_TONEAREST);
+    fault = error.what();
+    std::fprintf(stderr, "%s\n", fault.c_str());
+    return cudaErrorLaunchFailure;
+  }
+}
+
+}  // namespace orbbec::ptx
