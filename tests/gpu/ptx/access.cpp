@@ -3,14 +3,14 @@
 #include <cstring>
 #include <type_traits>
 
-#include "machine.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 
 namespace {
 
 template <class Value, class Register>
-void load(Machine& m, const Instruction& in) {
+void load(Execution& m, const Instruction& in) {
   const uint64_t base = m.base_of(in.space) + static_cast<uint64_t>(in.offset);
   const uint64_t* const addresses = m.reg<uint64_t>(in.argument[in.vector]);
   const int count = in.vector;
@@ -26,7 +26,7 @@ void load(Machine& m, const Instruction& in) {
 
 // From a known place: the same for all lanes.
 template <class Value, class Register>
-void load_param(Machine& m, const Instruction& in) {
+void load_param(Execution& m, const Instruction& in) {
   for (int v = 0; v < in.vector; ++v) {
     Value value;
     std::memcpy(&value, m.program->params.data() + in.offset + v * sizeof value, sizeof value);
@@ -36,7 +36,7 @@ void load_param(Machine& m, const Instruction& in) {
 }
 
 template <class Value, class Register>
-void store(Machine& m, const Instruction& in) {
+void store(Execution& m, const Instruction& in) {
   const uint64_t base = m.base_of(in.space) + static_cast<uint64_t>(in.offset);
   const uint64_t* const addresses = m.reg<uint64_t>(in.argument[0]);
   const int count = in.vector;
@@ -116,7 +116,7 @@ struct AtomicXor {
 };
 
 template <class Op, class T, bool kHasResult>
-void atomic(Machine& m, const Instruction& in) {
+void atomic(Execution& m, const Instruction& in) {
   const uint64_t base = m.base_of(in.space) + static_cast<uint64_t>(in.offset);
   const Slot* const argument = in.argument.data() + (kHasResult ? 1 : 0);
   const uint64_t* const addresses = m.reg<uint64_t>(argument[0]);

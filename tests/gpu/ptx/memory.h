@@ -1,5 +1,5 @@
 // The memory that a kernel may touch, with a shadow per byte that tells who touched it last.
-// Included by machine.h and by those who register memory: api.cpp, hook.cpp, allocator.cpp.
+// Included by execution.h and by those who register memory: api.cpp, hook.cpp, allocator.cpp.
 #pragma once
 
 #include <cstddef>
