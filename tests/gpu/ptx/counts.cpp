@@ -40,7 +40,8 @@ void Counts::add(const Execution& m, const Instruction& in) {
       kinds_.push_back(kind_of(statement.opcode));
     }
   }
-  const Kind kind = kinds_[in.statement];
+  Kind kind = kinds_[in.statement];
+  if (kind == Kind::kLoad && in.address < 0) kind = Kind::kOther;  // a parameter
   int warps = 0, lanes = 0;
   for (int w = 0; w * kWarp < m.threads; ++w) {
     warps += m.active[w] != 0 ? 1 : 0;
