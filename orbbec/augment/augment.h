@@ -111,6 +111,9 @@ struct Augment {
     return {arguments.program, n, knows_mean ? arguments.gray_sums[n] : 0, pixels};
   }
 
+  // For the gray sums, which other threads still add to: no step before contrast needs the mean.
+  ORBBEC_HD Program program_without_mean(int64_t n) const { return {arguments.program, n, 0, 1}; }
+
   // Runs the program up to step `end`. One channel stands for three equal ones.
   ORBBEC_HD void color(const Program& program, int end, float (&values)[kMaxFills]) const {
     float rgb[3] = {values[0], channels() == 1 ? values[0] : values[1],

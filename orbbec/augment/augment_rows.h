@@ -23,7 +23,8 @@ class AugmentRow {
   // Rows [top, bottom) of image n.
   static void augment(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
     const Mix mix(op.arguments, n);
-    AugmentRow own(op, n, &kept), paired(op, mix.pair_index);
+    AugmentRow own(op, n, op.program(n), &kept);
+    AugmentRow paired(op, mix.pair_index, op.program(mix.pair_index));
     for (int y = top; y < bottom; ++y) {
       const bool mixed = mix.covers_row(static_cast<float>(y));
       const int first = mixed ? column_of(mix.left, 0, width) : width;
@@ -40,7 +41,7 @@ class AugmentRow {
 
   // Adds the gray values of rows if the image's program needs its mean.
   static void add_gray(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
-    AugmentRow row(op, n, &kept);
+    AugmentRow row(op, n, op.program_without_mean(n), &kept);
     const int end = row.program_.contrast_step();
     if (end < 0) return;
     int64_t sum = 0;
@@ -61,13 +62,13 @@ class AugmentRow {
   using Streamed = StreamedStore<Target>;
   static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the L1 cache
 
-  AugmentRow(const Op& op, int64_t n, KeptRows* kept = nullptr)
+  AugmentRow(const Op& op, int64_t n, const Program& program, KeptRows* kept = nullptr)
       : op_(op),
         n_(n),
         kept_(kept),
         channels_(op.channels()),
         streams_(output_bytes(op.arguments) >= kStreamedBytes),
-        program_(op.program(n)),
+        program_(program),
         image_(op.reader.source[n]),
         shift_(op.reader.transform.matrices + n * op.reader.transform.stride),
         reader_(op.reader, n, block_view()) {

@@ -12,7 +12,7 @@ template <class Op>
 __global__ void __launch_bounds__(kTileWidth* kTileHeight, 1) gray_kernel(const Op op) {
   const AnyImages& output = op.arguments.warp.output;
   for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
-    const Program program = op.program(n);
+    const Program program = op.program_without_mean(n);
     const int end = program.contrast_step();
     if (end < 0) continue;
     int64_t sum = 0;

@@ -38,7 +38,7 @@ ORBBEC_HD double power(double base, double exponent) {
   const double normal = choose(base < 0x1p-1022, 0x1p-1022, base);
   const double raised = exponential(exponent * natural_logarithm(normal));
   const double finite = choose(base > 0x1.fffffffffffffp+1023, base, raised);
-  const double result = choose(base > 0, finite, choose(base == 0, 0.0, NAN));
+  const double result = choose(base > 0, finite, choose(base == 0, 0.0, static_cast<double>(NAN)));
   return choose(exponent == 0, 1.0, result);
 }
 

@@ -3,14 +3,14 @@
 #include <cstring>
 #include <type_traits>
 
-#include "machine.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 
 namespace {
 
 template <class Value, class Register>
-void load(Machine& m, const Instruction& in) {
+void load(Execution& m, const Instruction& in) {
   const uint64_t base = m.base_of(in.space) + static_cast<uint64_t>(in.offset);
   const uint64_t* const addresses = m.reg<uint64_t>(in.argument[in.vector]);
   const int count = in.vector;
@@ -24,9 +24,9 @@ void load(Machine& m, const Instruction& in) {
   });
 }
 
-// From a known place: the same for all lanes.
+// From a known address: the same for all lanes.
 template <class Value, class Register>
-void load_param(Machine& m, const Instruction& in) {
+void load_param(Execution& m, const Instruction& in) {
   for (int v = 0; v < in.vector; ++v) {
     Value value;
     std::memcpy(&value, m.program->params.data() + in.offset + v * sizeof value, sizeof value);
@@ -36,7 +36,7 @@ void load_param(Machine& m, const Instruction& in) {
 }
 
 template <class Value, class Register>
-void store(Machine& m, const Instruction& in) {
+void store(Execution& m, const Instruction& in) {
   const uint64_t base = m.base_of(in.space) + static_cast<uint64_t>(in.offset);
   const uint64_t* const addresses = m.reg<uint64_t>(in.argument[0]);
   const int count = in.vector;
@@ -116,18 +116,18 @@ struct AtomicXor {
 };
 
 template <class Op, class T, bool kHasResult>
-void atomic(Machine& m, const Instruction& in) {
+void atomic(Execution& m, const Instruction& in) {
   const uint64_t base = m.base_of(in.space) + static_cast<uint64_t>(in.offset);
   const Slot* const argument = in.argument.data() + (kHasResult ? 1 : 0);
   const uint64_t* const addresses = m.reg<uint64_t>(argument[0]);
   const T* const a = m.reg<T>(argument[1]);
   const T* const b = std::is_same_v<Op, AtomicCompare> ? m.reg<T>(argument[2]) : a;
   m.each([&](int i) {
-    char* const place = m.at(in, base + addresses[i], sizeof(T), i, true);
+    char* const target = m.at(in, base + addresses[i], sizeof(T), i, true);
     T old;
-    std::memcpy(&old, place, sizeof old);
+    std::memcpy(&old, target, sizeof old);
     const T next = Op::of(old, a[i], b[i]);
-    std::memcpy(place, &next, sizeof next);
+    std::memcpy(target, &next, sizeof next);
     if (kHasResult) m.reg<T>(in.argument[0])[i] = old;
   });
 }

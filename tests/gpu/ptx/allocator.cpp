@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "machine.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 

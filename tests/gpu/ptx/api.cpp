@@ -2,13 +2,15 @@
 #include <cfenv>
 #include <cstring>
 
-#include "machine.h"
+#include "counts.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 
 namespace {
 
-std::string last_error;
+std::string last_error, last_counts;
+bool counts_launches = false;
 
 struct Module {
   std::unique_ptr<ModuleText> text;
@@ -67,6 +69,10 @@ int ptx_decode(void* module, const char* name) {
   return guarded([&] { program_of(*static_cast<orbbec::ptx::Module*>(module), name); });
 }
 
+// Whether launches are counted; ptx_counts tells what the last one did, as JSON.
+void ptx_count(int on) { orbbec::ptx::counts_launches = on != 0; }
+const char* ptx_counts() { return orbbec::ptx::last_counts.c_str(); }
+
 void ptx_add(const void* begin, size_t bytes) { orbbec::ptx::memory().add(begin, bytes); }
 void ptx_remove(const void* begin) { orbbec::ptx::memory().remove(begin); }
 uint64_t ptx_lane_instructions() { return orbbec::ptx::lane_instructions(); }
@@ -82,8 +88,12 @@ int ptx_launch(void* module, const char* name, const uint32_t* grid, const uint3
     }
     std::memcpy(program.params.data(), params, param_bytes);
     uint64_t next = 0;
-    run_grid(program, {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared_bytes},
-             [&] { return next++; });
+    orbbec::ptx::Counts counts(program);
+    orbbec::ptx::Launch launch{{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}};
+    launch.shared_bytes = shared_bytes;
+    if (orbbec::ptx::counts_launches) launch.counts = &counts;
+    run_grid(program, launch, [&] { return next++; });
+    orbbec::ptx::last_counts = counts.json();
   });
 }
 

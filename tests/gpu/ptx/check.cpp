@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "machine.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 
@@ -18,7 +18,7 @@ std::string demangled(const std::string& name) {
   return result;
 }
 
-std::string name_of_place(Space space) {
+std::string name_of_space(Space space) {
   switch (space) {
     case Space::kShared:
       return "shared memory";
@@ -44,7 +44,7 @@ void merge(Access& old, Access now, uint32_t start, uint32_t block_start, uint32
 
 }  // namespace
 
-std::string Machine::name_of(uint64_t number, int thread) const {
+std::string Execution::name_of(uint64_t number, int thread) const {
   const auto& [w, h, d] = launch.block;
   const auto& [gw, gh, gd] = launch.grid;
   char text[160];
@@ -54,25 +54,26 @@ std::string Machine::name_of(uint64_t number, int thread) const {
   return text;
 }
 
-std::string Machine::line_of(const Instruction& in) const {
+std::string Execution::line_of(const Instruction& in) const {
   const auto file = program->module->files.find(in.file);
   const std::string path = file == program->module->files.end() ? "PTX" : file->second;
   return path.substr(path.rfind('/') + 1) + ":" + std::to_string(in.line);
 }
 
-void Machine::fail(const Instruction& in, int lane, const std::string& what) const {
+void Execution::fail(const Instruction& in, int lane, const std::string& what) const {
   throw Fault(name_of(block, lane) + " " + what + ", at " + line_of(in) + " in " +
               demangled(program->name));
 }
 
-void Machine::fail_misaligned(const Instruction& in, uint64_t address, int bytes, int lane) const {
+void Execution::fail_misaligned(const Instruction& in, uint64_t address, int bytes,
+                                int lane) const {
   char text[120];
   std::snprintf(text, sizeof text, "accesses %d bytes at the misaligned address 0x%llx", bytes,
                 static_cast<unsigned long long>(address));
   fail(in, lane, text);
 }
 
-void Machine::find(const Instruction& in, uint64_t address, int bytes, int lane) {
+void Execution::find(const Instruction& in, uint64_t address, int bytes, int lane) {
   Region* const own[] = {&shared, &local, &params};
   for (Region* const region : own) {
     const bool wanted = in.space == region->space || in.space == Space::kGeneric;
@@ -93,7 +94,7 @@ void Machine::find(const Instruction& in, uint64_t address, int bytes, int lane)
       is_global ? memory().find_before(address) : own[static_cast<int>(in.space) - 1];
   if (near != nullptr && address - near->begin < near->size + 65536) {
     text += " at offset " + std::to_string(address - near->begin) + " of " +
-            std::to_string(near->size) + " bytes of " + name_of_place(near->space);
+            std::to_string(near->size) + " bytes of " + name_of_space(near->space);
   } else {
     char number[80];
     std::snprintf(number, sizeof number, " at 0x%llx, outside of all allocations",
@@ -103,14 +104,14 @@ void Machine::find(const Instruction& in, uint64_t address, int bytes, int lane)
   fail(in, lane, text);
 }
 
-void Machine::check_local(const Instruction& in, uint64_t address, int bytes, int lane) const {
+void Execution::check_local(const Instruction& in, uint64_t address, int bytes, int lane) const {
   const uint64_t own = program->text->local_bytes;
   const uint64_t begin = local.begin + lane * ((own + 15) / 16 * 16);
   if (address >= begin && address + bytes <= begin + own) return;
   fail(in, lane, "accesses " + std::to_string(bytes) + " bytes outside of its own local memory");
 }
 
-bool Machine::is_ordered(const Access& before, bool before_reads, const Access& now) const {
+bool Execution::is_ordered(const Access& before, bool before_reads, const Access& now) const {
   if (before.atomic && now.atomic) return true;
   if (before.serial < block_start || before.several_blocks) return program->fenced;
   if (before.serial < phase_start) return true;
@@ -121,15 +122,15 @@ bool Machine::is_ordered(const Access& before, bool before_reads, const Access& 
   return before.serial < (before_reads ? warp_meeting : warp_sync)[warp];
 }
 
-void Machine::touch(const Instruction& in, Region& region, size_t offset, int bytes, int lane,
-                    bool writes) {
+void Execution::touch(const Instruction& in, Region& region, size_t offset, int bytes, int lane,
+                      bool writes) {
   const bool is_shared = region.space == Space::kShared;
   const uint32_t start = is_shared ? block_start : launch_start;
   Access now;
   now.serial = serial;
   now.thread = lane;
   now.atomic = in.is_atomic;
-  now.place = std::min(in.place, (1u << 18) - 1);
+  now.instruction = std::min(in.index, (1u << 18) - 1);
   Byte* byte = region.bytes() + offset;
   for (Byte* const end = byte + bytes; byte != end; ++byte) {
     if (byte->write.serial >= start) {
@@ -150,14 +151,14 @@ void Machine::touch(const Instruction& in, Region& region, size_t offset, int by
   }
 }
 
-void Machine::fail_race(const Instruction& in, const Region& region, const Access& before,
-                        bool before_reads, int lane, bool writes) const {
+void Execution::fail_race(const Instruction& in, const Region& region, const Access& before,
+                          bool before_reads, int lane, bool writes) const {
   auto begun = std::upper_bound(blocks_begun.begin(), blocks_begun.end(),
                                 std::make_pair(before.serial, ~uint64_t{0}));
   const uint64_t number = begun == blocks_begun.begin() ? block : std::prev(begun)->second;
-  const Instruction& other = program->instructions[before.place];
+  const Instruction& other = program->instructions[before.instruction];
   fail(in, lane,
-       std::string(writes ? "writes" : "reads") + " a byte of " + name_of_place(region.space) +
+       std::string(writes ? "writes" : "reads") + " a byte of " + name_of_space(region.space) +
            " that " + name_of(number, before.thread) + (before_reads ? " reads" : " writes") +
            " at " + line_of(other) + ", and no barrier is between: a race");
 }

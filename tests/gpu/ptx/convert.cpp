@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <unordered_map>
 
-#include "machine.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 

@@ -246,7 +246,7 @@ void Decoder::emit(Instruction in) {
   in.negated = statement_->negated;
   in.file = statement_->file;
   in.line = statement_->line;
-  in.place = static_cast<uint32_t>(program_.instructions.size());
+  in.index = static_cast<uint32_t>(program_.instructions.size());
   program_.instructions.push_back(in);
 }
 

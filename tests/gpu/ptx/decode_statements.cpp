@@ -218,7 +218,9 @@ void Decoder::decode_memory(Parts parts) {
     in.offset += static_cast<int64_t>(param->second.offset);
   } else {
     in.run = is_load ? find_load(type, register_bytes) : find_store(type, register_bytes);
-    in.argument[is_load ? values.size() : 0] = address(where, in);
+    in.address = static_cast<int8_t>(is_load ? values.size() : 0);
+    in.bytes = static_cast<uint8_t>(bytes_of(type) * values.size());
+    in.argument[in.address] = address(where, in);
   }
   if (in.run == nullptr) fail_unknown();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -246,6 +248,8 @@ void Decoder::decode_atomic(Parts parts) {
   const auto& arguments = statement_->arguments;
   const int bytes = bytes_of(parts[2]);
   size_t i = has_result ? 1 : 0;
+  in.address = static_cast<int8_t>(i);
+  in.bytes = static_cast<uint8_t>(bytes);
   in.argument[i] = address(arguments[i], in);
   for (++i; i < arguments.size(); ++i) in.argument[i] = read(arguments[i], bytes);
   if (has_result) in.argument[0] = write(arguments[0], bytes);

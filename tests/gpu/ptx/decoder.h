@@ -1,9 +1,9 @@
-// Turns the statements of a kernel into instructions. What PTX leaves implicit becomes an
+// Decodes the statements of a kernel into instructions. What PTX leaves implicit becomes an
 // instruction of its own: a register wider than the operation, .ftz, .sat, packing. Included by
 // decode.cpp (operands, order) and decode_statements.cpp (one function per kind).
 #pragma once
 
-#include "machine.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ def library() -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(path))
     loaded.ptx_load.restype = ctypes.c_void_p
     loaded.ptx_error.restype = ctypes.c_char_p
+    loaded.ptx_counts.restype = ctypes.c_char_p
     loaded.ptx_lane_instructions.restype = ctypes.c_uint64
     for name in ("ptx_decode", "ptx_kernels", "ptx_launch"):
         getattr(loaded, name).argtypes = None
@@ -97,6 +99,17 @@ class Module:
                 library().ptx_remove(ctypes.c_void_p(array.ctypes.data))
         if failed:
             raise Fault(library().ptx_error().decode())
+
+
+def counts_of(module: Module, *launch: Any, **options: Any) -> dict[str, Any]:
+    """What a launch, with the arguments of `Module.launch`, did: see counts.h."""
+    library().ptx_count(1)
+    try:
+        module.launch(*launch, **options)
+    finally:
+        library().ptx_count(0)
+    counted: dict[str, Any] = json.loads(library().ptx_counts().decode())
+    return counted
 
 
 def evaluate(code: str, *operands: Array, result: Any) -> Array:

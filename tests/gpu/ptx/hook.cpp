@@ -1,6 +1,6 @@
 // ORBBEC_PTX names the folder of the PTX files; ORBBEC_PTX_LAUNCHED a file to which the name of
 // each kernel is appended when it is launched for the first time. ORBBEC_PTX_RACES=0: no races are
-// looked for.
+// looked for. ORBBEC_PTX_COUNTS names a file to which a line of JSON is appended per launch.
 #include "hook.h"
 
 #include <cxxabi.h>
@@ -13,8 +13,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "counts.h"
 #include "emulation/order.h"
-#include "machine.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 
@@ -147,11 +148,14 @@ cudaError_t launch(const void* key, const emulation::Kernel& kernel, dim3 grid, 
     static uint64_t salt = 0;
     emulation::Order order(uint64_t{grid.x} * grid.y * grid.z, ++salt);
     const char* const races = std::getenv("ORBBEC_PTX_RACES");
-    const Launch launch{{grid.x, grid.y, grid.z},
-                        {block.x, block.y, block.z},
-                        shared_bytes,
-                        races == nullptr || std::strcmp(races, "0") != 0};
+    Launch launch{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}};
+    launch.shared_bytes = shared_bytes;
+    launch.finds_races = races == nullptr || std::strcmp(races, "0") != 0;
+    const char* const path = std::getenv("ORBBEC_PTX_COUNTS");
+    Counts counts(program);
+    if (path != nullptr) launch.counts = &counts;
     run_grid(program, launch, [&] { return order.next(); });
+    if (path != nullptr) std::ofstream(path, std::ios::app) << counts.json() << '\n';
     return cudaSuccess;
   } catch (const std::exception& error) {
     std::fesetround(FE_TONEAREST);

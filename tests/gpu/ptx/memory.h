@@ -1,5 +1,5 @@
 // The memory that a kernel may touch, with a shadow per byte that tells who touched it last.
-// Included by machine.h and by those who register memory: api.cpp, hook.cpp, allocator.cpp.
+// Included by execution.h and by those who register memory: api.cpp, hook.cpp, allocator.cpp.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Access {
   uint32_t several_threads : 1 = 0;
   uint32_t several_warps : 1 = 0;
   uint32_t several_blocks : 1 = 0;
-  uint32_t place : 18 = 0;  // index of the instruction
+  uint32_t instruction : 18 = 0;  // its index
 };
 
 struct Byte {

@@ -106,8 +106,8 @@ def is_noticed(mutation: Mutation, environment: dict[str, str], shipped: Path) -
         command += ["-p", "tests.gpu.ptx.numpy_memory", mutation.test]
         chosen = environment | {"ORBBEC_PTX": folder}
         done = subprocess.run(command, env=chosen, cwd=ROOT, capture_output=True, text=True)
-    told = re.findall(r"^(?:E +\w*Error.*|FAILED .*|\d+ passed.*)", done.stdout, re.MULTILINE)
-    print("  " + "\n  ".join(told[:2]))
+    shown = re.findall(r"^(?:E +\w*Error.*|FAILED .*|\d+ passed.*)", done.stdout, re.MULTILINE)
+    print("  " + "\n  ".join(shown[:2]))
     return done.returncode == 1
 
 

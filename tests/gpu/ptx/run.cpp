@@ -5,7 +5,8 @@
 #include <cstring>
 #include <memory>
 
-#include "machine.h"
+#include "counts.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 
@@ -52,7 +53,7 @@ class Grid {
   }
 
   Program& program_;
-  Machine m_;
+  Execution m_;
   int warps_ = 0;
   Mask all_{};
   std::vector<Mask> pending_, parked_;  // by basic block
@@ -206,11 +207,15 @@ void Grid::activate(const Mask& lanes) {
 void Grid::execute(const BasicBlock& block) {
   const Instruction* const all = program_.instructions.data();
   for (const Instruction* in = all + block.first, *end = all + block.last; in != end; ++in) {
+    if (m_.launch.counts != nullptr) m_.launch.counts->add(m_, *in);
     if (in->guard == kNoSlot && in->rounding == FE_TONEAREST) {
       in->run(m_, *in);
     } else {
       execute_slowly(*in);
     }
+  }
+  if (m_.launch.counts != nullptr && block.flow != Flow::kNone) {
+    m_.launch.counts->add(m_, all[block.last]);
   }
   executed += static_cast<uint64_t>(m_.count) *
               (block.last - block.first + (block.flow == Flow::kNone ? 0 : 1));

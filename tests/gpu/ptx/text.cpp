@@ -95,7 +95,7 @@ Declaration parse_declaration(std::string_view text) {
   return result;
 }
 
-Variable place(uint64_t& end, const Declaration& declared) {
+Variable allocate(uint64_t& end, const Declaration& declared) {
   end = (end + declared.align - 1) / declared.align * declared.align;
   const Variable result{end, declared.bytes};
   end += declared.bytes;
@@ -154,7 +154,7 @@ void parse_kernel(ModuleText& module, std::string_view head, std::string_view bo
     for (std::string_view param : split(head.substr(open + 1, end - open - 1))) {
       takes(param, ".param");
       const Declaration declared = parse_declaration(trimmed(param));
-      kernel.params[declared.name] = place(kernel.param_bytes, declared);
+      kernel.params[declared.name] = allocate(kernel.param_bytes, declared);
     }
   }
   module.kernels[kernel.name] = std::move(kernel);
@@ -170,7 +170,7 @@ void parse_directive(ModuleText& module, std::string_view text) {
     if (declared.open_ended) {
       module.dynamic_shared = declared.name;
     } else {
-      module.shared[declared.name] = place(module.shared_bytes, declared);
+      module.shared[declared.name] = allocate(module.shared_bytes, declared);
     }
   } else if (takes(text, ".global") || takes(text, ".const")) {
     define_global(module, trimmed(text));
@@ -303,10 +303,10 @@ void parse_body(const ModuleText& module, KernelText& kernel) {
         declare_registers(kernel, scope, trimmed(text));
       } else if (takes(text, ".shared")) {
         const Declaration declared = parse_declaration(trimmed(text));
-        kernel.shared[declared.name] = place(kernel.shared_bytes, declared);
+        kernel.shared[declared.name] = allocate(kernel.shared_bytes, declared);
       } else if (takes(text, ".local")) {
         const Declaration declared = parse_declaration(trimmed(text));
-        kernel.local[declared.name] = place(kernel.local_bytes, declared);
+        kernel.local[declared.name] = allocate(kernel.local_bytes, declared);
       } else if (text.front() != '.') {
         kernel.statements.push_back(parse_statement(text));
         Statement& made = kernel.statements.back();

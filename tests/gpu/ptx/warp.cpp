@@ -3,7 +3,7 @@
 #include <bit>
 #include <unordered_map>
 
-#include "machine.h"
+#include "execution.h"
 
 namespace orbbec::ptx {
 
@@ -13,7 +13,7 @@ enum class Shuffle { kUp, kDown, kBfly, kIdx };
 
 // Arguments: result, whether in range, value, b, c, mask. The formula is the manual's.
 template <Shuffle kForm>
-void shuffle(Machine& m, const Instruction& in) {
+void shuffle(Execution& m, const Instruction& in) {
   uint32_t before[kMaxThreads];
   const uint32_t* const values = m.reg<uint32_t>(in.argument[2]);
   m.each([&](int i) { before[i] = values[i]; });
@@ -46,7 +46,7 @@ void shuffle(Machine& m, const Instruction& in) {
 
 enum class Vote { kAll, kAny, kUni, kBallot };
 
-uint32_t lanes_where(const Machine& m, const bool* values, int first) {
+uint32_t lanes_where(const Execution& m, const bool* values, int first) {
   uint32_t bits = 0;
   for (int lane = 0; lane < kWarp; ++lane) {
     const bool is_active = (m.active[first / kWarp] >> lane & 1) != 0;
@@ -57,7 +57,7 @@ uint32_t lanes_where(const Machine& m, const bool* values, int first) {
 
 // Arguments: result, predicate, mask.
 template <Vote kForm>
-void vote(Machine& m, const Instruction& in) {
+void vote(Execution& m, const Instruction& in) {
   const bool* const values = m.reg<bool>(in.argument[1]);
   const uint32_t* const masks = m.reg<uint32_t>(in.argument[2]);
   uint32_t ballots[kMaxWarps];
@@ -75,7 +75,7 @@ void vote(Machine& m, const Instruction& in) {
 
 // Arguments: result, value, mask.
 template <class T>
-void match_any(Machine& m, const Instruction& in) {
+void match_any(Execution& m, const Instruction& in) {
   T before[kMaxThreads];
   const T* const values = m.reg<T>(in.argument[1]);
   m.each([&](int i) { before[i] = values[i]; });
@@ -91,18 +91,18 @@ void match_any(Machine& m, const Instruction& in) {
   });
 }
 
-void active_mask(Machine& m, const Instruction& in) {
+void active_mask(Execution& m, const Instruction& in) {
   uint32_t* const to = m.reg<uint32_t>(in.argument[0]);
   m.each([&](int i) { to[i] = m.active[i / kWarp]; });
 }
 
-void nothing(Machine&, const Instruction&) {}
+void nothing(Execution&, const Instruction&) {}
 
 enum class Reduction { kAnd, kOr, kPopc };
 
 // Arguments: result, predicate. All threads of the block are here.
 template <Reduction kForm>
-void reduce_block(Machine& m, const Instruction& in) {
+void reduce_block(Execution& m, const Instruction& in) {
   int trues = 0;
   const bool* const values = m.reg<bool>(in.argument[1]);
   m.each([&](int i) { trues += values[i] ? 1 : 0; });

@@ -21,13 +21,13 @@ constexpr int kMaxThreads = 1024;
 constexpr int kMaxWarps = kMaxThreads / kWarp;
 constexpr unsigned char kFreshByte = 0xcb;  // as in the emulated runtime
 
-// A register's place in the register file: its offset in bytes for a block of one lane.
+// The position of a register in the register file: its offset in bytes for a block of one lane.
 using Slot = uint32_t;
 constexpr Slot kNoSlot = ~Slot{0};
 
-struct Machine;
+struct Execution;
 struct Instruction;
-using Handler = void (*)(Machine&, const Instruction&);
+using Handler = void (*)(Execution&, const Instruction&);
 
 enum class Flow : uint8_t { kNone, kBranch, kReturn, kBarrier };
 
@@ -41,8 +41,10 @@ struct Instruction {
   bool is_atomic = false;  // its access
   Space space = Space::kGeneric;
   uint8_t vector = 1;
-  int rounding = 0;    // of <cfenv>
-  uint32_t place = 0;  // its index
+  int8_t address = -1;  // the argument that is one
+  uint8_t bytes = 0;    // accessed there
+  int rounding = 0;     // of <cfenv>
+  uint32_t index = 0;   // of itself
   int file = 0, line = 0;
   int statement = -1;                // of the text; -1: a conversion that decoding added
   mutable Region* region = nullptr;  // the last one accessed in this launch
@@ -90,10 +92,13 @@ struct Program {
 
 Program decode(const ModuleText& module, KernelText& kernel);
 
+class Counts;
+
 struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   uint64_t shared_bytes = 0;
   bool finds_races = true;
+  Counts* counts = nullptr;  // filled, if wanted
 };
 
 // Where shared memory lies, in all blocks of all launches.
@@ -104,7 +109,7 @@ void run_grid(Program& program, const Launch& launch, const std::function<uint64
 
 uint64_t lane_instructions();  // executed so far
 
-struct Machine {
+struct Execution {
   char* file = nullptr;
   uint32_t stride = 0;              // lanes of a register, a multiple of 64
   const uint16_t* lanes = nullptr;  // the active ones; null: `first` and those after it
@@ -184,14 +189,14 @@ template <auto F>
 struct Map;
 template <class R, class... A, R (*F)(A...)>
 struct Map<F> {
-  static void loop(const Machine& m, R* to, const A*... from) {
+  static void loop(const Execution& m, R* to, const A*... from) {
     m.each([=](int i) { to[i] = F(from[i]...); });
   }
   template <size_t... I>
-  static void unpack(const Machine& m, const Instruction& in, std::index_sequence<I...>) {
+  static void unpack(const Execution& m, const Instruction& in, std::index_sequence<I...>) {
     loop(m, m.reg<R>(in.argument[0]), m.reg<A>(in.argument[I + 1])...);
   }
-  static void run(Machine& m, const Instruction& in) {
+  static void run(Execution& m, const Instruction& in) {
     unpack(m, in, std::index_sequence_for<A...>());
   }
   static Operation operation() { return {&run, sizeof(R), {static_cast<int>(sizeof(A))...}}; }
