@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
-from orbbec.bridge.color_gradients import GRAY, gamma_slope, hue_gradient
-from orbbec.bridge.pairs import add_to_pairs, has_pair
-from orbbec.bridge.warp_gradients import Context, backward_of
+from orbbec.bridge.gradients.color import GRAY, gamma_slope, hue_gradient
+from orbbec.bridge.gradients.pairs import add_to_pairs, has_pair
+from orbbec.bridge.gradients.warp import Context, backward_of
 from orbbec.matrices.linear import sum_first
 
 Formula = Callable[[Tensor, Tensor, Tensor], Tensor]

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.pairs import add_to_pairs, has_pair
+from orbbec.bridge.gradients.pairs import add_to_pairs, has_pair
 
 # Splits the gradient of an output into those of the image itself and of the other image.
 Split = Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, Tensor]]

@@ -20,7 +20,7 @@ from orbbec.bridge.arguments import (
 )
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.pairs import add_to_pairs
+from orbbec.bridge.gradients.pairs import add_to_pairs
 from orbbec.bridge.pointwise import count_of, whole_numbers
 from orbbec.bridge.spec import MixSpec, Tiles, register
 from orbbec.mix.arguments import every_image, to_device

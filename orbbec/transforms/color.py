@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.bridge.color_gradients import GRAY
+from orbbec.bridge.gradients.color import GRAY
 from orbbec.plan.steps import (
     COLOR_WIDTH,
     CONTRAST,

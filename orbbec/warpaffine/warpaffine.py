@@ -6,10 +6,10 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, size_values
 from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.gradients.warp import fake_gradients, register_matrix_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.bridge.warp import call_warp, register_fakes
-from orbbec.bridge.warp_gradients import fake_gradients, register_matrix_gradient
 
 
 def warp_affine(

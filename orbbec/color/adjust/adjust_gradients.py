@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.color_gradients import GRAY, gamma_slope, hue_gradient
+from orbbec.bridge.gradients.color import GRAY, gamma_slope, hue_gradient
 
 
 def _gray_weights(images: Tensor) -> Tensor:

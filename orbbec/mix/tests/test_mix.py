@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from orbbec import ImageBatch, copy_paste, cutmix, mixup, mosaic, mosaic_offsets
-from orbbec.bridge.pairs import add_to_pairs
+from orbbec.bridge.gradients.pairs import add_to_pairs
 from tests.support import Device, assert_same_bytes, photograph, photographs
 from tests.support.samples import DTYPES
 

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor
 from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.gradients.warp import fake_gradients, register_position_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.warp import call_warp, register_fakes
-from orbbec.bridge.warp_gradients import fake_gradients, register_position_gradient
 
 
 def remap(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec.bridge.warp_gradients import matrix_gradient
+from orbbec.bridge.gradients.warp import matrix_gradient
 from orbbec.matrices import matrix_to_source
 from tests.support import assert_same_bytes, photographs
 from tests.support.warps import BORDERS, WARPS, random_warps, raw_arguments, warp

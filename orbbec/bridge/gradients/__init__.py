@@ -1,0 +1,1 @@
+"""Gradients that several families of operators share."""
