@@ -1,6 +1,6 @@
 """Contrastive learning with SimCLR's whole pipeline: two draws of each image, to be told from all others.
 
-What is learned without labels is measured by them: the fraction of images whose nearest neighbour, by their
+What is learned without labels is measured by them: the fraction of images whose nearest neighbor, by their
 features, is of the same photograph.
 """
 
@@ -42,8 +42,8 @@ def contrast(first: Tensor, second: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def neighbours_of_one_kind(network: nn.Module, images: list[Image], labels: Tensor, device: str) -> float:
-    """The fraction of images whose nearest neighbour has their label."""
+def neighbors_of_one_kind(network: nn.Module, images: list[Image], labels: Tensor, device: str) -> float:
+    """The fraction of images whose nearest neighbor has their label."""
     network.eval()
     batch = ImageBatch.from_images(images).to(device)
     features = nn.functional.normalize(network(WITHOUT_CHANCE(batch)), dim=1)
@@ -61,8 +61,8 @@ def learn(source: ImageFolder, epochs: int, device: str, console: Console, sheet
     head = nn.Sequential(nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 32)).to(device)
     optimizer = torch.optim.AdamW([*backbone.parameters(), *head.parameters()], lr=2e-3)
     images, labels = [decode_image(sample.data) for sample in source], torch.tensor(source.labels)
-    learned = Learned("SimCLR", fall=0.97, measure="nearest neighbours of the same photograph")
-    learned.before = neighbours_of_one_kind(backbone, images, labels, device)
+    learned = Learned("SimCLR", fall=0.97, measure="nearest neighbors of the same photograph")
+    learned.before = neighbors_of_one_kind(backbone, images, labels, device)
     # Two views: two loaders of one order, whose pipelines draw by different seeds.
     first, second = (
         Loader(source, BATCH, pipeline, device, drop_last=True) for pipeline in (PIPELINE, OTHER)
@@ -77,7 +77,7 @@ def learn(source: ImageFolder, epochs: int, device: str, console: Console, sheet
             losses.append(loss.item())
         learned.losses.append(sum(losses) / len(losses))
     console.print(str(first.report()), highlight=False)
-    learned.after = neighbours_of_one_kind(backbone, images, labels, device)
+    learned.after = neighbors_of_one_kind(backbone, images, labels, device)
     augmenting = first.seconds["augment"] + second.seconds["augment"]
     learned.seconds = augmenting, time.perf_counter() - begin
     shown = {f"photograph {label}": images[source.labels.index(label)] for label in set(source.labels)}

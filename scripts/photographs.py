@@ -22,7 +22,7 @@ FILES = {
     "rocket": ("skimage", "data/rocket.jpg"),
     "tissue": ("skimage", "data/ihc.png"),
 }
-COLOURED = tuple(name for name in FILES if name != "coins")
+COLORED = tuple(name for name in FILES if name != "coins")
 LARGEST_SIDE = 512  # pixels
 DISTRIBUTIONS = {"skimage": "scikit-image", "sklearn": "scikit-learn"}
 
@@ -50,5 +50,5 @@ def load_photograph(name: str) -> Image:
 
 
 def load_photographs() -> dict[str, Image]:
-    """The coloured photographs by name, as RGB `[H, W, 3]` of different sizes."""
-    return {name: load_photograph(name) for name in COLOURED}
+    """The colored photographs by name, as RGB `[H, W, 3]` of different sizes."""
+    return {name: load_photograph(name) for name in COLORED}

@@ -12,7 +12,7 @@ from photographs import Image, load_photograph
 from orbbec import batched_nms, nms, soft_nms
 
 COIN = (slice(176, 224), slice(75, 123))  # rows and columns of one of the coins
-LEAST_LIKENESS = 0.6  # normalised correlation
+LEAST_LIKENESS = 0.6  # normalized correlation
 THRESHOLD = 0.3
 LEAST_SCORE = 0.35  # of soft_nms
 SIGMA = 0.5
@@ -23,11 +23,11 @@ Rows = npt.NDArray[np.float32]
 
 def find_coins(image: Image) -> Rows:
     """Windows that look like one of the coins, far too many a coin: `[N, 5]`, x1 y1 x2 y2 likeness."""
-    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
     found = []
     for scale in SCALES:
-        coin = cv2.resize(grey[COIN], None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
-        likeness = cv2.matchTemplate(grey, coin, cv2.TM_CCOEFF_NORMED)
+        coin = cv2.resize(gray[COIN], None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+        likeness = cv2.matchTemplate(gray, coin, cv2.TM_CCOEFF_NORMED)
         y, x = np.nonzero(likeness > LEAST_LIKENESS)
         rows = np.stack([x, y, x + coin.shape[1], y + coin.shape[0], likeness[y, x]], axis=1)
         found.append(rows.astype(np.float32))

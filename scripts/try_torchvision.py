@@ -123,7 +123,7 @@ RECIPES = [
     Recipe("DINO, local view", lambda t: dino(t, 48, (0.05, 0.4), 0.5, 0.0)),
     Recipe("timm, training", timm),
 ]
-# Of these it can be told where each pixel was: they change no colour, and blend with no fill.
+# Of these it can be told where each pixel was: they change no color, and blend with no fill.
 GEOMETRIC = {
     *("RandomResizedCrop", "RandomHorizontalFlip", "Resize", "CenterCrop", "RandomShortestSize"),
     *("RandomIoUCrop", "ScaleJitter", "ToImage", "PILToTensor"),

@@ -34,7 +34,7 @@ def expected_of(part, flips):
 
 @pytest.mark.parametrize("flips", [False, True])
 @pytest.mark.parametrize("finish", [by_hand.as_usual, by_hand.in_place, by_hand.by_table, by_hand.by_torch])
-def test_every_way_to_normalise_gives_the_bits_of_the_formula(finish, flips):
+def test_every_way_to_normalize_gives_the_bits_of_the_formula(finish, flips):
     out = np.full((3, 24, 24), np.nan, np.float32)
     finish(by_hand.resized(PART, flips, 24), out)
     assert np.array_equal(out, expected_of(PART, flips))

@@ -32,14 +32,14 @@ GEOMETRY = [
 ]
 # A pipeline, its passes, and whether one of them takes a mean before.
 PIPELINES = {
-    "crop, flip, normalise": ([CROP, T.RandomHorizontalFlip(), *END], ["augment"], False),
+    "crop, flip, normalize": ([CROP, T.RandomHorizontalFlip(), *END], ["augment"], False),
     "four maps": ([*GEOMETRY, *END], ["augment"], False),
-    "colours, no mean": (
+    "colors, no mean": (
         [CROP, T.ColorJitter(0.4, 0, 0.4, 0.1), T.RandomErasing(), *END],
         ["augment"],
         False,
     ),
-    "colours with contrast": (
+    "colors with contrast": (
         [CROP, JITTER, T.RandomGrayscale(), T.RandomErasing(), *END],
         ["augment"],
         True,
@@ -121,7 +121,7 @@ def calls_of_plan(pipeline):
 
 
 def test_what_moves_pixels_is_drawn_in_one_call():
-    pipeline = T.Compose(PIPELINES["crop, flip, normalise"][0], seed=1)
+    pipeline = T.Compose(PIPELINES["crop, flip, normalize"][0], seed=1)
     calls_of_plan(pipeline)  # step by step
     assert calls_of_plan(pipeline) == ["draw_coordinates"]
 

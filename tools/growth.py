@@ -115,7 +115,7 @@ def batch_of(count: int, height: int, width: int) -> ImageBatch:
 
 
 def classify(count: int, source: tuple[int, int], side: int, device: str) -> Work:
-    """Crop, flip, normalise to float32."""
+    """Crop, flip, normalize to float32."""
     crop = T.RandomResizedCrop(side, antialias=False)
     end = T.ToDtype(torch.float32, scale=True), T.Normalize(MEAN, STD)
     pipeline, batch = T.Compose([crop, T.RandomHorizontalFlip(), *end]), batch_of(count, *source)
@@ -209,7 +209,7 @@ def batch_panel() -> Panel:
     points = [
         point(count, partial(classify, count, (240, 320), SIDE // 2), count) for count in powers_of_2(1, 1024)
     ]
-    title = f"Images of 240x320 cropped to {SIDE // 2}, flipped, normalised"
+    title = f"Images of 240x320 cropped to {SIDE // 2}, flipped, normalized"
     return Panel(title, "images of a batch", "s an image", points, True)
 
 
@@ -218,7 +218,7 @@ def side_panel() -> Panel:
     for side in powers_of_2(64, 4096):
         count = min(IMAGES, PIXELS // side**2)
         points.append(point(side, partial(classify, count, (side, side), side), count * side**2))
-    title = "Cropped, resized to as large as they were, flipped, normalised"
+    title = "Cropped, resized to as large as they were, flipped, normalized"
     return Panel(title, "side of the images in pixels", "s a pixel", points, True)
 
 
@@ -234,7 +234,7 @@ def threads_panel() -> Panel:
         point(count, partial(classify, IMAGES, (375, 500), SIDE), IMAGES, count)
         for count in range(1, (os.cpu_count() or 1) + 1)
     ]
-    title = f"{IMAGES} images of 375x500 cropped to {SIDE}, flipped, normalised"
+    title = f"{IMAGES} images of 375x500 cropped to {SIDE}, flipped, normalized"
     return Panel(title, "threads", "s an image", points, False)
 
 

@@ -1,4 +1,4 @@
-"""`augment` compared with OpenCV and NumPy by hand: random crops to 224, flips, normalising."""
+"""`augment` compared with OpenCV and NumPy by hand: random crops to 224, flips, normalizing."""
 
 from functools import partial
 from typing import Any
@@ -77,6 +77,6 @@ def prepare(device: str, dtype: torch.dtype) -> Work:
 
 
 CASES = [
-    Case(f"crop of 500x375 to 224, flip, normalise to {str(dtype)[6:]}", partial(prepare, dtype=dtype))
+    Case(f"crop of 500x375 to 224, flip, normalize to {str(dtype)[6:]}", partial(prepare, dtype=dtype))
     for dtype in (torch.float32, torch.float16)
 ]

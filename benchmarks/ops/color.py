@@ -1,4 +1,4 @@
-"""Colours compared with cv2 by hand, and with torchvision's uint8 path where it is installed."""
+"""Colors compared with cv2 by hand, and with torchvision's uint8 path where it is installed."""
 
 import threading
 from collections.abc import Callable

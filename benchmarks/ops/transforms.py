@@ -136,7 +136,7 @@ def prepare_classification(device: str, antialias: bool) -> Work:
 
 
 def simclr() -> Compose:
-    """The colours and the blur of SimCLR."""
+    """The colors and the blur of SimCLR."""
     return Compose([RandomApply([JITTER], JITTERED), GRAY, RandomApply([BLUR], BLURRED)])
 
 
@@ -284,8 +284,8 @@ def prepare_detection(device: str) -> Work:
 
 
 CASES = [
-    Case("500x375 to 224, flip, normalise", partial(prepare_classification, antialias=False)),
-    Case("500x375 to 224 antialiased, flip, normalise", partial(prepare_classification, antialias=True)),
-    Case("SimCLR's colours and blur of 224", prepare_simclr),
+    Case("500x375 to 224, flip, normalize", partial(prepare_classification, antialias=False)),
+    Case("500x375 to 224 antialiased, flip, normalize", partial(prepare_classification, antialias=True)),
+    Case("SimCLR's colors and blur of 224", prepare_simclr),
     Case("unlike images to a shorter side of 640 to 800, flip", prepare_detection),
 ]

@@ -96,7 +96,7 @@ def by_pillow(scene: Scene) -> Callable[[], Any]:
 
 
 def corner_matrix(matrix: Array) -> Array:
-    """The same `[2, 3]` map where pixels have their centres at halves.
+    """The same `[2, 3]` map where pixels have their centers at halves.
 
     Example:
         >>> corner_matrix(np.array([[0.5, 0.0, 1.0], [0.0, 0.5, 1.0]]))[:, 2].tolist()
@@ -108,7 +108,7 @@ def corner_matrix(matrix: Array) -> Array:
 
 
 def by_torchvision(scene: Scene) -> Callable[[], Tensor]:
-    """`affine` about the centre, which keeps the size, and the corner of that cut out."""
+    """`affine` about the center, which keeps the size, and the corner of that cut out."""
     from torchvision.transforms.v2 import InterpolationMode, functional
 
     height, width = scene.shape.source

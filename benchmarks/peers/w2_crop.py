@@ -1,4 +1,4 @@
-"""W2: decoded photographs of variable size: a random crop to 224x224, perhaps flipped, normalised, planes."""
+"""W2: decoded photographs of variable size: a random crop to 224x224, perhaps flipped, normalized, planes."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def by_albumentations(scene: Scene) -> Callable[[], Tensor]:
 
 
 def dali_tail(pixels: Any, mirror: Any, antialias: bool) -> Any:
-    """What is left to do of a part: resize, flip, normalise."""
+    """What is left to do of a part: resize, flip, normalize."""
     from nvidia.dali import fn, types
 
     resized = fn.resize(pixels, size=(SIDE, SIDE), interp_type=types.INTERP_LINEAR, antialias=antialias)
@@ -216,7 +216,7 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
     return dali_runner(graph, [scene.arrays, *map(list, drawn)], scene.device)
 
 
-# Rounding to bytes before normalising costs about 54 dB, a part cut out before it is antialiased about 48.
+# Rounding to bytes before normalizing costs about 54 dB, a part cut out before it is antialiased about 48.
 OURS = [
     Rival("orbbec", "orbbec", by_orbbec, devices=BOTH),
     Rival("orbbec, out=", "orbbec", partial(by_orbbec, out=True), devices=BOTH),
@@ -253,6 +253,6 @@ ANTIALIASED = [
     DALI,
 ]
 WORKLOADS = [
-    Workload("W2 crop, flip, normalise", partial(Scene, False), LINEAR),
-    Workload("W2 crop, flip, normalise, antialiased", partial(Scene, True), ANTIALIASED),
+    Workload("W2 crop, flip, normalize", partial(Scene, False), LINEAR),
+    Workload("W2 crop, flip, normalize, antialiased", partial(Scene, True), ANTIALIASED),
 ]

@@ -1,4 +1,4 @@
-"""W4: SimCLR's colours and blur on uint8 images of 224x224, each with its own draws.
+"""W4: SimCLR's colors and blur on uint8 images of 224x224, each with its own draws.
 
 Brightness, contrast, saturation and hue follow in this order in every image, so that those who take a batch
 in one order have a chance.
@@ -129,7 +129,7 @@ def by_pillow(scene: Scene) -> Callable[[], Any]:
 
 
 def by_torchvision_v1(scene: Scene) -> Callable[[], Any]:
-    """Of PIL images torchvision's colours are Pillow's; its blur goes through a tensor."""
+    """Of PIL images torchvision's colors are Pillow's; its blur goes through a tensor."""
     from torchvision.transforms import functional
 
     return by_pil(
@@ -229,4 +229,4 @@ CONTENDERS = [
     Rival("Kornia, compiled", "kornia", partial(by_kornia, compiled=True), 50, BOTH),
     Rival("DALI", "nvidia.dali", by_dali, 20, BOTH),
 ]
-WORKLOADS = [Workload("W4 colours and blur", Scene, CONTENDERS)]
+WORKLOADS = [Workload("W4 colors and blur", Scene, CONTENDERS)]

@@ -1,6 +1,6 @@
-"""A pipeline of augmentations in one pass: map, colour, erase, normalise and cast.
+"""A pipeline of augmentations in one pass: map, color, erase, normalize and cast.
 
-Begin with augment.py and program.h, the colour steps of a pixel. augment.h runs them on what the
+Begin with augment.py and program.h, the color steps of a pixel. augment.h runs them on what the
 map reads; *_rows.h do rows of pixels on vectors, planes.* read JPEG planes.
 """
 

@@ -1,6 +1,6 @@
 // augment: a pipeline of augmentations in one pass. Each output pixel is read through the
-// coordinate transform of its image, processed by its colour program, erased where a rectangle
-// covers it, normalised, mixed with another image, cast and stored. Included by augment_cpu.cpp,
+// coordinate transform of its image, processed by its color program, erased where a rectangle
+// covers it, normalized, mixed with another image, cast and stored. Included by augment_cpu.cpp,
 // augment_rows.h, kernels_cuda.h, planes.h and binding.cpp.
 #pragma once
 
@@ -139,7 +139,7 @@ struct Augment {
     return {arguments.scale, arguments.mean[c], arguments.std[c], arguments.normalizes};
   }
 
-  // Pixel (y, x) as read, after colour steps and erasing.
+  // Pixel (y, x) as read, after color steps and erasing.
   ORBBEC_HD void augment(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
     read_pixel(reader, n, y, x, values);
     const Program own = program(n);

@@ -113,10 +113,10 @@ def augment(
     values: Values = _VALUES,
     output: Output = _OUTPUT,
 ) -> Any:
-    """Warp, adjust colours, erase, normalise, mix and cast each image in one pass over the output.
+    """Warp, adjust colors, erase, normalize, mix and cast each image in one pass over the output.
 
-    Each output pixel is read at the source position given by its image's matrix, passes through the colour
-    program, takes the fill of the last rectangle that covers it, is normalised, mixed with another image's
+    Each output pixel is read at the source position given by its image's matrix, passes through the color
+    program, takes the fill of the last rectangle that covers it, is normalized, mixed with another image's
     pixel, cast and stored. Values are rounded once, at the end.
     Deterministic gradients are available for float `images` and for `matrix`, with nearest and linear.
 
@@ -142,7 +142,7 @@ def augment(
         ValueError: a shape, size, name or device is invalid.
 
     Source:
-        Without colours, rectangles and normalisation, identical to `warp_affine` and `warp_perspective`. The
+        Without colors, rectangles and normalization, identical to `warp_affine` and `warp_perspective`. The
         steps are those of torchvision's v2 functionals on floats. `mix` is identical to a following `mixup`
         or `cutmix` in float32.
 
@@ -184,7 +184,7 @@ def augment(
 def augment_moved(
     images: Tensor, matrix: Tensor, size: tuple[int, int], sampling: Sampling, values: Values, output: Output
 ) -> Tensor:
-    """`augment` with only warping, normalisation and casting, for plans.
+    """`augment` with only warping, normalization and casting, for plans.
 
     Only the operator checks the arguments, which saves time on small images. They are those of `augment`, in
     the form `[N, C, H, W]` on the CPU, float64 `[N, 3, 3]` and int64 `[N, 4]`; numbers are in sequences.

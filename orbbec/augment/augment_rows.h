@@ -1,5 +1,5 @@
 // augment on the CPU: a block of a row at a time, deinterleaved into float planes so that the
-// compiler vectorises each step. Included by augment_cpu.cpp, augment_avx2.cpp and
+// compiler vectorizes each step. Included by augment_cpu.cpp, augment_avx2.cpp and
 // augment_avx512.cpp, under their targets; `Target` keeps the copies apart.
 #pragma once
 
@@ -327,7 +327,7 @@ class AugmentRow {
       float* __restrict const g = planes_[1] + begin;
       float* __restrict const b = planes_[2] + begin;
       // The index starts at 0: with -fwrapv, an index of begin + i could wrap, and the loop would
-      // not be vectorised.
+      // not be vectorized.
       for (int i = 0; i < kLanes; ++i) {
         float rgb[3] = {r[i], g[i], b[i]};
         own(rgb);

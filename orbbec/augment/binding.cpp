@@ -101,7 +101,7 @@ std::optional<StoredImages> check_planes(const Input& input, AnyImages& source) 
         "expected variable-size images of 3 channels for stored");
   check(input.stored->dim() == 2 && input.stored->size(0) == source.count, kOp,
         "expected stored of shape [", source.count, ", 3], but got ", shape_text(*input.stored));
-  source.numel = int64_t{1} << 59;  // RGB is never materialised
+  source.numel = int64_t{1} << 59;  // RGB is never materialized
   return stored_images(kOp, input.images, *input.stored, *input.forms);
 }
 

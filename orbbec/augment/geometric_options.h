@@ -1,4 +1,4 @@
-// Options of an augment pass that only transforms coordinates, normalises and casts, for plans in
+// Options of an augment pass that only transforms coordinates, normalizes and casts, for plans in
 // C++.
 #pragma once
 

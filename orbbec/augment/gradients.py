@@ -1,7 +1,7 @@
 """Gradients of `augment` for its images and matrices.
 
-The backward pass goes through mixing, normalisation, rectangles, the colour program and the warp in reverse
-order. The inputs of the colour program are recomputed step by step with the operator itself.
+The backward pass goes through mixing, normalization, rectangles, the color program and the warp in reverse
+order. The inputs of the color program are recomputed step by step with the operator itself.
 """
 
 from collections.abc import Callable
@@ -95,7 +95,7 @@ def _in_floats(
 
 
 def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, maximum: float) -> Tensor:
-    """The gradient through a colour program; one channel is treated as three equal channels."""
+    """The gradient through a color program; one channel is treated as three equal channels."""
     channels, program = read.shape[1], colors.expand(read.shape[0], *colors.shape[-2:])
     values = read.expand(-1, 3, -1, -1).contiguous()
     whole = torch.eye(3, device=read.device)

@@ -18,7 +18,7 @@ struct PlanesReader {
   using Value = uint8_t;
 
   StoredImages stored;
-  // The upright RGB images that the planes stand for. They are never materialised.
+  // The upright RGB images that the planes stand for. They are never materialized.
   Warp<uint8_t, PerspectiveTransform<float>, Sampler> rgb;
 };
 

@@ -1,4 +1,4 @@
-// The colour program of an image: rows of a parameter table, each a step and its numbers. Values
+// The color program of an image: rows of a parameter table, each a step and its numbers. Values
 // range from 0 to `max_value`; nothing is rounded between steps. Included by augment.h.
 #pragma once
 
@@ -60,7 +60,7 @@ struct GammaStep {
     const double power_of_fraction = power(static_cast<double>(value / max_value), gamma);
     return clamp_to_range(static_cast<float>(power_of_fraction) * gain * max_value, max_value);
   }
-  // Written out: a loop this long would keep the compiler from vectorising.
+  // Written out: a loop this long would keep the compiler from vectorizing.
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
     rgb[0] = raised(rgb[0]);
     rgb[1] = raised(rgb[1]);

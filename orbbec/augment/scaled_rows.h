@@ -47,10 +47,9 @@ class ScaledRows {
   using Int = typename Simd::Int;
   typedef unsigned Unsigned __attribute__((vector_size(4 * Simd::kLanes)));
   static constexpr bool kIsByte = sizeof(T) == 1;
-  static constexpr int kLine = 64;  // bytes of a cache line
-  static constexpr int kPairBytes =
-      8;  // bytes of a load that holds a pixel and its right neighbour
-  static constexpr float kFar = 1 << 23;  // from here on, neighbouring pixels are equal in float
+  static constexpr int kLine = 64;      // bytes of a cache line
+  static constexpr int kPairBytes = 8;  // bytes of a load that holds a pixel and its right neighbor
+  static constexpr float kFar = 1 << 23;  // from here on, neighboring pixels are equal in float
 
   int64_t stride() const { return width_ + Simd::kLanes; }
   const T* source_row(int row) const { return image_.data + row * image_.stride_y; }
@@ -225,7 +224,7 @@ class ScaledRows {
   bool clamps_ = false;         // whether positions outside read the nearest pixel
   bool packed_rgb_ = false;     // whether one load holds all channels of two pixels
   int step_ = 1;                // rows ahead to prefetch
-  int pair_shift_ = 0;          // bits from a pixel to its right neighbour
+  int pair_shift_ = 0;          // bits from a pixel to its right neighbor
   std::vector<int> offsets_;    // bytes from the start of a row to a column's left pixel
   std::vector<float> weights_;  // of a column's right pixel
   std::vector<float> rows_;     // two source rows

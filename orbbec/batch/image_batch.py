@@ -107,7 +107,7 @@ class ImageBatch(StoredBatch):
         *,
         empty: Callable[[int], torch.Tensor] | None = None,
     ) -> ImageBatch:
-        """Make an uninitialised batch, for example for a decoder.
+        """Make an uninitialized batch, for example for a decoder.
 
         Args:
             sizes: height and width of each image in pixels, at least 1.
@@ -316,7 +316,7 @@ def _read_shapes(
 def _allocate(
     sizes: Sequence[tuple[int, int]], channels: int, plan_bytes: int, empty: Callable[[int], torch.Tensor]
 ) -> ImageBatch:
-    """Allocate a batch with its layout table and uninitialised pixels."""
+    """Allocate a batch with its layout table and uninitialized pixels."""
     if plan_bytes < 0:
         raise ValueError(f"ImageBatch: expected plan_bytes of at least 0, but got {plan_bytes}")
     sides = np.array(sizes, np.int64).reshape(-1, 2)
@@ -337,7 +337,7 @@ def packed(sizes: npt.NDArray[np.int64], nbytes: npt.NDArray[np.int64]) -> tuple
 
 
 def empty_on_host(nbytes: int, pin_memory: bool = False) -> torch.Tensor:
-    """Uninitialised bytes; in shared memory in a DataLoader worker."""
+    """Uninitialized bytes; in shared memory in a DataLoader worker."""
     if pin_memory:
         return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
     if nbytes and get_worker_info() is not None:

@@ -64,7 +64,7 @@ class YCbCrBatch(StoredBatch):
         *,
         empty: Callable[[int], torch.Tensor] | None = None,
     ) -> YCbCrBatch:
-        """Make an uninitialised batch, for example for a decoder.
+        """Make an uninitialized batch, for example for a decoder.
 
         Args:
             sizes: height and width of each stored image in pixels, at least 1.

@@ -10,7 +10,7 @@ _IMPORTED_BY = os.getpid()
 
 
 def check_not_forked(op: str) -> None:
-    """Refuse CUDA in a forked DataLoader worker, or in a process forked after CUDA was initialised.
+    """Refuse CUDA in a forked DataLoader worker, or in a process forked after CUDA was initialized.
 
     Args:
         op: name of the caller, for the message.

@@ -1,7 +1,7 @@
 """Time files to batches: this loader compared with its alternatives, on the user's own folder.
 
 Every contender reads JPEGs from disk and makes float32 `[N, 3, 224, 224]`: random resized crop, random flip,
-normalisation. Rounds are interleaved. Each round is one epoch of its contender on the next files: threads and
+normalization. Rounds are interleaved. Each round is one epoch of its contender on the next files: threads and
 processes start anew.
 """
 

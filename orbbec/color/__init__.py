@@ -1,4 +1,4 @@
-"""Colours: conversions, adjustments, tables, statistics, normalised model input; `ycbcr` for JPEG planes.
+"""Colors: conversions, adjustments, tables, statistics, normalized model input; `ycbcr` for JPEG planes.
 
 Begin with normalize.py and normalize.h. `adjust` has torchvision's functions, `convert` OpenCV's spaces,
 `tables` has histograms; pointwise.h and rows_cpu.h serve all.

@@ -1,5 +1,5 @@
-// normalise: (pixel * scale - mean) / std per channel, from any dtype to a float dtype, in any
-// layout. Included by normalise_cpu.cpp, normalise_cuda.cu and binding_normalise.cpp.
+// normalize: (pixel * scale - mean) / std per channel, from any dtype to a float dtype, in any
+// layout. Included by normalize_cpu.cpp, normalize_cuda.cu and binding_normalize.cpp.
 #pragma once
 
 #include "pointwise.h"

@@ -1,4 +1,4 @@
-"""Normalisation and casting to model input in one pass."""
+"""Normalization and casting to model input in one pass."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def normalize(
     channels_last: bool = False,
     scale: bool = True,
 ) -> Tensor:
-    """Normalise images, cast them and set their memory layout, in one pass.
+    """Normalize images, cast them and set their memory layout, in one pass.
 
     `(pixel * s - mean) / std`, each operation rounded to float32 (float64 if `dtype` is float64); `s` is 1 /
     255 for uint8, 1 / 65535 for uint16, and 1 for floats or if `scale` is False.

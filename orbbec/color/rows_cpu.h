@@ -1,5 +1,5 @@
 // Pointwise operators on the CPU: a block of a row at a time, deinterleaved, so that the compiler
-// vectorises the loop over the block. Included by *_cpu.cpp.
+// vectorizes the loop over the block. Included by *_cpu.cpp.
 #pragma once
 
 #include <cstring>

@@ -88,7 +88,7 @@ ORBBEC_HD V inverse_factorial_series(V t) {
 }
 
 // `yes` or `no`; for numbers with bit operations, because a condition would keep the compiler from
-// vectorising.
+// vectorizing.
 template <class Condition, class V>
 ORBBEC_HD V select(Condition condition, V yes, V no) {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -166,7 +166,7 @@ ORBBEC_HD void sine_cosine(double radians, double& sine, double& cosine) {
   sine_cosine_reduced(r, (part3 - r) + tail, static_cast<int>(quarters), sine, cosine);
 }
 
-// sin and cos of an angle below 2^52 degrees; branch-free, so that compilers vectorise loops over
+// sin and cos of an angle below 2^52 degrees; branch-free, so that compilers vectorize loops over
 // it.
 ORBBEC_HD void sine_cosine_degrees_in_range(double degrees, double& sine, double& cosine) {
   const double quarters = rint(degrees / 90);

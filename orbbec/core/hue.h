@@ -6,7 +6,7 @@
 
 namespace orbbec {
 
-// Which of four values each colour takes in a hue sector: the highest, the lowest, the falling or
+// Which of four values each color takes in a hue sector: the highest, the lowest, the falling or
 // the rising one.
 template <class V>
 ORBBEC_HD void sector_colors(int sector, V highest, V lowest, V falling, V rising, V (&rgb)[3]) {

@@ -1,4 +1,4 @@
-// The Lanczos kernel of radius 4 at each 1/32 pixel, normalised: sinc(t) sinc(t / 4), computed in
+// The Lanczos kernel of radius 4 at each 1/32 pixel, normalized: sinc(t) sinc(t / 4), computed in
 // double and rounded to float like OpenCV's. A table, because sine and cosine differ in the last
 // bit between platforms.
 #pragma once

@@ -1,4 +1,4 @@
-// Noise fields with one number per (sample, channel, y, x): four neighbours of a row share a Philox
+// Noise fields with one number per (sample, channel, y, x): four neighbors of a row share a Philox
 // block, whose draw number is (channel * height + y) * ceil(width / 4) + x / 4. A number depends
 // neither on the batch nor on the memory layout nor on the executor. Included by mix/erase/, noise/
 // and noise/philox/.
@@ -62,7 +62,7 @@ ORBBEC_HD PixelQuad<T> pixels_of(const PhiloxBlock& block) {
   return pixels;
 }
 
-// The block of four neighbours of a row; rows are counted through all channels of an image.
+// The block of four neighbors of a row; rows are counted through all channels of an image.
 ORBBEC_HD PhiloxBlock noise_block(const NoiseKey& noise, int64_t n, int64_t row, int64_t groups,
                                   int64_t group) {
   const auto sample = static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);

@@ -127,7 +127,7 @@ ORBBEC_HD T store(F value) {
   }
 }
 
-// `yes` or `no` with bit operations: nested conditions would keep the compiler from vectorising.
+// `yes` or `no` with bit operations: nested conditions would keep the compiler from vectorizing.
 ORBBEC_HD int choose(bool condition, int yes, int no) {
   const int mask = -static_cast<int>(condition);
   return (yes & mask) | (no & ~mask);

@@ -1,7 +1,7 @@
-// libjpeg's chroma upsampling ("fancy upsampling") and colour conversion in 16-bit fixed point.
+// libjpeg's chroma upsampling ("fancy upsampling") and color conversion in 16-bit fixed point.
 // Integer arithmetic, identical on every device. Included by jpeg/ and color/ycbcr/.
 //
-// Source: ITU-T T.871 (the colours); libjpeg's documentation (fancy upsampling).
+// Source: ITU-T T.871 (the colors); libjpeg's documentation (fancy upsampling).
 #pragma once
 
 #include "common.h"

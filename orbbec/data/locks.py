@@ -1,4 +1,4 @@
-"""Locks for code that Ctrl-C, a finaliser or a fork may interrupt at any point."""
+"""Locks for code that Ctrl-C, a finalizer or a fork may interrupt at any point."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weakref import ReferenceType, ref
 class Locked:
     """Base of objects with a reentrant lock that is free in forked processes.
 
-    Reentrant, because the garbage collector may run a user's finaliser while the lock is held. Free after a
+    Reentrant, because the garbage collector may run a user's finalizer while the lock is held. Free after a
     fork, because the thread that holds it does not exist in the child. It is Python's built-in RLock, since
     Ctrl-C inside an `__enter__` written in Python could leave a lock locked.
 

@@ -44,7 +44,7 @@ class Order:
         world_size: number of processes that share an epoch.
         tail: what happens if `world_size` does not divide the length. "keep": some ranks have one sample
             more; none is lost or repeated. "drop": the last samples are dropped. "pad": the first samples
-            are repeated. "drop" and "pad" give all ranks equally many samples, as synchronised steps need.
+            are repeated. "drop" and "pad" give all ranks equally many samples, as synchronized steps need.
         worker: worker of this rank, from 0 to `workers` - 1.
         workers: number of workers that share the rank's samples, again round-robin.
 
@@ -199,7 +199,7 @@ def _dealt(count: int, taker: int, takers: int) -> int:
 def order_of_rank(length: int, seed: int, shuffle: bool, drop_last: bool) -> Order:
     """The order of this rank for a `Loader`. All ranks have equally many samples, so that none waits.
 
-    Ranks come from the process group or, before it is initialised, from torchrun's environment variables.
+    Ranks come from the process group or, before it is initialized, from torchrun's environment variables.
     """
     rank, world_size = _rank_and_world_size()
     return Order(length, seed, shuffle, rank, world_size, tail="drop" if drop_last else "pad")

@@ -7,7 +7,7 @@
 
 namespace orbbec {
 
-constexpr int kTileWidth = 32, kTileHeight = 8;  // a warp owns 32 neighbouring pixels of a row
+constexpr int kTileWidth = 32, kTileHeight = 8;  // a warp owns 32 neighboring pixels of a row
 constexpr int64_t kMaxGridYZ = 65535;
 
 // Blocks for `columns` x `rows` x `count` threads; beyond the limits of the grid, kernels stride.

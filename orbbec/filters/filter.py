@@ -58,7 +58,7 @@ def filter2d(images: Images, kernel: Matrix, *, border: Border = "reflect101") -
 
 
 def sharpen(images: Images, amount: float | Matrix = 1.0, *, border: Border = "reflect101") -> Any:
-    """Add `amount` times the difference between each pixel and the mean of its eight neighbours.
+    """Add `amount` times the difference between each pixel and the mean of its eight neighbors.
 
     This is `filter2d` with the 3 x 3 kernel of `-amount / 8` around `1 + amount`.
 
@@ -131,7 +131,7 @@ def motion_blur(
 def motion_kernels(lengths: list[int], angles_degrees: list[float]) -> Tensor:
     """The kernels of `motion_blur`, of the odd side that the longest line needs; each sums to 1.
 
-    `length` points, one pixel apart along the centred line, distribute their weights to the four nearest taps
+    `length` points, one pixel apart along the centerd line, distribute their weights to the four nearest taps
     bilinearly.
 
     Args:

@@ -53,7 +53,7 @@ struct ColumnsOf {
     memcpy(to, &bytes, sizeof(bytes));
   }
 
-  // A row of a quantisation table, for each block.
+  // A row of a quantization table, for each block.
   ORBBEC_HD static V load(const int* row) {
     V value;
     for (int b = 0; b < kBlocks; ++b) memcpy(reinterpret_cast<char*>(&value) + 32 * b, row, 32);
@@ -66,7 +66,7 @@ struct ColumnsOf {
   }
 };
 
-// Transposes neighbours, pairs of neighbours, halves.
+// Transposes neighbors, pairs of neighbors, halves.
 struct Transpose8 {
   template <class V>
   ORBBEC_HD void operator()(V (&v)[kBlockSide]) const {

@@ -171,7 +171,7 @@ class StripDecoder {
     const int factor_x = c > 0 ? factor_x_ : 1, factor_y = c > 0 ? factor_y_ : 1;
     const int height = c > 0 ? chroma_.height : a_.frame.height;
     const int width = c > 0 ? chroma_.width : a_.frame.width;
-    // Halved values are blended with their neighbours.
+    // Halved values are blended with their neighbors.
     const auto first = [](int begin, int factor) {
       return std::max(begin / factor - (factor - 1), 0) / kBlockSide;
     };

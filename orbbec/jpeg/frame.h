@@ -20,7 +20,7 @@ struct CodeLengths {
 struct Component {
   int identifier;
   int factor_x, factor_y;  // sampling factors
-  int steps;               // index of its quantisation table
+  int steps;               // index of its quantization table
   int dc, ac;              // indices of its Huffman tables
 };
 
@@ -135,7 +135,7 @@ class FrameReader {
     while (has(1)) {
       const int table = byte();
       if (table >= kTables || !has(kCells))
-        return false;  // 16-bit quantisation steps are not supported
+        return false;  // 16-bit quantization steps are not supported
       for (int i = 0; i < kCells; ++i) frame.steps[table][kZigzag[i]] = next_[i];
       frame.has_steps[table] = true;
       next_ += kCells;

@@ -2,7 +2,7 @@
 // Integer arithmetic, identical on every device. Included by jpeg_strips.h, jpeg_cuda.cu and
 // binding.cpp.
 //
-// Source: ITU-T T.81, annexes A and K; ITU-T T.871 (the colours); libjpeg's documentation (quality,
+// Source: ITU-T T.81, annexes A and K; ITU-T T.871 (the colors); libjpeg's documentation (quality,
 // fancy upsampling).
 #pragma once
 
@@ -15,7 +15,7 @@ namespace orbbec {
 
 constexpr int kCells = kBlockSide * kBlockSide;
 
-// The quantisation tables of T.81, K.1, in row order; passed in kernel arguments, which threads can
+// The quantization tables of T.81, K.1, in row order; passed in kernel arguments, which threads can
 // index.
 struct StandardTables {
   uint8_t steps[2][kCells] = {
@@ -88,7 +88,7 @@ ORBBEC_HD void code_block(V (&v)[kBlockSide], const Transpose& transpose,
   for (int k = 0; k < kBlockSide; ++k) v[k] = Columns::to_byte(v[k] + 128);
 }
 
-// Colours in 16-bit fixed point. Factors that do not fit 16 bits are split in two, one of them a
+// Colors in 16-bit fixed point. Factors that do not fit 16 bits are split in two, one of them a
 // power of 2: 19595, 38470 and 7471 give luma; -11059, -21709 and 32768 Cb; 32768, -27439 and -5329
 // Cr.
 constexpr int kColorMiddle = (128 << kColorBits) + kColorHalf - 1;

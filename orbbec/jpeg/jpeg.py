@@ -1,4 +1,4 @@
-"""JPEG compression artefacts with libjpeg's results."""
+"""JPEG compression artifacts with libjpeg's results."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ OP = "jpeg_compression"
 
 
 def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str = "420") -> Any:
-    """Apply the artefacts of JPEG encoding and decoding at a given quality.
+    """Apply the artifacts of JPEG encoding and decoding at a given quality.
 
-    Converts RGB to YCbCr, subsamples chroma, transforms and quantises 8x8 blocks, and inverts these steps,
-    all in libjpeg's integer arithmetic: its accurate DCT, quantisation tables, rounding and "fancy" chroma
+    Converts RGB to YCbCr, subsamples chroma, transforms and quantizes 8x8 blocks, and inverts these steps,
+    all in libjpeg's integer arithmetic: its accurate DCT, quantization tables, rounding and "fancy" chroma
     upsampling. No entropy coding takes place. There is no gradient.
 
     Args:

@@ -42,7 +42,7 @@ struct QuantizeColumn {
   }
 };
 
-// The threads of a block compute the quantisers of image n.
+// The threads of a block compute the quantizers of image n.
 __device__ void fill_tables(const JpegArguments& a, int64_t n, Quantizer (&tables)[2]) {
   __syncthreads();  // wait until the previous image is done
   const int i = static_cast<int>(threadIdx.x);

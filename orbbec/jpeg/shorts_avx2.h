@@ -69,7 +69,7 @@ struct Avx2Shorts {
     return V(_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
   }
 
-  // Row y of both blocks, times the quantisation steps.
+  // Row y of both blocks, times the quantization steps.
   ORBBEC_HD static V load_row(const Pending (&blocks)[kBlocks], int y) {
     const __m256i cells = two(blocks[0].cells + y * kBlockSide, blocks[1].cells + y * kBlockSide);
     const __m256i steps = two(blocks[0].steps + y * kBlockSide, blocks[1].steps + y * kBlockSide);
@@ -92,7 +92,7 @@ struct Avx2Shorts {
     }
   }
 
-  // Transposes each block: neighbours, pairs of neighbours, halves.
+  // Transposes each block: neighbors, pairs of neighbors, halves.
   ORBBEC_HD static void transpose(V (&v)[kBlockSide]) {
     __m256i ones[8], twos[8];
     for (int i = 0; i < 8; i += 2) {

@@ -47,7 +47,7 @@ struct ScalarShorts {
     return V(__builtin_convertvector(bytes, Words));
   }
 
-  // Row y times the quantisation steps.
+  // Row y times the quantization steps.
   static V load_row(const Pending (&blocks)[kBlocks], int y) {
     Words cells, steps;
     std::memcpy(&cells, blocks[0].cells + y * kBlockSide, sizeof(cells));
@@ -70,7 +70,7 @@ struct ScalarShorts {
     }
   }
 
-  // Transposes: neighbours, pairs of neighbours, halves.
+  // Transposes: neighbors, pairs of neighbors, halves.
   static void transpose(V (&v)[kBlockSide]) {
     Words ones[8], twos[8];
     for (int i = 0; i < 8; i += 2) {

@@ -10,7 +10,7 @@ from orbbec.matrices.arguments import ArrayT, like, read_matrix, stack_matrix
 def invert_affine(matrix: ArrayT) -> ArrayT:
     """Invert 2x3 affine matrices.
 
-    A tensor stays on its device without synchronisation, with the same bits as on the CPU.
+    A tensor stays on its device without synchronization, with the same bits as on the CPU.
 
     Args:
         matrix: real ``[N, 2, 3]`` or ``[2, 3]``, tensor or array; converted to float64 first, as
@@ -37,7 +37,7 @@ def invert_affine(matrix: ArrayT) -> ArrayT:
 def invert_perspective(matrix: ArrayT) -> ArrayT:
     """Invert 3x3 matrices as adjugate over determinant.
 
-    A tensor stays on its device without synchronisation, with the same bits as on the CPU.
+    A tensor stays on its device without synchronization, with the same bits as on the CPU.
 
     Args:
         matrix: real ``[N, 3, 3]`` or ``[3, 3]``, tensor or array; converted to float64 first, as

@@ -19,7 +19,7 @@ LARGEST_RESIDUAL = 1e-8
 def get_affine_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
     """Find the 2x3 matrices that map three points to three others.
 
-    Tensors stay on their device without synchronisation, with the same bits as on the CPU.
+    Tensors stay on their device without synchronization, with the same bits as on the CPU.
 
     Args:
         src_points: real ``[N, 3, 2]`` or ``[3, 2]``, tensor or array: points ``(x, y)``.
@@ -55,7 +55,7 @@ def get_perspective_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
 
     The result is scaled to ``matrix[2, 2] == 1``. If LU finds that system singular or has a residual of at
     least 1e-8, for example when source ``(0, 0)`` maps to infinity, the result is scaled to a Frobenius norm
-    of 1, with ``w`` positive at the first point. Tensors stay on their device without synchronisation, with
+    of 1, with ``w`` positive at the first point. Tensors stay on their device without synchronization, with
     the same bits as on the CPU.
 
     Args:
@@ -91,8 +91,8 @@ def get_perspective_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
     a, b = torch.cat([upper, lower], dim=-2), dst.transpose(-2, -1).flatten(-2)
     solution, singular = solve_lu(a, b)
     solved = ~singular & (_residual_as_opencv(a, solution, b) < LARGEST_RESIDUAL)
-    normalised = stack_matrix(3, *solution.unbind(-1), torch.ones_like(solution[..., 0]))
-    matrix = torch.where(solved[..., None, None], normalised, _perspective_of_unit_norm(src, dst))
+    normalized = stack_matrix(3, *solution.unbind(-1), torch.ones_like(solution[..., 0]))
+    matrix = torch.where(solved[..., None, None], normalized, _perspective_of_unit_norm(src, dst))
     return like(_nan_unless_finite(matrix, src, dst), src_points)
 
 
@@ -112,7 +112,7 @@ def get_rotation_matrix(
     """Rotate about ``center``, counter-clockwise on screen, and scale.
 
     Sine and cosine come from the C library on the host, because those of NumPy, torch and CUDA may differ in
-    the last bit. An angle on a device is therefore copied to the host, which synchronises and cannot be
+    the last bit. An angle on a device is therefore copied to the host, which synchronizes and cannot be
     captured in a CUDA graph; ``center`` and ``scale`` stay on their device.
 
     Args:
@@ -156,9 +156,9 @@ def get_rotation_matrix(
 def get_similarity_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
     """Fit rotation, scale and translation between two sets of points, as in face alignment.
 
-    With the centred sets ``p`` and ``q``, the matrix is ``[[a, -b, .], [b, a, .]]`` with
+    With the centerd sets ``p`` and ``q``, the matrix is ``[[a, -b, .], [b, a, .]]`` with
     ``a = sum(p . q) / sum(p . p)`` and ``b = sum(p x q) / sum(p . p)``: the least squares solution without
-    reflection. Tensors stay on their device without synchronisation, with the same bits as on the CPU.
+    reflection. Tensors stay on their device without synchronization, with the same bits as on the CPU.
 
     Args:
         src_points: real ``[N, K, 2]`` or ``[K, 2]`` with K >= 2, tensor or array: points ``(x, y)``.
@@ -183,8 +183,8 @@ def get_similarity_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
         [[0.0, -2.0, 1.0], [2.0, 0.0, 1.0]]
     """
     src, dst = read_point_pair("get_similarity_matrix", src_points, dst_points)
-    src_mean, p = _centred(src)
-    dst_mean, q = _centred(dst)
+    src_mean, p = _centerd(src)
+    dst_mean, q = _centerd(dst)
     (px, py), (qx, qy) = p.unbind(-1), q.unbind(-1)
     spread = sum_last(px * px + py * py)
     single = spread == 0
@@ -218,8 +218,8 @@ def _homogeneous(points: torch.Tensor) -> torch.Tensor:
     return torch.cat([points, torch.ones_like(points[..., :1])], dim=-1)
 
 
-def _centred(points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the mean ``[..., 2]`` and the centred points; equal points give exact zeros."""
+def _centerd(points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the mean ``[..., 2]`` and the centerd points; equal points give exact zeros."""
     first = points[..., :1, :]
     offset = points - first
     total = sum_last(offset.transpose(-2, -1)).unsqueeze(-2)

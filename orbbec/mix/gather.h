@@ -16,7 +16,7 @@ struct GatherArguments {
   Gather gather;
   int64_t element_size;
   const int64_t* pair_indices;     // [N], of a mosaic [N, 4]
-  const int64_t* numbers;          // boxes [N, 4], or centres [N, 2]
+  const int64_t* numbers;          // boxes [N, 4], or centers [N, 2]
   AnyImages masks;                 // uint8, one channel
   uint64_t fill[kMaxGatherFills];  // the bits of a value, one per channel
 };
@@ -58,7 +58,7 @@ struct CutMixRule {
   }
 };
 
-// Four images around a centre: their corner pixels meet there.
+// Four images around a center: their corner pixels meet there.
 struct MosaicRule {
   Images<const uint8_t> sizes;
   PairIndices pair_indices;
@@ -73,7 +73,7 @@ struct MosaicRule {
     int width, height;
   };
   ORBBEC_HD Quarter quarter(int64_t n, int y, int x) const {
-    // Output sides are int: a centre farther outside is equivalent to one this far.
+    // Output sides are int: a center farther outside is equivalent to one this far.
     const int64_t far = int64_t{1} << 31;
     const int64_t center_x = bounded(centers[2 * n], far),
                   center_y = bounded(centers[2 * n + 1], far);

@@ -32,9 +32,9 @@ _FAR = 2**31
 def mosaic(
     images: Images, pair_indices: Matrix, centers: Matrix, size: tuple[int, int], *, fill: Fill = 114
 ) -> Any:
-    """Arrange four images of the batch around a centre, for each output.
+    """Arrange four images of the batch around a center, for each output.
 
-    The centre touches the bottom-right corner of the first image, the bottom-left corner of the second, the
+    The center touches the bottom-right corner of the first image, the bottom-left corner of the second, the
     top-right corner of the third and the top-left corner of the fourth. Images are not scaled; they are
     clipped to the canvas and to their quarter.
 

@@ -1,4 +1,4 @@
-// Vectorised search of the kept boxes. Included by nms_avx2.cpp and nms_avx512.cpp, under their
+// Vectorized search of the kept boxes. Included by nms_avx2.cpp and nms_avx512.cpp, under their
 // targets.
 #pragma once
 

@@ -162,7 +162,7 @@ def check_max_output(op: str, count: Any) -> None:
 
 
 def at_most(kept: Tensor, order: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The first `count` kept entries of `order`, padded with -1, and their number; does not synchronise."""
+    """The first `count` kept entries of `order`, padded with -1, and their number; does not synchronize."""
     rank = kept.cumsum(0) - 1
     slot = torch.where(kept & (rank < count), rank, torch.full_like(rank, count))
     chosen = torch.full((count + 1,), -1, dtype=torch.int64, device=order.device)

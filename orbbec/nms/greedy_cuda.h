@@ -1,4 +1,4 @@
-// Greedy suppression on a CUDA device: tile by tile down the ranking, without host synchronisation.
+// Greedy suppression on a CUDA device: tile by tile down the ranking, without host synchronization.
 // Included by *_cuda.cu.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The kept boxes as a structure of arrays, for vectorised searches. Included by nms_cpu.cpp, and by
+// The kept boxes as a structure of arrays, for vectorized searches. Included by nms_cpu.cpp, and by
 // nms_avx2.cpp and nms_avx512.cpp, which instantiate the searches.
 #pragma once
 

@@ -64,7 +64,7 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
         offset: added to the width and height of boxes and intersections: 0, or 1 for boxes with inclusive
             pixel corners.
         max_output: return the first `max_output` (at least 0) kept indices, padded with -1, and their number
-            as a tensor: fixed size and no synchronisation, for CUDA graphs.
+            as a tensor: fixed size and no synchronization, for CUDA graphs.
         dets: float `[N, 5]` tensor or array: x1, y1, x2, y2, score.
         iou_thr: see `iou_threshold`.
         device_id: the CUDA device that processes an array; None for the CPU.

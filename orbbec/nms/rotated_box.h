@@ -20,7 +20,7 @@ struct RotatedBox {
 constexpr int kRotatedBoxNumbers = 7;
 
 // From cx, cy, width, height and degrees. A box with NaN, an infinity or a side that is not
-// positive overlaps nothing, not even itself: its centre is NaN and its area 0.
+// positive overlaps nothing, not even itself: its center is NaN and its area 0.
 template <class F>
 ORBBEC_HD RotatedBox<double> rotated_box(const F* numbers) {
   const double width = numbers[2], height = numbers[3];
@@ -40,7 +40,7 @@ ORBBEC_HD RotatedBox<double> rotated_box(const F* numbers) {
   return box;
 }
 
-// One box relative to the axes of another: the offset of its centre, and its half axes rotated by
+// One box relative to the axes of another: the offset of its center, and its half axes rotated by
 // the difference of the angles.
 template <class V>
 struct RelativeBox {

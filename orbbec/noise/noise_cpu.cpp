@@ -6,7 +6,7 @@
 namespace orbbec {
 namespace {
 
-constexpr int kPairs = 32;               // of neighbours in a row, whose noise is drawn together
+constexpr int kPairs = 32;               // of neighbors in a row, whose noise is drawn together
 constexpr int64_t kPixelsPerNormal = 4;  // the cost of a normal number, in pixels
 
 #if defined(__x86_64__)
@@ -20,7 +20,7 @@ struct Words {
   uint32_t first[kPairs], second[kPairs];
 };
 
-// normals_of in loops that the compiler vectorises.
+// normals_of in loops that the compiler vectorizes.
 ORBBEC_HD void normals_of_words(const Words& words, float* normals) {
   double square[kPairs], sine[kPairs], cosine[kPairs];
   for (int i = 0; i < kPairs; ++i) {
@@ -37,7 +37,7 @@ ORBBEC_HD void normals_of_words(const Words& words, float* normals) {
   }
 }
 
-// Neighbours in a row of a channel, starting at pixel 4 * group.
+// Neighbors in a row of a channel, starting at pixel 4 * group.
 template <class T>
 struct Run {
   const T* from;

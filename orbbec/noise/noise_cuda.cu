@@ -7,7 +7,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int64_t kMaxBlocks = 1024;  // per image: the kernel strides
 
-// A thread owns four neighbours of a row of a channel, and every (gridDim.x * blockDim.x)-th such
+// A thread owns four neighbors of a row of a channel, and every (gridDim.x * blockDim.x)-th such
 // group of an image. Groups are numbered channel by channel, or, for interleaved channels, across
 // all channels, so that the stores of a warp are contiguous. No shared memory.
 template <class T>

@@ -67,7 +67,7 @@ inline void set_box(ImageState& p, const Rect& rect) {
   p.box[2] = rect.left + rect.width, p.box[3] = rect.top + rect.height;
 }
 
-// Half-pixel centres, as in cv2.resize and torchvision.
+// Half-pixel centers, as in cv2.resize and torchvision.
 inline void resize(ImageState& p, const Rect& rect, int64_t height, int64_t width) {
   const double scale[2] = {rect.width / static_cast<double>(width),
                            rect.height / static_cast<double>(height)};
@@ -101,7 +101,7 @@ inline void resize_shorter(ImageState& p, int64_t side, int64_t longest) {
          std::max<int64_t>(upright ? to_short : to_long, 1));
 }
 
-// The largest centred region whose ratio is in range.
+// The largest centerd region whose ratio is in range.
 inline Rect middle_of(const ImageState& p, const double (&ratio)[2]) {
   const auto h = static_cast<double>(p.height), w = static_cast<double>(p.width);
   const double own = w / h;

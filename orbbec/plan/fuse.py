@@ -1,6 +1,6 @@
 """Fuses the steps of a pipeline to as few passes as possible.
 
-The order within an augment pass is fixed: warp, colours, rectangles, normalise, mix, cast. A step that comes
+The order within an augment pass is fixed: warp, colors, rectangles, normalize, mix, cast. A step that comes
 before one that the pass already has begins a new pass, unless the result is the same. What a step may do is
 known before anything is drawn, so the passes depend neither on the draws nor on the batch: between two passes
 values are rounded to their dtype, and a sample has the same bytes in every batch.

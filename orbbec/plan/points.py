@@ -1,6 +1,6 @@
 """Points and boxes carried along matrices.
 
-Points are pixel positions: a pixel's centre is a whole number. Corners of boxes and polygons are edges: pixel
+Points are pixel positions: a pixel's center is a whole number. Corners of boxes and polygons are edges: pixel
 (0, 0) reaches from 0 to 1, so that they lie half a pixel off.
 """
 

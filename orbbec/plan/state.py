@@ -24,7 +24,7 @@ class BatchState:
         sizes: int64 `[N, 2]`: height and width in pixels.
         channels: of every image.
         maximum: the largest value, 255 or 1: the unit of fills and thresholds.
-        exact: whether colours are asked for as operators too.
+        exact: whether colors are asked for as operators too.
         chosen: bool `[N]`: the images that steps are drawn for; None: all.
         least: height and width that no image is below, as the pipeline alone tells.
     """

@@ -1,4 +1,4 @@
-// Vectorised means of blocks of pixels, one row of blocks at a time. Included by rows_vectors.h.
+// Vectorized means of blocks of pixels, one row of blocks at a time. Included by rows_vectors.h.
 #pragma once
 
 #include "strips.h"
@@ -97,8 +97,8 @@ class BlockRows {
     const int columns = v_.plan.block_x;
     if constexpr (kIsByte) {
       const Sum* const sums = sum_columns(first);
-      if (columns == 2) return sum_neighbours<2>(sums);
-      return sum_neighbours<0>(sums);
+      if (columns == 2) return sum_neighbors<2>(sums);
+      return sum_neighbors<0>(sums);
     }
     int body = 0;
     while (v_.op.sums_pairs(v_.plan) && body < v_.to.width && v_.op.in_body(body, v_.channel))
@@ -112,7 +112,7 @@ class BlockRows {
   }
 
   template <int kColumns>
-  void sum_neighbours(const Sum* first) {
+  void sum_neighbors(const Sum* first) {
     const int columns = kColumns > 0 ? kColumns : v_.plan.block_x;
     Sum* const sums = sums_.get();
     for (int x = 0; x < v_.to.width; ++x) {

@@ -137,7 +137,7 @@ class PillowStrip {
     }
   }
 
-  // Transposes rows to lanes: each word holds two neighbouring pixels of a channel.
+  // Transposes rows to lanes: each word holds two neighboring pixels of a channel.
   void transpose_rows(const Rows& rows, const Quads& quads) {
     const __m128i order = pair_order();
     // Bytes 0 and 2, and bytes 1 and 3, of a transposed word form pairs.

@@ -48,7 +48,7 @@ inline int split_channels(const uint8_t* pixels, int count, uint8_t* to, int64_t
   return i;
 }
 
-// The pair of each channel of two neighbouring pixels of 3 or 4 bytes, as 16-bit numbers.
+// The pair of each channel of two neighboring pixels of 3 or 4 bytes, as 16-bit numbers.
 inline __m256i channel_pairs(int lanes) {
   const __m128i of_3 = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
   const __m128i of_4 = _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1);

@@ -90,7 +90,7 @@ class ByteRows : public VectorRows<F, Op> {
     const auto index = [](int pixel, int lane) {
       return static_cast<char>(lane < kLanes ? pixel * kLanes + lane : -1);
     };
-    const auto pairs = [&](int pixel) {  // pairs of neighbours of each channel as 16-bit numbers
+    const auto pairs = [&](int pixel) {  // pairs of neighbors of each channel as 16-bit numbers
       const char a = index(pixel, 0), b = index(pixel, 1), c = index(pixel, 2), d = index(pixel, 3);
       const char e = index(pixel + 1, 0), f = index(pixel + 1, 1), g = index(pixel + 1, 2),
                  h = index(pixel + 1, 3);
@@ -126,7 +126,7 @@ class ByteRows : public VectorRows<F, Op> {
     }
   }
 
-  // Products of 16 bytes with the weights from column i on, neighbours summed.
+  // Products of 16 bytes with the weights from column i on, neighbors summed.
   __m256i products(__m128i bytes, int i) const {
     const int16_t* const weights = weights_.data() + int64_t{i} * capacity_;
     return _mm256_madd_epi16(_mm256_cvtepu8_epi16(bytes),

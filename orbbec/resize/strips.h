@@ -69,7 +69,7 @@ class ScalarRows {
     }
   }
 
-  // How many pixels, with their neighbours, must be readable from the beginning of a row.
+  // How many pixels, with their neighbors, must be readable from the beginning of a row.
   int64_t reach() const { return 0; }
 
   // Output columns [begin, end) of a row of pixels.
@@ -262,7 +262,7 @@ template <class Op, class Body>
 void for_each_strip(const Op& op, int64_t begin, int64_t end, const Body& body) {
   const int height = op.output.height;
   const int64_t strips = strips_of(height);
-  while (begin < end) {  // merges neighbouring strips of one image
+  while (begin < end) {  // merges neighboring strips of one image
     const int64_t n = begin / strips, last = std::min(end, (n + 1) * strips);
     const int64_t first_row = (begin - n * strips) * kRowsPerStrip;
     const int64_t end_row = std::min<int64_t>((last - n * strips) * kRowsPerStrip, height);

@@ -131,7 +131,7 @@ ORBBEC_HD double pillow_support(ResizeMethod method) {
   }
 }
 
-ORBBEC_HD double normalised_sine(double x) {
+ORBBEC_HD double normalized_sine(double x) {
   if (x == 0) return 1;
   double sine, cosine;
   sine_cosine(x * M_PI, sine, cosine);
@@ -141,7 +141,7 @@ ORBBEC_HD double normalised_sine(double x) {
 ORBBEC_HD double pillow_filter(ResizeMethod method, double x) {
   if (method == ResizeMethod::kPillowBox) return x > -0.5 && x <= 0.5 ? 1 : 0;
   if (method == ResizeMethod::kPillowLanczos)
-    return x >= -3 && x < 3 ? normalised_sine(x) * normalised_sine(x / 3) : 0;
+    return x >= -3 && x < 3 ? normalized_sine(x) * normalized_sine(x / 3) : 0;
   x = x < 0 ? -x : x;
   if (method == ResizeMethod::kPillowLinear) return x < 1 ? 1 - x : 0;
   if (method == ResizeMethod::kPillowCubic) {
@@ -434,12 +434,12 @@ struct FillResizeCoefficients {
         static_cast<double>(static_cast<float>(axis.high) - static_cast<float>(axis.low)) /
         axis.out;
     const double stretch = scale < 1 ? 1 : scale, reach = pillow_support(request.method) * stretch;
-    const double per_pixel = 1.0 / stretch, centre = axis.low + (d + 0.5) * scale;
-    const double low = centre - reach + 0.5, high = centre + reach + 0.5;
+    const double per_pixel = 1.0 / stretch, center = axis.low + (d + 0.5) * scale;
+    const double low = center - reach + 0.5, high = center + reach + 0.5;
     const int first = low < 0 ? 0 : static_cast<int>(low);
     const int end = high < axis.side ? static_cast<int>(high) : axis.side;
     const auto filter = [&](int s) {
-      return pillow_filter(request.method, (s - centre + 0.5) * per_pixel);
+      return pillow_filter(request.method, (s - center + 0.5) * per_pixel);
     };
     constexpr int kHeld = 16;  // most filters are computed once
     double sum = 0, held[kHeld];

@@ -36,7 +36,7 @@ struct RoiGeometry {
   int samples_y, samples_x;  // per bin
   F count;                   // samples per bin, at least 1
   F start_y, start_x, bin_y, bin_x;
-  F center_y, center_x, sine, cosine;  // of a rotated region, whose start is relative to its centre
+  F center_y, center_x, sine, cosine;  // of a rotated region, whose start is relative to its center
 };
 
 // The farthest a region may reach, in pixels from the origin of the feature map; one that reaches
@@ -194,7 +194,7 @@ struct RoiAlign {
   Images<const T> features;
   Images<T> pooled;
   const RoiGeometry<F>* geometries;
-  bool channels_last;  // whether neighbouring items are channels or bins
+  bool channels_last;  // whether neighboring items are channels or bins
 
   explicit RoiAlign(const RoiArguments& a)
       : features(a.features),

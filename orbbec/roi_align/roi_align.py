@@ -39,7 +39,7 @@ def roi_align(
         spatial_scale: factor from coordinates of `rois` to pixels of `input`.
         sampling_ratio: samples per bin and axis, at most 4096. 0 or less: the width of the bin in pixels,
             rounded up, at most 4096.
-        aligned: shift coordinates by half a pixel, so that pixel centres are whole numbers. False: no shift,
+        aligned: shift coordinates by half a pixel, so that pixel centers are whole numbers. False: no shift,
             as before detectron2.
 
     Returns:

@@ -113,7 +113,7 @@ def is_channels_last(images: Tensor) -> bool:
 
 
 def new_images(like: Tensor, shape: Sequence[int], channels_last: bool) -> Tensor:
-    """An uninitialised output in the operators' memory layout."""
+    """An uninitialized output in the operators' memory layout."""
     memory_format = torch.channels_last if channels_last else torch.contiguous_format
     return torch.empty(tuple(shape), dtype=like.dtype, device=like.device, memory_format=memory_format)
 

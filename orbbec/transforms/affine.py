@@ -71,13 +71,13 @@ def center_of(op: str, center: Any) -> tuple[float, float] | None:
 
 @dataclass(frozen=True)
 class RandomRotation(Transform):
-    """Rotate each image about its centre.
+    """Rotate each image about its center.
 
     Args:
         degrees: a range of counter-clockwise angles; a number d means (-d, d).
         interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
         expand: enlarge the output to hold the whole image; cannot be combined with `center`.
-        center: (x, y) in pixels from the top-left corner; None: the image centre.
+        center: (x, y) in pixels from the top-left corner; None: the image center.
         fill: value outside the image, in pixel units: a number or one per channel.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
@@ -113,7 +113,7 @@ class RandomRotation(Transform):
 
 @dataclass(frozen=True)
 class RandomAffine(Transform):
-    """Rotate, translate, scale and shear each image about its centre.
+    """Rotate, translate, scale and shear each image about its center.
 
     Args:
         degrees: a range of clockwise angles, as in torchvision; a number d means (-d, d).
@@ -123,7 +123,7 @@ class RandomAffine(Transform):
             are a range for x and a range for y.
         interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
-        center: (x, y) in pixels from the top-left corner; None: the image centre.
+        center: (x, y) in pixels from the top-left corner; None: the image center.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
     Source:
@@ -193,8 +193,8 @@ def corner_matrices(ends: Array, starts: Array) -> Array:
 
 
 def between_centers(matrices: Array) -> Array:
-    """Converts matrices `[N, 3, 3]` between pixel corners into matrices between pixel centres."""
-    half = shifts(0.5, 0.5, 1)  # from a pixel's corner to its centre
+    """Converts matrices `[N, 3, 3]` between pixel corners into matrices between pixel centers."""
+    half = shifts(0.5, 0.5, 1)  # from a pixel's corner to its center
     result: Array = np.linalg.inv(half) @ matrices @ half
     return result
 

@@ -38,7 +38,7 @@ class AugMix(Transform):
     """Blend each image with several copies, each augmented by random operations in sequence; uint8 only.
 
     The weights are drawn from Dirichlet and Beta distributions. The cost is 4 passes over all copies per
-    operation of the longest chain (geometry and colours, sharpness, autocontrast, equalize) plus one pass
+    operation of the longest chain (geometry and colors, sharpness, autocontrast, equalize) plus one pass
     for the weighted sum: 13 passes by default. Boxes, masks and points do not change.
 
     Args:
@@ -46,7 +46,7 @@ class AugMix(Transform):
         mixture_width: number of copies, at least 1.
         chain_depth: number of operations per chain; below 1: drawn from 1 to 3 for each copy.
         alpha: parameter of both distributions, above 0.
-        all_ops: include brightness, contrast, colour and sharpness.
+        all_ops: include brightness, contrast, color and sharpness.
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
 

@@ -148,7 +148,7 @@ def moves(operation: Array, magnitude: Array, state: BatchState) -> Array:
 
 
 def colors(operation: Array, magnitude: Array) -> Array:
-    """The colour step of each image: float32 `[N, 1, 16]`; zeros mean no step."""
+    """The color step of each image: float32 `[N, 1, 16]`; zeros mean no step."""
     count, factor = len(operation), 1.0 + magnitude
     known = {
         "Brightness": adjustment_row(BRIGHTNESS_OF, factor),
@@ -165,7 +165,7 @@ def colors(operation: Array, magnitude: Array) -> Array:
 
 
 def color_operators(operation: Array, magnitude: Array, state: BatchState) -> tuple[Operator, ...]:
-    """Operators that reproduce torchvision's bytes for the colour step of each image."""
+    """Operators that reproduce torchvision's bytes for the color step of each image."""
     chosen = {name: operation == OPERATIONS.index(name) for name in OPERATIONS}
 
     def factors(name: str, which: int) -> Operator:

@@ -32,7 +32,7 @@ class SanitizeBoundingBoxes(_OfTargets):
     Args:
         min_size: smallest side in pixels.
         min_area: smallest area in square pixels.
-        labels_getter: "default" or None: targets with one row per box are recognised by their length.
+        labels_getter: "default" or None: targets with one row per box are recognized by their length.
 
     Source:
         `torchvision.transforms.v2.SanitizeBoundingBoxes`.

@@ -1,4 +1,4 @@
-"""Pointwise colour transforms: steps of a colour program."""
+"""Pointwise color transforms: steps of a color program."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_fa
 
 
 def adjustment_row(which: int, factor: Array) -> Array:
-    """The colour step of brightness, contrast, saturation or hue: float32 `[N, 1, 16]`."""
+    """The color step of brightness, contrast, saturation or hue: float32 `[N, 1, 16]`."""
     count = len(factor)
     if which == BRIGHTNESS_OF:
         return matrix_row(factor[:, None, None] * _IDENTITY, 0.0, count)
@@ -115,7 +115,7 @@ class ColorJitter(Transform):
         brightness: a range of factors, or v for (max(0, 1 - v), 1 + v); None or 0: unchanged.
         contrast: as brightness.
         saturation: as brightness.
-        hue: a range of hue shifts within -0.5 to 0.5 of the colour circle, or h for (-h, h).
+        hue: a range of hue shifts within -0.5 to 0.5 of the color circle, or h for (-h, h).
 
     Source:
         `torchvision.transforms.v2.ColorJitter`. When fused, values are not rounded between the four.
@@ -159,7 +159,7 @@ class RandomPhotometricDistort(Transform):
         brightness: a range of factors.
         contrast: a range of factors; applied before or after the two below.
         saturation: a range of factors.
-        hue: a range of hue shifts within -0.5 to 0.5 of the colour circle.
+        hue: a range of hue shifts within -0.5 to 0.5 of the color circle.
         p: probability of each change, from 0 to 1.
 
     Source:
@@ -194,7 +194,7 @@ class RandomPhotometricDistort(Transform):
 
 @dataclass(frozen=True)
 class _Point(Transform):
-    """A colour step applied with probability `p`."""
+    """A color step applied with probability `p`."""
 
     p: float = 0.5
 
@@ -450,5 +450,5 @@ class RandomChannelPermutation(Transform):
 
 
 def no_colors(count: int, steps: int) -> Array:
-    """Colour steps that change nothing: float32 `[count, steps, 16]`."""
+    """Color steps that change nothing: float32 `[count, steps, 16]`."""
     return np.zeros((count, steps, COLOR_WIDTH), np.float32)

@@ -152,7 +152,7 @@ class Compose(Pipeline):
         """Convert an Albumentations pipeline.
 
         A step is converted if a transform here has the same distribution of parameters, and refused
-        otherwise; the message names the nearest transform. Shifts and centre crops may be one pixel off
+        otherwise; the message names the nearest transform. Shifts and center crops may be one pixel off
         because of rounding. Values differ by up to 4 levels, and by up to 14 levels near the border for
         AlbumentationsX's `GaussianBlur`. `bbox_params` and `keypoint_params` become `target_options`.
 

@@ -121,7 +121,7 @@ class RandomChoice(_Container):
 
     Args:
         transforms: the candidates.
-        p: weight of each candidate, normalised to probabilities; None: equal weights.
+        p: weight of each candidate, normalized to probabilities; None: equal weights.
 
     Source:
         `torchvision.transforms.v2.RandomChoice`.

@@ -34,7 +34,7 @@ class RandomErasing(Transform):
         scale: range of the area, as a fraction of the image's.
         ratio: range of height to width; drawn uniformly in the logarithm.
         value: a number, one per channel, or "random" for normal noise (a pass of its own). In the units that
-            the pixels have at this step of the pipeline, for example normalised after Normalize.
+            the pixels have at this step of the pipeline, for example normalized after Normalize.
 
     Source:
         `torchvision.transforms.v2.RandomErasing`.

@@ -58,4 +58,4 @@ class Lambda(Transform):
         return [Operator("lambda", options={"function": self.lambd}, why="is a function in Python")]
 
     def to_dict(self) -> dict[str, Any]:
-        raise TypeError(f"{self.name}: a function cannot be serialised as text; pickle the pipeline")
+        raise TypeError(f"{self.name}: a function cannot be serialized as text; pickle the pipeline")

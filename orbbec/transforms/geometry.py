@@ -47,7 +47,7 @@ class Resize(Transform):
             `Resampling` and cv2's INTER_* values. Masks read the same pixels as an image with nearest.
         max_size: upper bound of the longer side; only if `size` is one number.
         antialias: use Pillow's filter, torchvision's default, in a pass of its own. False: linear and nearest
-            fuse with neighbouring warps; cubic, area and lanczos4 are OpenCV's and take a pass of their own.
+            fuse with neighboring warps; cubic, area and lanczos4 are OpenCV's and take a pass of their own.
 
     Source:
         `torchvision.transforms.v2.Resize`.
@@ -96,7 +96,7 @@ class Resize(Transform):
 class RandomResizedCrop(Transform):
     """Crop a random region of each image and resize it to one size.
 
-    Draws area and aspect ratio up to ten times until the region fits; otherwise crops the centre.
+    Draws area and aspect ratio up to ten times until the region fits; otherwise crops the center.
 
     Args:
         size: (height, width) of the output in pixels, or one side of a square.
@@ -178,7 +178,7 @@ def where_cut(state: BatchState, size: tuple[int, int]) -> BatchState:
 
 @dataclass(frozen=True)
 class CenterCrop(Transform):
-    """Crop the centre of each image.
+    """Crop the center of each image.
 
     Images smaller than `size` are padded with zeros; an odd row or column of padding goes below or to the
     right. When an odd number of pixels is removed, the offset from the left or top is rounded to even.

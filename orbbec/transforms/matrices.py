@@ -1,4 +1,4 @@
-"""Matrices from output to source pixels, float64 `[N, 3, 3]`; pixel centres are whole numbers."""
+"""Matrices from output to source pixels, float64 `[N, 3, 3]`; pixel centers are whole numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orbbec.plan.steps import identities, side_by_side
 def box_matrices(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> Array:
     """The matrices that resize boxes to `sizes` `[N, 2]`.
 
-    Pixel `x` reads `(x + 0.5) * width / output width - 0.5 + left`: half-pixel centres, as in cv2.resize and
+    Pixel `x` reads `(x + 0.5) * width / output width - 0.5 + left`: half-pixel centers, as in cv2.resize and
     torchvision.
 
     Example:
@@ -31,7 +31,7 @@ def box_matrices(left: Any, top: Any, width: Any, height: Any, sizes: Array) -> 
 def nearest_offsets(sources: Any, sizes: Array, interpolation: str) -> Array:
     """The offset of a nearest resize from the positions (x, y) of `box_matrices`: float64 `[N, 2]`.
 
-    A warp reads the pixel with the nearest centre, and the even one at a tie. With this offset, pixel `x`
+    A warp reads the pixel with the nearest center, and the even one at a tie. With this offset, pixel `x`
     reads `floor(x * width / output width)` for "nearest" and `floor((x + 0.5) * width / output width)` for
     "nearest_exact". Positions that would be whole numbers move halfway to the next position, so that rounding
     the matrix to float32 cannot change the pixel.
@@ -58,7 +58,7 @@ def nearest_offsets(sources: Any, sizes: Array, interpolation: str) -> Array:
 def cosines_sines(degrees: Array) -> tuple[Array, Array]:
     """Cosines and sines of angles in degrees, exact at multiples of 90.
 
-    They come from the C library, because NumPy's vectorised versions differ between processors.
+    They come from the C library, because NumPy's vectorized versions differ between processors.
     """
     radians = np.radians(degrees).tolist()
     cosine = np.array([math.cos(angle) for angle in radians])
@@ -79,7 +79,7 @@ def affine_matrices(
         shear: `[N, 2]`: along x and y, in degrees.
         center: `[N, 2]`: (x, y) in pixels from the middle of the image.
         sizes: int64 `[N, 2]`: image sizes.
-        outputs: int64 `[N, 2]`: output sizes; the centres of output and image coincide.
+        outputs: int64 `[N, 2]`: output sizes; the centers of output and image coincide.
 
     Source:
         torchvision's `_get_inverse_affine_matrix` and `_affine_grid`.

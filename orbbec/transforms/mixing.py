@@ -130,7 +130,7 @@ class Centers:
 
 @dataclass(frozen=True)
 class Mosaic(_Applied):
-    """Arrange each image and the three previous ones of the batch around a random centre, unscaled.
+    """Arrange each image and the three previous ones of the batch around a random center, unscaled.
 
     It takes a pass of its own: a warp after it reads across the seams, and the images before it vary in size.
     Boxes with labels, masks, points and polygons of all four images are combined and clipped to their
@@ -138,7 +138,7 @@ class Mosaic(_Applied):
 
     Args:
         size: (height, width) of the result in pixels, or one side of a square.
-        center_range: range of the centre, as fractions of height and width, from 0 to 1.
+        center_range: range of the center, as fractions of height and width, from 0 to 1.
         fill: value where no image lies, in pixel units: a number or one per channel.
         p: probability of a mosaic; below 1, the images must already have the output size.
 

@@ -1,4 +1,4 @@
-"""Transforms that read a neighbourhood or a whole image: operators, each in a pass of its own."""
+"""Transforms that read a neighborhood or a whole image: operators, each in a pass of its own."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class RandomEqualize(_Histogram):
 
 @dataclass(frozen=True)
 class JPEG(Transform):
-    """Apply JPEG compression artefacts; uint8 only.
+    """Apply JPEG compression artifacts; uint8 only.
 
     Args:
         quality: from 1 to 100: one number, or a range.

@@ -1,4 +1,4 @@
-"""The end of a pipeline: normalisation, dtype and layout."""
+"""The end of a pipeline: normalization, dtype and layout."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class RandomResize(Transform):
 class RandomIoUCrop(Transform):
     """Crop a random region with a randomly chosen minimum overlap with a box, as for single-shot detectors.
 
-    Boxes whose centre is outside the region should be dropped: see `min_visibility` of `TargetOptions`. The
+    Boxes whose center is outside the region should be dropped: see `min_visibility` of `TargetOptions`. The
     boxes are those that earlier steps left; an image without boxes is not cropped.
 
     Args:
@@ -280,7 +280,7 @@ class RandomIoUCrop(Transform):
 
 
 def _overlap(boxes: Array, crops: Array, least: float) -> Array:
-    """Which regions `[M, 4]` overlap enough with a box centred inside: bool `[M]`."""
+    """Which regions `[M, 4]` overlap enough with a box centerd inside: bool `[M]`."""
     ends = boxes[:, None], crops[None].astype(np.float64)
     middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
     near = ((middle > ends[1][..., :2]) & (middle < ends[1][..., 2:])).all(-1)

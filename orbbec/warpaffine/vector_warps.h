@@ -1,4 +1,4 @@
-// The warps that have vectorised rows. Included by warps_avx2.cpp and warps_avx512.cpp.
+// The warps that have vectorized rows. Included by warps_avx2.cpp and warps_avx512.cpp.
 #pragma once
 
 #include "../core/perspective_transform.h"

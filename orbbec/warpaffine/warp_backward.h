@@ -18,7 +18,7 @@ struct WarpBackwardArguments {
                                // coordinate field
 };
 
-// Where a pixel was read, as fractions of the way to its right and lower neighbours.
+// Where a pixel was read, as fractions of the way to its right and lower neighbors.
 struct ReadPosition {
   int x, y;
   double a, b;

@@ -28,7 +28,7 @@ __device__ __forceinline__ void store_run(T* first, int64_t stride_x, const T (&
   for (int i = 0; i < run; ++i) first[i * stride_x] = values[i];
 }
 
-// A thread owns a run of neighbouring pixels of a row in all channels: positions are computed once,
+// A thread owns a run of neighboring pixels of a row in all channels: positions are computed once,
 // then every channel is read and written. Each output byte is written once; source bytes are read
 // through the read-only cache.
 template <class Op>

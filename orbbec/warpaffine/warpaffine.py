@@ -26,7 +26,7 @@ def warp_affine(
 ) -> Any:
     """Warp each image by its own 2x3 matrix.
 
-    Output pixel `(x, y)` reads source position `inverse(matrix) @ (x, y, 1)`. Pixel centres are whole
+    Output pixel `(x, y)` reads source position `inverse(matrix) @ (x, y, 1)`. Pixel centers are whole
     numbers, as in OpenCV. Non-finite positions read the border.
 
     Args:

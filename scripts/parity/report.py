@@ -217,7 +217,7 @@ def deviations_of_5(result: Result) -> str:
     """Where orbbec leaves OpenCV 5, on purpose."""
     rows = main_rows(result)
     doubles = [r for r in select(rows, dtype="float64") if r["interpolation"] != "lanczos4"]
-    unoptimised = (f"{r['interpolation']} {difference_text(r)}" for r in result["without_avx2"])
+    unoptimized = (f"{r['interpolation']} {difference_text(r)}" for r in result["without_avx2"])
     return DEVIATIONS_OF_5.format(
         cubic_transparent=worst(select(rows, dtype="uint8", interpolation="cubic", border="transparent")),
         doubles=worst(doubles),
@@ -226,7 +226,7 @@ def deviations_of_5(result: Result) -> str:
         undefined_different=sum(row["undefined_different_values"] for row in rows),
         hangs="stopped after 10 seconds" if result["hangs_on_one_pixel"] else "here it did",
         channels=channels_text(result),
-        without_avx2=", ".join(unoptimised),
+        without_avx2=", ".join(unoptimized),
     )
 
 

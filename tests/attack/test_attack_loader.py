@@ -22,7 +22,7 @@ def test_a_loader_withstands_all_attacks():
     command = [sys.executable, "-W", "ignore", script, SEED, str(SECONDS), *ATTACKS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS + 600)
     assert done.returncode == 0, done.stderr[-6000:]
-    assert "orbbec/data/" not in done.stderr  # a finaliser of the package in which Ctrl-C was lost
+    assert "orbbec/data/" not in done.stderr  # a finalizer of the package in which Ctrl-C was lost
     rounds = dict(line.split() for line in done.stdout.splitlines())
     assert list(rounds) == ATTACKS
     assert min(map(int, rounds.values())) >= 3

@@ -161,7 +161,7 @@ class Scene:
         return [round(self.random.uniform(low, high), 2) for _ in range(count)]
 
     def boxes(self, shape: list[int], dtype: torch.dtype) -> TensorSpec:
-        """Corners in order, or a centre, sides and an angle: of 4 or 5 numbers."""
+        """Corners in order, or a center, sides and an angle: of 4 or 5 numbers."""
         r, rows = self.random, []
         for _ in range(7):
             x, y, w, h = (round(r.uniform(0, 30), 1) for _ in range(4))
@@ -352,7 +352,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "parts": lambda s: s.pixels([s.n, s.c, s.h, s.w]),
     "order": lambda s: TensorSpec((s.n,), torch.int64, tuple(range(s.n)) or (0,)),
     "starts": lambda s: TensorSpec((s.n + 1,), torch.int64, tuple(range(s.n + 1))),
-    # colours
+    # colors
     "adjust_color.name": lambda s: s.random.choice(ADJUSTMENTS),
     "by_histogram.name": lambda s: s.random.choice(("autocontrast", "equalize", "equalize_hist")),
     "factor": lambda s: s.random.uniform(0, 2),

@@ -245,7 +245,7 @@ def test_tables_of_lab_that_hold_anything(pair, value):
 @pytest.mark.sanitized
 @pytest.mark.parametrize("source", ["RGB", "BGR"])
 def test_cvt_color_does_not_read_past_an_image_that_ends_early(source):
-    """One byte holds a gray pixel and no coloured one."""
+    """One byte holds a gray pixel and no colored one."""
     images, layout = torch.full((1,), 255, dtype=BYTE), torch.tensor([(0, 1, 1)])
     assert torch.ops.orbbec.cvt_color(images, layout, 3, source, "GRAY", None).tolist() == [0]
 

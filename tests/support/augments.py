@@ -11,7 +11,7 @@ from orbbec.augment import Output, Sampling, Values
 from orbbec.bridge.arguments import Array, is_ragged
 
 _BLOCK = 16  # columns; OpenCV 5 rounds the columns after the last whole block otherwise
-NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)  # codes of a colour row
+NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)  # codes of a color row
 _GRAY = np.array([0.2989, 0.587, 0.114], np.float32)
 
 
@@ -42,7 +42,7 @@ def augment(
 ) -> Any:
     """What `orbbec.augment` gives, for the same fields.
 
-    Sampling, matrices of colour, erasing and normalising are exact; hue, gamma and contrast may differ from a
+    Sampling, matrices of color, erasing and normalizing are exact; hue, gamma and contrast may differ from a
     kernel in the last bits, since powers and sums are taken in float64 here.
 
     Example:
@@ -139,7 +139,7 @@ def sample(
 
 
 def color(v: Array, row: Array, max_value: np.float32, is_byte: bool) -> Array:
-    """One step of a colour program on float32 `[H, W, C]`."""
+    """One step of a color program on float32 `[H, W, C]`."""
     code, a = int(row[0]), row[1:]
     if code == NONE:
         return v
@@ -199,7 +199,7 @@ def turn_hue(rgb: Array, turn: np.float32) -> Array:
 
 
 def store(v: Array, given: torch.dtype, target: torch.dtype, mean: Any, std: Any) -> Tensor:
-    """Normalise float32 `[N, H, W, C]` and cast it: a tensor of `target`."""
+    """Normalize float32 `[N, H, W, C]` and cast it: a tensor of `target`."""
     if given == torch.uint8 and target != torch.uint8:
         v = v * np.float32(1 / 255)
     if mean is not None:

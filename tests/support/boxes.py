@@ -25,7 +25,7 @@ def random_boxes(count: int, seed: int = 0, dtype: torch.dtype = torch.float32) 
 def random_rotated_boxes(
     count: int, seed: int = 0, dtype: torch.dtype = torch.float32
 ) -> tuple[Tensor, Tensor]:
-    """Boxes `[count, 5]` with centres in 0 to 1000, sides up to 200 and any angle, and scores `[count]`.
+    """Boxes `[count, 5]` with centers in 0 to 1000, sides up to 200 and any angle, and scores `[count]`.
 
     Example:
         >>> boxes, scores = random_rotated_boxes(3)

@@ -56,7 +56,7 @@ def photographs(
 def similarity(
     source: tuple[int, int], target: tuple[int, int], seed: int = 0, count: int | None = None
 ) -> Tensor:
-    """Random rotations and scalings about the centre: source pixels to output pixels.
+    """Random rotations and scalings about the center: source pixels to output pixels.
 
     Args:
         source: `(height, width)` of the images in pixels.
@@ -76,7 +76,7 @@ def similarity(
     angle, scale = rng.uniform(-np.pi, np.pi, number), np.exp(rng.uniform(-1, 1, number))
     cos, sin = scale * np.cos(angle), scale * np.sin(angle)
     linear = np.stack([cos, -sin, sin, cos], -1).reshape(number, 2, 2)
-    centre = np.array([source[1] / 2, source[0] / 2])
-    shift = np.array([target[1] / 2, target[0] / 2]) + rng.uniform(-3, 3, (number, 2)) - linear @ centre
+    center = np.array([source[1] / 2, source[0] / 2])
+    shift = np.array([target[1] / 2, target[0] / 2]) + rng.uniform(-3, 3, (number, 2)) - linear @ center
     matrices = torch.from_numpy(np.concatenate([linear, shift[..., None]], -1))
     return matrices[0] if count is None else matrices

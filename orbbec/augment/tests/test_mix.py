@@ -40,7 +40,7 @@ def cuts(boxes):
 
 
 def draw_call(size, channels=3, dtype=torch.uint8, target=torch.float32, seed=0):
-    """Images and options with maps, colours with means, rectangles and normalising."""
+    """Images and options with maps, colors with means, rectangles and normalizing."""
     rng = np.random.default_rng(seed)
     images = photographs(COUNT, channels, 21, 34, dtype, seed=seed)
     matrix = np.eye(3)[:2] + rng.normal(0, 1, (COUNT, 2, 3)) * [0.3, 0.3, 5]

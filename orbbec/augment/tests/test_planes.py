@@ -84,12 +84,12 @@ def test_all_that_follows_the_reading(device, dtype, interpolation):
     mix[:, 5], mix[:, 6] = 0.25, 0.75
     corners = torch.from_numpy(rng.integers(0, 4, (count, 2)))
     regions = torch.cat((corners, corners + torch.from_numpy(rng.integers(0, 30, (count, 2)))), 1)
-    normalised = {} if dtype == torch.uint8 else {"mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4]}
+    normalized = {} if dtype == torch.uint8 else {"mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4]}
     assert_as_of_rgb(
         *(device, planes, drawn_matrices(count, 6), (11, 37)),
         **{"colors": torch.from_numpy(colors), "erase": boxes, "mix": mix, "regions": regions},
         **{"dtype": dtype, "channels_last": True, "interpolation": interpolation, "border": "reflect101"},
-        **normalised,
+        **normalized,
     )
 
 
@@ -130,12 +130,12 @@ PIPELINES = {
         ToDtype(torch.float32, scale=True),
         Normalize([0.5], [0.2]),
     ],
-    "colours": [RandomResizedCrop(9, antialias=False), ColorJitter(0.3, 0.3, 0.3, 0.1)],
+    "colors": [RandomResizedCrop(9, antialias=False), ColorJitter(0.3, 0.3, 0.3, 0.1)],
     "antialiased": [RandomResizedCrop(12), RandomHorizontalFlip()],
     "blurred first": [GaussianBlur(3), RandomResizedCrop(12, antialias=False)],
     "ragged": [RandomShortestSize([6, 9], antialias=False), RandomHorizontalFlip()],
 }
-READS_PLANES = ("fused", "colours")
+READS_PLANES = ("fused", "colors")
 
 
 @pytest.mark.parametrize("name", PIPELINES)

@@ -215,7 +215,7 @@ def test_threads_never_share_memory(many_switches):
     assert len(pool._kept) == len(pool._free)
 
 
-def test_a_finaliser_may_ask_for_memory_wherever_it_interrupts():
+def test_a_finalizer_may_ask_for_memory_wherever_it_interrupts():
     """Called once from each line of the pool, as by the garbage collector; with a lock it waited for ever."""
     pool = BufferPool(limit=3 * MIB)
     interrupted = set()

@@ -166,7 +166,7 @@ def test_cuda_is_not_refused_in_a_spawned_worker():
     assert list(loader) == [None]
 
 
-def test_cuda_is_refused_where_cuda_was_initialised_before_the_fork(monkeypatch):
+def test_cuda_is_refused_where_cuda_was_initialized_before_the_fork(monkeypatch):
     check_not_forked("to")
     monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
     with pytest.raises(RuntimeError, match=r"^to: CUDA cannot be used in a forked worker process; "):

@@ -1,4 +1,4 @@
-"""Shared gradients of colour steps: gray weights, the slope of gamma, the gradient of hue."""
+"""Shared gradients of color steps: gray weights, the slope of gamma, the gradient of hue."""
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ def hue_gradient(gradient: Tensor, x: Tensor, shift: Tensor) -> Tensor:
     Args:
         gradient: `[N, 3, H, W]`: gradient of the result.
         x: `[N, 3, H, W]`: the images, from 0 to 1.
-        shift: `[N, 1, 1, 1]`: fractions of the colour circle.
+        shift: `[N, 1, 1, 1]`: fractions of the color circle.
     """
     high, low = x.amax(1, keepdim=True), x.amin(1, keepdim=True)
     r, g, b = x.unbind(1)

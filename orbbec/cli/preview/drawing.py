@@ -68,7 +68,7 @@ def _color(row: int) -> str:
 
 
 def _rows(targets: dict[str, Any], count: int) -> list[int]:
-    """The colour indices of objects: their rows in the original, if known."""
+    """The color indices of objects: their rows in the original, if known."""
     rows = targets.get(ROW_KEY)
     return rows.tolist() if rows is not None and len(rows) == count else list(range(count))
 
@@ -87,7 +87,7 @@ def _with_masks(shown: Shown) -> Array:
 
 
 def _outlines(targets: dict[str, Any], boxes: Array) -> list[tuple[int, Array]]:
-    """Boxes and polygons `[P, 2]` with their colour index, in coordinates of pixel edges."""
+    """Boxes and polygons `[P, 2]` with their color index, in coordinates of pixel edges."""
     found = list(zip(_rows(targets, len(boxes)), boxes, strict=True))
     polygons = targets.get("polygons", [])
     rows = _rows(targets, len(polygons))
@@ -119,7 +119,7 @@ def _write_labels(pen: Any, targets: dict[str, Any], scale: float, boxes: Array)
 
 
 def _points(targets: dict[str, Any]) -> list[tuple[int, float, float]]:
-    """The visible points: colour index, x, y."""
+    """The visible points: color index, x, y."""
     found: list[tuple[int, float, float]] = []
     for key in ("keypoints", "landmarks"):
         points = np.asarray(targets.get(key, np.zeros((0, 2))), np.float64)

@@ -54,7 +54,7 @@ def draw_rows(
 
 
 def as_bytes(image: torch.Tensor, plan: Plan) -> Array:
-    """A result `[C, H, W]` of a plan as uint8 `[H, W, 3]`, without normalisation, scaled to 255."""
+    """A result `[C, H, W]` of a plan as uint8 `[H, W, 3]`, without normalization, scaled to 255."""
     values = image.permute(1, 2, 0).cpu()
     if values.dtype != torch.uint8:
         unscaled = any(step.keeps_numbers for step in plan.passes)
@@ -65,7 +65,7 @@ def as_bytes(image: torch.Tensor, plan: Plan) -> Array:
 
 
 def _with_rows(target: dict[str, Any]) -> dict[str, Any]:
-    """A target with an index per box, which keeps its colour when other boxes are dropped."""
+    """A target with an index per box, which keeps its color when other boxes are dropped."""
     return {**target, ROW_KEY: np.arange(len(target["boxes"]))} if "boxes" in target else dict(target)
 
 

@@ -1,4 +1,4 @@
-"""Adjust colours as torchvision does, and the sums of images that this needs."""
+"""Adjust colors as torchvision does, and the sums of images that this needs."""
 
 from orbbec.color.adjust.adjust import (
     adjust_brightness,

@@ -1,4 +1,4 @@
-// torchvision's v2.functional adjustments, with the arithmetic of its vectorised CPU kernels.
+// torchvision's v2.functional adjustments, with the arithmetic of its vectorized CPU kernels.
 // Floats range from 0 to 1. Included by adjust_cpu.cpp, adjust_cuda.cu and binding_adjust.cpp.
 #pragma once
 
@@ -132,7 +132,7 @@ ORBBEC_HD Real<V> gray_of(const V (&rgb)[3]) {
   using F = Real<V>;
   const F gray = fused_multiply_add(F(rgb[2]), F(0.114),
                                     fused_multiply_add(F(rgb[1]), F(0.587), F(rgb[0]) * F(0.2989)));
-  // A conversion, because floorf would keep the compiler from vectorising.
+  // A conversion, because floorf would keep the compiler from vectorizing.
   if constexpr (std::is_same_v<V, int>) return static_cast<F>(static_cast<int>(gray));
   if constexpr (!std::is_same_v<V, int>) return gray;
 }
@@ -160,8 +160,8 @@ struct ColorsForImages {
   ORBBEC_HD Work of(int64_t n) const { return Work(factor.of(n)); }
 };
 
-// Border pixels are copied; other pixels move away from the mean of their neighbourhood, in which
-// the centre counts five times.
+// Border pixels are copied; other pixels move away from the mean of their neighborhood, in which
+// the center counts five times.
 template <class T>
 struct Sharpen {
   using V = Lane<T>;
@@ -187,7 +187,7 @@ struct Sharpen {
 
   ORBBEC_HD F rest(int64_t n) const { return static_cast<F>(1 - factor.of(n)); }
 
-  // around(dy, dx): a pixel of the neighbourhood.
+  // around(dy, dx): a pixel of the neighborhood.
   template <class Around>
   ORBBEC_HD static T sharpened(const Around& around, F rest) {
     const V middle = to_lane(around(0, 0));
@@ -205,11 +205,11 @@ struct Sharpen {
       }
       return static_cast<float>((2 * sum + 13) / 26);  // 13 is odd: there are no halves to round
     } else {
-      constexpr V kNeighbour = V(1.0 / 13.0), kMiddle = V(5.0 / 13.0);
+      constexpr V kNeighbor = V(1.0 / 13.0), kMiddle = V(5.0 / 13.0);
       V sum = 0;
       for (int dy = -1; dy <= 1; ++dy) {
         for (int dx = -1; dx <= 1; ++dx) {
-          const V weight = dy == 0 && dx == 0 ? kMiddle : kNeighbour;
+          const V weight = dy == 0 && dx == 0 ? kMiddle : kNeighbor;
           sum = sum + to_lane(around(dy, dx)) * weight;
         }
       }

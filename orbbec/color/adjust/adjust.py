@@ -1,4 +1,4 @@
-"""Colour adjustments with torchvision's results."""
+"""Color adjustments with torchvision's results."""
 
 import math
 from typing import Any
@@ -102,7 +102,7 @@ def adjust_hue(images: Images, hue_factor: Factor) -> Any:
 
     Args:
         images: see `adjust_brightness`, RGB; images of 1 channel are unchanged.
-        hue_factor: shift from -0.5 to 0.5 of the colour circle. One number, or `[N]`, one per image.
+        hue_factor: shift from -0.5 to 0.5 of the color circle. One number, or `[N]`, one per image.
 
     Returns:
         See `adjust_brightness`.

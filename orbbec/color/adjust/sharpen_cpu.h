@@ -1,5 +1,5 @@
 // adjust_sharpness on the CPU: the interior of a row, of planes or interleaved channels, in a loop
-// that the compiler vectorises. Included by adjust_cpu.cpp.
+// that the compiler vectorizes. Included by adjust_cpu.cpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-"""Convert between colour spaces as OpenCV does."""
+"""Convert between color spaces as OpenCV does."""
 
 from orbbec.color.convert.convert import cvt_color
 

@@ -1,4 +1,4 @@
-"""Colour space conversion with OpenCV's results."""
+"""Color space conversion with OpenCV's results."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ OP = "cvt_color"
 
 
 def cvt_color(images: Images, source: str, target: str) -> Any:
-    """Convert images from one colour space to another.
+    """Convert images from one color space to another.
 
     One of the two spaces must be RGB or BGR. uint8 follows OpenCV's integer arithmetic: hue in half degrees,
     from 0 to 179, other channels from 0 to 255. Floats follow its formulas: hue in degrees, from 0 to 360,
@@ -27,8 +27,8 @@ def cvt_color(images: Images, source: str, target: str) -> Any:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W, C]` or `[N, H, W, C]` array, or
             `[H, W]` of "GRAY"; or an `ImageBatch`. uint8, float16, bfloat16 or float32 ("LAB": uint8); on the
             CPU or a CUDA device.
-        source: colour space of `images`: "RGB", "BGR", "GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB".
-        target: colour space of the result.
+        source: color space of `images`: "RGB", "BGR", "GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB".
+        target: color space of the result.
 
     Returns:
         Images of the type, size, dtype and memory format of `images`, on their device. A
@@ -39,7 +39,7 @@ def cvt_color(images: Images, source: str, target: str) -> Any:
         ValueError: a name or the number of channels does not fit, or neither space is RGB or BGR.
 
     Source:
-        `cv::cvtColor`. uint8 is identical to OpenCV 5.0.0 and 4.12.0 for all 2^24 colours, except for RGB to
+        `cv::cvtColor`. uint8 is identical to OpenCV 5.0.0 and 4.12.0 for all 2^24 colors, except for RGB to
         HLS: 3 of 50 million values differ by 1.
 
     Example:

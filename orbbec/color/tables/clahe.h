@@ -1,5 +1,5 @@
-// clahe: OpenCV's contrast-limited equalisation. The histograms of tiles are clipped, and their
-// lookup tables are blended between tile centres. Included by clahe_cpu.cpp, clahe_cuda.cu and
+// clahe: OpenCV's contrast-limited equalization. The histograms of tiles are clipped, and their
+// lookup tables are blended between tile centers. Included by clahe_cpu.cpp, clahe_cuda.cu and
 // binding_clahe.cpp.
 #pragma once
 

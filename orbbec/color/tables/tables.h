@@ -78,7 +78,7 @@ struct MakeLut {
     }
   }
 
-  // Pillow's and torchvision's equalisation: integer steps of all pixels except those of the
+  // Pillow's and torchvision's equalization: integer steps of all pixels except those of the
   // brightest level.
   ORBBEC_HD static void equalize(uint8_t* lut, const int64_t* histogram) {
     int64_t total = 0;
@@ -97,7 +97,7 @@ struct MakeLut {
     }
   }
 
-  // OpenCV's equalisation: the rounded cumulative fraction of all pixels except those of the
+  // OpenCV's equalization: the rounded cumulative fraction of all pixels except those of the
   // darkest level.
   ORBBEC_HD static void equalize_hist(uint8_t* lut, const int64_t* histogram) {
     int64_t total = 0;

@@ -10,7 +10,7 @@
 namespace orbbec {
 namespace {
 
-constexpr int kCopies = 8;  // of a histogram: runs of equal pixels would serialise on one counter
+constexpr int kCopies = 8;  // of a histogram: runs of equal pixels would serialize on one counter
 // Padded: a load waits for a store to an address with the same low 12 bits.
 using Counts = uint32_t[kCopies][kLevels + 16];
 

@@ -197,7 +197,7 @@ def test_adjustments_name_the_bad_argument(call, message):
         ("adjust_hue", torch.ones(2), None),
         ("adjust_contrast", None, None),
         ("adjust_contrast", None, torch.ones(3).double()),
-        ("adjust_colour", None, None),
+        ("adjust_color", None, None),
         ("adjust_gamma", None, None),
     ],
 )

@@ -13,13 +13,13 @@ SPACES = ["GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB"]
 PAIRS = [pair for space in SPACES for rgb in ("RGB", "BGR") for pair in ((rgb, space), (space, rgb))] + [
     ("RGB", "BGR")
 ]
-# Of 2^24 colours in rows of 4,096, 3 values of RGB to HLS are 1 off, in rows of 37 pixels 20 of 2.2 million:
+# Of 2^24 colors in rows of 4,096, 3 values of RGB to HLS are 1 off, in rows of 37 pixels 20 of 2.2 million:
 # OpenCV does not fuse in the ends of rows. Every other conversion is identical.
 HLS_FRACTION = 1e-3
 
 
 def some_colors(width, source, count=4096):
-    """Rows of random colours: below, at and beyond OpenCV's vectors."""
+    """Rows of random colors: below, at and beyond OpenCV's vectors."""
     rng = np.random.default_rng(width)
     image = rng.integers(0, 256, (count // width + 1, width, 1 if source == "GRAY" else 3), np.uint8)
     image[0] = image[0, :1]

@@ -12,7 +12,7 @@ from orbbec.bridge.fakes import register_fake
 def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
     """Convert planes of JPEGs to RGB and apply EXIF orientation, with the bytes of the host's decoder.
 
-    Subsampled chroma of more than 2 columns is upsampled by libjpeg's "fancy upsampling"; the colour
+    Subsampled chroma of more than 2 columns is upsampled by libjpeg's "fancy upsampling"; the color
     conversion uses fixed point. A batch takes one launch, whatever its samplings.
 
     Args:

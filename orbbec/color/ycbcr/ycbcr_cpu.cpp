@@ -1,5 +1,5 @@
 // ycbcr_to_rgb on the CPU: a second executor of the arithmetic, in runs of a row whose upsampled
-// chroma stays in the L1 cache; its loops are vectorised for each target.
+// chroma stays in the L1 cache; its loops are vectorized for each target.
 #include "../../executors/strips_cpu.h"
 #include "ycbcr.h"
 
@@ -26,7 +26,7 @@ ORBBEC_HD void upsample_columns(const StoredImage& image, int x, int count, cons
   }
 }
 
-// Vertically halved chroma. `to` does not alias, so that the loop is vectorised.
+// Vertically halved chroma. `to` does not alias, so that the loop is vectorized.
 ORBBEC_HD void blend_rows_of(const uint8_t* near, const uint8_t* far, int y, int count,
                              uint8_t* __restrict to) {
   for (int i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(blend_pair(near[i], far[i], y));

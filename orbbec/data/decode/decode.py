@@ -23,7 +23,7 @@ CHANNELS = {"L": 1, "RGB": 3, "RGBA": 4}
 MAX_PIXELS = 100_000_000
 _END_OF_IMAGE = b"\xff\xd9"
 # Largest expansion per byte: deflate 1,032, 12-bit LZW 2,731, run lengths 127.5. Other formats are unbounded:
-# WebP, AVIF and JPEG 2000 store a single colour of any size in a few bytes.
+# WebP, AVIF and JPEG 2000 store a single color of any size in a few bytes.
 _MOST_PIXELS_OF_BYTE = {"PNG": 8 * 1032, "GIF": 2731, "BMP": 128, "DIB": 128, "PPM": 8}
 _DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")  # Pillow's modes for gray of more than 8 bits
 

@@ -1,4 +1,4 @@
-// Decodes a JPEG to its planes, before chroma upsampling and colour conversion. An entry point of a
+// Decodes a JPEG to its planes, before chroma upsampling and color conversion. An entry point of a
 // shared library loaded by native.py, without Python or torch.
 #include "jpeg_errors.h"
 
@@ -8,7 +8,7 @@ namespace {
 // The subsampling of a file; the numbers match orbbec/core/stored_image.h.
 enum Subsampling { kNoPlanes, kGray, k444, k422, k440, k420 };
 
-// kNoPlanes for subsampling other than by 1 or 2, and colours other than YCbCr.
+// kNoPlanes for subsampling other than by 1 or 2, and colors other than YCbCr.
 Subsampling subsampling_of(jpeg_decompress_struct& info) {
   jpeg_calc_output_dimensions(&info);
   if (info.min_DCT_h_scaled_size != DCTSIZE) return kNoPlanes;  // lossless

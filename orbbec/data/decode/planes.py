@@ -69,7 +69,7 @@ def decode_planes(
 def empty_planes(
     images: Sequence[Encoded | Pixels], empty: Callable[[int], Tensor] | None = None
 ) -> YCbCrBatch:
-    """An uninitialised batch for planes of JPEGs and decoded pixels.
+    """An uninitialized batch for planes of JPEGs and decoded pixels.
 
     Args:
         images: JPEGs, or arrays `[H, W, 3]`.

@@ -75,7 +75,7 @@ def plan_for(plan: Plan, regions: Regions) -> Plan:
 
 
 def _to_decoded(corners: Array, shrinks: Array) -> Array:
-    """Pixels of whole images to pixels of what is decoded: float64 `[N, 3, 3]`; centres are whole numbers."""
+    """Pixels of whole images to pixels of what is decoded: float64 `[N, 3, 3]`; centers are whole numbers."""
     result = np.zeros((len(shrinks), 3, 3))
     result[:, 0, 0] = result[:, 1, 1] = 1 / shrinks
     result[:, :2, 2] = (0.5 / shrinks - 0.5)[:, None] - corners

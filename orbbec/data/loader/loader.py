@@ -191,7 +191,7 @@ class Loader:
             Otherwise ranks with one sample less repeat a first sample of the epoch, so that all ranks have
             equally many batches.
         order: an `Order` of as many samples as `source` has. None: the order follows from `seed` and
-            `shuffle`, over the ranks of the process group or, before it is initialised, of torchrun's
+            `shuffle`, over the ranks of the process group or, before it is initialized, of torchrun's
             environment variables.
         on_error: "raise" for a bad sample; "skip" it, which makes the batch smaller; or "substitute" the next
             good sample of the source. Skipped and replaced samples are listed in `faults` and in a warning
@@ -296,7 +296,7 @@ class Loader:
 
         Args:
             batch: a batch of this loader.
-            steps: number of repetitions; the first three are not timed. On CUDA, timing synchronises the
+            steps: number of repetitions; the first three are not timed. On CUDA, timing synchronizes the
                 device.
         """
         for step in range(_WARM_UP + whole("Loader.synthetic", "steps", steps, 1)):
@@ -352,7 +352,7 @@ class Loader:
         """Stop the threads of an unfinished epoch and wait until they have ended.
 
         May be called from any thread; a thread waiting for a batch gets none. Do not call it from a
-        finaliser, where waiting could deadlock; dropping the iterator is enough to stop the threads.
+        finalizer, where waiting could deadlock; dropping the iterator is enough to stop the threads.
         """
         if running := self._running and self._running():
             running.close()

@@ -1,4 +1,4 @@
-"""What threads share, under contention, in forked processes, and where a finaliser interrupts."""
+"""What threads share, under contention, in forked processes, and where a finalizer interrupts."""
 
 import contextlib
 import os
@@ -188,7 +188,7 @@ def test_a_file_is_opened_though_a_thread_was_opening_it_at_the_fork(tmp_path):
         assert in_a_child(work)
 
 
-def test_a_finaliser_may_close_a_file_that_is_being_opened(tmp_path):
+def test_a_finalizer_may_close_a_file_that_is_being_opened(tmp_path):
     class Interrupted:
         def __init__(self, path):
             files[0].close()

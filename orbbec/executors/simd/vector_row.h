@@ -1,5 +1,5 @@
-// Vectorised nearest and linear warps of uint8 and float32 images: the samplers' arithmetic on
-// groups of neighbouring pixels, to pixels or to floats before rounding. Groups that it cannot
+// Vectorized nearest and linear warps of uint8 and float32 images: the samplers' arithmetic on
+// groups of neighboring pixels, to pixels or to floats before rounding. Groups that it cannot
 // handle (positions that are not finite or far beyond a reflected border) go to the warp's own
 // operator(). Included by *_avx2.cpp and *_avx512.cpp, under their targets.
 #pragma once
@@ -52,10 +52,9 @@ class VectorRow {
   static constexpr bool kIsLinear = Op::kIsLinear;
   static constexpr int kTaps = kIsLinear ? 4 : 1;
   static constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
-  static constexpr int kPairBytes =
-      8;  // bytes of a load that holds a pixel and its right neighbour
+  static constexpr int kPairBytes = 8;  // bytes of a load that holds a pixel and its right neighbor
 
-  // The four pixels around each position: + 1 is the right neighbour, + 2 the lower.
+  // The four pixels around each position: + 1 is the right neighbor, + 2 the lower.
   struct Taps {
     Int bytes[kTaps];   // from the first byte of the image
     Int inside[kTaps];  // whether the pixel is inside the image, if `mixed`
@@ -355,11 +354,11 @@ class VectorRow {
   Image<const T> image_;
   Image<Out> target_;
   int64_t channels_;
-  bool pairs_;          // whether 8 bytes hold a pixel and its right neighbour
+  bool pairs_;          // whether 8 bytes hold a pixel and its right neighbor
   int last_left_ = -1;  // the last column whose loads stay inside the row
   bool rgb_ = false;    // packed pixels of 3 bytes in, packed or planes out; or of 3 floats in
   int64_t prefetch_ = 0;
-  int pair_shift_ = 0;  // bits from a pixel to its right neighbour
+  int pair_shift_ = 0;  // bits from a pixel to its right neighbor
 };
 
 template <class Simd, class Op>

@@ -1,4 +1,4 @@
-// Declares the warps that have vectorised rows, and chooses among them. Included by *_cpu.cpp, and
+// Declares the warps that have vectorized rows, and chooses among them. Included by *_cpu.cpp, and
 // by *_avx2.cpp and *_avx512.cpp, which instantiate them.
 #pragma once
 

@@ -35,9 +35,9 @@ struct BytePasses {
     const int middle = window.width / 2;
     for (int v = 0; v < count; v += kBlock * kLanes) {
       Vector sum[kBlock];
-      const Vector centre = Simd::all_16(tap(1, middle));
+      const Vector center = Simd::all_16(tap(1, middle));
       for (int b = 0; b < kBlock; ++b) {
-        sum[b] = Simd::multiply_16(Simd::load(line + v + b * kLanes + middle * group), centre);
+        sum[b] = Simd::multiply_16(Simd::load(line + v + b * kLanes + middle * group), center);
       }
       const uint16_t* left = line + v;
       const uint16_t* right = line + v + 2 * middle * group;

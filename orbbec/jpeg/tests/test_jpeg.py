@@ -29,7 +29,7 @@ def test_a_wave_by_hand(device):
 
 
 def test_gray_is_luma(device):
-    """Gray colours have chroma of exactly 128, so that their luma is compressed alone."""
+    """Gray colors have chroma of exactly 128, so that their luma is compressed alone."""
     gray = device.put(photographs(1, 1, 19, 23))
     for subsampling in SUBSAMPLINGS:
         colors = jpeg_compression(gray.expand(1, 3, 19, 23), 40, subsampling=subsampling)

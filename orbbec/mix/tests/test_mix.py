@@ -106,7 +106,7 @@ def test_mosaic_matches_numpy(device, seed):
 def test_boxes_follow_their_images():
     """A bright pixel of each image is found where the offsets say."""
     images = torch.zeros(4, 1, 10, 12, dtype=torch.uint8)
-    points = torch.tensor([[11, 9], [1, 8], [10, 1], [2, 3]])  # x, y: near the centre of the canvas
+    points = torch.tensor([[11, 9], [1, 8], [10, 1], [2, 3]])  # x, y: near the center of the canvas
     for n, (x, y) in enumerate(points.tolist()):
         images[n, 0, y, x] = 200 + n
     quarters, center = torch.arange(4)[None], torch.tensor([[14, 9]])

@@ -15,7 +15,7 @@ SYNONYMS = {"cxcywhr": "cxcywha"}
 def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
     """Convert boxes from one format to another.
 
-    "xyxy": top-left and bottom-right corner. "xywh": top-left corner, width, height. "cxcywh": centre, width,
+    "xyxy": top-left and bottom-right corner. "xywh": top-left corner, width, height. "cxcywh": center, width,
     height. "cxcywha": "cxcywh" and an angle in degrees, counter-clockwise on screen (y points down).
     "xyxyxyxy": the corners that are top left, top right, bottom right and bottom left before rotation.
 

@@ -81,7 +81,7 @@ def generalized_box_iou(boxes1: Boxes, boxes2: Boxes) -> Any:
 def distance_box_iou(boxes1: Boxes, boxes2: Boxes, eps: float = 1e-7) -> Any:
     """The pairwise distance intersection over union of two sets of boxes.
 
-    `iou - d2 / (c2 + eps)`, where d2 is the squared distance of the centres and c2 the squared diagonal of
+    `iou - d2 / (c2 + eps)`, where d2 is the squared distance of the centers and c2 the squared diagonal of
     the smallest enclosing box.
 
     Args:
@@ -185,8 +185,8 @@ def _composed(measure: str, first: Tensor, second: Tensor, eps: float) -> Tensor
     if measure == "generalized_iou":
         hull = hull_sides[..., 0] * hull_sides[..., 1]
         return iou - (hull - union) / hull
-    centres1, centres2 = ((boxes[..., :2] + boxes[..., 2:]) / 2 for boxes in (first, second))
-    between = centres1[..., None, :] - centres2[..., None, :, :]
+    centers1, centers2 = ((boxes[..., :2] + boxes[..., 2:]) / 2 for boxes in (first, second))
+    between = centers1[..., None, :] - centers2[..., None, :, :]
     distance = between[..., 0] ** 2 + between[..., 1] ** 2
     return iou - distance / (hull_sides[..., 0] ** 2 + hull_sides[..., 1] ** 2 + eps)
 

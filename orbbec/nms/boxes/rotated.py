@@ -18,7 +18,7 @@ def box_iou_rotated(boxes1: Boxes, boxes2: Boxes) -> Any:
     that overflows float64.
 
     Args:
-        boxes1: `[..., N, 5]` tensor or array of any real dtype: centre x and y, width, height, and angle in
+        boxes1: `[..., N, 5]` tensor or array of any real dtype: center x and y, width, height, and angle in
             degrees, counter-clockwise on screen (y points down). On the CPU or a CUDA device.
         boxes2: `[..., M, 5]`, on the device of `boxes1`.
 

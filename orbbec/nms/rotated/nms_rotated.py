@@ -37,13 +37,13 @@ def nms_rotated(
     rank first.
 
     Args:
-        boxes: float `[N, 5]` tensor or array: centre x and y, width, height in any unit, and angle in
+        boxes: float `[N, 5]` tensor or array: center x and y, width, height in any unit, and angle in
             degrees, counter-clockwise on screen. On the CPU or a CUDA device.
         scores: real `[N]`, on the device of `boxes`.
         iou_threshold: a box is suppressed if its intersection over union is greater; from 0 to 1.
         idxs: integer `[N]`: the group of each box, such as a class or an image; None: one group.
         max_output: return the first `max_output` kept indices, padded with -1, and their number as a tensor:
-            fixed size and no synchronisation, for CUDA graphs.
+            fixed size and no synchronization, for CUDA graphs.
 
     Returns:
         int64 `[K]`, indices of the kept boxes by descending score; with `max_output`, `([max_output], [])`.

@@ -40,7 +40,7 @@ def matrix_nms(
             label.
         method: "gaussian" or "linear".
         sigma: parameter of "gaussian", above 0.
-        score_threshold: drops boxes with a lower final score; synchronises on CUDA. None keeps all.
+        score_threshold: drops boxes with a lower final score; synchronizes on CUDA. None keeps all.
 
     Returns:
         `(dets [K, 5], int64 [K])`: the boxes with their final scores, in descending order of these, and their

@@ -85,7 +85,7 @@ def soft_nms(  # type: ignore[misc]  # the third argument is of both forms
         offset: added to the width and height of boxes and intersections: 0, or 1 for boxes with inclusive
             pixel corners.
         max_output: return the first `max_output` boxes, padded with zeros and indices of -1, and their number
-            as a tensor: fixed size and no synchronisation, for CUDA graphs.
+            as a tensor: fixed size and no synchronization, for CUDA graphs.
         dets: float `[N, 5]` tensor or array: x1, y1, x2, y2, score.
         iou_thr: see `iou_threshold`.
 

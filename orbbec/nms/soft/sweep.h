@@ -1,5 +1,5 @@
 // One pass over the boxes after one was taken: lowers their scores and finds the next. Included by
-// soft_nms_cpu.cpp and the vectorised files.
+// soft_nms_cpu.cpp and the vectorized files.
 #pragma once
 
 #include "../../executors/executor_cpu.h"

@@ -24,7 +24,7 @@ struct PhiloxNoise {
                                        [to](int x, float value) { to[x] = value; });
   }
 
-  // Four neighbours of a row.
+  // Four neighbors of a row.
   ORBBEC_HD void operator()(int64_t n, int row, int group) const {
     const int first = group * 4;
     columns(n, row, first, a.width - first < 4 ? a.width : first + 4);

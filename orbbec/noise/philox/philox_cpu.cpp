@@ -3,7 +3,7 @@
 
 namespace orbbec {
 
-// Without AVX2: the compiler's vectorised rounds take twice as long as scalar ones.
+// Without AVX2: the compiler's vectorized rounds take twice as long as scalar ones.
 void philox_noise_cpu(const PhiloxNoiseArguments& arguments, const ParallelFor& parallel) {
   dispatch_philox_noise(arguments, [&](const auto& op) {
     for_each_row_cpu(arguments.count, arguments.rows, arguments.width, parallel,

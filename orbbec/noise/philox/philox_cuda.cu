@@ -3,7 +3,7 @@
 
 namespace orbbec {
 
-// A thread owns four neighbours of a row.
+// A thread owns four neighbors of a row.
 int philox_noise_cuda(const PhiloxNoiseArguments& arguments, void* stream) {
   AnyImages groups{};
   groups.count = arguments.count;

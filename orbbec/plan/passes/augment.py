@@ -45,7 +45,7 @@ class AugmentPass(Pass):
         erase: float32 `[N, E, 8]`, fills as fractions of the maximum value.
         regions: int64 `[N, 4]`: left, top, right, bottom of the part of each image that is seen; None: all.
         reads_beyond: whether a warp may read outside of what is seen.
-        contrast: whether a step of colour may be one of contrast.
+        contrast: whether a step of color may be one of contrast.
         mean: one number per channel, or none.
         std: one number per channel, or none.
         dtype: of its output, by name.

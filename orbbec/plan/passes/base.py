@@ -117,7 +117,7 @@ class Pass:
         return False
 
     def before_normalizing(self, values: Array) -> Array:
-        """Results `[..., C]` as they are before the pass normalises them, if it does."""
+        """Results `[..., C]` as they are before the pass normalizes them, if it does."""
         return values
 
     def unfolded(self) -> Iterator[Pass]:

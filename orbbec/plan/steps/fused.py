@@ -1,4 +1,4 @@
-"""Steps that join a fused pass: coordinates, colours, rectangles, normalising, dtypes and layouts."""
+"""Steps that join a fused pass: coordinates, colors, rectangles, normalizing, dtypes and layouts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Warp(Step):
     What a warp can do is known before anything is drawn, so that batches split alike whatever is drawn.
 
     Args:
-        matrix: float64 `[N, 3, 3]`: output pixels to source pixels, pixel centres at whole numbers.
+        matrix: float64 `[N, 3, 3]`: output pixels to source pixels, pixel centers at whole numbers.
         sizes: int64 `[N, 2]`: of the output.
         interpolation: one of `SMOOTHNESS`.
         border: what lies outside; None: the warp never reads there.
@@ -105,7 +105,7 @@ class Warp(Step):
         if p.erase:
             return f"{name} moves pixels after rectangles were filled"
         if (p.colors or p.mean is not None) and not (self.border is None and self.lossless):
-            return f"{name} reads between pixels after their colours changed"
+            return f"{name} reads between pixels after their colors changed"
         if p.contrasts and not self.onto:
             return f"{name} leaves pixels out after their mean was taken for contrast"
         if self.border is not None and p.border not in (None, self.border):
@@ -131,7 +131,7 @@ class Warp(Step):
 
 @dataclass(frozen=True, eq=False)
 class Colors(Step):
-    """Steps of a colour program.
+    """Steps of a color program.
 
     Args:
         rows: float32 `[N, S, 16]`: code, its numbers, zeros; code 0 is no step.
@@ -163,11 +163,11 @@ class Colors(Step):
             )
         p = fusion.open
         if p.mixes is not None:
-            fusion.split(f"{name} changes colours after images were mixed")
+            fusion.split(f"{name} changes colors after images were mixed")
         elif p.erase:
-            fusion.split(f"{name} changes colours after rectangles were filled")
+            fusion.split(f"{name} changes colors after rectangles were filled")
         elif p.mean is not None:
-            fusion.split(f"{name} changes colours after they were normalised")
+            fusion.split(f"{name} changes colors after they were normalized")
         elif self.contrast and p.contrasts - {transform_index}:
             fusion.split(f"{name} takes a second mean for contrast")
         fusion.open.colors.append(self.rows)
@@ -196,7 +196,7 @@ class Erase(Step):
         p, boxes = fusion.open, self.boxes.copy()
         channels = min(fusion.state.channels, 4)
         fill = boxes[:, :, 4 : 4 + channels]
-        if p.mean is not None and p.std is not None:  # given in the units after normalising
+        if p.mean is not None and p.std is not None:  # given in the units after normalizing
             fill *= np.resize(p.std, channels)
             fill += np.resize(p.mean, channels)
         else:
@@ -212,13 +212,13 @@ class Normalize(Step):
     std: tuple[float, ...]
 
     def only(self, chosen: Array, state: BatchState) -> Normalize:
-        raise ValueError("Normalize: images of one batch are all normalised, or none")
+        raise ValueError("Normalize: images of one batch are all normalized, or none")
 
     def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
         if fusion.dtype not in FLOATS:
             raise ValueError(f"{name}: expected floats; put ToDtype(torch.float32, scale=True) before it")
         if fusion.open.mean is not None:
-            fusion.split(f"{name} normalises a second time")
+            fusion.split(f"{name} normalizes a second time")
         fusion.open.mean, fusion.open.std = self.mean, self.std
 
 
@@ -250,7 +250,7 @@ class Cast(Step):
             self._fuse_operator(fusion, name, transform_index)
             return
         if is_byte and not was_byte and fusion.open.mean is not None:
-            fusion.split(f"{name} rounds to bytes after normalising")
+            fusion.split(f"{name} rounds to bytes after normalizing")
         fusion.dtype = self.dtype
         fusion.state = replace(fusion.state, maximum=255.0 if is_byte else 1.0)
 

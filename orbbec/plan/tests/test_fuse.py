@@ -49,21 +49,21 @@ def test_one_pass(pipeline):
 @pytest.mark.parametrize(
     ("pipeline", "why"),
     [
-        ((JITTER, TURN), "RandomRotation reads between pixels after their colours changed"),
+        ((JITTER, TURN), "RandomRotation reads between pixels after their colors changed"),
         ((JITTER, T.RandomCrop(16)), "RandomCrop leaves pixels out after their mean was taken for contrast"),
         ((ERASE, FLIP), "RandomHorizontalFlip moves pixels after rectangles were filled"),
-        ((ERASE, JITTER), "ColorJitter changes colours after rectangles were filled"),
+        ((ERASE, JITTER), "ColorJitter changes colors after rectangles were filled"),
         ((JITTER, JITTER), "ColorJitter takes a second mean for contrast"),
-        ((FLOAT, T.Normalize(), JITTER), "ColorJitter changes colours after they were normalised"),
-        ((FLOAT, T.Normalize(), T.Normalize()), "Normalize normalises a second time"),
+        ((FLOAT, T.Normalize(), JITTER), "ColorJitter changes colors after they were normalized"),
+        ((FLOAT, T.Normalize(), T.Normalize()), "Normalize normalizes a second time"),
         ((T.Pad(1, fill=7), TURN), "RandomRotation has another fill than the warp before it"),
         (
             (T.Pad(1, padding_mode="reflect"), TURN),
             "RandomRotation has border constant, the warp before it reflect101",
         ),
-        ((FLOAT, T.Normalize(), BYTES), "ToDtype rounds to bytes after normalising"),
+        ((FLOAT, T.Normalize(), BYTES), "ToDtype rounds to bytes after normalizing"),
         ((CROP, T.CutMix(), FLIP), "RandomHorizontalFlip moves pixels after images were mixed"),
-        ((CROP, FLOAT, T.MixUp(), JITTER), "ColorJitter changes colours after images were mixed"),
+        ((CROP, FLOAT, T.MixUp(), JITTER), "ColorJitter changes colors after images were mixed"),
         ((CROP, T.CutMix(), ERASE), "RandomErasing fills rectangles after images were mixed"),
     ],
 )

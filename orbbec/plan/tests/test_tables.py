@@ -14,7 +14,7 @@ CROP = T.RandomResizedCrop(10)
 JITTER, ERASING = T.RandomApply([T.ColorJitter(0.4, 0.4)]), T.RandomErasing(1.0, value="random")
 PIPELINES = {
     "blurred": [CROP, T.RandomApply([T.GaussianBlur((3, 5))]), T.RandomInvert(), T.RandomPosterize(3)],
-    "coloured": [
+    "colored": [
         CROP,
         T.RandomApply([T.ColorJitter(0.4, 0.4)]),
         T.RandomPerspective(),
@@ -82,7 +82,7 @@ def test_a_fixed_plan_copies_nothing_from_the_host(name, exact):
 
 
 def test_copies_from_the_host_would_be_seen():
-    assert "aten._to_copy.default" in meetings("coloured", device="cpu")
+    assert "aten._to_copy.default" in meetings("colored", device="cpu")
 
 
 @pytest.mark.parametrize(

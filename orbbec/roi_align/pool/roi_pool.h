@@ -95,7 +95,7 @@ struct RoiPool {
   Images<T> pooled;
   Images<int32_t> argmax;
   const RoiPoolGeometry<F>* geometries;
-  bool channels_last;  // whether neighbouring items are channels or bins
+  bool channels_last;  // whether neighboring items are channels or bins
 
   explicit RoiPool(const RoiPoolArguments& a)
       : features(a.roi.features),

@@ -79,7 +79,7 @@ FindLargest<F> find_largest(Simd level) {
                                 : find_scalar<F>;
 }
 
-// Vectorised over channels, with the values of RoiPool: one block of all images at a time.
+// Vectorized over channels, with the values of RoiPool: one block of all images at a time.
 template <class T>
 class RoiPoolOnBlocks {
  public:

@@ -1,4 +1,4 @@
-// Rotated regions: [K, 6] of batch index, centre x, centre y, width, height, degrees
+// Rotated regions: [K, 6] of batch index, center x, center y, width, height, degrees
 // counter-clockwise on screen. The rest of the arithmetic is roi_align/roi.h's. Included by
 // roi_align_rotated_cpu.cpp, roi_align_rotated_cuda.cu and binding.cpp.
 #pragma once

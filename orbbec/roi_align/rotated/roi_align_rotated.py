@@ -22,7 +22,7 @@ def roi_align_rotated(
     """Pool rotated regions of feature maps by averaging bilinear samples.
 
     Samples, dtypes and gradients follow `roi_align`, but the bins are those of a rectangle rotated about its
-    centre. Angles are in degrees, counter-clockwise on screen, as in detectron2. mmcv uses radians, and the
+    center. Angles are in degrees, counter-clockwise on screen, as in detectron2. mmcv uses radians, and the
     opposite sign with `clockwise`. A negative side reverses the bins, or gives zeros with adaptive sampling.
 
     Args:
@@ -32,10 +32,10 @@ def roi_align_rotated(
             one per image. Any of the float types, on the device of `input`; converted to the dtype of the
                 computation.
         output_size: bins as `(height, width)`, or one number for both; each at most 4096.
-        spatial_scale: factor from centres and sides of `rois` to pixels of `input`.
+        spatial_scale: factor from centers and sides of `rois` to pixels of `input`.
         sampling_ratio: samples per bin and axis, at most 128. 0 or less: the width of the bin in pixels,
             rounded up, at most 128.
-        aligned: shift centres by half a pixel, as in detectron2. False: no shift, and sides shorter than a
+        aligned: shift centers by half a pixel, as in detectron2. False: no shift, and sides shorter than a
             pixel are extended to one pixel.
 
     Returns:
@@ -63,7 +63,7 @@ class RoIAlignRotated(torch.nn.Module):
 
     Args:
         output_size: bins as `(height, width)`, or one number for both.
-        spatial_scale: factor from centres and sides to pixels of the features.
+        spatial_scale: factor from centers and sides to pixels of the features.
         sampling_ratio: samples per bin and axis; 0 or less: adaptive.
         aligned: whether to shift by half a pixel.
 

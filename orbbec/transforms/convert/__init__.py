@@ -18,7 +18,7 @@ Inner: TypeAlias = Callable[[Iterable[Any]], list[list[Transform]]]
 Maker: TypeAlias = Callable[[Any, Inner], list[Transform]]
 
 NOTHING_NEAR: Mapping[str, str] = MappingProxyType({})
-_NOTHING = RandomHorizontalFlip(0.0)  # does nothing and fuses with its neighbours
+_NOTHING = RandomHorizontalFlip(0.0)  # does nothing and fuses with its neighbors
 
 
 class ConversionError(ValueError):

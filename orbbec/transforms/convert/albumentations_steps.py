@@ -263,7 +263,7 @@ def _shifts(step: Any) -> tuple[float, float] | None:
     return right, bottom
 
 
-# Colours
+# Colors
 
 
 def _brightened(step: Any) -> list[Transform]:
@@ -375,7 +375,7 @@ def _compressed(step: Any) -> list[Transform]:
     return [JPEG(step.quality_range)]
 
 
-# Dtypes, normalising, functions
+# Dtypes, normalizing, functions
 
 
 def _normalized(step: Any) -> list[Transform]:

@@ -1,4 +1,4 @@
-"""Conversion, clamping and sanitising of boxes and points, as `tv_tensors` or plain tensors."""
+"""Conversion, clamping and sanitizing of boxes and points, as `tv_tensors` or plain tensors."""
 
 from __future__ import annotations
 

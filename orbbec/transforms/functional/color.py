@@ -1,4 +1,4 @@
-"""Colour functions."""
+"""Color functions."""
 
 from __future__ import annotations
 

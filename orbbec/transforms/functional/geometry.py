@@ -74,7 +74,7 @@ def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
 
 
 def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
-    """Crop the centre. See `orbbec.transforms.CenterCrop`."""
+    """Crop the center. See `orbbec.transforms.CenterCrop`."""
     return moved("center_crop", inpt, [geometry.CenterCrop(output_size)])
 
 
@@ -126,7 +126,7 @@ def affine(
     fill: FillValue | None = None,
     center: Sequence[float] | None = None,
 ) -> Any:
-    """Rotate by `angle` degrees clockwise, translate, scale and shear about the image centre or `center`."""
+    """Rotate by `angle` degrees clockwise, translate, scale and shear about the image center or `center`."""
     shear_x, shear_y = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
     moves = pair("affine", "translate", tuple(translate))
     return _warped(inpt, "affine", (angle, moves, scale, (shear_x, shear_y)), interpolation, fill, center)
@@ -140,7 +140,7 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: FillValue | None = None,
 ) -> Any:
-    """Rotate by `angle` degrees counter-clockwise about the image centre or `center`."""
+    """Rotate by `angle` degrees counter-clockwise about the image center or `center`."""
     return _warped(inpt, "rotate", (-angle, (0.0, 0.0), 1.0, (0.0, 0.0)), interpolation, fill, center, expand)
 
 
@@ -243,7 +243,7 @@ def elastic(
 
 
 def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
-    """Crop the four corners and the centre: top left, top right, bottom left, bottom right, centre."""
+    """Crop the four corners and the center: top left, top right, bottom left, bottom right, center."""
     high, wide = size_pair("five_crop", "size", size)
     height, width = get_size(inpt)
     if high > height or wide > width:

@@ -1,4 +1,4 @@
-"""Blur, noise, erasing, JPEG artefacts and normalisation."""
+"""Blur, noise, erasing, JPEG artifacts and normalization."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
 
 
 def jpeg(image: Any, quality: int) -> Any:
-    """Apply JPEG compression artefacts. See `orbbec.jpeg_compression`."""
+    """Apply JPEG compression artifacts. See `orbbec.jpeg_compression`."""
     return changed("jpeg", image, jpeg_compression, quality)
 
 

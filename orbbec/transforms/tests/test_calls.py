@@ -66,7 +66,7 @@ def colors(rows):
 
 ONE = np.array([1.0])
 # The steps, and the largest difference to torchvision that is allowed, of values from 0 to 1. The largest
-# seen are 7.7e-7 of warps (perspective) and 1.8e-7 of colours (saturation).
+# seen are 7.7e-7 of warps (perspective) and 1.8e-7 of colors (saturation).
 STEPS = {
     "affine": (drawn(T.RandomAffine(0, interpolation="linear", fill=QUARTER), SKEWED), 1e-6),
     "affine_center": (

@@ -204,7 +204,7 @@ def test_images_that_are_left_out_keep_their_bytes(transform, ragged):
     assert not any(bool((a == b).all()) for a, b in zip(changed, images, strict=True))
 
 
-def test_gray_images_of_one_channel_are_normalised():
+def test_gray_images_of_one_channel_are_normalized():
     images = photographs(2, 3, 9, 11)
     result = T.Compose([T.Grayscale(), FLOAT, T.Normalize(0.5, 0.25)])(images, epoch=0)
     expected = (orbbec.cvt_color(images, "RGB", "GRAY").float() / 255 - 0.5) / 0.25

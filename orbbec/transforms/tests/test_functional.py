@@ -82,7 +82,7 @@ def test_calls_give_what_torchvisions_give(name, arguments, options, tolerance):
     assert result.shape == expected.shape
     assert result.dtype == expected.dtype
     difference = levels(result, expected)
-    # Nearest warps may take the neighbour where a position lies between two pixels, to the last bit.
+    # Nearest warps may take the neighbor where a position lies between two pixels, to the last bit.
     shared = (result == expected).float().mean() if tolerance == 0 else 1.0
     warps = ("affine", "rotate", "perspective", "elastic_transform")
     assert difference <= tolerance or (name in warps and shared > 0.999)

@@ -55,5 +55,5 @@ def test_other_results_are_named(result):
 def test_what_is_no_function_or_no_text_is_named():
     with pytest.raises(TypeError, match="Lambda: expected a function, but got 3"):
         T.Lambda(3)
-    with pytest.raises(TypeError, match="a function cannot be serialised as text"):
+    with pytest.raises(TypeError, match="a function cannot be serialized as text"):
         T.Compose([T.Lambda(negative)]).to_json()

@@ -190,7 +190,7 @@ def test_what_takes_bytes_alone_says_so(transform):
         moved(transform, deep(channels=3))
 
 
-def test_floats_are_normalised_first_of_all_scaled():
+def test_floats_are_normalized_first_of_all_scaled():
     with pytest.raises(
         ValueError, match=r"Normalize: expected floats; put ToDtype\(torch.float32, scale=True\)"
     ):

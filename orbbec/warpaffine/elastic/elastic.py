@@ -91,7 +91,7 @@ def elastic_transform(
     points can be transformed equally.
 
     An `ImageBatch` is processed size by size: one set of launches per distinct size, then one copy per image
-    and one of the whole batch. Sizes are read on the host, without device synchronisation.
+    and one of the whole batch. Sizes are read on the host, without device synchronization.
 
     Args:
         images: see `warp_affine`.

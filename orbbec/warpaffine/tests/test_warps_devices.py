@@ -118,7 +118,7 @@ def test_every_short_float_comes_through_unchanged(device, dtype, bits):
     images = device.put(words.view(dtype).view(1, 1, 64, 64))
     same = warp("warp_affine", images, torch.eye(2, 3), (64, 64), interpolation="linear")
     finite = torch.isfinite(images)
-    # The right and lower neighbours have weight 0, and 0 times an infinity is a NaN.
+    # The right and lower neighbors have weight 0, and 0 times an infinity is a NaN.
     finite[..., :-1] &= torch.isfinite(images)[..., 1:]
     finite[..., :-1, :] &= finite[..., 1:, :].clone()
     assert_same_bytes(same[finite] + 0, images[finite] + 0)

@@ -1,4 +1,4 @@
-"""Random images whose colours OpenCV, Pillow or torchvision change, and orbbec."""
+"""Random images whose colors OpenCV, Pillow or torchvision change, and orbbec."""
 
 import importlib
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def conversion(source: str, target: str, dtype: str) -> Line:
             image[..., 0] *= 360
         expected = cv2.cvtColor(image, getattr(cv2, f"COLOR_{source}2{target}"))
         actual = np.asarray(orbbec.cvt_color(image, source, target)).reshape(expected.shape)
-        if dtype == "float32" and target in ("HSV", "HLS"):  # 359.99 and 0 degrees are neighbours
+        if dtype == "float32" and target in ("HSV", "HLS"):  # 359.99 and 0 degrees are neighbors
             actual[..., 0] += 360 * np.round((expected[..., 0] - actual[..., 0]) / 360)
         return actual, expected
 

@@ -209,7 +209,7 @@ def by_torchvision_perspective(call: Call, image: Array, n: int) -> Array:
     return _array(functional.perspective(_tensor(image), starts, ends, interpolation=mode, fill=list(t.fill)))
 
 
-# Colours.
+# Colors.
 
 
 def _tensor(image: Array) -> torch.Tensor:
@@ -329,7 +329,7 @@ def gray(call: Call, image: Array, n: int) -> Array:
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
 
 
-# Neighbourhoods, rectangles, the end, several images.
+# Neighborhoods, rectangles, the end, several images.
 
 
 @by_one
@@ -406,7 +406,7 @@ def pasted(call: Call) -> Array:
 
 
 def laid(call: Call) -> Array:
-    """Four images about a centre, a pixel at a time in plain sight."""
+    """Four images about a center, a pixel at a time in plain sight."""
     t, images = call.transform, call.images
     height, width = t.size
     result = np.empty((len(images), height, width, 3), np.uint8)

@@ -1,4 +1,4 @@
-"""Rivals by hand: crops, colours and normalising as their best users write them with cv2, NumPy and torch.
+"""Rivals by hand: crops, colors and normalizing as their best users write them with cv2, NumPy and torch.
 
 Bytes are resized into a buffer of the thread, and floats are written once, into a batch that is used again.
 """
@@ -99,14 +99,14 @@ def crops(
     dtype: Any = np.float32,
     interpolation: int | None = None,
 ) -> Callable[[], Tensor]:
-    """Crops to `side`, flipped, normalised, `[N, 3, side, side]`; the batch is overwritten by the next run.
+    """Crops to `side`, flipped, normalized, `[N, 3, side, side]`; the batch is overwritten by the next run.
 
     Args:
         images: uint8 `[H, W, 3]` each.
         regions: left, top, right, bottom of each.
         flipped: whether each is.
         side: of the output.
-        finish: from bytes to normalised planes.
+        finish: from bytes to normalized planes.
         dtype: of the output.
         interpolation: of cv2; None: linear.
     """

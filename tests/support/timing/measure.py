@@ -140,7 +140,7 @@ def time_case(
         timings[count] = [check(contender, work.expected) for contender in work.contenders]
         seconds[count] = [seconds_a_run(contender.run, measure) for contender in work.contenders]
     for turn, index, count in itertools.product(range(rounds), range(len(work.contenders)), threads):
-        # Another one begins each round, so that nobody always follows the same neighbour.
+        # Another one begins each round, so that nobody always follows the same neighbor.
         chosen = (turn + index) % len(work.contenders)
         run, lasts = work.contenders[chosen].run, seconds[count][chosen]
         set_threads(count)

@@ -59,7 +59,7 @@ def test_draws_are_the_bytes_that_training_sees():
         assert all(np.array_equal(row[1 + draw].image, image) for row, image in zip(rows, seen, strict=True))
 
 
-def test_normalised_floats_are_shown_as_they_were():
+def test_normalized_floats_are_shown_as_they_were():
     images = {"a": photograph(40, 60)}
     expected, actual = (draw_rows(pipeline, images)[0][0] for pipeline in (PIPELINE, NORMALIZED))
     # Largest difference seen: 1 level, of rounding to float16.
@@ -86,7 +86,7 @@ def test_boxes_masks_and_points_lie_where_they_are():
     assert not drawn[:8].any()
 
 
-def test_a_box_keeps_its_colour_when_others_are_dropped():
+def test_a_box_keeps_its_color_when_others_are_dropped():
     pipeline = T.Compose([T.CenterCrop(20)])
     targets = [{"boxes": np.array([[0.0, 0, 5, 5], [22, 12, 38, 28]])}]
     rows, _ = draw_rows(pipeline, {"a": np.zeros((40, 60, 3), np.uint8)}, targets, draws=1)

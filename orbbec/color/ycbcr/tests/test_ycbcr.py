@@ -37,7 +37,7 @@ def converted(device, batch):
 
 
 def one_image(device, sampling, luma, cb, cr):
-    """The colours of an image, given by the rows of its planes."""
+    """The colors of an image, given by the rows of its planes."""
     batch = YCbCrBatch.of_sizes([(len(luma), len(luma[0]))], [sampling])
     for plane, rows in zip(batch.planes(0), (luma, cb, cr), strict=True):
         plane.copy_(torch.tensor(rows))
@@ -59,7 +59,7 @@ def assert_same_images(actual, expected):
         assert_same_bytes(one, other)
 
 
-def test_colours_by_hand(device):
+def test_colors_by_hand(device):
     """T.871: R = Y + 1.402 Cr, G = Y - 0.344 Cb - 0.714 Cr, B = Y + 1.772 Cb."""
     image = one_image(
         device, "444", [[100, 100, 100, 250, 0]], [[128, 228, 128, 255, 0]], [[128, 128, 228, 255, 0]]

@@ -167,7 +167,7 @@ def test_pixels_that_no_data_can_hold_are_refused_at_once(machine, on_damage):
         assert time.process_time() - began < 0.5, kind  # 9.7 s where Pillow decides
 
 
-def test_images_of_one_colour_are_not_taken_for_bombs(machine):
+def test_images_of_one_color_are_not_taken_for_bombs(machine):
     for mode in ("L", "RGB"):
         for options in ({}, {"optimize": True}, {"progressive": True, "optimize": True, "quality": 1}):
             buffer = io.BytesIO()

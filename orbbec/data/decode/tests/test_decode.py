@@ -99,9 +99,9 @@ def test_decode_image_gives_gray_and_cmyk():
     image = picture()
     gray = encoded(image[..., 0])
     assert np.array_equal(decode_image(gray), np.repeat(decode_image(gray, mode="L"), 3, axis=2))
-    colour = encoded(image)
-    luma = cv2.imdecode(np.frombuffer(colour, np.uint8), cv2.IMREAD_GRAYSCALE)
-    assert np.array_equal(decode_image(colour, mode="L")[..., 0], luma)
+    color = encoded(image)
+    luma = cv2.imdecode(np.frombuffer(color, np.uint8), cv2.IMREAD_GRAYSCALE)
+    assert np.array_equal(decode_image(color, mode="L")[..., 0], luma)
     cmyk = Image.fromarray(image).convert("CMYK")
     with Image.open(io.BytesIO(encoded(cmyk))) as again:
         assert np.array_equal(decode_image(encoded(cmyk)), np.asarray(again.convert("RGB")))
@@ -128,12 +128,12 @@ def test_decode_image_drops_or_keeps_alpha():
 def test_decode_image_keeps_the_upper_8_of_16_bits():
     deep = np.random.default_rng(0).integers(0, 65536, (5, 7), np.uint16)
     ok, png = cv2.imencode(".png", deep)
-    colour = np.random.default_rng(1).integers(0, 65536, (5, 7, 3), np.uint16)
-    ok_colour, png_colour = cv2.imencode(".png", colour)
+    color = np.random.default_rng(1).integers(0, 65536, (5, 7, 3), np.uint16)
+    ok_color, png_color = cv2.imencode(".png", color)
     assert ok
-    assert ok_colour
+    assert ok_color
     assert np.array_equal(decode_image(png.tobytes(), mode="L")[..., 0], deep >> 8)
-    assert np.array_equal(decode_image(png_colour.tobytes())[..., ::-1], colour >> 8)
+    assert np.array_equal(decode_image(png_color.tobytes())[..., ::-1], color >> 8)
     pgm = b"P5 2 1 65535 " + bytes([1, 200, 255, 0])
     assert decode_image(pgm, mode="L")[..., 0].tolist() == [[1, 255]]
     with pytest.raises(ValueError, match="decode_image: float pixels have no known range"):

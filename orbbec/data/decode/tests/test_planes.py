@@ -195,7 +195,7 @@ def test_half_the_bytes_are_staged():
     )
 
 
-def test_planned_batches_are_in_colours():
+def test_planned_batches_are_in_colors():
     loader = Loader(all_files(), 5, PIPELINE, seed=3, decoding=PLANES)
     whole = Loader(all_files(), 5, PIPELINE, seed=3, decoding=WHOLE)
     for one, other in zip(loader.planned(), whole.planned(), strict=True):

@@ -148,9 +148,9 @@ def test_without_transforms_images_come_as_they_are():
 
 def test_arrays_and_tensors_are_images_too():
     gray = np.arange(12, dtype=np.uint8).reshape(3, 4)
-    colour = torch.full((3, 4, 3), 5, dtype=torch.uint8)
+    color = torch.full((3, 4, 3), 5, dtype=torch.uint8)
     (batch,) = Loader(
-        [Sample(gray), Sample(colour, {}, 1)], 2, [Resize((3, 4), antialias=False)], shuffle=False
+        [Sample(gray), Sample(color, {}, 1)], 2, [Resize((3, 4), antialias=False)], shuffle=False
     )
     assert torch.equal(batch.images[0], torch.from_numpy(gray).expand(3, 3, 4))
     assert int(batch.images[1].min()) == 5

@@ -12,7 +12,7 @@ from orbbec.nms.boxes.tests.test_boxes_rotated import PAIRS, corners, of_pairs, 
 
 
 def by_shapely(first, second):
-    """Of pairs; about the centre of the first box, where float64 is finest."""
+    """Of pairs; about the center of the first box, where float64 is finest."""
     near, beside = first.copy(), second.copy()
     near[:, :2], beside[:, :2] = 0, second[:, :2] - first[:, :2]
     shapes = shapely.polygons(corners(near)), shapely.polygons(corners(beside))
@@ -35,9 +35,9 @@ def test_box_iou_rotated_matches_shapely(device, kind):
     st.lists(st.floats(1e-3, 1e3), min_size=4, max_size=4),
     st.lists(st.floats(-720, 720), min_size=2, max_size=2),
 )
-def test_box_iou_rotated_keeps_its_laws(centre, sides, angles):
+def test_box_iou_rotated_keeps_its_laws(center, sides, angles):
     pair = torch.tensor(
-        [[0, 0, *sides[:2], angles[0]], [*centre, *sides[2:], angles[1]]], dtype=torch.float64
+        [[0, 0, *sides[:2], angles[0]], [*center, *sides[2:], angles[1]]], dtype=torch.float64
     )
     iou = box_iou_rotated(pair, pair)
     # Sides of up to 1 : 10^6: the error grows with that ratio. 2.2e-11 seen.

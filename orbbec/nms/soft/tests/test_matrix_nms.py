@@ -12,7 +12,7 @@ METHODS = ("linear", "gaussian")
 nan = float("nan")
 
 
-def labelled(count, dtype=torch.float32, seed=0, classes=3):
+def labeled(count, dtype=torch.float32, seed=0, classes=3):
     draw = np.random.default_rng(seed + 100)
     return *random_detections(count, dtype, seed), torch.tensor(draw.integers(0, classes, count))
 
@@ -21,7 +21,7 @@ def labelled(count, dtype=torch.float32, seed=0, classes=3):
 @pytest.mark.parametrize("count", [1, 2, 33, 400])
 @pytest.mark.parametrize("classes", [1, 3])
 def test_matrix_nms_matches_the_oracle(device, method, count, classes):
-    boxes, scores, labels = labelled(count, torch.float64, classes=classes)
+    boxes, scores, labels = labeled(count, torch.float64, classes=classes)
     rows, indices = matrix_nms(*map(device.put, (boxes, scores, labels)), method=method, sigma=1.5)
     expected, lowered = oracle.matrix_nms(boxes.numpy(), scores.numpy(), labels.numpy(), method, 1.5)
     assert indices.tolist() == expected.tolist()
@@ -50,7 +50,7 @@ def test_matrix_nms_by_hand(device):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("count", SIZES)
 def test_every_device_gives_the_bits_of_the_cpu(accelerator, method, dtype, count):
-    boxes, scores, labels = labelled(min(count, 400), dtype)
+    boxes, scores, labels = labeled(min(count, 400), dtype)
     boxes[::7] = boxes[0].clone()
     for groups in (None, labels):
         expected = matrix_nms(boxes, scores, groups, method=method)
@@ -63,7 +63,7 @@ def test_every_device_gives_the_bits_of_the_cpu(accelerator, method, dtype, coun
 
 @pytest.mark.parametrize("method", METHODS)
 def test_labels_keep_boxes_apart(device, method):
-    boxes, scores, labels = map(device.put, labelled(200))
+    boxes, scores, labels = map(device.put, labeled(200))
     rows, indices = matrix_nms(boxes, scores, labels, method=method)
     for label in range(3):
         of_label = torch.where(labels == label)[0]
@@ -85,7 +85,7 @@ def test_odd_boxes_keep_their_scores(device, method):
 def test_sizes_and_types(device):
     none = matrix_nms(device.put(torch.zeros(0, 4)), device.put(torch.zeros(0)))
     assert (none[0].shape, none[1].shape) == ((0, 5), (0,))
-    boxes, scores, labels = labelled(50)
+    boxes, scores, labels = labeled(50)
     array_rows, array_indices = matrix_nms(boxes.numpy(), scores.numpy(), labels.numpy().astype(np.int32))
     rows, indices = orbbec.matrix_nms(*map(device.put, (boxes, scores, labels)))
     np.testing.assert_array_equal(array_rows, rows.cpu().numpy())
@@ -130,7 +130,7 @@ def test_the_operator_checks_for_itself(device):
 
 
 def test_matrix_nms_passes_opcheck_and_compiles(device):
-    boxes, scores, labels = map(device.put, labelled(20))
+    boxes, scores, labels = map(device.put, labeled(20))
     torch.library.opcheck(torch.ops.orbbec.matrix_nms_decays.default, (boxes, labels, "gaussian", 2.0))
     torch.library.opcheck(torch.ops.orbbec.matrix_nms_decays.default, (boxes, None, "linear", 2.0))
     compiled = torch.compile(lambda *a: matrix_nms(*a)[0] + 1, fullgraph=True, backend="aot_eager")
@@ -139,12 +139,12 @@ def test_matrix_nms_passes_opcheck_and_compiles(device):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
 def test_a_cuda_graph_replays_matrix_nms():
-    arguments = tuple(t.cuda() for t in labelled(300))
+    arguments = tuple(t.cuda() for t in labeled(300))
     matrix_nms(*arguments)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         captured = matrix_nms(*arguments)
-    for old, new in zip(arguments, labelled(300, seed=1), strict=True):
+    for old, new in zip(arguments, labeled(300, seed=1), strict=True):
         old.copy_(new)
     graph.replay()
     for a, b in zip(captured, matrix_nms(*arguments), strict=True):

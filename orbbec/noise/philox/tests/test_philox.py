@@ -109,8 +109,8 @@ def test_the_numbers_look_random():
     assert abs(uniform.var() - 1 / 12) < 4 * (1 / 180 / 4e5) ** 0.5
     assert abs(normal.mean()) < 4 / 4e5**0.5
     assert abs(normal.var() - 1) < 4 * (2 / 4e5) ** 0.5
-    neighbours = torch.corrcoef(torch.stack([normal[..., :-1].flatten(), normal[..., 1:].flatten()]))
-    assert abs(neighbours[0, 1]) < 4 / 4e5**0.5
+    neighbors = torch.corrcoef(torch.stack([normal[..., :-1].flatten(), normal[..., 1:].flatten()]))
+    assert abs(neighbors[0, 1]) < 4 / 4e5**0.5
 
 
 def test_noise_of_nothing(device):

@@ -102,7 +102,7 @@ def test_wrong_channels_are_named_when_planned(transform, channels, message):
         T.Compose([transform]).plan([SIZE], channels=channels, epoch=0)
 
 
-def test_one_channel_keeps_its_colour():
+def test_one_channel_keeps_its_color():
     gray = photographs(4, 1, 9, 11)
     for exact in (False, True):
         assert_same_bytes(T.Compose([T.ColorJitter(0, 0, 0.8, 0.5)], exact=exact)(gray, epoch=0), gray)

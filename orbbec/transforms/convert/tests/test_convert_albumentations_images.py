@@ -127,7 +127,7 @@ def pipelines(a):
         a.Normalize(),
         a.ToTensorV2(),
     ]
-    yield "classification with colours", steps, {}
+    yield "classification with colors", steps, {}
     yield "evaluation", [a.SmallestMaxSize(256), a.CenterCrop(224, 224), a.Normalize(), a.ToTensorV2()], {}
     steps = [a.RandomCrop(256, 256), a.HorizontalFlip(p=0.5), a.RandomBrightnessContrast(p=0.2)]
     yield "the first of the documentation", steps, {}

@@ -210,6 +210,6 @@ def test_boxes_and_keypoints_are_albumentations(index, box_format, limits):
     # theirs are float32 and relative in between: 2e-5 pixels of 90
     assert np.abs(target["boxes"] - np.asarray(expected["bboxes"])[:, :4]).max(initial=0) < 2e-5
     difference = np.abs(target["keypoints"] - np.asarray(expected["keypoints"])[:, :2]).max(initial=0)
-    # 2.0.8 resizes keypoints about the corner of a pixel, not its centre: 0.254 pixels here
+    # 2.0.8 resizes keypoints about the corner of a pixel, not its center: 0.254 pixels here
     resizes = index in (2, 3) and not hasattr(theirs, "LetterBox")
     assert difference < (0.26 if resizes else 2e-5)

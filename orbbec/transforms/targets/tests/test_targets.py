@@ -75,7 +75,7 @@ def test_mask_is_where_its_pixels_are(name, seed):
 def test_points_are_where_their_pixels_are(name, seed):
     points = np.array([[30.0, 25.0, 2.0], [44.0, 35.0, 2.0]])
     y, x = np.mgrid[:HEIGHT, :WIDTH]
-    for point in points:  # a hill about the point: its centre of mass is the point
+    for point in points:  # a hill about the point: its center of mass is the point
         hill = 255 * np.exp(-((x - point[0]) ** 2 + (y - point[1]) ** 2) / 30)
         image = np.repeat(hill[..., None], 3, 2).astype(np.uint8)
         result, target = T.Compose(MAPS[name], seed=seed)(image, {"keypoints": point[None]}, epoch=0)

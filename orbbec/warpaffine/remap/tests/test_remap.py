@@ -31,7 +31,7 @@ def test_remap_by_its_own_grid_is_a_copy(device):
 @pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("border", ["constant", "replicate", "reflect", "reflect101", "wrap"])
-def test_a_position_that_is_not_finite_reads_the_fill_and_its_neighbours_do_not(
+def test_a_position_that_is_not_finite_reads_the_fill_and_its_neighbors_do_not(
     device, interpolation, value, border
 ):
     images = device.put(photographs(1, 3, 8, 9, torch.float32))
