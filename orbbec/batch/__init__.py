@@ -1,4 +1,9 @@
-"""Variable-size images in one buffer, as pixels or as planes, and the collate function."""
+"""Batches of variable-size images in one buffer, which reaches a device in one copy.
+
+Begin with image_batch.py: `ImageBatch`, whose docstring draws the layout. ycbcr_batch.py has the planes of
+JPEGs instead of pixels, stored_batch.py what both share: copies, pinning, streams. collate.py makes batches
+of the samples of a `DataLoader`.
+"""
 
 from orbbec.batch.collate import collate
 from orbbec.batch.image_batch import ImageBatch

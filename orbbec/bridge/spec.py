@@ -1,4 +1,4 @@
-"""What pipelines, targets and the profile know of an operator: each declares it once, in its own folder."""
+"""`OpSpec`: what pipelines, targets and the profile need to know of an operator, declared in its folder."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ class OpSpec:
     """An operator that a pipeline can run as a pass.
 
     Args:
-        call: takes images, then the columns of its parameter table and its options by name. An operator that
-            gives other sizes takes `size` and `out` too.
-        name: in plans; by default that of `call`.
-        dtypes: of images that it takes, by name.
-        channels: counts of channels that it takes; empty: any.
-        identity: a column, and its value for images that keep their bytes to the last bit; None: the operator
-            runs for the images alone that it changes.
-        host_columns: columns that are read on the host, such as sizes of windows; a CUDA graph holds them.
-        capturable: whether a CUDA graph can hold it.
-        takes_ragged: whether it takes an `ImageBatch`; else it runs for one image after the other.
-        choice: the option that may be a tuple of values, of which column `which` has an index per image.
-        displacement: takes sample ids `[N]`, a size, the columns, seed, epoch and transform index, and gives
-            `[N, 2, H, W]`: how far from its own position each pixel reads, x then y. None: pixels stay in
-            place, or move along the matrix of the pass. With it the operator takes `interpolation` and
-            `fill`.
-        region: takes columns, options, and sizes of outputs and images, `[N, 2]`, and gives what it reads of
-            each image, int64 `[N, 4]`: left, top, right, bottom. The operator then reads column `boxes`, and
-            gives the same pixels for a part of the image. None: it reads whole images.
+        call: the function. It takes images, then the columns of its parameter table and its options by name,
+            and `size` and `out` if it changes sizes.
+        name: name in plans; by default that of `call`.
+        dtypes: names of the supported dtypes of images.
+        channels: supported numbers of channels; empty: any.
+        identity: a column, and the value of it that leaves an image unchanged to the last bit; None: the
+            operator runs only on the images that it changes.
+        host_columns: columns that are read on the host, such as window sizes; a CUDA graph keeps their
+            values.
+        capturable: whether a CUDA graph can capture it.
+        takes_ragged: whether it takes an `ImageBatch`; otherwise it runs on one image at a time.
+        choice: an option that may be a tuple of values; column `which` has the index of each image's value.
+        displacement: takes sample ids `[N]`, a size, the columns, seed, epoch and transform index, and
+            returns `[N, 2, H, W]`: the distance (x, y) from each pixel to the position that it reads. The
+            operator then takes `interpolation` and `fill`. None: pixels stay in place, or follow the matrix
+            of the pass.
+        region: takes columns, options, output sizes and image sizes `[N, 2]`, and returns the part of each
+            image that the operator reads, int64 `[N, 4]`: left, top, right, bottom. The operator then takes
+            column `boxes`, and gives the same pixels if only that part of the image is there. None: it reads
+            whole images.
     """
 
     call: Callable[..., Any]
@@ -52,14 +54,14 @@ class OpSpec:
     choice: str = ""
     displacement: Callable[..., Any] | None = None
     region: Callable[[Mapping[str, Array], Mapping[str, Any], Array, Array], Array] | None = None
-    parameters: frozenset[str] = field(init=False, repr=False)  # the names of all arguments
+    parameters: frozenset[str] = field(init=False, repr=False)  # names of all arguments of `call`
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.call.__name__)
         object.__setattr__(self, "parameters", frozenset(signature(self.call).parameters))
 
     def with_identities(self, table: Mapping[str, Array], drawn: Array) -> Mapping[str, Array]:
-        """The table by which images that are not `drawn` keep their bytes, if the operator has one."""
+        """The table with the identity value for images that are not `drawn`, if the operator has one."""
         if self.identity is None or drawn.all():
             return table
         column, value = self.identity
@@ -69,12 +71,12 @@ class OpSpec:
 
 
 class Tiles(NamedTuple):
-    """Where images lie in outputs that are laid out from several: K tiles per output, row by row.
+    """The position of each image in outputs composed of several: K tiles per output, row by row.
 
     Args:
-        pair_indices: int64 `[N * K]`: the index of each image.
-        boxes: int64 `[N * K, 4]`: left, top, right, bottom of what is seen of it, in the output.
-        offsets: int64 `[N * K, 2]`: where its pixel (0, 0) lies in the output, (x, y).
+        pair_indices: int64 `[N * K]`: index of each tile's image.
+        boxes: int64 `[N * K, 4]`: left, top, right, bottom of its visible part, in the output.
+        offsets: int64 `[N * K, 2]`: position (x, y) of its pixel (0, 0) in the output.
     """
 
     pair_indices: Array
@@ -84,13 +86,13 @@ class Tiles(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MixSpec(OpSpec):
-    """An operator that mixes images of a batch. Its table has a column `pair_indices`.
+    """An operator that mixes images of a batch; its table has a column `pair_indices`.
 
     Args:
-        reads: how many images each output pixel reads.
-        fused_dtypes: of images that the pass before can mix as it writes them.
-        fused_rows: takes columns and sizes, and gives float32 `[N, 7]`, as `augment` takes `mix`.
-        tiles: takes columns, and sizes of images and outputs; None: labels are mixed by column `weights`.
+        reads: number of images that each output pixel reads.
+        fused_dtypes: dtypes for which the preceding pass can mix images as it writes them.
+        fused_rows: takes columns and sizes, and returns the argument `mix` of `augment`: float32 `[N, 7]`.
+        tiles: takes columns, image sizes and output sizes; None: labels are mixed with column `weights`.
     """
 
     reads: int = 1
@@ -104,7 +106,7 @@ MIXES: dict[str, MixSpec] = {}
 
 
 def register(*specs: OpSpec) -> None:
-    """Make operators known to pipelines, by name."""
+    """Make operators available to pipelines by name."""
     for spec in specs:
         if isinstance(spec, MixSpec):
             MIXES[spec.name] = spec

@@ -1,7 +1,8 @@
-"""Colors: conversions, adjustments, tables, statistics, normalized model input; `ycbcr` for JPEG planes.
+"""Colors: adjustments, conversions, lookup tables, statistics and normalization.
 
-Begin with normalize.py and normalize.h. `adjust` has torchvision's functions, `convert` OpenCV's spaces,
-`tables` has histograms; pointwise.h and rows_cpu.h serve all.
+Begin with normalize.py and normalize.h, the smallest operator. `adjust` has torchvision's adjustments,
+`convert` OpenCV's color spaces, `tables` lookup tables and histograms, `ycbcr` the conversion of JPEG planes.
+All share pointwise.h, how one pixel becomes another, and rows_cpu.h, the vectorized executor of the CPU.
 """
 
 from orbbec.color.adjust import (

@@ -1,4 +1,9 @@
-"""From files to the model: readers, decoding, sample order, and the loader that feeds a device."""
+"""From files to batches on the device of the model.
+
+Begin with loader/loader.py, `Loader`, which joins everything else: `readers` find samples in folders, shards
+and tables, order.py shuffles them over ranks and epochs, `decode` reads images or the regions that a plan
+needs, `loader` assembles batches in threads, `device` copies them ahead of the model.
+"""
 
 from orbbec.batch import collate
 from orbbec.data.decode.decode import decode_image, image_size

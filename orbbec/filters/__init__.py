@@ -1,7 +1,8 @@
-"""Blur and filter images with windows: box, Gaussian, motion, median and any kernel.
+"""Filters that read a window around each pixel: box, Gaussian, motion and median blur, and any kernel.
 
-Begin with filter.py and filter.h: any kernel. `separable` has blurs of two passes, median.h the middle value.
-*_strips.h run them strip by strip on the CPU, tiles_cuda.h tile by tile on a device.
+Begin with filter.py and filter.h: correlation with any kernel. `separable` has the blurs with a horizontal
+and a vertical pass, median.h the median. Filters run strip by strip on the CPU (*_strips.h, over planes.h)
+and tile by tile on CUDA (tiles_cuda.h). window.h defines windows and borders for all of them.
 """
 
 from orbbec.filters.filter import filter2d, motion_blur, sharpen

@@ -131,8 +131,8 @@ def motion_blur(
 def motion_kernels(lengths: list[int], angles_degrees: list[float]) -> Tensor:
     """The kernels of `motion_blur`, of the odd side that the longest line needs; each sums to 1.
 
-    `length` points, one pixel apart along the centerd line, distribute their weights to the four nearest taps
-    bilinearly.
+    `length` points, one pixel apart along the centered line, distribute their weights to the four nearest
+    taps bilinearly.
 
     Args:
         lengths: in pixels.

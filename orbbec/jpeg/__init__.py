@@ -1,7 +1,8 @@
-"""The artifacts of JPEG without a codec, and the decoder of baseline JPEGs.
+"""JPEG artifacts without a codec, and the decoder of baseline JPEGs.
 
-Begin with jpeg.py and jpeg.h for the artifacts, decode.h and entropy.h for the decoder. dct.h has the
-transform of blocks, columns.h the same on vectors.
+Begin with jpeg.py and jpeg.h for the artifacts: quantization of 8x8 blocks with libjpeg's bytes. The decoder
+begins with decode.h; entropy.h reads the codes. dct.h has the transform of a block, columns.h its vectorized
+form; both parts share them.
 """
 
 from orbbec.jpeg.jpeg import jpeg_compression

@@ -156,7 +156,7 @@ def get_rotation_matrix(
 def get_similarity_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
     """Fit rotation, scale and translation between two sets of points, as in face alignment.
 
-    With the centerd sets ``p`` and ``q``, the matrix is ``[[a, -b, .], [b, a, .]]`` with
+    With the centered sets ``p`` and ``q``, the matrix is ``[[a, -b, .], [b, a, .]]`` with
     ``a = sum(p . q) / sum(p . p)`` and ``b = sum(p x q) / sum(p . p)``: the least squares solution without
     reflection. Tensors stay on their device without synchronization, with the same bits as on the CPU.
 
@@ -183,8 +183,8 @@ def get_similarity_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
         [[0.0, -2.0, 1.0], [2.0, 0.0, 1.0]]
     """
     src, dst = read_point_pair("get_similarity_matrix", src_points, dst_points)
-    src_mean, p = _centerd(src)
-    dst_mean, q = _centerd(dst)
+    src_mean, p = _centered(src)
+    dst_mean, q = _centered(dst)
     (px, py), (qx, qy) = p.unbind(-1), q.unbind(-1)
     spread = sum_last(px * px + py * py)
     single = spread == 0
@@ -218,8 +218,8 @@ def _homogeneous(points: torch.Tensor) -> torch.Tensor:
     return torch.cat([points, torch.ones_like(points[..., :1])], dim=-1)
 
 
-def _centerd(points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the mean ``[..., 2]`` and the centerd points; equal points give exact zeros."""
+def _centered(points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the mean ``[..., 2]`` and the centered points; equal points give exact zeros."""
     first = points[..., :1, :]
     offset = points - first
     total = sum_last(offset.transpose(-2, -1)).unsqueeze(-2)

@@ -1,6 +1,8 @@
-"""Mix several images of a batch: mixup, cutmix, mosaic, copy_paste; `erase` fills rectangles of images.
+"""Mixes of several images of a batch: mixup, cutmix, mosaic, copy_paste; and erasing of rectangles.
 
-Begin with mixup.py and mix.h. blends.* adds images by weights, moves.* copies parts of them.
+Begin with mixup.py and mix.h, the rule for one pair of images. blends.* are the weighted sums: mixup, and
+copy_paste with soft masks. gather.* copy pixels: cutmix, mosaic, and copy_paste with binary masks.
+gradients.py distributes gradients to both images of a pair. `erase` fills rectangles with numbers or noise.
 """
 
 from orbbec.mix.copy_paste import copy_paste

@@ -1,6 +1,6 @@
 // cutmix, mosaic and copy_paste by binary masks: each output pixel is a pixel of an image, or the
 // fill. A rule says of which image, and how many pixels follow contiguously. Included by
-// moves_cpu.cpp, moves_cuda.cu and binding.cpp.
+// gather_cpu.cpp, gather_cuda.cu and binding.cpp.
 #pragma once
 
 #include "mix.h"

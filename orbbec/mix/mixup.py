@@ -43,8 +43,7 @@ def mixup(images: Images, pair_indices: Matrix, weights: float | Tensor) -> Any:
 
     Source:
         Floats: identical to torchvision 0.25's `v2.MixUp` with pair_indices `arange(N).roll(1)`. uint8 and
-            uint16:
-        identical to `cv2.addWeighted` (OpenCV 5.0.0 and 4.12.0).
+        uint16: identical to `cv2.addWeighted` (OpenCV 5.0.0 and 4.12.0).
 
     Example:
         >>> images = torch.tensor([0.0, 8.0]).reshape(2, 1, 1, 1)

@@ -39,7 +39,7 @@ def mosaic(
     clipped to the canvas and to their quarter.
 
     Args:
-        images: a batch of M images: `[M, C, H, W]` tensor of any strides; `[M, H, W, C]` array; or an
+        images: a batch of M images: `[M, C, H, W]` tensor of any strides; `[M, H, W, C]` array; or a
             variable-size `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU
             or a CUDA device.
         pair_indices: whole numbers `[N, 4]`: indices of the images of each output: top left, top right,

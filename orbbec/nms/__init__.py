@@ -1,7 +1,8 @@
-"""Boxes: non-maximum suppression, hard, soft and rotated, and in `boxes` overlaps, formats and areas.
+"""Non-maximum suppression of boxes, and functions of boxes.
 
-Begin with nms.py and nms.h. `greedy.h` has the decisions that `nms` and `nms_rotated` share, `box.h` and
-`rotated_box.h` have the overlaps. detections.py reads the boxes and scores of every operator.
+Begin with nms.py and nms.h. greedy.h has the decisions that `nms` and `nms_rotated` share, box.h and
+rotated_box.h the overlap of two boxes. `soft` has soft_nms and matrix_nms, `rotated` rotated boxes, `boxes`
+overlaps, formats and areas. detections.py checks the boxes and scores of all these operators.
 """
 
 from orbbec.nms.batched_nms import batched_nms

@@ -1,7 +1,8 @@
-"""Gaussian noise added to images; `philox` has the random numbers of all operators.
+"""Gaussian noise, and the random numbers of all operators.
 
-Begin with noise.py and noise.h. Every number is a function of seed, epoch, sample id and position
-(`core/philox.h`, `core/noise.h`).
+Begin with noise.py and noise.h: noise added to images. `philox` returns the random numbers themselves. Every
+number is a function of seed, epoch, sample id, transform index and position (core/philox.h, core/noise.h), so
+noise does not depend on the batch or the device.
 """
 
 from orbbec.noise.noise import gaussian_noise

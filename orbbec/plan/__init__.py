@@ -1,4 +1,9 @@
-"""What happens to a batch: steps of transforms fused to passes, in tables that can be printed and kept."""
+"""Plans: the steps of transforms for a batch, fused into passes with a table row per image.
+
+Begin with plan.py, the result, and fuse.py, which makes it of `steps`. `passes` has the kinds of passes and
+apply.py runs them. stream.py draws random numbers. template.py and drawn.py are shortcuts for pipelines that
+only move pixels; tables.py separates the numbers of a plan from its structure, for CUDA graphs.
+"""
 
 from orbbec.plan.apply import apply, apply_fixed, run_passes
 from orbbec.plan.batches import read_images

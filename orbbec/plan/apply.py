@@ -1,4 +1,4 @@
-"""A plan applied to pixels: its passes, one after the other."""
+"""Applies a plan to pixels, pass by pass."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ After: TypeAlias = Callable[[int, Work], None]
 
 
 def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
-    """Do to images what a plan says.
+    """Apply a plan to images.
 
     Args:
         plan: for images of these sizes, in this order.
-        images: as `Compose` takes them, but for PIL images and tv_tensors.
-        out: where to write results of one size: a tensor or an array of their shape and dtype, sharing no
-            memory with `images`.
+        images: see `Compose`; PIL images and tv_tensors are not supported.
+        out: output buffer for results of one size: a tensor or an array of their shape and dtype that shares
+            no memory with `images`.
 
     Returns:
-        `out` if it was given, else the results, in the kind of `images`: of an `ImageBatch`, a `YCbCrBatch`
-        or a list, a tensor `[N, C, H, W]` where all have one size, else an `ImageBatch` of bytes or a list
-        of tensors `[C, H, W]`.
+        `out` if it was given, otherwise results of the type of `images`. An `ImageBatch`, a `YCbCrBatch` or a
+        list gives a tensor `[N, C, H, W]` if all results have one size, otherwise an `ImageBatch` for uint8
+        and a list of tensors `[C, H, W]` for other dtypes.
 
     Raises:
-        TypeError: the images are of another dtype than those that the plan was made for.
-        ValueError: they are of other sizes.
+        TypeError: the plan was made for another dtype.
+        ValueError: the plan was made for other sizes.
     """
     given = images if isinstance(images, Given) else read_images(images)
     _check_fit(plan, given)
@@ -43,14 +43,14 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
 
 
 def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = None) -> Any:
-    """What `apply` does to images that were read and fit the plan.
+    """Apply a plan to images whose dtype and sizes were checked.
 
     Args:
         plan: for these images.
         given: the images.
-        out: as that of `apply`.
-        after: called after each pass, with its number and result; for a stopwatch. A pass may be run for a
-            few images, and again for others.
+        out: see `apply`.
+        after: called after each pass with its index and result, to time passes. A pass runs once per
+            microbatch.
     """
     work = given.work
     if out is None and after is None and (moved := _moved_at_once(plan, work)) is not None:
@@ -61,7 +61,7 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
     if len(microbatches) == 1 and out is None:
         return given.restore(_run_microbatch(plan, work, None, after))
     buffer = None if out is None else operator_output("apply", out).images
-    if buffer is not None and torch.compiler.is_compiling():  # which cannot follow what Results asks
+    if buffer is not None and torch.compiler.is_compiling():  # it cannot trace Results
         result = _run_microbatch(plan, work, buffer, after)
         if result is not buffer:
             buffer.copy_(result)
@@ -74,7 +74,7 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
 
 
 def _moved_at_once(plan: Plan, work: Work) -> Tensor | None:
-    """The results of a tensor on the CPU, where the plan has one pass and only moves pixels; else None."""
+    """The results for a tensor on the CPU if the plan has one pass, which only moves pixels; else None."""
     if len(plan.passes) != 1 or type(work) is not Tensor or not work.is_cpu or torch.compiler.is_compiling():
         return None
     return plan.passes[0].move_at_once(work)
@@ -85,20 +85,20 @@ def _run_microbatch(plan: Plan, work: Work, out: Any, after: After | None) -> Wo
 
 
 def reads_planes(plan: Plan, planes: StoredPlanes) -> bool:
-    """Whether the first pass makes RGB of planes as it reads them: where bytes to move are what counts."""
+    """Whether the first pass converts planes to RGB as it reads them, to save memory bandwidth."""
     return bool(plan.passes) and plan.passes[0].reads_planes(planes)
 
 
 def apply_fixed(plan: Plan, images: RaggedImages, tables: Iterable[Mapping[str, Tensor]]) -> Tensor:
-    """Do to images what a plan of `fixed` says, by tables that lie on their device.
+    """Apply a plan of `fixed` with tables on the device of the images.
 
-    Nothing is asked of the numbers of the plan itself, nor copied from the host, so that what is called here
-    can be captured in a CUDA graph and replayed with other numbers in the tables.
+    The numbers in the plan itself are neither read nor copied to the device, so these calls can be captured
+    in a CUDA graph and replayed with other numbers in the tables.
 
     Args:
-        plan: of which only what `structure_of` tells is read.
-        images: of any sizes.
-        tables: as `tables_of` gives them.
+        plan: only its `structure_of` matters.
+        images: images of any sizes.
+        tables: see `tables_of`.
     """
     result: Tensor = _run_all(plan, Context(plan.key, iter(tables), is_fixed=True), images)
     return result

@@ -1,4 +1,4 @@
-"""Images of any kind, as the passes of a plan hand them on: one tensor, an ImageBatch, or a list."""
+"""The images that passes exchange: one tensor, an ImageBatch, or a list."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors
 
 
 class Given(NamedTuple):
-    """Images, and how results become what the user gave."""
+    """Images, and the conversion of results to the type that the user passed."""
 
     work: Work
     sizes: Array  # int64 [N, 2]
     channels: int
     dtype: str
     restore: Callable[[Work], Any]
-    size: tuple[int, int] | None = None  # of all images, where they are one tensor
-    as_planes: bool = False  # floats are given back as [C, H, W], whatever the images are
+    size: tuple[int, int] | None = None  # of all images, if they are one tensor
+    as_planes: bool = False  # float results are [C, H, W] whatever the images are
 
 
 class Rows(NamedTuple):
-    """Some images of an ImageBatch, in the buffer of all."""
+    """Some images of an ImageBatch, in its buffer."""
 
     buffer: Tensor
     layout: Tensor
     channels: int
-    sizes: Tensor  # on the host, so that nobody asks the device
+    sizes: Tensor  # on the host, which saves a synchronization
 
 
 def read_images(images: Any) -> Given:
-    """Describe images without a copy where that can be.
+    """Describe images, without a copy if possible.
 
     Args:
         images: uint8, uint16 or float: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or
@@ -46,8 +46,8 @@ def read_images(images: Any) -> Given:
             `[H, W, C]` or `[H, W]`.
 
     Raises:
-        TypeError: another type or dtype.
-        ValueError: another shape, or images of a list with different channels; names the image.
+        TypeError: a type or dtype is not supported; names the image.
+        ValueError: a shape is invalid, or the images of a list differ in channels; names the image.
     """
     if isinstance(images, (list, tuple)):
         return _read_list(images)
@@ -143,7 +143,7 @@ def rows_of(work: Work, rows: Array) -> Work:
 
 
 def signed(images: Tensor) -> Tensor:
-    """The images as they are, but uint16 as int16, which torch reads and writes by index."""
+    """The images, with uint16 viewed as int16, which torch can index."""
     return images.view(torch.int16) if images.dtype == torch.uint16 else images
 
 
@@ -153,7 +153,7 @@ def unsigned(images: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def one_by_one(work: Work) -> Iterator[Work]:
-    """Each image as a batch of its own, without a copy."""
+    """Each image as a batch of one, without a copy."""
     if not is_ragged(work):
         yield from (image[None] for image in work)
         return
@@ -165,18 +165,18 @@ def one_by_one(work: Work) -> Iterator[Work]:
 
 
 def repeated(work: Work, times: int) -> Work:
-    """The images several times, one batch after the other; of an ImageBatch without a copy."""
+    """The batch repeated several times; an ImageBatch is not copied."""
     if isinstance(work, Tensor):
         return torch.cat([work] * times)
     return work * times if isinstance(work, list) else rows_of(work, np.tile(np.arange(len(work)), times))
 
 
 def blended(work: Work, copies: Work, weights: Tensor) -> Work:
-    """The weighted sums of images and their copies, added in order in float32; bytes lose the fraction.
+    """The weighted sums of images and their copies, added in order in float32; bytes are truncated.
 
     Args:
         work: N images.
-        copies: K * N images: the first copy of every image, then the second ...
+        copies: K * N images: the first copies of all images, then the second ones, and so on.
         weights: `[N, 1 + K]`.
     """
     if isinstance(work, Tensor) and isinstance(copies, Tensor):
@@ -197,13 +197,13 @@ def _weighted_sum(images: Sequence[Tensor], weights: Tensor) -> Tensor:
 
 
 def device_of(work: Work) -> torch.device:
-    """Where images are."""
+    """The device of images."""
     first = work[0] if isinstance(work, list) else work
     return first.device if isinstance(first, Tensor) else first.buffer.device
 
 
 def merged(images: list[Tensor]) -> Work:
-    """Images in one piece where that can be: a tensor if they are of one size, an ImageBatch of bytes."""
+    """Images in one buffer if possible: a tensor if they have one size, an ImageBatch for uint8."""
     if len({image.shape for image in images}) == 1:
         return torch.stack(images)
     if all(image.dtype == torch.uint8 and image.device.type == "cpu" for image in images):
@@ -212,14 +212,14 @@ def merged(images: list[Tensor]) -> Work:
 
 
 def table_rows(table: Array | Tensor, rows: Array | None = None) -> Tensor:
-    """A table, or some of its rows, as a tensor; a tensor stays as it is."""
+    """A table, or some of its rows, as a tensor."""
     if isinstance(table, Tensor):
         return table
     return torch.from_numpy(np.ascontiguousarray(table if rows is None else table[rows]))
 
 
 def chosen_of(mask: Any, changed: Work, kept: Work) -> Work:
-    """The images of `changed` where `mask` `[N]` is true, and else those of `kept`, to the last bit."""
+    """The images of `changed` where `mask` `[N]` is true, and those of `kept` elsewhere, bit for bit."""
     if isinstance(changed, Tensor) and isinstance(kept, Tensor):
         on_device = table_rows(mask).to(changed.device, non_blocking=True)
         return torch.where(on_device[:, None, None, None], changed, kept)

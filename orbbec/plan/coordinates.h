@@ -101,7 +101,7 @@ inline void resize_shorter(ImageState& p, int64_t side, int64_t longest) {
          std::max<int64_t>(upright ? to_short : to_long, 1));
 }
 
-// The largest centerd region whose ratio is in range.
+// The largest centered region whose ratio is in range.
 inline Rect middle_of(const ImageState& p, const double (&ratio)[2]) {
   const auto h = static_cast<double>(p.height), w = static_cast<double>(p.width);
   const double own = w / h;

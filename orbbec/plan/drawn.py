@@ -1,4 +1,4 @@
-"""Pipelines of one pass that only moves pixels: one operator draws and augments."""
+"""Pipelines with a single pass that only moves pixels: one operator draws the parameters and augments."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from orbbec.plan.passes import AugmentPass
 
 @dataclass(frozen=True, eq=False)
 class DrawnPass:
-    """What every batch of the pipeline has in common.
+    """What all batches of the pipeline have in common.
 
     Args:
-        program: float64 `[K, 10]`, as `draw_coordinates` reads it.
+        program: float64 `[K, 10]`, see `draw_coordinates`.
         size: (height, width) of all results in pixels.
-        dtype: of the results.
-        channels_last: how the results lie; None: as the images do.
+        dtype: dtype of the results.
+        channels_last: memory layout of the results; None: that of the images.
         options: the other arguments of the operator.
     """
 
@@ -35,7 +35,7 @@ class DrawnPass:
 
     @classmethod
     def of(cls, step: AugmentPass, program: Tensor, dtype: torch.dtype, size: tuple[int, int]) -> DrawnPass:
-        """What does the same as any pass of the pipeline on images of one dtype."""
+        """Replaces every pass of the pipeline for images of one dtype."""
         result = getattr(torch, step.dtype)
         scale, _ = scale_and_maximum(dtype, result)
         options = (
@@ -54,17 +54,17 @@ class DrawnPass:
         return self.dtype is not torch.uint8
 
     def serves(self, images: Tensor) -> bool:
-        """Whether `[N, C, H, W]` are at least 1 image on the CPU that asks for no gradient."""
+        """Whether `[N, C, H, W]` is on the CPU, not empty, and needs no gradient."""
         return images.is_cpu and images.size(0) > 0 and is_plain(images)
 
     def run(self, images: Tensor, sample_ids: Array | None, seed: int, epoch: int) -> Tensor:
         """Draw and augment.
 
         Args:
-            images: `[N, C, H, W]`, which it serves.
+            images: `[N, C, H, W]` for which `serves` is true.
             sample_ids: int64 `[N]`; None: 0 to N - 1.
-            seed: as that of `Stream`.
-            epoch: as that of `Stream`.
+            seed: see `Stream`.
+            epoch: see `Stream`.
 
         Raises:
             ValueError: an image is too small for a crop.

@@ -1,4 +1,4 @@
-"""The operators that draw for a whole batch at once."""
+"""The operators that draw random parameters for a whole batch at once."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def draw_areas(
     *,
     transposed: bool,
 ) -> tuple[Array, Array, Array]:
-    """Of ten tries of an area and an aspect ratio, the first that fits into each image.
+    """The first of ten random areas and aspect ratios that fits into each image.
 
     Args:
         sizes: int64 `[N, 2]`.
-        scale: range of the area, as a fraction of the image's.
-        ratio: of the sides.
-        stream: takes 40 numbers.
-        transposed: the ratio is height to width and the area must be smaller than the image on both sides, as
-            RandomErasing has it; else width to height, and may be as large.
+        scale: range of the area, as a fraction of the area of the image.
+        ratio: range of the aspect ratio.
+        stream: the random numbers; 40 are used.
+        transposed: as in RandomErasing, the ratio is height to width, and both sides must be smaller than
+            those of the image. Otherwise the ratio is width to height, and the sides may be equal.
 
     Returns:
-        Whether there was one, bool `[N]`; and where there was, in whole pixels, float64 `[N, 2]`: its height
-        and width, and where it begins, (y, x).
+        Whether one fits, bool `[N]`; its height and width, and its position (y, x), float64 `[N, 2]` each,
+        in whole pixels.
     """
     given = torch.from_numpy(np.ascontiguousarray(sizes)), torch.from_numpy(stream.sample_ids)
     options = (*stream.key, stream.skip(_AREA_NUMBERS))
@@ -45,18 +45,18 @@ def draw_areas(
 def draw_coordinates(
     sizes: Array, sample_ids: Array, program: Tensor, passes: int, seed: int, epoch: int
 ) -> Array:
-    """Where the pixels of each image come from, pass by pass.
+    """Draw the coordinate transforms of each image for all passes.
 
     Args:
         sizes: contiguous int64 `[N, 2]`.
         sample_ids: contiguous int64 `[N]`.
-        program: float64 `[K, 10]`: kind, transform index, whether it begins a pass, what the kind needs.
-        passes: how many there are.
-        seed: as that of `Stream`.
-        epoch: as that of `Stream`.
+        program: float64 `[K, 10]`: kind, transform index, whether it begins a pass, parameters of the kind.
+        passes: number of passes.
+        seed: see `Stream`.
+        epoch: see `Stream`.
 
     Returns:
-        float64 `[passes, 16 N]`: 9 N of matrices, 4 N of boxes, 2 N of sizes, N of flips.
+        float64 `[passes, 16 N]`: 9 N numbers of matrices, 4 N of boxes, 2 N of sizes, N of flips.
     """
     given = torch.from_numpy(sizes), torch.from_numpy(sample_ids)
     drawn: Tensor = torch.ops.orbbec.draw_coordinates.default(*given, program, passes, seed, epoch)

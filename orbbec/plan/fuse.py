@@ -1,9 +1,9 @@
-"""Fuses the steps of a pipeline to as few passes as possible.
+"""Fuses the steps of a pipeline into as few passes as possible.
 
-The order within an augment pass is fixed: warp, colors, rectangles, normalize, mix, cast. A step that comes
-before one that the pass already has begins a new pass, unless the result is the same. What a step may do is
-known before anything is drawn, so the passes depend neither on the draws nor on the batch: between two passes
-values are rounded to their dtype, and a sample has the same bytes in every batch.
+The order within an augment pass is fixed: warp, colors, rectangles, normalize, mix, cast. A step that must
+run before something that the pass already does begins a new pass, unless the result is the same. What a step
+may do is known before parameters are drawn, so the passes depend neither on the draws nor on the batch.
+Values are rounded to their dtype between passes, so this gives a sample the same bytes in every batch.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MAXIMUM = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
 
 
 class Step:
-    """What a transform is for a batch; subclasses are frozen dataclasses."""
+    """A change to a batch, with one row of parameters per image; subclasses are frozen dataclasses."""
 
     is_alone = False  # a pass of its own
 
     def only(self, chosen: Array, state: BatchState) -> Step:
-        """The step for the images that are chosen; the others stay as they are."""
+        """The step applied to the chosen images only."""
         raise NotImplementedError
 
     def after(self, state: BatchState) -> BatchState:
@@ -41,26 +41,26 @@ class Step:
 
         Args:
             fusion: the passes so far.
-            name: of the transform.
-            transform_index: of the transform in the pipeline.
+            name: name of the transform.
+            transform_index: index of the transform in the pipeline.
 
         Raises:
-            ValueError: the step does not take the images as they are there.
+            ValueError: the step does not support the images at this point.
         """
         raise NotImplementedError
 
 
 @dataclass
 class OpenPass:
-    """The augment pass that steps are being added to."""
+    """The augment pass to which steps are being added."""
 
     matrix: Array
     sizes: Array
-    unit: float  # the pipeline's maximum value where the pass begins, in units of the pass's input
-    maximum: float  # maximum value of the pass's input: 255 of bytes, 1 of floats
+    unit: float  # the pipeline's maximum value at the start of the pass, in the units of its input
+    maximum: float  # maximum value of the pass's input: 255 for bytes, 1 for floats
     dtype: str  # of its input
     why: str = ""
-    interpolation: str | None = None  # None: no pixel lies between others
+    interpolation: str | None = None  # None: all positions are whole pixels
     border: str | None = None
     fill: tuple[float, ...] = (0.0,)
     offset: Array | None = None  # of the positions that nearest warps read
@@ -74,20 +74,20 @@ class OpenPass:
     flips: list[Array | None] = field(default_factory=list)  # of each warp
     warps: int = 0
     mixes: MixPass | None = None
-    cuts: bool = False  # a later warp left a part out, which is not cut off
+    cuts: bool = False  # a later warp crops, but the source is not cut off
     holds: dict[str, None] = field(default_factory=dict)
 
     def is_idle(self, dtype: str) -> bool:
-        """Whether the pass gives, in `dtype`, what it is given: its transforms became operators before it."""
+        """Whether the output, of `dtype`, equals the input: its transforms became operators before it."""
         return self.warps == 0 and self.moves_alone(dtype)
 
     def moves_alone(self, dtype: str) -> bool:
-        """Whether the pass gives, in `dtype`, pixels of what it is given, moved at most."""
+        """Whether the output, of `dtype`, consists of pixels of the input, moved at most."""
         changes = self.colors or self.erase or self.mean or self.mixes
         return not changes and self.channels_last is None and dtype == self.dtype
 
     def flips_alone(self, dtype: str) -> Array | None:
-        """The images that the pass flips left to right, if that is all it does."""
+        """The images that the pass flips horizontally, if it does nothing else."""
         known = [flips for flips in self.flips if flips is not None]
         if not known or len(known) < self.warps or not self.moves_alone(dtype):
             return None
@@ -95,28 +95,28 @@ class OpenPass:
 
 
 class Fusion:
-    """Takes steps in the order of the pipeline and gives passes.
+    """Collects the steps of a pipeline in order and makes passes of them.
 
     Args:
-        sizes: int64 `[N, 2]`: of the images.
-        channels: of every image.
-        dtype: of the pixels, by name.
-        exact: whether each transform is a pass of its own, with the bytes of the step-by-step pipeline.
+        sizes: int64 `[N, 2]`: sizes of the images.
+        channels: number of channels of every image.
+        dtype: name of the dtype of the pixels.
+        exact: whether each transform is a separate pass, with the bytes of a step-by-step pipeline.
     """
 
     def __init__(self, sizes: Array, channels: int = 3, dtype: str = "uint8", exact: bool = False) -> None:
         self.state = BatchState(sizes, channels, MAXIMUM.get(dtype, 1.0), exact)
         self.dtype, self.exact = dtype, exact
         self.passes: list[Pass] = []
-        self.moves: list[int] = []  # of each pass, its coordinate transforms
+        self.moves: list[int] = []  # coordinate transforms of each pass
         self._idle: list[Pass] = []
         self.notes: list[str] = []
-        self._matrices: list[Array] | None = []  # of all steps so far; None once images were mixed
+        self._matrices: list[Array] | None = []  # of all steps so far; None once images are mixed
         self.begin("")
 
     @property
     def matrix(self) -> Array | None:
-        """From the output so far to the images; None once they were mixed."""
+        """The matrices from the current output to the images; None once they are mixed."""
         return (
             None if self._matrices is None else reduce(np.matmul, self._matrices, identities(len(self.state)))
         )
@@ -133,10 +133,10 @@ class Fusion:
             self.split(f"exact: {name} is rounded by itself")
 
     def finish(self, as_planes: bool = False) -> tuple[Pass, ...]:
-        """The passes; at least one where the pipeline asks for anything at all.
+        """The passes; at least one if the pipeline does anything.
 
-        With `as_planes`, the last one writes floats as planes. An idle pass stays only at the end, where it
-        makes one tensor of an ImageBatch of one size.
+        With `as_planes`, the last one writes floats as planes. A pass that changes nothing is kept only at
+        the end, where it turns an ImageBatch of one size into a tensor.
         """
         if as_planes and self.dtype in FLOATS and self.open.channels_last is None:
             self.open.channels_last = False
@@ -147,7 +147,7 @@ class Fusion:
         return tuple(self.passes[n] for n in kept)
 
     def close(self) -> None:
-        """Make a pass of the open one, if it holds anything."""
+        """Finish the open pass, if it has any step."""
         p, count = self.open, len(self.state)
         if not p.holds:
             return
@@ -181,7 +181,7 @@ class Fusion:
             self._idle.append(step)
 
     def _flipped_before(self, p: OpenPass) -> bool:
-        """Let the pass before flip its results, if this one would do no more and that one can."""
+        """Let the preceding pass flip its results, if it can and this one would do nothing else."""
         flips = None if self.exact or not self.passes else p.flips_alone(self.dtype)
         flipped = None if flips is None else self.passes[-1].flipped(flips, p.matrix, tuple(p.holds))
         if flipped is None:
@@ -191,23 +191,23 @@ class Fusion:
         return True
 
     def append(self, step: Pass, warps: int) -> None:
-        """Add a pass that runs `warps` coordinate transforms, after the open one was closed."""
+        """Add a pass with `warps` coordinate transforms, after closing the open one."""
         self.passes.append(step)
         self.moves.append(warps)
 
     def begin(self, why: str) -> None:
-        """Open an augment pass, for a reason that is told."""
+        """Open an augment pass and note the reason."""
         maximum = MAXIMUM.get(self.dtype, 1.0)
         sizes = self.state.sizes
         self.open = OpenPass(identities(len(sizes)), sizes, self.state.maximum, maximum, self.dtype, why)
 
     def split(self, why: str) -> None:
-        """Close the open pass and begin another."""
+        """Close the open pass and open another one."""
         self.close()
         self.begin(why)
 
     def mix_targets(self) -> None:
-        """From here on no matrix leads back to one image."""
+        """Note that outputs no longer come from a single image."""
         self._matrices = None
 
     def move(self, matrix: Array, sizes: Array, least: tuple[int, int]) -> None:
@@ -229,7 +229,7 @@ class Fusion:
 
 
 def compact(rows: Array) -> Array:
-    """The steps of each image moved to the front, and as many columns as the longest program has."""
+    """The programs with empty steps moved to the end, cut to the length of the longest one."""
     empty = rows[:, :, 0] == 0
     if not empty.any():
         return rows

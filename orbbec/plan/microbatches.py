@@ -1,4 +1,4 @@
-"""Microbatches: a few images at a time go through all passes, which bounds the memory between passes."""
+"""Microbatches: a few images at a time go through all passes, which limits the memory in use."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from orbbec.plan.batches import Work, device_of, merged
 from orbbec.plan.passes import Pass, common_size
 from orbbec.plan.plan import Plan
 
-MICROBATCH_BYTES = 2**24  # of what lies between two passes
+MICROBATCH_BYTES = 2**24  # size of the results between two passes
 
 
 def microbatches_of(plan: Plan, work: Work) -> list[slice]:
-    """Which images go through the passes together; all if images are mixed, or if nothing is gained."""
+    """The microbatches; a single one if images are mixed, or if several would gain nothing."""
     count = len(plan)
     if len(plan.passes) < 2 or count == 0 or not _can_split(plan, work):
         return [slice(0, count)]
@@ -29,7 +29,7 @@ def microbatches_of(plan: Plan, work: Work) -> list[slice]:
     length = max(int(MICROBATCH_BYTES / kept), 1)
     if length >= count:
         return [slice(0, count)]
-    # The first image is alone, and its result is copied: it shows the dtype and layout of all.
+    # The first image is alone, and its result is copied: it determines the dtype and layout of all.
     return [slice(0, 1), *(slice(n, min(n + length, count)) for n in range(1, count, length))]
 
 
@@ -38,7 +38,7 @@ def _can_split(plan: Plan, work: Work) -> bool:
         return False
     if plan.mixes:
         return False
-    if is_ragged(work):  # filters keep what there is behind the pixels of a whole batch
+    if is_ragged(work):  # filters copy the bytes after the pixels only for a whole batch
         return plan.passes[0].resamples and isinstance(work, ImageBatch)
     return isinstance(work, list) or not work.requires_grad
 
@@ -49,12 +49,12 @@ def _bytes_after(step: Pass, channels: int) -> int:
 
 
 def microbatch_of(plan: Plan, where: slice) -> Plan:
-    """The plan of some of the images. Their results lie as they do among all."""
+    """The plan of some of the images; their results have the layout of the whole batch."""
     return _of_rows(plan, np.arange(len(plan))[where])
 
 
 def without_images(plan: Plan) -> Plan:
-    """The plan of no images. Their results have the size that those of the images have, if it is one."""
+    """The plan for no images; if the results of `plan` have one size, so has the empty result."""
     return _of_rows(plan, np.zeros(0, np.int64))
 
 
@@ -64,12 +64,12 @@ def _of_rows(plan: Plan, rows: Array) -> Plan:
 
 
 class Results:
-    """Collects the results of the microbatches of a batch.
+    """Collects the results of microbatches.
 
     Args:
         plan: of all images.
         work: the images.
-        out: `[N, C, H, W]`, where results are to be; None: anywhere.
+        out: output buffer `[N, C, H, W]`, or None.
     """
 
     def __init__(self, plan: Plan, work: Work, out: Tensor | None) -> None:
@@ -86,11 +86,11 @@ class Results:
         self._listed: list[Tensor] = []
 
     def slot(self, where: slice) -> Any:
-        """The output buffer of those images; None: its layout is not known yet, or is not contiguous."""
+        """The output buffer of these images; None if its layout is not known yet or not contiguous."""
         return None if self._whole is None else self._whole[where]
 
     def add(self, where: slice, results: Work) -> None:
-        """Take the results of some images; copied, unless they lie where they belong."""
+        """Add the results of some images, copied unless they are already in the output buffer."""
         if self._out is not None:
             self._check(results, self._out)
         if isinstance(results, list) or (isinstance(results, Tensor) and self._sizes_vary):
@@ -131,7 +131,7 @@ def _overlap(one: Tensor, other: Tensor) -> bool:
 
 
 def _extent(tensor: Tensor) -> tuple[int, int]:
-    """The addresses from the first byte of a tensor to behind its last."""
+    """The address of a tensor's first byte, and the address after its last."""
     begin = tensor.data_ptr()
     if tensor.numel() == 0 or tensor.device.type == "meta":
         return begin, begin
@@ -140,5 +140,5 @@ def _extent(tensor: Tensor) -> tuple[int, int]:
 
 
 def _pairs(slots: Work, results: Work) -> Iterator[tuple[Tensor, Tensor]]:
-    """All at once where they are tensors, else one by one."""
+    """Slots and results: all at once for a tensor, one by one for a list."""
     return iter([(slots, results)]) if isinstance(results, Tensor) else zip(slots, results, strict=True)

@@ -1,4 +1,4 @@
-"""What happens to the images of a batch, in frozen tables that can be printed, kept and applied again."""
+"""Plans: what happens to the images of a batch, in tables that can be printed, saved and applied again."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Passes over the pixels of a batch, drawn for its images.
+    """The passes over the images of a batch, with their drawn parameters.
 
     Args:
-        sizes: int64 `[N, 2]`: of the images, height and width in pixels.
+        sizes: int64 `[N, 2]`: height and width of the images in pixels.
         sample_ids: int64 `[N]`.
-        passes: in their order.
-        notes: where a fused pipeline shows something else than its transforms one by one would.
-        seed: of the pipeline.
-        epoch: of the draws.
-        channels: of every image.
-        dtype: of the images, by name.
+        passes: the passes in order.
+        notes: how results differ from those of the transforms applied one by one.
+        seed: seed of the pipeline.
+        epoch: epoch of the draws.
+        channels: number of channels of every image.
+        dtype: name of the dtype of the images.
 
     Example:
         >>> plan = Plan(np.array([[4, 5]]), np.array([7]), ())
@@ -47,7 +47,7 @@ class Plan:
     epoch: int = 0
     channels: int = 3
     dtype: str = "uint8"
-    size: tuple[int, int] | None = field(init=False, repr=False)  # of all images, where they have one
+    size: tuple[int, int] | None = field(init=False, repr=False)  # the common size of the images, or None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", common_size(self.sizes))
@@ -62,15 +62,15 @@ class Plan:
 
     @property
     def output_dtype(self) -> str:
-        """The dtype of the results, by name."""
+        """The name of the dtype of the results."""
         return self.passes[-1].dtype if self.passes else self.dtype
 
     @property
     def matrix(self) -> Array:
-        """The matrices of all passes in one: output pixels to pixels of the images, float64 `[N, 3, 3]`.
+        """The product of the matrices of all passes: output pixels to image pixels, float64 `[N, 3, 3]`.
 
         Raises:
-            ValueError: images are mixed, so that there is no such matrix.
+            ValueError: the plan mixes images, so there is no such matrix.
         """
         for mix in self.mixes:
             raise ValueError(f"Plan: a plan with {mix.name} has no matrix to one image")
@@ -81,25 +81,25 @@ class Plan:
 
     @property
     def mixes(self) -> tuple[MixPass, ...]:
-        """What mixes images with others of the batch, in passes of its own and at the end of others."""
+        """The mixes of images of the batch, as separate passes and at the end of others."""
         return tuple(mix for mix in (step.mix for step in self.passes) if isinstance(mix, MixPass))
 
     @property
     def key(self) -> NoiseKey:
-        """What the noise of the images is a function of."""
+        """Determines the noise of the images."""
         return NoiseKey(self.sample_ids, self.seed, self.epoch)
 
     def redrawn(
         self, sizes: Array, sample_ids: Array, passes: tuple[Pass, ...], seed: int, epoch: int
     ) -> Plan:
-        """The plan of the same pipeline for other images."""
+        """A plan of the same pipeline for other images."""
         plan = object.__new__(Plan)
         numbers = {"sizes": sizes, "size": common_size(sizes), "sample_ids": sample_ids, "passes": passes}
         vars(plan).update(vars(self), **numbers, seed=seed, epoch=epoch)
         return plan
 
     def table(self, index: int) -> Columns:
-        """The numbers of pass `index` by name; rows are the images."""
+        """The parameters of pass `index` by name, with a row per image."""
         return self.passes[index].columns()
 
     def __str__(self) -> str:
@@ -115,16 +115,16 @@ class Plan:
         return "\n".join(lines)
 
     def to_json(self) -> str:
-        """The plan as text; `from_json` gives the same numbers to the last bit."""
+        """The plan as text; `from_json` restores it bit for bit."""
         content = {f.name: _encode(getattr(self, f.name)) for f in fields(self) if f.init}
         return json.dumps({"orbbec_plan": _VERSION, **content})
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """The plan that `to_json` wrote.
+        """Restore a plan from the text of `to_json`.
 
         Raises:
-            ValueError: the text is no plan of this version.
+            ValueError: the text is not a plan of this version.
         """
         content = json.loads(text)
         if not isinstance(content, dict) or content.pop("orbbec_plan", None) != _VERSION:

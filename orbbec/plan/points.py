@@ -1,7 +1,7 @@
-"""Points and boxes carried along matrices.
+"""Points, boxes and polygons, and their transformation by matrices.
 
-Points are pixel positions: a pixel's center is a whole number. Corners of boxes and polygons are edges: pixel
-(0, 0) reaches from 0 to 1, so that they lie half a pixel off.
+Points are pixel positions, with pixel centers at whole numbers. Corners of boxes and polygons are edges:
+pixel (0, 0) extends from 0 to 1, a shift of half a pixel.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array
 from orbbec.plan.state import identities
 
-_HAIR = 1e-6  # pixels: a rounding does not reach the next one
+_HAIR = 1e-6  # pixels: rounding errors do not reach the next pixel
 _CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])  # left top, right top, right bottom, left bottom of xyxy
 
 
 def numbers_of(values: Any) -> Array:
-    """A tensor of any dtype on any device, an array or a list as float64."""
+    """A tensor, an array or a list as a float64 array."""
     if isinstance(values, Tensor):
         return np.asarray(values.detach().cpu().double().numpy())
     return np.asarray(values, np.float64)
 
 
 def shifts(x: Any, y: Any, count: int) -> Array:
-    """The matrices by which pixel (0, 0) reads (x, y)."""
+    """Output-to-source matrices whose pixel (0, 0) reads (x, y)."""
     matrices = identities(count)
     matrices[:, 0, 2], matrices[:, 1, 2] = x, y
     return matrices
 
 
 def forward_of(matrix: Array) -> Array:
-    """The inverses of matrices `[..., 3, 3]`: source to output pixels; NaN where there is none."""
+    """The inverses of matrices `[..., 3, 3]`: source to output pixels; NaN for singular matrices."""
     determinant = np.linalg.det(matrix)
     singular = ~(np.abs(determinant) > 1e-300)
     if not singular.any():
@@ -44,7 +44,7 @@ def forward_of(matrix: Array) -> Array:
 
 
 def carried(forward: Array, points: Array) -> Array:
-    """Points `[..., 2]` by a matrix `[3, 3]`; what lies behind the viewer of a perspective becomes NaN.
+    """Transform points `[..., 2]` by a matrix `[3, 3]`; points behind the viewer of a perspective become NaN.
 
     Example:
         >>> carried(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
@@ -59,7 +59,7 @@ def carried(forward: Array, points: Array) -> Array:
 
 
 def grown(forward: Array, points: Array) -> Array:
-    """By what a matrix `[3, 3]` multiplies the area about points `[K, 2]` of corners: float64 `[K]`.
+    """The factor by which a matrix `[3, 3]` changes areas near corners `[K, 2]`: float64 `[K]`.
 
     Example:
         >>> grown(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
@@ -77,18 +77,18 @@ def _determinant(matrix: Array) -> float:
 
 
 def carried_edges(forward: Array, points: Array) -> Array:
-    """Corners `[..., 2]` of boxes and polygons by a matrix `[3, 3]` of pixels."""
+    """Transform corners `[..., 2]` of boxes and polygons by a matrix `[3, 3]` of pixel positions."""
     return carried(forward, points - 0.5) + 0.5
 
 
 def corners_of(boxes: Array) -> Array:
-    """The corners left top, right top, right bottom, left bottom of xyxy `[K, 4]`: `[K, 4, 2]`."""
+    """The corners of xyxy boxes `[K, 4]`, clockwise from the top left: `[K, 4, 2]`."""
     result: Array = boxes.take(_CORNERS, 1).reshape(-1, 4, 2)
     return result
 
 
 def rotated_corners(boxes: Array) -> Array:
-    """The corners of cxcywha `[K, 5]` in the same order, as they lie before the rotation: `[K, 4, 2]`."""
+    """The corners of cxcywha boxes `[K, 5]`, in the order of the unrotated boxes: `[K, 4, 2]`."""
     angle = np.radians(boxes[:, 4])
     x_axis = np.stack([np.cos(angle), -np.sin(angle)], 1)[:, None]
     y_axis = np.stack([np.sin(angle), np.cos(angle)], 1)[:, None]
@@ -99,10 +99,10 @@ def rotated_corners(boxes: Array) -> Array:
 
 
 def rotated_boxes(corners: Array) -> Array:
-    """Corners `[K, 4, 2]` to cxcywha `[K, 5]`; exact where they are those of a rectangle.
+    """The cxcywha boxes `[K, 5]` of corners `[K, 4, 2]`; exact for rectangles.
 
-    Of a mirrored rectangle left and right are swapped. Of another shape it is the rectangle whose sides are
-    nearest to the means of opposite sides, by least squares, scaled to the area of the shape.
+    Left and right of a mirrored rectangle are swapped. Other shapes give the rectangle whose sides are
+    nearest to the means of opposite sides, in the least squares sense, scaled to the area of the shape.
     """
     x_axis = (corners[:, 1] - corners[:, 0] + corners[:, 2] - corners[:, 3]) / 2
     y_axis = (corners[:, 3] - corners[:, 0] + corners[:, 2] - corners[:, 1]) / 2
@@ -122,25 +122,25 @@ def rotated_boxes(corners: Array) -> Array:
 
 
 def hulls(corners: Array) -> Array:
-    """The upright boxes xyxy `[K, 4]` about corners `[K, 4, 2]`."""
+    """The bounding boxes xyxy `[K, 4]` of corners `[K, 4, 2]`."""
     return np.concatenate([corners.min(1), corners.max(1)], 1)
 
 
 def clipped(boxes: Array, size: tuple[int, int]) -> Array:
-    """Boxes xyxy cut off at a canvas of (height, width)."""
+    """Clip xyxy boxes to a canvas of (height, width)."""
     height, width = size
     return np.asarray(np.clip(boxes, 0, [width, height, width, height]))
 
 
 def areas(boxes: Array) -> Array:
-    """The areas of xyxy."""
+    """The areas of xyxy boxes."""
     sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 0)
     result: Array = sides[:, 0] * sides[:, 1]
     return result
 
 
 def clip_polygon(points: Array, size: tuple[int, int]) -> Array:
-    """A polygon `[P, 2]` cut off at a canvas of (height, width); `[0, 2]` where nothing is left.
+    """Clip a polygon `[P, 2]` to a canvas of (height, width); `[0, 2]` if nothing is left.
 
     Source:
         Sutherland, Hodgman: Reentrant polygon clipping (1974).
@@ -173,7 +173,7 @@ def polygon_area(points: Array) -> float:
 
 
 def through_displacement(points: Array, displacement: Array) -> Array:
-    """Where points `[..., 2]` go when output pixel p reads p + displacement: `[2, H, W]`, by iteration."""
+    """Move points `[..., 2]` when output pixel p reads p + displacement `[2, H, W]`; found by iteration."""
     _, height, width = displacement.shape
     moved = points.astype(np.float64)
     for _ in range(20):
@@ -190,7 +190,7 @@ def through_displacement(points: Array, displacement: Array) -> Array:
 
 
 def pixels(sizes: Array) -> int:
-    """Of images of sizes `[N, 2]`.
+    """The number of pixels of images of sizes `[N, 2]`.
 
     Example:
         >>> pixels(np.array([[2, 3], [4, 5]]))
@@ -200,12 +200,12 @@ def pixels(sizes: Array) -> int:
 
 
 def seen_pixels(matrix: Array, outputs: Array, sizes: Array) -> int:
-    """The pixels of upright boxes about what a warp sees of each image.
+    """The number of pixels in the bounding boxes of the parts of images that a warp reads.
 
     Args:
-        matrix: float64 `[N, 3, 3]`: output pixels to those of the image.
+        matrix: float64 `[N, 3, 3]`: output pixels to image pixels.
         outputs: int64 `[N, 2]`: sizes of the outputs.
-        sizes: int64 `[N, 2]`: of the images.
+        sizes: int64 `[N, 2]`: sizes of the images.
 
     Example:
         >>> half = np.diag([2.0, 2.0, 1.0])[None]
@@ -218,7 +218,7 @@ def seen_pixels(matrix: Array, outputs: Array, sizes: Array) -> int:
 def _seen(matrix: Array, output: list[int], size: list[int]) -> int:
     corners = corners_of(np.array([[0.0, 0.0, output[1], output[0]]]))
     box = hulls(carried_edges(matrix, corners))
-    if not np.isfinite(box).all():  # a perspective that looks past its horizon
+    if not np.isfinite(box).all():  # a perspective that includes its horizon
         return size[0] * size[1]
     whole = np.concatenate([np.floor(box[:, :2] + _HAIR), np.ceil(box[:, 2:] - _HAIR)], 1)
     return int(areas(clipped(whole, (size[0], size[1])))[0])

@@ -22,11 +22,11 @@ class BatchState:
 
     Args:
         sizes: int64 `[N, 2]`: height and width in pixels.
-        channels: of every image.
-        maximum: the largest value, 255 or 1: the unit of fills and thresholds.
-        exact: whether colors are asked for as operators too.
-        chosen: bool `[N]`: the images that steps are drawn for; None: all.
-        least: height and width that no image is below, as the pipeline alone tells.
+        channels: number of channels of every image.
+        maximum: the maximum value, 255 or 1: the unit of fills and thresholds.
+        exact: whether color steps must also be given as operators.
+        chosen: bool `[N]`: the images to which the next steps apply; None: all.
+        least: lower bounds of height and width that follow from the pipeline alone.
     """
 
     sizes: Array
@@ -53,18 +53,18 @@ class BatchState:
         return len(self.sizes)
 
     def of_sizes(self, sizes: Array, least: tuple[int, int] = (1, 1)) -> BatchState:
-        """The images resized."""
+        """The state with other sizes."""
         if sizes is self.sizes and least == self.least:
             return self
         return replace(self, sizes=sizes, least=least)
 
     def only(self, chosen: Array) -> BatchState:
-        """The images of which some alone are chosen."""
+        """The state in which only some images are chosen."""
         return replace(self, chosen=chosen if self.chosen is None else chosen & self.chosen)
 
 
 def color_row(code: int, *numbers: Any, count: int) -> Array:
-    """float32 `[count, 1, 16]` of one step; each number is one for all images or an array `[count]`."""
+    """The rows of one color step, float32 `[count, 1, 16]`; numbers are scalars or arrays `[count]`."""
     row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
     row[:, 0, 0] = code
     for i, number in enumerate(numbers):
@@ -82,24 +82,24 @@ def matrix_row(matrix: Array, offset: Any, count: int) -> Array:
 
 
 def identities(count: int) -> Array:
-    """Matrices that move nothing: float64 `[count, 3, 3]`."""
+    """Identity matrices: float64 `[count, 3, 3]`."""
     matrices = np.empty((count, 3, 3))
     matrices[:] = _IDENTITY
     return matrices
 
 
 def same_rows(row: Any, count: int) -> Array:
-    """One row of whole numbers for every image: int64 `[count, len(row)]`."""
+    """The same row of whole numbers for every image: int64 `[count, len(row)]`."""
     rows = np.empty((count, len(row)), np.int64)
     rows[:] = row
     return rows
 
 
 def side_by_side(*columns: Any) -> Array:
-    """Arrays `[N]`, or numbers, as the columns of one: `[N, len(columns)]`."""
+    """Stack arrays `[N]`, or numbers, as columns: `[N, len(columns)]`."""
     return np.ascontiguousarray(np.array(columns).T)
 
 
 def joined(parts: Sequence[Array], count: int, width: int, dtype: Any) -> Array:
-    """Rows one after the other, `[count, sum, width]`."""
+    """Concatenate rows: `[count, sum, width]`."""
     return np.concatenate(parts, axis=1, dtype=dtype) if parts else np.zeros((count, 0, width), dtype)

@@ -1,4 +1,4 @@
-"""Random numbers of a whole batch at once, each a function of its key and position alone."""
+"""Random numbers for a whole batch at once, each a function of its key and position."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import torch
 
 from orbbec.bridge.arguments import Array
 
-_AHEAD = 8  # numbers that are drawn at once
-_TOGETHER = 16  # and indices: a call costs as much as a thousand numbers
+_AHEAD = 8  # numbers drawn per call
+_TOGETHER = 16  # and transforms: a call costs as much as a thousand numbers
 
 
 class Stream:
-    """The numbers of one transform: rows of samples, drawn in order.
+    """The random numbers of one transform, with a row per sample.
 
-    What a sample draws depends on seed, epoch, its id and the index of the transform alone, not on its batch.
+    The numbers of a sample depend only on seed, epoch, sample id and transform index, not on its batch.
 
     Args:
         sample_ids: int64 `[N]`.
         seed: from 0 to 2^63 - 1.
         epoch: from 0 to 2^63 - 1.
-        transform_index: of the transform in its pipeline, from 0 to 65535.
+        transform_index: index of the transform in its pipeline, from 0 to 65535.
 
     Example:
         >>> both = Stream(np.array([7, 8]), seed=1).uniforms(3)
@@ -34,13 +34,13 @@ class Stream:
     def __init__(self, sample_ids: Array, seed: int = 0, epoch: int = 0, transform_index: int = 0) -> None:
         self.sample_ids = np.ascontiguousarray(sample_ids, np.int64)
         self.seed, self.epoch, self.transform_index = seed, epoch, transform_index
-        self._transform_count = transform_index + 1  # of the pipeline, with those before it
+        self._transform_count = transform_index + 1  # of this and the preceding transforms
         self._firsts: dict[int, Array] = {}  # the first numbers of each transform
         self._drawn = np.zeros((len(self.sample_ids), 0))
         self._position = 0
 
     def for_transforms(self, count: int) -> list[Stream]:
-        """The streams of transforms 0 to `count` - 1, whose first numbers are drawn together."""
+        """The streams of transforms 0 to `count` - 1; their first numbers are drawn together."""
         streams = [Stream(self.sample_ids, self.seed, self.epoch, index) for index in range(count)]
         firsts: dict[int, Array] = {}
         for stream in streams:
@@ -48,7 +48,7 @@ class Stream:
         return streams
 
     def again(self) -> Stream:
-        """The same numbers from the first on."""
+        """The same stream from its beginning."""
         stream = copy(self)
         stream._position = 0
         return stream
@@ -71,12 +71,12 @@ class Stream:
         return self._drawn[:, begin:end]
 
     def skip(self, count: int) -> int:
-        """Leave the next numbers to another op; gives the position of the first."""
+        """Reserve the next numbers for an operator; returns the position of the first."""
         self._position += count
         return self._position - count
 
     def _first(self) -> Array:
-        """The first numbers; those of the next indices of the pipeline are drawn with them."""
+        """The first numbers, drawn together with those of the following transforms."""
         if self.transform_index not in self._firsts:
             end = min(self.transform_index + _TOGETHER, self._transform_count)
             indices = range(self.transform_index, end)
@@ -84,19 +84,19 @@ class Stream:
         return self._firsts[self.transform_index]
 
     def _draw(self, count: int, transforms: int) -> Array:
-        """The numbers of this transform and those after it: float64 `[transforms, N, count]`."""
+        """The numbers of this transform and the following ones: float64 `[transforms, N, count]`."""
         ids = torch.from_numpy(self.sample_ids)
         drawn = torch.ops.orbbec.philox_draws.default(ids, count, "uniform", 1, *self.key, transforms)
         result: Array = drawn.numpy().reshape(transforms, len(self), count)
         return result
 
     def between(self, low: Any, high: Any) -> Array:
-        """One number a sample, from `low` to `high`: float64 `[N]`. Both may be arrays `[N]`."""
+        """One number per sample, from `low` to `high`: float64 `[N]`. Both may be arrays `[N]`."""
         result: Array = low + self.uniforms(1)[:, 0] * (high - low)
         return result
 
     def below(self, n: Any) -> Array:
-        """One whole number a sample, from 0 to `n` - 1: int64 `[N]`. `n` may be an array `[N]`."""
+        """One whole number per sample, from 0 to `n` - 1: int64 `[N]`. `n` may be an array `[N]`."""
         result: Array = (self.uniforms(1)[:, 0] * n).astype(np.int64)
         return result
 
@@ -110,13 +110,13 @@ class Stream:
         return np.argsort(self.uniforms(n), axis=1, kind="stable")
 
     def normals(self, count: int) -> Array:
-        """Normal numbers of mean 0 and deviation 1, by Box and Muller: float64 `[N, count]`."""
+        """Normal numbers of mean 0 and standard deviation 1, by Box and Muller: float64 `[N, count]`."""
         pairs = self.uniforms(2 * count).reshape(len(self), count, 2)
         result: Array = np.sqrt(-2 * np.log1p(-pairs[..., 0])) * np.cos(2 * np.pi * pairs[..., 1])
         return result
 
     def gammas(self, alpha: float, count: int, tries: int = 16) -> Array:
-        """Numbers of the gamma distribution of shape `alpha`: float64 `[N, count]`.
+        """Numbers from the gamma distribution of shape `alpha`: float64 `[N, count]`.
 
         Source:
             Marsaglia, Tsang: A simple method for generating gamma variables (2000).
@@ -128,20 +128,20 @@ class Stream:
         v = (1 + x / np.sqrt(9 * d)) ** 3
         with np.errstate(invalid="ignore", divide="ignore"):
             good = (v > 0) & (np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v))
-        first = good.argmax(-1)[..., None]  # none in 16 tries: one in 10^20
+        first = good.argmax(-1)[..., None]  # no success in 16 tries: probability 10^-20
         result: Array = d * np.take_along_axis(v, first, -1)[..., 0]
         boost = 1 - self.uniforms(count) if alpha < 1 else None
         return result if boost is None else result * boost ** (1 / alpha)
 
     def dirichlets(self, alpha: float, count: int) -> Array:
-        """Weights of the symmetric Dirichlet distribution: float64 `[N, count]`, each row with the sum 1."""
+        """Weights from the symmetric Dirichlet distribution: float64 `[N, count]`; each row sums to 1."""
         numbers = self.gammas(alpha, count)
         total = numbers.sum(1, keepdims=True)
         result: Array = np.divide(numbers, total, out=np.full_like(numbers, 1 / count), where=total > 0)
         return result
 
     def betas(self, alpha: float) -> Array:
-        """Numbers of the distribution Beta(alpha, alpha): float64 `[N]`."""
+        """Numbers from the distribution Beta(alpha, alpha): float64 `[N]`."""
         pair = self.gammas(alpha, 2)
         result: Array = pair[:, 0] / np.maximum(pair.sum(1), np.finfo(np.float64).tiny)
         return result

@@ -1,4 +1,4 @@
-"""What a plan says, and the numbers it says it with: apart, so that one captured graph serves many plans."""
+"""Splits a plan into structure and tables, so that one captured CUDA graph serves many plans."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TOLD = ("why", "holds")  # to people
 
 
 def tables_of(plan: Plan) -> list[Columns]:
-    """The tables that each pass reads, by the names of its operator's arguments.
+    """The tables of each pass, by argument name of its operator.
 
-    Those within a blend come after its own.
+    The passes within a blend follow the blend.
 
     Example:
         >>> from orbbec.transforms import Compose, RandomHorizontalFlip
@@ -34,14 +34,14 @@ def _unfolded(plan: Plan) -> Iterator[Pass]:
 
 
 def fixed(plan: Plan) -> Plan | None:
-    """A plan that gives the same bytes, and of which no more than the numbers in its tables depends on draws.
+    """An equivalent plan in which only the numbers in the tables depend on the draws.
 
     Args:
-        plan: for images of any sizes.
+        plan: a plan for images of any sizes.
 
     Returns:
-        The plan; None where there is none: images are not brought to one size by the first pass, or windows
-        of different sizes are drawn for a blur.
+        The plan. None if the first pass does not give all images one size, or if the window sizes drawn for a
+        blur differ.
 
     Example:
         >>> from orbbec.transforms import Compose, GaussianBlur, RandomHorizontalFlip, Resize
@@ -59,9 +59,10 @@ def fixed(plan: Plan) -> Plan | None:
 
 
 def structure_of(plan: Plan) -> Hashable:
-    """All that a plan of `fixed` says but the numbers in its tables.
+    """All that defines a plan of `fixed`, except the numbers in its tables.
 
-    Where it is equal, `apply_fixed` makes the same calls. Operators that draw noise read seed and epoch.
+    `apply_fixed` makes the same calls for plans of equal structure. Operators that draw noise also read seed
+    and epoch.
 
     Example:
         >>> from orbbec.transforms import CenterCrop, Compose, RandomHorizontalFlip
@@ -77,7 +78,7 @@ def structure_of(plan: Plan) -> Hashable:
 
 
 def _frozen(value: Any) -> Hashable:
-    """A value without the numbers of its arrays; passes with the one size of their output."""
+    """A value without the numbers of its arrays; passes include the common size of their outputs."""
     if isinstance(value, np.ndarray):
         return None
     if isinstance(value, Pass):

@@ -1,7 +1,7 @@
-"""Plans of pipelines that move pixels and do nothing else at random: all numbers are drawn in one call.
+"""Fast plans of pipelines whose random transforms only move pixels: all numbers are drawn in one call.
 
-What a pipeline does is known before anything is drawn. So its first plan, made step by step, is the template
-of the others, into which new numbers are put.
+The passes of a pipeline do not depend on the draws, so its first plan, made step by step, is the template of
+the others; only the numbers change.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from orbbec.plan.passes import AugmentPass, Pass
 from orbbec.plan.plan import Plan
 from orbbec.plan.state import identities
 
-_WIDTH = 10  # of a row of the program: kind, transform index, whether it begins a pass, what the kind needs
+_WIDTH = 10  # of a program row: kind, transform index, whether it begins a pass, parameters of the kind
 
 
 class Coordinate(IntEnum):
-    """The kinds of coordinate transforms, as coordinates.h has them."""
+    """The kinds of coordinate transforms, in the order of coordinates.h."""
 
     RESIZE = 0
     RESIZE_SHORTER = 1
@@ -41,11 +41,11 @@ class Coordinate(IntEnum):
 _KEEP_SIZE = (Coordinate.FLIP_COLUMNS, Coordinate.FLIP_ROWS)
 _OF_ONE_SIZE = (Coordinate.RESIZE, Coordinate.RESIZE_AREA, Coordinate.CROP, Coordinate.CENTER_CROP)
 
-Row: TypeAlias = tuple[float, ...]  # a kind and its numbers; empty: a transform that neither draws nor moves
+Row: TypeAlias = tuple[float, ...]  # a kind and its parameters; empty: neither draws nor moves
 
 
 def row_of(transform: Any) -> Row | None:
-    """The `coordinates` of a transform; none where a subclass draws in a way of its own."""
+    """The `coordinates` of a transform; None if a subclass overrides how it draws."""
     for kind in type(transform).__mro__:
         if "coordinates" in vars(kind):
             row: Row | None = transform.coordinates()
@@ -57,14 +57,14 @@ def row_of(transform: Any) -> Row | None:
 
 @dataclass(frozen=True, eq=False)
 class Template:
-    """What the plans of a pipeline have in common.
+    """What all plans of a pipeline have in common.
 
     Args:
-        plan: any of them.
-        program: float64 `[K, 10]`: what `draw_coordinates` reads.
-        groups: of each pass, which of those that are drawn it is; None: it moves no pixel.
-        drawn: how many passes are drawn.
-        at_once: its only pass, where that only moves pixels to results of one size; else None.
+        plan: any of the plans.
+        program: float64 `[K, 10]`, see `draw_coordinates`.
+        groups: index of each pass among the drawn ones; None for passes that move no pixels.
+        drawn: number of drawn passes.
+        at_once: the only pass, if it only moves pixels and its results have one size; else None.
     """
 
     plan: Plan
@@ -75,12 +75,12 @@ class Template:
 
     @classmethod
     def of(cls, plan: Plan, moves: Sequence[int], rows: Sequence[Row | None]) -> Template | None:
-        """The template of a pipeline, if it has one.
+        """The template of a pipeline; None if it has none.
 
         Args:
-            plan: made step by step.
-            moves: of each pass, how many coordinate transforms it holds.
-            rows: of each transform; None: drawn in another way.
+            plan: a plan made step by step.
+            moves: number of coordinate transforms of each pass.
+            rows: the program row of each transform; None: it is drawn in another way.
         """
         indices = [index for index, row in enumerate(rows) if row]
         if (
@@ -102,7 +102,7 @@ class Template:
         return cls(microbatch_of(plan, slice(0, 1)), program, tuple(groups), drawn, at_once)
 
     def fill(self, sizes: Array, sample_ids: Array, seed: int, epoch: int) -> Plan:
-        """The plan of other images.
+        """The plan for other images.
 
         Raises:
             ValueError: an image is too small for a crop.
@@ -122,7 +122,7 @@ class Template:
 
 
 def _drawn_pass(plan: Plan, program: Tensor, rows: Sequence[Row]) -> DrawnPass | None:
-    """The pass of a pipeline, if it has one alone, whose results have one size whatever is drawn."""
+    """The only pass of a pipeline if its results have one size whatever is drawn; else None."""
     step, sizing = plan.passes[0], [row for row in rows if row[0] not in _KEEP_SIZE]
     if len(plan.passes) > 1 or not isinstance(step, AugmentPass) or step.dtype == "uint16":
         return None

@@ -1,7 +1,8 @@
-"""Resize images, and boxes of images, with OpenCV's modes or Pillow's filters.
+"""Resizing of images and of boxes of images, with OpenCV's modes or Pillow's filters.
 
-Begin with resize.py, resize.h and tables.h, the taps of every mode. strips.h runs the two passes on the CPU;
-the other headers do their rows on vectors, pillow_* those of antialiased filters.
+Begin with resize.py, resize.h, the arithmetic, and tables.h, the coefficients of every mode. strips.h runs
+the horizontal and the vertical pass on the CPU, strip by strip. The other headers are vectorized row kernels;
+pillow_* are those of the antialiased filters.
 """
 
 from orbbec.resize.resize import resize, resized_crop

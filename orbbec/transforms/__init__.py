@@ -1,4 +1,9 @@
-"""Augmentations, drawn per image by sample id and fused into few passes. Names are torchvision's."""
+"""Random augmentations with torchvision's names, drawn per image and fused into few passes.
+
+Begin with base/pipeline.py, `Compose`, and base/transform.py, the base class of transforms. Each module of
+this folder holds one kind of transforms. `targets` moves boxes, masks and points along with the pixels,
+`convert` reads pipelines of other libraries, `functional` has torchvision's functions.
+"""
 
 from orbbec.transforms import functional
 from orbbec.transforms.affine import AlignFaces, AlignPoints, RandomAffine, RandomPerspective, RandomRotation

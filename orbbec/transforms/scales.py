@@ -280,7 +280,7 @@ class RandomIoUCrop(Transform):
 
 
 def _overlap(boxes: Array, crops: Array, least: float) -> Array:
-    """Which regions `[M, 4]` overlap enough with a box centerd inside: bool `[M]`."""
+    """Which regions `[M, 4]` overlap enough with a box centered inside: bool `[M]`."""
     ends = boxes[:, None], crops[None].astype(np.float64)
     middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
     near = ((middle > ends[1][..., :2]) & (middle < ends[1][..., 2:])).all(-1)

@@ -1,7 +1,8 @@
-"""Warp images along maps: 2x3 matrices, and in the folders below 3x3 matrices, position maps and noise.
+"""Warps: affine, perspective, by explicit positions (remap), and elastic.
 
-Begin with warpaffine.py and warpaffine.h. Each operator brings its map; `core/warp.h` reads along any map,
-`warp_backward.h` has the gradients. `elastic` is made of `remap`, noise and a blur.
+Begin with warpaffine.py and warpaffine.h, the source position of an output pixel. `perspective` and `remap`
+differ only in that; core/warp.h reads and stores pixels for all of them, bridge/warp.* check their arguments,
+and warp_backward.h has their gradients. `elastic` combines remap, noise and a blur.
 """
 
 from orbbec.warpaffine.elastic import elastic_displacement, elastic_transform

@@ -230,8 +230,8 @@ def test_get_rotation_matrix_turns_counter_clockwise_on_screen():
 def test_get_perspective_matrix_finds_maps_that_send_the_origin_to_infinity():
     trapezoid = np.float32([[320, 512], [960, 512], [0, 1024], [1280, 1024]])
     rectangle = np.float32([[0, 0], [1280, 0], [0, 1024], [1280, 1024]])
-    centerd = trapezoid - np.float32([640, 0])
-    for src in (trapezoid, centerd):
+    centered = trapezoid - np.float32([640, 0])
+    for src in (trapezoid, centered):
         matrix = get_perspective_matrix(src, rectangle)
         x, y, w = matrix @ np.concatenate([src, np.ones((4, 1))], axis=1).T
         assert np.stack([x / w, y / w], axis=-1) == pytest.approx(rectangle, abs=1e-9)

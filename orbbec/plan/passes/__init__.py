@@ -1,4 +1,4 @@
-"""What a plan is made of: passes over the pixels, each a frozen table with a row per image."""
+"""The passes of a plan: each runs over the pixels once, with a frozen table of one row per image."""
 
 from orbbec.plan.passes.augment import AugmentPass
 from orbbec.plan.passes.base import Columns, Context, Masks, NoiseKey, Pass, common_size, size_text

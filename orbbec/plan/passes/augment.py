@@ -31,7 +31,7 @@ from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.points import pixels, seen_pixels, shifts
 from orbbec.plan.state import COLOR_COLUMNS, ERASE_COLUMNS
 
-_COLOR_STEPS = 4  # color programs of fixed plans are padded to a multiple of so many steps
+_COLOR_STEPS = 4  # color programs of fixed plans are padded to a multiple of this number of steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,24 +39,24 @@ class AugmentPass(Pass):
     """One call of `orbbec.augment`.
 
     Args:
-        matrix: float64 `[N, 3, 3]`: output pixels to the pixels that the pass reads.
-        sizes: int64 `[N, 2]`: of its output.
+        matrix: float64 `[N, 3, 3]`: output pixels to input pixels.
+        sizes: int64 `[N, 2]`: sizes of its output.
         colors: float32 `[N, S, 16]`.
         erase: float32 `[N, E, 8]`, fills as fractions of the maximum value.
-        regions: int64 `[N, 4]`: left, top, right, bottom of the part of each image that is seen; None: all.
-        reads_beyond: whether a warp may read outside of what is seen.
-        contrast: whether a step of color may be one of contrast.
+        regions: int64 `[N, 4]`: left, top, right, bottom of the visible part of each image; None: all of it.
+        reads_beyond: whether a warp may read outside the visible part.
+        contrast: whether a color step may adjust contrast.
         mean: one number per channel, or none.
         std: one number per channel, or none.
-        dtype: of its output, by name.
-        channels_last: layout of its output; None: that of its input.
+        dtype: name of the dtype of its output.
+        channels_last: memory layout of its output; None: that of its input.
         interpolation: "nearest", "linear" or "cubic".
-        border: what lies outside of an image.
-        fill: of a constant border, in units of the pass's input.
-        mixes: what is mixed at its end, if anything is.
-        why: the pipeline was split before it; empty where it was not.
-        holds: the transforms that it runs.
-        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest pass reads; None: nothing.
+        border: values outside an image.
+        fill: fill of a constant border, in the units of the pass's input.
+        mixes: the mix at its end, if any.
+        why: why the pipeline was split before it; empty if it was not.
+        holds: names of the transforms that it runs.
+        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest warp reads; None: no offset.
     """
 
     matrix: Array
@@ -79,8 +79,8 @@ class AugmentPass(Pass):
     offset: Array | None = None
     name: str = field(init=False, default="augment")
     size: tuple[int, int] | None = field(init=False, repr=False)
-    source_matrix: Array = field(init=False, repr=False)  # `matrix` from the corner of what is seen
-    reads: Array = field(init=False, repr=False)  # what the operator takes: `source_matrix` and the offset
+    source_matrix: Array = field(init=False, repr=False)  # relative to the visible part
+    reads: Array = field(init=False, repr=False)  # argument of the operator: `source_matrix` and the offset
 
     def __post_init__(self) -> None:
         matrix = self.matrix
@@ -163,7 +163,7 @@ class AugmentPass(Pass):
         return replace(self, colors=np.pad(self.colors, ((0, 0), (0, missing), (0, 0))))
 
     def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
-        """The mean for contrast is taken before, so that all is read twice."""
+        """The mean for contrast is computed first, so everything is read twice."""
         times = (1 + self.contrast) * (1 if self.mixes is None else self.mixes.spec.reads)
         return before * seen_pixels(self.matrix, self.sizes, sizes) * times, after * pixels(self.sizes)
 
@@ -173,13 +173,13 @@ class AugmentPass(Pass):
         return np.concatenate([np.zeros_like(sizes), sizes[:, ::-1]], 1)
 
     def _only_scales(self) -> bool:
-        """Whether no output pixel lies outside of the image: as in a resize or a flip."""
+        """Whether no output pixel reads outside the image, as in a resize or a flip."""
         off_diagonal = self.matrix[:, [0, 1, 2, 2], [1, 0, 0, 1]]
         return not off_diagonal.any() and self.interpolation == "linear"
 
     def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> AugmentPass:
         matrix = to_region @ self.matrix
-        if self.regions is not None:  # to the last bit what the pass computes with
+        if self.regions is not None:  # bit for bit the constants of the pass
             exact = shifts(-self.regions[:, 0], -self.regions[:, 1], len(matrix)) @ self.matrix
             matrix = np.where((shrinks == 1)[:, None, None], exact, matrix)
         offset = None if self.offset is None else self.offset / shrinks[:, None]
@@ -244,7 +244,7 @@ class AugmentPass(Pass):
         return self.mixes.mixed(result, self.mixes.table) if self.mixes and mixes_later else result
 
     def _run_uint16(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
-        """Pixels moved in float32, which holds each of 16 bits; rounded half to even at the end."""
+        """Warp 16-bit pixels in float32, which represents them exactly; round half to even at the end."""
         wide = [image.float() for image in work] if isinstance(work, list) else work.float()
         moved = self._augment(wide, sizes, tables, None)
         if isinstance(moved, list):

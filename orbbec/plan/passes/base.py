@@ -1,4 +1,4 @@
-"""What all passes have in common."""
+"""The base class of passes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Pass = TypeVar("_Pass", bound="Pass")
 
 
 class NoiseKey(NamedTuple):
-    """What the noise of a batch is a function of."""
+    """Determines the noise of a batch."""
 
     sample_ids: Array  # int64 [N]
     seed: int
@@ -25,21 +25,21 @@ class NoiseKey(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What the passes of a plan run with."""
+    """Arguments of all passes of a plan."""
 
     key: NoiseKey
-    tables: Iterator[Mapping[str, Any]]  # of the passes in their order, each taken as its pass runs
-    is_fixed: bool = False  # nothing is read but the tables, so that a CUDA graph can be captured
-    is_own: bool = False  # what the pass reads was made by one before it
+    tables: Iterator[Mapping[str, Any]]  # one per pass in order; each pass takes the next
+    is_fixed: bool = False  # only the tables are read, so that a CUDA graph can be captured
+    is_own: bool = False  # a preceding pass made the input, so it may be overwritten
 
 
 class Masks(NamedTuple):
-    """Masks as bytes, whose results have one size."""
+    """Masks as bytes; the results have one size."""
 
-    tables: Sequence[Tensor]  # of each image: uint8 [M, H, W, bytes of a value]
+    tables: Sequence[Tensor]  # per image: uint8 [M, H, W, bytes of a value]
     images: Sequence[int]  # indices in the batch
-    size: tuple[int, int]  # of the results
-    fill: list[float]  # outside of an image, one number per byte
+    size: tuple[int, int]  # size of the results
+    fill: list[float]  # values outside an image, one per byte
 
 
 class Pass:
@@ -48,13 +48,13 @@ class Pass:
     By default a pass leaves pixels and targets in place, and draws no noise.
 
     Attributes:
-        name: of its operator.
-        sizes: int64 `[N, 2]`: of its output.
-        size: of all outputs, where they have one.
-        dtype: of its output, by name.
-        why: the pipeline was split before it; empty where it was not.
-        holds: the transforms that it runs.
-        matrix: float64 `[N, 3, 3]`: output pixels to the pixels that it reads; a `MixPass` has none.
+        name: name of its operator.
+        sizes: int64 `[N, 2]`: sizes of its outputs.
+        size: the common size of its outputs, or None.
+        dtype: name of the dtype of its output.
+        why: why the pipeline was split before it; empty if it was not.
+        holds: names of the transforms that it runs.
+        matrix: float64 `[N, 3, 3]`: output pixels to input pixels; a `MixPass` has none.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Pass:
 
     @property
     def resamples(self) -> bool:
-        """Whether it reads each image along a matrix, to an output of a size of its own."""
+        """Whether it warps images by a matrix, to outputs of other sizes."""
         return False
 
     @property
     def draws_noise(self) -> bool:
-        """Whether it reads seed, epoch and sample ids."""
+        """Whether it draws noise from seed, epoch and sample ids."""
         return False
 
     @property
@@ -82,34 +82,34 @@ class Pass:
 
     @property
     def mix(self) -> Pass | None:
-        """The pass that mixes images: itself, or what it does at its end; None: no images are mixed."""
+        """The pass that mixes images: itself, or the mix at its end; None: no images are mixed."""
         return None
 
     def columns(self) -> Columns:
-        """Its numbers by name, each `[N]` or `[N, ...]`."""
+        """Its parameters by name, each `[N]` or `[N, ...]`."""
         raise NotImplementedError
 
     def describe(self) -> str:
-        """One line about it, for people."""
+        """A description in one line."""
         raise NotImplementedError
 
     def tables(self, key: NoiseKey) -> Columns:
-        """What its operator reads, by the names of arguments; a row per image."""
+        """The tables that its operator takes, by argument name, with a row per image."""
         raise NotImplementedError
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
-        """Do it to the images.
+        """Run the pass.
 
         Args:
             work: the images.
-            sizes: int64 `[N, 2]`: of the images.
-            context: whose next table is its own.
-            out: where results may be written.
+            sizes: int64 `[N, 2]`: sizes of the images.
+            context: its next table is that of this pass.
+            out: output buffer that may be used.
         """
         raise NotImplementedError
 
     def move_at_once(self, images: Tensor) -> Tensor | None:
-        """The results of images on the CPU, where no more is done than to move pixels; else None."""
+        """The results for images on the CPU if the pass only moves pixels; else None."""
         return None
 
     def reads_planes(self, planes: StoredPlanes) -> bool:
@@ -117,111 +117,112 @@ class Pass:
         return False
 
     def before_normalizing(self, values: Array) -> Array:
-        """Results `[..., C]` as they are before the pass normalizes them, if it does."""
+        """Undo the normalization of results `[..., C]`, if the pass normalizes."""
         return values
 
     def unfolded(self) -> Iterator[Pass]:
-        """Itself, and the passes within it."""
+        """This pass and the passes within it."""
         yield self
 
     def fixed(self) -> Pass | None:
-        """The pass with the same bytes of which no more than tables depends on draws; None: there is none."""
+        """An equivalent pass in which only tables depend on the draws; None if there is none."""
         return self
 
     def of_rows(self: _Pass, rows: Array, count: int) -> _Pass:
-        """The pass of some of its `count` images."""
+        """The pass for some of its `count` images."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
         changed = {name: _rows(value, rows, count) for name, value in own.items()}
         if "table" in own:
             changed["table"] = {name: values[rows] for name, values in own["table"].items()}
         selected: _Pass = replace(self, **changed)  # type: ignore[type-var]
-        object.__setattr__(selected, "size", self.size)  # none if the whole batch has none
+        object.__setattr__(selected, "size", self.size)  # None if the whole batch has none
         return selected
 
     def can_move(self, warps: int) -> bool:
-        """Whether `moved` gives what other draws of its `warps` coordinate transforms would give."""
+        """Whether `moved` can replace planning when its `warps` coordinate transforms are drawn again."""
         return False
 
     def moved(
         self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
     ) -> Pass:
-        """The pass of other images, with other coordinates.
+        """The pass for other images, with other coordinates.
 
         Args:
-            matrix: as that of the pass.
-            sizes: as those of the pass.
-            boxes: float64 `[N, 4]`: left, top, right, bottom of what each image shows.
-            flips: bool `[N]`: the images that are flipped left to right.
+            matrix: see `Pass`.
+            sizes: see `Pass`.
+            boxes: float64 `[N, 4]`: left, top, right, bottom of the visible part of each image.
+            flips: bool `[N]`: the images that are flipped horizontally.
         """
         raise NotImplementedError
 
     def flipped(self, flips: Array, matrix: Array, holds: tuple[str, ...]) -> Pass | None:
-        """The pass that flips results left to right too; None: it cannot.
+        """The pass that also flips its results horizontally; None if it cannot.
 
         Args:
-            flips: bool `[N]`.
-            matrix: float64 `[N, 3, 3]`: of the flips.
-            holds: the transforms that flip.
+            flips: bool `[N]`: the images to flip.
+            matrix: float64 `[N, 3, 3]`: matrices of the flips.
+            holds: names of the transforms that flip.
         """
         return None
 
     def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
-        """Bytes that it reads and that it writes.
+        """The bytes that it reads, and the bytes that it writes.
 
         Args:
-            sizes: int64 `[N, 2]`: of the images that it reads.
-            before: bytes of a pixel that it reads.
-            after: bytes of a pixel that it writes.
+            sizes: int64 `[N, 2]`: sizes of its input images.
+            before: bytes per input pixel.
+            after: bytes per output pixel.
         """
         raise NotImplementedError
 
     def region(self, sizes: Array, can_shrink: bool) -> Array | None:
-        """The part of each image that it reads: int64 `[N, 4]`, left, top, right, bottom; None: all of it.
+        """The part of each image that it reads, int64 `[N, 4]`: left, top, right, bottom; None: all of it.
 
         Args:
-            sizes: int64 `[N, 2]`: of the images.
-            can_shrink: whether images may be decoded smaller; their regions are then given though whole.
+            sizes: int64 `[N, 2]`: sizes of the images.
+            can_shrink: whether images may be decoded at a reduced size; then regions of whole images are
+                returned too.
         """
         return None
 
     def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> Pass:
-        """The pass for images of which only the `region` was decoded.
+        """The pass for images of which only `region` was decoded.
 
         Args:
-            corners: int64 `[N, 2]`: left and top of what was decoded, in pixels of the shrunk images.
-            shrinks: int64 `[N]`: how often smaller it was decoded.
+            corners: int64 `[N, 2]`: left and top of the decoded region, in pixels of the shrunk images.
+            shrinks: int64 `[N]`: factor by which the sides were reduced in decoding.
             to_region: float64 `[N, 3, 3]`: pixels of whole images to decoded pixels.
         """
         raise NotImplementedError
 
     @property
     def target_matrix(self) -> Array | None:
-        """The matrices that targets follow, of outputs to what `cut` leaves of images; None: targets stay."""
+        """The matrices of targets, from outputs to what `cut` leaves of images; None: targets do not move."""
         return None
 
     def keeps(self, index: int) -> bool:
-        """Whether every pixel of image `index` stays at its position."""
+        """Whether every pixel of image `index` stays in place."""
         return True
 
     def cut(self, index: int) -> Array | None:
-        """Left, top, right, bottom of what is cut out of an image before `target_matrix`; None: nothing."""
+        """Left, top, right, bottom of the crop of image `index` before `target_matrix`; None: no crop."""
         return None
 
     def displacement(self, index: int, key: NoiseKey) -> Array | None:
-        """How far each pixel of image `index` is displaced: `[2, H, W]`; None: it follows the matrix."""
+        """The displacement of each pixel of image `index`, `[2, H, W]`; None: it follows the matrix."""
         return None
 
     def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
-        """Masks moved as bytes, by the pixels that a nearest image takes, else the nearest.
+        """Move masks as bytes. If the image is read by nearest, masks read the same pixels.
 
         Returns:
-            uint8 `[M, bytes, height, width]` of each image.
+            uint8 `[M, bytes, height, width]` for each image.
         """
         raise NotImplementedError
 
 
 def with_numbers(step: _Pass, **numbers: Any) -> _Pass:
-    """A copy with other arrays; `dataclasses.replace` would take most of the time of a plan."""
+    """A copy with other arrays; `dataclasses.replace` would take most of the time of planning."""
     changed = object.__new__(type(step))
     vars(changed).update(vars(step), size=common_size(numbers["sizes"]), **numbers)
     return changed
@@ -236,7 +237,7 @@ def _rows(value: Any, rows: Array, count: int) -> Any:
 
 
 def common_size(sizes: Array) -> tuple[int, int] | None:
-    """The size that all of `[N, 2]` are, N at least 1; else none.
+    """The common size of `[N, 2]` sizes, N at least 1; None if they differ.
 
     Example:
         >>> common_size(np.array([[4, 5], [4, 5]]))
@@ -249,7 +250,7 @@ def common_size(sizes: Array) -> tuple[int, int] | None:
 
 
 def size_text(sizes: Array) -> str:
-    """`224x224`, or the smallest and the largest of variable sizes.
+    """`224x224`, or the smallest and the largest size.
 
     Example:
         >>> size_text(np.array([[4, 5], [2, 3]]))
@@ -263,6 +264,6 @@ def size_text(sizes: Array) -> str:
 
 
 def matrix_columns(matrix: Array, sizes: Array) -> Columns:
-    """The numbers of matrices and of the sizes of their outputs, each `[N]`."""
+    """The elements of matrices and output sizes by name, each `[N]`."""
     columns = {f"m{i}{j}": matrix[:, i, j] for i in range(3) for j in range(3)}
     return {**columns, "height": sizes[:, 0], "width": sizes[:, 1]}

@@ -20,9 +20,9 @@ class BlendPass(Pass):
     """Images blended with altered copies of themselves.
 
     Args:
-        passes: over the copies, K * N of them: the first of every image, then the second ...
-        weights: float64 `[N, 1 + K]`: of an image and of its copies.
-        sizes: int64 `[N, 2]`: of the images.
+        passes: passes over the K * N copies: the first copies of all images, then the second ones, and so on.
+        weights: float64 `[N, 1 + K]`: weights of an image and of its copies.
+        sizes: int64 `[N, 2]`: sizes of the images.
     """
 
     passes: tuple[Pass, ...]
@@ -42,7 +42,7 @@ class BlendPass(Pass):
 
     @property
     def copies(self) -> int:
-        """How many copies each image has."""
+        """The number of copies per image."""
         return int(self.weights.shape[1]) - 1
 
     def columns(self) -> Columns:

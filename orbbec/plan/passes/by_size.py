@@ -1,4 +1,4 @@
-"""A pass over images of variable sizes: in as few calls as possible."""
+"""Runs a pass over variable-size images in as few calls as possible."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from orbbec.bridge.arguments import Array, is_ragged
 from orbbec.plan.batches import Work, device_of, merged, one_by_one, rows_of
 from orbbec.plan.passes.base import Pass
 
-# Takes images, their rows (None: all), the one size of their results, and where to write these, if given.
+# Takes images, their rows (None: all), the common size of their results, and an output buffer or None.
 Run: TypeAlias = Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor]
 
 
 def single_size(work: Work, step: Pass) -> tuple[int, int] | None:
-    """The size of all results, if they have one size and the images are in one buffer; else None."""
+    """The common size of the results if the images are in one buffer; None if there is none."""
     return None if isinstance(work, list) else step.size
 
 
 def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None = None) -> Work:
-    """What `run` makes of the images, in `out` where that is given and fits, where one call cannot make it.
+    """The results of several calls of `run`, in `out` if it fits, where one call is not possible.
 
-    One call per image into an ImageBatch of bytes, or one per size for other dtypes.
+    uint8 takes one call per image and gives an ImageBatch; other dtypes take one call per size.
     """
     if len(sizes) == 0 and not (is_ragged(work) and step.dtype == "uint8"):
         return work if isinstance(work, list) else run(work, None, _no_size(work), None)
@@ -45,7 +45,7 @@ def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None = N
 
 
 def _no_size(work: Work) -> tuple[int, int]:
-    """Of the results of no images."""
+    """The size of the results of no images."""
     return (int(work.shape[2]), int(work.shape[3])) if isinstance(work, Tensor) else (1, 1)
 
 

@@ -1,4 +1,4 @@
-"""Masks of any dtype moved as bytes, to keep their values: all masks of a batch in one launch."""
+"""Moves masks of any dtype as bytes, which keeps their values: all masks of a batch in one launch."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from orbbec.warpaffine.perspective import warp_perspective
 
 
 def in_one_launch(masks: Masks, move: Callable[[Rows, Array], Tensor]) -> list[Tensor]:
-    """What `move` makes of all masks in one buffer and the image of each, as one tensor per image."""
+    """Call `move` with all masks in one buffer and the image of each; return one tensor per image."""
     counts = [len(table) for table in masks.tables]
     return list(torch.split(move(_ragged(masks.tables), np.repeat(masks.images, counts)), counts))
 
 
 def warped(masks: Masks, matrix: Array, border: str) -> list[Tensor]:
-    """Masks that read the nearest pixel along the matrices of their images, float64 `[N, 3, 3]`."""
+    """Masks warped by the matrices of their images, float64 `[N, 3, 3]`, with nearest interpolation."""
     how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": masks.fill, "inverse": True}
 
     def move(batch: Rows, rows: Array) -> Tensor:

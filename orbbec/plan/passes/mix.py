@@ -15,7 +15,7 @@ from orbbec.plan.points import pixels
 
 @dataclass(frozen=True, eq=False)
 class MixPass(Pass):
-    """Images mixed with others of the batch; arguments as those of `steps.Mix`."""
+    """Mixes images with others of the batch; for the arguments see `steps.Mix`."""
 
     name: str
     table: Mapping[str, Array]
@@ -38,7 +38,7 @@ class MixPass(Pass):
         return self
 
     def fused_rows(self) -> Array:
-        """What `orbbec.augment` takes as `mix`: float32 `[N, 7]`."""
+        """The argument `mix` of `orbbec.augment`: float32 `[N, 7]`."""
         assert self.spec.fused_rows is not None
         return self.spec.fused_rows(self.table, self.sizes)
 
@@ -59,7 +59,7 @@ class MixPass(Pass):
         return self.mixed(work, next(context.tables))
 
     def mixed(self, work: Work, tables: Mapping[str, Any]) -> Work:
-        """The images mixed, by the table or by what lies on their device."""
+        """The mixed images, by tables on the host or on their device."""
         if isinstance(work, list):
             raise ValueError(f"{self.name}: expected images of one size; put a resize or a crop before it")
         if self.size is None and "size" in self.spec.parameters:  # there are none

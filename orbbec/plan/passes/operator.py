@@ -1,4 +1,4 @@
-"""A pass that is one operator."""
+"""A pass that consists of one operator."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from orbbec.plan.points import pixels, seen_pixels
 
 @dataclass(frozen=True, eq=False)
 class OperatorPass(Pass):
-    """One call of the operator `name`; arguments as those of `steps.Operator`.
+    """One call of the operator `name`; for the other arguments see `steps.Operator`.
 
     Args:
-        conditional: whether other draws might leave an image as it is.
+        conditional: whether an image may remain unchanged with other draws.
     """
 
     name: str
@@ -84,7 +84,7 @@ class OperatorPass(Pass):
 
     @property
     def is_idle(self) -> bool:
-        """Whether it changes no image."""
+        """Whether it changes no image at all."""
         return self.draws == "none" and not self.resizes
 
     def tables(self, key: NoiseKey) -> Columns:
@@ -92,7 +92,7 @@ class OperatorPass(Pass):
         return {**self.table, **own, "drawn": self.drawn}
 
     def fixed(self) -> OperatorPass | None:
-        """With the columns that are read on the host as options; None if images that it changes differ."""
+        """The pass with its host columns as options; None if they differ among the images that it changes."""
         if not self.spec.capturable:
             return None
         table, options = dict(self.table), dict(self.options)
@@ -105,7 +105,7 @@ class OperatorPass(Pass):
         return replace(self, table=table, options=options)
 
     def can_move(self, warps: int) -> bool:
-        # More flips than one are multiplied in another order, which may round differently.
+        # Several flips would be multiplied in another order, which may round differently.
         return self.resizes and not self.conditional and warps <= 2
 
     def moved(
@@ -123,7 +123,7 @@ class OperatorPass(Pass):
         return replace(self, table=table, matrix=self.matrix @ matrix, holds=both)
 
     def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
-        """What the operator keeps for itself in between is not counted."""
+        """Temporary memory of the operator is not counted."""
         if self.is_idle:
             return 0, 0
         return before * seen_pixels(self.matrix, self.sizes, sizes), after * pixels(self.sizes)
@@ -157,7 +157,7 @@ class OperatorPass(Pass):
         return result
 
     def _noise(self, index: int, key: NoiseKey) -> tuple[Tensor, dict[str, Any]]:
-        """The sample id, and the row of the table with what else noise depends on."""
+        """The sample id of an image, and its row of the table with the other arguments of noise."""
         row = slice(index, index + 1)
         numbers = {name: torch.from_numpy(values[row]) for name, values in self.table.items()}
         return torch.from_numpy(key.sample_ids[row]), {**numbers, "seed": key.seed, "epoch": key.epoch}
@@ -177,7 +177,7 @@ class OperatorPass(Pass):
         return in_one_launch(masks, move)
 
     def _displaced(self, masks: Tensor, index: int, fill: list[float], key: NoiseKey) -> Tensor:
-        """The masks of one image, all by its one displacement."""
+        """The masks of one image, moved by its displacement."""
         count, height, width, channels = masks.shape
         ids, numbers = self._noise(index, key)
         how = {**self.options, **numbers, "sample_ids": ids, "interpolation": "nearest", "fill": fill * count}
@@ -223,12 +223,12 @@ class OperatorPass(Pass):
         return chosen_of(tables["drawn"], results, work) if context.is_fixed and self.conditional else results
 
     def _call(self, images: Work, *, which: Tensor | None = None, out: Any = None, **options: Any) -> Any:
-        """One call, or one for each value of the option that `which` chooses from."""
+        """Run one call, or one for each value of the option that `which` selects."""
         call, choice = self.spec.call, self.spec.choice
         if which is None:
             return call(images, **options) if out is None else call(images, **options, out=out)
         values = options.pop(choice)
-        if not which.is_cpu or torch.compiler.is_compiling() or len(which) == 0:  # the host cannot read it
+        if not which.is_cpu or torch.compiler.is_compiling() or len(which) == 0:  # not known to the host
             result = call(images, **options, **{choice: values[0]})
             for k, value in enumerate(values[1:], 1):
                 result = chosen_of(which == k, call(images, **options, **{choice: value}), result)
@@ -247,9 +247,9 @@ class OperatorPass(Pass):
 
 
 def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is_own: bool) -> Work:
-    """The images at `drawn` as the operator makes them, the others as they were, to the last bit.
+    """Run the operator on the images at `drawn`; the others are unchanged, bit for bit.
 
-    What is the passes' own is changed in place.
+    Results of preceding passes are overwritten in place.
     """
     if isinstance(work, Tensor):
         indices = torch.from_numpy(drawn).to(work.device, non_blocking=True)
@@ -271,7 +271,7 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
 
 
 def _copied(batch: ImageBatch, rows: Array) -> ImageBatch:
-    """Some of the images, in a batch of their own where that one is."""
+    """Some of the images, in the form of `work`."""
     empty = partial(torch.empty, dtype=torch.uint8, device=batch.device)
     sizes = batch.host_layout[torch.from_numpy(rows)][:, 1:].tolist()
     copies = ImageBatch.of_sizes(sizes, batch.channels, empty=empty)

@@ -1,7 +1,7 @@
-"""What a transform is for a batch: tables with a row per image, added to the passes of a plan.
+"""Steps: what a transform does to a batch, as tables with a row per image that are added to a plan's passes.
 
-Transforms are written with what this module exports. What a step may do is known before anything is drawn, so
-that batches are split alike whatever is drawn.
+Transforms use only what this module exports. What a step may do is known before parameters are drawn, so that
+every batch gets the same passes.
 """
 
 from orbbec.augment.codes import (

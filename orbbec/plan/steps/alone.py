@@ -1,4 +1,4 @@
-"""Steps that are passes of their own: an operator, a mix of images, a blend with altered copies."""
+"""Steps that are separate passes: an operator, a mix of images, a blend with altered copies."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _IDENTITY = np.eye(3)
 
 @dataclass(frozen=True, eq=False)
 class Operator(Step):
-    """An operator of the package, with a row of arguments per image.
+    """A registered operator, with a row of arguments per image.
 
     Args:
-        name: of the operator.
-        table: arrays `[N]` or `[N, ...]`, by the names of the operator's arguments.
-        options: what is the same for all images.
+        name: name of the operator.
+        table: arrays `[N]` or `[N, ...]`, by argument name.
+        options: arguments that are the same for all images.
         drawn: bool `[N]`: the images that it changes; the others keep their bytes.
-        matrix: float64 `[N, 3, 3]`, output to source pixels, where it moves pixels.
-        sizes: int64 `[N, 2]`: of its output, where it gives other sizes.
-        why: it cannot be fused.
-        channels: of its output, where it gives others.
-        least: as that of `Warp`.
+        matrix: float64 `[N, 3, 3]`, output to source pixels, if it moves pixels.
+        sizes: int64 `[N, 2]`: sizes of its output, if it changes sizes.
+        why: why it cannot be fused.
+        channels: number of output channels, if it changes them.
+        least: see `Warp`.
     """
 
     is_alone = True
@@ -121,13 +121,13 @@ class Operator(Step):
 
 @dataclass(frozen=True, eq=False)
 class Mix(Step):
-    """Images of a batch mixed with others of it.
+    """A mix of images of the batch.
 
     Args:
-        name: of an operator that has a `MixSpec`.
-        table: arrays `[N]` or `[N, ...]`, by the names of the operator's arguments.
-        sizes: int64 `[N, 2]`: of the output, where it has other sizes.
-        least: as that of `Warp`.
+        name: name of an operator with a `MixSpec`.
+        table: arrays `[N]` or `[N, ...]`, by argument name.
+        sizes: int64 `[N, 2]`: sizes of the output, if it changes sizes.
+        least: see `Warp`.
     """
 
     is_alone = True
@@ -138,7 +138,7 @@ class Mix(Step):
     least: tuple[int, int] = (1, 1)
 
     def only(self, chosen: Array, state: BatchState) -> Mix:
-        """The mix for the images that are chosen; of the others, each is mixed with itself alone."""
+        """The mix for the chosen images; the others are mixed with themselves."""
         own = np.arange(len(state)).reshape(-1, *(1,) * (self.table["pair_indices"].ndim - 1))
         kept: dict[str, Any] = {
             "pair_indices": own,
@@ -179,11 +179,11 @@ class Mix(Step):
 
 @dataclass(frozen=True, eq=False)
 class Blend(Step):
-    """Images blended with altered copies of themselves.
+    """A blend of images with altered copies of themselves.
 
     Args:
-        weights: float64 `[N, 1 + K]`: of an image and of its K copies.
-        steps: of the copies, K * N of them: the first of every image, then the second ...
+        weights: float64 `[N, 1 + K]`: weights of an image and of its K copies.
+        steps: steps for the K * N copies: the first copies of all images, then the second ones, and so on.
     """
 
     is_alone = True
@@ -212,5 +212,5 @@ def lower(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 
 def least_after(step: Any, state: BatchState) -> tuple[int, int]:
-    """Height and width that no image is below after a step."""
+    """The lower bounds of height and width after a step."""
     return state.least if step.sizes is None or step.sizes is state.sizes else step.least

@@ -1,4 +1,4 @@
-"""Steps that join a fused pass: coordinates, colors, rectangles, normalizing, dtypes and layouts."""
+"""Steps that can be fused: coordinates, colors, rectangles, normalization, dtypes and layouts."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of warps, the smoo
 
 @dataclass(frozen=True, eq=False)
 class Warp(Step):
-    """Where each pixel of the output reads.
+    """The source position of each output pixel.
 
-    What a warp can do is known before anything is drawn, so that batches split alike whatever is drawn.
+    What a warp may do is known before parameters are drawn, so that every batch gets the same passes.
 
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to source pixels, pixel centers at whole numbers.
-        sizes: int64 `[N, 2]`: of the output.
+        sizes: int64 `[N, 2]`: sizes of the output.
         interpolation: one of `SMOOTHNESS`.
-        border: what lies outside; None: the warp never reads there.
-        fill: of a constant border, in units of the pipeline: one number, or one per channel.
-        lossless: every pixel is a pixel of the source, moved.
-        onto: and every pixel of the source is kept, as by a flip.
-        region: int64 `[N, 4]`: left, top, right, bottom of the part of the source that is cut out first.
-        flips: bool `[N]`: the warp only flips these left to right; None: it may do something else.
-        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest warp reads, not to those of
-            targets; None: nothing.
-        least: height and width that no output is below, where it has other sizes.
+        border: values outside the source; None: the warp never reads there.
+        fill: fill of a constant border, in the units of the pipeline: one number, or one per channel.
+        lossless: every output pixel is a source pixel, moved.
+        onto: also, every source pixel is kept, as by a flip.
+        region: int64 `[N, 4]`: left, top, right, bottom of the part of the source that is cropped first.
+        flips: bool `[N]`: the warp only flips these images horizontally; None: it may do something else.
+        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest warp reads, but not to those of
+            targets; None: no offset.
+        least: lower bounds of height and width of the output, if it changes sizes.
     """
 
     matrix: Array
@@ -53,7 +53,7 @@ class Warp(Step):
     least: tuple[int, int] = (1, 1)
 
     def only(self, chosen: Array, state: BatchState) -> Warp:
-        """The warp for the images that are chosen, and the identity for the others."""
+        """The warp for the chosen images, and the identity for the others."""
         return replace(
             self,
             matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
@@ -117,11 +117,11 @@ class Warp(Step):
         return ""
 
     def _fill(self, fusion: Fusion) -> tuple[float, ...]:
-        """In units of what the open pass reads."""
+        """The fill in the units of the open pass's input."""
         return tuple(value * fusion.open.unit / fusion.state.maximum for value in self.fill)
 
     def _holds_fill(self, fusion: Fusion) -> bool:
-        """Whether the input of the open pass has a value that becomes the fill."""
+        """Whether some input value of the open pass becomes the fill."""
         unit = fusion.open.unit / fusion.state.maximum
         read = torch.tensor(self._fill(fusion), dtype=torch.float64)
         expected = torch.tensor(self.fill, dtype=torch.float64)
@@ -134,8 +134,8 @@ class Colors(Step):
     """Steps of a color program.
 
     Args:
-        rows: float32 `[N, S, 16]`: code, its numbers, zeros; code 0 is no step.
-        contrast: whether a row may be a step of contrast, at most one per image.
+        rows: float32 `[N, S, 16]`: code, numbers of the step, zeros; code 0 means no step.
+        contrast: whether a row may adjust contrast, at most one per image.
         operators: the operators that give torchvision's bytes instead.
     """
 
@@ -177,11 +177,11 @@ class Colors(Step):
 
 @dataclass(frozen=True, eq=False)
 class Erase(Step):
-    """Rectangles that are filled.
+    """Rectangles to fill.
 
     Args:
-        boxes: float64 `[N, E, 8]`: left, top, right, bottom in pixels, exclusive, and the fill of up to four
-            channels in units of the pipeline.
+        boxes: float64 `[N, E, 8]`: left, top, right, bottom in pixels, right and bottom exclusive, and the
+            fill of up to four channels in the units of the pipeline.
     """
 
     boxes: Array
@@ -196,7 +196,7 @@ class Erase(Step):
         p, boxes = fusion.open, self.boxes.copy()
         channels = min(fusion.state.channels, 4)
         fill = boxes[:, :, 4 : 4 + channels]
-        if p.mean is not None and p.std is not None:  # given in the units after normalizing
+        if p.mean is not None and p.std is not None:  # in the units after normalization
             fill *= np.resize(p.std, channels)
             fill += np.resize(p.mean, channels)
         else:
@@ -224,7 +224,7 @@ class Normalize(Step):
 
 @dataclass(frozen=True, eq=False)
 class Cast(Step):
-    """Another dtype or layout of the pixels of all images. `scale` maps maximum to maximum."""
+    """A change of dtype or memory layout of all images; `scale` maps the old maximum value to the new one."""
 
     dtype: str | None = None
     scale: bool = True
@@ -268,6 +268,6 @@ class Cast(Step):
 
 
 def _as_dtype(values: Tensor, name: str) -> Tensor:
-    """Values as a dtype has them, in float64; whole numbers rounded and saturated."""
+    """Values rounded to a dtype, in float64; integers are saturated."""
     bounded = values.round().clamp(0, MAXIMUM[name]) if name in MAXIMUM else values
     return bounded.to(getattr(torch, name)).double()

@@ -1,7 +1,7 @@
 """Transforms with explicit parameters, with the names and signatures of torchvision's v2.functional.
 
-Images are tensors, arrays, PIL images, `tv_tensors.Image`, `tv_tensors.Video` or an `ImageBatch`; the
-result has the type of the input. Geometric functions also take `tv_tensors` of boxes, masks and points.
+Images are tensors, arrays, PIL images, `tv_tensors.Image`, `tv_tensors.Video` or an `ImageBatch`; the result
+has the type of the input. Geometric functions also take `tv_tensors` of boxes, masks and points.
 """
 
 from orbbec.transforms.base.checks import InterpolationMode
