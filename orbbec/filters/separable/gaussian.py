@@ -37,7 +37,8 @@ def gaussian_blur(
         kernel_size: odd, in pixels: a number, `(height, width)`, or whole numbers `[N]` or `[N, 2]` on the
             CPU, one size per image. May be larger than the image.
         sigma: in pixels: a number, `(y, x)`, or `[N]` or `[N, 2]` on the CPU or on the device of `images`.
-            0 or less: derived from the size, `0.15 * size + 0.35`, with OpenCV's fixed kernels for sizes up to 9.
+            0 or less: derived from the size, `0.15 * size + 0.35`, with OpenCV's fixed kernels for sizes up
+            to 9.
         border: values outside an image: "constant" (zeros), "replicate" (aaa|abc|ccc), "reflect"
             (cba|abc|cba), "reflect101" (cb|abc|ba) or "wrap" (abc|abc|abc).
 

@@ -1,5 +1,5 @@
-"""What every transform is made of: arguments, draws, inputs, and the call of a module.
+"""The base of all transforms: arguments, random parameters, inputs, and the call of a module.
 
-Begin with transform.py and pipeline.py, which draws for a batch and applies what was drawn. inputs.py,
-structures.py and tv_tensors.py read what users pass; registry.py finds transforms by name.
+Begin with transform.py, and with pipeline.py, which plans a batch and applies the plan. inputs.py,
+structures.py and tv_tensors.py read the input of users; registry.py finds transforms by name.
 """

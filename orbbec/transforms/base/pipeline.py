@@ -29,11 +29,13 @@ from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
 
 LARGEST_SEED = 2**63 - 1
-_ANY_SIZES = np.array([[30000, 40000], [50001, 60002]])  # results of one size have it whatever the images
+_ANY_SIZES = np.array(
+    [[30000, 40000], [50001, 60002]]
+)  # results that have one size for these have it for all
 
 
 class _Scratch(threading.local):
-    """An int64 tensor and its memory, one per thread: to create them takes longer than to draw."""
+    """An int64 tensor and its memory, one per thread: creating them takes longer than drawing a number."""
 
     def __init__(self) -> None:
         with torch.inference_mode(False):
@@ -45,7 +47,7 @@ _SCRATCH = _Scratch()
 
 
 class _Key(NamedTuple):
-    """What the draws of a batch are a function of."""
+    """Determines the draws of a batch."""
 
     seed: int
     epoch: int
@@ -60,13 +62,13 @@ class _Pixels(NamedTuple):
 
 @dataclass(frozen=True)
 class Pipeline(FrozenModule):
-    """Transforms in order, and how they are drawn.
+    """Plans and applies a sequence of transforms.
 
     Args:
         transforms: objects with the members of `Transform`.
-        seed: as that of `Compose`.
-        exact: as that of `Compose`.
-        target_options: as that of `Compose`.
+        seed: see `Compose`.
+        exact: see `Compose`.
+        target_options: see `Compose`.
     """
 
     transforms: Sequence[Any]
@@ -91,25 +93,26 @@ class Pipeline(FrozenModule):
         targets: Sequence[Any] | None = None,
         generator: torch.Generator | None = None,
     ) -> Plan:
-        """Draw for a batch.
+        """Draw parameters for a batch.
 
-        Without `sample_ids` and `epoch` each call draws anew; the plan records what it drew, and `apply` does
-        the same as often as it is asked to.
+        Without `sample_ids` and `epoch`, each call draws new parameters. The plan records them, so applying
+        it again gives the same results.
 
         Args:
             sizes: whole numbers `[N, 2]`: height and width of the images in pixels.
             sample_ids: whole numbers `[N]`; None, with an epoch: 0 to N - 1.
             epoch: from 0 to 2^63 - 1; None, with sample ids: 0.
-            channels: of the images.
-            dtype: of the images: uint8, uint16, float16, bfloat16 or float32.
-            targets: dicts, read by transforms that look at boxes or points (RandomIoUCrop, AlignPoints).
-            generator: of the CPU, for draws without `sample_ids` and `epoch`; None: torch's default.
+            channels: number of channels of the images.
+            dtype: dtype of the images: uint8, uint16, float16, bfloat16 or float32.
+            targets: one dict per image, for transforms that read boxes or points (RandomIoUCrop,
+                AlignPoints).
+            generator: a CPU generator for draws without `sample_ids` and `epoch`; None: torch's default.
 
         Returns:
             The plan, for `apply`.
 
         Raises:
-            ValueError: an argument does not fit, or an image cannot be transformed; names the image.
+            ValueError: an argument is invalid, or an image cannot be transformed; names the image.
         """
         table = _sizes(sizes)
         key = self._key(sample_ids, epoch, generator, len(table))
@@ -141,7 +144,7 @@ class Pipeline(FrozenModule):
     def _at_once(
         self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
     ) -> Any:
-        """The results of images in one piece, where one operator draws and augments; else None."""
+        """The results for a tensor of images if one operator can draw and augment them; else None."""
         if not self._drawn:
             return None
         is_image = type(images) not in (torch.Tensor, np.ndarray)
@@ -167,7 +170,7 @@ class Pipeline(FrozenModule):
         return result if pixels.ndim == 4 else result[0]
 
     def _plan_of_none(self, sizes: Array, key: _Key, pixels: _Pixels) -> Plan:
-        """The plan of no images, whose results have the size that those of two such images share."""
+        """The plan of no images; its results have the common size of the results of two images, if any."""
         two = key._replace(sample_ids=np.arange(2))
         return without_images(self._plan(sizes, two, pixels, None))
 
@@ -177,7 +180,7 @@ class Pipeline(FrozenModule):
             try:
                 return template.fill(table, key.sample_ids, key.seed, key.epoch)
             except ValueError:
-                pass  # below, the error names the transform
+                pass  # planning again below names the transform in the error
         _check_pixels(table)
         fusion = Fusion(table, pixels.channels, pixels.dtype, self.exact)
         stream = Stream(key.sample_ids, key.seed, key.epoch)
@@ -213,9 +216,9 @@ class Pipeline(FrozenModule):
         return plan
 
     def apply(self, plan: Any, batch: Any = None, *, out: Any = None) -> Any:
-        """Do to images what a plan says; see `orbbec.plan.apply`.
+        """Apply a plan to images; see `orbbec.plan.apply`.
 
-        Of a function alone it is `torch.nn.Module.apply`.
+        With a function as the only argument, this is `torch.nn.Module.apply`.
         """
         if batch is None and callable(plan):
             return super().apply(plan)
@@ -235,7 +238,7 @@ class Pipeline(FrozenModule):
     def _moved(
         self, plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None
     ) -> Sequence[Any]:
-        """The targets of all images, as the plan moves them."""
+        """The targets of all images, moved by the plan."""
         moved = transform_targets(plan, targets, options or self.target_options)
         if self._makes_pure:
             for target in moved:
@@ -252,30 +255,30 @@ class Pipeline(FrozenModule):
         *,
         generator: torch.Generator | None = None,
     ) -> Any:
-        """Plan and apply. Without `sample_ids` and `epoch` each call draws anew.
+        """Plan and apply. Without `sample_ids` and `epoch`, each call draws new parameters.
 
-        A tuple or a dict is one sample, as torchvision's transforms take it: its images share the draws,
-        `tv_tensors` and dicts with boxes, masks or points follow, and all else stays. Of a batch with labels,
-        such as `(images, labels)`, MixUp and CutMix mix the labels too.
+        A tuple or a dict is one sample, as in torchvision: its images share their random parameters,
+        `tv_tensors` and dicts with boxes, masks or points follow, and other entries are unchanged. MixUp and
+        CutMix also mix the labels of a batch such as `(images, labels)`.
 
         Args:
             batch: uint8, uint16 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
                 `[N, H, W, C]` array, `ImageBatch`, `YCbCrBatch`, PIL image, `torchvision.tv_tensors.Image` or
-                `Video` (whose images share the draws), or a list of variable-size images; or tuples, lists
-                and dicts that hold some.
+                `Video` (whose frames share their parameters), or a list of variable-size images; or tuples,
+                lists and dicts that contain some.
             targets: one dict per image, or one dict for a single image; see `TargetOptions`. Anything else
-                is taken as `(batch, targets)`.
-            sample_ids: as that of `plan`.
-            epoch: as that of `plan`.
-            generator: as that of `plan`.
+                is treated like `(batch, targets)`.
+            sample_ids: see `plan`.
+            epoch: see `plan`.
+            generator: see `plan`.
 
         Returns:
-            The images, in the kind of `batch`, PIL images as tensors `[C, H, W]` where they became floats;
+            Images of the type of `batch`, except that PIL images that became floats are tensors `[C, H, W]`;
             with `targets`, images and targets.
 
         Raises:
-            TypeError: the images are of another type, mode or dtype, or there are none.
-            ValueError: an argument does not fit.
+            TypeError: the images have an unsupported type, mode or dtype, or there are none.
+            ValueError: an argument is invalid.
         """
         if targets is None:
             result = self._at_once(batch, sample_ids, epoch, generator)
@@ -322,13 +325,13 @@ class Pipeline(FrozenModule):
         return rebuilt(structure, replaced, lambda target: next(changed), partial(self._loose, plans[0]))
 
     def _changed(self, plan: Plan, dicts: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """The targets of one image or of a batch, as the plan moves them."""
+        """The targets of one image or of a batch, moved by the plan."""
         if len(plan) == 1:
             return [self._moved(plan, [target])[0] for target in dicts]
         return self._moved(plan, dicts) if dicts else []
 
     def _loose(self, plan: Plan, value: Any) -> Any:
-        """A tv_tensor without labels that could lose its rows: keeps all of them."""
+        """Move a tv_tensor without a dict; all rows are kept, since labels elsewhere may belong to them."""
         if len(plan) != 1:
             raise ValueError(
                 f"Compose: expected {type(value).__name__} of a batch in a dict for each image, "
@@ -351,7 +354,7 @@ def _are_targets(value: Any) -> bool:
 
 
 def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str, Any]] | None:
-    """The targets that transforms read: a dict for each of `count` images; None: there are none."""
+    """The targets for transforms that read them: one dict for each of `count` images, or None."""
     if not dicts:
         return None
     if count == 1:
@@ -362,7 +365,7 @@ def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str
 
 
 def new_seed(generator: torch.Generator | None = None) -> int:
-    """A seed of draws from a generator of the CPU; None: torch's default."""
+    """A seed from a CPU generator; None: torch's default."""
     scratch = _SCRATCH
     if generator is None:
         scratch.tensor.random_()

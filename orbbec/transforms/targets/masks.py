@@ -1,4 +1,4 @@
-"""Masks that follow the images of a plan: all of a batch in one launch per matrix."""
+"""Moves masks with the images of a plan: all masks of a batch in one launch per pass."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Size = tuple[int, int]
 
 
 class Mask(NamedTuple):
-    """Masks `[..., H, W]` of one image: its row in the batch, and the values."""
+    """Masks `[..., H, W]` of one image, and its index in the batch."""
 
     image: int
     values: Tensor
 
 
 def moved_masks(step: Pass, masks: Sequence[Mask], key: NoiseKey, fill: float) -> list[Tensor]:
-    """Each mask as the pass leaves it: the pixels that a nearest image takes, else the nearest.
+    """Move masks through a pass. If the image is read by nearest, masks read the same pixels.
 
-    One launch for all masks of a dtype whose results have one size. They are read as bytes, so that values of
-    any dtype are kept to the last bit.
+    Masks of one dtype whose results have one size take one launch. They are moved as bytes, which keeps the
+    values of any dtype.
 
     Args:
         step: the pass.
-        masks: as they are before it.
-        key: of the noise of the batch.
-        fill: outside of an image.
+        masks: the masks before the pass.
+        key: determines the noise of the batch.
+        fill: value outside an image.
     """
     results: list[Tensor] = [mask.values for mask in masks]
     groups: dict[tuple[torch.dtype, torch.device, Size], list[int]] = {}
@@ -54,13 +54,13 @@ def moved_masks(step: Pass, masks: Sequence[Mask], key: NoiseKey, fill: float) -
 
 
 def _as_bytes(values: Tensor) -> Tensor:
-    """uint8 `[M, H, W, bytes of a value]`."""
+    """The masks as uint8 `[M, H, W, bytes of a value]`."""
     height, width = values.shape[-2:]
     return values.detach().contiguous().view(-1, height, width, 1).view(torch.uint8)
 
 
 def displaced_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
-    """Masks `[..., H, W]` of any dtype, whose pixels read the nearest to positions `x`, `y` `[H, W]`."""
+    """Masks `[..., H, W]` of any dtype, read at the pixels nearest to positions `x`, `y` `[H, W]`."""
     fills = torch.tensor([fill]).to(masks.dtype).view(torch.uint8).tolist()
     pixels = _as_bytes(masks).permute(0, 3, 1, 2)
     moved: Tensor = remap(pixels, x, y, interpolation="nearest", fill=fills).permute(0, 2, 3, 1)

@@ -1,4 +1,4 @@
-"""What becomes of targets where images are mixed."""
+"""Combines the targets of mixed images."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: floa
     """The targets of mixed images.
 
     Args:
-        step: what mixes them.
-        states: of the images before.
-        key: of the noise of the batch.
-        mask_fill: of masks, where no image lies.
+        step: the pass that mixes the images.
+        states: the targets before the pass.
+        key: determines the noise of the batch.
+        mask_fill: value of masks where there is no image.
 
     Raises:
-        ValueError: boxes do not follow, or are of several formats; a label is missing or out of range.
+        ValueError: boxes cannot follow or have several formats; a label is missing or out of range.
     """
     if step.spec.tiles is not None:
         sizes = np.array([state.size for state in states], np.int64).reshape(-1, 2)
@@ -46,7 +46,7 @@ def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: floa
 
 
 def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
-    """The label of an image as weights of classes."""
+    """The label of an image as a vector of class weights."""
     num_classes = step.options["num_classes"]
     if "label" not in target:
         raise ValueError(f"{step.name}: expected label in the target of image {index}, but got none")
@@ -67,7 +67,7 @@ def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
 def _laid(
     step: MixPass, tiles: Tiles, states: Sequence[State], key: NoiseKey, mask_fill: float
 ) -> list[State]:
-    """The targets of several images in place of one: each cut to its tile, and padded to the canvas."""
+    """The targets of outputs made of tiles, clipped to each tile and padded to the canvas."""
     formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
     if len(formats) > 1:
         raise ValueError(f"{step.name}: expected boxes of one format, but got {' and '.join(formats)}")
@@ -87,14 +87,14 @@ def _laid(
 
 
 def _shifted(by: Array, sizes: Array) -> AugmentPass:
-    """The pass whose pixel (0, 0) reads `by`, `[N, 2]`."""
+    """A pass whose output pixel (0, 0) reads position `by`, `[N, 2]`."""
     count = len(by)
     colors, erase = (np.zeros((count, 0, width), np.float32) for width in (COLOR_WIDTH, ERASE_WIDTH))
     return AugmentPass(shifts(by[:, 0], by[:, 1], count), sizes, colors, erase, border="constant")
 
 
 def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
-    """The targets of four tiles as those of one image; what tiles without any say counts for nothing."""
+    """Combine the targets of four tiles into those of one image; tiles without targets are ignored."""
     laid = [(tile, _following(tile), quarter) for tile, quarter in zip(tiles, quarters.tolist(), strict=True)]
     laid = [entry for entry in laid if entry[1]]
     parts = [part for _, part, _ in laid]
@@ -112,7 +112,7 @@ def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
 
 
 def _following(tile: State) -> dict[str, Any]:
-    """What is laid with an image: what has a row per box, masks, points and polygons."""
+    """The targets that move with an image: entries with a row per box, masks, points and polygons."""
     known = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
     has_boxes = "boxes" in tile.given
     return {
@@ -123,7 +123,7 @@ def _following(tile: State) -> dict[str, Any]:
 
 
 def _joined(values: Sequence[Any]) -> Any:
-    """One after the other, in the kind of the first."""
+    """Concatenate values, with the type of the first."""
     first = values[0]
     if isinstance(first, Tensor):
         return torch.cat([torch.as_tensor(value).to(first) for value in values])

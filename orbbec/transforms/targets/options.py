@@ -1,4 +1,4 @@
-"""What targets look like, and what becomes of them."""
+"""The format of targets, and how they are treated."""
 
 from __future__ import annotations
 
@@ -11,42 +11,44 @@ BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywh
 
 @dataclass(frozen=True)
 class TargetOptions:
-    """What becomes of targets.
+    """The format of targets, and which of them are dropped.
 
     The targets of an image are a dict of arrays or tensors:
 
-    - `boxes` `[K, 4]`, `[K, 5]` or `[K, 8]` in `box_format`: upright ones by their four corners, and clipped;
-      "xyxyxyxy" stays exact under every affine matrix; a mirror swaps its corners, so that they go round as
-      before. "cxcywha" stays exact under shifts, rotations, flips and scales that are the same along x and y;
-      a parallelogram becomes the rectangle of its area whose sides are nearest to its own, by least squares.
-      Sides below 0 are refused. "xyxyn" and "cxcywhn" are "xyxy" and "cxcywh" relative to the image: x by its
-      width, y by its height, from 0 to 1. They come back relative to the size of the output.
-    - `masks` `[K, H, W]` and `mask` `[H, W]`: the pixels that a nearest image takes, else the nearest.
-    - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
-      visibility that becomes 0 outside of the image.
-    - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped.
-    - `area` `[K]`: multiplied by what the pixels of its mask become, or, without `masks`, by the scale at the
-      middle of its box and the fraction of the box that is left.
-    - `size`: the new (height, width).
-    - anything else is kept. Values with one row per box lose the rows of dropped boxes, except `image_id`,
-      `orig_size` and `size`, which are of the image.
+    - `boxes` `[K, 4]`, `[K, 5]` or `[K, 8]` in `box_format`. Upright boxes become the bounding boxes of their
+      four corners, clipped to the image. "xyxyxyxy" is exact under every affine matrix; a flip swaps its
+      corners, so that their order around the box is preserved. "cxcywha" is exact under translations,
+      rotations, flips and uniform scaling; otherwise the box becomes the rectangle of equal area whose sides
+      are nearest, by least squares, to those of the parallelogram. Negative sides are an error. "xyxyn" and
+      "cxcywhn" are "xyxy" and "cxcywh" divided by the width and height of the image, and are returned
+      relative to the size of the output.
+    - `masks` `[K, H, W]` and `mask` `[H, W]`: they read the same pixels as an image with nearest
+    interpolation. - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions
+    (x, y), and a
+      visibility that becomes 0 outside the image.
+    - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped to the image.
+    - `area` `[K]`: scaled by the change in the number of mask pixels or, without `masks`, by the scale at the
+      center of the box and its visible fraction.
+    - `size`: becomes the new (height, width).
+    - Anything else is kept. Values with one row per box lose the rows of dropped boxes, except `image_id`,
+      `orig_size` and `size`, which belong to the image.
 
-    Numbers keep their dtype: those of whole numbers are rounded, halves to even (torchvision cuts fractions
-    off), once, at the end; give boxes as floats to keep what lies between.
+    Numbers keep their dtype: integers are rounded once, at the end, half to even (torchvision truncates).
+    Pass boxes as floats to keep fractions.
 
-    `torchvision.tv_tensors` under these names stay what they are, boxes in their own format.
+    `torchvision.tv_tensors` under these names keep their class, and boxes their own format.
 
     Args:
         box_format: "xyxy" (Pascal VOC, torchvision), "xywh" (COCO), "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn"
-            (Albumentations' own), or "cxcywhn" (label files of YOLO; ultralytics calls it xywhn).
+            (Albumentations), or "cxcywhn" (label files of YOLO; ultralytics calls it xywhn).
         min_size: boxes with a side below this, in pixels, are dropped.
-        min_visibility: boxes of which a smaller fraction than this is left inside are dropped, from 0 to 1.
-        mask_fill: of masks, outside of an image.
-        drop_boxes: False keeps all boxes, as torchvision does until `SanitizeBoundingBoxes`; those of which
-            nothing is left have no area.
-        min_area: boxes of which less than this is left, in square pixels, are dropped.
-        drop_keypoints: True drops `keypoints` and `landmarks` `[P, 2]` and `[P, 3]` that leave the image;
-            those of boxes stay.
+        min_visibility: boxes whose visible fraction is below this are dropped, from 0 to 1.
+        mask_fill: value of masks outside the image.
+        drop_boxes: False keeps all boxes, as torchvision does until `SanitizeBoundingBoxes`; boxes outside
+            the image have no area.
+        min_area: boxes whose visible area is below this, in square pixels, are dropped.
+        drop_keypoints: True drops `keypoints` and `landmarks` `[P, 2]` and `[P, 3]` outside the image; those
+            of boxes are kept.
     """
 
     box_format: str = "xyxy"

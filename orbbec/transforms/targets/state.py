@@ -1,4 +1,4 @@
-"""The targets of one image on their way through the passes of a plan."""
+"""The targets of one image while they go through the passes of a plan."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ from orbbec.transforms.targets.options import TargetOptions
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")
-_OF_IMAGE = ("mask", "image_id", "orig_size", "size")  # however many boxes there are
+_OF_IMAGE = ("mask", "image_id", "orig_size", "size")  # one per image, not per box
 
 
 class State:
-    """Boxes as corners, everything else as it was given, and which boxes are kept."""
+    """Boxes as corners, other targets as given, and which boxes are kept."""
 
     def __init__(
         self, index: int, target: dict[str, Any], options: TargetOptions, size: tuple[int, int]
     ) -> None:
         self.index, self.given, self.options = index, target, options
-        self.size = size  # of the image as it is now
+        self.size = size  # of the image at this pass
         self.values: dict[str, Any] = dict(target)
         self.corners = self._read_corners()
         self.count = len(self.corners)
         self.kept = np.ones(self.count, bool)
         self.visible = np.ones(self.count)
-        self.scale = np.ones(self.count)  # of the areas of boxes that are seen
+        self.scale = np.ones(self.count)  # by which the visible areas of boxes changed
         self.parts = (
             [] if self.is_upright else list(self.corners)
-        )  # what is left of rotated boxes, as polygons
+        )  # the visible parts of rotated boxes, as polygons
         self.dropped_before = 0
 
     def go_on_from(self, *before: State) -> None:
-        """Make the boxes that earlier states kept these, one after the other."""
+        """Take over the visibility of the boxes that earlier states kept; this state's boxes are those."""
         self.visible = np.concatenate([state.visible[state.kept] for state in before])
         pairs = (pair for state in before for pair in zip(state.parts, state.kept, strict=False))
         self.parts = [part for part, is_kept in pairs if is_kept]
 
     @property
     def dropped(self) -> int:
-        """How many boxes were dropped so far."""
+        """The number of boxes dropped so far."""
         return self.dropped_before + self.count - int(self.kept.sum())
 
     def _read_corners(self) -> Array:
@@ -108,7 +108,7 @@ class State:
             )
 
     def check(self, height: int, width: int) -> None:
-        """Refuse what has another length than the boxes, or another size than the image."""
+        """Refuse targets whose length differs from that of the boxes, or masks of another size."""
         for key in MASK_KEYS:
             if key in self.given and tuple(self.given[key].shape[-2:]) != (height, width):
                 raise ValueError(
@@ -131,7 +131,7 @@ class State:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
     def move(self, step: Pass, forward: Array, key: NoiseKey) -> None:
-        """Carry everything but masks through one pass, of which `forward` inverts the matrix."""
+        """Move everything except masks through a pass; `forward` is the inverse of its matrix."""
         if step.keeps(self.index):
             return
         cut = step.cut(self.index)
@@ -150,13 +150,13 @@ class State:
         if displacement is None:
             self.scale = self.scale * grown(forward, self.corners.mean(1))
         if self.options.box_format == "xyxyxyxy" and displacement is None and np.linalg.det(forward) < 0:
-            corners = corners[:, [1, 0, 3, 2]]  # so that they go round as they did
+            corners = corners[:, [1, 0, 3, 2]]  # keeps their order around the box
         self.parts = [move_points(part, 0.5) for part in self.parts]
         self._move_boxes(corners, size, self.options.min_size, self.options.min_area)
         self._move_points(move_points, size)
 
     def _cut(self, region: Array) -> None:
-        """Cut off what lies outside of left, top, right, bottom, and count from there."""
+        """Clip to left, top, right, bottom, and make positions relative to its corner."""
         corner, size = region[:2], (int(region[3] - region[1]), int(region[2] - region[0]))
         self.parts = [part - corner for part in self.parts]
         self._move_boxes(self.corners - corner, size)
@@ -197,7 +197,7 @@ class State:
         self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
 
     def written(self) -> dict[str, Any]:
-        """A new dict, without what was dropped."""
+        """The targets as a new dict, without dropped rows."""
         result = dict(self.values)
         if "polygons" in result:
             pairs = zip(result["polygons"], self.given["polygons"], strict=True)
@@ -217,7 +217,7 @@ class State:
         return result
 
     def _area_scale(self) -> Array:
-        """By what the areas change: as those of masks, where boxes have any, else as those of boxes."""
+        """The factor of change of areas: that of masks, if boxes have masks, else that of boxes."""
         if not is_per_box("masks", self.given.get("masks"), self.count):
             return self.scale
         before, after = (_covered(values["masks"]) for values in (self.given, self.values))
@@ -237,7 +237,7 @@ def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
 
 
 def move_all(step: Pass, states: Sequence[State], key: NoiseKey, fill: float) -> None:
-    """Carry the targets of all images through one pass."""
+    """Move the targets of all images through one pass."""
     matrix = step.target_matrix
     if matrix is None:
         return
@@ -256,7 +256,7 @@ def move_all(step: Pass, states: Sequence[State], key: NoiseKey, fill: float) ->
 
 
 def corners_in_pixels(boxes: Array, box_format: str, size: Sequence[int]) -> Array:
-    """Upright boxes `[K, 4]` in a format as xyxy in pixels of an image of `size`.
+    """Convert upright boxes `[K, 4]` to xyxy in pixels of an image of `size`.
 
     Example:
         >>> corners_in_pixels(np.array([[0.5, 0.5, 0.5, 1.0]]), "cxcywhn", (10, 20)).tolist()
@@ -277,7 +277,7 @@ def _sides(size: Sequence[int]) -> Array:
 
 
 def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:
-    """Points where they are now, and which lie inside of the image."""
+    """The moved points, and which of them are inside the image."""
     points = numbers_of(given).copy()
     if points.size == 0:
         return points, np.ones(points.shape[:-1], bool)
@@ -310,13 +310,13 @@ def _rows(value: Any, kept: Array) -> Any:
 
 
 def _covered(masks: Any) -> Array:
-    """The pixels of each mask `[K, H, W]` that are not 0."""
+    """The number of nonzero pixels of each mask `[K, H, W]`."""
     values = as_tensor("transform_targets", "masks", masks)
     return values.flatten(1).count_nonzero(1).cpu().double().numpy()
 
 
 def with_size(target: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
-    """A target whose `size`, where it has one of two numbers, is that of its image."""
+    """A target whose `size`, if it has two numbers, is replaced by that of its image."""
     given = target.get("size")
     if given is None or np.shape(given) != (2,):
         return target
@@ -331,7 +331,7 @@ def _is_floating(values: Any) -> bool:
 
 
 def _like(values: Any, given: Any, what: str) -> Any:
-    """In the kind, dtype and device of what was given; where that is of whole numbers, rounded."""
+    """Values with the type, dtype and device of `given`, rounded if those are integers."""
     if isinstance(given, Tensor):
         tensor = torch.as_tensor(values)
         if tensor.is_floating_point() and not given.is_floating_point():
@@ -346,7 +346,7 @@ def _like(values: Any, given: Any, what: str) -> Any:
 
 
 def _rounded(values: Array, limits: Any, what: str) -> Array:
-    """Whole numbers, halves to even, 0 for what is not finite; refused where the dtype has none of them."""
+    """Values rounded half to even, with 0 for non-finite ones; an error if the dtype cannot hold them."""
     rounded = np.rint(np.where(np.isfinite(values), values, 0.0))
     if ((rounded < limits.min) | (rounded > limits.max)).any():
         raise ValueError(f"transform_targets: {what} do not fit {limits.dtype}; give them as floats")

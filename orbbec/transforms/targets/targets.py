@@ -17,7 +17,7 @@ from orbbec.transforms.targets.state import State, corners_in_pixels, move_all, 
 
 @dataclass(frozen=True)
 class TargetReport:
-    """How many boxes there were, and how many of each image were dropped; in a mosaic those of all four."""
+    """The number of boxes, and the number of boxes dropped per image; in a mosaic, from all four images."""
 
     boxes: int
     dropped: tuple[int, ...]
@@ -28,25 +28,25 @@ class TargetReport:
 
 
 class Targets(list[dict[str, Any]]):
-    """The targets of a batch, a dict per image, and a report about them."""
+    """The targets of a batch, one dict per image, and a report of dropped boxes."""
 
     report: TargetReport = TargetReport(0, ())
 
 
 def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None) -> Targets:
-    """Carry the targets of a batch through a plan.
+    """Move the targets of a batch through a plan.
 
     Args:
-        plan: of the batch.
-        targets: a dict per image.
+        plan: the plan of the batch.
+        targets: one dict per image.
         options: formats and thresholds.
 
     Returns:
-        New dicts of the same kinds of arrays, and their report.
+        New dicts with arrays of the same types, and their report.
 
     Raises:
-        TypeError: a target is no dict.
-        ValueError: the numbers of images differ, or boxes are malformed or not finite; names the image.
+        TypeError: a target is not a dict.
+        ValueError: the number of targets is wrong, or boxes are invalid or not finite; names the image.
 
     Example:
         >>> import numpy as np
@@ -80,7 +80,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
 
 
 def readable(index: int, target: Any, options: TargetOptions, size: Sequence[int]) -> Any:
-    """A target for transforms that read it: tensors or arrays, upright boxes as xyxy in pixels."""
+    """A target for transforms that read targets: tensors or arrays, with upright boxes as xyxy in pixels."""
     target, options = plain_target(index, target, options)
     if options.box_format in ("xyxy", "cxcywha", "xyxyxyxy"):
         return target
