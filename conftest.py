@@ -1,12 +1,13 @@
-"""Which devices the tests run on.
+"""Selection of devices and tests.
 
-`device` is each of them in turn; `accelerator` is each but the CPU, for tests that compare with the CPU.
+The fixture `device` is each device in turn; `accelerator` is each except the CPU, for comparisons with the
+CPU.
 
-    pytest                                  the CPU, and CUDA where there is one
-    pytest --device cuda                    CUDA alone
-    ORBBEC_REQUIRE_CUDA=1 pytest            no CUDA is a failure
-    pytest --sampled                        of each grid of parameters a sample, another one each day
-    python tests/emulation/run.py           the CUDA kernels executed on the CPU, under the sanitizers
+    pytest                                  the CPU, and CUDA if present
+    pytest --device cuda                    CUDA only
+    ORBBEC_REQUIRE_CUDA=1 pytest            fail if there is no CUDA
+    pytest --sampled                        a sample of each parameter grid, another one each day
+    python tests/emulation/run.py           the CUDA kernels executed on the CPU, under sanitizers
 """
 
 import os

@@ -1,17 +1,18 @@
-"""Builds orbbec: one binary for CPU and CUDA, and next to it what `3rdparty/vendor.py` has fetched.
+"""Builds orbbec: one binary for CPU and CUDA, and the extensions that need packages of `3rdparty/vendor.py`.
 
-Why it is so:
+Design decisions:
 
-- The sources are found by listing folders, so adding an operator edits nothing here.
-- torch's stable ABI and no Python symbol: `orbbec/_C.abi3.so` serves every torch >= 2.10 and CPython >= 3.10.
-- `CppExtension` also where CUDA is compiled: `CUDAExtension` links libraries that a CPU-only torch lacks. The
-  `.cu` files need the CUDA runtime alone, which is linked statically, so a machine without a GPU builds the
+- Sources are found by listing folders, so adding an operator changes nothing here.
+- With torch's stable ABI and no Python symbols, `orbbec/_C.abi3.so` works with torch >= 2.10 and CPython >=
+3.10. - `CppExtension` also compiles CUDA, because `CUDAExtension` links libraries that a CPU-only torch
+lacks. The
+  `.cu` files only need the CUDA runtime, which is linked statically, so a machine without a GPU builds the
   same binary.
-- `-ffp-contract=off` and `-fmad=false`: a product and a sum are fused only where the source says so.
+- With `-ffp-contract=off` and `-fmad=false`, multiply-adds are fused only where the source says so.
 
-Environment: `ORBBEC_CUDA=0|1` leaves CUDA out or insists on it (default: if nvcc is found),
-`TORCH_CUDA_ARCH_LIST` names the architectures (default: those of the GPUs present, else
-`DEFAULT_ARCHITECTURES`), `MAX_JOBS` limits the jobs.
+Environment variables: `ORBBEC_CUDA=0|1` disables or requires CUDA (default: used if nvcc is found),
+`TORCH_CUDA_ARCH_LIST` selects the architectures (default: those of the GPUs present, else
+`DEFAULT_ARCHITECTURES`), `MAX_JOBS` limits the number of jobs.
 """
 
 import os
@@ -25,12 +26,13 @@ from setuptools import Extension, setup
 from torch.utils import cpp_extension
 
 ROOT = Path(__file__).parent
-TORCH_TARGET = "0x020a000000000000"  # 2.10, the oldest torch that the binary serves
-# Turing to Blackwell; the first of a major version serves its later minors, PTX what comes after.
+TORCH_TARGET = "0x020a000000000000"  # 2.10, the oldest torch supported by the binary
+# Turing to Blackwell. The code of a major version's first minor also runs on later minors; PTX covers the
+# future.
 DEFAULT_ARCHITECTURES = "7.5;8.0;9.0;10.0;12.0+PTX"
 
 
-# Next to an interpreter that was called by its path lies the ninja that torch looks for on PATH.
+# torch looks for ninja on PATH; it is next to the interpreter, which may have been called by its path.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
@@ -85,7 +87,7 @@ def operators() -> cpp_extension.CppExtension:
     os.environ["TORCH_CUDA_ARCH_LIST"] = architectures()
     print(f"orbbec: building for CPU and CUDA ({cuda}, architectures {os.environ['TORCH_CUDA_ARCH_LIST']})")
     cpp_extension.CUDA_HOME = str(cuda)
-    # Next to a torch without CUDA the headers of .cu files would not be tracked.
+    # With a torch without CUDA, the headers of .cu files would not be tracked otherwise.
     torch.version.cuda = torch.version.cuda or "13.0"
     return cpp_extension.CppExtension(
         "orbbec._C",
@@ -99,7 +101,7 @@ def operators() -> cpp_extension.CppExtension:
 
 
 def vendored() -> list[object]:
-    """What is built over packages that `3rdparty/vendor.py` has fetched."""
+    """The extensions that need packages of `3rdparty/vendor.py`."""
     sys.path.insert(0, str(ROOT / "3rdparty"))
     import vendor
 
@@ -113,7 +115,7 @@ def vendored() -> list[object]:
 
 
 def jpeg_check() -> object:
-    """The library ``orbbec/data/decode/_jpeg_check.abi3.so``, no module."""
+    """The library ``orbbec/data/decode/_jpeg_check.abi3.so``, not a module."""
     return Extension(
         "orbbec.data.decode._jpeg_check",
         sources=["orbbec/data/decode/jpeg_check.cpp"],
@@ -126,7 +128,7 @@ def jpeg_check() -> object:
 
 
 def jpeg_advice() -> str:
-    """What would make progressive JPEGs decode faster; empty where nothing would."""
+    """How to make progressive JPEGs decode faster; empty if they already do."""
     import vendor
 
     if vendor.jpeg_extension() is None:

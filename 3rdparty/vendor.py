@@ -1,13 +1,13 @@
-"""Bring what is not ours into this folder: static OpenCV and libjpeg-turbo, the headers of pybind11.
+"""Fetch and build third-party packages: static OpenCV and libjpeg-turbo, and the headers of pybind11.
 
     python 3rdparty/vendor.py [opencv|pybind11|libjpeg_turbo|all]
 
-pip fetches each package, pinned by version and SHA-256, so its own configuration (mirrors, proxies) holds.
-Products live in the user's cache folder, under a name that holds the version and a hash of the build
-options, and this folder links to them: a second clone builds nothing. A run that was interrupted continues
-where it stopped; a run that finds everything there prints one line a package. OpenCV and libjpeg-turbo need
-cmake, ninja and a C++ compiler. libjpeg-turbo needs nasm as well for its SIMD code; without nasm it is built
-without SIMD. MAX_JOBS limits the jobs.
+pip fetches each package, pinned by version and SHA-256, so pip's configuration (mirrors, proxies) applies.
+Builds are stored in the user's cache folder, under a name with the version and a hash of the build options,
+and this folder links to them, so a second clone builds nothing. An interrupted run resumes where it stopped.
+If everything is present, it prints one line per package. OpenCV and libjpeg-turbo need cmake, ninja and a C++
+compiler. libjpeg-turbo also needs nasm for its SIMD code; without nasm it is built without SIMD. MAX_JOBS
+limits the number of jobs.
 """
 
 from __future__ import annotations
@@ -40,12 +40,11 @@ SIMD_ADVICE = (
     "Install the system's package nasm and run 3rdparty/vendor.py again for faster progressive JPEGs"
 )
 
-# As the wheel that the tests compare with, but for the levels that don't change a bit here: AVX2 fuses
-# multiply-adds in warps, SSE4_1 sums in another order when it resizes uint16 by lanczos4. Each level takes
-# time.
+# The levels of OpenCV's wheel that change results: AVX2 fuses multiply-adds in warps, SSE4_1 sums in another
+# order in lanczos4 resizes of uint16. Other levels would only add build time.
 _IS_X86 = platform.machine() in ("x86_64", "AMD64")
 _CPU_OPTIONS = ("-DCPU_BASELINE=SSE3", "-DCPU_DISPATCH=SSE4_1,AVX2") if _IS_X86 else ()
-# Without a thread pool: the module stays safe under fork, and its callers bring their own threads.
+# Without a thread pool, the module is safe under fork; callers have their own threads.
 _OFF = """
     WITH_1394 WITH_ADE WITH_AVIF WITH_EIGEN WITH_FFMPEG WITH_FLATBUFFERS WITH_GSTREAMER WITH_GTK
     WITH_IMGCODEC_GIF WITH_IMGCODEC_HDR WITH_IMGCODEC_PFM WITH_IMGCODEC_PXM WITH_IMGCODEC_SUNRASTER WITH_IPP
@@ -64,8 +63,8 @@ OPENCV_OPTIONS = (
     *_CPU_OPTIONS,
     *(f"-D{name}=OFF" for name in _OFF.split()),
 )
-# Only warping, resizing and solving for a matrix are linked; the rest would take most of the build.
-# Of core, what the linker keeps, for one level of vectors: it moves small matrices.
+# Only warping, resizing and solving for a matrix are needed; the rest would take most of the build time.
+# core is built for one SIMD level, since it only handles small matrices here.
 OPENCV_CORE = (
     r"alloc|arithm|buffer_area|check\.|convert|copy|glob|lapack|logger|mathfuncs\.|matmul|matrix(?!_sparse)"
     r"|out|parallel\.|rand|softfloat|system|trace|transpose|umatrix"
@@ -83,16 +82,16 @@ OPENCV_EDITS = (
 
 
 class VendorError(RuntimeError):
-    """What went wrong, in words for the user."""
+    """An error with a message for the user."""
 
 
 @dataclass(frozen=True)
 class Package:
-    """One pinned package; ``root`` in ``archive`` is built by cmake or holds an ``include`` folder to take.
+    """A pinned package; ``root`` in ``archive`` is built by cmake or contains an ``include`` folder to copy.
 
-    Members of the archive that match ``left_out`` are not unpacked; ``edits`` name a file below ``root`` and
-    a pattern to delete from it; ``lists`` is a file of this folder that becomes its CMakeLists.txt;
-    ``fallback`` is what is built instead where nasm is missing.
+    Members of the archive that match ``left_out`` are not unpacked; ``edits`` are pairs of a file below
+    ``root`` and a pattern to delete from it; ``lists`` is a file of this folder that becomes its
+    CMakeLists.txt; ``fallback`` is built instead if nasm is missing.
     """
 
     folder: str
@@ -109,7 +108,7 @@ class Package:
 
     @property
     def key(self) -> str:
-        """The name of the product in the cache; another version, option or C library makes another name."""
+        """The name of the build in the cache, which depends on version, options and C library."""
         lists = (sha256_of(HERE / self.lists),) if self.lists else ()
         source = (self.sha256, self.left_out, self.edits, *lists)
         parts = (source, self.cmake_options, platform.machine(), platform.libc_ver())
@@ -153,7 +152,7 @@ PACKAGES = {
 
 
 class Progress:
-    """A line that fills up on a terminal; a line each tenth of the way elsewhere."""
+    """A progress bar on a terminal; elsewhere one line per tenth of the work."""
 
     def __init__(self, label: str) -> None:
         self._label = label
@@ -179,13 +178,13 @@ def cache_folder() -> Path:
 
 
 def is_present(package: Package, here: Path = HERE) -> bool:
-    """Whether ``here`` holds this very version and build of the package."""
+    """Whether ``here`` contains this version and build of the package."""
     stamp = here / package.folder / STAMP
     return stamp.is_file() and stamp.read_text().strip() == package.key
 
 
 def buildable(package: Package, here: Path, cache: Path) -> Package:
-    """The package, or its fallback where it is not built yet and nasm is missing."""
+    """The package, or its fallback if it is not built yet and nasm is missing."""
     is_built = is_present(package, here) or (cache / package.key / STAMP).is_file()
     if package.fallback is None or is_built or find_tool("nasm"):
         return package
@@ -194,10 +193,11 @@ def buildable(package: Package, here: Path, cache: Path) -> Package:
 
 
 def vendor(package: Package, here: Path = HERE, cache: Path | None = None) -> None:
-    """Make ``here/<folder>`` hold the package; do nothing when it does.
+    """Install the package in ``here/<folder>``, if it is not there yet.
 
     Raises:
-        VendorError: a fetch, a hash or a build failed, or a folder that is not ours is in the way.
+        VendorError: a download, a hash or a build failed, or the folder exists and was not made by this
+            script.
     """
     title = f"{package.folder}: {package.project} {package.version}"
     cache = cache or cache_folder()
@@ -216,9 +216,9 @@ def vendor(package: Package, here: Path = HERE, cache: Path | None = None) -> No
 
 @contextlib.contextmanager
 def locked(path: Path, title: str) -> Iterator[None]:
-    """Hold the lock file; a second run waits here, then finds the product there.
+    """Hold the lock file; a second run waits here, then finds the finished build.
 
-    The lock ends with the last process that inherited it: a ninja that outlives this script keeps it.
+    The lock is released by the last process that inherited it, such as a ninja that outlives this script.
     """
     import fcntl
 
@@ -233,7 +233,7 @@ def locked(path: Path, title: str) -> Iterator[None]:
 
 
 def make_product(package: Package, product: Path) -> None:
-    """Fetch, unpack and build in ``<product>.work``, which outlives an interruption; rename what is whole."""
+    """Fetch, unpack and build in ``<product>.work``, which survives interruptions; then rename it."""
     work = product.with_name(product.name + ".work")
     work.mkdir(exist_ok=True)
     source = unpack(package, fetch(package, work), work / "source") / package.root
@@ -250,7 +250,7 @@ def make_product(package: Package, product: Path) -> None:
 
 
 def fetch(package: Package, folder: Path) -> Path:
-    """The archive of the package in ``folder``, its hash checked; pip brings it when it is not there."""
+    """The archive of the package in ``folder``, with a checked hash; pip downloads it if it is missing."""
     archive = folder / package.archive
     if archive.is_file() and sha256_of(archive) == package.sha256:
         return archive
@@ -271,7 +271,7 @@ def fetch(package: Package, folder: Path) -> Path:
 
 
 def pip_download(package: Package, folder: Path) -> None:
-    """Let pip download the archive into ``folder``; it checks the hash before it runs what is in it."""
+    """Let pip download the archive into ``folder``; pip checks the hash before it runs the archive's code."""
     pinned = folder / "requirements.txt"
     pinned.write_text(f"{package.project}=={package.version} --hash=sha256:{package.sha256}\n")
     is_source = package.archive.endswith(".tar.gz")
@@ -293,7 +293,7 @@ def sha256_of(path: Path) -> str:
 
 
 def unpack(package: Package, archive: Path, target: Path) -> Path:
-    """Unpack next to ``target``, edit and rename, so that a ``target`` that exists is whole."""
+    """Unpack next to ``target``, edit, and rename, so that an existing ``target`` is complete."""
     if target.is_dir():
         return target
     partial = target.with_name(target.name + ".partial")
@@ -322,7 +322,7 @@ def unpack(package: Package, archive: Path, target: Path) -> Path:
 
 
 def build(package: Package, source: Path, folder: Path, stage: Path) -> None:
-    """Configure, build and install; ninja skips what an earlier run has built."""
+    """Configure, build and install; ninja skips what an earlier run built."""
     log = folder.with_name("build.log")
     log.write_text("")
     jobs = number_of_jobs()
@@ -340,7 +340,7 @@ def build(package: Package, source: Path, folder: Path, stage: Path) -> None:
 
 
 def run_logged(package: Package, command: list[str], log: Path, progress: Progress | None = None) -> None:
-    """Run a command that holds the lock too; its output goes to the log, ninja's steps to the progress."""
+    """Run a command that also holds the lock; its output goes to the log, ninja's steps to the progress."""
     environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
     process = subprocess.Popen(
         command,
@@ -366,7 +366,7 @@ def run_logged(package: Package, command: list[str], log: Path, progress: Progre
 
 
 def find_tool(name: str) -> str | None:
-    """The path of a program: in the folder of this Python (pip's packages cmake and ninja) or on PATH."""
+    """The path of a program, in the folder of this Python (pip's cmake and ninja) or on PATH."""
     return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
 
 
@@ -385,7 +385,7 @@ def number_of_jobs() -> int:
 
 
 def link(path: Path, product: Path) -> None:
-    """Point ``path`` to the product; copy it where links can't be made."""
+    """Link ``path`` to the build, or copy it if links are not supported."""
     if path.is_dir() and not path.is_symlink():
         if not (path / STAMP).is_file():
             raise VendorError(f"{path} is in the way: it was not made by this script; move it elsewhere")
@@ -399,7 +399,7 @@ def link(path: Path, product: Path) -> None:
 
 
 def opencv_extension(here: Path = HERE) -> Extension | None:
-    """The extension module ``orbbec.opencv._opencv``; None while OpenCV or pybind11 is not there.
+    """The extension module ``orbbec.opencv._opencv``; None if OpenCV or pybind11 is missing.
 
     Sources are relative to the project's root, where setup.py runs.
     """
@@ -413,7 +413,7 @@ def opencv_extension(here: Path = HERE) -> Extension | None:
         sources=["orbbec/opencv/opencv.cpp"],
         include_dirs=[str(here / "opencv" / "include"), str(here / "pybind11" / "include")],
         depends=[str(here / "opencv" / STAMP), str(here / "pybind11" / STAMP)],
-        # An empty CV_EXPORTS and --exclude-libs keep OpenCV's symbols inside: cv2 may be in the same process.
+        # An empty CV_EXPORTS and --exclude-libs hide OpenCV's symbols, since cv2 may be in the same process.
         define_macros=[("CV_EXPORTS", "")],
         extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden", "-ffunction-sections"],
         extra_link_args=[
@@ -430,7 +430,7 @@ def has_simd(here: Path = HERE) -> bool:
 
 
 def jpeg_extension(here: Path = HERE) -> Extension | None:
-    """The library ``orbbec/data/decode/_jpeg.abi3.so``, no module; None while libjpeg-turbo is not there."""
+    """The library ``orbbec/data/decode/_jpeg.abi3.so``, not a module; None if libjpeg-turbo is missing."""
     if not (has_simd(here) or is_present(JPEG_WITHOUT_SIMD, here)):
         return None
     from setuptools import Extension

@@ -1,14 +1,14 @@
-"""Times the operators and their rivals: every case in `benchmarks/ops`.
+"""Times operators and their rivals: every case in `benchmarks/ops`.
 
     python tools/bench.py [OPERATOR ...] [--device cpu|cuda] [--threads 1 2] [--rounds 11] [--filter TEXT]
         [--output DIR]
 
-Before anything is timed, every output is compared: byte for byte where a contender promises that, else by its
-PSNR, which may have a least. Then contenders alternate, round by round, in one process; figures are medians
-over the rounds, with the distance between the quartiles. One thread is timed in CPU time of the process, that
-other programs on the machine disturb little; several threads are timed in wall time, CUDA by its own events.
-Every sample, by both clocks, goes to DIR/<machine>/<operator>.json. Needs torch and NumPy alone; cv2 and
-torchvision are rivals where they are there.
+All outputs are compared before timing: byte for byte if a contender promises that, else by PSNR, which may
+have a lower limit. Then contenders alternate, round by round, in one process; figures are medians over the
+rounds, with the distance between the quartiles. One thread is timed in CPU time of the process, which other
+programs on the machine disturb little; several threads are timed in wall time, CUDA by CUDA events. Every
+sample, by both clocks, goes to DIR/<machine>/<operator>.json. Only torch and NumPy are required; cv2 and
+torchvision are rivals if they are installed.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from tests.support.timing.measure import (  # noqa: E402
 )
 from tests.support.timing.records import write_records  # noqa: E402
 
-COPY_BYTES = 2**30  # of the copy that a GPU's rate is measured with: far more than any cache holds
+COPY_BYTES = 2**30  # of the copy that measures a GPU's rate: far more than any cache
 
 
 def find_cases(text: str) -> Iterator[tuple[str, Case]]:
@@ -68,7 +68,7 @@ def copy_rate(device: str) -> float | None:
 
 
 def table(results: list[Result], rate: float | None) -> str:
-    """Where a rival wins, and a Markdown table per case. Speeds are compared with the fastest rival's."""
+    """The cases that a rival wins, and a Markdown table per case; speeds are relative to the best rival."""
     lines = ["## Where a rival wins", "", *losses(results), ""]
     for result in results:
         lines += [f"### {result.operator}: {heading(result)}", ""]
@@ -89,7 +89,7 @@ def table(results: list[Result], rate: float | None) -> str:
 
 
 def scaling_table(results: list[Result]) -> str:
-    """The speedup of each by several threads, in wall time."""
+    """The speedup of each contender with several threads, in wall time."""
     single = {(r.operator, r.case, t.name): t for r in results if r.threads == 1 for t in r.timings}
     lines = [row(["case", "contender", "threads", "times one thread"]), row(["---", "---", "---:", "---:"])]
     for result in results:

@@ -1,9 +1,9 @@
-"""Checks who may see whom: Python imports and `#include` lines of orbbec/, cycles, and the size of files.
+"""Checks the layers of orbbec/ (Python imports and `#include` lines), import cycles, and the size of files.
 
     python tools/check_layers.py [project root]
 
-Prints one line a violation, `path:line: what is wrong`, and ends with 1 if there is one. The layers stand in
-docs/design.md. A folder of orbbec/ that is not named here is an operator.
+Prints one line per violation, `path:line: what is wrong`; the exit status is 1 if there is any.
+docs/design.md describes the layers. A folder of orbbec/ that is not named here is a family of operators.
 """
 
 import ast
@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-# Each imports only from those before it. Operators share one rank, and never import each other; what is made
-# of them has a rank of its own.
+# Each layer imports only from those before it. Operators share one rank and never import each other; code
+# that combines several operators has its own rank.
 ORDER = (
     "_library",
     "core",
@@ -30,10 +30,10 @@ ORDER = (
     "backends",
 )
 RANKS = {name: rank for rank, name in enumerate(ORDER)}
-# Outside of the order: they may import anything, and nothing of the package imports them.
+# Outside the order: they may import anything, and nothing in the package imports them.
 OUTSIDE = {"__init__", "__main__", "cli"}
 BINARIES = {"_opencv"}  # modules without a Python file
-ALONE = "opencv"  # neither imports the others nor is imported by them
+ALONE = "opencv"  # neither imports other layers nor is imported by them
 
 LONGEST_FILE = 500  # lines
 CODE_SUFFIXES = {".py", ".h", ".cpp", ".cu"}
@@ -48,7 +48,7 @@ Violation = tuple[Path, int, str]
 
 
 def check(root: Path) -> list[Violation]:
-    """All violations below `root`, in the order of paths and lines; paths are relative to `root`."""
+    """All violations below `root`, sorted by path and line; paths are relative to `root`."""
     package = root / "orbbec"
     found: list[Violation] = []
     for path in sorted(package.rglob("*")):
@@ -61,26 +61,26 @@ def check(root: Path) -> list[Violation]:
             found += kernel_launches_of(path)
     found += shared_stems_of(package)
     found += long_files_of(root)
-    if not found:  # an import of what stands above makes a cycle too
+    if not found:  # an import of a higher layer usually makes a cycle too
         found += cycle_of(root)
     return sorted((path.relative_to(root), line, text) for path, line, text in found)
 
 
 def layer_of(package: Path, path: Path) -> str:
-    """The folder or module right below orbbec/ that holds `path`; an operator's transform.py is above it."""
+    """The layer of a file, from its path below orbbec/; an operator's transform.py is above the operator."""
     parts = path.relative_to(package).with_suffix("").parts
     is_transform = parts[-1] == "transform" and len(parts) > 1 and parts[0] not in RANKS
     return "transforms" if is_transform else layer_named(parts)
 
 
 def layer_named(parts: Sequence[str]) -> str:
-    """The folder of a path below orbbec/: one of `ORDER`, or the first."""
+    """The layer of a path below orbbec/: the longest prefix in `ORDER`, else the first folder."""
     inner = "/".join(parts[:2])
     return inner if inner in RANKS else parts[0]
 
 
 def family_of(layer: str) -> str:
-    """The folder of orbbec/: within it only cycles are refused."""
+    """The folder of orbbec/; within it, only cycles are refused."""
     return layer.split("/")[0]
 
 
@@ -89,7 +89,7 @@ def rank_of(layer: str) -> int:
 
 
 def refusal(importer: str, imported: str) -> str | None:
-    """Why a layer may not import another; None if it may."""
+    """Why a layer may not import another one; None if it may."""
     if family_of(importer) == family_of(imported) or importer in OUTSIDE:
         return None
     if imported in OUTSIDE or ALONE in (importer, imported):
@@ -99,7 +99,7 @@ def refusal(importer: str, imported: str) -> str | None:
     return (
         None
         if rank_of(imported) < rank_of(importer)
-        else f"{importer} may not import {imported}, which stands above it"
+        else f"{importer} may not import {imported}, which is above it"
     )
 
 
@@ -119,7 +119,7 @@ def imports_of(package: Path, path: Path) -> Iterator[Violation]:
 
 
 def imported_names(package: Path, path: Path, node: ast.AST) -> Iterator[tuple[str, ...]]:
-    """What an import statement names, as parts of absolute names."""
+    """The absolute names in an import statement, split at dots."""
     if isinstance(node, ast.Import):
         yield from (tuple(alias.name.split(".")) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -130,7 +130,7 @@ def imported_names(package: Path, path: Path, node: ast.AST) -> Iterator[tuple[s
 
 
 def is_binding(path: Path) -> bool:
-    """A file of an operator that sees torch: binding.cpp, or one of several, binding_<name>.cpp or .h."""
+    """Whether a file of an operator may include torch: binding.cpp, binding_<name>.cpp or .h."""
     return path.suffix in {".cpp", ".h"} and re.fullmatch(r"binding(_\w+)?", path.stem) is not None
 
 
@@ -143,14 +143,14 @@ def includes_of(package: Path, path: Path) -> Iterator[Violation]:
         name, line = match[1], text.count("\n", 0, match.start(1)) + 1
         if layer == ALONE:
             if name.startswith("../"):
-                yield path, line, f"{ALONE} stands alone, but includes {name}"
+                yield path, line, f"{ALONE} is independent, but includes {name}"
             continue
         if TORCH.search(name) and not sees_torch:
-            yield path, line, f"only binding.cpp and orbbec/bridge see torch, but this includes {name}"
+            yield path, line, f"only binding.cpp and orbbec/bridge may include torch, but {name} was found"
         if CUDA.search(name) and not sees_cuda:
-            yield path, line, f"only .cu, launch.h and *_cuda.h see CUDA, but this includes {name}"
+            yield path, line, f"only .cu, launch.h and *_cuda.h may include CUDA, but {name} was found"
         if not sees_torch and is_binding(Path(name)):
-            yield path, line, f"only binding.cpp includes a header of bindings, but this includes {name}"
+            yield path, line, f"only binding.cpp may include a binding's header, but {name} was found"
         if name.startswith("../"):
             yield from included_folder(package, path, line, name, sees_torch)
 
@@ -158,11 +158,11 @@ def includes_of(package: Path, path: Path) -> Iterator[Violation]:
 def included_folder(package: Path, path: Path, line: int, name: str, sees_torch: bool) -> Iterator[Violation]:
     target = (path.parent / name).resolve()
     if not target.is_relative_to(package.resolve()):
-        yield path, line, f"{name} lies outside of the package"
+        yield path, line, f"{name} is outside the package"
         return
     importer, included = layer_of(package, path), layer_of(package.resolve(), target)
     if included == "bridge" and not sees_torch:
-        yield path, line, f"only binding.cpp includes orbbec/bridge, but this includes {name}"
+        yield path, line, f"only binding.cpp may include orbbec/bridge, but {name} was found"
         return
     text = refusal(importer, included)
     if text:
@@ -173,11 +173,11 @@ def kernel_launches_of(path: Path) -> Iterator[Violation]:
     code = COMMENT_OR_STRING.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
     for number, line in enumerate(code.splitlines(), 1):
         if "<<<" in line:
-            yield path, number, "kernels are started by launch() of executors/launch.h, not by <<<>>>"
+            yield path, number, "launch kernels with launch() of executors/launch.h, not with <<<>>>"
 
 
 def shared_stems_of(package: Path) -> Iterator[Violation]:
-    """A .cpp and a .cu of one stem would be compiled to one object file."""
+    """A .cpp and a .cu with the same stem would be compiled to the same object file."""
     for path in sorted(package.rglob("*.cu")):
         if path.with_suffix(".cpp").exists():
             yield path, 1, f"shares its stem with {path.stem}.cpp"
@@ -187,7 +187,7 @@ def long_files_of(root: Path) -> Iterator[Violation]:
     for path in own_files(root):
         lines = path.read_text().count("\n")
         if lines > LONGEST_FILE:
-            yield path, lines, f"has {lines} lines; split what is longer than {LONGEST_FILE}"
+            yield path, lines, f"has {lines} lines; split files longer than {LONGEST_FILE}"
 
 
 def own_files(root: Path) -> Iterable[Path]:
@@ -218,7 +218,7 @@ def module_name(path: Path) -> str:
 
 
 def imported_files(path: Path, modules: dict[str, Path]) -> Iterator[Path]:
-    """The modules that a file imports, also within functions; not the packages that these lie in."""
+    """The modules that a file imports, also within functions; without the packages that contain them."""
     for node in ast.walk(ast.parse(path.read_text())) if path.suffix == ".py" else ():
         names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
         if isinstance(node, ast.ImportFrom):

@@ -1,7 +1,7 @@
-"""Decodes JPEGs with nvImageCodec on a device, directly and through the Loader; compares with its CPU codecs.
+"""Decodes JPEGs with nvImageCodec on a device, directly and through the Loader, and compares the pixels.
 
     python tools/check_nvimgcodec.py                 on CUDA
-    python tools/check_nvimgcodec.py --device cpu    the CPU with itself: a test of this script
+    python tools/check_nvimgcodec.py --device cpu    compares the CPU with itself, to test this script
 
 The exit status is 1 if images differ by more than 4 levels on average (more than rounding and chroma
 upsampling explain), if the Loader returns other bytes, or if a damaged file is not reported.

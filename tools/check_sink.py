@@ -1,9 +1,9 @@
-"""Trains by a sink over a Loader: compares its images with a Loader's on the CPU, and times an epoch.
+"""Trains with a sink over a Loader, compares its images with a Loader's on the CPU, and times an epoch.
 
-    python tools/check_sink.py                 on CUDA: captured in graphs
-    python tools/check_sink.py --device cpu    recorded and made again: that this script works
+    python tools/check_sink.py                 on CUDA, with captured graphs
+    python tools/check_sink.py --device cpu    records and repeats the work, to test this script
 
-Ends with 1 where a byte differs, or where nothing was replayed.
+The exit status is 1 if a byte differs, or if nothing was replayed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 class Training:
-    """A small network, and all images that it was shown."""
+    """A small network that keeps all images that it gets."""
 
     def __init__(self, device: str) -> None:
         self.images = torch.zeros(EPOCHS * COUNT, 3, SIDE, SIDE, device=device)
@@ -67,7 +67,7 @@ class Training:
             torch.nn.LazyLinear(CLASSES),
         )
         self.network = torch.nn.Sequential(*layers).to(device)
-        self.network(self.images[:1])  # LazyLinear sees its size
+        self.network(self.images[:1])  # initializes LazyLinear
         self.optimizer = torch.optim.SGD(self.network.parameters(), lr=0.01)
 
     def step(self, images: Tensor, labels: Tensor, sample_ids: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ def loader(device: str) -> Loader:
 
 
 def seconds(losses: Iterable[Tensor]) -> float:
-    """How long it takes until the last loss is there."""
+    """The seconds until the last loss is computed."""
     began = time.perf_counter()
     torch.cat([loss.reshape(-1) for loss in losses]).tolist()
     return time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Prints what `python -m orbbec doctor` prints, also where orbbec itself does not import; for bug reports.
+"""Prints the report of `python -m orbbec doctor`, even if orbbec cannot be imported; for bug reports.
 
 Usage: python tools/collect_env.py [--json]
 """
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def load_doctor() -> ModuleType:
-    """orbbec/cli/doctor by itself: its import loads the binary first, which may be what is broken."""
+    """The module orbbec/cli/doctor without orbbec, whose binary may be broken."""
     folder = ROOT / "orbbec" / "cli" / "doctor"
     spec = importlib.util.spec_from_file_location("orbbec_doctor", folder / "__init__.py")
     assert spec

@@ -1,11 +1,11 @@
-"""How cost grows: with the images of a batch, with their side, with the length of a pipeline, with threads.
+"""Measures how cost grows with batch size, image size, pipeline length and number of threads.
 
     python tools/growth.py [batch side length threads] [--rounds 7] [--output DIR]
 
-Everything is timed as by tools/bench.py: outputs are compared, contenders alternate in one process, figures
-are medians over the rounds, in CPU time of one thread or wall time of several. Writes growth.json, growth.md
-and growth.png to DIR/<machine>/; a run of some panels keeps that page's others. Takes some minutes and up to
-2 GiB of memory; needs cv2 and matplotlib.
+Timing is that of tools/bench.py: outputs are compared, contenders alternate in one process, and figures are
+medians over the rounds, in CPU time of one thread or wall time of several. Writes growth.json, growth.md and
+growth.png to DIR/<machine>/; panels that are not measured keep their previous results. Takes some minutes and
+up to 2 GiB of memory; needs cv2 and matplotlib.
 """
 
 import argparse
@@ -52,7 +52,7 @@ from tests.support.timing.records import write_records  # noqa: E402
 BY_HAND, USUAL = "cv2 and NumPy by hand", "cv2 and NumPy, as usual"
 FUSED, INTO, EXACT = "orbbec", "orbbec, out=", "orbbec, step by step"
 SIDE, IMAGES = 224, 64
-TWO_WARPS = 3  # so many transforms hold two that interpolate
+TWO_WARPS = 3  # the first two transforms that interpolate are among this many
 PIXELS = 2**24  # of the outputs of a batch of large images
 BRIGHTER, PALER, GAMMA, THRESHOLD, BITS = 1.3, 0.7, 1.5, 128, 4
 PIPELINE = (
@@ -74,13 +74,13 @@ Change = Callable[[Array, int], Array]  # an image, and its number
 
 @dataclass(frozen=True)
 class Point:
-    """Work of which the cost is one point of a chart.
+    """Work whose cost is one point of a chart.
 
     Args:
-        at: where it stands on the axis.
-        case: what is timed.
-        threads: so many.
-        divisor: of the seconds of a run.
+        at: position on the axis.
+        case: the work to time.
+        threads: number of threads.
+        divisor: divisor of the seconds of a run.
     """
 
     at: int
@@ -94,11 +94,11 @@ class Panel:
     """A chart.
 
     Args:
-        title: what it is about.
-        axis: what grows.
-        unit: of what is shown.
-        points: of the axis, in order.
-        powers: whether both axes count in powers.
+        title: title.
+        axis: label of the quantity that grows.
+        unit: unit of the figures.
+        points: points in order of the axis.
+        powers: whether both axes are logarithmic.
     """
 
     title: str
@@ -109,7 +109,7 @@ class Panel:
 
 
 def batch_of(count: int, height: int, width: int) -> ImageBatch:
-    """Photographs in one buffer; after `IMAGES` different ones they come again."""
+    """Photographs in one buffer; `IMAGES` different ones are repeated."""
     images = [photograph(height, width, seed=n) for n in range(min(count, IMAGES))]
     return ImageBatch.from_images([images[n % len(images)] for n in range(count)])
 
@@ -132,7 +132,7 @@ def classify(count: int, source: tuple[int, int], side: int, device: str) -> Wor
 
 
 def augment_at_length(length: int, device: str) -> Work:
-    """The first `length` transforms of `PIPELINE`, of bytes."""
+    """The first `length` transforms of `PIPELINE`, on bytes."""
     batch = batch_of(IMAGES, 375, 500)
     fused, exact = T.Compose(PIPELINE[:length]), T.Compose(PIPELINE[:length], exact=True)
     changes = by_hand_of(T.Compose(PIPELINE, exact=True).plan(batch.sizes, epoch=0))[:length]
@@ -158,7 +158,7 @@ def augment_at_length(length: int, device: str) -> Work:
 
 
 def by_hand_of(plan: Plan) -> tuple[Change, ...]:
-    """`PIPELINE` with cv2 and NumPy in buffers that are used again, with the draws of an exact plan."""
+    """`PIPELINE` with cv2 and NumPy in reused buffers, with the parameters of an exact plan."""
     first, _, turn, shift, *_, last = plan.passes
     boxes, holes = first.table["boxes"].astype(int), last.erase[:, 0, :4].astype(int)
     levels = np.arange(256)
@@ -242,7 +242,7 @@ PANELS = {"batch": batch_panel, "side": side_panel, "length": length_panel, "thr
 
 
 def powers_of_2(first: int, last: int) -> list[int]:
-    """From `first` to `last`, each twice the one before.
+    """The numbers from `first` to `last`, each twice the previous one.
 
     Example:
         >>> powers_of_2(64, 256)
@@ -252,20 +252,20 @@ def powers_of_2(first: int, last: int) -> list[int]:
 
 
 def measured(panel: Panel, rounds: int, say: Callable[[str], None]) -> list[Result]:
-    """A result a point."""
+    """Time all points of a panel."""
     results = []
     for each in panel.points:
         say(f"{panel.axis}: {each.at}")
         work = each.case.prepare("cpu")
         (result,) = time_case("growth", each.case.name, work, "cpu", [each.threads], rounds)
-        # One clock for the whole of a panel: CPU time hides what threads gain.
+        # One clock for the whole panel: CPU time would hide the gain of threads.
         result.clock = "wall" if any(other.threads > 1 for other in panel.points) else "cpu"
         results.append(result)
     return results
 
 
 def curves_of(panel: Panel, results: Sequence[Result]) -> dict[str, list[float]]:
-    """Figures of each contender, in the unit of the panel."""
+    """The figures of each contender, in the unit of the panel."""
     return {
         timing.name: [
             result.median(result.timings[n]) / each.divisor
@@ -292,7 +292,7 @@ def table(panel: Panel, results: Sequence[Result]) -> str:
 
 
 def inexact(results: Sequence[Result]) -> list[Timing]:
-    """The contenders some of whose outputs are not the expected one."""
+    """The contenders with any output other than the expected one."""
     return [
         timing
         for n, timing in enumerate(results[0].timings)
@@ -301,7 +301,7 @@ def inexact(results: Sequence[Result]) -> list[Timing]:
 
 
 def notes(panel: Panel, results: Sequence[Result]) -> list[str]:
-    """Where orbbec loses, in sentences."""
+    """Sentences about the points at which orbbec loses."""
     at = dict(zip((each.at for each in panel.points), results, strict=True))
     lost = [f"{n:,}" for n, result in at.items() if result.headline is not None and result.headline < 1]
     lines = [f"By hand is faster at {listed(lost)}.", ""] if lost else ["orbbec is faster throughout.", ""]
@@ -328,7 +328,7 @@ def notes(panel: Panel, results: Sequence[Result]) -> list[str]:
 
 
 def listed(values: Sequence[str]) -> str:
-    """In words.
+    """A list in words.
 
     Example:
         >>> listed(["1", "2", "4"]), listed(["8"])
@@ -338,7 +338,7 @@ def listed(values: Sequence[str]) -> str:
 
 
 def draw(found: Sequence[tuple[Panel, Sequence[Result]]], path: Path, title: str) -> None:
-    """A chart a panel, two next to each other."""
+    """Draw one chart per panel, two per row."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter, FixedLocator, LogLocator, NullFormatter
 
@@ -395,13 +395,13 @@ def main() -> None:
 
 
 def kept_of(path: Path) -> dict[str, list[Result]]:
-    """The results of each panel that was written before, by its title."""
+    """The previous results of each panel, by title."""
     panels = json.loads(path.read_text())["panels"] if path.exists() else []
     return {panel["title"]: list(map(result_of, panel["results"])) for panel in panels}
 
 
 def write(folder: Path, found: Sequence[tuple[Panel, Sequence[Result]]], about: dict[str, Any]) -> None:
-    """growth.json with all samples, growth.md and growth.png."""
+    """Write growth.json with all samples, growth.md and growth.png."""
     panels = [
         {"title": panel.title, "axis": panel.axis, "results": [asdict(result) for result in results]}
         for panel, results in found

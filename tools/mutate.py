@@ -1,14 +1,14 @@
-"""Makes small faults in the package, one at a time, and says which of them no test finds.
+"""Makes small faults in the package, one at a time, and lists those that no test finds.
 
     python tools/mutate.py [PATH ...] [--count 150] [--seed 0] [--covered-by PATH ...] [--output DIR]
 
-A copy of the working tree is changed, never the tree itself. The tests run once under coverage, which tells
-which of them reach a line and how long each takes. Each mutation of a random sample is then given to the
-tests that reach its line, the quickest of each function first, until one fails or the time is up. Survivors
-that are no faults stand in `tests/mutations.json`, each with the reason. Text goes to the terminal, JSON to
-DIR. The exit status is 1 where more than 3 % survive without a reason.
+Faults are made in a copy of the working tree. The tests run once under coverage, which shows the lines that
+each test reaches and its duration. A random sample of mutations is then run against the tests that reach
+their lines, the fastest of each test function first, until one fails or the time is up. Survivors that are
+not faults are listed in `tests/mutations.json` with a reason. Text goes to the terminal, JSON to DIR. The
+exit status is 1 if more than 3 % survive without a reason.
 
-Tests that need another library are left out where it is missing; `make mutate` runs with all of them.
+Tests that need a missing library are skipped; `make mutate` installs all of them.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ HEAVY = ("torch", "torch._dynamo", "numpy", "cv2", "PIL.Image", "hypothesis", "t
 
 @dataclass
 class Coverage:
-    """Which tests reach which line.
+    """The tests that reach each line.
 
     Args:
-        seconds: of each test, by its id; those of the processor, which other work does not change.
-        failed: tests that fail without any mutation; they tell nothing.
+        seconds: CPU seconds of each test, by id; other load does not change them.
+        failed: tests that fail without any mutation, which are useless here.
         lines: ids of tests by file and line, as indices into `names`.
     """
 
@@ -63,7 +63,7 @@ class Coverage:
     lines: dict[str, dict[int, list[int]]] = field(default_factory=dict)
 
     def tests_of(self, mutation: Mutation) -> list[str]:
-        """The tests that reach its lines; those that reach its file, where only an import runs them."""
+        """The tests that reach the lines of a mutation, or its file if only imports run these lines."""
         by_line = self.lines.get(mutation.file, {})
         span = range(mutation.line, mutation.last_line + 1)
         found = {index for line in span for index in by_line.get(line, ())}
@@ -73,7 +73,7 @@ class Coverage:
         return self._in_order([name for name in names if name not in self.failed], mutation.file)
 
     def _in_order(self, names: list[str], file: str) -> list[str]:
-        """Those of the same folder first; the quickest of each function, then the second of each."""
+        """Sort tests: those of the same folder first; the fastest of each function, then the second."""
         by_function: dict[str, list[str]] = defaultdict(list)
         for name in sorted(names, key=lambda name: (self.seconds.get(name, 0.0), name)):
             by_function[name.split("[")[0]].append(name)
@@ -93,7 +93,7 @@ class Coverage:
 
 
 class Recorder:
-    """A plugin of pytest that notes what each test reaches."""
+    """A pytest plugin that records the lines that each test reaches."""
 
     def __init__(self, scratch: Path, paths: list[str], data: Path) -> None:
         coverage = importlib.import_module("coverage")
@@ -109,7 +109,7 @@ class Recorder:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.coverage.switch_context(item.nodeid)
         self._trace = sys.gettrace() or self._trace
-        sys.settrace(self._trace)  # a test before it may have left none
+        sys.settrace(self._trace)  # an earlier test may have left none
         begin = sum(os.times()[:4])
         try:
             return (yield)
@@ -121,7 +121,7 @@ class Recorder:
             self.result.failed.add(report.nodeid)
 
     def finish(self) -> Coverage:
-        """Give the lines by their tests."""
+        """The lines of each test."""
         result = self.result
         result.names = sorted(result.seconds)
         index = {name: number for number, name in enumerate(result.names)}
@@ -136,7 +136,7 @@ class Recorder:
 
 @contextlib.contextmanager
 def copied_tree() -> Iterator[Path]:
-    """A copy of what git knows and of the binaries, that goes when it is left."""
+    """A temporary copy of the files that git knows and of the binaries."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         **{"cwd": ROOT, "capture_output": True, "text": True, "check": True},
@@ -152,9 +152,9 @@ def copied_tree() -> Iterator[Path]:
 
 
 def in_child(scratch: Path, work: Callable[[], int], seconds: float) -> int | None:
-    """The exit status of `work()` in a fork that runs in the copy; None where it took longer.
+    """The exit status of `work()` in a fork that runs in the copy; None if it took too long.
 
-    torch is imported once, here, and not for each mutation.
+    torch is imported once, before forking, and not for each mutation.
     """
     pid = os.fork()
     if pid == 0:
@@ -184,7 +184,7 @@ def in_child(scratch: Path, work: Callable[[], int], seconds: float) -> int | No
 
 
 def fingerprint(scratch: Path, paths: list[str], tests: list[str]) -> str:
-    """Changes with every Python file of the package and of the tests, and with what is asked for."""
+    """A hash of all Python files of the package and the tests, and of the request."""
     digest = hashlib.sha256(repr((paths, tests)).encode())
     folders = {scratch / "orbbec", *(scratch / test for test in tests)}
     for path in sorted({path for folder in folders for path in folder.rglob("*.py")}):
@@ -193,7 +193,7 @@ def fingerprint(scratch: Path, paths: list[str], tests: list[str]) -> str:
 
 
 def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) -> Coverage:
-    """The coverage of `tests`; of an earlier run, where no file differs."""
+    """The coverage of `tests`, from an earlier run if no file has changed."""
     kept = folder / f"coverage-{fingerprint(scratch, paths, tests)}.json"
     if not kept.exists():
 
@@ -214,7 +214,7 @@ def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) ->
 
 
 def found_again(scratch: Path, names: list[str], folder: Path) -> set[str]:
-    """The tests that another process knows by the same ids, which may hold addresses."""
+    """The tests whose ids are the same in another process; some ids contain addresses."""
     path = folder / "found.json"
 
     class Noted:
@@ -231,7 +231,7 @@ def found_again(scratch: Path, names: list[str], folder: Path) -> set[str]:
 
 
 def sample(scratch: Path, paths: list[str], count: int, seed: int) -> list[Mutation]:
-    """So many mutations, each as probable as any other; the same for the same seed and files."""
+    """A uniform random sample of mutations, determined by seed and files."""
     files = sorted(
         path
         for name in paths
@@ -252,7 +252,7 @@ def sample(scratch: Path, paths: list[str], count: int, seed: int) -> list[Mutat
 
 
 def outcome(scratch: Path, mutation: Mutation, coverage: Coverage) -> tuple[str, int]:
-    """What became of it: killed, timeout, survived or not reached; and by how many tests it was tried."""
+    """The outcome of a mutation (killed, timeout, survived or not reached), and the number of tests run."""
     tests = coverage.tests_of(mutation)
     if not tests:
         return "not reached", 0
@@ -282,7 +282,7 @@ def difference(scratch: Path, mutation: Mutation) -> str:
 
 
 def reasons() -> dict[tuple[str, str, str], str]:
-    """Why mutations that survive are no faults."""
+    """The reasons why surviving mutations are not faults."""
     entries = json.loads(REASONS.read_text()) if REASONS.exists() else []
     return {(each["file"], each["line"], each["mutation"]): each["reason"] for each in entries}
 
@@ -309,7 +309,7 @@ def main() -> int:
 
 
 def report(scratch: Path, chosen: list[Mutation], coverage: Coverage, output: Path) -> int:
-    """Try each and say what came of it."""
+    """Try all mutations and print the outcomes."""
     known, rows = reasons(), []
     for number, mutation in enumerate(chosen, 1):
         begin = time.monotonic()

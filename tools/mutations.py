@@ -1,6 +1,6 @@
-"""Small faults of Python source: a comparison flipped, a constant moved, a check or a lock left out.
+"""Small faults in Python source: a flipped comparison, a changed constant, a missing check or lock.
 
-`tools/mutate.py` tries them on the tests. A mutation replaces the text of one node; all else stays as it is.
+`tools/mutate.py` tries them on the tests. A mutation replaces the text of one node.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ OPPOSITES = {
     **{"floor": "ceil", "ceil": "floor", "minimum": "maximum", "maximum": "minimum"},
     **{"cumsum": "cumprod", "argmin": "argmax", "argmax": "argmin", "append": "count", "zeros": "ones"},
 }
-# Keywords that only say what is known, or which line a warning names.
+# Keywords that only repeat defaults, or select the line that a warning names.
 NO_FAULTS = ("strict", "stacklevel")
-# What they hold does not run, or is told to people.
+# Their contents do not run, or are text for people.
 SKIPPED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.AnnAssign, ast.Delete)
 
 
@@ -45,7 +45,7 @@ class Mutation:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What names it whatever stands above it."""
+        """A name that does not depend on the position in the file."""
         return self.file, self.source_line, f"{' '.join(self.old.split())} -> {self.new}"
 
     def applied(self, source: bytes) -> bytes:
@@ -69,7 +69,7 @@ class Finder:
         return self.starts[line - 1] + column
 
     def _add(self, node: ast.AST, new: str, in_function: bool, until: ast.AST | None = None) -> None:
-        """Replaces a node; or what goes from it to where `until` begins."""
+        """Replace a node, or the source from it up to `until`."""
         start = self._offset(node.lineno, node.col_offset)
         end = self._offset(node.end_lineno, node.end_col_offset)
         if until is not None:
@@ -141,7 +141,7 @@ class Finder:
                 self._add(node, ast.unparse(ast.Call(name, node.args, kept)), within)
 
     def _of_if(self, node: ast.If, within: bool) -> None:
-        """A check that is left out, a condition that is negated."""
+        """Remove a check, or negate a condition."""
         if isinstance(node.test, (ast.Name, ast.Attribute, ast.Call)):
             self._add(node.test, f"(not {ast.unparse(node.test)})", within)
         self._add(node.test, "False", within)
@@ -155,7 +155,7 @@ class Finder:
             self._add(node.test, "False", within)
 
     def _of_with(self, node: ast.With, within: bool) -> None:
-        """A lock, or another context, that nobody enters."""
+        """Leave out a lock or another context manager."""
         if all(item.optional_vars is None for item in node.items):
             self._add(node, "if True:\n" + " " * node.body[0].col_offset, within, until=node.body[0])
 
@@ -178,20 +178,20 @@ class Finder:
 
 
 def _is_no_fault(node: ast.AST) -> bool:
-    """Whether a change of it is none that a test should see: how long a loop sleeps, among others."""
+    """Whether no test should notice a change, such as how long a loop sleeps."""
     sleeps = isinstance(node, ast.Call) and ast.unparse(node.func) in ("sleep", "time.sleep")
     return sleeps or (isinstance(node, ast.keyword) and node.arg in NO_FAULTS)
 
 
 def _is_for_types(node: ast.AST) -> bool:
-    """Whether only type checkers read it."""
+    """Whether only type checkers read the node."""
     is_guard = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     names = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
     return is_guard or "__all__" in names
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below it that run: no annotations, no decorators, no alias of types."""
+    """The nodes below that run: no annotations, decorators or type aliases."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list", "type_comment", "bases"):
             continue
@@ -201,7 +201,7 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutations_of(file: str, source: str) -> list[Mutation]:
-    """All mutations of a file, each once; some may not compile."""
+    """All mutations of a file; some may not compile."""
     found = {(each.start, each.end, each.new): each for each in Finder(file, source).found}
     return list(found.values())
 

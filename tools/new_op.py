@@ -1,19 +1,18 @@
-"""Writes the folder of a new operator: a whole one that works, to be changed into yours.
+"""Writes the folder of a new operator, which works and is yours to change.
 
     python tools/new_op.py adjust_gamma
 
-makes orbbec/adjustgamma/ and benchmarks/ops/adjustgamma.py from tools/op_template/: `adjust_gamma` scales
-the pixels of each image and adds an offset, on the CPU and on CUDA, with its checks, fake kernel, docstring,
-benchmark and tests. Build it and test it:
+writes orbbec/adjustgamma/ and benchmarks/ops/adjustgamma.py from tools/op_template/. `adjust_gamma` scales
+the pixels of each image and adds an offset, on the CPU and on CUDA, with checks, a fake kernel, a docstring,
+a benchmark and tests. Build and test it:
 
     make build
     .venv/bin/python -m pytest orbbec/adjustgamma
 
-Then change the formula in adjustgamma.h, and the tests first.
+Then change the tests, and the formula in adjustgamma.h.
 
-With --fusable the folder holds transform.py too, by which pipelines run the operator as a pass: the `OpSpec`
-that plans, targets and the profile read, and the transform `RandomAdjustGamma`. A line of
-orbbec/transforms/__init__.py exports it.
+With --fusable, the folder also contains transform.py: the `OpSpec` by which plans, targets and the profile
+know the operator, and the transform `RandomAdjustGamma`, exported from orbbec/transforms/__init__.py.
 """
 
 import argparse
@@ -37,19 +36,19 @@ def write_operator(name: str, package: Path, fusable: bool = False) -> Path:
     """Write the folder of the operator into `package` and return it.
 
     Args:
-        name: in snake_case.
-        package: orbbec/.
-        fusable: with a transform, which is exported.
+        name: name in snake_case.
+        package: the folder orbbec/.
+        fusable: also write and export a transform.
 
     Raises:
-        ValueError: the name is no snake_case identifier, or its folder is there already.
+        ValueError: the name is not a snake_case identifier, or its folder exists already.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or keyword.iskeyword(name):
         raise ValueError(f"expected a name in snake_case, but got '{name}'")
     ours, theirs = spellings(name), spellings(TEMPLATE_NAME)
     folder = package / ours[1]
     if folder.exists():
-        raise ValueError(f"{folder} is there already")
+        raise ValueError(f"{folder} exists already")
     for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file() and path.suffix != ".pyc"):
         target, text = str(source.relative_to(TEMPLATE)), source.read_text()
         if target in FUSABLE and not fusable:
@@ -69,7 +68,7 @@ def write_operator(name: str, package: Path, fusable: bool = False) -> Path:
 
 
 def export(path: Path, module: str, name: str) -> None:
-    """Import a name in a package and add it to `__all__`, both in the order that ruff keeps."""
+    """Import a name in a package and add it to `__all__`, both in ruff's order."""
     lines = path.read_text().splitlines()
     line = f"from {module} import {name}"
     imports = [n for n, other in enumerate(lines) if other.startswith("from orbbec.")]

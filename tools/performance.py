@@ -2,8 +2,8 @@
 
     python tools/performance.py [--check]
 
-A table stands between `<!-- table: NAME -->` and `<!-- end -->`. With --check nothing is written, and a page
-that is out of date gives exit status 1.
+Tables are between `<!-- table: NAME -->` and `<!-- end -->`. With --check, nothing is written, and the exit
+status is 1 if the page is outdated.
 """
 
 import json
@@ -47,7 +47,7 @@ def operators() -> list[str]:
 
 
 def cell(result: Result | None) -> str:
-    """How many times faster orbbec is than the best rival, and who that is."""
+    """The speed of orbbec relative to the best rival, and the name of that rival."""
     if result is None or result.headline is None or result.best_rival is None:
         return ""
     shown = f"{result.headline:.2f} ({result.best_rival.name})"
@@ -55,7 +55,7 @@ def cell(result: Result | None) -> str:
 
 
 def by_case(results: Iterable[Result]) -> dict[str, dict[int, Result]]:
-    """Results by case and number of threads, of cases that have a rival."""
+    """Results by case and number of threads, for cases with a rival."""
     cases: dict[str, dict[int, Result]] = {}
     for result in results:
         if result.headline is not None:
@@ -76,7 +76,7 @@ def table_of(names: Iterable[str]) -> list[str]:
 
 
 def operator_table() -> list[str]:
-    """One row per operator: the worst, the median and the best of its cases, with one thread."""
+    """One row per operator: the worst, median and best of its cases, with one thread."""
     lines = [row(["operator", "cases", "worst", "median", "best", "run"]), row(["---", *["---:"] * 4, "---"])]
     for name in operators():
         path = newest(name)
@@ -92,7 +92,7 @@ def operator_table() -> list[str]:
 
 
 def loss_list() -> list[str]:
-    """Cases that a rival wins with one thread or two, the worst first."""
+    """The cases that a rival wins with one thread or two, the worst first."""
     lost = []
     for name in ("peers", *operators()):
         path = newest(name)
@@ -132,7 +132,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
 
 
 def written(page: str) -> str:
-    """The page, with its tables from the runs."""
+    """The page with the tables of the runs."""
 
     def fill(found: re.Match[str]) -> str:
         return "\n".join([found[1], *TABLES[found[2]](), "", found[3]])

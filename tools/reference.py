@@ -1,6 +1,6 @@
-"""The reference of the site: MkDocs calls this to make a page for each folder that has public names.
+"""The reference of the site: MkDocs calls this to make a page for each folder with public names.
 
-The code is read, not imported, so that a page needs no binary and no torchvision.
+The code is parsed, not imported, so that pages need neither the binary nor torchvision.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 class ExampleSections(griffe.Extension):
-    """Reads `Example:`, as our docstrings have it, as the section `Examples:` that griffe knows."""
+    """Reads the section `Example:` of our docstrings as griffe's `Examples:`."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring:
@@ -36,7 +36,7 @@ class ExampleSections(griffe.Extension):
 
 
 def folders() -> dict[str, dict[str, dict[str, str]]]:
-    """Folders, their files, and of each the public names, `orbbec.resize`, with where each is defined."""
+    """The public names, such as `orbbec.resize`, and their definitions, by folder and file."""
     table: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for defined, public in sorted(_public_names().items()):
         folder, file, _ = defined.rsplit(".", 2)
@@ -46,7 +46,7 @@ def folders() -> dict[str, dict[str, dict[str, str]]]:
 
 @cache
 def _public_names() -> dict[str, str]:
-    """Where each is defined, `orbbec.resize.resize.resize`: its name, the first if packages share it."""
+    """The public name of each definition, such as `orbbec.resize.resize.resize`; the first of several."""
     names: dict[str, str] = {}
     for package in PACKAGES:
         for name in _module(package).exports or ():
@@ -66,7 +66,7 @@ def _module(path: str) -> griffe.Module:
 
 
 def _definition(path: str) -> str:
-    """Follow imports: griffe's aliases mix up a function with the folder and the file of its name."""
+    """Follow imports; griffe's aliases confuse a function with the folder and the file of the same name."""
     while True:
         module, name = path.rsplit(".", 1)
         imported = _module(module).imports.get(name, path)

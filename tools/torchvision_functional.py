@@ -1,14 +1,14 @@
-"""torchvision's own tests of `transforms.v2.functional`, run on orbbec's functions of the same names.
+"""Runs torchvision's own tests of `transforms.v2.functional` on orbbec's functions of the same names.
 
     python tools/torchvision_functional.py DIR [arguments of pytest]
 
 DIR is the folder `test` of torchvision's source. The tests of `test_transforms_v2.py` that name one of the
-functions, but those of kernels and of classes, run on the CPU, once with torchvision and once with orbbec. Of
-those that pass with torchvision, `torchvision_functional.json` lists what may fail with orbbec, and why. The
-exit status is 1 if another fails, or one of these passes.
+functions, except those of kernels and classes, run on the CPU, once with torchvision and once with orbbec.
+`torchvision_functional.json` lists the tests that pass with torchvision and may fail with orbbec, with
+reasons. The exit status is 1 if another test fails, or if a listed one passes.
 
-Not asked are torch.jit, and the results of references: what a test calls in a function named as such, or with
-an image of Pillow's in a test of correctness, is torchvision's.
+torch.jit is not tested, and references are torchvision's: calls in a function named as a reference, and calls
+with a Pillow image in a test of correctness.
 """
 
 import functools
@@ -69,7 +69,7 @@ NAMED = re.compile(rf"\bF\.({'|'.join(NAMES)})\b")
 
 
 class Plugin:
-    """Of pytest: puts orbbec's functions where the tests look for torchvision's, and keeps the results."""
+    """A pytest plugin that replaces torchvision's functions by orbbec's and records the results."""
 
     def __init__(self) -> None:
         self.results: dict[str, dict[str, Any]] = {}
@@ -117,12 +117,12 @@ class Plugin:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: Any) -> Iterator[None]:
-        # To some tests each warning is an error, and newer versions of torch warn of torch.jit.
+        # Some tests turn warnings into errors, and newer versions of torch warn about torch.jit.
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         self.calls = 0
         self.seeks_reference = "correctness" in item.originalname
         for function, own, reference in self.functions if "signature" in item.originalname else ():
-            function.__signature__ = annotated(own, reference)  # anew, since the test writes to it
+            function.__signature__ = annotated(own, reference)  # a new one, since the test writes to it
         return (yield)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -136,7 +136,7 @@ class Plugin:
 
 
 def is_called_by_reference() -> bool:
-    """Whether a function of the tests that is named a reference is at work."""
+    """Whether a reference function of the tests is running."""
     frame = sys._getframe(2)
     while frame is not None and Path(frame.f_code.co_filename).name == TESTS:
         if "reference" in getattr(frame.f_code, "co_qualname", frame.f_code.co_name):  # from Python 3.11 on
@@ -146,7 +146,7 @@ def is_called_by_reference() -> bool:
 
 
 def names_functional(item: Any, functions: set[Any]) -> bool:
-    """Whether a test calls a function by name, or gets one as an argument."""
+    """Whether a test calls one of the functions, or gets one as an argument."""
     if item.originalname.startswith(("test_kernel", "test_transform")):
         return False
     given = getattr(item, "callspec", None)
@@ -158,7 +158,7 @@ def names_functional(item: Any, functions: set[Any]) -> bool:
 
 
 def annotated(own: Any, reference: Any) -> inspect.Signature:
-    """The signature of `own` with the annotations of torchvision, which are those of torch.jit."""
+    """The signature of `own` with torchvision's annotations, which are those of torch.jit."""
     signature, known = inspect.signature(own), inspect.signature(reference).parameters
     entries = signature.parameters.values()
     return signature.replace(parameters=[p.replace(annotation=known[p.name].annotation) for p in entries])
@@ -184,7 +184,7 @@ def results_of(tests: Path, arguments: list[str]) -> Results:
 
 
 def judged(before: Results, after: Results) -> list[str]:
-    """What is wrong; prints what became of the tests."""
+    """The unexpected outcomes; prints a summary of the tests."""
     table = json.loads(TABLE.read_text())
     reasons, wrong, passed = Counter[str](), [], 0
     for name, result in after.items():

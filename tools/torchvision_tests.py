@@ -1,9 +1,9 @@
-"""torchvision's own tests, without the switch and with it: what passes without it must pass with it.
+"""Runs torchvision's own tests without and with the switch: those that pass without it must pass with it.
 
     python tools/torchvision_tests.py DIR [arguments of pytest]
 
-DIR is the folder `test` of torchvision's source, which its wheels lack. Both runs go side by side, and each
-prints when it ends. Last come the tests that pass only without the switch; the exit status is 1 if any does.
+DIR is the folder `test` of torchvision's source, which its wheels lack. Both runs work in parallel and print
+when they end. Tests that pass only without the switch are listed last; the exit status is 1 if there are any.
 """
 
 import os
@@ -42,7 +42,7 @@ def pytest_configure(config: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call() -> None:
-    # To some tests each warning is an error, and newer versions of torch warn of torch.jit.
+    # Some tests turn warnings into errors, and newer versions of torch warn about torch.jit.
     warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
 
 
@@ -53,7 +53,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
 
 
 def outcomes(tests: Path, arguments: list[str]) -> dict[str, str]:
-    """Of each test "passed", "skipped", "failure" or "error"."""
+    """The outcome of each test: "passed", "skipped", "failure" or "error"."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         options = ["-q", "--tb=short", "-p", "no:cacheprovider", "-p", Path(__file__).stem]

@@ -33,7 +33,7 @@ PLANTED = {
     "an operator that imports batch": (
         "orbbec/blur/blur.py",
         "def f():\n    import orbbec.batch\n",
-        "blur.py:2: blur may not import batch, which stands above it",
+        "blur.py:2: blur may not import batch, which is above it",
     ),
     "an operator that imports the package": (
         "orbbec/blur/blur.py",
@@ -48,7 +48,7 @@ PLANTED = {
     "matrices that import bridge": (
         "orbbec/matrices/matrices.py",
         "from orbbec.bridge.warp import x\n",
-        "matrices may not import bridge, which stands above it",
+        "matrices may not import bridge, which is above it",
     ),
     "batch that imports the oracle": (
         "orbbec/batch/batch.py",
@@ -88,7 +88,7 @@ PLANTED = {
     "a kernel that includes bridge": (
         "orbbec/blur/blur_cuda.cu",
         '#include "../bridge/check.h"\n',
-        "only binding.cpp includes orbbec/bridge",
+        "only binding.cpp may include orbbec/bridge",
     ),
     "a CPU file that includes torch": (
         "orbbec/blur/blur_cpu.cpp",
@@ -103,12 +103,12 @@ PLANTED = {
     "core that includes executors": (
         "orbbec/core/border.h",
         '#include "../executors/rows.h"\n',
-        "core may not import executors, which stands above it",
+        "core may not import executors, which is above it",
     ),
     "a functor that includes a header of bindings": (
         "orbbec/blur/blur.h",
         '#include "binding_boxes.h"\n',
-        "only binding.cpp includes a header of bindings",
+        "only binding.cpp may include a binding's header",
     ),
     "a family's folder that imports another family": (
         "orbbec/blur/box/box.py",
@@ -123,7 +123,7 @@ PLANTED = {
     "a header from outside": (
         "orbbec/blur/blur.h",
         '#include "../../tests/blur.h"\n',
-        "lies outside of the package",
+        "is outside the package",
     ),
     "a kernel started by hand": (
         "orbbec/blur/blur_cuda.cu",

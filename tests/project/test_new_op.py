@@ -184,4 +184,4 @@ def test_an_operator_that_is_there_is_left_alone(project):
     command = [sys.executable, str(project / "tools" / "new_op.py"), "adjust_gamma"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "adjustgamma is there already" in done.stderr
+    assert "adjustgamma exists already" in done.stderr

@@ -1,4 +1,4 @@
-"""setuptools' build backend, with the environment's own torch in sight when pip builds in isolation."""
+"""setuptools' build backend; an isolated build also sees the torch of the environment."""
 
 import importlib.util
 import site

@@ -1,4 +1,4 @@
-"""`scale_offset` compared with the same work in torch, an operation at a time."""
+"""`scale_offset` compared with the same work in torch, one operation at a time."""
 
 import torch
 from torch import Tensor

@@ -20,10 +20,10 @@ def scale_offset(images: Images, scale: Matrix, offset: Matrix) -> Images:
         offset: float32 `[N]`, in the units of the pixels, on the CPU or on the device of `images`.
 
     Returns:
-        Images of the kind, shape and dtype of `images`, on their device; channels last if `images` are.
+        Images of the type, shape and dtype of `images`, on their device; channels last if `images` are.
 
     Raises:
-        TypeError: `images` is of a type that is not one of those above.
+        TypeError: `images` has an unsupported type.
         ValueError: a shape, dtype or device is invalid.
 
     Source:

@@ -1,4 +1,4 @@
-"""`scale_offset` in pipelines: what plans know of it, and a transform that draws its arguments."""
+"""`scale_offset` in pipelines: its `OpSpec`, and a transform that draws its arguments."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class RandomScaleOffset(Transform):
     Args:
         scale: a range.
         offset: a range, as a fraction of the maximum value.
-        p: how likely, from 0 to 1.
+        p: probability, from 0 to 1.
 
     Source:
         NumPy: a float32 product, a float32 sum, `round`, `clip`.

@@ -29,9 +29,8 @@ from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
 
 LARGEST_SEED = 2**63 - 1
-_ANY_SIZES = np.array(
-    [[30000, 40000], [50001, 60002]]
-)  # results that have one size for these have it for all
+# Results that have one size for these images have it for all.
+_ANY_SIZES = np.array([[30000, 40000], [50001, 60002]])
 
 
 class _Scratch(threading.local):
