@@ -1,9 +1,9 @@
-"""Trains a ResNet-50 from JPEG files through the Loader: the fraction that it reaches of one batch's speed.
+"""Trains a ResNet-50 from JPEG files through the Loader; reports its speed relative to repeating one batch.
 
     python -m benchmarks.resnet50 [FOLDER] [--device cpu|cuda] [--batch 256] [--steps 60] [--output DIR]
 
-FOLDER holds JPEGs; without it photographs are made. On CUDA weights are channels_last and mixed precision is
-used. Needs torchvision, whose model it is. Writes DIR/<machine>/resnet50.json and .md.
+FOLDER contains JPEGs; without it, photographs are made. On CUDA, weights are channels_last and mixed
+precision is used. Needs torchvision for the model. Writes DIR/<machine>/resnet50.json and .md.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ by the Loader. *one batch*: images a second with one batch given again and again
 
 @dataclass
 class Speed:
-    """Images a second of a way to decode."""
+    """Images per second with one way of decoding."""
 
     decoding: str
     alone: float
@@ -48,7 +48,7 @@ class Speed:
 
 
 class Trainer:
-    """Steps of SGD; labels come from the samples' ids, for no accuracy is measured."""
+    """SGD steps; labels are derived from sample ids, since accuracy is not measured."""
 
     def __init__(self, model: nn.Module, device: str) -> None:
         layout = torch.channels_last if device == "cuda" else torch.contiguous_format
@@ -68,7 +68,7 @@ class Trainer:
         self.optimizer.step()
 
     def wait(self) -> float:
-        """Seconds on some clock, once the device has done what it was given."""
+        """Seconds on a clock, after the device has finished its work."""
         if self.device == "cuda":
             torch.cuda.synchronize()
         return time.perf_counter()
@@ -82,7 +82,7 @@ def resnet50() -> nn.Module:
 
 
 def endless(loader: Loader) -> Generator[Batch, None, None]:
-    """Epoch after epoch."""
+    """The batches of endless epochs."""
     epoch = 0
     while True:
         loader.set_epoch(epoch)
@@ -93,7 +93,7 @@ def endless(loader: Loader) -> Generator[Batch, None, None]:
 def images_a_second(
     batches: Iterable[Batch], steps: int, work: Callable[[Batch], None], wait: Callable[[], float]
 ) -> float:
-    """Of `steps` batches, after some that warm up."""
+    """Images per second over `steps` batches, after a warm-up."""
     taken = iter(batches)
     for batch in islice(taken, WARM_UP):
         work(batch)
@@ -107,7 +107,7 @@ def images_a_second(
 def measure(
     paths: Sequence[str], trainer: Trainer, where: str, decoding: Decoding, batch: int, steps: int
 ) -> Speed:
-    """Time one way to decode."""
+    """Time one way of decoding."""
 
     def loader() -> Loader:
         pipeline = classification("float32", antialias=True)
@@ -142,7 +142,7 @@ def page(about: dict[str, Any], speeds: Sequence[Speed]) -> str:
 
 
 def decodings(device: str) -> dict[str, Decoding]:
-    """Ways to decode, by where it is done."""
+    """Ways of decoding, by device."""
     found = {"on the host": Decoding()}
     if device == "cuda":
         found["on the host, to planes"] = Decoding(planes=True)

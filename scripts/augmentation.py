@@ -1,4 +1,4 @@
-"""The augmentation of the demo, by orbbec and by cv2: random similarities, half of them mirrored."""
+"""The augmentation of the demo, by orbbec and by cv2: random similarities, half of them flipped."""
 
 import cv2
 import numpy as np
@@ -8,7 +8,7 @@ from photographs import Image
 
 import orbbec
 
-SIZE = (128, 128)  # height, width of what the network sees
+SIZE = (128, 128)  # height, width of the network's input
 LARGEST_ANGLE = 40  # degrees
 ZOOM = (0.9, 1.4)  # 1: the tile just covers the output
 LARGEST_SHIFT = 12  # pixels of the output
@@ -18,7 +18,7 @@ Matrices = npt.NDArray[np.float64]
 
 
 def random_matrices(sizes: torch.Tensor, sample_ids: list[int], epoch: int) -> Matrices:
-    """Draw maps `[N, 2, 3]` from tiles of `sizes` to `SIZE`: for one sample and epoch always the same."""
+    """Draw matrices `[N, 2, 3]` from tiles of `sizes` to `SIZE`, determined by sample id and epoch."""
     draws = np.stack([np.random.default_rng((epoch, sample_id)).random(5) for sample_id in sample_ids])
     angle, zoom, shift, mirror = draws[:, 0], draws[:, 1], draws[:, 2:4], draws[:, 4] < 0.5
     last = sizes.numpy()[:, ::-1] - 1.0  # x and y of the last pixel
@@ -36,7 +36,7 @@ def between(low: float, high: float, draw: Matrices) -> Matrices:
 
 
 def warp_by_orbbec(batch: orbbec.ImageBatch, matrices: Matrices, device: str) -> torch.Tensor:
-    """All images in one call, to uint8 `[N, 3, height, width]` on the device."""
+    """Warp all images in one call, to uint8 `[N, 3, height, width]` on the device."""
     batch = batch.to(device, non_blocking=True)
     return orbbec.warp_affine(
         batch, torch.from_numpy(matrices), SIZE, border="reflect101", arithmetic=ARITHMETIC
@@ -44,7 +44,7 @@ def warp_by_orbbec(batch: orbbec.ImageBatch, matrices: Matrices, device: str) ->
 
 
 def warp_by_cv2(images: list[Image], matrices: Matrices) -> npt.NDArray[np.uint8]:
-    """Image by image, to uint8 `[N, height, width, 3]`."""
+    """Warp image by image, to uint8 `[N, height, width, 3]`."""
     warped = np.empty((len(images), *SIZE, 3), np.uint8)
     for image, matrix, target in zip(images, matrices, warped, strict=True):
         cv2.warpAffine(image, matrix, SIZE[::-1], dst=target, borderMode=cv2.BORDER_REFLECT_101)

@@ -1,13 +1,13 @@
-"""Gives broken images, and those that Pillow is tested with, to the decoder and to Loaders of every policy.
+"""Decodes damaged images and Pillow's test images with the decoder and with Loaders of every error policy.
 
     python scripts/check_images.py               1,743 files
-    python scripts/check_images.py --no-pillow   without Pillow's, which pip fetches once
+    python scripts/check_images.py --no-pillow   without Pillow's images, which pip downloads once
 
-Broken are images of nine formats: cut off at every kilobyte, with flipped bits, a gap, zeros alone, nothing,
-another format's suffix, a declared size of 60,000 x 60,000; next to them CMYK, gray, progressive and each
-orientation of EXIF. Each file is decoded in a process that is watched. The exit status is 1 if one crashes,
-hangs or raises what is no ValueError; if bytes are not Pillow's though gray has 8 bits; or if a Loader loses
-a good sample or gives one twice.
+Images of nine formats are damaged: truncated at every kilobyte, with flipped bits, a gap, only zeros, empty,
+with another format's suffix, or with a declared size of 60,000 x 60,000. CMYK, gray and progressive files and
+each EXIF orientation are included too. Each file is decoded in a monitored process. The exit status is 1 if
+one crashes, hangs or raises anything but a ValueError, if the bytes differ from Pillow's (except for gray of
+more than 8 bits), or if a Loader loses or repeats a good sample.
 """
 
 import sys
@@ -40,7 +40,7 @@ def main(
     pillow: Annotated[bool, typer.Option(help="Also the files that Pillow's source package carries.")] = True,
     flips: Annotated[int, typer.Option(help="Files of each format with flipped bits.")] = 40,
 ) -> None:
-    """Decode what is broken, and say what became of it."""
+    """Decode damaged images, and report the outcomes."""
     ok = report("broken by script", list(damaged_files((96, 128), flips)))
     if pillow:
         ok = report("of Pillow's tests", pillow_files()) and ok
@@ -49,7 +49,7 @@ def main(
 
 
 def pillow_files() -> list[File]:
-    """The test images in Pillow's source package, in the cache once they were fetched."""
+    """The test images in Pillow's source package, cached after the first download."""
     cache = vendor.cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     try:
@@ -63,7 +63,7 @@ def pillow_files() -> list[File]:
 
 
 def report(title: str, files: list[File]) -> bool:
-    """Print a table of the formats, and what is wrong; whether nothing is."""
+    """Print a table of formats and the problems; returns whether there are none."""
     print(f"\n{len(files)} files {title}\n")
     print("| format | files | " + " | ".join(COLUMNS) + " |\n| --- |" + " ---: |" * (len(COLUMNS) + 1))
     with Guard() as guard:

@@ -1,8 +1,8 @@
-"""How far DALI's operators lie from orbbec's, on the CPU: prints the table of docs/moving/dali.md.
+"""Measures how DALI's operators differ from orbbec's on the CPU: the table of docs/moving/dali.md.
 
     python scripts/compare_dali.py
 
-Needs nvidia-dali, in the version that the page names.
+Needs nvidia-dali in the version that the page names.
 """
 
 import sys
@@ -25,7 +25,7 @@ SIDES = (224, 224)
 AFFINE = ((0.8, -0.3, 60.0), (0.3, 0.8, -40.0))  # source pixel to output pixel
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 IMAGES = [photograph(375, 500), photograph(333, 500), photograph(480, 640)]
-# DALI takes (0, 0) as the corner of a pixel, orbbec as its middle: half a pixel there and back.
+# For DALI, (0, 0) is the corner of a pixel, for orbbec its center: shift by half a pixel and back.
 CORNERS = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
 
 
@@ -103,7 +103,7 @@ def by_dali(graph: Callable[[Any], Any]) -> list[Array]:
 
 
 def main() -> None:
-    """Print a row an operator."""
+    """Print one row per operator."""
     for name, (graph, ours) in COMPARED.items():
         pairs = zip(by_dali(graph), map(ours, IMAGES), strict=True)
         differences = np.concatenate([np.abs(a.astype(np.float64) - b).flatten() for a, b in pairs])

@@ -1,4 +1,4 @@
-"""What the test_* scripts share: a photograph, maps for it, comparing results, pictures side by side."""
+"""Shared by the test_* scripts: a photograph, matrices, comparison of results, pictures side by side."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ OUTPUTS = Path("outputs")
 
 
 def photograph_and_matrices() -> tuple[Image, npt.NDArray[np.float64]]:
-    """A photograph `[H, W, 3]`, and maps `[4, 2, 3]` from output pixels to its pixels."""
+    """A photograph `[H, W, 3]`, and matrices `[4, 2, 3]` from output pixels to its pixels."""
     image = load_photograph("astronaut")
     center = (image.shape[1] / 2, image.shape[0] / 2)
     turns = [(0.0, 1.0), (20.0, 0.8), (-35.0, 1.3), (160.0, 0.5)]  # degrees, scale
@@ -19,7 +19,7 @@ def photograph_and_matrices() -> tuple[Image, npt.NDArray[np.float64]]:
 
 
 def is_same(what: str, actual: npt.NDArray[np.generic], expected: npt.NDArray[np.generic]) -> bool:
-    """Print how two results compare, value by value; return whether they are the same."""
+    """Compare two results value by value and print the difference; return whether they are equal."""
     if (actual.shape, actual.dtype) != (expected.shape, expected.dtype):
         print(f"DIFFERENT  {what}: {actual.dtype} {actual.shape}, expected {expected.dtype} {expected.shape}")
         return False
@@ -31,7 +31,7 @@ def is_same(what: str, actual: npt.NDArray[np.generic], expected: npt.NDArray[np
 
 
 def save_side_by_side(name: str, pictures: list[Image]) -> None:
-    """Write RGB pictures of one height next to each other to `outputs/<name>.png`."""
+    """Write RGB pictures of equal height side by side to `outputs/<name>.png`."""
     OUTPUTS.mkdir(exist_ok=True)
     path = OUTPUTS / f"{name}.png"
     cv2.imwrite(str(path), np.hstack(pictures)[:, :, ::-1])

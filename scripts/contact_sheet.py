@@ -1,4 +1,4 @@
-"""A picture of what augmentation does: each original compared with what the network saw of it."""
+"""A contact sheet of augmentation: each original, and the images that the network got from it."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ PAPER, INK, FAINT, LINE, ACCENT = "#faf9f6", "#1c1c1e", "#85827b", "#dedbd3", "#
 
 
 class Row(NamedTuple):
-    """An original, and what became of it."""
+    """An original and its augmented images."""
 
     name: str
     original: Image
@@ -23,14 +23,14 @@ class Row(NamedTuple):
 
 
 def draw_contact_sheet(path: Path, title: str, subtitle: str, rows: list[Row], losses: list[float]) -> None:
-    """Write a PNG of `rows`, two side by side, under a title and a chart of the loss of each epoch.
+    """Write a PNG of `rows`, two side by side, below a title and a chart of the loss per epoch.
 
     Args:
-        path: of the PNG; its folder is made.
-        title: in large type.
-        subtitle: below it.
-        rows: with equally many augmented images, all of one size.
-        losses: at least two.
+        path: path of the PNG; its folder is created.
+        title: title, in large type.
+        subtitle: text below the title.
+        rows: rows with equal numbers of augmented images, all of one size.
+        losses: the loss per epoch, at least two.
     """
     height, width = rows[0].augmented[0].shape[:2]
     row_width = width + GUTTER // 2 + len(rows[0].augmented) * (width + GAP) - GAP
@@ -71,7 +71,7 @@ def draw_row(sheet: Picture.Image, draw: ImageDraw.ImageDraw, corner: tuple[int,
 
 
 def draw_losses(draw: ImageDraw.ImageDraw, corner: tuple[int, int], losses: list[float]) -> None:
-    """The loss of each epoch as a line, from zero."""
+    """The loss per epoch as a line, starting at zero."""
     (left, top), (width, height) = corner, CHART
     x = [left + width * epoch / (len(losses) - 1) for epoch in range(len(losses))]
     y = [top + height * (1 - loss / max(losses)) for loss in losses]

@@ -1,4 +1,4 @@
-"""Draws photographs of one face, rotated, above the crops that AlignFaces makes of them.
+"""Draws rotated photographs of a face above their crops by AlignFaces.
 
     python scripts/draw_faces.py [--output docs/images/faces.jpg]
 
@@ -19,15 +19,15 @@ from torch import Tensor
 from orbbec import get_rotation_matrix, warp_affine
 from orbbec.transforms import AlignFaces, Compose
 
-# Eyes, nose, corners of the mouth, read off by eye, and about where to rotate: pixels (x, y).
+# Eyes, nose, corners of the mouth, located by eye, and the center of rotation: pixels (x, y).
 LANDMARKS = ((203.8, 100.8), (247.0, 103.3), (225.8, 127.5), (204.2, 140.5), (243.3, 141.7))
 MIDDLE = (225.0, 120.0)
 ANGLES = (-75.0, -45.0, -15.0, 15.0, 45.0, 75.0)
-SIDE, GAP, CROSS = 168, 6, 4  # pixels: of a picture, between two, of half a cross
+SIDE, GAP, CROSS = 168, 6, 4  # pixels: side of a picture, gap, half a cross
 
 
 def turned_photographs() -> tuple[Tensor, Tensor]:
-    """Squares about the face, uint8 `[N, 3, SIDE, SIDE]`, and the landmarks in them, `[N, 5, 2]`."""
+    """Squares around the face, uint8 `[N, 3, SIDE, SIDE]`, and their landmarks, `[N, 5, 2]`."""
     photograph = torch.from_numpy(load_photograph("astronaut")).permute(2, 0, 1)
     turns = get_rotation_matrix(torch.tensor(MIDDLE), torch.tensor(ANGLES), 0.9)
     turns[:, :, 2] += SIDE / 2 - torch.tensor(MIDDLE)
@@ -47,7 +47,7 @@ def draw_row(sheet: Picture.Image, top: int, images: Tensor, points: Tensor) -> 
 
 
 def main(output: Annotated[Path, typer.Option()] = Path("outputs/faces.jpg")) -> None:
-    """Draw the sheet; says how far the crops are from each other."""
+    """Draw the sheet, and print the differences between the crops."""
     photographs, points = turned_photographs()
     align = AlignFaces(SIDE, fill=114)
     crops, _ = Compose([align])(photographs, [{"landmarks": each} for each in points])

@@ -1,8 +1,8 @@
-"""Draws each image operator's output compared with its other author's, and their difference, amplified.
+"""Draws the output of each image operator, its reference, and their amplified difference.
 
     python scripts/draw_operators.py [--output docs/images/operators.jpg]
 
-Prints a line an operator and exits with 1 where bytes differ that are promised to be the author's.
+Prints one line per operator. The exit status is 1 if bytes differ that are promised to be identical.
 """
 
 import sys
@@ -26,12 +26,12 @@ from tests.support.peers import jpegs
 
 Kernel = npt.NDArray[np.float32]
 
-AMPLIFIED = 64  # a difference of one level becomes so many
+AMPLIFIED = 64  # factor of the drawn difference
 SIDE, GAP, CAPTION, COLUMNS = 200, 6, 34, 2
 
 
 class Example(NamedTuple):
-    """A call of an operator, and the same by another author."""
+    """A call of an operator, and its reference."""
 
     name: str
     by_orbbec: Callable[[Image], Image]
@@ -41,7 +41,7 @@ class Example(NamedTuple):
 
 
 def of_gray(call: Callable[[Image], Image]) -> Callable[[Image], Image]:
-    """For authors that take one channel: each channel on its own."""
+    """Apply a function of one channel to each channel."""
     return lambda image: np.stack([call(np.ascontiguousarray(image[..., c])) for c in range(3)], axis=-1)
 
 
@@ -55,7 +55,7 @@ def filter_kernel() -> Kernel:
 
 
 def mixed(image: Image) -> Image:
-    """With itself upside down."""
+    """Mixed with its upside-down copy."""
     pair = np.stack([image, image[::-1]])
     return np.asarray(orbbec.mixup(pair, SWAP, torch.tensor([0.6, 0.6], dtype=torch.float64))[0])
 
@@ -65,7 +65,7 @@ def displaced(image: Image) -> Image:
 
 
 def displaced_by_opencv(image: Image) -> Image:
-    """By the same displacements."""
+    """Displaced by the same field."""
     ids = torch.tensor([0])
     dx, dy = orbbec.elastic_displacement(ids, image.shape[:2], *BENDING)[0].numpy()
     y, x = np.mgrid[: image.shape[0], : image.shape[1]].astype(np.float32)
@@ -73,7 +73,7 @@ def displaced_by_opencv(image: Image) -> Image:
 
 
 def erased(image: Image) -> Image:
-    """One rectangle gray, one of noise, whose reference is orbbec's own field laid over by NumPy."""
+    """One gray rectangle and one of noise; the reference uses orbbec's noise field."""
     gray = orbbec.erase(image, torch.tensor([[20, 30, 90, 110]]), 128)
     return np.asarray(orbbec.erase(gray, torch.tensor([[110, 90, 190, 170]]), noise="uniform"))
 
@@ -169,12 +169,12 @@ EXAMPLES = [
 
 
 def tile(image: Image) -> Picture.Image:
-    """In full, its pixels enlarged to whole ones if it is small."""
+    """The image, enlarged by a whole factor if it is small."""
     return Picture.fromarray(image).resize((SIDE, SIDE), Picture.Resampling.NEAREST)
 
 
 def draw(sheet: Picture.Image, corner: tuple[int, int], example: Example, image: Image) -> int:
-    """One row of three pictures; returns how many values differ."""
+    """Draw one row of three pictures; return the number of differing values."""
     actual, expected = np.asarray(example.by_orbbec(image)), np.asarray(example.by_author(image))
     apart = np.abs(actual.astype(int) - expected)
     pen, (left, top) = ImageDraw.Draw(sheet), corner

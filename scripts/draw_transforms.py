@@ -1,4 +1,4 @@
-"""Draws what every transform does to a photograph with a box, a mask and landmarks.
+"""Draws every transform of a photograph with a box, a mask and landmarks.
 
 python scripts/draw_transforms.py [--output docs/images/transforms.jpg]
 """
@@ -18,12 +18,12 @@ DRAWS, COLUMNS, SIDE = 3, 4, 84  # pictures, transforms in a row, pixels
 
 
 def small(name: str, size: tuple[int, int]) -> Image:
-    """A photograph of the size (height, width) of the portrait, for those that mix images."""
+    """A photograph of the size (height, width) of the portrait, for transforms that mix images."""
     return cv2.resize(load_photograph(name), size[::-1], interpolation=cv2.INTER_AREA)
 
 
 def drawn(name: str) -> list[Shown]:
-    """The portrait after the transform, in some epochs, under its name and the last size."""
+    """The transformed portrait in some epochs, below the name and the last size."""
     image, targets = portrait()
     others = {other: small(other, image.shape[:2]) for other in ("cat", "coffee", "rocket")}
     given = [targets_for(example(name), targets), {}, {}, {}]

@@ -1,8 +1,8 @@
-"""A detector of cut-outs, trained with a pipeline that moves boxes and masks with the images.
+"""Trains a detector of pasted ovals with a pipeline that moves boxes and masks with the images.
 
-Ovals of one photograph lie on the others. The network says for each cell of a grid whether the middle of one
-lies in it and how large it is, and for each pixel whether it belongs to one. Measured on scenes that it never
-saw: the fraction of their ovals that a predicted box overlaps by half (intersection over union).
+Ovals of one photograph are pasted on others. For each cell of a grid, the network predicts whether it
+contains the center of an oval, and the size of the oval; for each pixel, whether it belongs to one. The
+measure is the fraction of ovals in unseen scenes with a predicted box of IoU of at least one half.
 """
 
 import time
@@ -23,7 +23,7 @@ from orbbec import transforms as T
 from orbbec.cli.preview import draw_rows, write_sheet
 from orbbec.data import Loader, Sample, live
 
-SIDE, CELL, BATCH = 96, 8, 24  # pixels of an image, of a cell; images
+SIDE, CELL, BATCH = 96, 8, 24  # pixels: side of an image, of a cell; number of images
 SCENES, UNSEEN = 192, 48
 END = (T.ToDtype(torch.float32, scale=True), T.Normalize())
 OPTIONS = T.TargetOptions(min_size=4.0, min_visibility=0.3)
@@ -44,7 +44,7 @@ Target = dict[str, Any]
 
 
 def scene(background: Image, texture: Image, seed: int) -> tuple[Image, Target]:
-    """A part of a photograph with one to three ovals of another; their boxes and masks."""
+    """A crop of a photograph with one to three ovals of another one, and their boxes and masks."""
     draw = np.random.default_rng(seed)
     height, width = draw.integers(96, 161, 2)
     top, left = draw.integers(0, np.array(background.shape[:2]) - (height, width))
@@ -68,7 +68,7 @@ def as_jpeg(image: Image) -> bytes:
 
 
 class Detector(nn.Module):
-    """Of each cell: a score, the position and the size of a box; of each pixel at half scale: a score."""
+    """Predicts a score, a position and a size per cell, and a score per pixel at half resolution."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Detector(nn.Module):
 
 
 def grids(targets: list[Target]) -> tuple[Tensor, Tensor]:
-    """What the network is to say: `[N, 5, cells, cells]` and `[N, 1, half side, half side]`."""
+    """The expected predictions: `[N, 5, cells, cells]` and `[N, 1, half side, half side]`."""
     cells = SIDE // CELL
     boxes, masks = torch.zeros(len(targets), 5, cells, cells), torch.zeros(len(targets), 1, SIDE, SIDE)
     for n, target in enumerate(targets):
@@ -107,7 +107,7 @@ def loss_of(said: tuple[Tensor, Tensor], wanted: tuple[Tensor, Tensor]) -> Tenso
 
 
 def boxes_of(grid: Tensor) -> tuple[Tensor, Tensor]:
-    """Boxes xyxy in pixels and their scores, of `[5, cells, cells]`."""
+    """The xyxy boxes in pixels and the scores of predictions `[5, cells, cells]`."""
     row, column = torch.meshgrid(*[torch.arange(grid.shape[-1], device=grid.device)] * 2, indexing="ij")
     middle = torch.stack([column + grid[1], row + grid[2]], -1) * CELL
     half = grid[3:].permute(1, 2, 0).abs() * CELL / 2
@@ -116,7 +116,7 @@ def boxes_of(grid: Tensor) -> tuple[Tensor, Tensor]:
 
 @torch.no_grad()
 def recall(network: nn.Module, images: list[Image], targets: list[Target], device: str) -> float:
-    """The fraction of true boxes that are found with a score of one half and an overlap of one half."""
+    """The fraction of true boxes that are found with a score and an overlap of at least one half."""
     network.eval()
     batch, moved = WITHOUT_CHANCE(ImageBatch.from_images(images).to(device), targets)
     found, count = 0, 0
@@ -133,7 +133,7 @@ def recall(network: nn.Module, images: list[Image], targets: list[Target], devic
 
 
 def learn(photographs: dict[str, Image], epochs: int, device: str, console: Console, sheet: Path) -> Learned:
-    """Train on JPEGs of scenes made of photographs; the ovals are of the one named cat."""
+    """Train on JPEGs of scenes made of photographs; the ovals come from the one named cat."""
     begin = time.perf_counter()
     grounds = [image for name, image in photographs.items() if name != "cat" and min(image.shape[:2]) > 170]
     scenes = [scene(grounds[n % len(grounds)], photographs["cat"][60:], n) for n in range(SCENES + UNSEEN)]

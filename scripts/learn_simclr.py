@@ -1,7 +1,7 @@
-"""Contrastive learning with SimCLR's whole pipeline: two draws of each image, to be told from all others.
+"""Contrastive learning with SimCLR's pipeline: two views of each image, to be distinguished from all others.
 
-What is learned without labels is measured by them: the fraction of images whose nearest neighbor, by their
-features, is of the same photograph.
+Labels are used only to measure the result: the fraction of images whose nearest neighbor in feature space
+comes from the same photograph.
 """
 
 import time
@@ -33,7 +33,7 @@ WITHOUT_CHANCE = T.Compose([T.Resize((SIDE, SIDE)), *END])
 
 
 def contrast(first: Tensor, second: Tensor) -> Tensor:
-    """The loss that is low where two views of an image are nearer to each other than to all others."""
+    """A loss that is low if the two views of an image are closer to each other than to all others."""
     features = nn.functional.normalize(torch.cat([first, second]), dim=1)
     likeness = features @ features.T / TEMPERATURE
     likeness.fill_diagonal_(-torch.inf)
@@ -63,7 +63,7 @@ def learn(source: ImageFolder, epochs: int, device: str, console: Console, sheet
     images, labels = [decode_image(sample.data) for sample in source], torch.tensor(source.labels)
     learned = Learned("SimCLR", fall=0.97, measure="nearest neighbors of the same photograph")
     learned.before = neighbors_of_one_kind(backbone, images, labels, device)
-    # Two views: two loaders of one order, whose pipelines draw by different seeds.
+    # Two views: two loaders with the same order, and pipelines with different seeds.
     first, second = (
         Loader(source, BATCH, pipeline, device, drop_last=True) for pipeline in (PIPELINE, OTHER)
     )

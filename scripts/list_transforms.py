@@ -1,8 +1,8 @@
-"""Writes the tables of docs/transforms.md from the code: what each transform costs, moves and equals.
+"""Writes the tables of docs/transforms.md from the code: passes, targets and reference of each transform.
 
     python scripts/list_transforms.py [--check]
 
-With --check nothing is written, and the exit status is 1 if the page is not what would be written.
+With --check, nothing is written, and the exit status is 1 if the page is outdated.
 """
 
 import inspect
@@ -39,7 +39,7 @@ LABELS = [{"label": row} for row in np.eye(IMAGES)]
 
 
 def plans(name: str) -> list[tuple[Plan, list[dict[str, Any]]]]:
-    """Some plans of the transform, and the targets of their images."""
+    """Some plans of a transform, and the targets of their images."""
     pipeline, sizes = pipeline_of(name), [(HEIGHT, WIDTH)] * IMAGES
     moved = [MOVABLE] * IMAGES
     made = [pipeline.plan(sizes, epoch=epoch, targets=moved) for epoch in range(EPOCHS)]
@@ -54,13 +54,13 @@ def described(step: Pass) -> str:
 
 
 def passes(name: str) -> str:
-    """How many passes over the pixels, and what they are."""
+    """The number of passes over the pixels, and their kinds."""
     steps = plans(name)[0][0].passes
     return "none" if not steps else f"{len(steps)}: {', '.join(dict.fromkeys(map(described, steps)))}"
 
 
 def targets(name: str) -> str:
-    """Which targets are others after the transform in one of some draws, and which are gone."""
+    """The targets that the transform changes in some draw, and those that it removes."""
     moved: dict[str, None] = {}
     gone: dict[str, None] = {}
     for plan, given in plans(name):
@@ -79,7 +79,7 @@ def is_same(before: Any, after: Any) -> bool:
 
 
 def parity(name: str) -> str:
-    """Whose numbers it has, alone and with exact=True; where nobody says so, its source."""
+    """The reference with the same results, alone and with exact=True; otherwise the source."""
     found = PARITY.get(name, getattr(T, name).parity)
     if not found:
         return " ".join(
@@ -98,7 +98,7 @@ def is_container(name: str) -> bool:
 
 
 def tables() -> Iterator[str]:
-    """A table a module, in Markdown."""
+    """One Markdown table per module."""
     kinds = sorted((getattr(T, name) for name in names()), key=lambda kind: (kind.__module__, kind.__name__))
     for module, own in groupby(kinds, key=lambda kind: str(kind.__module__)):
         yield f"### {summary(import_module(module))}\n"

@@ -1,9 +1,9 @@
-"""Make JPEGs to measure with, about 500x375 and 110 KB, 4:2:0, from the photographs of the demo.
+"""Makes JPEGs for benchmarks, about 500x375 and 110 KB, 4:2:0, from the photographs of the demo.
 
     python scripts/make_photos.py FOLDER [COUNT]
 
-Each is a random part of a photograph, resized to a size that photo collections have, flipped by chance, with
-noise as cameras make it. They lie in a folder for each photograph.
+Each is a random crop of a photograph, resized to a common size of photo collections, randomly flipped, with
+camera noise. There is one folder per photograph.
 """
 
 from pathlib import Path
@@ -18,12 +18,12 @@ from rich.progress import track
 SIZES = (
     ((375, 500),) * 10 + ((500, 375),) * 4 + ((333, 500),) * 3 + ((480, 640),) * 2 + ((400, 400), (281, 500))
 )
-LEAST_AREA = 0.35  # of a part, as a fraction of the largest that fits
+LEAST_AREA = 0.35  # size of a crop, as a fraction of the largest that fits
 QUALITY = 90
 
 
 def picture_of(photograph: Image, chance: np.random.Generator) -> Image:
-    """A part of a photograph, RGB `[H, W, 3]`."""
+    """A random crop of a photograph, RGB `[H, W, 3]`."""
     height, width = SIZES[chance.integers(len(SIZES))]
     fit = min(photograph.shape[0] / height, photograph.shape[1] / width)
     scale = fit * chance.uniform(LEAST_AREA, 1.0) ** 0.5
@@ -41,7 +41,7 @@ def picture_of(photograph: Image, chance: np.random.Generator) -> Image:
 
 
 def write_photos(folder: Path, count: int) -> int:
-    """Write some JPEGs, in a folder for each photograph; gives how many bytes they are."""
+    """Write JPEGs, in one folder per photograph; return their total number of bytes."""
     chance, photographs = np.random.default_rng(0), list(load_photographs().items())
     options = [
         cv2.IMWRITE_JPEG_QUALITY,

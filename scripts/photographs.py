@@ -1,4 +1,4 @@
-"""Real photographs for the scripts: those that lie in the wheels of scikit-image and scikit-learn."""
+"""Real photographs for the scripts, from the wheels of scikit-image and scikit-learn."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,13 +28,13 @@ DISTRIBUTIONS = {"skimage": "scikit-image", "sklearn": "scikit-learn"}
 
 
 def load_photograph(name: str) -> Image:
-    """Read a photograph of `FILES` as RGB `[H, W, 3]`, shrunk to `LARGEST_SIDE` where it is larger.
+    """Read a photograph of `FILES` as RGB `[H, W, 3]`, at most `LARGEST_SIDE` pixels wide or high.
 
     Raises:
-        FileNotFoundError: the package that carries it is not installed.
+        FileNotFoundError: its package is not installed.
     """
     package, file = FILES[name]
-    # Found, not imported: importing scikit-learn takes seconds.
+    # Located without an import, which would take seconds for scikit-learn.
     spec = find_spec(package)
     folders = spec.submodule_search_locations if spec else None
     path = Path(folders[0], file) if folders else None
@@ -50,5 +50,5 @@ def load_photograph(name: str) -> Image:
 
 
 def load_photographs() -> dict[str, Image]:
-    """The colored photographs by name, as RGB `[H, W, 3]` of different sizes."""
+    """The color photographs by name, as RGB `[H, W, 3]` of different sizes."""
     return {name: load_photograph(name) for name in COLORED}

@@ -1,10 +1,10 @@
-"""Read JPEGs through a loader again and again, and see whether memory or descriptors grow.
+"""Reads JPEGs through a loader for many epochs, and checks that memory and descriptors do not grow.
 
     python scripts/soak_loader.py [--epochs 200] [--images 64]
 
-Epochs end in every way in turn: at their end, by `break`, and by an exception. Memory grows by a batch each
-time that one more is held at once than ever before, which soon ends. Exits with 1 if from the middle on there
-are more descriptors or threads, or 2 % more memory.
+Epochs end in turn at their end, by `break`, and by an exception. Memory may grow at first, when a new maximum
+of batches is held at once. The exit status is 1 if, after half of the epochs, there are more descriptors or
+threads, or 2 % more memory.
 """
 
 import os
@@ -21,13 +21,13 @@ from orbbec.data import ImageFolder, Loader
 from orbbec.transforms import Normalize, RandomHorizontalFlip, RandomResizedCrop, ToDtype
 
 POINTS = 10
-GROWTH = 0.02  # of the memory in the middle
+GROWTH = 0.02  # of the memory after half of the epochs
 BATCH = 8
 MIB = 1 << 20
 
 
 class Point(NamedTuple):
-    """What this process holds."""
+    """The resources of this process."""
 
     epoch: int
     resident: float  # MiB
@@ -42,7 +42,7 @@ class Point(NamedTuple):
 
 
 def run_epoch(loader: Loader, epoch: int) -> None:
-    """Take batches: all of them, or two epochs of five only some."""
+    """Take the batches of an epoch; in two of five epochs only some."""
     try:
         for number, _ in enumerate(loader):
             if number == 2 and epoch % 5 == 1:
@@ -57,7 +57,7 @@ def main(
     epochs: Annotated[int, typer.Option(min=POINTS)] = 200,
     images: Annotated[int, typer.Option(min=1)] = 64,
 ) -> None:
-    """Soak a loader in small: 200 epochs of 64 photographs."""
+    """Soak a loader: 200 epochs of 64 photographs."""
     crop = RandomResizedCrop(224, antialias=False)
     pipeline = [crop, RandomHorizontalFlip(), ToDtype(torch.float32, scale=True), Normalize()]
     points = []

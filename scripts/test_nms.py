@@ -1,4 +1,4 @@
-"""`nms`, `soft_nms` and `batched_nms` against cv2 on a photograph of coins. Exits with 1 if they differ."""
+"""`nms`, `soft_nms`, `batched_nms` compared with cv2 on a photograph of coins; exits with 1 if they differ."""
 
 import sys
 
@@ -22,7 +22,7 @@ Rows = npt.NDArray[np.float32]
 
 
 def find_coins(image: Image) -> Rows:
-    """Windows that look like one of the coins, far too many a coin: `[N, 5]`, x1 y1 x2 y2 likeness."""
+    """Windows that look like one of the coins, many per coin: `[N, 5]`, x1 y1 x2 y2 likeness."""
     gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
     found = []
     for scale in SCALES:
@@ -35,14 +35,14 @@ def find_coins(image: Image) -> Rows:
 
 
 def by_cv2_softly(rows: Rows) -> tuple[npt.NDArray[np.int64], Rows]:
-    """What soft suppression by `cv2.dnn` keeps, and the scores that it leaves. Its boxes are whole pixels."""
+    """The boxes that `cv2.dnn` keeps in soft suppression, and their scores. Its boxes are whole pixels."""
     boxes = np.concatenate([rows[:, :2], rows[:, 2:4] - rows[:, :2]], axis=1).astype(int)
     scores, kept = cv2.dnn.softNMSBoxes(boxes.tolist(), rows[:, 4].tolist(), LEAST_SCORE, THRESHOLD, 0, SIGMA)
     return np.asarray(kept, np.int64).ravel(), np.asarray(scores, np.float32).ravel()
 
 
 def by_cv2(rows: Rows, groups: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """What `cv2.dnn` keeps, by descending score."""
+    """The boxes that `cv2.dnn` keeps, by descending score."""
     boxes = np.concatenate([rows[:, :2], rows[:, 2:4] - rows[:, :2]], axis=1).astype(np.float64)
     arguments = (boxes.tolist(), rows[:, 4].tolist())
     if groups is None:
@@ -81,7 +81,7 @@ def main() -> bool:
         is_same("batched_nms and cv2, positions", keep.numpy(), by_cv2(dets, groups)),
         is_same("batched_nms, rows", rows.numpy(), dets[keep.numpy()]),
     ]
-    # Both compute e^x in float32, each in its own way: 6e-8 was seen, one in the last place.
+    # Their float32 exponentials differ: 6e-8 was seen, one unit in the last place.
     print(f"soft_nms and cv2, scores: differ at most by {difference:.1g}")
     return all(checks) and difference < 1e-7
 

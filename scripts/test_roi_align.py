@@ -1,7 +1,7 @@
-"""RoIAlign, called as the README of an earlier package did, compared with NumPy and torchvision.
+"""RoIAlign, called as in the README of an earlier package, compared with NumPy and torchvision.
 
-torchvision is compared where it is importable, to the last bit; NumPy, in float64, to a thousandth. Exits
-with 1 where they differ.
+torchvision, if it can be imported, is compared bit for bit; NumPy, in float64, to a thousandth. Exits with 1
+if they differ.
 """
 
 import importlib.util
@@ -17,7 +17,7 @@ from orbbec import RoIAlign as PackageRoIAlign
 from orbbec.roi_align import RoIAlign
 from tests.support.roi_oracle import oracle_align
 
-TOLERANCE = 1e-3  # seen: 7.1e-5, where features reach 20
+TOLERANCE = 1e-3  # measured: 7.1e-5, for features up to 20
 
 
 def features_and_rois() -> tuple[torch.Tensor, torch.Tensor]:

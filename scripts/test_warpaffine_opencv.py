@@ -1,4 +1,4 @@
-"""`affine_opencv` on a photograph, compared with cv2. Exits with 1 where they differ."""
+"""`affine_opencv` on a photograph, compared with cv2. Exits with 1 if they differ."""
 
 import sys
 

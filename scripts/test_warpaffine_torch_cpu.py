@@ -1,4 +1,4 @@
-"""`affine_torch` on the CPU, one map per image, compared with cv2. Exits with 1 where they differ."""
+"""`affine_torch` on the CPU, with one matrix per image, compared with cv2. Exits with 1 if they differ."""
 
 import sys
 

@@ -1,6 +1,6 @@
-"""`affine_torch` on the GPU, one map per image, compared with cv2. Exits with 1 where they differ.
+"""`affine_torch` on the GPU, with one matrix per image, compared with cv2. Exits with 1 if they differ.
 
-Without a GPU it says that nothing was compared, and exits with 0.
+Without a GPU, it prints that nothing was compared, and exits with 0.
 """
 
 import sys

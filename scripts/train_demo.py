@@ -1,4 +1,4 @@
-"""Train a small network on real photographs, from JPEG files to the loss, with augmentation by orbbec.
+"""Trains a small network on real photographs, from JPEG files to the loss, with augmentation by orbbec.
 
 Variable-size tiles of photographs are written as JPEGs, one folder per photograph; the network learns
 which photograph a tile comes from. A `Loader` reads and decodes them, and one call warps each batch on the
@@ -37,10 +37,10 @@ from orbbec.batch import collate
 from orbbec.data import Batch, ImageFolder, Loader, live
 
 TILES_PER_PHOTOGRAPH = 48
-TILE_SIDES = (96, 288)  # pixels: the smallest and the largest side of a tile
+TILE_SIDES = (96, 288)  # pixels: smallest and largest side of a tile
 QUALITY = 95  # of their JPEGs
 TIMED_BATCHES = 4  # in the comparison of speed
-FALL = 0.6  # the last epoch's loss is to be below this fraction of the first's
+FALL = 0.6  # the last epoch's loss must be below this fraction of the first's
 PICTURES = 6  # augmented pictures of a photograph in the contact sheet
 
 console = Console()
@@ -94,7 +94,7 @@ class History:
 
 @dataclass
 class Training:
-    """A network in training, and what it was given to see."""
+    """A network in training, and its input."""
 
     network: nn.Module
     device: str
@@ -118,7 +118,7 @@ class Training:
         return self.history
 
     def step(self, batch: Batch, epoch: int) -> tuple[float, float]:
-        """Augment, learn, compare with cv2; the loss, and the fraction of images told rightly."""
+        """Augment, train, and compare with cv2; the loss, and the fraction of images classified correctly."""
         sample_ids, labels = batch.sample_ids.tolist(), batch.targets["label"]
         matrices = random_matrices(batch.images.sizes.cpu(), sample_ids, epoch)
         augmented = warp_by_orbbec(batch.images, matrices, self.device)
@@ -133,7 +133,7 @@ class Training:
 
 
 def work_to_time(batches: list[Batch], device: str) -> dict[str, Callable[[], None]]:
-    """The augmentation of some batches, from tiles in memory to one array or tensor per batch."""
+    """Augment some batches, from tiles in memory to one array or tensor per batch."""
     images = [batch.images.to("cpu") for batch in batches]
     arrays = [[image.numpy() for image in batch] for batch in images]
     ids = [batch.sample_ids.tolist() for batch in batches]
@@ -166,7 +166,7 @@ def wait_for(device: str) -> None:
 
 
 def median_seconds(work: dict[str, Callable[[], None]], threads: int, rounds: int) -> list[float]:
-    """Of each: the median of some rounds, in which the rivals alternate, after one to warm up."""
+    """The median time of each rival over alternating rounds, after a warm-up."""
     torch.set_num_threads(threads)
     cv2.setNumThreads(threads)
     taken: list[list[float]] = []
@@ -181,7 +181,7 @@ def median_seconds(work: dict[str, Callable[[], None]], threads: int, rounds: in
 
 
 def speed_table(work: dict[str, Callable[[], None]], images: int, device: str, rounds: int) -> Table:
-    """Images per second by each, and the ratio to the first, with one thread and with all of torch's."""
+    """Images per second of each, and the ratio to the first, with one thread and with all threads."""
     table = Table("", title=f"images per second, {device}, median of {rounds} rounds", title_justify="left")
     columns = [list(work)]
     for threads in sorted({1, torch.get_num_threads()}):
@@ -196,7 +196,7 @@ def speed_table(work: dict[str, Callable[[], None]], images: int, device: str, r
 
 
 def contact_sheet_rows(tiles: list[Image], labels: list[int], names: list[str], epochs: int) -> list[Row]:
-    """For each photograph its largest tile, and what the network saw of it in the first epochs."""
+    """The largest tile of each photograph, and its augmented images in the first epochs."""
     rows = []
     for label, name in enumerate(names):
         own = [index for index, other in enumerate(labels) if other == label]
@@ -243,7 +243,7 @@ def main(
 def learn_classes(
     source: ImageFolder, batch_size: int, device: str, epochs: int, rounds: int, sheet: Path
 ) -> bool:
-    """Train, compare and time; whether all is as it should be."""
+    """Train, compare and time; returns whether everything is correct."""
     versions = f"orbbec {orbbec.__version__}, torch {torch.__version__}, OpenCV {cv2.__version__}"
     sides = "{} to {} pixels a side".format(*TILE_SIDES)
     console.print(f"{versions}, on {device}", highlight=False)
@@ -268,7 +268,7 @@ def learn_classes(
 
 
 def report(history: History, sheet: Path) -> bool:
-    """Print what came out; whether all is as it should be."""
+    """Print the results; returns whether everything is correct."""
     first, last = history.losses[0], history.losses[-1]
     checks = {
         f"largest difference from cv2: {history.largest_difference}, over {history.images:,} images, "

@@ -1,4 +1,4 @@
-"""Every transform with arguments that show what it does, and a photograph with targets for it to move."""
+"""Every transform with illustrative arguments, and a photograph with targets."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from photographs import Image, load_photograph
 from orbbec import transforms as T
 from orbbec.transforms.mixing import CutMix, MixUp
 
-# Of those that need arguments, or do little by themselves. Sides are those of `portrait`.
+# Transforms that need arguments, or do little by default. Sizes refer to `portrait`.
 EXAMPLES: dict[str, T.Transform] = {
     "AlignFaces": T.AlignFaces(size=112),
     "AlignPoints": T.AlignPoints(128, [(60, 40), (84, 56), (66, 64), (48, 68), (70, 82)], "landmarks"),
@@ -55,11 +55,11 @@ EXAMPLES: dict[str, T.Transform] = {
     "SomeOf": T.SomeOf([T.RandomInvert(1.0), T.RandomVerticalFlip(1.0), T.RandomGrayscale(1.0)], n=2),
     "ToDtype": T.ToDtype(torch.float32, scale=True),
 }
-SHRUNK = 160 / 512  # portrait to photograph
+SHRUNK = 160 / 512  # pixels of the portrait to pixels of the photograph
 
 
 def names() -> list[str]:
-    """Of the transforms that `orbbec.transforms` has, in order."""
+    """The names of the transforms of `orbbec.transforms`, in order."""
     kinds = {name: getattr(T, name) for name in T.__all__}
     return sorted(
         name
@@ -69,13 +69,13 @@ def names() -> list[str]:
 
 
 def example(name: str) -> T.Transform:
-    """The transform of that name; by its defaults where it is not among EXAMPLES."""
+    """The transform of a name, from EXAMPLES or with its defaults."""
     made: T.Transform = EXAMPLES[name] if name in EXAMPLES else getattr(T, name)()
     return made
 
 
 def pipeline_of(name: str, seed: int = 5) -> T.Compose:
-    """The transform alone, or after what it needs before it."""
+    """The transform, after the transforms that it requires."""
     transform = example(name)
     before = [T.ToDtype(torch.float32, scale=True)] if isinstance(transform, T.Normalize) else []
     options = T.TargetOptions(min_visibility=0.1)
@@ -100,5 +100,5 @@ def portrait() -> tuple[Image, dict[str, Any]]:
 
 
 def targets_for(transform: T.Transform, targets: dict[str, Any]) -> dict[str, Any]:
-    """Those that the transform takes: boxes do not follow where two images are one."""
+    """The targets that the transform supports: boxes cannot follow if images are blended."""
     return {} if isinstance(transform, (MixUp, CutMix)) else targets

@@ -1,4 +1,4 @@
-"""Checks the layers of orbbec/ (Python imports and `#include` lines), import cycles, and the size of files.
+"""Checks the layers of orbbec/ (Python imports and `#include` lines), import cycles, and sizes of files.
 
     python tools/check_layers.py [project root]
 
@@ -9,6 +9,7 @@ docs/design.md describes the layers. A folder of orbbec/ that is not named here 
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -36,6 +37,7 @@ BINARIES = {"_opencv"}  # modules without a Python file
 ALONE = "opencv"  # neither imports other layers nor is imported by them
 
 LONGEST_FILE = 500  # lines
+MOST_FILES = 30  # of code in one folder
 CODE_SUFFIXES = {".py", ".h", ".cpp", ".cu"}
 OURS = ("orbbec", "tests", "tools", "scripts", "benchmarks", "3rdparty/*.py", "*.py")
 
@@ -61,6 +63,7 @@ def check(root: Path) -> list[Violation]:
             found += kernel_launches_of(path)
     found += shared_stems_of(package)
     found += long_files_of(root)
+    found += large_folders_of(root)
     if not found:  # an import of a higher layer usually makes a cycle too
         found += cycle_of(root)
     return sorted((path.relative_to(root), line, text) for path, line, text in found)
@@ -188,6 +191,12 @@ def long_files_of(root: Path) -> Iterator[Violation]:
         lines = path.read_text().count("\n")
         if lines > LONGEST_FILE:
             yield path, lines, f"has {lines} lines; split files longer than {LONGEST_FILE}"
+
+
+def large_folders_of(root: Path) -> Iterator[Violation]:
+    for folder, count in Counter(path.parent for path in own_files(root)).items():
+        if count > MOST_FILES:
+            yield folder, 1, f"has {count} files; sort them into folders"
 
 
 def own_files(root: Path) -> Iterable[Path]:

@@ -1,4 +1,4 @@
-"""`augment` compared with OpenCV and NumPy by hand: random crops to 224, flips, normalizing."""
+"""`augment` compared with handwritten OpenCV and NumPy: random crops to 224, flips, normalization."""
 
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ IMAGES, SIDE = 64, 224
 
 
 def draw_crops(images: list[Array]) -> tuple[Array, Array]:
-    """As RandomResizedCrop draws: int64 `[N, 4]` left, top, right, bottom; and bool `[N]`, flipped."""
+    """The draws of RandomResizedCrop: left, top, right, bottom, int64 `[N, 4]`; and flips, bool `[N]`."""
     rng = np.random.default_rng(0)
     crops = []
     for height, width in (image.shape[:2] for image in images):
@@ -31,7 +31,7 @@ def draw_crops(images: list[Array]) -> tuple[Array, Array]:
 
 
 def matrices_of(crops: Array, flipped: Array) -> Tensor:
-    """From output to crop, `[N, 2, 3]`."""
+    """The matrices from output to crop, `[N, 2, 3]`."""
     scale = (crops[:, 2:] - crops[:, :2]) / SIDE
     matrices = np.zeros((len(crops), 2, 3))
     for axis in (0, 1):

@@ -42,7 +42,7 @@ def work(
 
 
 def gaussian(size: int, side: int, dtype: torch.dtype, device: str) -> Work:
-    """A sigma of its own for each image."""
+    """Another sigma for each image."""
     images = photographs(8 if device == "cpu" else 64, 3, side, side, dtype)
     sigmas = torch.linspace(1, 8, len(images))
     placed_sigmas = sigmas.to(device)

@@ -1,4 +1,4 @@
-"""The overlaps of all pairs compared with the same in torch, an operation at a time."""
+"""The overlaps of all pairs of boxes compared with the same in torch, one operation at a time."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Colors compared with cv2 by hand, and with torchvision's uint8 path where it is installed."""
+"""Color operators compared with handwritten cv2, and with torchvision's uint8 path if it is installed."""
 
 import threading
 from collections.abc import Callable
@@ -29,13 +29,13 @@ SIZE = (512, 512)
 IMAGES = 8
 
 
-ByHand = Callable[[Array, Array], Any]  # of an image [H, W, C], into its output
+ByHand = Callable[[Array, Array], Any]  # for an image [H, W, C], into its output
 
 
 def prepare(
     ours: Callable[[Any], Any], by_hand: ByHand | None, by_torchvision: Any, channels: int, device: str
 ) -> Work:
-    """A batch of uint8 photographs, an image per call by hand."""
+    """A batch of uint8 photographs; handwritten code takes one image per call."""
     arrays = [photograph(*SIZE, channels, seed=n) for n in range(IMAGES)]
     stacked = torch.from_numpy(np.stack(arrays))
     batch = stacked.permute(0, 3, 1, 2).to(device)
@@ -97,7 +97,7 @@ def saturated(factor: float, image: Array, out: Array) -> None:
 
 
 def sharpened(factor: float, image: Array, out: Array) -> None:
-    """The border stays."""
+    """The outermost pixels are unchanged."""
     smooth = cv2.filter2D(image, -1, SMOOTH, dst=buffer("smooth", image.shape))
     cv2.addWeighted(image, factor, smooth, 1 - factor, 0, dst=out)
     for rows in (0, -1):
@@ -117,7 +117,7 @@ def equalized(image: Array, out: Array) -> None:
 
 
 def by_clahe(image: Array, out: Array) -> None:
-    """One object per thread, for it has buffers of its own."""
+    """One object per thread, because it has internal buffers."""
     if not hasattr(OBJECTS, "clahe"):
         OBJECTS.clahe = cv2.createCLAHE(2.0, (8, 8))
     OBJECTS.clahe.apply(image, dst=out)

@@ -1,4 +1,4 @@
-"""`elastic_transform` compared with `cv2` by hand and with torchvision's ElasticTransform."""
+"""`elastic_transform` compared with handwritten `cv2` and with torchvision's ElasticTransform."""
 
 from functools import partial
 from importlib import import_module
@@ -13,12 +13,12 @@ from tests.support import photographs
 from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2, share, torchvision
 from tests.support.timing.by_hand import buffer
 
-ALPHA, SIGMA = 25.0, 5.0  # torchvision's defaults, whose alpha is of half a pixel
+ALPHA, SIGMA = 25.0, 5.0  # torchvision's defaults; its alpha is in half pixels
 MOST_FOR_TORCHVISION = 224  # beyond, a run of its loop takes seconds
 
 
 def prepare(side: int, dtype: torch.dtype, device: str) -> Work:
-    """The same noise for us and for cv2.remap; what others draw is drawn while the clock runs."""
+    """The same noise for orbbec and cv2.remap; others draw their noise in the timed run."""
     count = 8 if device == "cpu" else 64
     images = photographs(count, 3, side, side, dtype)
     expected = as_array(elastic_transform(images, ALPHA, SIGMA))

@@ -20,7 +20,7 @@ except ImportError:
     simplejpeg = None
 
 IMAGES = 8
-# What cv2 calls a sampling, and Pillow.
+# cv2's and Pillow's names of a sampling.
 SAMPLING = {"420": (0x221111, 2), "444": (0x111111, 0)}
 
 
@@ -43,7 +43,7 @@ def by_pillow(quality: int, subsampling: str, image: Array) -> Array:
 
 
 def prepare(size: tuple[int, int], quality: int, subsampling: str, device: str) -> Work:
-    """A batch of uint8 photographs, an image per call for the others."""
+    """A batch of uint8 photographs; the others take one image per call."""
     arrays = [photograph(*size, seed=n) for n in range(IMAGES)]
     stacked = torch.from_numpy(np.stack(arrays))
     last = stacked.permute(0, 3, 1, 2).to(device)
@@ -59,7 +59,8 @@ def prepare(size: tuple[int, int], quality: int, subsampling: str, device: str) 
     if cv2 is not None:
         contenders.append(Contender("cv2", partial(loop, partial(by_cv2, quality, subsampling))))
     if simplejpeg is not None:
-        # Measured: 33 to 37 dB, for its coefficients round otherwise; as near to the photographs as cv2's.
+        # Measured: 33 to 37 dB, since its coefficients are rounded differently; as close to the photographs
+        # as cv2's.
         by_hand = partial(loop, partial(by_simplejpeg, quality, subsampling))
         contenders.append(Contender("simplejpeg", by_hand, exact=False, least_psnr=30))
     if Image is not None:

@@ -1,4 +1,4 @@
-"""Mixing of a batch compared with cv2, torchvision where it is installed, and torch's own operations."""
+"""Mixing of a batch compared with cv2, torchvision if it is installed, and torch's operations."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ KEPT: dict[tuple[str, torch.device], Tensor] = {}
 def prepare(
     ours: Callable[..., Any], rivals: Sequence[Rival], dtype: torch.dtype, moved: float, device: str
 ) -> Work:
-    """A batch, each image with the one before; `moved` values a value of the output."""
+    """A batch in which each image is mixed with the previous one; `moved` values per output value."""
     images = photographs(IMAGES, 3, *SIZE, dtype).to(device)
     last = images.contiguous(memory_format=torch.channels_last)
     pair_indices = torch.arange(IMAGES, device=device).roll(1)
@@ -41,7 +41,7 @@ def prepare(
 
 
 def by_add_weighted(images: Tensor, pair_indices: Tensor) -> Tensor:
-    """Whole images, as rows of bytes."""
+    """Whole images as rows of bytes."""
     arrays = images.numpy().reshape(IMAGES, -1, SIZE[1])
     mixed = buffer("mixed", arrays.shape)
 
@@ -53,7 +53,7 @@ def by_add_weighted(images: Tensor, pair_indices: Tensor) -> Tensor:
 
 
 def kept(name: str, like: Tensor, shape: Sequence[int]) -> Tensor:
-    """A result that the next run overwrites."""
+    """The result is overwritten by the next run."""
     if (name, like.device) not in KEPT:
         KEPT[name, like.device] = like.new_empty(shape)
     return KEPT[name, like.device]
@@ -64,7 +64,7 @@ def by_torch_mixup(images: Tensor, pair_indices: Tensor) -> Tensor:
 
 
 def by_torch_in_place(images: Tensor, pair_indices: Tensor) -> Tensor:
-    """An image at a time, which stays in the cache."""
+    """One image at a time, which stays in the cache."""
     mixed, scaled = kept("mixup", images, images.shape), kept("scaled", images, images.shape[1:])
     for own, other, out in zip(images, pair_indices.tolist(), mixed, strict=True):
         torch.mul(images[other], 1.0 - WEIGHT, out=out)
@@ -110,7 +110,7 @@ def quarters(pair_indices: Tensor) -> Tensor:
 
 
 def by_slices(images: Tensor, pair_indices: Tensor) -> Tensor:
-    """As YOLO does it, a canvas and four slices per image."""
+    """As in YOLO: a canvas and four slices per image."""
     canvases = kept("mosaic", images, (IMAGES, 3, *CANVAS)).fill_(114)
     x, y = CENTER
     for canvas, own in zip(canvases, quarters(pair_indices).tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""`nms` and `batched_nms` compared with torchvision's, where that can be imported, and OpenCV's."""
+"""`nms` and `batched_nms` compared with torchvision's, if it can be imported, and OpenCV's."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support.boxes import random_boxes
 from tests.support.timing.benchmark import Case, Contender, Work, cv2, torchvision
 
 THRESHOLD = 0.5
-MOST_FOR_RIVALS = 20_000  # beyond, a run of theirs takes half a minute
+MOST_FOR_RIVALS = 20_000  # larger runs of theirs take half a minute
 CLASSES = 80
 
 

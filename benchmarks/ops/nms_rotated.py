@@ -10,7 +10,7 @@ from tests.support.boxes import random_rotated_boxes
 from tests.support.timing.benchmark import Case, Contender, Work, cv2
 
 THRESHOLD = 0.5
-MOST_FOR_RIVALS = 1000  # beyond, a run of theirs takes seconds
+MOST_FOR_RIVALS = 1000  # larger runs of theirs take seconds
 
 
 def prepare(count: int) -> Callable[[str], Work]:

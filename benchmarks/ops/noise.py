@@ -1,4 +1,4 @@
-"""`gaussian_noise`, the same on every device and in every batch, and its rivals', which is not."""
+"""`gaussian_noise`, which is the same on every device and in every batch, compared with noise that is not."""
 
 from functools import partial
 from importlib import import_module
@@ -39,7 +39,7 @@ def prepare(dtype: torch.dtype, device: str) -> Work:
 
 
 def by_hand(images: Array, sigma: float, max_value: int) -> list[Contender]:
-    """An image per call, in place; each image has a generator of its own, for threads may not share one."""
+    """One image per call, in place; each image has a generator, because threads cannot share one."""
     out = np.empty_like(images)
     draws = [np.random.Generator(np.random.SFC64(n)) for n in range(len(images))]
 
@@ -52,7 +52,7 @@ def by_hand(images: Array, sigma: float, max_value: int) -> list[Contender]:
         np.copyto(target, noise, casting="unsafe")
 
     def noisy_by_cv2(image: Array, target: Array) -> None:
-        """Bytes saturate by themselves, and their noise may be rounded first."""
+        """Bytes saturate in cv2, and their noise may be rounded first."""
         of_bytes = image.dtype == np.uint8
         noise = buffer("noise", image.shape, np.int16 if of_bytes else np.float32)
         rows = noise.reshape(-1, image.shape[-1])

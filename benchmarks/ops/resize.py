@@ -51,7 +51,7 @@ def prepare(
 def antialiased(
     images: Tensor, arrays: list[Array], target: tuple[int, int], interpolation: str, own: Contender
 ) -> list[Contender]:
-    """Torch's and ours, with channels last and as planes; Pillow's."""
+    """Contenders of torch and orbbec, with channels last and as planes, and of Pillow."""
     planes, contenders = images.contiguous(), [own]
     if interpolation in TORCH:
         to_torch = partial(interpolate, size=target, mode=TORCH[interpolation], antialias=True)
@@ -72,7 +72,7 @@ def antialiased(
 def by_opencv(
     arrays: list[Array], target: tuple[int, int], interpolation: str, dtype: torch.dtype
 ) -> list[Contender]:
-    """As installed; and without IPP, where that gives other bytes."""
+    """cv2 as installed, and without IPP if that gives other bytes."""
     has_ipp = interpolation == "cubic" or (dtype.is_floating_point and interpolation.startswith("linear"))
     out = np.empty((len(arrays), *target, *arrays[0].shape[2:]), arrays[0].dtype)
     loop = partial(by_cv2, arrays, out, target, interpolation)
@@ -88,7 +88,7 @@ def by_cv2(
     flag = CV2[interpolation]
 
     def resize(array: Array, own: Array) -> None:
-        cv2.ipp.setUseIPP(ipp)  # each thread has a switch of its own
+        cv2.ipp.setUseIPP(ipp)  # the setting is per thread
         cv2.resize(array, target[::-1], dst=own, interpolation=flag)
 
     share(resize, arrays, out)

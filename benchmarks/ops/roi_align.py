@@ -1,4 +1,4 @@
-"""`roi_align` compared with torchvision, or with `grid_sample` where torchvision is not importable."""
+"""`roi_align` compared with torchvision, or with `grid_sample` if torchvision cannot be imported."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""`roi_align_rotated` compared with `roi_align` of the same regions upright: what rotating them costs."""
+"""`roi_align_rotated` compared with `roi_align` of the same upright regions: the cost of rotation."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,7 @@ from tests.support.timing.roi_work import RoiShape, work
 
 
 def rotated(rois: torch.Tensor) -> torch.Tensor:
-    """Regions of corners as those of centers, sides and degrees."""
+    """Convert regions given by corners to centers, sides and degrees."""
     index, x1, y1, x2, y2 = rois.unbind(1)
     degrees = torch.arange(len(rois), device=rois.device, dtype=rois.dtype) * 37 % 360
     return torch.stack([index, (x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1, degrees], dim=1)

@@ -1,4 +1,4 @@
-"""`roi_pool` compared with torchvision, where it is importable."""
+"""`roi_pool` compared with torchvision, if it can be imported."""
 
 from collections.abc import Callable
 from functools import partial

@@ -13,7 +13,7 @@ from tests.support.timing.benchmark import Case, Contender, Work, cv2
 
 
 def whole_boxes(count: int) -> tuple[Tensor, Tensor]:
-    """Boxes of whole numbers, as cv2 takes them, about ten over each other; no two scores equal."""
+    """Integer boxes, as cv2 requires, in groups of about ten that overlap; all scores are distinct."""
     draw = np.random.default_rng(0)
     corner = draw.integers(0, int(20 * count**0.5), (count, 2))
     boxes = np.concatenate([corner, corner + draw.integers(10, 100, (count, 2))], 1)
@@ -21,7 +21,7 @@ def whole_boxes(count: int) -> tuple[Tensor, Tensor]:
 
 
 def by_numpy(boxes: Array, scores: Array, method: str) -> Array:
-    """One box after the other, the rest of the work in NumPy."""
+    """A loop over boxes, with NumPy for the work of each."""
     left, scores, taken = np.arange(len(boxes)), scores.copy(), []
     area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     while len(left):
@@ -51,7 +51,8 @@ def prepare(count: int, method: str, device: str) -> Work:
             _, indices = cv2.dnn.softNMSBoxes(rectangles, ranks, 1e-3, 0.3, 0, 0.5, by)
             return np.asarray(indices, np.int64).reshape(-1)
 
-        # Its linear scores are 1e-7 off, and an IoU at the threshold lowers none: the order differs.
+        # Its linear scores differ by 1e-7, and an IoU equal to the threshold lowers no score: the order
+        # differs.
         exact = method == "gaussian"
         contenders.append(Contender("cv2.dnn.softNMSBoxes, lists", by_cv2, exact))
     contenders += [
@@ -62,7 +63,7 @@ def prepare(count: int, method: str, device: str) -> Work:
 
 
 def by_torch(boxes: Tensor, scores: Tensor) -> Tensor:
-    """All pairs at once."""
+    """All pairs in one operation each."""
     scores, order = scores.sort(descending=True, stable=True)
     iou = box_iou(boxes[order], boxes[order]).triu(1)
     own = iou.amax(0)[:, None]

@@ -1,4 +1,4 @@
-"""Pipelines, planned and applied, compared with code by hand and torchvision of the same draws."""
+"""Pipelines, planned and applied, compared with handwritten code and torchvision for the same draws."""
 
 from collections.abc import Callable
 from functools import partial
@@ -50,7 +50,7 @@ FLIP, JITTER, GRAY, BLUR = (
     RandomGrayscale(0.2),
     GaussianBlur(23),
 )
-JITTERED, BLURRED = 0.8, 0.5  # how likely
+JITTERED, BLURRED = 0.8, 0.5  # probabilities
 BY_HAND = {
     "cv2 and NumPy in place": in_place,
     "cv2 and its table": by_table,
@@ -66,7 +66,7 @@ def crop_of(antialias: bool) -> RandomResizedCrop:
 
 
 def classification(dtype: str, antialias: bool) -> Compose:
-    """What a classifier is trained with."""
+    """The pipeline of a classifier."""
     return Compose(
         [crop_of(antialias), FLIP, ToDtype(getattr(torch, dtype), scale=True), Normalize(MEAN, STD)]
     )
@@ -79,7 +79,7 @@ def variable_size_photographs() -> list[Array]:
 
 
 def crops_of(sizes: Array) -> tuple[Array, Array]:
-    """What that pipeline draws: int64 `[N, 4]` left, top, right, bottom; and bool `[N]`, flipped."""
+    """The draws of that pipeline: left, top, right, bottom, int64 `[N, 4]`; and flips, bool `[N]`."""
     streams = Stream(np.arange(len(sizes))).for_transforms(2)
     return crop_of(False).sample(sizes, streams[0]).regions(), FLIP.sample(sizes, streams[1]).chosen
 
@@ -136,12 +136,12 @@ def prepare_classification(device: str, antialias: bool) -> Work:
 
 
 def simclr() -> Compose:
-    """The colors and the blur of SimCLR."""
+    """SimCLR's colors and blur."""
     return Compose([RandomApply([JITTER], JITTERED), GRAY, RandomApply([BLUR], BLURRED)])
 
 
 def simclr_draws(count: int) -> list[Draw]:
-    """What that pipeline draws: the factors in order, whether it is gray, the sigma of the blur or none."""
+    """The draws of that pipeline: factors in order, whether it is gray, the sigma of the blur or None."""
     sizes, streams = np.full((count, 2), SIDE), Stream(np.arange(count)).for_transforms(5)
     jittered, factors = streams[0].chance(JITTERED), JITTER.sample(sizes, streams[1])
     grays, blurred = GRAY.sample(sizes, streams[2]).chosen, streams[3].chance(BLURRED)
@@ -159,13 +159,13 @@ def simclr_draws(count: int) -> list[Draw]:
 
 
 def recolored_by_cv2(image: Array, which: int, factor: float) -> Array:
-    """Brightness, contrast, saturation or hue of bytes."""
+    """Adjust brightness, contrast, saturation or hue of bytes."""
     changes = {BRIGHTNESS_OF: brightened, CONTRAST_OF: contrasted, SATURATION_OF: saturated}
     return changes.get(which, hue_shifted)(image, factor)
 
 
 def simclr_by_cv2(images: list[Array], draws: list[Draw], by_sigma: bool = False) -> Callable[[], Array]:
-    """With `by_sigma` a blur has the taps that cv2 gives its sigma, else 23."""
+    """With `by_sigma`, cv2 chooses the number of taps from sigma; otherwise it is 23."""
     size = (0, 0) if by_sigma else (23, 23)
     batch = np.empty((len(images), SIDE, SIDE, 3), np.uint8)
 
@@ -213,7 +213,7 @@ def prepare_simclr(device: str) -> Work:
     expected = as_array(pipeline(host, epoch=0))
     batch, planes = host.to(device), torch.from_numpy(np.stack(arrays).transpose(0, 3, 1, 2).copy())
     contenders = []
-    # Bytes are rounded after each of their steps, and cv2's hue has 180 levels.
+    # Bytes are rounded after each step, and cv2's hue has 180 levels.
     if device == "cpu" and cv2 is not None:
         contenders.append(Contender("cv2 by hand", simclr_by_cv2(arrays, draws), False, least_psnr=35))
         by_sigma = simclr_by_cv2(arrays, draws, by_sigma=True)
@@ -231,7 +231,7 @@ def prepare_simclr(device: str) -> Work:
 
 
 def prepare_detection(device: str) -> Work:
-    """Images that stay variable-size: the shorter side of 640 to 800 pixels, and a flip."""
+    """Results of variable size: a shorter side of 640 to 800 pixels, and a flip."""
     images = variable_size_photographs()[: IMAGES // 4]
     sides = list(range(640, 801, 32))
     pipeline, plain = (
@@ -249,7 +249,7 @@ def prepare_detection(device: str) -> Work:
     outputs = [np.empty((*size, 3), np.uint8) for size in sizes]
 
     def by_cv2(image: Array, size: list[int], flips: bool, out: Array) -> Array:
-        """Flips what is smaller, the source."""
+        """Flip the source, which is smaller."""
         image = cv2.flip(image, 1, dst=buffer("source", image.shape)) if flips else image
         return np.asarray(cv2.resize(image, size[::-1], dst=out))
 

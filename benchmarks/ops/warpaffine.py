@@ -16,7 +16,7 @@ from tests.support.timing.warp_work import Warp, WarpShape
 
 
 def random_similarities(count: int, source: tuple[int, int], target: tuple[int, int]) -> Array:
-    """Rotations by any angle, scaled so that about all of the source shows: `[count, 2, 3]`."""
+    """Rotations by any angle, scaled so that most of the source is visible: `[count, 2, 3]`."""
     draw = np.random.default_rng(0)
     scale = min(target[0] / source[0], target[1] / source[1]) * draw.uniform(0.8, 1.25, count)
     middle = np.array(source[::-1]) / 2 + draw.uniform(-0.05, 0.05, (count, 2)) * min(source)
@@ -41,7 +41,7 @@ def prepare(shape: WarpShape, device: str, beside_grid_sample: bool = False) -> 
 
 
 def by_grid_sample(shape: WarpShape, inverses: Array, device: str) -> Contender:
-    """The same by torch, which computes in float32 and has no uint8."""
+    """The same in torch, which computes in float32 and does not support uint8."""
     square = np.pad(inverses, ((0, 0), (0, 1), (0, 0)))
     square[:, 2, 2] = 1
     theta = np.linalg.inv(to_pixels(shape.source)) @ square @ to_pixels(shape.target)
@@ -56,7 +56,7 @@ def by_grid_sample(shape: WarpShape, inverses: Array, device: str) -> Contender:
 
 
 def to_pixels(size: tuple[int, int]) -> Array:
-    """From -1 to 1 over an image of `(height, width)` to its pixels."""
+    """The matrix from coordinates in -1 to 1 to the pixels of an image of `(height, width)`."""
     half_y, half_x = (size[0] - 1) / 2, (size[1] - 1) / 2
     return np.array([[half_x, 0, half_x], [0, half_y, half_y], [0, 0, 1]])
 

@@ -12,7 +12,7 @@ from tests.support.timing.warp_work import Warp, WarpShape
 
 
 def random_perspectives(count: int, source: tuple[int, int], target: tuple[int, int]) -> Array:
-    """From quadrilaterals, the source's with each corner up to a quarter inwards: `[count, 3, 3]`."""
+    """Matrices whose source quadrilaterals have each corner up to a quarter inwards: `[count, 3, 3]`."""
     draw = np.random.default_rng(0)
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float64)
     inward = (0.5 - corners) * draw.uniform(0, 0.5, (count, 4, 2))

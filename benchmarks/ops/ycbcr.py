@@ -1,4 +1,4 @@
-"""`ycbcr_to_rgb` compared with cv2 and torch by hand; on CUDA also the copies that it makes smaller."""
+"""`ycbcr_to_rgb` compared with handwritten cv2 and torch; on CUDA also the copies that it saves."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,13 +16,13 @@ from tests.support import photographs
 from tests.support.timing.benchmark import Case, Contender, Work, as_array, cv2, share
 from tests.support.timing.by_hand import buffer
 
-IMAGES, SIZE = 16, (384, 512)  # RGB of whole cache lines, so that a batch is one array, too
+IMAGES, SIZE = 16, (384, 512)  # RGB fills whole cache lines, so that a batch is also one array
 HALVED = {"420": (2, 2), "422": (1, 2), "440": (2, 1), "444": (1, 1)}
 TO_RGB = torch.tensor([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]])  # T.871
 
 
 def planes_of(sampling: str) -> tuple[YCbCrBatch, list[Tensor]]:
-    """A batch, and its planes `[N, 1, H, W]` each."""
+    """A batch, and its planes, each `[N, 1, H, W]`."""
     y_factor, x_factor = HALVED[sampling]
     luma = photographs(IMAGES, 1, *SIZE)
     small = (SIZE[0] // y_factor, SIZE[1] // x_factor)
@@ -42,7 +42,7 @@ def by_torch(planes: list[Tensor], to_rgb: Tensor) -> Tensor:
 
 
 def by_cv2(planes: list[Tensor]) -> Callable[[], Array]:
-    """Bytes all along; cv2 has Cr before Cb."""
+    """Bytes throughout; cv2's order is Cr, Cb."""
     out = np.empty((IMAGES, *SIZE, 3), np.uint8)
     luma, cb, cr = (plane.numpy()[:, 0] for plane in planes)
 

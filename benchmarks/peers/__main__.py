@@ -1,9 +1,9 @@
-"""Times orbbec and its rivals: `make peers`, or python -m benchmarks.peers where they are installed.
+"""Times orbbec and its rivals: `make peers`, or python -m benchmarks.peers if they are installed.
 
     python -m benchmarks.peers [W2 W3 ...] [--device cpu|cuda] [--threads 1 2] [--rounds 9] [--output DIR]
 
-Each number of threads has a process of its own, for some libraries read it once. Writes
-DIR/<machine>/peers.json, .md and .png; a run of some workloads keeps that page's results of the others.
+Each number of threads has a separate process, because some libraries read it only once. Writes
+DIR/<machine>/peers.json, .md and .png; workloads that are not run keep their previous results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a workload lists: its scene, and the contenders that do the same work. Who is missing is named too."""
+"""Workloads: a scene, the contenders that do the same work, and the reasons why rivals are missing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.timing.measure import Refused, check
 
 T = TypeVar("T")
 CPU, CUDA, BOTH = ("cpu",), ("cuda",), ("cpu", "cuda")
-# The rivals: what they are imported as, and the distributions that they come in.
+# The rivals: import names and distributions.
 PACKAGES = {
     "cv2": "opencv-python-headless",
     "PIL": "pillow",
@@ -35,7 +35,7 @@ LONGEST_REASON = 160
 
 
 class Scene(Protocol):
-    """What a workload is made ready of: its inputs, and what is to come of them."""
+    """The inputs of a workload and the expected output."""
 
     @property
     def expected(self) -> Array: ...
@@ -45,14 +45,14 @@ class Scene(Protocol):
 
 @dataclass(frozen=True)
 class Rival:
-    """A way of doing a workload's work.
+    """One implementation of a workload.
 
     Args:
-        name: who, and how.
-        package: what is imported for it; "orbbec" for ours.
-        make: from the scene to what does the work once.
-        least_psnr: in dB, of its output, stated from what was measured; None: it promises the same bytes.
-        devices: where it runs.
+        name: library and variant.
+        package: the package that it imports; "orbbec" for ours.
+        make: makes a function that does the work once from the scene.
+        least_psnr: lower limit for its output in dB, set from measurements; None: it promises equal bytes.
+        devices: supported devices.
     """
 
     name: str
@@ -64,18 +64,18 @@ class Rival:
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload; the first of the contenders is orbbec, that the others are divided by."""
+    """A workload; the first contender is orbbec, the reference of relative speeds."""
 
     title: str
     prepare: Callable[[str], Scene]
     contenders: Sequence[Rival]
     unit: str = "an image"
-    left_out: Mapping[str, str] = field(default_factory=dict)  # who is not asked, and why
+    left_out: Mapping[str, str] = field(default_factory=dict)  # rivals that are left out, and why
 
 
 @dataclass(frozen=True)
 class Absent:
-    """Who is not timed, and why."""
+    """The contenders that are not timed, and why."""
 
     workload: str
     name: str
@@ -83,7 +83,7 @@ class Absent:
 
 
 def versions() -> dict[str, str]:
-    """Of the rivals' packages that are installed."""
+    """The versions of the rivals' packages that are installed."""
     found = {}
     for distribution in PACKAGES.values():
         with suppress(PackageNotFoundError):
@@ -108,10 +108,10 @@ def why_missing(package: str) -> str:
 
 
 def assemble(workload: Workload, device: str) -> tuple[Work, list[Absent]]:
-    """Make a workload ready: the contenders that are here and give what they must, and who is left out.
+    """Prepare a workload: the available contenders, whose output is checked, and those left out.
 
     Raises:
-        Refused: orbbec does not give what it must.
+        Refused: orbbec's output is wrong.
     """
     scene = workload.prepare(device)
     contenders: list[Contender] = []
@@ -127,7 +127,7 @@ def assemble(workload: Workload, device: str) -> tuple[Work, list[Absent]]:
                 if rival.package == "orbbec":
                     raise Refused(f"{workload.title}: {error}") from error
                 why = str(error)
-            except Exception as error:  # whatever another library raises
+            except Exception as error:  # other libraries raise anything
                 why = f"{type(error).__name__}: {error}"
         if why:
             absent.append(Absent(workload.title, rival.name, " ".join(why.split())[:LONGEST_REASON]))
@@ -142,6 +142,6 @@ def _examined(rival: Rival, scene: Scene) -> Contender:
 
 
 def by_threads(build: Callable[[int], Callable[[], T]]) -> Callable[[], T]:
-    """For what is made for a number of threads: made once for each that torch is set to."""
+    """Cache an object that depends on the number of threads, with one entry per number set in torch."""
     made = cache(build)
     return lambda: made(torch.get_num_threads())()

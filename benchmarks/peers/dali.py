@@ -1,4 +1,4 @@
-"""DALI pipelines that run when they are asked: nothing is computed ahead of a timer."""
+"""DALI pipelines that run on demand, so that nothing is computed before the timer starts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from orbbec.bridge.arguments import Array
 def dali_runner(
     graph: Callable[..., Any], inputs: Sequence[Sequence[Array]], device: str = "cpu"
 ) -> Callable[[], Tensor]:
-    """Runs a graph on a batch.
+    """Make a function that runs a graph on a batch.
 
     Args:
-        graph: takes a DALI node for each of `inputs`, and `device`; gives the node of the result.
-        inputs: each an array for each image. They are read where they lie.
-        device: "cpu", or "cuda" for what the graph does after the inputs.
+        graph: takes a DALI node for each of `inputs`, and `device`; returns the node of the result.
+        inputs: lists with one array per image, read without a copy.
+        device: "cpu", or "cuda" for the operations after the inputs.
 
     Returns:
-        What runs the pipeline once and gives the batch as one tensor, which the next run overwrites.
+        A function that runs the pipeline once and returns the batch as one tensor, overwritten by the next
+        run.
     """
     from nvidia.dali import fn, pipeline_def
 

@@ -1,4 +1,4 @@
-"""What a run leaves behind: every sample as JSON, a page of tables, and a chart."""
+"""The records of a run: all samples as JSON, a page of tables, and a chart."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def page(about: Mapping[str, Any], results: Sequence[Result], absent: Sequence[A
 
 
 def summary(results: Sequence[Result]) -> list[str]:
-    """A row per case: orbbec, and the best rival with this number of threads."""
+    """One row per case: orbbec, and the best rival with this number of threads."""
     lines = [row(["workload", "orbbec, ms", "best rival", "its ms", "times faster"])]
     lines += [row(["---", "---:", "---", "---:", "---:"])]
     for result in results:
@@ -71,7 +71,7 @@ def table(result: Result) -> list[str]:
 
 
 def draw(path: Path, results: Sequence[Result]) -> None:
-    """A row a workload: how many times faster than the best rival, with the quartiles of the rounds."""
+    """One row per workload: the speed relative to the best rival, with the quartiles of the rounds."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
@@ -102,7 +102,7 @@ def draw(path: Path, results: Sequence[Result]) -> None:
 
 
 def _speeds(result: Result) -> list[float]:
-    """Of the first of ours, compared with the best rival, round by round."""
+    """The speed of our first contender relative to the best rival, round by round."""
     rival = result.best_rival
     assert rival is not None
     pairs = zip(result.samples(rival), result.samples(result.ours[0]), strict=True)

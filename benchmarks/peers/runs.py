@@ -1,4 +1,4 @@
-"""Times the workloads, each number of threads in a process of its own."""
+"""Times the workloads, with a separate process for each number of threads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Outcome = tuple[list[Result], list[Absent]]
 
 
 def run(titles: Sequence[str], device: str, threads: int, rounds: int) -> Outcome:
-    """Time the workloads of these titles, one after the other, their contenders in turns."""
+    """Time the workloads of these titles in sequence; their contenders alternate."""
     results: list[Result] = []
     absent: list[Absent] = []
     chosen = [workload for workload in WORKLOADS if workload.title in titles]
@@ -54,21 +54,21 @@ def run(titles: Sequence[str], device: str, threads: int, rounds: int) -> Outcom
 
 
 def run_apart(titles: Sequence[str], device: str, threads: int, rounds: int) -> Outcome:
-    """`run` in a process of its own, whose environment says how many threads."""
+    """`run` in a process whose environment sets the number of threads."""
     settle(threads)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
         return process.submit(run, titles, device, threads, rounds).result()
 
 
 def settle(threads: int) -> None:
-    """What libraries read of the environment when they are imported."""
-    os.environ["RAYON_NUM_THREADS"] = str(threads)  # of kornia_rs
+    """The environment variables that libraries read on import."""
+    os.environ["RAYON_NUM_THREADS"] = str(threads)  # kornia_rs
     os.environ["NO_ALBUMENTATIONS_TELEMETRY"] = os.environ["ALBUMENTATIONS_NO_TELEMETRY"] = "1"
     os.environ["NO_ALBUMENTATIONS_UPDATE"] = "1"
 
 
 def all_of(titles: Sequence[str], device: str, threads: Sequence[int], rounds: int) -> Outcome:
-    """With each number of threads; by workload."""
+    """The results with each number of threads, by workload."""
     outcomes = [run_apart(titles, device, count, rounds) for count in threads]
     results = [result for found, _ in outcomes for result in found]
     absent = dict.fromkeys(one for _, missing in outcomes for one in missing)
@@ -76,7 +76,7 @@ def all_of(titles: Sequence[str], device: str, threads: Sequence[int], rounds: i
 
 
 def kept_of(path: Path, titles: Sequence[str]) -> Outcome:
-    """What a page has of other workloads."""
+    """The previous results of other workloads."""
     if not path.exists():
         return [], []
     content = json.loads(path.read_text())

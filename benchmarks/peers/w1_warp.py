@@ -23,7 +23,7 @@ from tests.support.timing.warp_work import WarpShape
 
 @dataclass(frozen=True)
 class Scene:
-    """Images and the map of each from its pixels to the output's."""
+    """Images, and a source-to-output matrix for each."""
 
     shape: WarpShape
     device: str
@@ -38,12 +38,12 @@ class Scene:
 
     @cached_property
     def planar(self) -> Tensor:
-        """`[N, 3, H, W]` on the device."""
+        """The images as `[N, 3, H, W]` on the device."""
         return self.shape.planar_images(self.device).to(self.device)
 
     @cached_property
     def arrays(self) -> Array:
-        """`[N, H, W, 3]`."""
+        """The images as `[N, H, W, 3]`."""
         return np.ascontiguousarray(self.planar.permute(0, 2, 3, 1).cpu().numpy())
 
     @cached_property
@@ -55,7 +55,7 @@ class Scene:
         return np.asarray(orbbec.warp_affine(self.arrays, self.matrices, self.size))
 
     def cast(self, warped: Tensor) -> Tensor:
-        """Floats to the dtype of the images."""
+        """Convert floats to the dtype of the images."""
         return warped.round().to(torch.uint8) if self.planar.dtype == torch.uint8 else warped
 
 
@@ -67,7 +67,7 @@ def by_orbbec(scene: Scene, given: Any, out: bool = False) -> Callable[[], Any]:
 
 
 def by_cv2(scene: Scene, threaded: bool) -> Callable[[], Any]:
-    """Into a batch that is used again; by a pool of threads, or by OpenCV's own in each call."""
+    """Writes to a reused batch, with a pool of threads or with OpenCV's threads in each call."""
     batch = np.empty((scene.images, *scene.size, 3), scene.arrays.dtype)
 
     def warp(image: Array, matrix: Array, out: Array) -> None:
@@ -96,7 +96,7 @@ def by_pillow(scene: Scene) -> Callable[[], Any]:
 
 
 def corner_matrix(matrix: Array) -> Array:
-    """The same `[2, 3]` map where pixels have their centers at halves.
+    """The same `[2, 3]` matrix for pixel centers at half-integers.
 
     Example:
         >>> corner_matrix(np.array([[0.5, 0.0, 1.0], [0.0, 0.5, 1.0]]))[:, 2].tolist()
@@ -108,7 +108,7 @@ def corner_matrix(matrix: Array) -> Array:
 
 
 def by_torchvision(scene: Scene) -> Callable[[], Tensor]:
-    """`affine` about the center, which keeps the size, and the corner of that cut out."""
+    """`affine` about the center, which keeps the size, then a crop."""
     from torchvision.transforms.v2 import InterpolationMode, functional
 
     height, width = scene.shape.source
@@ -160,7 +160,7 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
 
 
 def by_cvcuda(scene: Scene) -> Callable[[], Any]:
-    """An image per call, since a call on a tensor takes one map."""
+    """One image per call, since a call takes one matrix."""
     import cvcuda
 
     images = [cvcuda.as_tensor(image.permute(1, 2, 0).contiguous()[None], "NHWC") for image in scene.planar]
@@ -182,7 +182,7 @@ def last(scene: Scene) -> Tensor:
     return scene.planar.contiguous(memory_format=torch.channels_last)
 
 
-# The leasts lie 5 to 18 dB below what was measured: Pillow 40, kornia_rs 35, DALI 64, others 76 and more.
+# Limits are 5 to 18 dB below the measurements: Pillow 40, kornia_rs 35, DALI 64, others at least 76.
 OURS = [
     Rival("orbbec, NHWC array", "orbbec", lambda scene: by_orbbec(scene, scene.arrays)),
     Rival("orbbec, channels_last", "orbbec", lambda scene: by_orbbec(scene, last(scene)), devices=BOTH),

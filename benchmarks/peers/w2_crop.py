@@ -1,4 +1,4 @@
-"""W2: decoded photographs of variable size: a random crop to 224x224, perhaps flipped, normalized, planes."""
+"""W2: decoded photographs of variable size: a random crop to 224x224, a random flip, normalized planes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.timing.by_hand import MEAN, STD, Finish, buffer, crops, in_pl
 
 @dataclass(frozen=True)
 class Scene:
-    """Photographs; the part of each, and whether that is flipped, are those that orbbec's pipeline draws."""
+    """Photographs, with the crops and flips that orbbec's pipeline draws."""
 
     antialias: bool
     device: str
@@ -49,7 +49,7 @@ class Scene:
 
     @cached_property
     def crops(self) -> Array:
-        """Left, top, right, bottom."""
+        """Left, top, right, bottom of each crop."""
         return crops_of(self.sizes)[0]
 
     @cached_property
@@ -120,7 +120,7 @@ def by_torchvision_v1(scene: Scene) -> Callable[[], Tensor]:
 
 
 def torchvision_v1(picture: Any, crop: list[int], flips: bool) -> Tensor:
-    """A picture of PIL as torchvision has always prepared them."""
+    """The classic torchvision code for PIL images."""
     from torchvision.transforms import functional
 
     left, top, right, bottom = crop
@@ -147,7 +147,7 @@ def by_torchvision(scene: Scene, channels_last: bool) -> Callable[[], Tensor]:
 
 
 def by_kornia(scene: Scene) -> Callable[[], Tensor]:
-    """An image per call: its batches are of one size."""
+    """One image per call, since batches have one size."""
     from kornia.enhance import normalize
     from kornia.geometry.transform import hflip, resize
 
@@ -175,7 +175,7 @@ def by_kornia_rs(scene: Scene) -> Callable[[], Tensor]:
 
 
 def albumentations_pipeline(crop: list[int], flips: bool) -> Any:
-    """A Compose that does what was drawn for an image."""
+    """A Compose with the parameters drawn for an image."""
     import albumentations as A
 
     return A.Compose(
@@ -196,7 +196,7 @@ def by_albumentations(scene: Scene) -> Callable[[], Tensor]:
 
 
 def dali_tail(pixels: Any, mirror: Any, antialias: bool) -> Any:
-    """What is left to do of a part: resize, flip, normalize."""
+    """The steps after the crop: resize, flip, normalize."""
     from nvidia.dali import fn, types
 
     resized = fn.resize(pixels, size=(SIDE, SIDE), interp_type=types.INTERP_LINEAR, antialias=antialias)
@@ -216,7 +216,7 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
     return dali_runner(graph, [scene.arrays, *map(list, drawn)], scene.device)
 
 
-# Rounding to bytes before normalizing costs about 54 dB, a part cut out before it is antialiased about 48.
+# Rounding to bytes before normalization gives about 54 dB, cropping before antialiasing about 48.
 OURS = [
     Rival("orbbec", "orbbec", by_orbbec, devices=BOTH),
     Rival("orbbec, out=", "orbbec", partial(by_orbbec, out=True), devices=BOTH),

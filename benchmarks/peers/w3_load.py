@@ -1,4 +1,4 @@
-"""W3: an epoch of JPEG files to batches of 64: W2's work and all that comes before it. Workers stay."""
+"""W3: an epoch from JPEG files to batches of 64: reading, decoding, and W2. Workers are persistent."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from tests.support.timing.by_hand import MEAN, STD, buffer, in_place, resized
 from tests.support.timing.measure import ROOT
 
 FILES, BATCH = 128, 64
-MOST_BYTES = 2**22  # of a decoded photograph
+MOST_BYTES = 2**22  # a decoded photograph
 Item = tuple[str, list[int], bool]  # path; left, top, right, bottom; flipped
 
 
 @cache
 def photographs(files: int = FILES) -> tuple[tempfile.TemporaryDirectory[str], list[str]]:
-    """JPEGs of about 500x375 and 110 KB, in a folder that ends with the program."""
+    """JPEGs of about 500x375 and 110 KB, in a folder that is deleted when the program ends."""
     folder = tempfile.TemporaryDirectory(prefix="orbbec-peers-")
     script = [sys.executable, str(ROOT / "scripts" / "make_photos.py"), folder.name, str(files)]
     subprocess.run(script, check=True, stdout=subprocess.DEVNULL)
@@ -48,7 +48,7 @@ def photographs(files: int = FILES) -> tuple[tempfile.TemporaryDirectory[str], l
 
 @dataclass(frozen=True)
 class Scene:
-    """Files; the part of each, and whether that is flipped, are those that orbbec's pipeline draws."""
+    """Files, with the crops and flips that orbbec's pipeline draws."""
 
     device: str
     images: int = FILES
@@ -65,13 +65,13 @@ class Scene:
 
     @cached_property
     def expected(self) -> Array:
-        """Of the first batch; the others are made and dropped."""
+        """The first batch; the others are made and dropped."""
         images = [decode_image(Path(path).read_bytes()) for path in self.paths]
         return as_array(classification("float32", False)(ImageBatch.from_images(images), epoch=0))[:BATCH]
 
 
 def first_of(batches: Iterable[Tensor]) -> Tensor:
-    """The first batch, when all have come."""
+    """The first batch, after all have been received."""
     kept: list[Tensor] = []
     for batch in batches:
         kept = kept or [batch]
@@ -107,7 +107,7 @@ def by_cv2(path: str) -> Array:
 
 
 def by_simplejpeg(path: str) -> Array:
-    """Into a buffer of this thread."""
+    """Reads into a buffer of this thread."""
     from simplejpeg import decode_jpeg
 
     return np.asarray(decode_jpeg(Path(path).read_bytes(), buffer=buffer("decoded", (MOST_BYTES,))))
@@ -119,7 +119,7 @@ def prepare(decode: Callable[[str], Array], item: Item, out: Array) -> None:
 
 
 def in_pool(scene: Scene, decode: Callable[[str], Array]) -> Callable[[], Tensor]:
-    """Batches alternate in two buffers, as where one is trained on while the next is made."""
+    """Batches alternate between two buffers, as if one were used for training while the next is made."""
     kept = [np.empty((BATCH, 3, SIDE, SIDE), np.float32) for _ in range(2)]
 
     def batches() -> Iterator[Tensor]:
@@ -136,7 +136,7 @@ def in_pool(scene: Scene, decode: Callable[[str], Array]) -> Callable[[], Tensor
 
 
 class Prepared(torch.utils.data.Dataset[Tensor]):
-    """Items prepared one by one, in the processes of a DataLoader."""
+    """Items prepared one by one in the processes of a DataLoader."""
 
     def __init__(self, items: list[Item], prepare: Callable[[Item], Tensor]) -> None:
         self.items, self.prepare = items, prepare
@@ -149,7 +149,7 @@ class Prepared(torch.utils.data.Dataset[Tensor]):
 
 
 def in_processes(scene: Scene, prepare: Callable[[Item], Tensor]) -> Callable[[], Tensor]:
-    """One process with one thread; else as many workers as there are threads, which stay."""
+    """No workers with one thread, else as many persistent workers as threads."""
     dataset = Prepared(scene.items, prepare)
 
     def build(threads: int) -> Callable[[], Tensor]:
@@ -167,7 +167,7 @@ def in_processes(scene: Scene, prepare: Callable[[Item], Tensor]) -> Callable[[]
 
 
 def alone(worker: int) -> None:
-    """OpenCV's threads do not outlive a fork."""
+    """OpenCV's threads do not survive a fork."""
     if cv2 is not None:
         cv2.setNumThreads(0)
 
@@ -206,7 +206,7 @@ def item_by_albumentations(item: Item) -> Tensor:
 
 
 def by_dali(scene: Scene) -> Callable[[], Any]:
-    """Decodes the part alone. An epoch is made by a pipeline that begins with it, and has none ahead."""
+    """Decodes only the crop. Each epoch builds a pipeline, and nothing is computed before it."""
     from nvidia.dali import fn, pipeline_def
 
     drawn = [(np.array(box[:2]), np.array(box[2:]) - box[:2], flips) for _, box, flips in scene.items]
@@ -247,7 +247,7 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
 
 
 def by_spdl(scene: Scene) -> Callable[[], Tensor]:
-    """FFmpeg decodes, crops and scales; NumPy does the rest."""
+    """FFmpeg decodes, crops and scales; NumPy normalizes."""
     from spdl import io
     from spdl.pipeline import PipelineBuilder
 
@@ -260,7 +260,7 @@ def by_spdl(scene: Scene) -> Callable[[], Tensor]:
         in_place(io.to_numpy(io.convert_frames(frames)), out)
         return out
 
-    io.demux_image(scene.paths[0])  # says so where FFmpeg's libraries are missing
+    io.demux_image(scene.paths[0])  # raises if FFmpeg's libraries are missing
 
     def run() -> Tensor:
         threads = torch.get_num_threads()
@@ -277,7 +277,7 @@ def processes(prepare: Callable[[Item], Tensor]) -> Callable[[Scene], Callable[[
     return partial(in_processes, prepare=prepare)
 
 
-# Measured: 53 dB and more; decoded smaller 43; PIL, which antialiases, 33; FFmpeg's decoder and scaler 31.
+# Measured: at least 53 dB; 43 decoded smaller; 33 with PIL, which antialiases; 31 with FFmpeg.
 CONTENDERS = [
     Rival("orbbec", "orbbec", by_orbbec, devices=BOTH),
     Rival("orbbec, decodes smaller", "orbbec", partial(by_orbbec, shrink=True), 35, BOTH),

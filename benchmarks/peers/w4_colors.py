@@ -1,7 +1,7 @@
-"""W4: SimCLR's colors and blur on uint8 images of 224x224, each with its own draws.
+"""W4: SimCLR's colors and blur on uint8 images of 224x224, with draws per image.
 
-Brightness, contrast, saturation and hue follow in this order in every image, so that those who take a batch
-in one order have a chance.
+The order is brightness, contrast, saturation, hue for every image, since some libraries use one order per
+batch.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ IMAGES, KERNEL = 16, 23
 
 @dataclass(frozen=True)
 class InOrder(ColorJitter):
-    """Brightness, contrast, saturation, hue, always."""
+    """A ColorJitter with a fixed order: brightness, contrast, saturation, hue."""
 
     def sample(self, sizes: Array, stream: Stream) -> Jitter:
         drawn = super().sample(sizes, stream)
@@ -53,7 +53,7 @@ PIPELINE = Compose([RandomApply([InOrder(0.4, 0.4, 0.4, 0.1)], JITTERED), GRAY, 
 
 @dataclass(frozen=True)
 class Scene:
-    """Images, and what is drawn for each."""
+    """Images and their draws."""
 
     device: str
     images: int = IMAGES
@@ -79,7 +79,7 @@ class Scene:
         return as_array(PIPELINE(ImageBatch.from_images(self.arrays), epoch=0))
 
     def factors(self, neutral: tuple[float, ...] = (1, 1, 1, 0)) -> Array:
-        """float32 `[N, 4]`: those of the four steps, where none is drawn the neutral ones."""
+        """The factors of the four steps, float32 `[N, 4]`; neutral where a step is not drawn."""
         rows = [[factor for _, factor in draw["steps"]] or neutral for draw in self.draws]
         return np.array(rows, np.float32)
 
@@ -89,7 +89,7 @@ class Scene:
 
     @cached_property
     def sigmas(self) -> Array:
-        """0 where nothing is blurred."""
+        """The sigmas; 0 for images without blur."""
         return np.array([draw["sigma"] or 0 for draw in self.draws], np.float32)
 
 
@@ -102,7 +102,7 @@ def by_cv2(scene: Scene, by_sigma: bool) -> Callable[[], Any]:
 
 
 def by_pil(scene: Scene, blur: Callable[[Any, float], Any]) -> Callable[[], Any]:
-    """Pillow's enhancements, and its conversion for the hue."""
+    """Pillow's enhancements, and its conversion to HSV for the hue."""
     from PIL import Image, ImageEnhance
 
     enhancers = (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color)
@@ -129,7 +129,7 @@ def by_pillow(scene: Scene) -> Callable[[], Any]:
 
 
 def by_torchvision_v1(scene: Scene) -> Callable[[], Any]:
-    """Of PIL images torchvision's colors are Pillow's; its blur goes through a tensor."""
+    """For PIL images, torchvision uses Pillow's colors; its blur goes through a tensor."""
     from torchvision.transforms import functional
 
     return by_pil(
@@ -138,7 +138,7 @@ def by_torchvision_v1(scene: Scene) -> Callable[[], Any]:
 
 
 def by_kornia(scene: Scene, compiled: bool = False) -> Callable[[], Tensor]:
-    """The whole batch through each step; where nothing is drawn, with factors that change nothing."""
+    """Runs each step on the whole batch, with neutral factors where a step is not drawn."""
     from kornia import enhance
     from kornia.color import rgb_to_grayscale
     from kornia.filters import gaussian_blur2d
@@ -162,7 +162,7 @@ def by_kornia(scene: Scene, compiled: bool = False) -> Callable[[], Tensor]:
 
 
 def by_albumentations(scene: Scene) -> Callable[[], Any]:
-    """A Compose for each image, that does what was drawn for it."""
+    """One Compose per image, with the parameters drawn for it."""
     import albumentations as A
 
     def pipeline(draw: Draw) -> Any:
@@ -175,7 +175,7 @@ def by_albumentations(scene: Scene) -> Callable[[], Any]:
         return A.Compose(steps)
 
     class SteadyJitter(A.ColorJitter):  # type: ignore[misc]
-        """Its steps in our order, the first two by one table."""
+        """The steps in our order; the first two use one table."""
 
         def apply(self, img: Array, **params: Any) -> Any:
             return super().apply(img, **{**params, "order": ["brightness_contrast", "saturation", "hue"]})
@@ -185,7 +185,7 @@ def by_albumentations(scene: Scene) -> Callable[[], Any]:
 
 
 def by_dali(scene: Scene) -> Callable[[], Any]:
-    """It rotates the hue in YIQ and has contrast about middle gray, all in one product; taps by sigma."""
+    """Hue in YIQ and contrast about middle gray, in one matrix product; the taps depend on sigma."""
     from nvidia.dali import fn
 
     def graph(images: Any, factors: Any, gray: Any, sigma: Any, device: str) -> Any:
@@ -197,13 +197,13 @@ def by_dali(scene: Scene) -> Callable[[], Any]:
         return fn.gaussian_blur(colored, sigma=sigma)
 
     factors = scene.factors() * np.array([1, 1, 1, 360], np.float32)
-    sigma = np.maximum(scene.sigmas, 0.1)  # a tap alone
+    sigma = np.maximum(scene.sigmas, 0.1)  # a single tap
     inputs = [list(factors), list(1 - scene.gray.astype(np.float32)), list(sigma)]
     run = dali_runner(graph, [scene.arrays, *inputs], scene.device)
     return lambda: run().permute(0, 3, 1, 2)
 
 
-# Rounding after each step costs 44 to 49 dB; DALI's other formulas leave 29.
+# Rounding after each step gives 44 to 49 dB; DALI's different formulas give 29.
 CONTENDERS = [
     Rival("orbbec, ImageBatch", "orbbec", lambda scene: by_orbbec(scene.batch), devices=BOTH),
     Rival("orbbec, planes", "orbbec", lambda scene: by_orbbec(scene.planar), devices=BOTH),

@@ -1,4 +1,4 @@
-"""W5: non-maximum suppression of random boxes at an overlap of 0.5; 80 classes in the last."""
+"""W5: non-maximum suppression of random boxes at an overlap of 0.5; the last case has 80 classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.boxes import random_boxes
 
 @dataclass(frozen=True)
 class Scene:
-    """Boxes, their scores and, where there are classes, the class of each."""
+    """Boxes, scores and, if there are classes, the class of each box."""
 
     count: int
     classes: int
@@ -58,13 +58,13 @@ def by_torchvision(scene: Scene) -> Callable[[], Any]:
 
 
 def by_cv2(scene: Scene) -> Callable[[], Any]:
-    """Its indices are 32 bits wide."""
+    """It needs 32-bit indices."""
     run = cv2_runner(*scene.boxes)
     return lambda: run().astype(np.int64)
 
 
 def by_numpy(scene: Scene) -> Callable[[], Any]:
-    """The loop that detection code has carried along since Fast R-CNN."""
+    """The loop that detection code has copied since Fast R-CNN."""
     boxes, scores = (values.numpy() for values in scene.boxes)
 
     def run() -> Array:
@@ -89,7 +89,7 @@ PLAIN = [
     Rival("cv2.dnn", "cv2", by_cv2),
 ]
 NUMPY = Rival("NumPy", "numpy", by_numpy)
-# Boxes of one score come in another order: 42 dB of their indices.
+# Boxes of equal score come in another order: 42 dB between indices.
 GROUPED = [PLAIN[0], replace(PLAIN[2], least_psnr=35)]
 
 

@@ -1,4 +1,4 @@
-"""W6: roi_align of 512 regions of [2, 256, 50, 68] to 7x7 bins of 2 samples, forward and backward."""
+"""W6: roi_align of 512 regions of [2, 256, 50, 68] to 7x7 bins with 2 samples, forward and backward."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.timing.roi_work import RoiShape, by_grid_sample
 
 @dataclass(frozen=True)
 class Scene:
-    """Features, regions and the gradient of the output."""
+    """Features, regions, and the gradient of the output."""
 
     backward: bool
     device: str
@@ -34,7 +34,7 @@ class Scene:
         return np.asarray(as_array(by_orbbec(replace(self, device="cpu"))()))
 
     def arguments(self, **kind: Any) -> tuple[Any, ...]:
-        """Of the forward pass or the backward pass, as both libraries take them."""
+        """The forward or the backward pass, which both libraries call in the same way."""
         shape, where = replace(self.shape, **kind), self.device
         sampling = (shape.spatial_scale, shape.sampling_ratio, True)
         return shape.gradient(where) if self.backward else shape.features(where), shape.rois(where), sampling

@@ -1,7 +1,7 @@
 """W7: one photograph per call, as a Dataset calls a transform: random crop to 224x224, flip, normalize.
 
-Each library draws for itself. So each photograph has one color, which no crop changes. A result is dropped
-before the next call; the last one is checked.
+Each library draws its own parameters; each photograph has a single color, so that all crops are equal. A
+result is dropped before the next call; the last one is checked.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Compares orbbec with the OpenCV, Pillow and torchvision that are installed, bit by bit, on random cases.
+"""Compares orbbec with the installed OpenCV, Pillow and torchvision, bit by bit, on random cases.
 
-    python scripts/parity/check_parity.py              25 cases a cell, nothing is written
-    python scripts/parity/check_parity.py --full       2,000 cases a cell, 1,000 a line; writes docs/parity*
-    python scripts/parity/check_parity.py --write      25 cases a cell; writes docs/parity*
-    python scripts/parity/check_parity.py --report     writes docs/parity.md anew from what docs/parity holds
+    python scripts/parity/check_parity.py              25 cases per cell; writes nothing
+    python scripts/parity/check_parity.py --full       2,000 cases per cell, 1,000 per line; writes
+    docs/parity* python scripts/parity/check_parity.py --write      25 cases per cell; writes docs/parity*
+    python scripts/parity/check_parity.py --report     writes docs/parity.md from the contents of docs/parity
 
-A cell is a warp, a dtype, an interpolation and a border; a line is a form of another operator, against the
-author of its numbers (tests/support/peers/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`,
-OpenCV 4 with `arithmetic="cv2_4"`. The exit status is 1 if a value differs where identity is promised.
+A cell is a warp, a dtype, an interpolation and a border; a line is a form of another operator and its
+reference (tests/support/peers/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`, OpenCV 4 with
+`arithmetic="cv2_4"`. The exit status is 1 if a value differs where identity is promised.
 
-OPENCV_IPP has no say in warps, but for one: warpPerspective of float32 with nearest in OpenCV 4.13.0.
+OPENCV_IPP affects only one warp: warpPerspective of float32 with nearest in OpenCV 4.13.0.
 """
 
 import platform
@@ -40,8 +40,8 @@ from tests.support.timing.records import write_records
 from tests.support.warps import INTERPOLATIONS, WARPS
 
 FULL, FULL_LINE = 2000, 1000
-FEW = 200  # cases of a cell where a difference is expected: enough to say how large it is
-CHUNK = 250  # cases of one task, so that processes end together
+FEW = 200  # cases per cell where a difference is expected: enough to determine its size
+CHUNK = 250  # cases per task, so that processes end at the same time
 DOCS = Path(__file__).parent.parent / "docs"
 
 Task = tuple[parity.Cell, int, int, str | None]  # the cell, cases, seed, orbbec's arithmetic if not OpenCV's
@@ -76,12 +76,12 @@ def add(total: dict[str, Any], tally: parity.Tally) -> None:
 
 
 def workers(processes: int) -> ProcessPoolExecutor:
-    # Not forked: that would wait for ever for threads that torch and OpenCV have by now.
+    # Not forked, since a fork would wait forever for the threads of torch and OpenCV.
     return ProcessPoolExecutor(processes, get_context("spawn"), start_worker)
 
 
 def run(tasks: list[Task], processes: int) -> list[dict[str, Any]]:
-    """One row for each cell and arithmetic, in the order of the tasks."""
+    """One row per cell and arithmetic, in the order of the tasks."""
     rows: dict[Any, dict[str, Any]] = {}
     for cell, _, _, arithmetic in tasks:
         promised = arithmetic is None and parity.is_promised(cell, opencv.arithmetic())
@@ -103,7 +103,7 @@ def run_line(task: tuple[str, int, int]) -> Tally:
 
 
 def compare_lines(lines: list[peers.Line], cases: int, seed: int, processes: int) -> list[dict[str, Any]]:
-    """One row for each line."""
+    """One row per line."""
     tasks = [(line.name, cases, seed) for line in lines]
     with workers(processes) as pool:
         tallies = list(progress(pool.map(run_line, tasks), len(tasks)))
@@ -122,7 +122,7 @@ def progress(results: Iterable[Any], total: int) -> Iterable[Any]:
 
 
 def measure_channels() -> list[dict[str, Any]]:
-    """OpenCV's own 2 and 5 channels, which orbbec warps as it warps 1, 3 and 4."""
+    """OpenCV's results for 2 and 5 channels, which orbbec treats like 1, 3 and 4."""
     rows = []
     for channels in (2, 5):
         for interpolation in INTERPOLATIONS:
@@ -153,7 +153,7 @@ def measure_channels() -> list[dict[str, Any]]:
 
 
 def measure_without_avx2(seed: int) -> list[dict[str, Any]]:
-    """OpenCV's own code for processors without AVX2, which fuses no products and sums."""
+    """OpenCV's results on processors without AVX2, where it does not fuse products and sums."""
     cv2.setUseOptimized(False)
     try:
         cells = [parity.Cell("warp_affine", "uint8", name, "constant") for name in INTERPOLATIONS]
@@ -174,7 +174,7 @@ def hangs_on_one_pixel() -> bool:
 
 
 def processor() -> str:
-    """The processor's name, where Linux tells it."""
+    """The name of the processor, on Linux."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
@@ -182,7 +182,7 @@ def processor() -> str:
 
 
 def compare_warps(number: int, seed: int, processes: int, op: list[str] | None) -> dict[str, Any]:
-    """All cells, and what else the report of the warps says."""
+    """All cells, and the other facts in the report of the warps."""
     begin = time.monotonic()
     cells = [cell for cell in parity.cells() if op is None or cell.op in op]
     doubles = [cell for cell in cells if cell.dtype == "float64" and opencv.arithmetic() == "cv2_5"]

@@ -1,10 +1,10 @@
-"""Compares every transform, alone and with `exact=True`, with OpenCV, Pillow and torchvision on random cases.
+"""Compares every transform, alone and with `exact=True`, with OpenCV, Pillow or torchvision on random cases.
 
-    python scripts/parity/check_transforms.py             25 cases a form, nothing is written
-    python scripts/parity/check_transforms.py --write     300 cases a form; writes docs/parity*
+    python scripts/parity/check_transforms.py             25 cases per form; writes nothing
+    python scripts/parity/check_transforms.py --write     300 cases per form; writes docs/parity*
 
-A form is a transform and what it is compared with (tests/support/peers/transforms.py); those whose author is
-not installed are left out, so that --write needs all three. The exit status is 1 if a value differs where
+A form is a transform and its reference (tests/support/peers/transforms.py). Forms whose reference is not
+installed are skipped, so --write needs all three libraries. The exit status is 1 if a value differs where
 identity is promised.
 """
 

@@ -1,11 +1,10 @@
-"""Writes docs/switch.md: what the switch for torchvision takes over, whose bytes it gives, how fast it is.
+"""Writes docs/switch.md: the functions that the torchvision switch replaces, their results and their speed.
 
-    python scripts/parity/list_switch.py            needs torchvision; writes docs/parity/switch.json too
+    python scripts/parity/list_switch.py            needs torchvision; also writes docs/parity/switch.json
     python scripts/parity/list_switch.py --check    writes nothing; needs no torchvision
 
-The exit status is 1 if the code takes as identical what differs, or if the page is not what the figures and
-the code say.
-Times are of one thread, in time of the processor, the contenders in turns.
+The exit status is 1 if functions differ that the code lists as identical, or if the page is outdated. Times
+are CPU times of one thread, with alternating contenders.
 """
 
 import json
@@ -31,14 +30,14 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE, FIGURES = DOCS / "switch.md", DOCS / "parity" / "switch.json"
 BEGIN, END = "<!-- by scripts/parity/list_switch.py: -->\n", "<!-- end -->\n"
 COLUMNS = {"PIL": "PIL images", "v1": "v1, tensors", "v2": "v2, tensors"}
-ON_FILES = ("PIL", "JPEG")  # kinds that are Pillow's
+ON_FILES = ("PIL", "JPEG")  # kinds of Pillow images
 CASES = 500
 
 Row = dict[str, Any]
 
 
 def measured(cases: int) -> dict[str, Any]:
-    """All figures of the page."""
+    """The figures of the page."""
     rows = []
     for cell in switches.cells():
         tally = asdict(cell.compare(cases))
@@ -57,14 +56,14 @@ def measured(cases: int) -> dict[str, Any]:
 
 
 def taken(row: Row) -> str:
-    """Whether the switch takes it: "exact", "close" with `exact=False` alone, or ""."""
+    """How the switch replaces a function: "exact", "close" (with `exact=False`), or "" if it does not."""
     if row["api"] == "ops" or row["kind"] == "JPEG":
         return "exact"
     image, kind = ("PIL", "RGB") if row["kind"] == "PIL" else ("tensor", row["kind"])
-    # v1 cuts, then calls its resize.
+    # v1 crops, then calls its own resize.
     op = "resize" if (row["api"], row["op"], image) == ("v1", "resized_crop", "tensor") else row["op"]
     for function in FUNCTIONS:
-        api = function.api if image == "PIL" else row["api"]  # v1 and v2 are one for PIL images
+        api = function.api if image == "PIL" else row["api"]  # v1 and v2 are the same for PIL images
         if (function.api, function.image, function.op) == (api, image, op):
             return "exact" if kind in function.exact else "close" if kind in function.close else ""
     return ""
@@ -79,7 +78,7 @@ def entry(row: Row | None) -> str:
 
 
 def table(rows: list[Row]) -> Iterator[str]:
-    """Functions and their pixels down, what they are compared with across."""
+    """A table with functions and pixel types as rows, and APIs as columns."""
     yield f"| function | pixels | {' | '.join(COLUMNS.values())} |"
     yield f"| --- | --- |{' --- |' * len(COLUMNS)}"
     lines: dict[tuple[str, str], dict[str, Row]] = {}
@@ -93,7 +92,7 @@ def table(rows: list[Row]) -> Iterator[str]:
 
 
 def operators(rows: list[Row]) -> Iterator[str]:
-    """The operators of detection."""
+    """A table of the detection operators."""
     yield "| operator | values compared | result |"
     yield "| --- | --- | --- |"
     for row in rows:
@@ -102,7 +101,7 @@ def operators(rows: list[Row]) -> Iterator[str]:
 
 
 def pipelines(times: list[Row]) -> Iterator[str]:
-    """What is saved of torchvision's pipelines."""
+    """A table of the time saved in torchvision's pipelines."""
     yield "| pipeline | torchvision | switch | saved | `exact=False` | saved | `convert` | saved |"
     yield "| --- " * 8 + "|"
     for row in times:
@@ -112,7 +111,7 @@ def pipelines(times: list[Row]) -> Iterator[str]:
 
 
 def page(figures: dict[str, Any]) -> str:
-    """The page as it should be."""
+    """The current text of the page."""
     versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
     lines = [
         f"{versions}; {figures['cases']} cases per cell; one thread of {figures['processor']}.",
@@ -130,7 +129,7 @@ def page(figures: dict[str, Any]) -> str:
 
 
 def broken(figures: dict[str, Any]) -> list[str]:
-    """What the switch takes as identical and is not, and what it takes and nobody measured."""
+    """Functions that the code lists as identical but that differ, or that were not measured."""
     rows = figures["rows"]
     lines = [
         f"{row['op']} {row['kind']} {row['api']}: {difference_text(row)}"

@@ -1,4 +1,4 @@
-"""`record_peer.py NAME`, in .venv-NAME: notes in docs/parity/peers.json that its tests passed today.
+"""`record_peer.py NAME`, run in .venv-NAME: records in docs/parity/peers.json that its tests passed today.
 
 `make parity` runs it after those tests.
 """

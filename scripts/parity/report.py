@@ -1,4 +1,4 @@
-"""What check_parity.py found, as tables in a terminal and as docs/parity.md."""
+"""The results of check_parity.py, as tables in a terminal and as docs/parity.md."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Result = dict[str, Any]
 
 
 def difference_text(row: Row) -> str:
-    """The largest difference and how many values differ, such as `252 in 8.9 %`."""
+    """The largest difference and the fraction of differing values, such as `252 in 8.9 %`."""
     if row["different_values"] == 0:
         return "identical"
     largest, percent = row["largest_difference"], 100 * row["different_values"] / row["values"]
@@ -21,7 +21,7 @@ def difference_text(row: Row) -> str:
 
 
 def table(rows: list[Row], op: str, dtypes: tuple[str, ...] = DTYPES) -> Iterator[list[str]]:
-    """The lines of a table: dtype and interpolation down, borders across."""
+    """A table with dtype and interpolation as rows, and borders as columns."""
     of = {(row["dtype"], row["interpolation"], row["border"]): row for row in rows if row["op"] == op}
     yield ["dtype", "interpolation", *BORDERS]
     for dtype in dtypes:
@@ -35,7 +35,7 @@ def main_rows(result: Result) -> list[Row]:
 
 
 def totals(rows: list[Row]) -> tuple[int, int, int]:
-    """Cases, values, and values that differ."""
+    """The numbers of cases, values and differing values."""
     return (
         sum(row["cases"] for row in rows),
         sum(row["values"] for row in rows),
@@ -44,7 +44,7 @@ def totals(rows: list[Row]) -> tuple[int, int, int]:
 
 
 def print_tables(result: Result) -> int:
-    """Print a table for each operator; returns how many values differ that were promised to be identical."""
+    """Print a table per operator; return the number of differing values where identity is promised."""
     rows = main_rows(result)
     print(f'OpenCV {result["opencv"]}, arithmetic="{result["arithmetic"]}"')
     print(
@@ -73,7 +73,7 @@ def print_tables(result: Result) -> int:
 
 
 def print_lines(result: Result) -> int:
-    """Print a line for each form of an operator; returns how many values differ that were promised."""
+    """Print a line per form of an operator; return how many values differ where identity is promised."""
     print(f"\n{result['author']} {result['version']}")
     for row in result["lines"]:
         broken = row["promised"] and row["different_values"]
@@ -101,7 +101,7 @@ def lines_section(result: Result) -> str:
 
 
 def transforms_section(result: Result) -> str:
-    """Transforms alone, one row a form."""
+    """Single transforms, one row per form."""
     promised = [row for row in result["lines"] if row["promised"]]
     cases, values, different = totals(promised)
     versions = ", ".join(f"{author} {version}" for author, version in result["versions"].items())
@@ -214,7 +214,7 @@ def channels_text(result: Result) -> str:
 
 
 def deviations_of_5(result: Result) -> str:
-    """Where orbbec leaves OpenCV 5, on purpose."""
+    """The intended differences from OpenCV 5."""
     rows = main_rows(result)
     doubles = [r for r in select(rows, dtype="float64") if r["interpolation"] != "lanczos4"]
     unoptimized = (f"{r['interpolation']} {difference_text(r)}" for r in result["without_avx2"])

@@ -68,22 +68,22 @@ PLANTED = {
     "core that includes torch": (
         "orbbec/core/image.h",
         "#pragma once\n#include <torch/csrc/stable/tensor.h>\n",
-        "orbbec/core/image.h:2: only binding.cpp and orbbec/bridge see torch",
+        "orbbec/core/image.h:2: only binding.cpp and orbbec/bridge may include torch",
     ),
     "core that includes CUDA": (
         "orbbec/core/image.h",
         "#include <cuda_runtime.h>\n",
-        "only .cu, launch.h and *_cuda.h see CUDA",
+        "only .cu, launch.h and *_cuda.h may include CUDA",
     ),
     "an operator's header that includes the CUDA executor": (
         "orbbec/blur/blur.h",
         '#include "../executors/executor_cuda.h"\n',
-        "only .cu, launch.h and *_cuda.h see CUDA",
+        "only .cu, launch.h and *_cuda.h may include CUDA",
     ),
     "a kernel that includes torch": (
         "orbbec/blur/blur_cuda.cu",
         "# include <ATen/ATen.h>\n",
-        "only binding.cpp and orbbec/bridge see torch",
+        "only binding.cpp and orbbec/bridge may include torch",
     ),
     "a kernel that includes bridge": (
         "orbbec/blur/blur_cuda.cu",
@@ -93,7 +93,7 @@ PLANTED = {
     "a CPU file that includes torch": (
         "orbbec/blur/blur_cpu.cpp",
         '#include "torch/csrc/stable/ops.h"\n',
-        "only binding.cpp and orbbec/bridge see torch",
+        "only binding.cpp and orbbec/bridge may include torch",
     ),
     "an operator that includes another": (
         "orbbec/blur/binding.cpp",
@@ -128,7 +128,7 @@ PLANTED = {
     "a kernel started by hand": (
         "orbbec/blur/blur_cuda.cu",
         "// not <<<1, 1>>> here\nvoid f() { kernel<<<1, 1>>>(); }\n",
-        "orbbec/blur/blur_cuda.cu:2: kernels are started by launch()",
+        "orbbec/blur/blur_cuda.cu:2: launch kernels with launch()",
     ),
     "a stem for two files": (
         "orbbec/blur/blur_cpu.cu",

@@ -1,4 +1,4 @@
-"""For the tests of operators: photographs from a seed, equality of bytes, and OpenCV under orbbec's names."""
+"""Shared by the tests: random photographs, comparison of bytes, references, OpenCV under orbbec's names."""
 
 from tests.support.compare import assert_same_bytes, same_bytes
 from tests.support.device import Device

@@ -1,4 +1,4 @@
-"""`orbbec.augment` by NumPy, a pixel at a time in plain sight: the oracle of its kernels."""
+"""`orbbec.augment` in NumPy, written for clarity: the oracle of its kernels."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ import orbbec
 from orbbec.augment import Output, Sampling, Values
 from orbbec.bridge.arguments import Array, is_ragged
 
-_BLOCK = 16  # columns; OpenCV 5 rounds the columns after the last whole block otherwise
+_BLOCK = 16  # columns; OpenCV 5 rounds the columns after the last whole block differently
 NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)  # codes of a color row
 _GRAY = np.array([0.2989, 0.587, 0.114], np.float32)
 
@@ -40,10 +40,10 @@ def augment(
     fill: Any = 0,
     out: Any = None,
 ) -> Any:
-    """What `orbbec.augment` gives, for the same fields.
+    """The result of `orbbec.augment` for the same fields.
 
-    Sampling, matrices of color, erasing and normalizing are exact; hue, gamma and contrast may differ from a
-    kernel in the last bits, since powers and sums are taken in float64 here.
+    Sampling, color matrices, erasing and normalization are exact; hue, gamma and contrast may differ from a
+    kernel in the last bits, since powers and sums are computed in float64 here.
 
     Example:
         >>> image = torch.tensor([[[10, 20]]], dtype=torch.uint8)
@@ -81,9 +81,9 @@ def augment(
 
 
 def fma(a: Any, b: Any, c: Any) -> Array:
-    """`a * b + c` of float32 with one rounding.
+    """`a * b + c` in float32, rounded once.
 
-    The product is exact in float64. Their sum is rounded to odd there, so that rounding it again is harmless.
+    The product is exact in float64. The sum is rounded to odd there, so that rounding it again is harmless.
     """
     product = np.float64(a) * np.float64(b)
     term = np.broadcast_to(np.float64(c), np.broadcast_shapes(np.shape(product), np.shape(c)))
@@ -100,7 +100,7 @@ def fma(a: Any, b: Any, c: Any) -> Array:
 
 
 def positions(matrix: Array, size: tuple[int, int]) -> tuple[Array, Array]:
-    """Where the pixels of the output read: x and y, float32 `[height, width]`."""
+    """The source positions of the output pixels: x and y, float32 `[height, width]`."""
     height, width = size
     x, y = np.arange(width, dtype=np.float32)[None, :], np.arange(height, dtype=np.float32)[:, None]
     in_block = x < width // _BLOCK * _BLOCK
@@ -119,7 +119,7 @@ def positions(matrix: Array, size: tuple[int, int]) -> tuple[Array, Array]:
 def sample(
     source: Array, matrix: Array, size: tuple[int, int], interpolation: str, border: str, fill: Array
 ) -> Array:
-    """Read float32 `[H, W, C]` through a map: float32 `[height, width, C]`, not rounded."""
+    """Read float32 `[H, W, C]` at source positions: float32 `[height, width, C]`, not rounded."""
     at_x, at_y = positions(matrix, size)
     finite = np.isfinite(at_x) & np.isfinite(at_y)
     x, y = np.where(finite, at_x, np.float32(-4e9)), np.where(finite, at_y, np.float32(-4e9))
@@ -169,7 +169,7 @@ def color(v: Array, row: Array, max_value: np.float32, is_byte: bool) -> Array:
 
 
 def turn_hue(rgb: Array, turn: np.float32) -> Array:
-    """RGB from 0 to 1 to HSV, the hue shifted, and back; all in float32."""
+    """Convert RGB from 0 to 1 to HSV, shift the hue, and convert back, in float32."""
     one = np.float32(1)
     r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
     high, low = rgb.max(-1), rgb.min(-1)
@@ -199,7 +199,7 @@ def turn_hue(rgb: Array, turn: np.float32) -> Array:
 
 
 def store(v: Array, given: torch.dtype, target: torch.dtype, mean: Any, std: Any) -> Tensor:
-    """Normalize float32 `[N, H, W, C]` and cast it: a tensor of `target`."""
+    """Normalize float32 `[N, H, W, C]` and cast it to a tensor of `target`."""
     if given == torch.uint8 and target != torch.uint8:
         v = v * np.float32(1 / 255)
     if mean is not None:
@@ -246,7 +246,7 @@ def _numbers(values: Any) -> Array:
 
 
 def _sources(images: Any) -> tuple[list[Array], torch.dtype]:
-    """float32 `[H, W, C]` of each image, and their dtype."""
+    """The images as float32 `[H, W, C]`, and their dtype."""
     if isinstance(images, Tensor):
         tensor = images.detach().cpu().reshape(-1, *images.shape[-3:])
         return list(tensor.permute(0, 2, 3, 1).float().numpy()), images.dtype
@@ -271,7 +271,7 @@ def _channels(images: Any) -> int:
 
 
 def _restore(stored: Tensor, images: Any, channels_last: bool | None, out: Any) -> Any:
-    """The kind and layout that the operator gives."""
+    """The result with the type and layout that the operator gives."""
     nchw = stored.permute(0, 3, 1, 2)
     if isinstance(images, np.ndarray):
         array = (

@@ -1,4 +1,4 @@
-"""Boxes for tests and benchmarks, and what is known of them by another way."""
+"""Random boxes for tests and benchmarks, and a reference for their overlaps."""
 
 import numpy as np
 import torch
@@ -39,7 +39,7 @@ def random_rotated_boxes(
 
 
 def iou_matrix(boxes: Array, offset: float = 0.0) -> Array:
-    """Intersection over union of every two boxes, in the boxes' precision; NaN where it has no meaning.
+    """Intersection over union of all pairs of boxes, in their precision; NaN where it is undefined.
 
     Example:
         >>> iou_matrix(np.array([[0.0, 0, 2, 2], [0, 0, 2, 1]])).tolist()

@@ -1,4 +1,4 @@
-"""Equality to the last bit."""
+"""Bitwise comparison."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def _is_nan(values: Matrix) -> Array:
 
 
 def same_bytes(actual: Matrix, expected: Matrix) -> Array:
-    """Which elements have the same bits; a NaN equals every NaN, 0 does not equal -0.
+    """The elements that have the same bits; a NaN equals every NaN, 0 does not equal -0.
 
     Args:
         actual: tensor or array, on any device.
@@ -55,7 +55,7 @@ def same_bytes(actual: Matrix, expected: Matrix) -> Array:
 
 
 def assert_same_bytes(actual: Matrix, expected: Matrix) -> None:
-    """Fail, naming the first difference, unless shape, dtype and every bit of both are the same.
+    """Fail, naming the first difference, unless both have the same shape, dtype and bits.
 
     Raises:
         AssertionError: something differs.

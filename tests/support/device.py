@@ -1,4 +1,4 @@
-"""The device that a test runs on."""
+"""The device of a test."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Device:
-    """Where operators run: "cpu", "cuda", or "emulated", the CUDA kernels executed on CPU tensors.
+    """The device of operators: "cpu", "cuda", or "emulated", which executes CUDA kernels on CPU tensors.
 
     Example:
         >>> cpu = Device("cpu")
@@ -22,12 +22,12 @@ class Device:
     name: str
 
     def put(self, tensor: Tensor) -> Tensor:
-        """The tensor where this device reads it; strides are kept."""
+        """The tensor on this device, with the same strides."""
         return tensor.to("cuda") if self.name == "cuda" else tensor
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        """While this lasts, CPU tensors take the emulated CUDA path if this is the emulated device."""
+        """A context in which CPU tensors go to the CUDA kernels, if this is the emulated device."""
         if self.name != "emulated":
             yield
             return

@@ -1,4 +1,4 @@
-"""Rectangles, and erase by NumPy and torch."""
+"""Random rectangles, and `erase` in NumPy and torch."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ INTEGERS = (torch.uint8, torch.uint16)
 
 
 def random_boxes(count: int, rectangles: int, height: int, width: int, seed: int = 0) -> Tensor:
-    """Some reach beyond the image, some are empty: int64 `[count, rectangles, 4]`.
+    """Random boxes, some beyond the image and some empty: int64 `[count, rectangles, 4]`.
 
     Example:
         >>> random_boxes(2, 3, 10, 20).shape
@@ -28,7 +28,7 @@ def random_boxes(count: int, rectangles: int, height: int, width: int, seed: int
 def noise_pixels(
     dtype: torch.dtype, noise: str, sample: int, shape: tuple[int, int, int], **key: int
 ) -> Tensor:
-    """The field of a sample in pixels of a dtype; normals are computed in longdouble."""
+    """The noise of a sample in pixels of a dtype; normal numbers are computed in longdouble."""
     words = philox.noise_words(sample, shape, **key)[..., : shape[2]]
     if noise == "uniform":
         if dtype in INTEGERS:
@@ -44,14 +44,14 @@ def noise_pixels(
 def by_numpy(
     images: Tensor, boxes: Tensor, fill: Any = 0, noise: str | None = None, ids: Any = None, **key: int
 ) -> Tensor:
-    """What `erase` is to give for tensors `[N, C, H, W]`.
+    """The expected result of `erase` for tensors `[N, C, H, W]`.
 
     Args:
-        images: on the CPU.
+        images: images on the CPU.
         boxes: `[N, K, 4]`.
-        fill: `[N, K, C]`, or what spreads to it.
+        fill: `[N, K, C]`, or a shape that broadcasts to it.
         noise: "uniform", "normal" or None.
-        ids: of the samples; None: they count up.
+        ids: sample ids; None: 0 to N - 1.
         key: seed, epoch and transform_index.
 
     Returns:

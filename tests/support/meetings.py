@@ -1,4 +1,4 @@
-"""Copies from the host, found where there is no device."""
+"""Detection of copies from the host without a device."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from torch.utils._pytree import tree_leaves
 
 
 class Meetings(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """The calls in which tensors of the host and of the device meet; numbers without dimensions may.
+    """Records the calls that mix tensors of host and device; 0-dimensional tensors are allowed.
 
-    A device that is "meta" will do.
+    "meta" can serve as the device.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""Philox4x32-10 by NumPy, written from the paper: the oracle of everything that draws."""
+"""Philox4x32-10 in NumPy, written from the paper: the oracle of all random numbers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A CUDA graph for tests without CUDA: torch's calls, recorded and made again on the same memory."""
+"""A stand-in for CUDA graphs without CUDA: records torch's calls and repeats them on the same memory."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,10 +14,10 @@ Result = TypeVar("Result")
 
 
 class Recorder:
-    """Does what `orbbec.data.device.capture.CudaCapture` does, on the CPU.
+    """Replaces `orbbec.data.device.capture.CudaCapture` on the CPU.
 
-    As a graph does, it keeps every number and address that calls were given, and runs no Python again: what
-    was computed on the host stays what it was. Where Python asks for a number of a tensor, it refuses.
+    Like a graph, it keeps all numbers and addresses passed to calls and does not run Python again, so values
+    computed on the host do not change. It refuses to give Python a number from a tensor.
 
     Args:
         device: where the work runs.
@@ -37,11 +37,11 @@ class Recorder:
         self._calls: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], list[Tensor]]] = []
 
     def warm_up(self, work: Callable[[], Result]) -> Result:
-        """Do work that is to be recorded later."""
+        """Run work that will be recorded later."""
         return work()
 
     def record(self, work: Callable[[], Tensor]) -> Tensor:
-        """Do the work, and keep each call of torch that it makes; in new memory, as on CUDA."""
+        """Run the work and record its torch calls; results are in new memory, as on CUDA."""
         limit, BUFFER_POOL.limit = BUFFER_POOL.limit, 0
         try:
             with _Recording(self._calls):
@@ -50,7 +50,7 @@ class Recorder:
             BUFFER_POOL.limit = limit
 
     def replay(self) -> None:
-        """Make the calls again; their results go where they went."""
+        """Repeat the calls; results go to the same memory."""
         with torch.no_grad():
             for call, arguments, options, results in self._calls:
                 for given, value in zip(results, _tensors(call(*arguments, **options)), strict=True):

@@ -1,4 +1,4 @@
-"""roi_align, roi_align_rotated and roi_pool by their definition, in NumPy, a sample at a time."""
+"""roi_align, roi_align_rotated and roi_pool by definition, in NumPy, one sample at a time."""
 
 import math
 
@@ -8,7 +8,7 @@ from orbbec.bridge.arguments import Array
 
 
 def interpolate(image: Array, y: float, x: float) -> Array:
-    """All channels of `image`, `[C, H, W]`, between the four pixels around a position; 0 outside.
+    """Interpolate all channels of `image`, `[C, H, W]`, at a position; 0 outside.
 
     Example:
         >>> interpolate(np.array([[[0.0, 10.0]]]), 0.0, 0.25).tolist()
@@ -27,7 +27,7 @@ def interpolate(image: Array, y: float, x: float) -> Array:
 
 
 def samples_of(size: float, bins: int, sampling_ratio: int) -> int:
-    """Along an axis of a bin.
+    """The number of samples along an axis of a bin.
 
     Example:
         >>> samples_of(7.5, 3, 0)
@@ -60,7 +60,7 @@ def oracle_align(
             center = (numbers[1] * spatial_scale - shift, numbers[0] * spatial_scale - shift)
             size, degrees = [numbers[3] * spatial_scale, numbers[2] * spatial_scale], numbers[4]
         if not aligned:
-            if len(numbers) == 4:  # such a region grows to the right and down
+            if len(numbers) == 4:  # such a region is extended to the right and down
                 center = tuple(c + max(1 - s, 0) / 2 for c, s in zip(center, size, strict=True))
             size = [max(s, 1.0) for s in size]
         counts = [samples_of(s, bins, sampling_ratio) for s, bins in zip(size, output_size, strict=True)]
@@ -97,7 +97,7 @@ def oracle_pool(
 
 
 def bin_range(start: int, size: int, p: int, bins: int, limit: int) -> slice:
-    """Pixels that bin `p` of an axis touches, exactly: in integers.
+    """The pixels that bin `p` of an axis touches, computed exactly in integers.
 
     Example:
         >>> bin_range(0, 5, 1, 2, 9)

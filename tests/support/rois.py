@@ -1,4 +1,4 @@
-"""Feature maps and regions of interest, the same on every machine and with every version of NumPy."""
+"""Random feature maps and regions of interest, identical on every machine and with every version of NumPy."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,7 @@ from tests.support.device import Device
 
 
 def uniform(count: int, seed: int) -> Array:
-    """Numbers from 0 up to 1: a counter hashed by multiplications of 64 bits, 24 bits of it kept.
+    """Numbers from 0 to below 1: 24 bits of a counter hashed by 64-bit multiplications.
 
     Example:
         >>> uniform(3, seed=0).round(3).tolist()
@@ -39,7 +39,7 @@ class RoiCase:
     gradient: Tensor
 
     def on(self, device: Device) -> "RoiCase":
-        """The same, where `device` reads it."""
+        """The same on `device`."""
         put = device.put
         return replace(self, input=put(self.input), rois=put(self.rois), gradient=put(self.gradient))
 
@@ -69,12 +69,12 @@ class RoiCase:
 
 
 def roi_case(seed: int, dtype: torch.dtype = torch.float32, channels: int | None = None) -> RoiCase:
-    """A call with odd sizes; regions lie within, across and outside of the feature map, some are reversed.
+    """A call with odd sizes; regions are inside, across and outside the feature map, and some are reversed.
 
     Args:
-        seed: another seed, another call.
-        dtype: of all tensors.
-        channels: of the feature map; None: 1 to 5, or up to 140 for every fourth seed.
+        seed: seed of the call.
+        dtype: dtype of all tensors.
+        channels: number of channels; None: 1 to 5, or up to 140 for every fourth seed.
 
     Example:
         >>> roi_case(3).input.shape
@@ -112,7 +112,7 @@ def roi_case(seed: int, dtype: torch.dtype = torch.float32, channels: int | None
 
 
 def rotated_case(seed: int, dtype: torch.dtype = torch.float32, channels: int | None = None) -> RoiCase:
-    """As `roi_case`, with regions of centers, sides and degrees.
+    """Like `roi_case`, with regions given by center, sides and degrees.
 
     Example:
         >>> rotated_case(3).rois.shape[1]

@@ -1,4 +1,4 @@
-"""Images and matrices from a seed, made on the CPU."""
+"""Random images and matrices, made on the CPU."""
 
 import numpy as np
 import torch
@@ -16,9 +16,9 @@ def photograph(height: int, width: int, channels: int = 3, dtype: str = "uint8",
     Args:
         height: in pixels.
         width: in pixels.
-        channels: of the last dimension.
-        dtype: "uint8" and "uint16" use their whole range; floats lie about 0, most within 100 of it.
-        seed: another seed, another image.
+        channels: size of the last dimension.
+        dtype: "uint8" and "uint16" use their full range; floats are around 0, mostly within 100 of it.
+        seed: seed of the image.
 
     Returns:
         Array `[height, width, channels]` of `dtype`.
@@ -61,8 +61,8 @@ def similarity(
     Args:
         source: `(height, width)` of the images in pixels.
         target: `(height, width)` of the output in pixels.
-        seed: another seed, other matrices.
-        count: how many; None: one, without the first dimension.
+        seed: seed of the matrices.
+        count: number of matrices; None: one, without the first dimension.
 
     Returns:
         float64 `[count, 2, 3]` or `[2, 3]` on the CPU.

@@ -1,4 +1,4 @@
-"""The operators that resample, called alike: `warp_affine`, `warp_perspective`, `remap`."""
+"""A common call of `warp_affine`, `warp_perspective` and `remap`."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ ARITHMETICS = ("cv2_5", "cv2_4")
 def random_warps(
     op: str, source: tuple[int, int], target: tuple[int, int], count: int | None = None, seed: int = 0
 ) -> Tensor:
-    """Maps for `warp` that rotate, scale and reach over the edge of the images.
+    """Matrices or positions for `warp` that rotate, scale and extend beyond the images.
 
     Args:
         op: one of `WARPS`.
         source: `(height, width)` of the images in pixels.
         target: `(height, width)` of the output in pixels.
-        count: how many; None: one for all images, without the first dimension.
-        seed: another seed, other maps.
+        count: number of images; None: one for all images, without the first dimension.
+        seed: seed of the numbers.
 
     Returns:
         float64 on the CPU: `[count, 2, 3]`, `[count, 3, 3]` or positions `[count, 2, height, width]`.
@@ -64,7 +64,7 @@ def raw_arguments(
     inverse: bool = False,
     arithmetic: str = "cv2_5",
 ) -> tuple[Any, ...]:
-    """What `torch.ops.orbbec.<op>` takes, before `out`."""
+    """The arguments of `torch.ops.orbbec.<op>` before `out`."""
     direction = () if op == "remap" else (inverse,)
     return (
         images,

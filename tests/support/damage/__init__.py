@@ -1,1 +1,1 @@
-"""Files that are broken or made to do harm, and what becomes of them."""
+"""Damaged and hostile files, and tools that record what decoders and readers do with them."""

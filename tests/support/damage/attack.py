@@ -1,7 +1,7 @@
-"""Hostile files for every reader: good ones, mutated by a seed, read in a process with bounds.
+"""Hostile files for every reader: good files, mutated by a seed, read in a process with limits.
 
-A round makes the good files of a target, mutates one of them, and reads what is there. It ends well if what
-was read is right, or was refused by an error that names it: ValueError, OSError or BadSample.
+A round writes the good files of a target, mutates one of them, and reads them. It passes if the samples are
+correct, or if the reader raised a ValueError, OSError or BadSample that names the fault.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ from tests.support.damage.hostile import ENTRIES, HOSTILE_ENTRIES
 
 SIZE = (24, 40)
 MAX_PIXELS = 4_000_000
-MEMORY = 1 << 30  # bytes that a round may take above what the process has
-SECONDS = 10  # that a round may take, on a machine that does other work too
+MEMORY = 1 << 30  # bytes that a round may allocate
+SECONDS = 10  # per round, on a machine with other load
 SECRET = b"what lies outside of the folder"
 _REFUSED = (ValueError, OSError, BadSample)
 _IMAGES = np.random.default_rng(0).integers(0, 256, (4, 6, 8, 3), np.uint8)
 
-# What takes the place of a number, and of a path, in files of text.
+# Replacements of numbers and paths in text files.
 _NUMBERS = (
     *(b"-1", b"0", b"-0.5", b"1e400", b"NaN", b"-Infinity", b"null", b"true", b'"7"', b"[]", b"{}"),
     *(str(1 << bits).encode() for bits in (31, 32, 40, 62, 63, 64, 2000)),
@@ -72,10 +72,10 @@ class Target:
 
     Args:
         make: writes good files to a folder.
-        read: gives the samples of a folder.
+        read: yields the samples of a folder.
         mutated: pattern of the files to mutate.
-        is_checked: whether checksums guard the mutated files, so that samples are whole or refused.
-        only_cut: files that a C library reads without looking: cut off, and not mutated in other ways.
+        is_checked: whether checksums protect the mutated files, so that samples are intact or refused.
+        only_cut: files that a C library reads without checks: they are truncated, but not mutated otherwise.
     """
 
     make: Callable[[Path], Any]
@@ -220,7 +220,7 @@ TARGETS = {
 
 
 def bound_memory() -> None:
-    """Let this process take `MEMORY` more than it has; more is a MemoryError."""
+    """Limit this process to `MEMORY` more than it uses now; beyond, allocations raise a MemoryError."""
     with open("/proc/self/statm", encoding="ascii") as file:
         now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, resource.RLIM_INFINITY))
@@ -233,8 +233,8 @@ def attack(name: str, seed: int) -> str:
         "read", "partly read" or "refused".
 
     Raises:
-        AssertionError: what was read is wrong.
-        Exception: it was refused by another error than it should.
+        AssertionError: a sample is wrong.
+        Exception: the reader raised an unexpected error.
     """
     chance, target = random.Random(seed), TARGETS[name]
     files, good = _good(name)
@@ -263,7 +263,7 @@ def _write(root: Path, files: dict[str, bytes]) -> None:
 
 @cache
 def _good(name: str) -> tuple[dict[str, bytes], list[int]]:
-    """The good files of a target, and its samples, all of which can be read."""
+    """Write the good files of a target and check that all samples can be read."""
     with TemporaryDirectory() as folder:
         root = Path(folder)
         TARGETS[name].make(root)
@@ -276,13 +276,13 @@ def _digest(sample: Any) -> int:
 
 
 def _check(sample: Sample) -> None:
-    """See that a sample is what a reader gives, and decode it."""
+    """Check that a sample has the form that readers promise, and decode it."""
     assert 0 <= sample.sample_id < 1 << 63
     assert isinstance(sample.data, (bytes, np.ndarray)), type(sample.data)
     assert SECRET not in bytes(sample.data), "a file outside of the folder was read"
     assert b"root:" not in bytes(sample.data), "a file outside of the folder was read"
     boxes = sample.targets.get("boxes", np.zeros((0, 4)))
-    if "iscrowd" in sample.targets:  # those of Coco
+    if "iscrowd" in sample.targets:  # Coco's
         assert np.isfinite(boxes).all()
         assert (boxes[:, 2:] >= boxes[:, :2]).all()
     if not isinstance(sample.data, bytes):
@@ -304,8 +304,8 @@ def _mutated(data: bytes, suffix: str, chance: random.Random, only_cut: bool) ->
         return ways[0]()
     ways += [
         lambda: flipped(data, chance),
-        lambda: data[:offset] + data[other : other + length] + data[offset:],  # a piece comes again
-        lambda: data[:offset] + data[offset + length :],  # a piece is lost
+        lambda: data[:offset] + data[other : other + length] + data[offset:],  # repeat a piece
+        lambda: data[:offset] + data[offset + length :],  # drop a piece
         lambda: data[:offset] + bytes(length) + data[offset + length :],
         lambda: data[:offset] + b"\xff" * length + data[offset + length :],
         lambda: data + data[other:],
@@ -315,7 +315,7 @@ def _mutated(data: bytes, suffix: str, chance: random.Random, only_cut: bool) ->
         ways += [lambda: _replaced(data, rb"\w+\.(jpg|tar)", _PATHS, chance)] * 3
     if suffix == ".tar":
         hostile = chance.choice([*HOSTILE_ENTRIES.values()])
-        end = len(data.rstrip(b"\0")) + 511 & -512  # of the entries; behind it, empty blocks
+        end = len(data.rstrip(b"\0")) + 511 & -512  # of the entries; empty blocks follow
         ways += [lambda: hostile + data, lambda: data[:end] + hostile + data[end:]] * 4
     if suffix == ".jpeg":
         ways += [lambda: closed(data[:offset]), lambda: huge("jpeg", data, chance.choice((1, 999, 9999)))]

@@ -1,4 +1,4 @@
-"""Images that are broken in every way that files break, made of good ones."""
+"""Images damaged in every usual way."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from PIL import Image
 
 from tests.support.samples import photograph
 
-File = tuple[str, bytes]  # a name with its kind of damage, and what is in it
+File = tuple[str, bytes]  # a name with its kind of damage, and the contents
 
 Size = tuple[int, int]
 KILOBYTE = 1024
 _ORIENTATION = 0x0112  # tag of EXIF
-_BOMB = 60_000  # pixels along each side that a header promises
+_BOMB = 60_000  # pixels per side in a false header
 
 # Pillow's format and its options.
 FORMATS: dict[str, tuple[str, dict[str, object]]] = {
@@ -34,17 +34,17 @@ FORMATS: dict[str, tuple[str, dict[str, object]]] = {
 
 
 def damaged_files(size: Size, flips: int, seed: int = 0) -> Iterator[File]:
-    """Good images of each format, and what damage makes of them.
+    """Good images of each format, and damaged copies.
 
     Args:
         size: height and width of the images in pixels.
-        flips: how many files of each format have 1 to 8 of their bits flipped.
-        seed: of the bits.
+        flips: number of files of each format with 1 to 8 flipped bits.
+        seed: seed of the flipped bits.
 
     Returns:
-        Names `format/damage.suffix` and files: whole; cut off at every kilobyte; with flipped bits; with a
-        stretch of zeros; empty; under the suffix of another format; of a size that no memory holds; and JPEGs
-        that were cut off and given the marker of their end again.
+        Names `format/damage.suffix` and files: intact; truncated at every kilobyte; with flipped bits; with a
+        gap of zeros; empty; with the suffix of another format; with a declared size beyond any memory; and
+        JPEGs that were truncated and given an end marker.
     """
     chance = random.Random(seed)
     for kind in FORMATS:
@@ -66,7 +66,7 @@ def damaged_files(size: Size, flips: int, seed: int = 0) -> Iterator[File]:
 
 
 def odd_jpegs(size: Size) -> Iterator[File]:
-    """JPEGs that are whole, and seldom: CMYK, gray, and each orientation of EXIF."""
+    """Rare but intact JPEGs: CMYK, gray, and each EXIF orientation."""
     picture = Image.fromarray(photograph(*size))
     for mode in ("CMYK", "L"):
         yield f"jpeg/{mode}.jpeg", _saved(picture.convert(mode), "JPEG")
@@ -81,7 +81,7 @@ def good_file(kind: str, size: Size, orientation: int = 1) -> bytes:
 
 
 def flipped(data: bytes, chance: random.Random) -> bytes:
-    """The file with 1 to 8 of its bits flipped, half of these among its first 200 bytes."""
+    """The file with 1 to 8 flipped bits, half of them in its first 200 bytes."""
     changed = bytearray(data)
     for number in range(chance.randint(1, 8)):
         end = len(changed) if number % 2 else min(200, len(changed))
@@ -90,18 +90,18 @@ def flipped(data: bytes, chance: random.Random) -> bytes:
 
 
 def closed(data: bytes) -> bytes:
-    """A JPEG that was cut off, with the marker of its end."""
+    """A truncated JPEG with an end marker."""
     return data + b"\xff\xd9"
 
 
 def with_many_scans(data: bytes, count: int) -> bytes:
-    """A progressive JPEG whose last scan comes so many times more."""
+    """A progressive JPEG whose last scan is repeated."""
     last = data.rindex(b"\xff\xda")
     return data[:-2] + data[last:-2] * count + data[-2:]
 
 
 def huge(suffix: str, data: bytes, side: int = _BOMB) -> bytes:
-    """The file with a header that promises `side` x `side` pixels: WebP as many as its 14 bits hold."""
+    """The file with a header that declares `side` x `side` pixels; WebP's limit is 14 bits."""
     return _HUGE[suffix](data, side)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of files that may be broken: decoded, refused, or worse; in a process that may end or hang."""
+"""Decodes files that may be damaged, in a process that may crash or hang, and records the outcomes."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ SUFFIXES = {
     "JPEG 2000": ("j2k", "jp2", "jpf"),
 }
 MAX_PIXELS = 20_000_000
-START_SECONDS = 120  # that a process may take to import what it needs
-FILE_SECONDS, LOADER_SECONDS = 20, 300  # that a file may take, and a Loader for all of them
+START_SECONDS = 120  # for a process to import its modules
+FILE_SECONDS, LOADER_SECONDS = 20, 300  # per file, and for a Loader over all files
 
 
 def machines() -> list[str]:
-    """What tests of decoding run on: "orbbec" stands for a machine where libjpeg-turbo was not built in.
+    """The decoders under test: "orbbec" is a build without libjpeg-turbo.
 
-    On "pillow" all is left to Pillow.
+    "pillow" leaves everything to Pillow.
     """
     return ["pillow", "orbbec", "native"] if native.has_native() else ["pillow", "orbbec"]
 
 
 class NoDecoder:
-    """In place of orbbec's own decoder of JPEGs: it knows no file."""
+    """Replaces orbbec's JPEG decoder by one that supports no file."""
 
     def orbbec_jpeg_is_known(self, *_: Any) -> int:
         return 0
@@ -59,7 +59,7 @@ class NoDecoder:
 
 
 def be(machine: str) -> None:
-    """Make this process one of `machines()`; for good."""
+    """Permanently make this process one of `machines()`."""
     if machine == "pillow":
         patch.object(native, "_decoder", NoDecoder).start()
     if machine != "native":
@@ -68,17 +68,17 @@ def be(machine: str) -> None:
 
 
 class Guard:
-    """Calls functions in another process, and makes a new one where that ended or hung."""
+    """Calls functions in another process, which is replaced if it crashes or hangs."""
 
     def __init__(self) -> None:
         self._process: Any = None
         self._pipe: Any = None
 
     def __call__(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The function's result, to be there within some seconds.
+        """The function's result, within a time limit.
 
         Raises:
-            RuntimeError: the process ended, hung, or the function raised; says which.
+            RuntimeError: the process crashed or hung, or the function raised; the message says which.
         """
         if self._process is None:
             self._start()
@@ -105,14 +105,14 @@ class Guard:
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
-        # Its imports are no part of a call's time.
+        # Imports do not count as the time of a call.
         if not self._pipe.poll(START_SECONDS):
             self.close()
             raise RuntimeError(f"the process did not begin within {START_SECONDS} s")
         self._pipe.recv()
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -140,12 +140,12 @@ def _serve(pipe: Any) -> None:
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of a file.
+    """The outcome of a file.
 
     Args:
-        outcome: "decoded", "refused", or what should not be: another error, a process that hung or ended.
-        pillow: "same" bytes; "different"; "deep", different since gray has more than 8 bits; or "refused".
-        reason: of what was refused.
+        outcome: "decoded", "refused", or a failure: another error, a process that hung or crashed.
+        pillow: "same" bytes; "different"; "deep": different because gray has more than 8 bits; or "refused".
+        reason: why it was refused.
     """
 
     outcome: str
@@ -154,7 +154,7 @@ class Finding:
 
 
 def examined(files: Sequence[File], guard: Guard) -> list[Finding]:
-    """Each file decoded by `decode_image` and by Pillow."""
+    """Decode each file with `decode_image` and with Pillow."""
     findings = []
     for _, data in files:
         try:
@@ -180,18 +180,18 @@ def _finding(data: bytes) -> Finding:
 
 
 def _by_pillow(data: bytes) -> tuple[np.ndarray[Any, Any] | None, bool]:
-    """Its pixels, None where it refuses; and whether they were gray of more than 8 bits."""
-    Image.MAX_IMAGE_PIXELS = MAX_PIXELS // 2  # Pillow refuses twice that
+    """Pillow's pixels, None if it refuses; and whether they were gray of more than 8 bits."""
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS // 2  # Pillow's limit is twice this
     try:
         with Image.open(io.BytesIO(data)) as image:
             pixels = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
             return pixels, image.mode.startswith("I")
-    except Exception:  # its plugins raise what they like
+    except Exception:  # its plugins raise many kinds of errors
         return None, False
 
 
 def loaded(files: Sequence[File], roi: bool, policy: str) -> tuple[list[int], list[int]]:
-    """The ids of the samples that a Loader gives, and of its faults; of "raise" that of its error."""
+    """The ids of a Loader's samples and of its faults; with "raise", the id in its error."""
     samples = [Sample(data, {}, number) for number, (_, data) in enumerate(files)]
     decoding = Decoding(roi=roi, max_pixels=MAX_PIXELS)
     pipeline = [RandomResizedCrop(32)]
@@ -206,7 +206,7 @@ def loaded(files: Sequence[File], roi: bool, policy: str) -> tuple[list[int], li
 
 
 def disagreements(files: Sequence[File], findings: Sequence[Finding], guard: Guard) -> list[str]:
-    """What Loaders of all policies do otherwise than `decode_image` says; nothing."""
+    """The differences between Loaders of all policies and `decode_image`; none are expected."""
     good = {number for number, finding in enumerate(findings) if finding.outcome == "decoded"}
     everything = [*range(len(files))]
     found = []
@@ -227,7 +227,7 @@ def disagreements(files: Sequence[File], findings: Sequence[Finding], guard: Gua
 
 
 def counts(files: Sequence[File], findings: Sequence[Finding]) -> dict[str, Counter[tuple[str, str]]]:
-    """How many of each outcome and answer of Pillow, by what the suffixes of the files say."""
+    """The number of files by outcome and Pillow's outcome, for each file suffix."""
     found: dict[str, Counter[tuple[str, str]]] = {}
     for (name, _), finding in zip(files, findings, strict=True):
         suffix = name.rpartition(".")[2].lower()

@@ -1,4 +1,4 @@
-"""Files made to do harm: headers of archives that lie."""
+"""Hostile archives, with false headers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def with_checksum(header: bytes) -> bytes:
 
 
 def with_size(entries: bytes, size: bytes) -> bytes:
-    """Entries of which the first has another size."""
+    """Entries whose first header has another size."""
     return with_checksum(entries[:124] + size + entries[136:512]) + entries[512:]
 
 

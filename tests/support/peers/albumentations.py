@@ -1,4 +1,4 @@
-"""Objects of Albumentations: stand-ins, which need no library, and its own in either version."""
+"""Albumentations objects: stand-ins that need no library, and real ones of either version."""
 
 import inspect
 from typing import Any
@@ -13,14 +13,14 @@ RENAMED = {  # since AlbumentationsX
 
 
 def stand_in(kind: str, module: str = "albumentations.augmentations", **attributes: Any) -> Any:
-    """An object of a class of that name and module, with attributes and a `p` of 1."""
+    """An object of a class with this name and module, with attributes and `p` of 1."""
     step = type(kind, (), {"__module__": module})()
     vars(step).update({"p": 1.0, **attributes})
     return step
 
 
 def made(library: Any, kind: str, arguments: dict[str, Any]) -> Any:
-    """An object of Albumentations 2.0, or of AlbumentationsX, whose ranges take no single number."""
+    """An object of Albumentations 2.0, or of AlbumentationsX, whose ranges need two numbers."""
     make = getattr(library, kind)
     known = inspect.signature(make.__init__).parameters
     own = {}

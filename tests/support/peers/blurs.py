@@ -1,4 +1,4 @@
-"""Random blurs that are given to OpenCV and to orbbec. Needs `cv2`."""
+"""Random blurs by OpenCV and orbbec. Needs `cv2`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from orbbec.filters.filter import motion_kernels
 from tests.support.peers.peers import Line, Random, draw_image
 
 BORDERS = ("constant", "replicate", "reflect", "reflect101")
-# The kernel sides that OpenCV has for each dtype.
+# The kernel sides that OpenCV supports for each dtype.
 MEDIAN_SIDES = {"uint8": (3, 5, 7, 9, 21, 45), "uint16": (3, 5), "float32": (3, 5)}
 
 

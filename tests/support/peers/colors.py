@@ -1,4 +1,4 @@
-"""Random images whose colors OpenCV, Pillow or torchvision change, and orbbec."""
+"""Random color changes by OpenCV, Pillow or torchvision, and by orbbec."""
 
 import importlib
 from collections.abc import Callable
@@ -84,7 +84,7 @@ ADJUSTMENTS: dict[str, Callable[[Random, bool], tuple[Any, ...]]] = {
     "autocontrast": lambda rng, floats: (),
     "equalize": lambda rng, floats: (),
 }
-# Of floats torchvision's sums, convolutions and powers have other last bits.
+# For floats, torchvision's sums, convolutions and powers differ in the last bits.
 INEXACT_FLOATS = ("adjust_contrast", "adjust_gamma", "adjust_sharpness")
 
 

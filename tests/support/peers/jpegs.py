@@ -1,4 +1,4 @@
-"""What Pillow and OpenCV decode of what they encoded, and random images for both. Needs `cv2` or `PIL`."""
+"""Images that Pillow and OpenCV encode and decode, and random inputs. Needs `cv2` or `PIL`."""
 
 import io
 from collections.abc import Callable

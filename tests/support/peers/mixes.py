@@ -1,4 +1,4 @@
-"""Pairs of random images that OpenCV mixes, rectangles that torchvision erases, fields that OpenCV remaps."""
+"""Random pairs mixed by OpenCV, rectangles erased by torchvision, and displacements applied by OpenCV."""
 
 import importlib
 
@@ -14,7 +14,7 @@ Answers = tuple[Array, Array]
 
 
 def mixup_by_opencv(images: Array, weights: tuple[float, float]) -> Array:
-    """A pair `[2, H, W, C]`, each with the other, by `cv2.addWeighted`."""
+    """The images of a pair `[2, H, W, C]`, each mixed with the other by `cv2.addWeighted`."""
     import cv2
 
     pairs = zip(images, images[::-1], weights, strict=True)

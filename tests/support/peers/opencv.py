@@ -1,4 +1,4 @@
-"""OpenCV's warps under orbbec's names: the other author that the tests compare with. Needs `cv2`."""
+"""OpenCV's warps under orbbec's names, the reference of the tests. Needs `cv2`."""
 
 import importlib.metadata
 from typing import Any
@@ -26,7 +26,7 @@ BORDERS = {
 
 
 def opencv_version() -> str:
-    """Of the package that is installed, such as "5.0.0.93"; of the library where no package says."""
+    """The version of the installed package, such as "5.0.0.93", or of the library if there is no package."""
     for package in ("opencv-python-headless", "opencv-python", "opencv-contrib-python-headless"):
         try:
             return importlib.metadata.version(package)
@@ -36,7 +36,7 @@ def opencv_version() -> str:
 
 
 def arithmetic() -> str:
-    """The arithmetic of orbbec that is the installed OpenCV's."""
+    """The name of the installed OpenCV's arithmetic."""
     return "cv2_5" if int(cv2.__version__.split(".")[0]) >= 5 else "cv2_4"
 
 
@@ -52,7 +52,7 @@ def warp(
     inverse: bool = False,
     out: Array | None = None,
 ) -> Array:
-    """What OpenCV makes of one image; of float16, which it lacks, in float32 and rounded.
+    """OpenCV's result for one image; float16, which OpenCV lacks, is computed in float32 and rounded.
 
     Args:
         op: "warp_affine", "warp_perspective" or "remap".
@@ -63,7 +63,7 @@ def warp(
         border: a key of `BORDERS`.
         fill: a number or one per channel.
         inverse: whether the matrix maps output to source.
-        out: what the output holds before; it is not written to.
+        out: initial contents of the output; not written to.
 
     Returns:
         Array of `size`, with the rank and dtype of `image`.
@@ -73,7 +73,7 @@ def warp(
         before = None if out is None else out.astype(np.float32)
         fill = (
             np.asarray(fill, np.float32).astype(np.float16).astype(np.float32)
-        )  # as torch converts a double
+        )  # like torch's conversion of doubles
         result = warp(op, image.astype(np.float32), map, size, fill=fill, out=before, **options)
         with np.errstate(over="ignore"):
             return result.astype(np.float16)
@@ -90,7 +90,7 @@ def warp(
 
 
 def warp_planes(op: str, image: Array, *arguments: Any, fill: Any = 0, **options: Any) -> Array:
-    """As `warp`, plane by plane: any number of channels, each with its own fill."""
+    """Like `warp`, plane by plane: any number of channels, each with its own fill."""
     channels = image.shape[2]
     fills = np.broadcast_to(fill, channels)
     planes = [np.ascontiguousarray(image[..., c]) for c in range(channels)]

@@ -1,9 +1,9 @@
-"""Random cases that are given to OpenCV and to orbbec, and what is promised of the answers. Needs `cv2`.
+"""Random warps by OpenCV and by orbbec, and the promised agreement. Needs `cv2`.
 
-How cases are drawn: sizes from 1 x 1 to 700 x 700, most of them small; 1, 3 or 4 channels; matrices
-that rotate, shear, shift by whole pixels and by 32nds and 64ths of one, that do next to nothing, that
-are singular, that scale by 10^-6 to 10^6, that throw everything far outside; float32 and float64; of
-both directions; fills with fractions and out of range.
+Cases have sizes from 1 x 1 to 700 x 700, mostly small; 1, 3 or 4 channels; matrices that rotate, shear, shift
+by multiples of 1, 1/32 and 1/64 pixel, are close to the identity, are singular, scale by 10^-6 to 10^6, or
+move everything far outside; float32 and float64 matrices of both directions; fills with fractions and out of
+range.
 """
 
 from collections.abc import Callable
@@ -23,13 +23,13 @@ DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 
 _INT_LIMIT = 2.0**31 - 1024  # with a margin for a side and a tap
 _TAPS = {"nearest": 1, "linear": 4, "cubic": 16, "lanczos4": 64}
-# OpenCV walks a mirror border image by image: a position far away takes it minutes.
+# OpenCV walks through a reflected border image by image: a distant position takes minutes.
 _MIRROR_STEPS = 3_000_000
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A line of the table: what is drawn at random lies within it."""
+    """A cell of the table, in which cases are drawn at random."""
 
     op: str
     dtype: str
@@ -47,11 +47,11 @@ class Case:
     size: tuple[int, int]
     fill: tuple[float, ...]
     inverse: bool
-    before: Array  # what the output holds before
+    before: Array  # initial contents of the output
 
 
 def cells() -> list[Cell]:
-    """Every operator, dtype, interpolation and border."""
+    """All combinations of operator, dtype, interpolation and border."""
     return [
         Cell(op, dtype, interpolation, border)
         for op in WARPS
@@ -62,21 +62,21 @@ def cells() -> list[Cell]:
 
 
 def is_promised(cell: Cell, arithmetic: str) -> bool:
-    """Whether orbbec gives OpenCV's bits, wherever the position read is finite."""
+    """Whether orbbec promises OpenCV's bits at finite positions."""
     if arithmetic == "cv2_4" or cell.interpolation == "lanczos4":
         return True
     return cell.dtype != "float64" and (cell.interpolation, cell.border) != ("cubic", "transparent")
 
 
 def draw_size(rng: Random) -> tuple[int, int]:
-    """Half of them within 16 pixels, most within 64, few up to 700."""
+    """A size: half are within 16 pixels, most within 64, few up to 700."""
     limit = (16, 64, 300, 700)[np.searchsorted((0.5, 0.98, 0.997), rng.random())]
     height, width = rng.integers(1, limit + 1, 2)
     return int(height), int(width)
 
 
 def draw_values(rng: Random, shape: tuple[int, ...], dtype: str) -> Array:
-    """Noise: the whole range of integers, floats of one magnitude out of many, no -0."""
+    """Noise: the full range of integers, or floats of a random magnitude, without -0."""
     if np.dtype(dtype).kind == "u":
         return rng.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
     values = np.asarray(rng.standard_normal(shape) * 10.0 ** rng.uniform(-2, 3), dtype)
@@ -148,7 +148,7 @@ def draw_affine(rng: Random, source: tuple[int, int], target: tuple[int, int]) -
 
 
 def draw_perspective(rng: Random, source: tuple[int, int], target: tuple[int, int]) -> Array:
-    """An affine map with a slight, a strong or no perspective; or nine random numbers."""
+    """A matrix with slight, strong or no perspective, or of nine random numbers."""
     kind = rng.integers(5)
     if kind == 4:
         return rng.standard_normal((3, 3)) * 10.0 ** rng.uniform(-2, 2, (3, 3))
@@ -182,7 +182,7 @@ def _draw_map(rng: Random, op: str, source: tuple[int, int], target: tuple[int, 
 
 
 def draw_case(rng: Random, cell: Cell) -> Case:
-    """A case of this cell that OpenCV answers within a second."""
+    """A case of this cell that takes OpenCV less than a second."""
     while True:
         source, target, inverse = draw_size(rng), draw_size(rng), bool(rng.integers(2))
         map = _draw_map(rng, cell.op, source, target)
@@ -194,7 +194,7 @@ def draw_case(rng: Random, cell: Cell) -> Case:
 
 
 def source_positions(op: str, map: Array, size: tuple[int, int], inverse: bool) -> Array:
-    """Where the output pixels read, `[2, height, width]`: OpenCV 5's floats but for the last bit."""
+    """The source positions `[2, height, width]`: those of OpenCV 5 except for the last bit."""
     if op == "remap":
         return map
     matrix = map.astype(np.float64)
@@ -209,7 +209,7 @@ def source_positions(op: str, map: Array, size: tuple[int, int], inverse: bool) 
 
 
 def is_defined(case: Case, arithmetic: str) -> Array:
-    """Where OpenCV has a sane answer `[height, width]`: not where its floats are not finite."""
+    """The pixels `[height, width]` for which OpenCV's result is defined: those with finite positions."""
     cell = case.cell
     if arithmetic == "cv2_4" or cell.interpolation == "lanczos4" or cell.dtype == "float64":
         return np.ones(case.size, bool)
@@ -223,8 +223,8 @@ def is_too_much_for_opencv(
 ) -> bool:
     """Whether OpenCV takes long or may crash.
 
-    It walks through a mirror border image by image; 5.0.0 with cubic and an image of one pixel does so for
-    ever, and crashes where wrap meets a position that no int holds.
+    It walks through a reflected border image by image. Version 5.0.0 never returns for cubic and an image of
+    one pixel, and crashes for wrap at positions beyond the range of int.
     """
     if cell.border not in ("reflect", "reflect101", "wrap"):
         return False
@@ -281,14 +281,14 @@ def _unit_of(case: Case) -> float:
 def compare(
     cell: Cell, arithmetic: str, cases: int, seed: int, orbbec_arithmetic: str | None = None
 ) -> Tally:
-    """Draw cases of a cell and compare the two answers bit by bit.
+    """Draw cases of a cell and compare the two results bit by bit.
 
     Args:
-        cell: what to draw.
-        arithmetic: that of the OpenCV which is installed.
-        cases: how many to draw.
-        seed: another seed, other cases.
-        orbbec_arithmetic: what orbbec is told to use; None: `arithmetic`.
+        cell: the cell.
+        arithmetic: the arithmetic of the installed OpenCV.
+        cases: number of cases.
+        seed: seed of the cases.
+        orbbec_arithmetic: the arithmetic of orbbec; None: `arithmetic`.
 
     Returns:
         The counts.

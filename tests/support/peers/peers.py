@@ -1,6 +1,6 @@
-"""Operators compared with their other authors on random cases: a line for each form of an operator.
+"""Operators compared with their references on random cases: one line per form of an operator.
 
-Needs `cv2`, `PIL` or `torchvision` for the lines of each; `peer_lines` lists those whose author is here.
+Needs `cv2`, `PIL` or `torchvision` for their lines; `peer_lines` lists those whose reference is installed.
 """
 
 import importlib.metadata
@@ -24,10 +24,10 @@ class Line:
 
     Args:
         op: its public name.
-        form: what is drawn at random lies within it, such as "uint8 linear".
+        form: the fixed part of random cases, such as "uint8 linear".
         author: one of `MODULES`.
-        promised: whether orbbec gives the author's bits.
-        answers: draws a case and gives orbbec's answer and the author's.
+        promised: whether orbbec promises the reference's bits.
+        answers: draws a case and returns orbbec's result and the reference's.
     """
 
     op: str
@@ -44,7 +44,7 @@ class Line:
 def draw_image(
     rng: Random, channels: tuple[int, ...] = (1, 3, 4), dtype: str = "uint8", most: int = 120
 ) -> Array:
-    """`[H, W, C]`: noise, few levels or black and white, sides from 1 to `most`; floats from 0 to 1."""
+    """An image `[H, W, C]`: noise, few levels or black and white; sides up to `most`; floats from 0 to 1."""
     limit = rng.choice((8, 60, most))
     height, width = (1 if rng.random() < 0.05 else int(side) for side in rng.integers(1, limit + 1, 2))
     shape = (height, width, int(rng.choice(channels)))
@@ -58,12 +58,12 @@ def draw_image(
 
 
 def is_here(author: str) -> bool:
-    """Whether the author's package can be imported."""
+    """Whether the reference's package can be imported."""
     return importlib.util.find_spec(MODULES[author]) is not None
 
 
 def version(author: str) -> str:
-    """Of the author's package, such as "5.0.0.93"."""
+    """The version of the reference's package, such as "5.0.0.93"."""
     if author == "OpenCV":
         from tests.support.peers import opencv
 
@@ -72,7 +72,7 @@ def version(author: str) -> str:
 
 
 def compare(line: Line, cases: int, seed: int = 0) -> Tally:
-    """Draw cases of a line and compare the two answers bit by bit."""
+    """Draw cases of a line and compare the two results bit by bit."""
     rng = np.random.default_rng([seed, *line.name.encode()])
     tally = Tally()
     for _ in range(cases):

@@ -1,8 +1,8 @@
-"""Random resizes that are given to OpenCV or Pillow and to orbbec.
+"""Random resizes by OpenCV or Pillow, and by orbbec.
 
-Sizes from 1 to 120 pixels, shrinking and growing, whole factors and others; 1, 3 or 4 channels; noise and
-extreme values. OpenCV is asked without Intel's IPP, which has other numbers for cubic uint8 and for float32.
-Needs `cv2` for OpenCV's methods and `PIL` for those of `antialias`.
+Sizes are from 1 to 120 pixels, with integer and other factors in both directions; 1, 3 or 4 channels; noise
+and extreme values. OpenCV runs without Intel's IPP, whose results differ for cubic uint8 and for float32.
+Needs `cv2` for OpenCV's methods and `PIL` for `antialias`.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def draw_size(rng: np.random.Generator) -> tuple[tuple[int, int], tuple[int, int
 
 
 def draw(rng: np.random.Generator, dtype: str, antialias: bool) -> Resize:
-    """A random call; of Pillow's images of 16 bits and of floats, one channel."""
+    """A random call; Pillow's 16-bit and float images have one channel."""
     source, target = draw_size(rng)
     channels = int(rng.choice((1, 3, 4))) if dtype == "uint8" or not antialias else 1
     shape = (*source, channels)
@@ -82,7 +82,7 @@ def opencv_answer(call: Resize, interpolation: str) -> Array:
 
 
 def pillow_answer(call: Resize, interpolation: str) -> Array:
-    """By `PIL.Image.resize`; four channels as CMYK, of which none is alpha."""
+    """By `PIL.Image.resize`; four channels as CMYK, which has no alpha."""
     from PIL import Image
 
     channels = call.image.shape[2]
@@ -96,7 +96,7 @@ def pillow_answer(call: Resize, interpolation: str) -> Array:
 
 
 def orbbec_answer(call: Resize, interpolation: str, antialias: bool, arithmetic: str) -> Array:
-    """By `orbbec.resize`, or by `orbbec.resized_crop` where there is a box."""
+    """By `orbbec.resize`, or by `orbbec.resized_crop` if there is a box."""
     if call.box is None:
         resized: Array = orbbec.resize(
             call.image, call.size, interpolation=interpolation, antialias=antialias, arithmetic=arithmetic
@@ -120,13 +120,13 @@ def _line(dtype: str, interpolation: str, antialias: bool) -> Line:
         return orbbec_answer(call, interpolation, antialias, installed_arithmetic(antialias)), expected
 
     form = f"{dtype} {interpolation}{', antialias' if antialias else ''}"
-    # Their sine has other last bits, which bytes do not show.
+    # Their sine differs in the last bits, which is invisible in bytes.
     promised = not (antialias and dtype != "uint8" and interpolation in ("lanczos", "hamming"))
     return Line("resize", form, "Pillow" if antialias else "OpenCV", promised, answers)
 
 
 def installed_arithmetic(antialias: bool) -> str:
-    """The arithmetic of orbbec that is the installed Pillow's, or OpenCV's."""
+    """The name of the arithmetic of the installed Pillow or OpenCV."""
     if not antialias:
         from tests.support.peers import opencv
 

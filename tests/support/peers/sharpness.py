@@ -1,7 +1,7 @@
-"""How sharp a pipeline of maps is when it resamples once, and when it resamples at every step.
+"""The sharpness of a pipeline of warps that resamples once, or at every step.
 
-The images are samples of a function that is known everywhere, so that the ideal result is known too: the
-function at the positions where the maps of the pipeline read.
+The images are samples of a known function, so the ideal result is known too: the function at the source
+positions of the pipeline.
 """
 
 from typing import NamedTuple
@@ -20,9 +20,9 @@ PIPELINE = (
 
 
 class Sharpness(NamedTuple):
-    """Of the fused pipeline and of the exact one.
+    """The sharpness of the fused pipeline and of the exact one.
 
-    PSNR in dB compared with the ideal, and the variance of the Laplacian as a fraction of the ideal's.
+    PSNR in dB relative to the ideal, and the variance of the Laplacian as a fraction of the ideal's.
     """
 
     fused_psnr: float
@@ -32,7 +32,7 @@ class Sharpness(NamedTuple):
 
 
 def scene(x: Array, y: Array, seed: int) -> Array:
-    """Waves of 3 to 40 pixels, as float64 levels from 0 to 255, at positions (x, y)."""
+    """Waves of 3 to 40 pixels at positions (x, y), as float64 levels from 0 to 255."""
     rng = np.random.default_rng(seed)
     total = np.zeros(np.broadcast_shapes(x.shape, y.shape))
     for _ in range(24):
@@ -42,7 +42,7 @@ def scene(x: Array, y: Array, seed: int) -> Array:
 
 
 def measure(count: int = 8) -> Sharpness:
-    """Means over `count` scenes, without the border that may read outside."""
+    """Means over `count` scenes, without the border, which may read outside."""
     y, x = np.mgrid[:SIDE, :SIDE].astype(np.float64)
     images = np.stack([np.repeat(np.rint(scene(x, y, n))[..., None], 3, -1) for n in range(count)])
     results = {}
@@ -82,7 +82,7 @@ class Border(NamedTuple):
 
 
 def measure_border(factor: int = 4, side: int = 40) -> Border:
-    """Of white images that are upscaled by a factor and rotated on black."""
+    """The same for white images that are enlarged by a factor and rotated on black."""
     pipeline = [
         T.Resize((side * factor, side * factor), antialias=False),
         T.RandomRotation((20, 20), "linear", expand=True),

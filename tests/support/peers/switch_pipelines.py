@@ -19,15 +19,15 @@ _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 @dataclass(frozen=True)
 class Times:
-    """Microseconds of the processor for one image, and whether the switch changed a bit of the result.
+    """CPU microseconds per image, and whether the switch changed the result.
 
     Args:
-        name: of the pipeline.
-        torchvision: without the switch.
-        exact: with it.
-        close: with `exact=False`.
-        fused: of what `convert` makes of the pipeline.
-        identical: whether `exact` has the bits of `torchvision`.
+        name: name of the pipeline.
+        torchvision: time without the switch.
+        exact: time with the switch.
+        close: time with `exact=False`.
+        fused: time of the result of `convert`.
+        identical: whether the results with and without the switch have the same bits.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Times:
 
 
 def pipelines() -> dict[str, tuple[Any, Any]]:
-    """Pipelines and the images that they are given."""
+    """Pipelines and their input images."""
     v1 = importlib.import_module("torchvision.transforms")
     v2 = importlib.import_module("torchvision.transforms.v2")
     pixels = photograph(*LARGE)
@@ -97,5 +97,5 @@ def _timed(name: str, pipeline: Callable[[Any], Any], image: Any) -> Times:
     return Times(name, theirs, exact, close, ours, all(map(torch.equal, before, after)))
 
 
-_IMAGES = 8  # drawn alike by each
+_IMAGES = 8  # the same draws for all
 _ROUNDS = 61

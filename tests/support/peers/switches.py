@@ -1,4 +1,4 @@
-"""orbbec compared with the functions of torchvision that the switch may take over: bytes and times."""
+"""Compares orbbec with the torchvision functions that the switch may replace: results and times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.timing.roi_work import RoiShape
 
 _V1, _V2 = "torchvision.transforms.functional", "torchvision.transforms.v2.functional"
 ROUNDS = 9
-LARGE = (375, 500)  # height and width of an image that is timed, as of a usual photograph of ImageNet
+LARGE = (375, 500)  # height and width of timed images: a typical photograph of ImageNet
 _LEAST_SECONDS = 0.02  # of one round
 _MODES = ("bilinear", "bicubic", "lanczos", "box", "hamming")
 _MEAN, _STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
@@ -38,16 +38,16 @@ Arguments = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """A function of torchvision with one kind of image, and what orbbec has in its place.
+    """A torchvision function for one kind of image, and orbbec's replacement.
 
     Args:
-        op: its name.
-        kind: "uint8" or "float32" of tensors, "PIL", or what else the first argument is.
+        op: name of the function.
+        kind: "uint8" or "float32" for tensors, "PIL", or another kind of first argument.
         api: "v1", "v2" or "ops".
-        draw: random arguments, the image among them.
-        large: the arguments of the call that is timed.
-        ours: orbbec's.
-        theirs: torchvision's.
+        draw: random arguments, including the image.
+        large: the arguments of the timed call.
+        ours: orbbec's function.
+        theirs: torchvision's function.
     """
 
     op: str
@@ -59,7 +59,7 @@ class Cell:
     theirs: Callable[..., Any]
 
     def compare(self, cases: int, seed: int = 0) -> Tally:
-        """Draw cases and compare the results bit by bit, those that orbbec refuses left out."""
+        """Draw cases and compare the results bit by bit, except cases that orbbec refuses."""
         rng, tally = np.random.default_rng([seed, *f"{self.op} {self.kind} {self.api}".encode()]), Tally()
         for _ in range(cases):
             arguments = self.draw(rng)
@@ -71,22 +71,22 @@ class Cell:
         return tally
 
     def speed(self) -> float:
-        """How many times as fast orbbec is: medians of rounds in turns, in time of the processor."""
+        """The speed of orbbec relative to torchvision: medians of alternating rounds, in CPU time."""
         arguments = self.large()
         theirs, ours = medians([lambda: self.theirs(*arguments), lambda: self.ours(*arguments)])
         return theirs / ours
 
 
 def medians(runs: Sequence[Callable[[], Any]]) -> list[float]:
-    """Seconds of the processor that each takes, the median of rounds in which they alternate."""
-    longest = max(seconds(run) for run in (*runs, *runs))  # the first is to warm up
+    """The CPU seconds of each, the median of alternating rounds."""
+    longest = max(seconds(run) for run in (*runs, *runs))  # the first is a warm-up
     count = 1 + int(_LEAST_SECONDS / max(longest, 1e-6))
     times = [[seconds(run, count) for run in runs] for _ in range(ROUNDS)]
     return [statistics.median(of_run) for of_run in zip(*times, strict=True)]
 
 
 def seconds(run: Callable[[], Any], count: int = 1) -> float:
-    """Of the processor, for one of `count` calls."""
+    """CPU seconds per call, over `count` calls."""
     start = time.process_time()
     for _ in range(count):
         run()
@@ -98,7 +98,7 @@ def _array(result: Any) -> Array:
 
 
 def as_kind(pixels: Array, kind: str) -> Any:
-    """`[H, W, C]` as a contiguous tensor, or as an image of Pillow's."""
+    """`[H, W, C]` as a contiguous tensor, or as a Pillow image."""
     if kind == "PIL":
         return functions.to_pillow(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
     return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1)))
@@ -162,7 +162,7 @@ def _nothing(*_: Any) -> Arguments:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """An operator of ours that may stand for a function of torchvision's with some kinds of images."""
+    """An operator that may replace a torchvision function for some kinds of images."""
 
     op: str
     kinds: str
@@ -275,7 +275,7 @@ _CANDIDATES = (
 
 
 def _loader() -> Cell:
-    """JPEGs as `ImageFolder` reads them, from memory: both open what they are given."""
+    """JPEGs in memory, read as by `ImageFolder`."""
     image = importlib.import_module("PIL.Image")
 
     def encoded(pixels: Array, **options: Any) -> bytes:
@@ -333,7 +333,7 @@ def _ops_cell(op: str, draw: Callable[[Random], Arguments], large: Callable[[], 
 
 
 def cells() -> list[Cell]:
-    """Every function with every kind of image, then the loader and the operators of detection."""
+    """Every function with every kind of image, then the loader and the detection operators."""
     listed = [cell for candidate in _CANDIDATES for cell in candidate.cells()]
     detection = [*map(_nms_cell, ("nms", "batched_nms")), *map(_roi_cell, ("roi_align", "roi_pool"))]
     return [*listed, _loader(), *detection]

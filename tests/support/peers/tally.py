@@ -1,4 +1,4 @@
-"""Counts of the values in which two authors' answers differ."""
+"""Counts of the values that differ between two implementations."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ from tests.support.compare import same_bytes
 
 @dataclass
 class Tally:
-    """What was found in the cases of a kind.
+    """The differences found in a set of cases.
 
-    Undefined are the values for which the other author has no sane answer.
+    Values for which the reference gives no meaningful result are undefined.
 
     Example:
         >>> tally = Tally()
@@ -30,7 +30,7 @@ class Tally:
     undefined_different_values: int = 0
 
     def add(self, actual: Array, expected: Array, defined: Array | None = None, unit: float = 1.0) -> None:
-        """Count one case; `defined` broadcasts to the answers, and differences are counted in `unit`."""
+        """Count one case; `defined` broadcasts to the results, and differences are measured in `unit`."""
         different = ~same_bytes(actual, expected)
         undefined = ~np.broadcast_to(np.True_ if defined is None else defined, different.shape)
         self.cases += 1

@@ -1,4 +1,4 @@
-"""What other authors' functions make of images, with the numbers that a transform of orbbec drew.
+"""Reference functions, called with the parameters that a transform of orbbec drew.
 
 Needs `cv2`, `PIL` or `torchvision`.
 """
@@ -28,14 +28,14 @@ Theirs = Callable[["Call"], Array]
 
 @dataclass(frozen=True)
 class Call:
-    """A transform, what it drew, and the images before it.
+    """A transform, its drawn parameters, and its input images.
 
     Args:
-        transform: of `orbbec.transforms`.
-        index: in its pipeline.
-        seed: of its pipeline.
+        transform: a transform of `orbbec.transforms`.
+        index: its index in its pipeline.
+        seed: seed of its pipeline.
         images: `[N, H, W, C]`.
-        target: of a transform that reads targets; for all images.
+        target: the target of all images, for a transform that reads targets.
     """
 
     transform: Any
@@ -56,7 +56,7 @@ class Call:
 
     @property
     def warp(self) -> Warp:
-        """The map of a transform that is one."""
+        """The matrix of a transform that is a warp."""
         if self.transform.needs_targets:
             stream = Stream(np.arange(len(self.images)), self.seed, transform_index=self.index)
             targets = [self.target] * len(self.images)
@@ -221,7 +221,7 @@ def _array(image: torch.Tensor) -> Array:
 
 
 def by_functional(arguments: Callable[[Call, int], tuple[Any, ...] | None], name: str) -> Theirs:
-    """A function of torchvision; None for its arguments: the image is left as it is."""
+    """A torchvision function; if its arguments are None, the image is unchanged."""
 
     def apply(call: Call, image: Array, n: int) -> Array:
         given = arguments(call, n)
@@ -276,7 +276,7 @@ def jittered(call: Call, image: Array, n: int) -> Array:
 
 @by_one
 def operated(call: Call, image: Array, n: int) -> Array:
-    """One of the automatic policies, slot by slot, by torchvision's functions."""
+    """An automatic policy, slot by slot, by torchvision's functions."""
     result = _tensor(image)
     for operation, magnitude in zip(call.params.operation[n], call.params.magnitude[n], strict=True):
         result = _one_operation(OPERATIONS[operation], result, float(magnitude), call.transform)
@@ -285,7 +285,7 @@ def operated(call: Call, image: Array, n: int) -> Array:
 
 @by_one
 def blended(call: Call, image: Array, n: int) -> Array:
-    """AugMix: the image and its copies, each altered by torchvision's functions, in the weights drawn."""
+    """AugMix: the weighted sum of the image and its copies, each altered by torchvision's functions."""
     weights, choices = call.params.weights[n], call.params.choices
     result = weights[0] * image
     for copy, weight in enumerate(weights[1:]):
@@ -381,7 +381,7 @@ def erased(call: Call, image: Array, n: int) -> Array:
 
 @by_one
 def noisy(call: Call, image: Array, n: int) -> Array:
-    """By NumPy, with the numbers of Philox."""
+    """By NumPy, with Philox's numbers."""
     key = {"seed": call.seed, "epoch": 0, "transform_index": call.index}
     noise = philox_noise([n], image.shape[2], image.shape[:2], kind="normal", **key)
     drawn = call.params.mean[n] + call.params.sigma[n] * _array(noise[0].double())
@@ -406,7 +406,7 @@ def pasted(call: Call) -> Array:
 
 
 def laid(call: Call) -> Array:
-    """Four images about a center, a pixel at a time in plain sight."""
+    """Four images around a center, one pixel at a time."""
     t, images = call.transform, call.images
     height, width = t.size
     result = np.empty((len(images), height, width, 3), np.uint8)

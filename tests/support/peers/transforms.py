@@ -1,6 +1,6 @@
-"""Transforms compared with other authors' functions for equal parameters: a form is a line of their parity.
+"""Transforms compared with reference functions for equal parameters; a form is one entry of their parity.
 
-orbbec's answer is that of `Compose([transform], exact=True)`.
+orbbec's result is that of `Compose([transform], exact=True)`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Draw = Callable[[Random, int, int], T.Transform]
 
 @dataclass(frozen=True)
 class Form:
-    """A form of a transform: how it is drawn for an image of a size, and what its author makes of it."""
+    """A form of a transform: how it is drawn for an image size, and its reference."""
 
     name: str
     form: str
@@ -37,7 +37,7 @@ class Form:
 
     @property
     def is_pipelineable(self) -> bool:
-        """Whether it takes and gives one image of bytes with three channels."""
+        """Whether it maps one uint8 image of three channels to another."""
         alone = self.count == 1 and self.dtype == "uint8" and self.target is None
         return alone and self.form not in ("1 channel", "uint8 to float32")
 
@@ -48,7 +48,7 @@ class Form:
         return self.draw(rng, *image.shape[:2]), np.stack([image, *others])
 
     def answers(self, rng: Random, most: int = 60) -> tuple[Callable[[], Array], Callable[[], Array]]:
-        """A random case: what gives orbbec's answer, and what gives the author's."""
+        """A random case: functions that compute orbbec's result and the reference's."""
         transform, images = self.case(rng, most)
         call = Call(transform, 0, int(rng.integers(1 << 30)), images, self.target)
         return lambda: ours([transform], images, call.seed, self.target), lambda: self.theirs(call)
@@ -62,7 +62,7 @@ class Form:
 
 
 def ours(pipeline: Sequence[Any], images: Array, seed: int, target: dict[str, Any] | None = None) -> Array:
-    """What the pipeline makes of images `[N, H, W, C]`, every transform rounded by itself."""
+    """The pipeline's results for images `[N, H, W, C]`, rounded after every transform."""
     compose = T.Compose(list(pipeline), seed=seed, exact=True)
     if target is None:
         return np.asarray(compose(images, epoch=0))
@@ -176,7 +176,7 @@ _TARGETS: dict[str, dict[str, Any]] = {
 _COUNTS = {"MixUp": 2, "CutMix": 3, "Mosaic": 4}
 _JITTER = _always(T.ColorJitter(0.8, 0.8, 0.8, 0.5))
 
-# By author and "transform, form" (of uint8 where it does not say so): how it is drawn, and the answer.
+# By author and "transform, form" (uint8 unless it says otherwise): how it is drawn, and the reference.
 _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
     "OpenCV": {
         "Resize, linear": (_resize(False), by.resized_by_opencv),
@@ -280,7 +280,7 @@ LINES = [form.line() for form in FORMS]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Forms one after the other, and the image that they were drawn for."""
+    """A sequence of forms, and the image that they were drawn for."""
 
     forms: tuple[Form, ...]
     transforms: tuple[T.Transform, ...]
@@ -289,7 +289,7 @@ class Pipeline:
 
     @classmethod
     def drawn(cls, seed: int) -> Pipeline:
-        """Two or three forms whose answers are promised to be their authors'."""
+        """Two or three forms that are promised to be identical to their references."""
         rng = np.random.default_rng([seed, 5])
         known = [f for f in FORMS if f.promised and f.count == 1 and not f.target and " " not in f.form]
         forms = tuple(
@@ -308,7 +308,7 @@ class Pipeline:
         return ours(self.transforms, self.images, self.seed)
 
     def theirs(self) -> Array:
-        """The authors' functions one after the other."""
+        """The reference functions in sequence."""
         result = self.images
         for index, (form, transform) in enumerate(zip(self.forms, self.transforms, strict=True)):
             result = form.theirs(Call(transform, index, self.seed, result))

@@ -27,7 +27,7 @@ def promised_cells(op: str) -> list[parity.Cell]:
 
 
 def random_map(op: str, source: tuple[int, int], target: tuple[int, int], seed: int = 0) -> Array:
-    """A map as OpenCV takes it; see `warps.random_warps`."""
+    """A matrix or positions in OpenCV's form; see `warps.random_warps`."""
     map = warps.random_warps(op, source, target, seed=seed)
     return (map.float() if op == "remap" else map).numpy()
 
@@ -48,7 +48,7 @@ def warp(
 def assert_as_opencv(
     device: Device, op: str, image: Array, map: Array, size: tuple[int, int], **options: Any
 ) -> Array:
-    """The output for one image, which has OpenCV's bytes."""
+    """The output for one image, checked to have OpenCV's bytes."""
     expected = opencv.warp(op, image, map, size, **options)
     before = np.zeros((*size, image.shape[2]), image.dtype)
     actual = warp(device, op, image, map, size, before, **options)

@@ -1,1 +1,1 @@
-"""What benchmarks are made of: cases, contenders, their times, and the records of runs."""
+"""Benchmarks: cases, contenders, timing, and records of runs."""

@@ -1,4 +1,4 @@
-"""What `benchmarks/ops` lists for `tools/bench.py`: cases, each with contenders that do the same work."""
+"""The cases of `benchmarks/ops`, which `tools/bench.py` runs, each with contenders that do the same work."""
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from orbbec.bridge.arguments import Array, is_ragged
 
 try:
     import cv2 as cv2
-except ImportError:  # the machine that lends a GPU may have torch and NumPy alone
+except ImportError:  # a GPU machine may have only torch and NumPy
     cv2 = None  # type: ignore[assignment]
 try:
     from PIL import Image as Image
@@ -23,12 +23,12 @@ except ImportError:
 try:
     import torchvision as torchvision
     import torchvision.transforms.v2  # torchvision leaves it out
-except ImportError:  # it has no build for the CPU alone
+except ImportError:  # it has no CPU-only build
     torchvision = None
 
 T = TypeVar("T")
-OURS = "orbbec"  # so the names of our contenders begin
-# Taps of an interpolation about the floor of a position, in pixels.
+OURS = "orbbec"  # prefix of our contenders' names
+# Taps of an interpolation relative to the floor of a position, in pixels.
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
 
 
@@ -37,10 +37,10 @@ class Contender:
     """One way of doing the work of a case.
 
     Args:
-        name: who, and from what to what.
-        run: does the work once; gives what `as_array` takes.
-        exact: whether its result must equal the case's expected one; else how far it is off is measured.
-        least_psnr: in dB, of a result that need not be equal.
+        name: library, and formats of input and output.
+        run: does the work once; returns an input of `as_array`.
+        exact: whether its result must equal the expected one; otherwise the difference is measured.
+        least_psnr: lower limit in dB for results that need not be equal.
     """
 
     name: str
@@ -51,14 +51,14 @@ class Contender:
 
 @dataclass(frozen=True)
 class Work:
-    """A case made ready on a device.
+    """A case prepared on a device.
 
     Args:
-        contenders: the first is the reference that the others are divided by.
-        expected: what they are to give, as by `as_array`.
-        images: processed by one run.
-        moved_bytes: of what a run reads at least, each byte once, and of what it writes.
-        unit: what `images` counts, with its article, for the table.
+        contenders: the first is the reference for relative speeds.
+        expected: the expected result, in the form of `as_array`.
+        images: number of images processed by one run.
+        moved_bytes: the bytes that a run must read, each once, and those that it writes.
+        unit: the unit of `images` with its article, for the table.
     """
 
     contenders: Sequence[Contender]
@@ -77,9 +77,9 @@ class Case:
 
 
 def share(work: Callable[..., T], *items: Iterable[Any]) -> list[T]:
-    """`map`, shared out to as many Python threads as torch is set to, which stay; OpenCV has one in each.
+    """`map` on a persistent pool of as many Python threads as torch uses; OpenCV uses one thread in each.
 
-    Where there are fewer items than threads OpenCV has all of them.
+    If there are fewer items than threads, OpenCV uses all threads instead.
 
     Example:
         >>> share(lambda a, b: a - b, [5, 7, 9], [1, 2, 3])
@@ -106,9 +106,9 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def as_array(result: Any) -> Array:
-    """The result of a contender as one array: images, tensors `[N, C, H, W]` too, as `[N, H, W, C]`.
+    """The result of a contender as one array; images, including tensors `[N, C, H, W]`, as `[N, H, W, C]`.
 
-    Of variable-size images all pixels in a row.
+    Variable-size images become one row of pixels.
 
     Example:
         >>> as_array(Tensor(2, 3, 4, 5)).shape
@@ -132,13 +132,13 @@ def psnr(actual: Array, expected: Array) -> float:
         48.1
     """
     difference = np.subtract(actual, expected, dtype=np.float64)
-    error = np.mean(np.square(difference, out=difference))  # in one buffer: some results are of 600 MB
+    error = np.mean(np.square(difference, out=difference))  # in one buffer, since some results have 600 MB
     peak = 255.0 if expected.dtype == np.uint8 else float(np.abs(expected).max())
     return float("inf") if error == 0 else float(10 * np.log10(peak**2 / error))
 
 
 def touched_pixels(x: Array, y: Array, source: tuple[int, int], interpolation: str) -> int:
-    """How many pixels of a source of `(height, width)` are read at `x`, `y`, each counted once.
+    """The number of distinct pixels of a source of `(height, width)` that are read at `x`, `y`.
 
     Example:
         >>> touched_pixels(np.array([0.5]), np.array([0.5]), (4, 4), "linear")
@@ -156,7 +156,7 @@ def touched_pixels(x: Array, y: Array, source: tuple[int, int], interpolation: s
 
 
 def source_positions(matrix: Array, size: tuple[int, int]) -> tuple[Array, Array]:
-    """Where the pixels of an output of `(height, width)` read, by a map to the source, `[2, 3]` or `[3, 3]`.
+    """The source positions of an output of `(height, width)` by an output-to-source matrix.
 
     Example:
         >>> x, y = source_positions(np.array([[1.0, 0, 5], [0, 1, 7]]), (2, 3))

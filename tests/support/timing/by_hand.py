@@ -1,6 +1,6 @@
-"""Rivals by hand: crops, colors and normalizing as their best users write them with cv2, NumPy and torch.
+"""Handwritten rivals: crops, colors and normalization as experts write them with cv2, NumPy and torch.
 
-Bytes are resized into a buffer of the thread, and floats are written once, into a batch that is used again.
+Bytes are resized into a buffer of the thread, and floats are written once, into a reused batch.
 """
 
 import threading
@@ -20,7 +20,7 @@ OFFSET = (-np.array(MEAN) / np.array(STD)).astype(np.float32)
 PLANE_FACTOR, PLANE_OFFSET = FACTOR[:, None, None], OFFSET[:, None, None]
 TABLES = np.arange(256, dtype=np.float32) * FACTOR[:, None] + OFFSET[:, None]  # [3, 256]
 
-Finish = Callable[[Array, Array], None]  # uint8 [H, W, 3], and the planes [3, H, W] that are written
+Finish = Callable[[Array, Array], None]  # uint8 [H, W, 3], and the planes [3, H, W] to write
 
 
 class _Buffers(threading.local):
@@ -32,7 +32,7 @@ _BUFFERS = _Buffers()
 
 
 def buffer(name: str, shape: tuple[int, ...], dtype: Any = np.uint8) -> Array:
-    """Memory of this thread, the same at every call.
+    """A buffer of this thread, the same in every call.
 
     Example:
         >>> buffer("a", (2, 3)) is buffer("a", (2, 3)), buffer("b", (2, 3)) is buffer("a", (2, 3))
@@ -45,7 +45,7 @@ def buffer(name: str, shape: tuple[int, ...], dtype: Any = np.uint8) -> Array:
 
 
 def as_usual(pixels: Array, out: Array) -> None:
-    """What most code does: five arrays are made for each image."""
+    """Common code: it allocates five arrays per image."""
     out[:] = (pixels.astype(np.float32) * FACTOR + OFFSET).transpose(2, 0, 1)
 
 
@@ -63,7 +63,7 @@ def in_place(pixels: Array, out: Array) -> None:
 
 
 def by_table(pixels: Array, out: Array) -> None:
-    """Of floats of 16 bits too: cv2 copies the entries of a table as they are."""
+    """Also for 16-bit floats, since cv2 copies table entries of any type."""
     tables = TABLES.astype(out.dtype)
     if out.dtype == np.float16:
         tables, out = tables.view(np.int16), out.view(np.int16)
@@ -72,7 +72,7 @@ def by_table(pixels: Array, out: Array) -> None:
 
 
 def by_weights(pixels: Array, out: Array) -> None:
-    """Other last bits than the others: cv2 computes in double precision."""
+    """Differs from the others in the last bits, since cv2 computes in double precision."""
     for plane, factor, offset, target in zip(planes_of(pixels), FACTOR, OFFSET, out, strict=True):
         cv2.addWeighted(plane, float(factor), plane, 0, float(offset), dst=target, dtype=cv2.CV_32F)
 
@@ -83,7 +83,7 @@ def by_torch(pixels: Array, out: Array) -> None:
 
 
 def resized(part: Array, flips: bool, side: int, interpolation: int | None = None) -> Array:
-    """In a buffer of this thread, as bytes; flipped from left to right if asked."""
+    """Bytes in a buffer of this thread, optionally flipped horizontally."""
     shape = (side, side, part.shape[2])
     kind = cv2.INTER_LINEAR if interpolation is None else interpolation
     pixels = cv2.resize(part, (side, side), dst=buffer("resized", shape), interpolation=kind)
@@ -99,16 +99,16 @@ def crops(
     dtype: Any = np.float32,
     interpolation: int | None = None,
 ) -> Callable[[], Tensor]:
-    """Crops to `side`, flipped, normalized, `[N, 3, side, side]`; the batch is overwritten by the next run.
+    """Crop, resize to `side`, flip and normalize: `[N, 3, side, side]`; the next run overwrites the batch.
 
     Args:
-        images: uint8 `[H, W, 3]` each.
-        regions: left, top, right, bottom of each.
-        flipped: whether each is.
-        side: of the output.
-        finish: from bytes to normalized planes.
-        dtype: of the output.
-        interpolation: of cv2; None: linear.
+        images: arrays uint8 `[H, W, 3]`.
+        regions: left, top, right, bottom per image.
+        flipped: whether each image is flipped.
+        side: side of the output in pixels.
+        finish: converts bytes to normalized planes.
+        dtype: dtype of the output.
+        interpolation: cv2's constant; None: linear.
     """
     out = np.empty((len(images), 3, side, side), dtype)
     boxes = np.asarray(regions).tolist()
@@ -128,7 +128,7 @@ def crops(
 
 
 def looked_up(image: Array, levels: Array) -> Array:
-    """Bytes by a table of 256 levels, rounded and saturated."""
+    """Map bytes by a table of 256 levels, rounded and saturated."""
     return np.asarray(cv2.LUT(image, np.clip(np.rint(levels), 0, 255).astype(np.uint8)))
 
 
@@ -145,7 +145,7 @@ def contrasted(image: Array, factor: float) -> Array:
 
 
 def saturated(image: Array, factor: float) -> Array:
-    """Toward or away from the gray image."""
+    """Blend with the gray image."""
     return np.asarray(cv2.addWeighted(image, factor, gray(image), 1 - factor, 0))
 
 
@@ -154,7 +154,7 @@ def gray(image: Array) -> Array:
 
 
 def hue_shifted(image: Array, factor: float) -> Array:
-    """By a part of the circle, which has 180 levels in cv2."""
+    """Shift by a fraction of the circle, which has 180 levels in cv2."""
     levels = np.arange(256)
     shifted = (levels + 180 * factor) % 180
     table = np.stack([shifted, levels, levels], 1).astype(np.uint8)[None]

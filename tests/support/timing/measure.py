@@ -1,7 +1,7 @@
-"""Contenders in turns: equal output first, then the time of each, round by round, in one process.
+"""Compares the outputs of contenders, then times them alternately, round by round, in one process.
 
-One thread is timed in CPU time of the process and of its children, that other programs on the machine
-disturb little; several threads are timed in wall time, CUDA by its own events.
+One thread is timed in CPU time of the process and its children, which other programs on the machine disturb
+little; several threads are timed in wall time, CUDA by CUDA events.
 """
 
 import argparse
@@ -29,14 +29,14 @@ from orbbec.cli.doctor import Facts
 from tests.support.timing.benchmark import OURS, Contender, Work, as_array, cv2, psnr
 
 ROOT = Path(__file__).parents[3]
-SAMPLE_SECONDS = 0.02  # a sample is of so many runs that it lasts this long at least
-WARM_SECONDS = 0.25  # threads start anew when their number changes, which a longer run does not feel
+SAMPLE_SECONDS = 0.02  # a sample repeats runs until it lasts this long
+WARM_SECONDS = 0.25  # threads restart when their number changes, which a longer run amortizes
 FEWEST_ROUNDS = 7
 
 
 @dataclass
 class Timing:
-    """What one contender took: seconds a run, one number per round."""
+    """The times of one contender: seconds per run, one number per round."""
 
     name: str
     exact: bool
@@ -50,7 +50,7 @@ class Timing:
 
     @property
     def output(self) -> str:
-        """How near its output is to what is expected."""
+        """The agreement of its output with the expected one."""
         if self.psnr is None:
             return "same bytes" if self.exact else "another shape"
         return "same values" if math.isinf(self.psnr) else f"PSNR {self.psnr:.1f} dB"
@@ -80,7 +80,7 @@ class Result:
         return (high - low) / self.median(timing)
 
     def ratio(self, timing: Timing, reference: Timing | None = None) -> float:
-        """How many times faster than the reference, or the first: the median of the rounds' own ratios."""
+        """The speed relative to the reference, or to the first: the median of the ratios in each round."""
         pairs = zip(self.samples(reference or self.timings[0]), self.samples(timing), strict=True)
         return statistics.median(reference / own for reference, own in pairs)
 
@@ -90,30 +90,30 @@ class Result:
 
     @property
     def best_rival(self) -> Timing | None:
-        """The fastest of the others with this number of threads; None where there are none."""
+        """The fastest rival with this number of threads; None if there is none."""
         return min((timing for timing in self.timings if not timing.is_ours), key=self.median, default=None)
 
     @property
     def headline(self) -> float | None:
-        """How many times faster the first of ours is than the fastest of the others."""
+        """The speed of our first contender relative to the fastest rival."""
         rival = self.best_rival
         return self.ratio(self.ours[0], rival) if rival and self.ours else None
 
 
 def result_of(written: dict[str, Any]) -> Result:
-    """From what `asdict` made of one."""
+    """The inverse of `asdict`."""
     return Result(**{**written, "timings": [Timing(**timing) for timing in written["timings"]]})
 
 
 class Refused(SystemExit):
-    """A contender gives what it must not give; nothing of its case is timed."""
+    """The output of a contender is wrong; its case is not timed."""
 
 
 def check(contender: Contender, expected: Array) -> Timing:
-    """Compare what a contender gives with what is expected.
+    """Compare a contender's output with the expected one.
 
     Raises:
-        Refused: it promises the same bytes and gives others, or it is below its least PSNR, if it has one.
+        Refused: it promises equal bytes but differs, or its PSNR is below its limit.
     """
     actual = as_array(contender.run())
     same = actual.dtype == expected.dtype and np.array_equal(actual, expected)
@@ -132,7 +132,7 @@ def check(contender: Contender, expected: Array) -> Timing:
 def time_case(
     operator: str, case: str, work: Work, device: str, threads: list[int], rounds: int
 ) -> list[Result]:
-    """Time every contender with every number of threads, in turns."""
+    """Time all contenders alternately, with every number of threads."""
     measure = sample_on_cuda if device == "cuda" else sample_on_cpu
     timings, seconds = {}, {}
     for count in threads:
@@ -140,7 +140,7 @@ def time_case(
         timings[count] = [check(contender, work.expected) for contender in work.contenders]
         seconds[count] = [seconds_a_run(contender.run, measure) for contender in work.contenders]
     for turn, index, count in itertools.product(range(rounds), range(len(work.contenders)), threads):
-        # Another one begins each round, so that nobody always follows the same neighbor.
+        # Each round begins with another one, so that none always runs after the same one.
         chosen = (turn + index) % len(work.contenders)
         run, lasts = work.contenders[chosen].run, seconds[count][chosen]
         set_threads(count)
@@ -167,28 +167,28 @@ def set_threads(threads: int) -> None:
 
 
 def seconds_a_run(run: Callable[[], Any], measure: Callable[..., tuple[float, float]]) -> float:
-    """Of the second run; the first warms up."""
+    """The duration of the second run; the first is a warm-up."""
     run()
     return measure(run, 1)[0]
 
 
 def cpu_seconds() -> float:
-    """Of this process, all its threads, and its children: those that have ended, and workers that run."""
+    """CPU seconds of this process and its children, those that have ended and those that run."""
     alive = sum(_cpu_seconds_of(child.pid) for child in multiprocessing.active_children() if child.pid)
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return alive + sum(usage.ru_utime + usage.ru_stime for usage in spent)
 
 
 def _cpu_seconds_of(process: int) -> float:
-    """By the clock that Linux has for each process, clock_getcpuclockid(3)."""
+    """CPU seconds of a running process, by Linux's clock_getcpuclockid(3)."""
     try:
         return time.clock_gettime(~process << 3 | 2)
-    except OSError:  # it has ended in the meantime
+    except OSError:  # it has ended meanwhile
         return 0.0
 
 
 def sample_on_cpu(run: Callable[[], Any], runs: int) -> tuple[float, float]:
-    """Wall and CPU seconds a run."""
+    """Wall and CPU seconds per run."""
     wall, cpu = time.perf_counter(), cpu_seconds()
     for _ in range(runs):
         run()
@@ -196,7 +196,7 @@ def sample_on_cpu(run: Callable[[], Any], runs: int) -> tuple[float, float]:
 
 
 def sample_on_cuda(run: Callable[[], Any], runs: int) -> tuple[float, float]:
-    """Seconds a run between two events of the stream, and CPU seconds a run until all were queued."""
+    """Seconds per run between two events of the stream, and CPU seconds per run until all were queued."""
     event: Any = torch.cuda.Event
     begin, end = event(enable_timing=True), event(enable_timing=True)
     torch.cuda.synchronize()
@@ -211,7 +211,7 @@ def sample_on_cuda(run: Callable[[], Any], runs: int) -> tuple[float, float]:
 
 
 def timing_arguments(description: str, rounds: int, names: str) -> argparse.Namespace:
-    """The arguments of a program that times contenders, in so many rounds unless told otherwise."""
+    """The arguments of a program that times contenders, with a default number of rounds."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("names", nargs="*", help=f"{names} (default: all)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
@@ -232,7 +232,7 @@ def timing_arguments(description: str, rounds: int, names: str) -> argparse.Name
 
 
 def machine_name(facts: Facts, device: str) -> str:
-    """A file name that says which processor, and nothing about whose machine it is.
+    """A file name for the processor, without identifying the machine.
 
     Example:
         >>> re.sub(r"[^a-z0-9]+", "-", "NVIDIA H200".lower())
@@ -244,7 +244,7 @@ def machine_name(facts: Facts, device: str) -> str:
 
 
 def provenance(facts: Facts, device: str, rounds: int) -> dict[str, Any]:
-    """Where, when and of what the figures are. No path and no host name."""
+    """The machine, time and versions of a run, without paths and host names."""
     kept = (
         "orbbec",
         "torch",
@@ -285,7 +285,7 @@ def row(cells: list[str]) -> str:
 
 
 def heading(result: Result) -> str:
-    """Of a table.
+    """The heading of a table.
 
     Example:
         >>> heading(Result("peers", "W5 nms", 2, 1, 0, "wall", []))
@@ -296,7 +296,7 @@ def heading(result: Result) -> str:
 
 
 def wins(result: Result) -> list[Timing]:
-    """The rivals that are faster than the first of ours."""
+    """The rivals that are faster than our first contender."""
     if not result.ours:
         return []
     first = result.ours[0]
@@ -304,7 +304,7 @@ def wins(result: Result) -> list[Timing]:
 
 
 def losses(results: list[Result]) -> list[str]:
-    """A line for each rival that wins a case."""
+    """One line per rival that wins a case."""
     lines = [
         f"- {heading(result)}: {timing.name}, {result.ratio(timing, result.ours[0]):.2f} times orbbec"
         for result in results
@@ -315,7 +315,7 @@ def losses(results: list[Result]) -> list[str]:
 
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Gives `say(what)`, to be called before each of `total` steps; a bar where rich is installed."""
+    """Yield `say(what)`, to be called before each of `total` steps; it draws a bar if rich is installed."""
     try:
         from rich.progress import MofNCompleteColumn, Progress
     except ImportError:

@@ -1,4 +1,4 @@
-"""Records of runs as JSON: a line per value and per row, so that what changes is seen by line."""
+"""Records of runs as JSON, with one line per value or row, so that diffs are readable."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def as_lines(content: Mapping[str, Any]) -> str:
-    """JSON with a line per value, and per row of a table.
+    """JSON with one line per value, and per row of a table.
 
     Example:
         >>> print(as_lines({"date": "today", "cores": 2, "rows": [{"ms": 1.5}, {"ms": 2.5}]}))

@@ -1,4 +1,4 @@
-"""What the benchmarks of roi_align, roi_align_rotated and roi_pool share: features, regions, contenders."""
+"""Shared by the benchmarks of roi_align, roi_align_rotated and roi_pool: features, regions, contenders."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tests.support.timing.benchmark import Contender, Work, as_array
 
 @dataclass(frozen=True)
 class RoiShape:
-    """Feature maps and regions of a benchmark; the defaults are a stage of 16 pixels' stride."""
+    """Feature maps and regions of a benchmark; the defaults are a stage with a stride of 16 pixels."""
 
     count: int = 2
     channels: int = 256
@@ -41,12 +41,12 @@ class RoiShape:
         return values.to(device=device, dtype=self.dtype).contiguous(memory_format=layout)
 
     def rois(self, device: str) -> Tensor:
-        """Corners anywhere within the image, in the pixels of the image."""
+        """Random corners within the image, in its pixels."""
         generator = torch.Generator().manual_seed(2)
         image = torch.tensor([self.width, self.height]) / self.spatial_scale
         corners = torch.rand(self.regions, 2, 2, generator=generator).sort(dim=1).values * image
         index = torch.randint(0, self.count, (self.regions, 1), generator=generator)
-        # torchvision takes no other dtype than that of the features.
+        # torchvision requires the dtype of the features.
         return torch.cat([index, corners.flatten(1)], dim=1).to(device=device, dtype=self.dtype)
 
     def input_size(self) -> list[int]:
@@ -61,14 +61,14 @@ class RoiShape:
 def work(
     shape: RoiShape, device: str, rivals: Sequence[Contender], run: Callable[[str], Callable[[], Any]]
 ) -> Work:
-    """Rivals compared with orbbec; an image is a region. `run(device)` returns orbbec's work there."""
+    """Rivals and orbbec; the unit is one region. `run(device)` returns orbbec's work on a device."""
     expected = as_array(run("cpu")())
     contenders = [*rivals, Contender("orbbec", run(device))]
     return Work(contenders, expected, images=shape.regions, moved_bytes=shape.moved_bytes())
 
 
 def by_grid_sample(shape: RoiShape, device: str) -> Contender:
-    """`roi_align` with two samples a bin, composed of `grid_sample` and `avg_pool2d`, image by image."""
+    """`roi_align` with two samples per bin, composed of `grid_sample` and `avg_pool2d`, image by image."""
     features, rois = shape.features(device), shape.rois(device)
     steps = (torch.arange(2 * shape.bins, device=device, dtype=rois.dtype) + 0.5) / (2 * shape.bins)
     size = torch.tensor([shape.width, shape.height], device=device, dtype=rois.dtype)

@@ -1,4 +1,4 @@
-"""What the benchmarks of warp_affine, warp_perspective and remap share: contenders by orbbec and by cv2."""
+"""Shared by the benchmarks of warp_affine, warp_perspective and remap: contenders of orbbec and cv2."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from orbbec.bridge.arguments import Array
 from tests.support.samples import photographs
 from tests.support.timing.benchmark import Contender, Work, cv2, share, touched_pixels
 
-DISTINCT_IMAGES = 64  # more than these are these again
+DISTINCT_IMAGES = 64  # larger batches repeat these
 CV2_FLAGS = {"nearest": "INTER_NEAREST", "linear": "INTER_LINEAR", "cubic": "INTER_CUBIC"}
 CV2_BORDERS = {
     "constant": "BORDER_CONSTANT",
@@ -24,7 +24,7 @@ CV2_BORDERS = {
 
 @dataclass(frozen=True)
 class WarpShape:
-    """What is warped; `[N, 3, height, width]`."""
+    """The images to warp, `[N, 3, height, width]`."""
 
     images: int = 64
     images_on_cuda: int = 256
@@ -38,7 +38,7 @@ class WarpShape:
         return self.images if device == "cpu" else self.images_on_cuda
 
     def planar_images(self, device: str) -> Tensor:
-        """Contiguous, on the CPU."""
+        """The images, contiguous on the CPU."""
         count = self.count(device)
         images = photographs(min(count, DISTINCT_IMAGES), 3, *self.source, dtype=self.dtype)
         return images.repeat(-(-count // DISTINCT_IMAGES), 1, 1, 1)[:count].contiguous()
@@ -56,8 +56,8 @@ class Warp:
     """A warp by orbbec and by cv2.
 
     Args:
-        shape: what is warped.
-        maps: one array `[N, ...]` an argument: the matrices, or map_x and map_y.
+        shape: the images to warp.
+        maps: one array `[N, ...]` per argument: the matrices, or map_x and map_y.
         by_orbbec: the call `(images, *maps, out=None)`.
         by_cv2: the call `(image, *maps of the image, dst=None)`.
         positions: source positions `(x, y)` of the pixels of each output.
