@@ -1,4 +1,4 @@
-"""`nms`, `soft_nms`, `batched_nms` compared with cv2 on a photograph of coins; exits with 1 if they differ."""
+"""`nms`, `soft_nms`, `batched_nms` compared with cv2 on a photograph. Exits with 1 if they differ."""
 
 import sys
 

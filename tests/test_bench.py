@@ -1,4 +1,4 @@
-"""The benchmark tool: it refuses wrong outputs, and what it writes is what it measured."""
+"""The benchmark tool refuses wrong outputs, and writes its measurements."""
 
 import importlib.util
 import json
@@ -147,7 +147,7 @@ def test_grid_sample_comes_near_to_the_same_warp():
     shape = WarpShape(images=3, source=(40, 56), target=(24, 30))
     work = prepare(shape, "cpu", beside_grid_sample=True)
     rival = measure.check(work.contenders[-1], work.expected)
-    # 67.3 dB with torch 2.13: single levels, from rounding. A map that is off by a pixel gives about 15.
+    # 67.3 dB with torch 2.13: single levels, from rounding. An error of one pixel gives about 15.
     assert rival.psnr is None or rival.psnr > 55
 
 

@@ -1,4 +1,4 @@
-"""The rivals by hand: they do the same work, write where they are told, and share it out to threads."""
+"""The handwritten rivals do the same work, write to the given buffers, and distribute it over threads."""
 
 import multiprocessing
 import threading
@@ -64,7 +64,7 @@ def test_crops_of_a_batch_are_those_of_each_image(threads):
 
 
 def test_items_are_shared_out_to_as_many_threads_as_torch_has():
-    meeting = threading.Barrier(2, timeout=60)  # passed by two threads at once, or never
+    meeting = threading.Barrier(2, timeout=60)  # needs two threads at once
 
     def work(a, b):
         meeting.wait()

@@ -1,4 +1,4 @@
-"""What a pipeline costs: calls of operators, launches, memory."""
+"""The cost of pipelines: operator calls, launches, memory."""
 
 import ctypes
 import gc
@@ -30,7 +30,7 @@ GEOMETRY = [
     T.RandomAffine(5, interpolation="linear"),
     CROP,
 ]
-# A pipeline, its passes, and whether one of them takes a mean before.
+# A pipeline, its passes, and whether one of them needs a mean.
 PIPELINES = {
     "crop, flip, normalize": ([CROP, T.RandomHorizontalFlip(), *END], ["augment"], False),
     "four maps": ([*GEOMETRY, *END], ["augment"], False),
@@ -60,7 +60,7 @@ PIPELINES = {
 
 
 class Calls(TorchDispatchMode):
-    """Which operators of the package are called; and whether an augment takes a mean."""
+    """The operators that are called, and whether an augment needs a mean."""
 
     def __init__(self):
         super().__init__()
@@ -76,7 +76,7 @@ class Calls(TorchDispatchMode):
 
 
 def images(count):
-    """Of different sizes, about 500 x 375."""
+    """Images of different sizes, about 500 x 375."""
     rng = np.random.default_rng(0)
     sizes = rng.integers((330, 450), (400, 520), (count, 2)).tolist()
     return ImageBatch.from_images([rng.integers(0, 256, (*size, 3), np.uint8) for size in sizes])
@@ -107,7 +107,7 @@ def test_bytes_of_different_sizes_are_written_where_they_stay():
 
     with CallsInto() as calls:
         results = apply(plan, batch)
-    assert calls.names == 5 * ["resize"]  # which flips its results
+    assert calls.names == 5 * ["resize"]  # it flips its results
     assert results.sizes.tolist() == plan.output_sizes.tolist()
     for row in range(5):
         alone = pipeline(batch[row].numpy(), sample_ids=[row])
@@ -144,15 +144,15 @@ def test_what_asks_for_no_gradient_passes_by_autograd(name, monkeypatch):
 
     plan = T.Compose(transforms, seed=1).plan(batch.sizes, epoch=0)
     monkeypatch.setattr(dispatch, "_below_autograd", below_autograd)
-    monkeypatch.setattr(BUFFER_POOL, "limit", 0)  # operators that write into given memory have no gradient
+    monkeypatch.setattr(BUFFER_POOL, "limit", 0)  # operators that write to a given buffer have no gradient
     apply(plan, batch)
     assert len(entered) == len(passes)
 
 
 def peak_of(work):
-    """Bytes that the process needs more while `work` runs, at most: what it keeps is part of it."""
-    gc.collect()  # or a collection amid the work hands back memory that others held
-    ctypes.CDLL(None).malloc_trim(0)  # what was freed is not there to be used again
+    """The peak of additional memory while `work` runs, including what it keeps."""
+    gc.collect()  # a collection during the work would free unrelated memory
+    ctypes.CDLL(None).malloc_trim(0)  # freed memory must not be available for reuse
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins here
     status = Path("/proc/self/status")
     before = int(re.search(r"VmRSS:\s+(\d+)", status.read_text())[1])
@@ -163,7 +163,7 @@ def peak_of(work):
 
 
 def peaks_of(name):
-    """Bytes of the output of 64 images, of the peak with fresh outputs, and of the peak into `out`."""
+    """The bytes of 64 output images, the peak with new outputs, and the peak with `out`."""
     batch, pipeline = images(64), T.Compose(PIPELINES[name][0], seed=1)
     output = pipeline(batch, epoch=0)
     fresh = peak_of(lambda: pipeline(batch, epoch=0))
@@ -174,13 +174,13 @@ def peaks_of(name):
 @pytest.mark.skipif(hasattr(torch.ops.orbbec, "set_emulation"), reason="the sanitizers keep memory")
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_pipeline_needs_input_output_and_what_stands_between_passes(name):
-    # In a process of its own, where nothing that other tests left can be freed or used again.
+    # In a separate process, where no memory of other tests can be freed or reused.
     command = f"from tests.test_cost import peaks_of; print(*peaks_of({name!r}))"
     printed = subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=True, capture_output=True)
     output, fresh, into = map(int, printed.stdout.split())
     buffers = 2 if name == "SimCLR" else 0  # the bytes before and after the blur
     between = buffers * 64 * 3 * SIDE * SIDE
-    # Fresh memory comes in pages of 2 MB. Largest seen next to all this: 0.3 MB into `out`, 1.9 MB with one
-    # fresh buffer, 3.7 MB with three.
+    # New memory comes in pages of 2 MB. Largest excess seen: 0.3 MB with `out`, 1.9 MB with one new buffer,
+    # 3.7 MB with three.
     assert output <= fresh <= output + between + 2**20 + (buffers + 1) * 2**21
     assert into <= between + 2**20 + (2**21 if between else 0)

@@ -1,4 +1,4 @@
-"""Image operators in a CUDA graph: nothing is copied from the host or waited for while it is captured."""
+"""Image operators in a CUDA graph: capture involves no copies from the host and no synchronization."""
 
 import functools
 from typing import Any
@@ -12,7 +12,7 @@ from tests.support import Meetings, assert_same_bytes, photographs
 
 @functools.cache
 def table(device: torch.device, *values: float) -> torch.Tensor:
-    """On the device, made by the first call."""
+    """Tensors on the device, made in the first call."""
     return torch.tensor(values, dtype=torch.float64, device=device)
 
 

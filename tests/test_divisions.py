@@ -1,4 +1,4 @@
-"""No path divides by a number of Python: CUDA multiplies by its reciprocal, which gives other bits."""
+"""No code divides tensors by Python numbers, since CUDA multiplies by the reciprocal, with other bits."""
 
 import math
 from typing import Any
@@ -13,7 +13,7 @@ from tests.support.augments import CONTRAST
 
 
 class Divisions(TorchDispatchMode):
-    """What tensors are divided by that is no tensor, but for powers of two, whose reciprocals are exact."""
+    """Records divisors that are not tensors, except powers of two, whose reciprocals are exact."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The doctor's advice for made-up installations, and what it says of this one."""
+"""The doctor's advice for simulated installations, and its report on this one."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""torch takes the forward gradient of an operator that has none to be 0; orbbec's refuse it."""
+"""Operators refuse forward-mode gradients, which torch would treat as 0."""
 
 import pytest
 import torch

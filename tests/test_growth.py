@@ -1,4 +1,4 @@
-"""tools/growth.py: what its contenders give, what it writes, and where the time of a point goes."""
+"""tools/growth.py: its contenders' outputs, its files, and the times in its points."""
 
 import importlib
 import json
@@ -20,7 +20,7 @@ if hasattr(torch.ops.orbbec, "set_emulation"):
 
 @pytest.fixture(scope="module")
 def growth():
-    sys.path.insert(0, str(TOOLS))  # as `python tools/growth.py` has it
+    sys.path.insert(0, str(TOOLS))  # like `python tools/growth.py`
     try:
         yield importlib.import_module("growth")
     finally:
@@ -50,7 +50,7 @@ def test_a_classifier_by_hand_gives_nearly_the_same(growth, threads):
     assert np.array_equal(results[growth.INTO], work.expected)
     assert (
         psnr(results[growth.BY_HAND], work.expected) > 40
-    )  # measured: 53; OpenCV's resize has weights of 11 bits
+    )  # measured: 53; OpenCV's resize uses 11-bit weights
 
 
 def test_a_pipeline_by_hand_gives_nearly_the_bytes_of_the_exact_one(growth, monkeypatch):

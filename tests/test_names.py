@@ -1,4 +1,4 @@
-"""Operators know interpolations and borders by the names and numbers of OpenCV, Pillow and torchvision."""
+"""Interpolations and borders by the names and numbers of OpenCV, Pillow and torchvision; public names."""
 
 import itertools
 from enum import Enum
@@ -38,7 +38,7 @@ BLURS = {
 
 
 class Resampling(Enum):
-    """Pillow's, whose numbers are not OpenCV's."""
+    """Pillow's enumeration, whose numbers differ from OpenCV's."""
 
     NEAREST, LANCZOS, BILINEAR, BICUBIC = range(4)
 

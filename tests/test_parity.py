@@ -1,4 +1,4 @@
-"""A quick round of scripts/parity/check_parity.py: what is promised of OpenCV's numbers holds."""
+"""A quick run of scripts/parity/check_parity.py: promised results are identical to OpenCV's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Draws without ids are new ones, also in the workers of a DataLoader; draws by ids are the same anywhere."""
+"""Draws without ids differ in every call, also in DataLoader workers; draws with ids are always the same."""
 
 import pickle
 import threading
@@ -19,7 +19,7 @@ COPIES = 64
 
 
 class Copies(Dataset):
-    """One image many times, augmented."""
+    """Many augmented copies of one image."""
 
     def __init__(self, by_id=False):
         self.by_id = by_id

@@ -1,6 +1,6 @@
-"""The same sample id and epoch give the same bytes: in any batch, order, worker, process, on any device.
+"""The same sample id and epoch give the same bytes in any batch, order, worker and process, on any device.
 
-Run as a program, this file is the second process of a sharded training; the argument is a folder for both.
+Run as a program, this file is the second process of a sharded training; the argument is their common folder.
 """
 
 import pickle
@@ -51,7 +51,7 @@ host_only = pytest.mark.skipif(
 
 
 class Photographs(Dataset):
-    """Variable-size images with boxes, the sample id of each its index."""
+    """Variable-size images with boxes; the sample id is the index."""
 
     def __len__(self):
         return COUNT
@@ -76,7 +76,7 @@ def plan_of(pipeline, batch):
 
 
 def results_of(pipeline, batch, planned=None):
-    """Of each sample id, the bytes of its image and of its boxes."""
+    """The bytes of image and boxes by sample id."""
     plan, targets = plan_of(pipeline, batch) if planned is None else planned
     images = pipeline.apply(plan, batch["images"])
     images = images.cpu().contiguous().view(torch.uint8).numpy()
@@ -93,7 +93,7 @@ def batches_of(order, size):
 
 @pytest.fixture(scope="module")
 def expected():
-    """Of each pipeline, by one batch in order, on the CPU: it is made before a device is active."""
+    """The results of each pipeline for one ordered batch on the CPU, computed before a device is active."""
     batch = batches_of(range(COUNT), COUNT)[0]
     results = {name: results_of(pipeline_of(name), batch) for name in PIPELINES}
     assert all(len({image for image, _ in found.values()}) == COUNT for found in results.values())
@@ -118,7 +118,7 @@ def test_another_epoch_or_seed_gives_other_bytes():
 
 
 class Planned:
-    """Collates and plans, or applies the plan as well, in whatever process it is called."""
+    """Collates and plans, and optionally applies the plan, in any process."""
 
     def __init__(self, pipeline, work):
         self.pipeline, self.work = pipeline, work
@@ -157,7 +157,7 @@ def test_two_processes_of_a_sharded_training_give_the_same_bytes(expected, tmp_p
 
 
 def shard(folder, rank):
-    """What one process of two sees of an epoch."""
+    """The part of an epoch that one of two processes sees."""
     dist.init_process_group("gloo", f"file://{folder}/store", timedelta(seconds=60), rank=rank, world_size=2)
     dataset, pipeline, found = Photographs(), pipeline_of("one pass"), {}
     sampler = DistributedSampler(dataset)

@@ -1,4 +1,4 @@
-"""The scripts for users, run as users run them."""
+"""Runs the scripts for users."""
 
 import os
 import re

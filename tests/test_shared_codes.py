@@ -1,4 +1,4 @@
-"""Codes and widths of tables that Python and C++ both state: a test fails when one side changes alone."""
+"""Codes and table widths that Python and C++ both define: a test fails if only one side changes."""
 
 import re
 from pathlib import Path
@@ -17,14 +17,14 @@ COLOR_STEPS = ("NONE", "MATRIX", "HUE", "GAMMA", "POSTERIZE", "SOLARIZE", "CONTR
 
 
 def only(pattern: str) -> str:
-    """What the one place of the C++ says that matches."""
+    """The only match of a pattern in a C++ file."""
     found = [match[1] for text in SOURCES for match in re.finditer(pattern, text)]
     assert len(found) == 1, (pattern, found)
     return found[0]
 
 
 def enumerators(name: str) -> list[str]:
-    """Of a C++ enum whose numbers count up from 0: kFlipRows as FLIP_ROWS."""
+    """The members of a C++ enum that counts from 0: kFlipRows as FLIP_ROWS."""
     body = re.sub(r"//[^\n]*", "", only(rf"enum class {name}\b[^{{]*{{([^}}]*)}}"))
     assert "=" not in body
     entries = [entry.strip().removeprefix("k") for entry in body.split(",") if entry.strip()]
@@ -32,7 +32,7 @@ def enumerators(name: str) -> list[str]:
 
 
 def constant(name: str) -> int:
-    """A C++ constant that is a whole number."""
+    """An integer constant of C++."""
     return int(only(rf"constexpr \w+ {name} =\s*(\d+);"))
 
 

@@ -1,9 +1,9 @@
-"""Rounds of attacks on the Loader, until the time is up; prints how many, or ends at the first that fails.
+"""Attacks the Loader in rounds until the time is up; prints their number, or ends at the first failure.
 
     python tests/attack/loader_rounds.py SEED SECONDS [ATTACK ...]
 
-A round is a function of its seed and number. One that hangs is ended after a minute, with the lines that
-threads are at.
+A round is determined by its seed and number. A round that hangs is ended after a minute, with the stack of
+each thread.
 """
 
 import faulthandler
@@ -25,20 +25,20 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-sys.path.insert(0, str(Path(__file__).parents[2]))  # this checkout, and not what is installed
+sys.path.insert(0, str(Path(__file__).parents[2]))  # this checkout, not the installed package
 from soak_loader import Point
 
 from orbbec.data import BadSample, Loader, Order, Sample, SourceError
 from orbbec.data.loader.queues import Worker
 from orbbec.transforms import RandomHorizontalFlip, RandomResizedCrop
 
-HANG = 60.0  # seconds of a round
+HANG = 60.0  # seconds per round
 GROWTH = 64.0  # MiB after the first rounds; a batch of one round has up to 20
 WARM_UP = 0.3  # of the time
 
 
 class Source:
-    """Images that tell their index; some are bad, raise or are slow."""
+    """Images that encode their index; some are bad, raise, or are slow."""
 
     def __init__(self, chance: random.Random, length: int, side: int = 8, faults: bool = False) -> None:
         self.length, self.side, self.pixels = length, side, list[weakref.ref[np.ndarray]]()
@@ -91,7 +91,7 @@ def expect(is_true: object, *told: object) -> None:
 
 
 def faults(chance: random.Random) -> None:
-    """Every id comes once, or is told as a fault, which holds no pixels."""
+    """Every id occurs once, or is reported as a fault, which keeps no pixels."""
     source = Source(chance, chance.randint(1, 60), faults=True)
     policy = chance.choice(["skip", "skip", "substitute", "raise"])
     if chance.random() < 0.2:
@@ -121,7 +121,7 @@ def faults(chance: random.Random) -> None:
 
 
 def leave(chance: random.Random) -> None:
-    """Epochs that are left in every way, with the collector running all the time; each is the next one."""
+    """Epochs that are left in every way, with frequent garbage collection; each is the next one."""
     source = Source(chance, chance.randint(4, 60), chance.choice([8, 200]), faults=True)
     source.kinds = {index: kind for index, kind in source.kinds.items() if kind != "bad"}
     loader, before = loader_of(chance, source, seed=chance.randrange(99)), gc.get_threshold()
@@ -157,7 +157,7 @@ def leave(chance: random.Random) -> None:
 
 
 def interrupt(chance: random.Random) -> None:
-    """Ctrl-C at any moment: threads end, and the state is that of the last batch, or of one under way."""
+    """Ctrl-C at any moment: threads end, and the state is that of the last batch or the one in progress."""
     source = Source(chance, 60, faults=True)
     source.kinds = {index: kind for index, kind in source.kinds.items() if kind != "bad"}
     loader = loader_of(chance, source, seed=chance.randrange(99))
@@ -189,7 +189,7 @@ def interrupt(chance: random.Random) -> None:
 
 
 def fork(chance: random.Random) -> None:
-    """A child refuses the epoch of its parent and takes one of its own; the parent goes on."""
+    """A child refuses the epoch of its parent and begins its own; the parent continues."""
     source = Source(chance, chance.randint(10, 60))
     loader = loader_of(chance, source, seed=chance.randrange(99))
     batches, given = iter(loader), []
@@ -200,7 +200,9 @@ def fork(chance: random.Random) -> None:
         status = 1
         try:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(int(HANG) // 2)  # faulthandler would wait for its thread, which only the parent has
+            signal.alarm(
+                int(HANG) // 2
+            )  # faulthandler would wait for its thread, which exists only in the parent
             try:
                 was_refused = next(batches, None) is None and len(given) >= len(source)
             except RuntimeError as error:
@@ -216,7 +218,7 @@ def fork(chance: random.Random) -> None:
 
 
 def resume(chance: random.Random) -> None:
-    """An epoch taken by changing numbers of ranks has every id once."""
+    """An epoch with changing numbers of ranks has every id once."""
     source, seed = Source(chance, chance.randint(5, 80)), chance.randrange(99)
     state, counts, epoch = None, Counter(), chance.randrange(3)
     while True:
@@ -239,7 +241,7 @@ def resume(chance: random.Random) -> None:
         if max(common)[0] > epoch or min(common)[1] == len(source):
             expect(counts == Counter(range(len(source))), counts)
             return
-        # Short ranks end a batch earlier: with all of a step taken, all stand at one step.
+        # Short ranks end one batch earlier; after a complete step, all are at the same step.
         state = states[0] if len({*common}) == 1 else None
         if state is None:
             counts.clear()
@@ -269,7 +271,7 @@ def digest(value: object) -> str:
 
 
 def export(chance: random.Random) -> None:
-    """What was made of a batch never changes, though the memory of others is used again."""
+    """The results of a batch never change, although the memory of other batches is reused."""
     side = chance.choice([100, 224])
     source = Source(chance, 96, side)
     pipeline = [RandomResizedCrop(side)] if chance.random() < 0.5 else None
@@ -281,7 +283,7 @@ def export(chance: random.Random) -> None:
             expected = {ids: int(label) for ids, label in enumerate(batch.targets["label"])}
             expect(list(expected.values()) == batch.sample_ids.tolist())
             names = chance.sample([*EXPORTS], 3)
-            if "shared" in names:  # torch gives the tensor other memory, and frees what arrays of it show
+            if "shared" in names:  # torch reallocates the tensor and frees the memory of its arrays
                 names = ["shared"]
             for name in names:
                 if pipeline or name not in ("view", "an image"):
@@ -298,16 +300,16 @@ ATTACKS = {f.__name__: f for f in (faults, leave, interrupt, fork, resume, expor
 
 
 def main(seed: int, seconds: float, attacks: list[str]) -> None:
-    """Run all attacks, or some, in equal fractions of the time; prints a line for each."""
+    """Run all or some attacks for equal fractions of the time; print one line for each."""
     faulthandler.enable()
-    gc.freeze()  # what was imported: collections are quick
+    gc.freeze()  # exclude imported objects, which makes collections fast
     torch.set_num_threads(1)
     for attack in attacks or ATTACKS:
         print(attack, run(attack, seed, seconds / len(attacks or ATTACKS)), flush=True)
 
 
 def run(attack: str, seed: int, seconds: float) -> int:
-    """Run rounds of an attack, at least 3; gives how many."""
+    """Run at least 3 rounds of an attack; return their number."""
     began, rounds, middle = time.monotonic(), 0, None
     while time.monotonic() - began < seconds or rounds < 3:
         faulthandler.dump_traceback_later(HANG, exit=True)

@@ -1,9 +1,9 @@
-"""Hostile files: each is read right or refused by name; nothing crashes, hangs or takes memory without end.
+"""Hostile files are read correctly or refused by name; nothing crashes, hangs or exhausts memory.
 
-    pytest tests/attack                              40 s for this half
+    pytest tests/attack                              40 s for this file
     ORBBEC_ATTACK_SECONDS=600 pytest tests/attack    longer: `make attack`
 
-A failure names the target and the seed: `attack(target, seed)` of tests.support.damage.attack does it again.
+A failure names the target and the seed; `attack(target, seed)` of tests.support.damage.attack reproduces it.
 """
 
 import os
@@ -15,13 +15,13 @@ import pytest
 from tests.support.damage.attack import SECONDS, TARGETS, attack, bound_memory
 from tests.support.damage.examine import Guard, be, machines
 
-BUDGET = float(os.environ.get("ORBBEC_ATTACK_SECONDS", "40"))  # of all tests here
-LEAST = 3  # rounds of each target, however slow the machine is
-START = 60  # seconds that a process may take to begin
+BUDGET = float(os.environ.get("ORBBEC_ATTACK_SECONDS", "40"))  # for all tests here
+LEAST = 3  # rounds per target, even on a slow machine
+START = 60  # seconds for a process to start
 
 
 def attacked(machine: str, seconds: float, targets: dict) -> tuple[Counter, list[str]]:
-    """Outcomes by target, and what is wrong."""
+    """The outcomes by target, and the failures."""
     outcomes, wrong, seed = Counter(), [], 0
     end = time.monotonic() + seconds
     with Guard() as guard:
@@ -30,7 +30,7 @@ def attacked(machine: str, seconds: float, targets: dict) -> tuple[Counter, list
             for target in targets:
                 if not ready:
                     guard(START, be, machine)
-                    guard(START, attack, "images", 0)  # imports what it needs
+                    guard(START, attack, "images", 0)  # imports its modules
                     guard(START, bound_memory)
                 try:
                     outcomes[target, guard(SECONDS, attack, target, seed)] += 1

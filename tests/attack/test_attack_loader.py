@@ -1,6 +1,6 @@
-"""The Loader under attack: faulty data, loops left anywhere, interrupts, forks, resumptions, kept batches.
+"""Attacks on the Loader: bad data, abandoned loops, interrupts, forks, resumed epochs, kept batches.
 
-ORBBEC_ATTACK_SECONDS is the time of all attacks together (18); ORBBEC_ATTACK_SEED chooses the rounds.
+ORBBEC_ATTACK_SECONDS is the total time (18); ORBBEC_ATTACK_SEED selects the rounds.
 """
 
 import os
@@ -17,7 +17,7 @@ ATTACKS = ["faults", "leave", "interrupt", "fork", "resume", "export"]
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_loader_withstands_all_attacks():
-    """In a process of its own: a deadlock ends it, with the lines that its threads are at."""
+    """Runs in a separate process: a deadlock ends it with the stack of each thread."""
     script = Path(__file__).with_name("loader_rounds.py")
     command = [sys.executable, "-W", "ignore", script, SEED, str(SECONDS), *ATTACKS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS + 600)

@@ -1,4 +1,4 @@
-"""A call of an operator as data: it can be made, told what it gives, and written down as Python."""
+"""A call of an operator as data, which can be run, judged, and written as Python."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 LIBRARY = "orbbec"
-NO_FAKE = {"selected_indices"}  # the size of its result depends on values
-MOST_ELEMENTS = 1 << 16  # that a tensor holds; a larger shape has strides of 0
+NO_FAKE = {"selected_indices"}  # the size of the result depends on values
+MOST_ELEMENTS = 1 << 16  # elements of a tensor; larger shapes have strides of 0
 
-# What torch itself says: of arguments that do not fit the schema, of a device without a kernel, of memory.
+# torch's own errors: arguments that do not match the schema, devices without a kernel, lack of memory.
 _OF_SCHEMA = re.compile(r"^(\w+::\w+\(\) |Could not run ')")
 _OF_MEMORY = re.compile(r"out of memory|not enough memory|can't allocate memory|bad_alloc|bad_array_new")
 _NAMED = re.compile(r"^[a-z][a-z0-9_]*: ")
@@ -22,11 +22,11 @@ _NAMED = re.compile(r"^[a-z][a-z0-9_]*: ")
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A tensor that lies anyhow in memory, whose elements repeat `values`.
+    """A tensor with any memory layout, whose elements repeat `values`.
 
     Attributes:
         strides: None if contiguous.
-        shares: the position of another argument in whose memory this one lies.
+        shares: position of another argument whose memory it uses.
     """
 
     shape: tuple[int, ...]
@@ -39,7 +39,7 @@ class TensorSpec:
     shares: int | None = None
 
     def steps(self) -> tuple[int, ...]:
-        """The strides, those of 0 that keep the tensor small among them."""
+        """The strides, including those of 0 that keep the tensor small."""
         if self.strides is not None:
             return self.strides
         steps, step = [], 1
@@ -49,14 +49,14 @@ class TensorSpec:
         return tuple(reversed(steps))
 
     def elements(self) -> int:
-        """How many elements its memory must have."""
+        """The number of elements of its memory."""
         if 0 in self.shape:
             return self.offset + 1
         reach = sum((side - 1) * step for side, step in zip(self.shape, self.steps(), strict=True))
         return self.offset + 1 + reach
 
     def build(self, built: list[Any]) -> Tensor:
-        """The tensor; `built` are the arguments before it."""
+        """The tensor; `built` are the preceding arguments."""
         if self.shares is not None and isinstance(built[self.shares], Tensor):
             other = built[self.shares]
             return other if other.shape == self.shape else other.as_strided(self.shape, self.steps())
@@ -75,7 +75,7 @@ class TensorSpec:
         return tensor.requires_grad_() if self.requires_grad else tensor
 
     def source(self, names: list[str]) -> str:
-        """A Python expression that gives it."""
+        """A Python expression for it."""
         shape, suffix = list(self.shape), ".requires_grad_()" if self.requires_grad else ""
         if self.shares is not None:
             return f"{names[self.shares]}.as_strided({shape}, {list(self.steps())})"
@@ -98,7 +98,7 @@ class TensorSpec:
 
 
 class Unbuildable(Exception):
-    """These arguments cannot be made at all."""
+    """These arguments cannot be built."""
 
 
 def _product(shape: Iterable[int]) -> int:
@@ -110,7 +110,7 @@ def _product(shape: Iterable[int]) -> int:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a call: `kind` is "result", "refusal", or the name of a failure."""
+    """The outcome of a call: `kind` is "result", "refusal", or the name of a failure."""
 
     kind: str
     detail: str = ""
@@ -122,14 +122,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Call:
-    """`torch.ops.<library>.<op>(*arguments)`, and the gradient of what it gives if it has one."""
+    """`torch.ops.<library>.<op>(*arguments)`, followed by the backward pass if there is a gradient."""
 
     op: str
     arguments: tuple[Any, ...]
     library: str = field(default=LIBRARY)
 
     def optional(self, i: int) -> bool:
-        """Whether argument `i` may be left out."""
+        """Whether argument `i` may be omitted."""
         operator = getattr(getattr(torch.ops, self.library), self.op).default
         return str(operator._schema.arguments[i].real_type).startswith("Optional")
 
@@ -140,11 +140,11 @@ class Call:
         return built
 
     def run(self) -> Outcome:
-        """Makes the call in this process, which it may end."""
+        """Run the call in this process, which it may crash."""
         try:
             built = self.build()
         except (RuntimeError, OverflowError, TypeError, ValueError, Unbuildable):
-            return Outcome("unbuildable")  # torch makes no such tensor
+            return Outcome("unbuildable")  # torch refuses to make such a tensor
         try:
             result = getattr(getattr(torch.ops, self.library), self.op)(*built)
             _differentiate(result, built)
@@ -153,7 +153,7 @@ class Call:
         return self._compared_with_fake(result, built)
 
     def _compared_with_fake(self, result: Any, built: list[Any]) -> Outcome:
-        """A result, if the fake kernel promises its shapes and dtypes."""
+        """A result, if the fake kernel predicts its shapes and dtypes."""
         tensors = [a for a in built if isinstance(a, Tensor)]
         if self.library != LIBRARY or self.op in NO_FAKE or not tensors or any(t.is_meta for t in tensors):
             return Outcome("result")
@@ -170,7 +170,7 @@ class Call:
         )
 
     def source(self) -> str:
-        """A program that makes the call."""
+        """A program that runs the call."""
         lines = ["import torch", "import orbbec", "from math import inf, nan", ""]
         names = [f"a{i}" for i in range(len(self.arguments))]
         shared = {a.shares for a in self.arguments if isinstance(a, TensorSpec)} - {None}
@@ -214,11 +214,11 @@ def _differentiate(result: Any, inputs: list[Any]) -> None:
 
 
 def outcome_of(error: Exception, on_meta: bool) -> Outcome:
-    """How an exception is judged: a named refusal, torch's own, or a failure.
+    """Classify an exception: a refusal that names the operator, torch's own error, or a failure.
 
     Args:
-        error: what the call raised.
-        on_meta: whether there are tensors without memory, of whose sizes torch has the last word.
+        error: the exception.
+        on_meta: whether there are tensors without memory, whose sizes torch checks itself.
     """
     message = str(error)
     text = f"{type(error).__name__}: {message}"

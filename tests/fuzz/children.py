@@ -1,4 +1,4 @@
-"""Makes calls in forks of this process: one that dies or hangs is one failure, and the rest goes on."""
+"""Runs calls in forks of this process: a crash or hang is one failure, and the other calls continue."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tests.fuzz.call import Call, Outcome
 UNDER_ASAN = "libasan" in os.environ.get("LD_PRELOAD", "")
 KINDS = ("", "result", "refusal", "memory", "unbuildable", "failure")
 PAST_LIMIT = "a run past the time limit"
-MOST_OF_A_REPORT = 3000  # characters of what a child that died had to say
+MOST_OF_A_REPORT = 3000  # characters of the output of a child that crashed
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may take: seconds of the processor and of the clock, bytes beyond those at the start."""
+    """The limits of a call: CPU seconds, wall seconds, bytes of additional memory."""
 
     cpu_seconds: float = 10.0
     wall_seconds: float = 200.0
     memory: int = 128 << 20
 
     def impose(self) -> None:
-        """Bounds the memory of this process; AddressSanitizer has a bound of its own."""
+        """Limit the memory of this process; AddressSanitizer has its own limit."""
         if UNDER_ASAN:
             return
         with open("/proc/self/status") as status:
@@ -43,17 +43,17 @@ class Limits:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def start(self) -> None:
-        """The seconds of a call run from now on: SIGPROF, which nobody handles, ends it."""
+        """Start the timer of a call: SIGPROF, which is not handled, ends the process."""
         signal.setitimer(signal.ITIMER_PROF, self.cpu_seconds)
 
 
 @dataclass(frozen=True)
 class Runner:
-    """Where and how calls are made.
+    """How calls are run.
 
     Attributes:
-        active: what a child enters before its calls: the device.
-        threads: of a child.
+        active: a context for the calls of a child: the device.
+        threads: number of threads of a child.
     """
 
     limits: Limits = Limits()
@@ -61,7 +61,7 @@ class Runner:
     threads: int = 1
 
     def outcomes(self, calls: Sequence[Call]) -> Iterator[Outcome]:
-        """What becomes of each call; after one that ended its child a new child goes on."""
+        """The outcome of each call; after a call that ended its child, a new child continues."""
         while calls:
             child = _Child(calls, self)
             found = child.outcomes()
@@ -73,7 +73,7 @@ class Runner:
 
 
 class _Child:
-    """A fork; it leaves the kind of each outcome in shared memory, and the words of failures in a file."""
+    """A fork, which writes outcomes to shared memory and the details of failures to a file."""
 
     def __init__(self, calls: Sequence[Call], runner: Runner) -> None:
         self.calls, self.runner = calls, runner
@@ -108,7 +108,7 @@ class _Child:
             os._exit(0)
 
     def _wait(self) -> int:
-        """The child's status; it is killed when one call keeps it longer than a call may."""
+        """The status of the child; it is killed if a call exceeds its wall time."""
         done, since, pause = -1, time.monotonic(), 0.0005
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)

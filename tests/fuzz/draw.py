@@ -1,4 +1,4 @@
-"""Draws calls of any operator: right ones, right ones of which a few arguments are changed, and wild ones."""
+"""Draws calls of any operator: valid ones, valid ones with a few changed arguments, and random ones."""
 
 from __future__ import annotations
 
@@ -81,21 +81,23 @@ WORDS = (
     *CV2_SIZES,
     *PILLOW_SIZES,
 )
-# Work that the caller asks for, and documented: of numbers up to the limit only a few are tried.
+# Documented work that grows with these numbers: only small values are tried.
 COSTLY = {
     "sampling_ratio": (16, 4096),
     "kernel_size": (255, 32767),
     "median_blur.kernel_size": (31, 32767),
 }
-MOST_READ = 1 << 28  # elements of a tensor with strides of 0, by operators that read all and write little
-MOST_OF_NMS = 1 << 15  # numbers of boxes, each of which is compared with all others
-REFUSED = 1 << 45  # elements that no operator takes
+MOST_READ = (
+    1 << 28
+)  # elements of a tensor with strides of 0, for operators that read everything and write little
+MOST_OF_NMS = 1 << 15  # number of boxes that are compared with all others
+REFUSED = 1 << 45  # too many elements for any operator
 READ_ALL = ("by_histogram", "channel_sums", "gray_sums", "histogram")
-LEFT_OUT = {"set_emulation"}  # the switch of the test build itself
+LEFT_OUT = {"set_emulation"}  # the switch of the test build
 
 
 def operators(library: str = LIBRARY) -> list[str]:
-    """Every operator that the library registers."""
+    """All operators that the library registers."""
     prefix = f"{library}::"
     registered = torch._C._dispatch_get_all_op_names()
     names = {name.removeprefix(prefix) for name in registered if name.startswith(prefix)}
@@ -103,7 +105,7 @@ def operators(library: str = LIBRARY) -> list[str]:
 
 
 def schema(library: str, op: str) -> list[tuple[str, str]]:
-    """(name, type) of each argument, the types as schemas write them."""
+    """(name, type) of each argument, with types as in schemas."""
     arguments = getattr(getattr(torch.ops, library), op).default._schema.arguments
     return [(argument.name, _kind(str(argument.real_type))) for argument in arguments]
 
@@ -117,14 +119,14 @@ def _kind(text: str) -> str:
 
 
 def draw_call(op: str, seed: int, index: int, library: str = LIBRARY, most: int | None = None) -> Call:
-    """The call of this number: the same on every machine.
+    """The call with this number, the same on every machine.
 
     Args:
         op: the operator.
-        seed: of all calls.
-        index: of the call among those of the operator.
-        library: of the operator.
-        most: elements of a tensor, those of strides of 0 counted, for a slow device; None: by the operator.
+        seed: seed of all calls.
+        index: number of the call among those of the operator.
+        library: library of the operator.
+        most: limit on the elements of a tensor, including strides of 0, for a slow device; None: by operator.
     """
     random = Random(f"{seed}/{op}/{index}")
     kinds = schema(library, op)
@@ -154,7 +156,7 @@ def _cheap(op: str, name: str, argument: Any) -> Any:
 
 
 def _bounded(argument: Any, most: int) -> Any:
-    """A tensor of at most so many elements, or of so many that it is refused at once."""
+    """A tensor within a limit of elements, or with so many that it is refused immediately."""
     if not isinstance(argument, TensorSpec) or not most < prod(argument.shape) < REFUSED:
         return argument
     shape = list(argument.shape)
@@ -209,7 +211,7 @@ def _values(random: Random) -> tuple[float, ...]:
 
 
 def _relaid(random: Random, spec: TensorSpec) -> TensorSpec:
-    """The same shape, otherwise in memory: dimensions in any order, gaps, strides of 0, overlaps."""
+    """The same shape with another memory layout: order of dimensions, gaps, strides of 0, overlaps."""
     order = random.sample(range(len(spec.shape)), len(spec.shape))
     strides, step = [0] * len(spec.shape), 1
     for d in order:
@@ -286,7 +288,7 @@ WILD: dict[str, Callable[[Random], Any]] = {
 
 
 def _changed(random: Random, given: Any, kind: str, position: int) -> Any:
-    """Another value of an argument, mostly one that is nearly right."""
+    """Another value of an argument, usually almost valid."""
     if isinstance(given, TensorSpec) and random.random() < 0.9:
         return _changed_tensor(random, given, position)
     if isinstance(given, list):

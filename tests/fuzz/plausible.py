@@ -1,6 +1,6 @@
-"""Arguments that an operator accepts, by their names: where changes start from, so that they reach kernels.
+"""Valid arguments of operators by name, from which the fuzzer starts, so that calls reach the kernels.
 
-A name means the same in every operator; where it does not, its entry is `operator.name`.
+A name has the same meaning in every operator; exceptions have an entry `operator.name`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums"} | {
 
 
 class Scene:
-    """What the arguments of one call agree on: counts, sizes, dtypes, whether sizes vary."""
+    """What the arguments of one call have in common: counts, sizes, dtypes, whether sizes vary."""
 
     def __init__(self, random: Random, op: str, names: list[str]) -> None:
         self.random, self.op, self.names = random, op, names
@@ -78,7 +78,7 @@ class Scene:
         return pair if self.random.random() < 0.5 else (pair[1], pair[0])
 
     def tensor(self, shape: list[int], dtype: torch.dtype, low: float = 0, high: float = 1) -> TensorSpec:
-        """Contiguous, of a few numbers drawn evenly; whole ones for whole dtypes."""
+        """A contiguous tensor of a few uniform numbers; integers for integer dtypes."""
         if dtype.is_floating_point:
             values = tuple(round(self.random.uniform(low, high), 3) for _ in range(5))
         else:
@@ -94,7 +94,7 @@ class Scene:
         return spec
 
     def table(self, rows: list[list[float]], dtype: torch.dtype, columns: int) -> TensorSpec:
-        """These numbers, one after the other."""
+        """A tensor of these numbers."""
         flat = tuple(number for row in rows for number in row)
         return TensorSpec((len(rows), columns), dtype, flat or (0,))
 
@@ -115,7 +115,7 @@ class Scene:
         return [h * w * channels for h, w in self.sizes]
 
     def plane_lengths(self) -> list[int]:
-        """Of images as JPEGs hold them."""
+        """Tables of images stored as JPEG planes."""
         lengths = []
         for (h, w), form in zip(self.sizes, self.forms, strict=True):
             rows, columns = (h + 1) // 2 if form in (4, 5) else h, (w + 1) // 2 if form in (3, 5) else w
@@ -161,7 +161,7 @@ class Scene:
         return [round(self.random.uniform(low, high), 2) for _ in range(count)]
 
     def boxes(self, shape: list[int], dtype: torch.dtype) -> TensorSpec:
-        """Corners in order, or a center, sides and an angle: of 4 or 5 numbers."""
+        """Boxes as ordered corners, or as center, sides and angle: 4 or 5 numbers."""
         r, rows = self.random, []
         for _ in range(7):
             x, y, w, h = (round(r.uniform(0, 30), 1) for _ in range(4))
@@ -194,7 +194,7 @@ class Scene:
         )
 
     def moves(self, *size: int) -> list[list[float]]:
-        """Rows of `draw_coordinates`, of a pass; the first resizes to `size`, the others flip."""
+        """A program of one pass for `draw_coordinates`: the first row resizes to `size`, the others flip."""
         r, rows = self.random, []
         for index in range(r.randint(0, 4)):
             kind = r.randrange(7)

@@ -1,12 +1,12 @@
-"""Draws calls of all operators, makes them, and prints those that fail, simplified, as Python.
+"""Draws and runs calls of all operators, and prints those that fail, simplified, as Python.
 
     python -m tests.fuzz --calls 20000 --seed 0
     python -m tests.fuzz --op normalize --calls 5000
     python -m tests.fuzz --device emulated --calls 50000     the CUDA kernels under AddressSanitizer
 
-A call may give a result, or an error that begins with an operator's name, or one of torch's own about the
-schema or about memory. Anything else is a failure: another exception, the end of the process, a run past the
-time limit.
+A call may return a result, raise an error that begins with an operator's name, or raise torch's own error
+about the schema or memory. Anything else is a failure: another exception, a crash, a run beyond the time
+limit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_EMULATED = 1 << 20  # elements of a tensor
 
 @dataclass
 class Report:
-    """How many calls of each operator ended how, and the calls that failed."""
+    """The outcomes of the calls of each operator, and the failed calls."""
 
     kinds: dict[str, Counter[str]] = field(default_factory=dict)
     failures: list[tuple[int, Call, Outcome]] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Report:
             self.failures.append((index, call, outcome))
 
     def fraction(self, op: str) -> float:
-        """Of the calls of an operator, those that gave a result."""
+        """The fraction of an operator's calls that returned a result."""
         kinds = self.kinds[op]
         return kinds["result"] / max(sum(kinds.values()), 1)
 
@@ -57,7 +57,7 @@ def fuzz(
     library: str = LIBRARY,
     most: int | None = None,
 ) -> Report:
-    """Makes `calls` calls, as many of each operator; `most` as that of `draw_call`."""
+    """Run `calls` calls, equally many of each operator; for `most` see `draw_call`."""
     report = Report()
     drawn = [(ops[i % len(ops)], i // len(ops)) for i in range(calls)]
     for number, first in enumerate(range(0, calls, CALLS_OF_A_CHILD)):
@@ -70,7 +70,7 @@ def fuzz(
 
 
 def distinct(report: Report) -> list[tuple[int, Call, Outcome, int]]:
-    """One failure of each kind and operator, and how many there were: those of one cause look alike."""
+    """Print one failure of each kind and operator, and their number, since equal causes look alike."""
     found: dict[tuple[str, str, str], list[tuple[int, Call, Outcome]]] = {}
     for index, call, outcome in report.failures:
         words = "".join(c for c in outcome.detail[:120] if not c.isdigit())
@@ -101,7 +101,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def begin_sanitized(arguments: Sequence[str]) -> None:
-    """Replaces this program by itself with the library that has AddressSanitizer and the emulated device."""
+    """Restart this program with the library of AddressSanitizer and the emulated device."""
     from tests.emulation.run import environment
 
     chosen = environment("asan", "forward")

@@ -1,4 +1,4 @@
-"""Simplifies the arguments of a call that fails, as long as it fails alike."""
+"""Simplifies the arguments of a failing call while it fails in the same way."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from tests.fuzz.call import Call, TensorSpec
 
 MOST_TRIES = 400
-MOST_SLOW_TRIES = 15  # of a call that runs past the time limit
+MOST_SLOW_TRIES = 15  # for a call beyond the time limit
 
 
 def shrink(call: Call, fails: Callable[[Call], bool], most: int = MOST_TRIES) -> Call:
-    """The simplest call found for which `fails` holds, by at most `most` tries."""
+    """The simplest call for which `fails` is true, found in at most `most` tries."""
     tries, changed = 0, True
     while changed:
         changed = False

@@ -1,6 +1,6 @@
-"""Calls that once ended the process, ran without end, or failed without naming the operator.
+"""Calls that once crashed the process, ran endlessly, or failed without naming the operator.
 
-Each is made in a child, so that a crash is one failing test.
+Each runs in a child process, so that a crash is a failing test.
 """
 
 import subprocess
@@ -185,7 +185,7 @@ def test_parts_that_an_order_does_not_name_have_no_gradient():
 @pytest.mark.sanitized
 @pytest.mark.parametrize("gradient", [1e30, -1e30, float("inf"), float("nan")])
 def test_a_gradient_that_no_sum_holds_is_left_out(gradient):
-    """It was converted to an integer out of its range, whose value machines do not agree on."""
+    """The conversion to an integer was out of range, where processors differ."""
     sums, _ = torch.ops.orbbec.warp_affine_backward(
         torch.full((1, 1, 1, 1), gradient),
         torch.zeros(1, 1, 1, 1),
@@ -206,16 +206,16 @@ def test_a_wide_blur_is_differentiated_in_seconds():
 @pytest.mark.parametrize("row", [(0, 11, 0), (0, 2, 2), (0, 9, 9), (-1, 3, 3), (0, 2**40, 2**40), (5, 1, 1)])
 @pytest.mark.parametrize("numel", [0, 1, 12])
 def test_normalize_does_not_read_past_images_of_another_size(row, numel):
-    """The table says one size and the call another: such an image is black."""
+    """An image whose table row contradicts the size of the call is black."""
     images, layout = torch.full((numel,), 255, dtype=BYTE), torch.tensor([row])
     done = torch.ops.orbbec.normalize(images, layout, 3, [0.0], [1.0], 1.0, FLOAT, [33, 15], False)
     assert torch.equal(done, torch.zeros(1, 3, 33, 15))
 
 
 def test_memory_that_a_thread_lacks_is_a_named_error():
-    """The exception ended in torch, which gave a line of its source for it.
+    """The exception reached torch, which reported a line of its source instead.
 
-    In a process of its own: a fork of one that has run OpenMP's threads has none.
+    Runs in a separate process, because OpenMP's threads do not survive a fork.
     """
     code = """if True:
         import orbbec
@@ -245,7 +245,7 @@ def test_tables_of_lab_that_hold_anything(pair, value):
 @pytest.mark.sanitized
 @pytest.mark.parametrize("source", ["RGB", "BGR"])
 def test_cvt_color_does_not_read_past_an_image_that_ends_early(source):
-    """One byte holds a gray pixel and no colored one."""
+    """One byte is enough for a gray pixel, but not for a color pixel."""
     images, layout = torch.full((1,), 255, dtype=BYTE), torch.tensor([(0, 1, 1)])
     assert torch.ops.orbbec.cvt_color(images, layout, 3, source, "GRAY", None).tolist() == [0]
 
@@ -256,7 +256,7 @@ def _meta(*shape, dtype=torch.float32):
 
 NONE, IDS = torch.empty(0, 0, 0, 0), torch.empty(0, 4, dtype=LONG)
 SAMPLING, VALUES, OUTPUT = ([0, 0], "c", "c", [], None), ([], [], 0.0, 0.0, False), (torch.float32, False)
-FAKE = {  # a tensor without memory among others calls the fake kernel, whose result backward goes on with
+FAKE = {  # a tensor without memory selects the fake kernel, whose result then goes to backward
     "augment": (NONE, None, 0, torch.zeros(()), *SAMPLING, None, None, _meta(), *VALUES, None, None, *OUTPUT),
     "adjust_color": (NONE[:, :1], None, 0, "adjust_hue", 0.0, _meta(), 0.0, torch.zeros(())),
     "copy_paste_soft": (NONE, _meta(dtype=LONG), torch.zeros(())),

@@ -1,4 +1,4 @@
-"""Arguments of every kind give a result or a named error; and the fuzzer finds what it is there to find."""
+"""Random arguments give a result or a named error, and the fuzzer finds planted faults."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 CALLS = {"cpu": 20000, "emulated": 1500}
 
-# Operators with faults, of a library of their own.
+# Operators with faults, in a separate library.
 PLANTED = """
 import os, signal, sys, time
 import torch
@@ -92,7 +92,7 @@ for op in operators():
 
 
 def run(*arguments: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    # A process of its own: its children are forks, and what pytest has loaded need not survive one.
+    # A separate process: its children are forks, and pytest's modules may not survive a fork.
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
 
@@ -120,7 +120,7 @@ def planted(op: str, calls: int, then: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("op", "calls", "kind"),  # each call of the middle two that is past the limit takes 2 and 8 seconds
+    ("op", "calls", "kind"),  # calls of the middle two that exceed the limit take 2 and 8 seconds
     [
         ("dies", 12, "a death by SIGSEGV"),
         ("hangs", 4, "a run past the time limit"),
@@ -133,7 +133,7 @@ def test_a_planted_fault_is_found(op, calls, kind):
 
 
 def test_the_call_that_kills_is_the_one_that_is_named():
-    """It is alone in its failure: those before and after it in the same child have their own outcomes."""
+    """Only this call fails: calls before and after it in the same child keep their outcomes."""
     kinds = eval(planted("dies", 100)[0])
     assert kinds["a death by SIGSEGV"] > 3
     assert kinds["result"] > 30

@@ -1,4 +1,4 @@
-"""Every rule of tools/check_layers.py finds the violation planted for it, and the project has none."""
+"""Every rule of tools/check_layers.py finds a planted violation, and the project has none."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# path, text, a part of what must be said of it
+# path, text, part of the expected message
 PLANTED = {
     "a cycle of imports": (
         "tests/support/a.py",
@@ -140,7 +140,7 @@ PLANTED = {
 
 
 def write_project(root: Path) -> None:
-    """A project of one operator, in which every file keeps the rules."""
+    """A project with one operator, in which all files follow the rules."""
     files = {
         "orbbec/__init__.py": "from orbbec.blur import blur\n",
         "orbbec/_library.py": "",

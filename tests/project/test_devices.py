@@ -1,4 +1,4 @@
-"""Every test that names a device has a run on the emulated one."""
+"""Every test that names a device also runs on the emulated one."""
 
 import re
 from pathlib import Path

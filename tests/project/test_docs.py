@@ -1,4 +1,4 @@
-"""What the documentation shows is true: its Python runs, its links and the commands it names exist."""
+"""The documentation is correct: its Python runs, and its links and commands exist."""
 
 import doctest
 import re
@@ -31,7 +31,7 @@ def blocks(page: Path, *languages: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """So small a network learns faster on one: alongside other work in 8 s instead of 16 to 19."""
+    """A small network trains faster on one thread: in 8 s under load, instead of 16 to 19."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -39,7 +39,7 @@ def one_thread():
 
 
 def run_python(page: Path, *languages: str) -> dict[str, Any]:
-    """All blocks of a page in turn, in one namespace; gives that."""
+    """Run all blocks of a page in order, in one namespace, and return it."""
     text = "\n".join(blocks(page, *(languages or ("python",))))
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     code_lines = [line for line in text.splitlines() if line.strip()]
@@ -60,7 +60,7 @@ def test_the_python_of_a_page_runs(page):
     "page", [page for page in PAGES if blocks(page, "pycon")], ids=lambda page: str(page.relative_to(ROOT))
 )
 def test_what_a_page_shows_of_another_library_runs(page):
-    """Blocks of `pycon` need a library that .venv lacks: `make test-peers` runs them."""
+    """Blocks of `pycon` need a library that .venv lacks; `make test-peers` runs them."""
     text = "\n".join(blocks(page, "pycon"))
     for library in ("albumentations", "ray", "torchvision"):
         if library in text:
@@ -84,7 +84,7 @@ def test_the_python_of_a_page_runs_without_libjpeg_turbo(page, monkeypatch):
 
 
 def test_libjpeg_turbo_is_built_in_where_it_was_fetched():
-    """So that no test of it is skipped in `make test`, with nasm or without."""
+    """Ensures that `make test` skips none of its tests, with or without nasm."""
     assert native.has_native() or not (ROOT / "3rdparty" / "libjpeg_turbo").exists()
 
 
@@ -128,7 +128,7 @@ def test_the_tutorial_shows_the_formula_of_the_template():
     assert " ".join(shown.split()) in " ".join(template.split())
 
 
-# What a translation has in common with the page it is of.
+# The parts that a translation has in common with its original.
 COMMON = {
     "headings": re.compile(r"^(#+) ", re.MULTILINE),
     "links": re.compile(r"\]\((?!README)([^)]+)\)"),

@@ -1,4 +1,4 @@
-"""Mutations are small, local and named by what stands in the line; survivors are told from the killed."""
+"""Mutations are small, local, and named by the contents of the line; survivors are distinguished."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""tools/new_op.py writes an operator that builds, passes its own tests and keeps the rules of the house."""
+"""tools/new_op.py writes an operator that builds, passes its tests, and follows the rules of the project."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from orbbec._library import library_path
 
 ROOT = Path(__file__).parents[2]
 
-# The package without its other operators, whose C++ would take minutes.
+# The package without other operators, whose C++ would take minutes to build.
 KEPT = (
     "orbbec/core",
     "orbbec/executors",
@@ -26,7 +26,7 @@ INIT = "from orbbec._library import load_library\n\nload_library()\n"
 
 
 def run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
-    # Without LD_PRELOAD: a sanitizer that this process was started with is not for others.
+    # Without LD_PRELOAD, so that a sanitizer of this process does not affect others.
     variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"} | environment
     words = [str(part) for part in command]
     done = subprocess.run(words, capture_output=True, text=True, env=variables, cwd=cwd)
@@ -36,7 +36,7 @@ def run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A copy of the project whose one operator is of the template."""
+    """A copy of the project whose only operator comes from the template."""
     root = tmp_path_factory.mktemp("project")
     leave_out = shutil.ignore_patterns("*.so", "__pycache__")
     for name in KEPT:
@@ -74,7 +74,7 @@ def test_a_new_operator_keeps_the_layers(project):
 
 
 def test_a_new_operator_builds_and_passes_its_tests_on_the_cpu_and_as_cuda(project):
-    # Of the flavours of the emulated device the one without sanitizers: it builds in seconds.
+    # The flavour of the emulated device without sanitizers, which builds in seconds.
     library = run(sys.executable, project / "tests" / "emulation" / "build.py", "plain").strip()
     pytest_on = (sys.executable, "-m", "pytest", "-q", "--device=cpu", "--device=emulated")
     output = run(*pytest_on, "orbbec/adjustgamma", cwd=project, ORBBEC_LIBRARY=library)
@@ -84,9 +84,9 @@ def test_a_new_operator_builds_and_passes_its_tests_on_the_cpu_and_as_cuda(proje
 
 @pytest.fixture(scope="module")
 def fusable(tmp_path_factory):
-    """A copy of the package with an operator more, which is a pass of pipelines.
+    """A copy of the package with one more operator, which pipelines can run.
 
-    Its library holds that operator alone, for the emulated device; the others are in the package's own.
+    Its library contains only that operator, for the emulated device; the package's library has the others.
     """
     root = tmp_path_factory.mktemp("fusable")
     leave_out = shutil.ignore_patterns("*.so", "*.cpp", "*.cu", "__pycache__", "tests")
@@ -98,7 +98,7 @@ def fusable(tmp_path_factory):
         shutil.copy(ROOT / name, root / name)
     shutil.copytree(ROOT / "scripts", root / "scripts", ignore=leave_out)
     for path in root.glob("orbbec/*/*.cpp"):
-        if "STABLE_TORCH_LIBRARY" in path.read_text():  # operators that the package's own library registers
+        if "STABLE_TORCH_LIBRARY" in path.read_text():  # operators that the package's library registers
             path.unlink()
     (root / "preload.py").write_text(
         f"import torch\n\ntorch.ops.load_library({str(library_path())!r})  # all other operators\n"

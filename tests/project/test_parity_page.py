@@ -1,4 +1,4 @@
-"""docs/parity.md is what its data say, and tells of the libraries that the tests ask for."""
+"""docs/parity.md matches its data and the libraries that the tests need."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def test_the_page_is_written_from_its_data(tmp_path):
 
 @pytest.mark.parametrize("name", ["Albumentations", "AlbumentationsX", "Ray"])
 def test_the_versions_of_the_page_are_those_that_the_tests_ask_for(name):
-    """`make parity` notes them anew."""
+    """`make parity` records them again."""
     pinned = (ROOT / "requirements" / f"{name.lower()}.txt").read_text()
     assert PEERS[name]["version"] == re.search(r"^\w+(?:\[\w+\])?==(\S+)$", pinned, re.MULTILINE)[1]
 

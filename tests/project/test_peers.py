@@ -1,4 +1,4 @@
-"""benchmarks/peers: contenders that are here are compared and timed, others are named, losses are marked."""
+"""benchmarks/peers: available contenders are compared and timed, others are named, losses are marked."""
 
 import doctest
 import json

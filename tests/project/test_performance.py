@@ -1,4 +1,4 @@
-"""docs/performance.md: its tables are what docs/benchmarks says, and no other figure stands on it."""
+"""docs/performance.md: its tables match docs/benchmarks, and there are no other figures."""
 
 import importlib.util
 import json
@@ -41,7 +41,7 @@ def test_no_measured_figure_stands_outside_of_the_tables(performance):
 
 
 def run_of(date, *cases):
-    """A page's JSON: of each case the seconds of orbbec and of each rival, with one thread."""
+    """The JSON of a page: the seconds of orbbec and its rivals for each case, with one thread."""
     results = []
     for case, seconds in cases:
         timings = [Timing(name, True, None, cpu=[own] * 7) for name, own in seconds.items()]

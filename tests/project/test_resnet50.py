@@ -1,4 +1,4 @@
-"""benchmarks/resnet50: a tiny network in the place of the large one, trained from files and on one batch."""
+"""benchmarks/resnet50: a tiny network instead of the large one, trained from files and on one batch."""
 
 import json
 
@@ -10,7 +10,7 @@ from benchmarks import resnet50
 
 
 class Tiny(torch.nn.Module):
-    """Counts the images that it was shown."""
+    """Counts its input images."""
 
     def __init__(self):
         super().__init__()
@@ -34,7 +34,7 @@ def test_a_run_writes_what_was_reached(tmp_path, monkeypatch):
     resnet50.main()
     (path,) = (tmp_path / "out").glob("*/resnet50.json")
     (speed,) = json.loads(path.read_text())["speeds"]
-    assert tiny.shapes == [(2, 3, 224, 224)] * (3 + 4 + 2 + 4)  # one batch, warm, and timed; then files
+    assert tiny.shapes == [(2, 3, 224, 224)] * (3 + 4 + 2 + 4)  # one batch, warm-up and timed; then files
     assert 0 < speed["training"] < 1e6
     assert speed["one_batch"] > 0 < speed["alone"]
     assert path.with_suffix(".md").read_text().count("| on the host |") == 1

@@ -1,4 +1,4 @@
-"""`pytest --sampled`: each value of each parameter is tested on every day."""
+"""`pytest --sampled` tests each value of each parameter every day."""
 
 from itertools import product
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The site is built without a warning, loads nothing from elsewhere and shows each public name once."""
+"""The site builds without warnings, loads nothing from other hosts, and shows each public name once."""
 
 import importlib
 import re
@@ -15,12 +15,12 @@ pytest.importorskip("mkdocs", reason="MkDocs needs Python 3.11: requirements/doc
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("orbbec", "orbbec.transforms", "orbbec.data", "orbbec.backends.torchvision")
-# Attributes by which a page makes the browser fetch something at once.
+# Attributes that make the browser load something.
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 
 
 class Page(HTMLParser):
-    """What a page loads, links and can be linked at."""
+    """The resources, links and anchors of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def pages(site):
 
 
 def public_names() -> set[str]:
-    """By their first names, without packages. torchvision's own package is read, as it needs torchvision."""
+    """Public names without packages. The package torchvision is parsed, since it cannot be imported here."""
     objects: dict[int, str] = {}
     for package in PACKAGES[:3]:
         module = importlib.import_module(package)

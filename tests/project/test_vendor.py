@@ -41,7 +41,7 @@ vendor = load_vendor()
 
 
 class Shelf:
-    """Fake packages in a folder, and a stand-in for pip that counts what it is asked for."""
+    """Fake packages in a folder, and a stand-in for pip that counts requests."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -257,7 +257,7 @@ def test_without_nasm_the_fallback_is_built(
     with_nasm(monkeypatch, True)
     shelf.vendor(package)
     assert header.read_text() == "// hello"
-    with_nasm(monkeypatch, False)  # needed to build, not to keep
+    with_nasm(monkeypatch, False)  # needed only to build
     shelf.vendor(package)
     assert header.read_text() == "// hello"
     assert "no nasm" not in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The field's words are used: banned words occur in no comment, docstring, message, page or name."""
+"""Banned words do not occur in comments, docstrings, messages, pages and names."""
 
 import ast
 import io
@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# A banned word, and what to write instead.
+# A banned word, and its replacement.
 BANNED = {
     r"chains?": "pipeline",
     r"unlike": "variable-size, different",
@@ -30,7 +30,7 @@ BANNED = {
 }
 BANNED_IN_CPP = {r"isa|machines?": "target of a SIMD build", r"plain": "scalar"}
 
-# The same for the parts of an identifier or of a file's name, which `_` and capitals separate.
+# The same for the parts of an identifier or a file name, which `_` and capitals separate.
 BANNED_NAMES = {
     "chains?": "pipeline",
     "unlike": "variable_size",
@@ -122,7 +122,7 @@ def page_prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def banned_words(path: Path, text: str) -> Iterator[str]:
-    """Where a banned word stands, and what to write instead."""
+    """The positions of banned words, with replacements."""
     name = path.as_posix()
     prose = {".py": python_prose, ".md": page_prose}.get(path.suffix, cpp_prose)
     words = BANNED if path.suffix in (".py", ".md") else BANNED | BANNED_IN_CPP
@@ -148,7 +148,7 @@ def cpp_names(text: str) -> Iterator[tuple[int, str]]:
 
 
 def banned_names(path: Path, text: str) -> Iterator[str]:
-    """Where a name contains a banned word, and what to write instead; line 0 is the name of the file."""
+    """The positions of names with a banned word, with replacements; line 0 is the name of the file."""
     name, is_python = path.as_posix(), path.suffix == ".py"
     words = BANNED_NAMES if is_python else BANNED_NAMES | BANNED_NAMES_IN_CPP
     allowed = [word for pattern, word, _ in ALLOWED_NAMES if fnmatch(name, pattern)]

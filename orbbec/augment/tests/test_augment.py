@@ -1,4 +1,4 @@
-"""augment compared with the warps and NumPy, by hand, and in torch."""
+"""augment compared with the warps and NumPy, worked by hand, and inside torch."""
 
 import re
 
@@ -25,7 +25,7 @@ def images_of(dtype, count=3, channels=3, height=21, width=34, seed=0):
 
 
 def draw_program(rng, count, codes):
-    """`[count, len(codes), 16]`: the steps in this order, their numbers drawn for each image."""
+    """`[count, len(codes), 16]`: these steps in order, with random numbers per image."""
     program = np.zeros((count, len(codes), 16), np.float32)
     for row, code in zip(program.reshape(-1, 16), list(codes) * count, strict=True):
         row[0] = code
@@ -43,7 +43,7 @@ def draw_program(rng, count, codes):
 
 
 def draw_call(seed, channels=None, codes=None, size=None):
-    """A random call: images, map, size and the options."""
+    """A random call: images, matrix, size and options."""
     rng = np.random.default_rng(seed)
     dtype, target = DTYPES[seed % 4], DTYPES[rng.integers(4)]
     channels = channels or int(rng.choice((1, 3)))
@@ -103,7 +103,7 @@ def test_exact_steps_are_those_of_numpy(device, seed):
     assert_same_bytes(run(device, *call), augments.augment(images, matrix, size, **options))
 
 
-# Of the maximum value: twice the largest difference that 400 calls showed.
+# As fractions of the maximum value: twice the largest difference in 400 calls.
 TOLERANCES = {GAMMA: 3.6e-7, CONTRAST: 2.4e-7}
 
 
@@ -161,7 +161,7 @@ SCALES = [
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("border", BORDERS)
 def test_scaled_images_have_the_bits_of_any_other(monkeypatch, level, channels, border):
-    """Maps that neither rotate nor shear, from within and beyond the image, of rows that are kept and not."""
+    """Matrices without rotation and shear, reading inside and outside, with and without kept rows."""
     rng = np.random.default_rng(channels)
     matrices = np.zeros((len(SCALES), 2, 3))
     matrices[:, [0, 1], [0, 1]] = SCALES
@@ -185,7 +185,7 @@ def test_scaled_images_have_the_bits_of_any_other(monkeypatch, level, channels, 
 @pytest.mark.parametrize("level", ["avx2", "avx512"])
 @pytest.mark.parametrize("border", BORDERS)
 def test_scaled_bytes_are_normalized_with_the_bits_of_any_other(monkeypatch, level, border):
-    """No step between the matrix and the finish, also of images whose last pixels end their memory."""
+    """No step between matrix and finish, also for images that end at the end of their memory."""
     rng = np.random.default_rng(3)
     matrices = np.zeros((len(SCALES), 2, 3))
     matrices[:, [0, 1], [0, 1]] = SCALES
@@ -215,7 +215,7 @@ def test_any_float_becomes_the_byte_nearest_to_it(monkeypatch, level, channels_l
     values[1] = rng.uniform(-1, 2, values[1].shape)
     with np.errstate(over="ignore", invalid="ignore"):
         levels = values * np.float32(255)
-    held = (levels >= -(2**31)) & (levels < 2**31)  # what no int holds becomes the least one, so black
+    held = (levels >= -(2**31)) & (levels < 2**31)  # values beyond int become INT_MIN, hence black
     expected = np.where(held, levels, 0).round().clip(0, 255).astype(np.uint8)
     options = {"interpolation": "nearest", "dtype": torch.uint8, "channels_last": channels_last}
     result = augment(torch.from_numpy(values), torch.eye(3), (9, 77), **options)

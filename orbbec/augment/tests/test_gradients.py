@@ -1,4 +1,4 @@
-"""The gradients of augment compared with those of the same pipeline in float64, written in torch."""
+"""The gradients of augment compared with those of the same pipeline written in torch, in float64."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def positions(matrix, size):
 
 
 def tap(image, x, y, border, fill):
-    """`image` [C, H, W] at whole positions."""
+    """The pixels of `image` [C, H, W] at integer positions."""
     height, width = image.shape[1:]
     outside = (x < 0) | (y < 0) | (x >= width) | (y >= height)
     if border == "reflect101":
@@ -63,7 +63,7 @@ def colored(v, row):
     if code == HUE:
         return turned(v, a[0])
     if code == GAMMA:
-        light = torch.where(v > 0, v, 1.0)  # black has no slope
+        light = torch.where(v > 0, v, 1.0)  # the slope at black is 0
         return (a[1] * torch.where(v > 0, light ** a[0], 0.0)).clamp(0, 1)
     if code == POSTERIZE:
         step = 2.0 ** -a[0].round()
@@ -77,7 +77,7 @@ def colored(v, row):
 
 
 def oracle(images, matrix, size, *, colors, erase, mean, std, regions, interpolation, border, fill):
-    """Augment in float64, one image after the other."""
+    """Augment in float64, image by image."""
     x, y = positions(matrix, size)
     results = []
     for n, image in enumerate(images):
@@ -100,7 +100,7 @@ def oracle(images, matrix, size, *, colors, erase, mean, std, regions, interpola
 
 
 def draw_call(seed, codes=None):
-    """A random call, whose values lie away from the positions where a step bends."""
+    """A random call whose values are not near points where a step is not differentiable."""
     rng = np.random.default_rng(seed)
     channels, size = int(rng.choice((1, 3))), tuple(rng.integers(3, 20, 2).tolist())
     images = torch.from_numpy(rng.uniform(0.05, 0.95, (2, channels, 13, 17)).astype(np.float32))
@@ -142,7 +142,7 @@ def gradients(call, images, matrix, weights, size, options):
 
 
 def compared(seed, codes=None):
-    """The largest difference of the images' gradients, relative to the largest, and its fraction."""
+    """The largest difference of the gradients for images, relative to the largest gradient."""
     images, matrix, size, options = draw_call(seed, codes)
     weights = torch.from_numpy(np.random.default_rng(seed).normal(0, 1, (2, images.shape[1], *size)))
     result, ours, _ = gradients(augment, images, matrix, weights, size, options)

@@ -1,4 +1,4 @@
-"""Outputs that are larger than a core's cache are stored past it: with the bytes of small ones."""
+"""Outputs larger than a core's cache are stored past it, with the same bytes as small ones."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ import torch
 from tests.support import assert_same_bytes
 from tests.support.augments import fused as augment
 
-COUNT, HEIGHT, WIDTH = 24, 131, 127  # 1.2 MB of bytes; no row begins where a cache line does
+COUNT, HEIGHT, WIDTH = 24, 131, 127  # 1.2 MB; no row begins at a cache line
 FLIP = torch.tensor([[-1.0, 0, WIDTH - 1], [0, 1, 0]])
 TURN = torch.tensor([[0.9, -0.2, 7.3], [0.2, 0.9, -11.8]])
 BEYOND = torch.tensor([[1.0, 0, 11], [0, 1, -5]])

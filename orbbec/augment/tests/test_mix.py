@@ -1,4 +1,4 @@
-"""Images mixed at the end of augment, compared with mixup and cutmix after it."""
+"""Mixing at the end of augment, compared with mixup and cutmix after augment."""
 
 import re
 
@@ -19,14 +19,14 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
 def boxes_in(size):
-    """In the middle, at a corner and beyond it, empty, and all of it."""
+    """Boxes in the middle, at a corner, beyond it, empty, and of the whole image."""
     height, width = size
     inside = [width // 3, height // 3, width - width // 4, height - height // 4]
     return torch.tensor([inside, [-5, -3, width // 2, height + 9], [3, 2, 3, 9], [0, 0, width, height]])
 
 
 def mixes(weights, size):
-    """The rows of a mixup of whole images."""
+    """Table rows for a mixup of whole images."""
     rows = torch.zeros(COUNT, 7, dtype=torch.float64)
     rows[:, 0], rows[:, 3], rows[:, 4] = PAIR_INDICES, size[1], size[0]
     rows[:, 5], rows[:, 6] = weights, 1 - weights
@@ -40,7 +40,7 @@ def cuts(boxes):
 
 
 def draw_call(size, channels=3, dtype=torch.uint8, target=torch.float32, seed=0):
-    """Images and options with maps, colors with means, rectangles and normalizing."""
+    """Images and options with warps, contrast, rectangles and normalization."""
     rng = np.random.default_rng(seed)
     images = photographs(COUNT, channels, 21, 34, dtype, seed=seed)
     matrix = np.eye(3)[:2] + rng.normal(0, 1, (COUNT, 2, 3)) * [0.3, 0.3, 5]

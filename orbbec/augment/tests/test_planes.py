@@ -1,4 +1,4 @@
-"""augment of planes, compared with augment of the RGB that they stand for."""
+"""augment of planes, compared with augment of the same images in RGB."""
 
 import importlib
 import re
@@ -25,12 +25,12 @@ from tests.support.augments import CONTRAST, GAMMA, HUE, MATRIX
 from tests.support.augments import fused as augment
 
 SIZES = [(1, 1), (1, 6), (6, 1), (5, 5), (7, 13), (33, 18)]
-plan_apply = importlib.import_module("orbbec.plan.apply")  # the package has a function of that name
+plan_apply = importlib.import_module("orbbec.plan.apply")  # the package exports a function of that name
 BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
 
 
 def every_kind():
-    """Each sampling in each size, the orientations in rotation."""
+    """All samplings in all sizes, with alternating orientations."""
     pairs = [(size, sampling) for size in SIZES for sampling in SAMPLINGS]
     orientations = [1 + n % 8 for n in range(len(pairs))]
     batch = YCbCrBatch.of_sizes(*map(list, zip(*pairs, strict=True)), orientations)
@@ -45,7 +45,7 @@ def drawn_matrices(count, seed, perspective=False):
 
 
 def assert_as_of_rgb(device, planes, matrix, size, **options):
-    """The bits of both ways on a device."""
+    """The results of both ways on a device."""
     put = {name: device.put(value) if torch.is_tensor(value) else value for name, value in options.items()}
     there = planes.to("cuda") if device.name == "cuda" else planes
     fused = augment(there, device.put(matrix), size, **put)
@@ -114,7 +114,7 @@ def test_no_images(device):
     ],
 )
 def test_tables_that_do_not_fit_give_the_fill(device, table, row):
-    """On a device no check on the host sees them."""
+    """On a device, the host cannot check them."""
     planes = YCbCrBatch.of_sizes([(6, 4), (6, 4)], ["420", "420"])
     planes.buffer.fill_(128)
     getattr(planes, table)[0] = torch.tensor(row)
@@ -140,7 +140,7 @@ READS_PLANES = ("fused", "colors")
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_plan_of_planes_is_that_of_images(device, name, monkeypatch):
-    """Whether the first pass reads planes, as on a CUDA device, or RGB is made of them first."""
+    """Whether the first pass reads planes, as on CUDA, or planes are converted to RGB first."""
     planes = YCbCrBatch.of_sizes([(20, 31), (25, 18), (40, 22)], ["420", "gray", "444"], [1, 6, 3])
     planes.buffer.random_(0, 256, generator=torch.Generator().manual_seed(2))
     compose = Compose(PIPELINES[name], seed=4)
@@ -180,7 +180,7 @@ def test_which_plans_read_planes_on_a_device(name, monkeypatch):
     assert plan_apply.reads_planes(plan, there) == (name in READS_PLANES)
 
 
-# Of the operator: from its matrix to `contrast`.
+# The operator's arguments from `matrix` to `contrast`.
 SAMPLING = (torch.eye(3), [4, 4], "linear", "constant", [0.0], None)
 OPTIONS = (*SAMPLING, None, None, None, [], [], 1.0, 255.0, False)
 

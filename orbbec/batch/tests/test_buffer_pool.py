@@ -1,4 +1,4 @@
-"""Memory is used again once nobody holds it, and not before."""
+"""Memory is reused when nothing refers to it, and not before."""
 
 import gc
 import inspect
@@ -83,10 +83,10 @@ def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
     assert pool.free_bytes == 5 * MIB
     address = third.data_ptr()
     del third
-    held = pool.empty((5 * MIB,))  # of which no block is free
+    held = pool.empty((5 * MIB,))  # no block of this size is free
     assert pool.free_bytes == 4 * MIB
     assert pool.empty((4 * MIB,)).data_ptr() == address
-    assert pool.empty((8 * MIB,)).shape == (8 * MIB,)  # alone more than is kept
+    assert pool.empty((8 * MIB,)).shape == (8 * MIB,)  # larger than the limit by itself
     assert pool.free_bytes == 4 * MIB
     del held
     assert pool.free_bytes == 9 * MIB
@@ -95,7 +95,7 @@ def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
 
 
 def test_no_code_of_python_runs_when_memory_is_let_go():
-    """In a callback of Python's a KeyboardInterrupt is lost."""
+    """A KeyboardInterrupt in a Python callback would be lost."""
     pool, called = BufferPool(), []
     held = pool.empty((MIB,))
     sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
@@ -133,7 +133,7 @@ def test_channels_last_results_lie_so():
         ((2, 3, -1000, -1000), torch.zeros(1)),
         ((2, 3, 1000, 1000), torch.zeros(1, requires_grad=True)),
         ((2, 3, 1000, 1000), torch.nn.Parameter(torch.zeros(1), requires_grad=False)),
-        ((2**20, 3, 1000, 1000), torch.zeros(1)),  # more than is kept
+        ((2**20, 3, 1000, 1000), torch.zeros(1)),  # more than the limit
         ((2, 3, 1000, 1000), torch.zeros(1, device="meta")),
     ],
 )
@@ -216,7 +216,7 @@ def test_threads_never_share_memory(many_switches):
 
 
 def test_a_finalizer_may_ask_for_memory_wherever_it_interrupts():
-    """Called once from each line of the pool, as by the garbage collector; with a lock it waited for ever."""
+    """Called from each line of the pool, as the garbage collector might; with a lock, this deadlocked."""
     pool = BufferPool(limit=3 * MIB)
     interrupted = set()
 

@@ -1,4 +1,4 @@
-"""Which part of a sample becomes what."""
+"""How the parts of samples are collated."""
 
 import sys
 from collections import namedtuple
@@ -126,7 +126,7 @@ def test_anything_else_becomes_a_list(values):
 @pytest.mark.parametrize("as_masks", [np.asarray, torch.from_numpy])
 @pytest.mark.parametrize("width", [9, 3])
 def test_masks_are_no_images(as_masks, width):
-    """`[K, H, W]` became images of K rows and W channels."""
+    """`[K, H, W]` was once taken for images of K rows and W channels."""
 
     def sample(count):
         masks = as_masks(np.full((count, 6, width), count, np.uint8))
@@ -159,7 +159,7 @@ def test_one_sample_follows_the_same_rules():
 
 def test_pil_images_become_an_image_batch(monkeypatch):
     class Image:
-        """Stands in for PIL.Image.Image: what counts is its type and its array interface."""
+        """Stands in for PIL.Image.Image: only type and array interface matter."""
 
         def __init__(self, array):
             self.array = array

@@ -29,7 +29,7 @@ def assert_holds(batch, images):
 
 
 class CountCopies(TorchDispatchMode):
-    """Counts the copies that torch is asked for."""
+    """Counts torch's copies."""
 
     count = 0
 

@@ -1,4 +1,4 @@
-"""The table of speeds of a folder."""
+"""The table of speeds for a folder."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""The command line, and which reader a path is for."""
+"""The command line, and the choice of the reader for a path."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The adjustments compared with what torchvision 0.25 gave, by hand, and in torch."""
+"""The adjustments compared with recorded results of torchvision 0.25, worked by hand, and inside torch."""
 
 import json
 from pathlib import Path
@@ -12,8 +12,8 @@ from tests.support import assert_same_bytes, photographs
 
 RECORD = dict(np.load(Path(__file__).with_name("torchvision.npz")))
 CALLS = json.loads(str(RECORD["calls"]))
-# Largest differences from torchvision's float32 seen in 1,000 cases, 4.4 million values: contrast (the order
-# of its sum) 1.2e-7, sharpness (that of its convolution) 1.5e-7, gamma (its power) 1.2e-7, the others 0.
+# Largest differences from torchvision's float32 in 1,000 cases, 4.4 million values: contrast (order of the
+# sum) 1.2e-7, sharpness (order in the convolution) 1.5e-7, gamma (power function) 1.2e-7, others 0.
 FLOAT_TOLERANCE = {"adjust_contrast": 2.4e-7, "adjust_sharpness": 2.4e-7, "adjust_gamma": 2.4e-7}
 
 FACTORS = {
@@ -222,7 +222,7 @@ def test_any_factor_on_a_device_is_harmless(device):
 def test_adjustments_compile_as_one_graph(device, name, dtype):
     images = device.put(unit_images(2, 3, 4, 5, dtype))
     factor = [] if name == "invert" else [FACTORS[name]]
-    torch.compiler.reset()  # the code below is one function for all cases, which are more than it may have
+    torch.compiler.reset()  # one function is compiled for all cases, which exceed the limit of recompilations
     compiled = torch.compile(
         lambda x: getattr(orbbec, name)(x, *factor) + 1, fullgraph=True, backend="aot_eager"
     )

@@ -1,4 +1,4 @@
-"""cvt_color compared with OpenCV, by hand, and in torch."""
+"""cvt_color compared with OpenCV, worked by hand, and inside torch."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_cvt_color_matches_opencv(device, source, target):
 
 
 def test_hue_and_saturation_of_every_value_and_range(device):
-    """Each quotient that OpenCV has in a table, with each channel the highest."""
+    """All quotients in OpenCV's tables, with each channel as the highest."""
     value, saturation = np.meshgrid(np.arange(256), np.arange(256), indexing="ij")
     lowest = value * saturation // 255
     middle = np.random.default_rng(3).integers(lowest, value + 1)
@@ -164,12 +164,12 @@ def test_the_gradient_of_cvt_color_compiles_and_passes_opcheck():
     assert_same_bytes(images.grad, expected)
 
 
-# Of gradients up to 8; seen were 4.8e-7 and 0.014, with torch 2.13.0.
+# For gradients up to 8; 4.8e-7 and 0.014 were seen with torch 2.13.0.
 GRADIENT_TOLERANCES = {torch.float32: 1e-6, torch.bfloat16: 0.03}
 
 
 def differences(convert, shape):
-    """The gradient of a sum that is linear, by a step of 1 in each value: exact but for rounding."""
+    """The gradient of a linear sum, by a step of 1 in each value: exact except for rounding."""
     black = torch.zeros(shape)
     steps = torch.eye(black.numel()).view(-1, *shape)
     return torch.stack([(convert(step) - convert(black)).sum() for step in steps])

@@ -1,4 +1,4 @@
-"""normalize and to_float compared with torch, by hand, and in torch."""
+"""normalize and to_float compared with torch, worked by hand, and inside torch."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def by_torch(images, dtype):
-    """The `to_dtype(scale=True)` and `normalize` of torchvision."""
+    """The formulas of torchvision's `to_dtype(scale=True)` and `normalize`."""
     working = torch.float64 if dtype == torch.float64 else torch.float32
     largest = {torch.uint8: 255, torch.uint16: 65535}.get(images.dtype)
     values = images.to(working) * (1 / largest) if largest else images.to(working)

@@ -107,7 +107,7 @@ def test_channel_statistics_of_floats(device, dtype):
 def test_tables_by_hand(device):
     image = device.put(torch.tensor([[[10, 20, 20, 30]]], dtype=torch.uint8))
     assert orbbec.equalize_hist(image).flatten().tolist() == [0, 170, 170, 255]
-    # 20 / (20 / 255) is a little less than 255 in float32, and torchvision cuts it off.
+    # 20 / (20 / 255) is slightly below 255 in float32, and torchvision truncates it.
     assert orbbec.autocontrast(image).flatten().tolist() == [0, 127, 127, 254]
     same = device.put(torch.full((1, 1, 9, 9), 7, dtype=torch.uint8))
     for name in ("equalize_hist", "autocontrast", "equalize"):

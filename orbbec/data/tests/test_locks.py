@@ -1,4 +1,4 @@
-"""What threads share, under contention, in forked processes, and where a finalizer interrupts."""
+"""Objects shared by threads: under contention, in forked processes, and interrupted by finalizers."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ def many_switches():
 
 
 def in_threads(work, count=4):
-    """What all of them gave; they begin together."""
+    """The results of all threads, which start together."""
     begin, found = threading.Barrier(count), []
 
     def run():
@@ -42,7 +42,7 @@ def in_threads(work, count=4):
 
 
 def in_a_child(work):
-    """Whether `work` gives True in a forked process within 20 seconds."""
+    """Whether `work` returns True in a forked process within 20 seconds."""
     child = os.fork()
     if child == 0:
         good = False
@@ -61,7 +61,7 @@ def in_a_child(work):
 
 
 class held_by_another_thread:
-    """While it lasts, a thread is in the midst of `inside`, which calls the function that it is given."""
+    """A context in which a thread is inside `inside`, which calls its argument."""
 
     def __init__(self, inside):
         self._is_in, self._go_on = threading.Event(), threading.Event()
@@ -109,7 +109,7 @@ def test_a_lock_is_free_in_a_forked_process_and_its_thread_may_take_it_again():
 
 
 class Handle:
-    """Notes in which process, and how often, it was opened."""
+    """Records in which processes, and how often, it was opened."""
 
     opened: list["Handle"] = []  # noqa: RUF012
 
@@ -204,7 +204,7 @@ def test_a_finalizer_may_close_a_file_that_is_being_opened(tmp_path):
 
 
 def test_ctrl_c_leaves_no_lock_held(tmp_path):
-    """Raised in each call of the package's functions; another thread must still get through."""
+    """Raised in each call of the package's functions; another thread must not be blocked afterwards."""
     watch, file = Stopwatch(), open_file(Handle, tmp_path)
     package = os.path.dirname(sys.modules[Locked.__module__].__file__)
 
@@ -245,7 +245,7 @@ def test_ctrl_c_leaves_no_lock_held(tmp_path):
 
 
 def test_no_python_runs_when_a_lock_is_dropped():
-    """The garbage collector drops it anywhere, and a Ctrl-C in a callback of Python's would be lost."""
+    """The garbage collector may drop it anywhere, and a Ctrl-C in a Python callback would be lost."""
     locked, ran = Locked(), []
     sys.setprofile(lambda frame, event, _: ran.append(frame.f_code.co_name) if event == "call" else None)
     try:

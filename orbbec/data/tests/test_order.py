@@ -1,4 +1,4 @@
-"""No sample is lost or doubled, whoever takes the samples and wherever a run stopped."""
+"""No sample is lost or repeated, for any ranks and workers, and wherever a run stopped."""
 
 from collections import Counter
 from itertools import permutations
@@ -17,7 +17,7 @@ THREADS = (0, 1, 4)
 
 
 def taken_by_threads(order: Order, threads: int, epoch: int) -> list[int]:
-    """What a rank takes: by itself, or by threads of which each has its part."""
+    """The samples of a rank, taken by itself or by its workers."""
     if threads == 0:
         return order.indices(epoch).tolist()
     taken: list[int] = []  # append is atomic
@@ -93,7 +93,7 @@ def test_every_order_is_as_likely_as_another():
     counts = Counter(tuple(Order(4, seed=seed).indices().tolist()) for seed in range(2400))
     assert set(counts) == set(permutations(range(4)))
     chi_squared = sum((count - 100) ** 2 / 100 for count in counts.values())
-    assert chi_squared < 44.2  # 23 degrees of freedom exceed it once in 200; measured 13.5
+    assert chi_squared < 44.2  # chi-squared of 23 degrees of freedom exceeds it once in 200; measured 13.5
 
 
 def test_epochs_and_seeds_differ_and_repeat():
@@ -104,7 +104,7 @@ def test_epochs_and_seeds_differ_and_repeat():
 
 
 def test_an_order_says_nothing_about_what_transforms_draw():
-    """The first draw of a transform and the position in the order have no rank correlation."""
+    """The first draw of a transform and the position in the order are not rank-correlated."""
     length = 10000
     drawn = philox_draws(torch.arange(length), 1, seed=9)[:, 0]
     positions = torch.empty(length, dtype=torch.float64)
@@ -146,7 +146,7 @@ def test_a_sampler_resumes_in_a_data_loader():
 
     resumed = OrderSampler(Order(10, seed=1, rank=1, world_size=2))
     resumed.load_state_dict(state)
-    resumed.set_epoch(0)  # as a loop over epochs does before the resumed one
+    resumed.set_epoch(0)  # like a loop over the epochs before the resumed one
     assert len(resumed) == 3
     assert [batch.tolist() for batch in DataLoader(range(10), batch_size=2, sampler=resumed)] == straight[1:]
     assert resumed.state_dict(delivered=1)["start"] == 6

@@ -1,6 +1,6 @@
-"""Ray Data on a real Ray of this machine: rows have the bytes of the Loader, whatever the blocks and workers.
+"""Ray Data on a local Ray: rows have the bytes of the Loader, for any blocks and workers.
 
-Run by `make test-ray`, in a venv that has Ray; where it is not there, only what needs no Ray is tested.
+Run by `make test-ray`, in a venv with Ray; without Ray, only the tests that do not need it run.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Samples, and the error of one that cannot be read."""
+"""Samples, and the error for a sample that cannot be read."""
 
 import pickle
 

@@ -16,7 +16,7 @@ from tests.support import assert_same_bytes, photograph, photographs
 from tests.support.peers import opencv
 from tests.support.samples import DTYPES
 
-# cv2's filters refuse "wrap".
+# cv2's filters do not support "wrap".
 ALL_BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
 CV2_BORDERS = ALL_BORDERS[:-1]
 SIZES = [(1, 1), (1, 70), (41, 1), (7, 13), (33, 150), (90, 300)]
@@ -48,7 +48,7 @@ def test_box_blur_matches_opencv(device, dtype, height, width, border):
         for size in [(1, 1), (1, 2), (3, 3), (4, 7), (16, 17), (31, 2)]:
             expected = cv2.blur(image, size[::-1], borderType=opencv.BORDERS[border]).reshape(image.shape)
             actual = box_blur(image, size, border=border)
-            if dtype == "float32":  # OpenCV adds to running sums: seen 8e-6, of values up to 140
+            if dtype == "float32":  # OpenCV uses running sums: 8e-6 seen, for values up to 140
                 assert np.abs(actual - expected).max() <= 2e-5
             else:
                 assert_same_bytes(actual, expected)
@@ -279,7 +279,7 @@ def test_filters_pass_opcheck(device):
 @pytest.mark.parametrize("name", NAMES)
 def test_filters_compile_as_one_graph(device, name):
     run = filters("reflect")[name]
-    if name == "motion_blur":  # whose kernel is made by NumPy, outside of the graph
+    if name == "motion_blur":  # NumPy makes its kernel, outside the graph
         kernels = motion_kernels([9], [30.0])[0]
         run = lambda images: filter2d(images, kernels)  # noqa: E731
     compiled = torch.compile(lambda images: run(images) + 1, fullgraph=True, backend="aot_eager")

@@ -13,7 +13,7 @@ from tests.support import Device, assert_same_bytes, photograph, photographs
 from tests.support.peers import opencv
 from tests.support.samples import DTYPES
 
-# cv2's filters refuse "wrap".
+# cv2's filters do not support "wrap".
 ALL_BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
 CV2_BORDERS = ALL_BORDERS[:-1]
 SIZES = [(1, 1), (1, 70), (41, 1), (7, 13), (33, 150), (90, 300)]
@@ -27,7 +27,7 @@ def by_opencv(image, size, sigma, border):
 
 
 def by_numpy(image, size, sigma, border):
-    """Both passes in float64, sums in any order."""
+    """Both passes in float64, with sums in any order."""
     modes = {"constant": "constant", "replicate": "edge", "reflect": "symmetric", "reflect101": "reflect"}
     result = image.astype(np.float64)
     for axis in (0, 1):
@@ -59,7 +59,7 @@ def test_float_gaussian_blur_matches_numpy(device, height, width, border):
     actual = gaussian_blur(device.put(images), (5, 23), (1.5, 4.0), border=border).cpu().numpy()
     for image, blurred in zip(images.permute(0, 2, 3, 1).numpy(), actual, strict=True):
         expected = by_numpy(image, (5, 23), (1.5, 4.0), border)
-        # largest seen: 1.6e-5, of values up to 140
+        # largest seen: 1.6e-5, for values up to 140
         assert np.abs(blurred.transpose(1, 2, 0) - expected).max() <= 3e-5
 
 
@@ -105,7 +105,7 @@ def test_gaussian_blur_of_variable_size_images(device, channels):
 @pytest.mark.parametrize("border", ALL_BORDERS)
 def test_gaussian_blur_is_the_same_on_every_device(accelerator, dtype, border):
     if accelerator.name == "cuda" or dtype != torch.float64:
-        # 141 is too large for a tile of floats, and slow without one.
+        # 141 is too large for a tile of floats, and slow without tiles.
         for size, images in (
             *((size, photographs(2, 2, 37, 75, dtype)) for size in (3, 23)),
             (141, photographs(1, 2, 17, 35, dtype)),

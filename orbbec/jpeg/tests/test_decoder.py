@@ -1,4 +1,4 @@
-"""The decoder of baseline JPEGs compared with what OpenCV makes of the same files: the same bytes."""
+"""The decoder of baseline JPEGs gives OpenCV's bytes."""
 
 import io
 
@@ -20,7 +20,7 @@ SCAN = b"\xff\xda"
 
 @pytest.fixture(autouse=True, params=["plain", "avx2", "avx512"])
 def alone(request, monkeypatch):
-    """No other decoder takes over what this one refuses; on each kind of machine."""
+    """No other decoder is used for files that this one refuses, on each SIMD level."""
     monkeypatch.setattr(native, "_library", lambda: None)
     monkeypatch.setenv("ORBBEC_SIMD", request.param)
 
@@ -129,7 +129,7 @@ def test_damage_is_an_error():
 
 
 def gray_block(bits, step=None):
-    """A file of one gray block, its scan written in the tables of T.81, K.3."""
+    """A file of one gray block, with the Huffman tables of T.81, K.3."""
     data = bytearray(encoded(np.zeros((8, 8), np.uint8)))
     if step is not None:
         start = data.index(b"\xff\xdb") + 5
@@ -148,7 +148,7 @@ LARGE_DC, LARGE_AC = "111111110" + "1" * 11, "1111111110000011" + "1" * 10  # 20
         ("00" + SIXTEEN_ZEROS * 4, None),  # past the last coefficient
         ("00" + SIXTEEN_ZEROS * 3 + "11111111111111111", None),  # no code
         ("1" * 40, None),
-        (LARGE_DC + END, 8),  # products and sums that 16 bits do not hold
+        (LARGE_DC + END, 8),  # products and sums that overflow 16 bits
         (LARGE_DC + LARGE_AC + END, 8),
         (LARGE_DC + LARGE_AC + END, 255),
         (LARGE_DC + LARGE_AC * 2 + END, 8),

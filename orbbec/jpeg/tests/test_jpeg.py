@@ -1,4 +1,4 @@
-"""jpeg_compression by hand, on every device and machine, in torch."""
+"""jpeg_compression worked by hand, on every device and SIMD level, and inside torch."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_a_flat_block_by_hand(device):
 
 
 def test_a_wave_by_hand(device):
-    """Columns of 0 and 255 at quality 1, where every step is 255: columns stay, mirrored and flipped."""
+    """Columns of 0 and 255 at quality 1, where every step is 255: only the pattern of columns remains."""
     wave = torch.tensor([0, 255], dtype=torch.uint8).repeat(8, 4)[None]
     actual = jpeg_compression(device.put(wave), 1)[0].tolist()
     assert actual == [actual[0]] * 8  # columns do not change
@@ -29,7 +29,7 @@ def test_a_wave_by_hand(device):
 
 
 def test_gray_is_luma(device):
-    """Gray colors have chroma of exactly 128, so that their luma is compressed alone."""
+    """The chroma of gray is exactly 128, so only luma is compressed."""
     gray = device.put(photographs(1, 1, 19, 23))
     for subsampling in SUBSAMPLINGS:
         colors = jpeg_compression(gray.expand(1, 3, 19, 23), 40, subsampling=subsampling)

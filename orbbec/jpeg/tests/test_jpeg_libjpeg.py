@@ -1,4 +1,4 @@
-"""jpeg_compression compared with what Pillow and OpenCV decode of what they encoded: the same bytes."""
+"""jpeg_compression has the bytes that Pillow and OpenCV decode after encoding."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sums of a fixed order."""
+"""Sums in a fixed order."""
 
 import pytest
 import torch

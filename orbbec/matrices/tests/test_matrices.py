@@ -1,4 +1,4 @@
-"""What needs no OpenCV: references of our own, devices, gradients, shapes, errors."""
+"""Tests without OpenCV: other references, devices, gradients, shapes, errors."""
 
 import os
 
@@ -20,7 +20,7 @@ from orbbec.matrices import (
 HAS_CUDA = torch.cuda.is_available() or os.environ.get("ORBBEC_REQUIRE_CUDA") == "1"
 DEVICES = ["cpu", "cuda"] if HAS_CUDA else ["cpu"]
 
-# Each function with the shapes of its arguments; all lie on the device of the arguments.
+# The functions with the shapes of their arguments; results are on the device of the arguments.
 FUNCTIONS = [
     (get_affine_matrix, ((3, 2), (3, 2))),
     (get_perspective_matrix, ((4, 2), (4, 2))),
@@ -33,7 +33,7 @@ FUNCTIONS = [
 NAMES = [function.__name__ for function, _ in FUNCTIONS]
 SHAPES_OUT = [(2, 3), (3, 3), (2, 3), (2, 3), (2, 3), (3, 3), (2, 3)]
 
-# The rotation reads its angle on the host and rounds its center to float32: it has tests of its own.
+# The rotation reads its angle on the host and rounds its center to float32, so it has separate tests.
 WITHOUT_ROTATION = [pair for pair in FUNCTIONS if pair[0] is not get_rotation_matrix]
 NAMES_WITHOUT_ROTATION = [function.__name__ for function, _ in WITHOUT_ROTATION]
 
@@ -53,7 +53,7 @@ def assert_same_bits(actual, expected):
 
 
 def umeyama(src, dst):
-    """The closed form by a singular value decomposition, without reflection, of one pair of point sets."""
+    """The closed form for one pair of point sets, by a singular value decomposition without reflection."""
     p, q = src - src.mean(0), dst - dst.mean(0)
     u, sizes, vt = np.linalg.svd(q.T @ p)
     signs = np.array([1.0, np.sign(np.linalg.det(u) * np.linalg.det(vt))])
@@ -104,7 +104,7 @@ def test_inputs_of_any_layout_and_real_dtype_are_left_alone(function, shapes):
 def test_a_device_gives_the_bits_of_the_cpu(function, shapes, device_type):
     arguments = random_arguments(shapes, 3000)
     for argument in arguments:
-        argument[::7] = argument[::7].round().sign()  # singular ones too
+        argument[::7] = argument[::7].round().sign()  # including singular ones
     actual = function(*(a.to(device_type) for a in arguments))
     assert actual.device.type == device_type
     assert_same_bits(actual, function(*arguments))
@@ -112,7 +112,7 @@ def test_a_device_gives_the_bits_of_the_cpu(function, shapes, device_type):
 
 @every_function
 def test_nothing_is_read_back_from_the_device(function, shapes):
-    # A meta tensor has no values: reading one raises. The angle of a rotation is documented to be read.
+    # Reading a value of a meta tensor raises. The angle of a rotation is read, as documented.
     arguments = [a.to("meta") for a in random_arguments(shapes, 4)]
     if function is get_rotation_matrix:
         arguments[1] = 30.0
@@ -151,7 +151,7 @@ def test_gradients_of_get_rotation_matrix_are_right():
     angle, scale = (torch.tensor(rng.uniform(0.5, 90, 2), requires_grad=True) for _ in range(2))
     assert gradcheck(lambda a, s: get_rotation_matrix(center.detach(), a, s), (angle, scale))
     assert torch.autograd.gradgradcheck(lambda a: get_rotation_matrix(center.detach(), a), (angle,))
-    # The map is linear in the center: a step that float32 holds gives the exact difference.
+    # The result is linear in the center, so a step representable in float32 gives the exact difference.
     assert gradcheck(lambda c: get_rotation_matrix(c, angle.detach()), (center,), eps=2.0**-6)
 
 
@@ -170,7 +170,7 @@ def test_get_similarity_matrix_is_the_least_squares_solution():
         expected = np.array([[a, -b, x], [b, a, y]])
         actual = get_similarity_matrix(src, dst)
         scale = max(1.0, np.abs(expected).max())
-        # Measured 9e-13, from lstsq, whose system is the worse conditioned; and 1.4e-15.
+        # Measured 9e-13, from lstsq, whose system is worse conditioned; and 1.4e-15.
         assert np.abs(actual - expected).max() < 1e-11 * scale
         assert np.abs(actual - umeyama(src, dst)).max() < 1e-14 * scale
 
@@ -223,7 +223,7 @@ def test_get_rotation_matrix_broadcasts_its_arguments():
 
 def test_get_rotation_matrix_turns_counter_clockwise_on_screen():
     quarter_turn = get_rotation_matrix((1.0, 1.0), 90.0)
-    # Right of the center goes above it; y points down.
+    # A point right of the center moves above it; y points down.
     assert quarter_turn @ [2.0, 1.0, 1.0] == pytest.approx([1.0, 0.0])
 
 

@@ -1,4 +1,4 @@
-"""Every matrix that OpenCV has, compared with it bit for bit."""
+"""All matrices that OpenCV computes, compared bit for bit."""
 
 import math
 
@@ -19,7 +19,7 @@ cv2 = pytest.importorskip("cv2")
 
 
 def random_points(rng, batch, count):
-    """Float32 points: whole pixels, all magnitudes, an image, nearly on a line, a grid of 4x4."""
+    """Float32 points: whole pixels, all magnitudes, within an image, nearly collinear, a grid of 4x4."""
     shape = (batch // 5 + 1, count, 2)
     pixels = rng.integers(0, 640, shape)
     magnitudes = rng.normal(size=shape) * 10.0 ** rng.uniform(-4, 5, (len(pixels), 1, 1))
@@ -32,7 +32,7 @@ def random_points(rng, batch, count):
 
 
 def random_matrices(rng, batch, rows):
-    """Float64 matrices of all magnitudes, whole numbers, and exactly singular ones."""
+    """Float64 matrices of all magnitudes, of integers, and exactly singular ones."""
     scale = 10.0 ** rng.uniform(-8, 8, (batch, 1, 1))
     matrices = rng.normal(size=(batch, rows, 3)) * np.where(rng.random((batch, 1, 1)) < 0.5, scale, 1)
     matrices[::10, 1] = matrices[::10, 0] * rng.choice([0, 1, 2], (len(matrices[::10]), 1))
@@ -41,7 +41,7 @@ def random_matrices(rng, batch, rows):
 
 
 def same_bits(actual, expected):
-    """One bool per entry."""
+    """One bool per matrix."""
     actual, expected = np.ascontiguousarray(actual), np.ascontiguousarray(expected)
     assert actual.shape == expected.shape
     assert actual.dtype == expected.dtype == np.float64

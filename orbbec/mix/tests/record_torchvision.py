@@ -1,4 +1,4 @@
-"""Record what torchvision 0.25 gives for small images: `python record_torchvision.py`, with torchvision."""
+"""Records torchvision 0.25's results for small images: `python record_torchvision.py`, with torchvision."""
 
 from pathlib import Path
 

@@ -13,9 +13,9 @@ from tests.support import Device, assert_same_bytes, photograph, photographs
 from tests.support.samples import DTYPES
 
 RECORDED = dict(np.load(Path(__file__).with_name("torchvision.npz")))
-SHAPE = (4, 3, 4, 5)  # of the photographs recorded
+SHAPE = (4, 3, 4, 5)  # of the recorded photographs
 FLOATS = [dtype for dtype in DTYPES if dtype.is_floating_point]
-PAIR_INDICES = torch.tensor([2, 0, 2])  # one twice, one never
+PAIR_INDICES = torch.tensor([2, 0, 2])  # one is used twice, one never
 WEIGHTS = torch.tensor([0.3, 1.0, 0.55])
 BOXES = torch.tensor([[1, 2, 9, 5], [0, 0, 40, 40], [-3, -2, 2, 30]])
 CENTERS = torch.tensor([[7, 5], [-4, 12], [30, 20]])
@@ -68,7 +68,7 @@ def test_cutmix_has_the_bytes_of_torchvision(device, call):
 
 
 def mosaic_by_numpy(images, quarters, centers, size, fill):
-    """Slices of the canvas and of the images, quarter by quarter."""
+    """Copies slices of the images to the canvas, quarter by quarter."""
     height, width = size
     canvases = []
     for own, (x, y) in zip(quarters, centers, strict=True):
@@ -104,7 +104,7 @@ def test_mosaic_matches_numpy(device, seed):
 
 
 def test_boxes_follow_their_images():
-    """A bright pixel of each image is found where the offsets say."""
+    """A bright pixel of each image is found at the position given by the offsets."""
     images = torch.zeros(4, 1, 10, 12, dtype=torch.uint8)
     points = torch.tensor([[11, 9], [1, 8], [10, 1], [2, 3]])  # x, y: near the center of the canvas
     for n, (x, y) in enumerate(points.tolist()):
@@ -204,7 +204,7 @@ def test_variable_size_images_are_mixed_with_those_of_their_size(device):
 
 
 def test_the_operators_read_no_image_that_is_not_there(device):
-    """What Python refuses: the image stays as it is."""
+    """Values that Python refuses leave the image unchanged."""
     images = device.put(photographs(3, 2, 6, 9))
     wrong = device.put(torch.tensor([-1, 3, 2**40]))
     ops = torch.ops.orbbec
@@ -300,7 +300,7 @@ def test_the_gradients_are_the_same_on_every_device(accelerator, name, dtype):
 
 
 def test_parts_are_added_in_the_order_of_the_images(device):
-    """2^24 + 1 - 2^24 is 0 in float32, and 1 in another order."""
+    """2^24 + 1 - 2^24 is 0 in float32, but 1 in another order."""
     parts = device.put(torch.tensor([2.0**24, 1.0, -(2.0**24)]).reshape(3, 1, 1, 1))
     pair_indices = device.put(torch.tensor([1, 1, 1]))
     sums = add_to_pairs(torch.zeros_like(parts), parts, pair_indices)

@@ -1,4 +1,4 @@
-"""Writes torchvision_nms.npz: what torchvision keeps of random boxes. Needs torchvision, and no orbbec.
+"""Writes torchvision_nms.npz: the random boxes that torchvision keeps. Needs torchvision, but not orbbec.
 
 python orbbec/nms/tests/record_torchvision.py
 """
@@ -12,7 +12,7 @@ CASES = [(0, 0.5), (1, 0.5), (2, 0.0), (40, 0.3), (257, 0.5), (600, 0.7), (600, 
 
 
 def boxes_of(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """On a grid of quarters, so that many ratios are equal to a threshold and many scores to each other."""
+    """Boxes on a grid of quarters, so that many ratios equal a threshold and many scores are equal."""
     corner = torch.randint(0, 400, (count, 2), generator=generator) / 4
     side = torch.randint(0, 160, (count, 2), generator=generator) / 4
     scores = torch.randint(0, 200, (count,), generator=generator) / 200
@@ -29,7 +29,7 @@ def main() -> None:
         boxes, scores, groups = boxes_of(count, generator)
         keep = torchvision.ops.nms(boxes, scores, threshold)
         of_groups = [(groups == group).nonzero().flatten() for group in range(-2, 3)]
-        # Class by class: torchvision's other way moves the boxes apart, which rounds them.
+        # Class by class, because torchvision's other method moves the boxes apart, which rounds them.
         kept = [g[torchvision.ops.nms(boxes[g], scores[g], threshold)] for g in of_groups]
         for name, value in (("boxes", boxes), ("scores", scores), ("groups", groups), ("keep", keep)):
             recorded[f"{name}_{number}"] = value.numpy()

@@ -10,7 +10,7 @@ from tests.support.boxes import iou_matrix, random_boxes
 
 RECORDED = np.load(Path(__file__).with_name("torchvision_nms.npz"))
 CASES = range(sum(name.startswith("keep_") for name in RECORDED))
-COUNTS = [0, 1, 2, 31, 32, 33, 257, 1024, 1025, 2100]  # about a warp, a block and a tile
+COUNTS = [0, 1, 2, 31, 32, 33, 257, 1024, 1025, 2100]  # around a warp, a block and a tile
 NAN, INF = float("nan"), float("inf")
 
 
@@ -20,7 +20,7 @@ def recorded(number):
 
 
 def greedy(boxes, scores, threshold, groups=None, offset=0.0):
-    """Kept indices and the box that suppresses each, by NumPy."""
+    """The kept indices, and the box that suppresses each box, in NumPy."""
     ratio = iou_matrix(boxes, offset)
     order, kept, keeper = np.argsort(-scores, kind="stable"), [], {}
     for index in order:
@@ -76,7 +76,7 @@ def test_nms_on_the_accelerator_equals_the_cpu(accelerator, count, dtype):
 @pytest.mark.sanitized
 def test_nms_keeps_the_same_on_every_vector_unit(monkeypatch):
     boxes, scores = random_boxes(3000)
-    boxes[::7] *= 1e-21  # areas below the normal numbers
+    boxes[::7] *= 1e-21  # subnormal areas
     boxes[1::9] *= -1
     boxes[2::50] = NAN
     boxes[3::51, 2:] = INF
@@ -92,7 +92,7 @@ def test_nms_keeps_the_same_on_every_vector_unit(monkeypatch):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("count", [255, 256, 257, 3001])
 def test_nms_keeps_the_same_on_any_number_of_threads(count, dtype):
-    """Also of who falls to whom, and more threads than cores, so that some wait."""
+    """Also compares which box suppresses which, with more threads than cores, so that some wait."""
     boxes, scores = random_boxes(count, seed=count, dtype=dtype)
     dets = torch.cat((boxes, scores[:, None]), dim=1)
     threads, found = torch.get_num_threads(), []
@@ -107,7 +107,7 @@ def test_nms_keeps_the_same_on_any_number_of_threads(count, dtype):
 
 
 def test_nms_by_hand(device):
-    # Of the first, the second overlaps 50 of 100 and the third 50 of 150; the last is far off.
+    # The IoU with the first is 50 / 100 for the second and 50 / 150 for the third; the last is far away.
     boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 5], [5, 0, 15, 10], [50, 50, 60, 60]])
     scores = torch.tensor([0.9, 0.8, 0.7, 0.95])
     given = device.put(boxes), device.put(scores)
@@ -120,13 +120,13 @@ def test_nms_of_boxes_that_are_none_keeps_them(device):
     boxes = torch.tensor(
         [
             [0.0, 0, 10, 10],
-            [0, 0, 10, 10],  # falls to the first
+            [0, 0, 10, 10],  # suppressed by the first
             [5, 5, 5, 9],  # no area
             [5, 5, 5, 9],
             [10, 10, 0, 0],  # reversed
             [NAN, 0, 10, 10],
             [-INF, 0, 10, 10],
-            [-1e30, -1e30, 1e30, 1e30],  # its area is too large for float32
+            [-1e30, -1e30, 1e30, 1e30],  # its area overflows float32
         ]
     )
     scores = torch.linspace(1, 0.3, len(boxes))

@@ -1,4 +1,4 @@
-"""nms inside torch, and what it refuses."""
+"""nms inside torch, and invalid arguments."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""gaussian_noise compared with NumPy, and its numbers compared with the normal distribution."""
+"""gaussian_noise compared with NumPy, and its numbers with the normal distribution."""
 
 import math
 
@@ -28,7 +28,7 @@ def pictures(count, channels, height, width, dtype):
 
 
 def by_numpy(images, mean, sigma, clip, ids, **key):
-    """What `gaussian_noise` is to give for tensors `[N, C, H, W]`, of the noise of `philox_noise`."""
+    """The expected result of `gaussian_noise` for tensors `[N, C, H, W]`, from `philox_noise`."""
     _, channels, *size = images.shape
     noise = philox_noise(ids, channels, tuple(size), kind="normal", **key).double().numpy()
     mean, sigma = (np.asarray(values, np.float64).reshape(-1, 1, 1, 1) for values in (mean, sigma))
@@ -82,13 +82,13 @@ def test_gaussian_noise_by_hand(device):
 
 def test_noise_is_normal():
     noise = gaussian_noise(torch.zeros(4, 3, 100, 100), 0.5, 2.0, clip=False).double().flatten()
-    # Of 120,000 numbers: three deviations of their mean are 0.0173, of their deviation 0.0122.
+    # For 120,000 numbers, three standard deviations are 0.0173 for their mean and 0.0122 for their deviation.
     assert abs(noise.mean() - 0.5) < 0.0173
     assert abs(noise.std() - 2.0) < 0.0122
     levels = torch.linspace(-3, 3, 25, dtype=torch.float64)
     fractions = (noise[:, None] <= 0.5 + 2 * levels).double().mean(0)
     expected = torch.special.ndtr(levels)
-    assert (fractions - expected).abs().max() < 0.0056  # Kolmogorov's bound for one in 1,000
+    assert (fractions - expected).abs().max() < 0.0056  # Kolmogorov's limit for 1 in 1,000
 
 
 def test_noise_is_that_of_the_sample_alone(device):

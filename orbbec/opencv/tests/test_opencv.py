@@ -27,7 +27,7 @@ INTERPOLATIONS = {
     "area": cv2.INTER_AREA,
     "lanczos4": cv2.INTER_LANCZOS4,
 }
-# All but one: test_float64_cubic_is_within_float32_rounding_of_cv2.
+# All except one: test_float64_cubic_is_within_float32_rounding_of_cv2.
 SAME_BITS = [(d, i) for d in DTYPES for i in INTERPOLATIONS if (d, i) != ("float64", "cubic")]
 SIZES = [(1, 1), (1, 9), (8, 1), (2, 3), (7, 13), (33, 18), (64, 97)]
 ROTATION = [[0.8, -0.5, 3.25], [0.45, 0.9, -2.5]]
@@ -35,7 +35,7 @@ ROTATION = [[0.8, -0.5, 3.25], [0.45, 0.9, -2.5]]
 
 @pytest.fixture(autouse=True)
 def _cv2_without_ipp():
-    """Cv2 resizes by Intel IPP, with other bits for linear and cubic; the static OpenCV has none."""
+    """The wheel of cv2 resizes with Intel IPP, with other bits for linear and cubic; our build has no IPP."""
     used = cv2.ipp.useIPP()
     cv2.ipp.setUseIPP(False)
     yield
@@ -125,10 +125,10 @@ def test_warp_perspective_matches_cv2(dtype: str, interpolation: str, border: st
 
 @pytest.mark.parametrize("border", BORDERS)
 def test_float64_cubic_is_within_float32_rounding_of_cv2(border: str) -> None:
-    """OpenCV sums float64 in float32 by plain C, and each compiler fuses its multiply-adds in its own way.
+    """OpenCV sums float64 in float32 in scalar C, where compilers fuse multiply-adds differently.
 
-    Measured over 11 million values, gcc 12.2 against the gcc 14.2 of the 5.0.0.93 wheel: 5.4 % of
-    the values differ, by 2.3e-7 of the image's largest value at most.
+    Measured over 11 million values, gcc 12.2 against gcc 14.2 of the 5.0.0.93 wheel: 5.4 % of the values
+    differ, by at most 2.3e-7 of the largest value of the image.
     """
     rng = np.random.default_rng(10)
     differing = values = 0

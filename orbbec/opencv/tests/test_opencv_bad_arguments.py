@@ -97,7 +97,7 @@ def test_a_bad_size_is_named(size: Any, error: type[Exception], message: str) ->
         "affine_opencv": lambda: affine_opencv(IMAGE, TRIANGLE, TRIANGLE, size),
     }
     if size is None:
-        del calls["affine_opencv"]  # there it means the image's own size
+        del calls["affine_opencv"]  # there it means the size of the image
     for name, call in calls.items():
         with pytest.raises(error, match=f"^{name}: .*{re.escape(message)}"):
             call()

@@ -1,4 +1,4 @@
-"""The same bytes on every device, and inside of torch.compile."""
+"""The same bytes on every device, and inside torch.compile."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Pipelines that one operator draws and augments, compared with planning; what the operator refuses."""
+"""Pipelines that one operator draws and augments, compared with planning; invalid arguments."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ INPUTS = {
 
 
 def one_call_and_step_by_step(pipeline, images, **key):
-    """Results of the operator, and of planning and applying what the same seed draws."""
+    """The results of the operator, and of planning and applying with the same seed."""
     torch.manual_seed(3)
     expected = pipeline(images, **key)  # the first call plans step by step
     assert any(template is not None and template.at_once for template in pipeline._templates.values())

@@ -1,4 +1,4 @@
-"""Areas compared with the method written out; what both operators refuse."""
+"""Areas compared with a direct implementation; invalid arguments of both operators."""
 
 import math
 
@@ -16,7 +16,7 @@ FLIP = (5, 0, 0, 0.5, *[0] * 6)
 
 
 def area_by_hand(size, scale, ratio, numbers, transposed):
-    """Of ten tries the first that fits: height, width, top, left; None if none does."""
+    """The first of ten tries that fits: height, width, top, left; None if none does."""
     for fraction, slant, y, x in np.reshape(numbers, (10, 4)).tolist():
         area = size[0] * size[1] * (scale[0] + fraction * (scale[1] - scale[0]))
         low, high = math.log(ratio[0]), math.log(ratio[1])

@@ -1,4 +1,4 @@
-"""Which steps share a pass, why others do not, and that fused pipelines give the results of their steps."""
+"""Which steps share a pass, why others do not, and the results of fused pipelines."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def names(*transforms, **options):
         (CROP, FLIP, FLOAT, T.Normalize()),
         (CROP, FLIP, JITTER, T.RandomGrayscale(), ERASE, FLOAT, T.Normalize()),
         (FLIP, CROP, TURN, T.RandomPerspective(), T.RandomInvert(), T.RandomSolarize(100)),
-        (CROP, JITTER, FLIP, FLOAT, T.Normalize(), T.RandomVerticalFlip()),  # flips may stand anywhere
+        (CROP, JITTER, FLIP, FLOAT, T.Normalize(), T.RandomVerticalFlip()),  # flips may be anywhere
         (T.Pad(3, fill=7), T.RandomCrop(16), T.Pad(2, fill=7)),
         (T.RandomOrder([T.RandomInvert(), JITTER, T.RandomPosterize(4)]),),
         (T.RandomChoice([T.RandomInvert(), T.RandomGrayscale(1.0)]), FLOAT),
@@ -167,7 +167,7 @@ def test_fused_maps_are_the_maps_one_after_the_other():
     crop = T.Compose([T.RandomCrop((10, 12)), FLIP, T.RandomVerticalFlip()], seed=3)
     fused = crop(image, epoch=0)
     for index, transform in enumerate(crop.transforms):
-        nothing = T.RandomInvert(0.0)  # takes an index, so that the draws are the same
+        nothing = T.RandomInvert(0.0)  # takes up an index, so that the draws are the same
         image = T.Compose([*[nothing] * index, transform], seed=3)(image, epoch=0)
     assert_same_bytes(fused, image)
 
@@ -179,7 +179,7 @@ def test_a_photometric_distort_of_nothing_swaps_channels(exact):
     pipeline = T.Compose([distort], exact=exact)
     drawn = distort.sample(np.full((8, 2), 5), next(iter(Stream(np.arange(8)).for_transforms(1))))
     for image, order, result in zip(images, drawn.permutation, pipeline(images, epoch=0), strict=True):
-        assert (result.int() - image[order.tolist()].int()).abs().max() <= 1  # hue there and back
+        assert (result.int() - image[order.tolist()].int()).abs().max() <= 1  # hue in both directions
     assert len({tuple(order) for order in drawn.permutation.tolist()}) > 1
 
 
@@ -230,7 +230,7 @@ MIXED = {"MixUp": T.MixUp(num_classes=3), "CutMix": T.CutMix(num_classes=3)}
 @pytest.mark.parametrize("name", MIXED)
 @pytest.mark.parametrize("floats", [False, True])
 def test_images_are_mixed_in_the_pass_before(name, floats):
-    """With the bits of a pass of its own, labels, and the same for a list of ragged floats."""
+    """The bits of a separate pass, labels, and the same for a list of variable-size floats."""
     dtype = torch.float32 if floats else torch.uint8
     images = [photographs(1, 3, *size, dtype)[0] for size in SIZES.tolist()]
     pipeline = T.Compose([CROP, FLIP, FLOAT, T.Normalize(), MIXED[name]], seed=4)
@@ -275,7 +275,7 @@ def test_a_fill_after_a_cast_is_that_of_floats(fill, passes):
     fused = T.Compose(steps)
     expected = torch.tensor(fill).expand(3)[:, None, None].expand(3, 4, 4).clone()
     expected[:, 1:3, 1:3] = 0.2
-    # 51 bytes become the float above 0.2, 1.5e-8 away.
+    # 51 becomes the float above 0.2, 1.5e-8 away.
     torch.testing.assert_close(fused(image, epoch=0), expected, atol=2e-8, rtol=0)
     torch.testing.assert_close(T.Compose(steps, exact=True)(image, epoch=0), expected, atol=2e-8, rtol=0)
     assert len(fused.plan([(2, 2)], epoch=0).passes) == passes

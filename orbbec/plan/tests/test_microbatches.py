@@ -1,4 +1,4 @@
-"""A few images at a time through all passes: the bytes and the kind of all at once, and less in between."""
+"""Microbatches give the bytes and the type of a whole batch, with less memory in between."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Operators describe themselves: plans, targets, the profile and decoding know none by name."""
+"""Operators describe themselves; plans, targets, the profile and decoding know none by name."""
 
 import ast
 from pathlib import Path
@@ -22,7 +22,7 @@ NAMELESS = [
     PACKAGE / "data" / "decode" / "region.py",
     *sorted((PACKAGE / "cli" / "profile").glob("*.py")),
 ]
-ARGUMENTS = {"erase"}  # of augment, which has an operator's name
+ARGUMENTS = {"erase"}  # a field of augment with the name of an operator
 
 
 @pytest.mark.parametrize("path", NAMELESS, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -36,7 +36,7 @@ def test_no_operator_is_known_by_name(path):
 
 @pytest.fixture
 def registered(monkeypatch):
-    """An operator that is known to one test: it adds a number to each image."""
+    """An operator that is registered for one test; it adds a number to each image."""
     calls = []
 
     def add_number(images, number):

@@ -1,4 +1,4 @@
-"""Numbers that depend on their key and position alone, and distributions."""
+"""Numbers depend only on their key and position; distributions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Plans whose numbers can be replaced: what is the same for one graph, and what is not."""
+"""Plans with replaceable numbers: what a captured graph has in common, and what differs."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_a_fixed_plan_gives_the_same_bytes(name, exact):
 
 
 class OnDevice:
-    """An ImageBatch that has no memory but on the host knows its sizes."""
+    """An ImageBatch without device memory knows its sizes on the host."""
 
     def __init__(self):
         batch = ImageBatch.of_sizes(SIZES.tolist(), 3)

@@ -1,4 +1,4 @@
-"""Results that are flipped left to right at the end: those of a flip after the resize, to the last bit."""
+"""Results flipped horizontally by the operator equal a flip after the resize, bit for bit."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
-"""Writes torchvision.npz next to this file: what torchvision's CPU operators give for the cases of the tests.
+"""Writes torchvision.npz next to this file: results of torchvision's CPU operators for the test cases.
 
-Usage: python orbbec/roi_align/tests/record_torchvision.py, where torchvision 0.25 and orbbec are importable.
+Usage: python orbbec/roi_align/tests/record_torchvision.py, with torchvision 0.25 and orbbec installed.
 
-It holds whole results of the first cases, and SHA-256 digests of the results of all of them.
+It contains whole results of the first cases, and SHA-256 digests of all results.
 """
 
 import hashlib

@@ -56,7 +56,7 @@ def test_roi_align_matches_the_oracle(device):
             roi_align(device.put(case.input), device.put(case.rois), **case.align_options()).cpu().numpy()
         )
         worst = max(worst, float(np.abs(actual - expected).max()))
-    assert worst < 1e-12  # seen: 9e-15, where values reach 4
+    assert worst < 1e-12  # seen: 9e-15, for values up to 4
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -74,7 +74,7 @@ def test_roi_align_by_hand(device):
     image = device.put(torch.tensor([[[[0.0, 1], [2, 3]]]]))
     roi = device.put(torch.tensor([[0.0, 0.5, 0.5, 1.5, 1.5]]))
     assert roi_align(image, roi, 1, sampling_ratio=1).item() == 1.5  # the middle of the four
-    # Not aligned, the only sample lies at (1, 1), the last pixel.
+    # Not aligned, the only sample is at (1, 1), the last pixel.
     assert roi_align(image, roi, 1, sampling_ratio=1, aligned=False).item() == 3.0
     edge = device.put(torch.tensor([[0.0, 1.5, 0.5, 3.5, 1.5]]))  # samples at x = 1.5 and 2.5, y = 0.5
     assert roi_align(image, edge, (1, 2), sampling_ratio=1).flatten().tolist() == [2.0, 0.0]
@@ -130,7 +130,7 @@ def test_roi_align_of_rois_that_are_not_finite_or_too_far_is_zero(device, value,
 
 
 def test_roi_align_of_a_huge_roi_is_bounded_work(device):
-    """A hundred million pixels wide: 4096 samples a bin and axis, of which few lie within."""
+    """A hundred million pixels wide: 4096 samples per bin and axis, few of them inside."""
     features = device.put(torch.ones(1, 20, 5, 6)).requires_grad_()
     output = roi_align(features, device.put(torch.tensor([[0.0, -1e8, -1e8, 1e8, 1e8]])), 3)
     output.sum().backward()
@@ -155,7 +155,7 @@ def test_roi_align_of_images_outside_of_the_batch_is_nan_on_an_accelerator(accel
         assert output[1:].isnan().all()
         assert (output[0] == 1).all()
         output.sum().backward()
-        assert features.grad.sum().item() == 12.0  # of the first region: 4 bins in 3 channels
+        assert features.grad.sum().item() == 12.0  # gradient of the first region: 4 bins in 3 channels
 
 
 def test_roi_align_module_is_the_function(device):

@@ -1,4 +1,4 @@
-"""What roi_align, roi_align_rotated and roi_pool have in common: devices, layouts, torch, refusals."""
+"""Common tests of roi_align, roi_align_rotated and roi_pool: devices, layouts, torch, invalid arguments."""
 
 import pytest
 import torch
@@ -37,7 +37,7 @@ def test_every_device_gives_the_bits_of_the_cpu(accelerator, op, dtype):
 
 @pytest.mark.parametrize("op", OPS)
 def test_every_device_gives_the_bits_of_the_cpu_for_many_regions(accelerator, op):
-    """More regions than a block looks at in one go, of many images."""
+    """More regions than a block handles at once, from many images."""
     case = CASES[op](9, channels=20)
     generator = torch.Generator().manual_seed(0)
     pick = torch.randint(0, len(case.rois), (700,), generator=generator)
@@ -130,7 +130,7 @@ def test_the_order_of_regions_is_that_of_the_results(device, op):
 def test_gradcheck(device, op):
     for seed in (0, 1, 2, 9):
         case = CASES[op](seed, torch.float64, channels=2).on(device)
-        if op == "roi_pool":  # far enough apart that no difference changes which is the largest
+        if op == "roi_pool":  # far enough apart that finite differences do not change the maximum
             shuffled = torch.randperm(case.input.numel(), generator=torch.Generator().manual_seed(seed))
             features = device.put(shuffled.double().reshape(case.input.shape))
         else:

@@ -1,4 +1,4 @@
-"""Any regions whatever give the bits of the CPU; ORBBEC_FUZZ_EXAMPLES sets the number of calls."""
+"""Arbitrary regions give the bits of the CPU; ORBBEC_FUZZ_EXAMPLES sets the number of calls."""
 
 import math
 import os
@@ -31,13 +31,13 @@ SETTINGS = hypothesis.settings(
 
 
 def mostly(draw, usual, other, draws=8):
-    """`usual` in all but one of `draws` draws."""
+    """Draw `usual` in all except one of `draws` draws."""
     return draw(other if draw(st.integers(1, draws)) == draws else usual)
 
 
 @st.composite
 def tensors(draw, shape, values, dtypes=FLOATS):
-    """A tensor of this shape that lies anyhow in memory: dimensions in any order, strides of 0, gaps."""
+    """A tensor of this shape with any memory layout: dimensions in any order, strides of 0, gaps."""
     dtype = mostly(draw, st.sampled_from(dtypes), st.sampled_from((torch.uint8, torch.int64, torch.bool)), 16)
     order, strides, step = draw(st.permutations(range(len(shape)))), [0] * len(shape), 1
     for dimension in order:
@@ -51,7 +51,7 @@ def tensors(draw, shape, values, dtypes=FLOATS):
 
 @st.composite
 def calls(draw, op):
-    """Arguments for `torch.ops.orbbec.<op>`, most of them right."""
+    """Arguments for `torch.ops.orbbec.<op>`, mostly valid."""
     sides = st.integers(0, 9)
     shape = [draw(st.integers(0, 3)), draw(st.sampled_from((0, 1, 3, 16, 65))), draw(sides), draw(sides)]
     shape = mostly(draw, st.just(shape), st.lists(st.integers(0, 4), max_size=5), 16)
@@ -86,7 +86,7 @@ def test_any_call_gives_the_bits_of_the_cpu(accelerator, op):
         try:
             expected = getattr(torch.ops.orbbec, op)(*arguments)
         except REFUSALS:
-            return  # a region of no image is refused on the CPU alone
+            return  # only the CPU refuses a region of a missing image
         with accelerator.active():
             put = [accelerator.put(a) if isinstance(a, torch.Tensor) else a for a in arguments]
             actual = getattr(torch.ops.orbbec, op)(*put)
@@ -102,7 +102,7 @@ def test_any_call_gives_the_bits_of_the_cpu(accelerator, op):
 @SETTINGS
 @hypothesis.given(seed=st.integers(0, 10000), channels=st.sampled_from((1, 16, 65)))
 def test_twice_the_regions_give_twice_the_gradient(op, seed, channels):
-    """Duplicates: a sum of each value with itself is exact, but for its position in the order."""
+    """Duplicates: the sum of a value with itself is exact, except for its position in the order."""
     case = CASES[op](seed % 1000, torch.float64, channels)
     one = run_case(op, case)
     rois, gradient = torch.cat([case.rois] * 2), torch.cat([case.gradient] * 2)

@@ -1,9 +1,9 @@
-"""Writes exact.json: digests of what other authors' functions make of random cases.
+"""Writes exact.json: digests of the results of reference functions for random cases.
 
     python orbbec/transforms/tests/record_exact.py     (with OpenCV 5.0, Pillow 13, torchvision 0.25)
 
-`forms`: of each form of tests/support/peers/transforms.py that torchvision answers and that is promised to be
-its own, the digests of its first cases. `pipelines`: of each seed, that of the functions one after the other.
+`forms`: the digests of the first cases of each form of tests/support/peers/transforms.py whose reference is
+torchvision and that promises identity. `pipelines`: a digest per seed, of the functions in sequence.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ PATH = Path(__file__).with_name("exact.json")
 
 
 def digest(array):
-    """Of shape, dtype and bytes."""
+    """A digest of shape, dtype and bytes."""
     array = np.ascontiguousarray(array)
     text = f"{array.shape} {array.dtype}".encode()
     return hashlib.sha256(text + array.tobytes()).hexdigest()[:16]
@@ -31,7 +31,7 @@ def recorded_forms():
 
 
 def answers(form):
-    """Orbbec's answer and the author's of the first cases, each as a function."""
+    """The results of orbbec and of the reference for the first cases, each as a function."""
     rng = np.random.default_rng([7, *form.name.encode()])
     return [form.answers(rng, most=20) for _ in range(CASES)]
 

@@ -1,9 +1,9 @@
-"""Writes torchvision.npz: what torchvision draws, and what it makes of an image and its boxes.
+"""Writes torchvision.npz: torchvision's draws, and its results for an image and its boxes.
 
     python orbbec/transforms/tests/record_torchvision.py     (with torchvision 0.25, torch 2.10, CPU)
 
-Of each drawn number, up to 200 values and the fraction of 20,000 draws not above them: `draw.<name>`,
-`[2, K]`. Of each call, the image float32 `[C, H, W]`, boxes xyxy and points that it gave: `call.<name>.*`.
+For each drawn number: up to 200 values, and the fraction of 20,000 draws not above them: `draw.<name>`, `[2,
+K]`. For each call: the resulting image float32 `[C, H, W]`, boxes xyxy and points: `call.<name>.*`.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ BOXES = [[10.0, 20.0, 200.0, 300.0], [250.0, 100.0, 480.0, 350.0]]
 
 
 def numbers(kind, **arguments):
-    """The drawn numbers of a transform by name, each a list."""
+    """The drawn numbers of a transform, as lists by name."""
     transform = getattr(v2, kind)(**arguments)
     image = torch.zeros(3, HEIGHT, WIDTH, dtype=torch.uint8)
     boxes = tv_tensors.BoundingBoxes(BOXES, format="XYXY", canvas_size=(HEIGHT, WIDTH))
@@ -85,7 +85,7 @@ def draws():
 if v2 is not None:
 
     class RecordedAugMix(v2.AugMix):
-        """Keeps what it draws, and leaves images as they are."""
+        """Records its draws and leaves images unchanged."""
 
         def _sample_dirichlet(self, params):
             drawn = super()._sample_dirichlet(params)
@@ -113,7 +113,7 @@ def augmix_draws():
 
 
 def mix_by_torchvision(image):
-    """What AugMix makes of bytes with the chains AUGMIX_CHAINS."""
+    """The result of AugMix for bytes with the chains AUGMIX_CHAINS."""
     transform = v2.AugMix()
     mix = AUGMIX_WEIGHTS[0] * image
     for weight, pipeline in zip(AUGMIX_WEIGHTS[1:], AUGMIX_CHAINS, strict=True):

@@ -1,4 +1,4 @@
-"""AugMix: its images compared with torchvision's, its plan, and what it leaves alone."""
+"""AugMix: its images compared with torchvision's, its plan, and unchanged targets."""
 
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ EXPECTED = np.load(Path(__file__).with_name("torchvision.npz"))["call.augmix.ima
 
 
 def recorded_choices():
-    """The recorded pipelines, as those of the three copies of one image."""
+    """The recorded chains, as those of the three copies of one image."""
     operation, magnitude = np.zeros((3, 3), np.int64), np.zeros((3, 3))
     for row, chain in enumerate(AUGMIX_CHAINS):
         for slot, (name, value) in enumerate(chain):
@@ -36,7 +36,7 @@ def test_image_is_torchvisions():
         fusion.add(step, "AugMix")
     result = apply(Plan(sizes, np.array([0]), fusion.finish()), image[None])[0].numpy()
     difference = np.abs(result - np.floor(EXPECTED))
-    # Levels: pixels between others are rounded, in a copy. Seen: 1 in 7.08 %.
+    # In levels: interpolated pixels of copies are rounded. Seen: 1 in 7.08 %.
     assert difference.max() <= 1
     assert (difference > 0).mean() < 0.071
 
@@ -62,7 +62,7 @@ def test_weights_are_those_of_the_plan():
     inner = Plan(np.tile(plan.sizes, (2, 1)), np.tile(plan.sample_ids, 2), step.passes)
     parts = [images, *apply(inner, copies).split(4)]
     weights = torch.from_numpy(step.weights)[..., None, None, None]
-    expected = weights[:, 0].float() * parts[0]  # as torchvision adds them up
+    expected = weights[:, 0].float() * parts[0]  # in torchvision's order
     for k, part in enumerate(parts[1:], 1):
         expected.add_(weights[:, k].float() * part)
     result = chain.apply(Plan.from_json(plan.to_json()), images)

@@ -1,4 +1,4 @@
-"""torchvision's transforms of boxes, by the names that its presets use."""
+"""torchvision's box transforms, with the names used in its presets."""
 
 from enum import Enum
 
@@ -16,7 +16,7 @@ TARGET = {
 
 
 class Format(Enum):
-    """As that of torchvision."""
+    """Like torchvision's."""
 
     XYXY = "XYXY"
     XYWH = "XYWH"

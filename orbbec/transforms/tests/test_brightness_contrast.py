@@ -1,4 +1,4 @@
-"""RandomBrightnessContrast: its numbers worked by hand, how it draws, and what it refuses."""
+"""RandomBrightnessContrast: worked by hand, its draws, and invalid arguments."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_factors_and_summands_are_drawn_evenly():
     assert abs(drawn.chosen.mean() - 0.25) < 0.03
     for values, low, high in ((drawn.summand, -0.1, 0.3), (drawn.factor, 0.5, 1.0)):
         counts = np.histogram(values, bins=10, range=(low, high))[0]
-        # Chi-squared of 9 degrees of freedom is above 27.9 once in a thousand.
+        # Chi-squared of 9 degrees of freedom exceeds 27.9 once in 1,000.
         assert ((counts - 400) ** 2 / 400).sum() < 27.9
     assert abs(np.corrcoef(drawn.factor, drawn.summand)[0, 1]) < 0.05
 

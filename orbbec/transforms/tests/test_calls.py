@@ -65,8 +65,8 @@ def colors(rows):
 
 
 ONE = np.array([1.0])
-# The steps, and the largest difference to torchvision that is allowed, of values from 0 to 1. The largest
-# seen are 7.7e-7 of warps (perspective) and 1.8e-7 of colors (saturation).
+# The steps, and the largest allowed difference from torchvision, for values from 0 to 1. The largest seen are
+# 7.7e-7 for warps (perspective) and 1.8e-7 for colors (saturation).
 STEPS = {
     "affine": (drawn(T.RandomAffine(0, interpolation="linear", fill=QUARTER), SKEWED), 1e-6),
     "affine_center": (
@@ -119,14 +119,14 @@ def test_image_is_torchvisions(name):
 
 
 def is_whole(steps):
-    """The pixels that are no mixture of image and fill, which torchvision mixes otherwise: bool `[H, W]`."""
+    """The pixels that do not blend image and fill, which torchvision blends differently: bool `[H, W]`."""
     plan = plan_of([step for step in steps if isinstance(step, (Warp, Operator))])
     seen = apply(plan, torch.ones(1, 3, HEIGHT, WIDTH))[0, 0].numpy()
     return (seen == 1) | (seen == QUARTER) | (seen == 0)
 
 
 def test_crop_with_antialias_is_torchvisions_inside():
-    # torchvision cuts before it resizes; Pillow, whose filter this is, reads beyond the box.
+    # torchvision crops before it resizes; Pillow, whose filter this is, reads beyond the box.
     step = box(3, 2, 15, 12, (6, 9)).resized("linear", True, True)
     result = apply(plan_of([step]), sample_image()[None])[0].numpy()
     expected = RECORDED["call.resized_crop_antialias.image"]
@@ -137,15 +137,15 @@ def test_crop_with_antialias_is_torchvisions_inside():
 def test_boxes_and_points_are_torchvisions(name):
     target = {"boxes": BOXES, "keypoints": POINTS}
     (moved,) = transform_targets(plan_of(STEPS[name][0]), [target], T.TargetOptions(min_size=0.0))
-    # torchvision rotates points about the middle of the image as if they were edges, half a pixel off (seen:
-    # 0.42), and shifts boxes and points of an expanded image otherwise than the image (seen: 0.23 and 1).
+    # torchvision rotates points about the center as if they were edges, half a pixel off (0.42 seen), and
+    # shifts boxes and points of an expanded image differently from the image (0.23 and 1 seen).
     expanded = "expand" in name
     assert np.abs(moved["boxes"] - RECORDED[f"call.{name}.boxes"]).max() < (0.3 if expanded else 3e-6)
     assert np.abs(moved["keypoints"] - RECORDED[f"call.{name}.points"]).max() < (1.01 if expanded else 0.5)
 
 
 def test_crops_are_those_of_resized_crop():
-    # cv2 rounds its weights to 11 bits; the worst seen is one level, in 13 % of the values.
+    # cv2 rounds its weights to 11 bits; the largest difference seen is one level, in 13 % of the values.
     images = photographs(4, 3, 60, 80)
     pipeline = T.Compose([T.RandomResizedCrop(32, antialias=False)], seed=1)
     plan = pipeline.plan([(60, 80)] * 4, epoch=0)

@@ -1,4 +1,4 @@
-"""CenterCrop against torchvision's rule, smaller images with it."""
+"""CenterCrop compared with torchvision's rule, including smaller images."""
 
 import numpy as np
 import pytest
@@ -12,10 +12,10 @@ SIZES = [(1, 1), (5, 9), (6, 10), (9, 5), (7, 7), (8, 8), (12, 3), (30, 41)]
 
 
 def center_crop(image, size):
-    """By torchvision's documented rule.
+    """The result by torchvision's documented rule.
 
-    Zeros about a smaller image, the one more right and below; then a cut
-    from `round((side - size) / 2)`, halves to even.
+    Smaller images are padded with zeros, an odd row or column below or to the right; then the crop begins at
+    `round((side - size) / 2)`, rounded half to even.
     """
     lacks = [max(want - have, 0) for want, have in zip(size, image.shape[:2], strict=True)]
     before, after = [lack // 2 for lack in lacks], [(lack + 1) // 2 for lack in lacks]
@@ -86,7 +86,7 @@ def test_what_is_cut_off_after_a_random_resize_may_be_padded():
         ((500, 375), 99, 117, (117, 87)),
         ((300, 401), 70, 80, (60, 80)),  # 80 * 70 / 93 = 60.2
         ((100, 1000), 50, 60, (6, 60)),
-        ((333, 500), 99, 149, (99, 148)),  # the longer side, 148.6, is no more than the largest
+        ((333, 500), 99, 149, (99, 148)),  # the longer side, 148.6, is within the limit
     ],
 )
 def test_a_largest_side_cuts_fractions_off(size, side, longest, expected):

@@ -1,4 +1,4 @@
-"""Compose: kinds of images, reproducibility, saving, wrong arguments."""
+"""Compose: types of images, reproducibility, saving, invalid arguments."""
 
 import json
 import sys
@@ -258,7 +258,7 @@ def test_mixing_reads_the_image_before():
     plan = pipeline.plan([(12, 14)] * 4, dtype="float32", epoch=0)
     weights = torch.from_numpy(plan.passes[0].table["weights"]).float()[:, None, None, None]
     expected = weights * images + (1 - weights) * images.roll(1, 0)
-    assert torch.allclose(pipeline.apply(plan, images), expected, atol=1e-4)  # of values up to 300
+    assert torch.allclose(pipeline.apply(plan, images), expected, atol=1e-4)  # for values up to 300
     cut = T.Compose([T.CutMix()], seed=1)
     plan = cut.plan([(12, 14)] * 4, dtype="float32", epoch=0)
     result = cut.apply(plan, images)

@@ -1,4 +1,4 @@
-"""Transforms made of transforms: each image is asked for what it chose, and for nothing else."""
+"""Containers of transforms: each image gets the transforms that it chose, and no others."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ MARKS = [T.RandomErasing(1.0, (0.01, 0.01), (1.0, 1.0), value) for value in (51,
 
 
 def counted(container, count=3000):
-    """How often each list of positions, of the transforms in the order in which they run, is drawn."""
+    """The frequency of each order of transforms."""
     streams = iter(Stream(np.arange(count)).for_transforms(99))
     drawn = container.draw(BatchState(np.full((count, 2), 100)), streams)
     lists = [[] for _ in range(count)]
@@ -85,7 +85,7 @@ def test_some_of_draws_each_list_as_often_as_it_should(options, lists):
     assert found.keys() == lists.keys()
     expected = np.array(list(lists.values())) * 3000 / sum(lists.values())
     seen = np.array([found[name] for name in lists])
-    # Chi-squared of up to 8 degrees of freedom is above 26.1 once in a thousand.
+    # Chi-squared of up to 8 degrees of freedom exceeds 26.1 once in 1,000.
     assert ((seen - expected) ** 2 / expected).sum() < 26.1
 
 

@@ -1,4 +1,4 @@
-"""What transforms draw, compared with what torchvision draws (torchvision.npz, of record_torchvision.py)."""
+"""The draws of transforms compared with torchvision's (torchvision.npz, by record_torchvision.py)."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
 COUNT, HEIGHT, WIDTH = 4000, 375, 500
 SIZES = np.tile([[HEIGHT, WIDTH]], (COUNT, 1))
 BOXES = np.array([[10.0, 20.0, 200.0, 300.0], [250.0, 100.0, 480.0, 350.0]])
-# The largest distance of two empirical distributions of 4,000 and 20,000 draws that chance leaves in one case
-# of 10,000 is 0.038; the largest of the 57 here is 0.0314 (a coefficient of RandomPerspective).
+# Two empirical distributions of 4,000 and 20,000 draws are farther apart than 0.038 once in 10,000 cases; the
+# largest distance of the 57 here is 0.0314 (a coefficient of RandomPerspective).
 LARGEST = 0.038
 
 
@@ -150,7 +150,7 @@ def test_scales_draw_as_torchvision():
 def test_iou_crop_draws_as_torchvision():
     plan = T.Compose([T.RandomIoUCrop()], seed=1).plan(SIZES, targets=[{"boxes": BOXES}] * COUNT, epoch=0)
     (step,) = plan.passes
-    # torchvision says nothing where it leaves the image as it is.
+    # torchvision reports no draws if the image is unchanged.
     cropped = (step.sizes != SIZES).any(1)
     columns = {
         "left": step.matrix[:, 0, 2],
@@ -180,7 +180,7 @@ def test_augmix_draws_as_torchvision():
     assert_alike("AugMix.length", applied.reshape(3, COUNT, 3).sum((0, 2)))
     names = np.array([AUGMIX_OPERATIONS.index(n) if n in AUGMIX_OPERATIONS else -1 for n in OPERATIONS])
     assert_alike("AugMix.operation", names[drawn.choices.operation[applied]])
-    # A little less, so that of equal negative numbers in float32 none is above.
+    # Slightly lower, so that equal negative numbers in float32 are not above.
     assert_alike("AugMix.magnitude", drawn.choices.magnitude[applied] - 1e-5)
 
 

@@ -1,6 +1,6 @@
-"""exact=True: every transform has its author's bytes, and a pipeline those of the authors' functions in turn.
+"""exact=True: transforms have the bytes of their references, and pipelines those of the sequence.
 
-OpenCV and Pillow answer here; torchvision's answers are recorded (exact.json, of record_exact.py).
+OpenCV and Pillow run here; torchvision's results are recorded (exact.json, by record_exact.py).
 """
 
 import json

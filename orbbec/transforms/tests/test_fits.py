@@ -31,7 +31,7 @@ def test_both_sides_are_scaled_by_one_factor():
     drawn = T.RandomScale((0.5, 1.5)).sample(sizes, Stream(np.arange(4000))).sizes
     assert (np.abs(drawn[:, 0] / 400 - drawn[:, 1] / 600) <= 1 / 400).all()
     counts = np.histogram(drawn[:, 0], bins=10, range=(200, 600))[0]
-    # Chi-squared of 9 degrees of freedom is above 27.9 once in a thousand.
+    # Chi-squared of 9 degrees of freedom exceeds 27.9 once in 1,000.
     assert ((counts - 400) ** 2 / 400).sum() < 27.9
     assert [image.shape[:2] for image in arrays(T.RandomScale((0.5, 0.5)))] == [
         (20, 30),
@@ -63,7 +63,7 @@ def test_positions_of_padded_images_are_even():
     boxes = T.PadIfNeeded((8, 30), position="random").sample(sizes, Stream(np.arange(4000)))
     assert not boxes.left.any()
     counts = np.bincount((-boxes.top).astype(int), minlength=4)
-    # Chi-squared of 3 degrees of freedom is above 16.3 once in a thousand.
+    # Chi-squared of 3 degrees of freedom exceeds 16.3 once in 1,000.
     assert len(counts) == 4
     assert ((counts - 1000) ** 2 / 1000).sum() < 16.3
 

@@ -1,4 +1,4 @@
-"""The functional form: against torchvision's functions of the same names and arguments. Needs torchvision."""
+"""The functional form compared with torchvision's functions of the same names. Needs torchvision."""
 
 import inspect
 
@@ -25,7 +25,7 @@ NEAREST = {"interpolation": InterpolationMode.NEAREST}
 DISPLACEMENT = torch.rand(1, 40, 50, 2, generator=torch.Generator().manual_seed(0)) * 0.2 - 0.1
 CORNERS = [[0, 0], [49, 0], [49, 39], [0, 39]], [[3, 2], [44, 5], [49, 36], [1, 39]]
 
-# Of bytes: calls, and how many levels their results may lie from torchvision's, which is what was measured.
+# Calls on bytes, and the measured differences from torchvision in levels.
 CALLS = [
     ("resize", (20,), {}, 1),
     ("resize", ([30, 70],), {}, 1),
@@ -82,7 +82,7 @@ def test_calls_give_what_torchvisions_give(name, arguments, options, tolerance):
     assert result.shape == expected.shape
     assert result.dtype == expected.dtype
     difference = levels(result, expected)
-    # Nearest warps may take the neighbor where a position lies between two pixels, to the last bit.
+    # Nearest warps may read the neighbor if a position is exactly between two pixels.
     shared = (result == expected).float().mean() if tolerance == 0 else 1.0
     warps = ("affine", "rotate", "perspective", "elastic_transform")
     assert difference <= tolerance or (name in warps and shared > 0.999)
@@ -149,7 +149,7 @@ def test_noise_is_drawn_anew_by_torchs_generator():
     torch.manual_seed(3)
     assert torch.equal(ours.gaussian_noise(gray, 0.1, 0.05), first)
     assert not torch.equal(first, second)
-    # Of 180,000 numbers of deviation 0.05 the mean deviates by 0.00012.
+    # The mean of 180,000 numbers of deviation 0.05 varies by 0.00012.
     assert first.mean().item() == pytest.approx(0.6, abs=0.0006)
     assert first.std().item() == pytest.approx(0.05, rel=0.01)
 

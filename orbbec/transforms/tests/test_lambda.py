@@ -1,4 +1,4 @@
-"""A function of the user's as a pass of its own."""
+"""A user's function as a separate pass."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Mixing of some images alone: by `p`, and in RandomApply, RandomChoice and RandomOrder."""
+"""Mixing of only some images: by `p`, and in RandomApply, RandomChoice and RandomOrder."""
 
 import pytest
 import torch

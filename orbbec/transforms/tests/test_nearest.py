@@ -1,4 +1,4 @@
-"""Resizes by nearest: which pixel each reads, against torch and OpenCV, and that masks read the same."""
+"""Nearest resizes: the pixels that they read, compared with torch and OpenCV; masks read the same."""
 
 import numpy as np
 import pytest
@@ -14,13 +14,13 @@ from orbbec.plan import apply
 TORCH = {"nearest": "nearest", "nearest_exact": "nearest-exact"}
 SIDES = [1, 2, 3, 4, 5, 7, 8, 12, 31, 32, 41, 45, 64, 75, 97, 100, 128, 150, 224, 225, 256, 300, 333, 375]
 SIDES += [448, 500, 512, 640]
-# torch computes positions in float32, and rounds some that are whole numbers down, none else: 1,839 of
-# nearest-exact and 2,162 of nearest in the 8,720,530 positions of all sides below 260.
+# torch computes positions in float32 and rounds some integers down, but no others: 1,839 of nearest-exact and
+# 2,162 of nearest among the 8,720,530 positions for all sides below 260.
 ROUNDED_DOWN = 2e-3
 
 
 def numbered(height, width):
-    """An image whose channels hold the row and the column: float32 `[2, H, W]`."""
+    """An image whose channels are the row and the column: float32 `[2, H, W]`."""
     return torch.stack(torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")).float()
 
 
@@ -30,13 +30,13 @@ def resized(interpolation, before, after, *more, exact=False):
 
 
 def rule(interpolation, before, after):
-    """The pixel that is read, in whole numbers."""
+    """The pixel that is read, computed in integers."""
     at = np.arange(after)
     return at * before // after if interpolation == "nearest" else (2 * at + 1) * before // (2 * after)
 
 
 def pairs():
-    """Sizes before and after, so that every pair of SIDES is met along an axis."""
+    """Input and output sizes in which every pair of SIDES occurs along an axis."""
     count = len(SIDES)
     for shift in range(0, count, 4):
         for n in range(0, count, 2):

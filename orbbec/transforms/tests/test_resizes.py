@@ -1,4 +1,4 @@
-"""Resizes of every interpolation: the bytes of the operators, and of cv2 and Pillow."""
+"""Resizes with every interpolation have the bytes of the operators, of cv2 and of Pillow."""
 
 from enum import Enum
 
@@ -25,7 +25,7 @@ PILLOW = {
 
 
 class InterpolationMode(Enum):
-    """torchvision's."""
+    """Like torchvision's."""
 
     BICUBIC = "bicubic"
     LANCZOS = "lanczos"

@@ -1,4 +1,4 @@
-"""What `make mutate` found no test for."""
+"""Tests for faults that `make mutate` found untested."""
 
 import numpy as np
 import pytest

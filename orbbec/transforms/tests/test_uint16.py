@@ -1,4 +1,4 @@
-"""Images of 16 bits: moved and filtered as they are, divided by 65535 where they become floats."""
+"""16-bit images: moved and filtered without loss, divided by 65535 when they become floats."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.support.samples import photograph
 
 
 def deep(height=37, width=53, channels=1, seed=0):
-    """An array `[H, W, C]` of the whole range."""
+    """An array `[H, W, C]` with the full range."""
     return np.random.default_rng(seed).integers(0, 65536, (height, width, channels), np.uint16)
 
 

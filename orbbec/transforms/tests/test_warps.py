@@ -1,4 +1,4 @@
-"""Warps of every interpolation and border: the bytes of the operators and of OpenCV, and how they are run."""
+"""Warps with every interpolation and border have the bytes of the operators and of OpenCV."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ KINDS = {
 
 
 def called(plan, interpolation, border):
-    """What the operator gives that the warp of a plan for `PHOTO` stands for."""
+    """The result of the operator that corresponds to the warp of a plan for `PHOTO`."""
     matrix, (size,) = torch.from_numpy(plan.passes[0].matrix[0]), plan.output_sizes.tolist()
     how = {"interpolation": interpolation, "border": border, "fill": FILL, "inverse": True}
     if interpolation == "lanczos4" and plan.passes[0].name == "warp_affine":
@@ -177,7 +177,7 @@ def test_scales_along_x_and_y_have_ranges_of_their_own():
     assert np.array_equal(unequal.scale[:, 0], equal.scale)
     assert unequal.scale[:, 1].min() >= 1.0
     assert unequal.scale[:, 1].max() <= 2.0
-    assert abs(np.corrcoef(unequal.scale.T)[0, 1]) < 0.13  # 4 deviations of chance
+    assert abs(np.corrcoef(unequal.scale.T)[0, 1]) < 0.13  # 4 standard deviations
     for name in ("angle_degrees", "translate", "shear"):
         assert np.array_equal(getattr(unequal, name), getattr(equal, name))
 
@@ -185,7 +185,8 @@ def test_scales_along_x_and_y_have_ranges_of_their_own():
 def test_scales_come_before_the_rotation():
     drawn = T.RandomAffine((90, 90), scale=(2, 2, 0.5, 0.5)).sample(np.array([[9, 9]]), Stream(np.array([0])))
     matrix = drawn.matrices(BatchState(np.array([[9, 9]])), None)[0][0]
-    assert matrix[:2, :2].tolist() == [[0, 0.5], [-2, 0]]  # a step down the output goes along the image
+    # A step along a column of the output moves along a row of the image.
+    assert matrix[:2, :2].tolist() == [[0, 0.5], [-2, 0]]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""warp_affine by hand, at matrices that no camera makes, and in the names of old."""
+"""warp_affine worked by hand, with unusual matrices, and under its earlier name."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Every argument that does not fit is refused by name before anything is written; nothing crashes."""
+"""Every invalid argument is refused by name before anything is written; nothing crashes."""
 
 import re
 
@@ -19,7 +19,7 @@ MATRIX_WARPS = ("warp_affine", "warp_perspective")
 
 
 def refused(op, message, error=ValueError, **changes):
-    """The call with these changes raises `error` whose message is `op: message`."""
+    """Check that the call with these changes raises `error` with the message `op: message`."""
     call = {
         "images": photographs(2, 3, *SOURCE),
         "map": random_warps(op, SOURCE, TARGET, 2),
@@ -237,7 +237,7 @@ def test_fixed_point_refuses_sides_that_16_bits_do_not_hold(op):
 
 @pytest.mark.parametrize("op", WARPS)
 def test_tensors_on_different_devices(op):
-    """The meta device stands for any other; where there is CUDA, it is tried too."""
+    """The meta device stands for any other device; CUDA is tried too if present."""
     images, maps = photographs(2, 3, *SOURCE), random_warps(op, SOURCE, TARGET, 2)
     others = ["meta", "cuda"] if torch.cuda.is_available() else ["meta"]
     for other in others:
@@ -248,7 +248,7 @@ def test_tensors_on_different_devices(op):
 
 
 def raw_refused(op, message=None, error=(ValueError, RuntimeError, TypeError), **changes):
-    """torch.ops.orbbec.<op> itself, without the wrapper's checks."""
+    """Call torch.ops.orbbec.<op> without the checks of the wrapper."""
     call = {
         "images": photographs(2, 3, *SOURCE),
         "map": random_warps(op, SOURCE, TARGET, 2),

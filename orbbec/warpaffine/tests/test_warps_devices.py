@@ -1,4 +1,4 @@
-"""The same numbers however a warp is run: on any device, in any batch, by any number of threads."""
+"""A warp gives the same numbers on any device, in any batch, with any number of threads."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from tests.support import assert_same_bytes, photographs
 from tests.support.samples import DTYPES
 from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_warps, warp
 
-# One pixel, below a block of 16 and of 32 columns, just past one, no multiple of one.
+# One pixel, below a block of 16 and of 32 columns, just above one, not a multiple of one.
 SIZES = [((1, 1), (1, 1)), ((3, 5), (2, 7)), ((20, 31), (9, 33)), ((40, 23), (37, 130))]
 FILLS = [(3.5,), (3.5, -7.0, 300.0), (1.0, 2.0, 3.0, 4.0, 5.0)]  # one per channel
 # Every border with every size, and each of them with every number of channels.
@@ -118,7 +118,7 @@ def test_every_short_float_comes_through_unchanged(device, dtype, bits):
     images = device.put(words.view(dtype).view(1, 1, 64, 64))
     same = warp("warp_affine", images, torch.eye(2, 3), (64, 64), interpolation="linear")
     finite = torch.isfinite(images)
-    # The right and lower neighbors have weight 0, and 0 times an infinity is a NaN.
+    # The right and lower neighbors have weight 0, and 0 times infinity is NaN.
     finite[..., :-1] &= torch.isfinite(images)[..., 1:]
     finite[..., :-1, :] &= finite[..., 1:, :].clone()
     assert_same_bytes(same[finite] + 0, images[finite] + 0)

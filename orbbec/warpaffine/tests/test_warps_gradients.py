@@ -1,4 +1,4 @@
-"""Gradients of linear and nearest warps: those of the sums they are, the same bits every time."""
+"""Gradients of linear and nearest warps: correct, and the same bits in every run."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_a_gradient_has_the_dtype_and_the_shape_of_what_it_is_for(device, op, dt
 
 
 def test_a_gradient_worked_by_hand(device):
-    # Outputs read 0.5 and 1.5: the middle pixel is read by both, half each.
+    # Outputs read 0.5 and 1.5: both read half of the middle pixel.
     images = device.put(torch.tensor([[[[1.0, 2.0, 4.0]]]])).requires_grad_()
     matrix = torch.tensor([[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]], requires_grad=True)
     warped = warp("warp_affine", images, matrix, (1, 2), inverse=True)

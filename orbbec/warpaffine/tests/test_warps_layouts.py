@@ -1,4 +1,4 @@
-"""Images in every layout that tensors, arrays and batches have."""
+"""Images in every memory layout of tensors, arrays and batches."""
 
 import itertools
 
@@ -14,7 +14,7 @@ SOURCE, TARGET = (21, 34), (19, 37)
 
 
 def every_layout(images):
-    """Tensors equal to `images` [N, C, H, W] that lie otherwise in memory."""
+    """Tensors equal to `images` [N, C, H, W] with other memory layouts."""
     count, channels, height, width = images.shape
     yield "contiguous", images
     yield "channels last", images.contiguous(memory_format=torch.channels_last)
@@ -220,7 +220,7 @@ def test_a_table_of_nonsense_reads_the_fill_and_nothing_else(device, op, interpo
 @pytest.mark.parametrize("op", WARPS)
 @pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic", "lanczos4"])
 def test_offsets_beyond_31_bits(device, op, interpolation):
-    """Rows, channels and images that lie 2^30 bytes apart; the memory between them is never touched."""
+    """Rows, channels and images 2^30 bytes apart; the memory between them is never touched."""
     size, apart = (3, 4), 2**30
     memory = device.put(torch.empty(2 * apart + 100, dtype=torch.uint8))
     maps = random_warps(op, size, size, 3)

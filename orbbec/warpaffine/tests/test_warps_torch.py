@@ -1,4 +1,4 @@
-"""The operators inside torch: their schemas, the compiler, CUDA graphs."""
+"""The operators inside torch: schemas, the compiler, CUDA graphs."""
 
 import pytest
 import torch
@@ -108,7 +108,7 @@ def test_a_warp_runs_on_the_current_stream_and_device(op):
     expected = warp(op, images, maps, (280, 290))
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(50_000_000)  # the pixels come late: another stream would read them too early
+        torch.cuda._sleep(50_000_000)  # the pixels arrive late: another stream would read them too early
         moved = images.cuda(non_blocking=True)
         warped = warp(op, moved, maps, (280, 290))
     stream.synchronize()

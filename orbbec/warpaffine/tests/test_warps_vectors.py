@@ -1,6 +1,6 @@
-"""Rows done by vectors have the bits of rows done pixel by pixel.
+"""Vectorized rows have the bits of rows computed pixel by pixel.
 
-ORBBEC_SIMD chooses; where the processor has less than that, it does what it has.
+ORBBEC_SIMD selects the level; a processor without it uses its best level.
 """
 
 import pytest
@@ -11,7 +11,7 @@ from tests.support import assert_same_bytes, photograph, photographs
 from tests.support.samples import DTYPES
 from tests.support.warps import ARITHMETICS, BORDERS, WARPS, random_warps, warp
 
-# Below, at and past vectors of 8 and 16 and blocks of 16 columns.
+# Below, at and above vectors of 8 and 16 and blocks of 16 columns.
 WIDTHS = (1, 7, 8, 15, 16, 17, 31, 33, 130)
 VECTORS = ("avx2", "avx512")
 pytestmark = pytest.mark.sanitized

@@ -1,4 +1,4 @@
-"""Which calls are taken and which go on, with stand-ins of torchvision's functions."""
+"""Which calls orbbec runs and which fall through, with stand-ins for torchvision's functions."""
 
 import pytest
 import torch

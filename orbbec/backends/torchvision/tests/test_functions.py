@@ -1,6 +1,6 @@
-"""What stands in for torchvision's functions, without torchvision: arguments that are passed on, and numbers.
+"""The replacements of torchvision's functions, tested without torchvision: arguments and results.
 
-The oracles are written from torchvision's documented formulas; the tolerances are what 60 draws showed.
+The oracles follow torchvision's documented formulas; the tolerances were measured in 60 draws.
 """
 
 import numpy as np
@@ -72,7 +72,7 @@ def autocontrast(image):
 
 
 def hue(image, factor):
-    """Through HSV, as colorsys has it."""
+    """Through HSV, like colorsys."""
     red, green, blue = image.double().unbind(-3)
     high, low = image.double().amax(-3), image.double().amin(-3)
     span = torch.where(high == low, 1, high - low)
@@ -101,7 +101,7 @@ def cropped(image, top, left, height, width, size):
 
 
 def blurred(image, kernel_size, sigma):
-    """`kernel_size` is (width, height), `sigma` of (x, y)."""
+    """`kernel_size` is (width, height), `sigma` is (x, y)."""
     kernels = []
     for side, deviation in zip(kernel_size, sigma, strict=True):
         at = torch.arange(side, dtype=torch.float64) - side // 2
@@ -147,7 +147,7 @@ def blurs(rng, size):
     return [1 + 2 * half for half in halves], rng.uniform(0.3, 3, 2).tolist()
 
 
-# The oracle, draws of its arguments, the largest difference, and the fraction of values that differ.
+# Oracle, random arguments, largest difference, fraction of differing values.
 CLOSE = {
     ("v1", "adjust_contrast", "uint8"): (contrast, factors, 1, 1e-5),
     ("v1", "adjust_contrast", "float32"): (contrast, factors, 1.8e-7, 0.36),
@@ -195,7 +195,7 @@ def differences(name):
             try:
                 actual = run(image, *arguments)
             except ValueError:
-                continue  # torchvision is asked
+                continue  # torchvision runs
             expected = oracle(image, *arguments)
             assert np.shape(actual) == np.shape(expected)
             yield np.abs(np.asarray(actual, np.float64) - np.asarray(expected, np.float64))

@@ -1,4 +1,4 @@
-"""torchvision's detection operators pointed at ours. Needs torchvision."""
+"""torchvision's detection operators replaced by orbbec's. Needs torchvision."""
 
 import importlib
 
@@ -20,7 +20,7 @@ CELLS = [cell for cell in switches.cells() if cell.api == "ops"]
 
 
 def held():
-    """The operators, where torchvision's own code looks them up."""
+    """The operators where torchvision's code looks them up."""
     ops = torchvision.ops
     heads = importlib.import_module("torchvision.models.detection.roi_heads")
     pool = importlib.import_module("torchvision.ops.roi_pool")
@@ -34,7 +34,7 @@ def held():
 def test_all_that_hold_an_operator_get_ours_and_their_own_back():
     before = held()
     with ot.use_ops() as outer:
-        ot.use_ops().undo()  # within another one it has nothing to do
+        ot.use_ops().undo()  # nested calls change nothing
         assert all(map(is_stand_in, held()))
     outer.undo()
     assert all(one is other for one, other in zip(before, held(), strict=True))
@@ -106,7 +106,7 @@ def test_graphs_hold_torchvisions_operators():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_batched_nms_of_many_boxes_differs_at_most_in_the_order_of_equal_scores(seed):
-    """There torchvision keeps class by class, and sorts what it keeps, which is not stable."""
+    """For many boxes, torchvision processes class by class, and sorts the kept boxes unstably."""
     boxes, scores = random_boxes(20_000, seed=seed)
     classes = torch.randint(0, 80, (len(boxes),), generator=torch.Generator().manual_seed(1))
     expected = torchvision.ops.batched_nms(boxes, scores, classes, 0.5)

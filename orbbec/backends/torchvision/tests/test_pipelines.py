@@ -1,4 +1,4 @@
-"""Pipelines of torchvision as pipelines of ours, with what stays between. Needs torchvision."""
+"""torchvision pipelines as orbbec pipelines, with unconverted steps in between. Needs torchvision."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""torchvision under the switch: the same results, and everything put back. Needs torchvision."""
+"""torchvision with the switch: the same results, and everything restored. Needs torchvision."""
 
 import contextlib
 
@@ -37,7 +37,7 @@ def _put_back():
 
 
 def found():
-    """What stands in all positions that the switch changes."""
+    """The current values of everything that the switch replaces."""
     entries = [(owner, key) for owner, key, _ in replacements(True, Report())]
     return [owner.get(key) if isinstance(owner, dict) else getattr(owner, key) for owner, key in entries]
 

@@ -1,4 +1,4 @@
-"""Sheets hold the bytes of the pipeline, and the targets where they are."""
+"""Sheets contain the pipeline's bytes, and targets at the right positions."""
 
 import json
 import re
@@ -62,7 +62,7 @@ def test_draws_are_the_bytes_that_training_sees():
 def test_normalized_floats_are_shown_as_they_were():
     images = {"a": photograph(40, 60)}
     expected, actual = (draw_rows(pipeline, images)[0][0] for pipeline in (PIPELINE, NORMALIZED))
-    # Largest difference seen: 1 level, of rounding to float16.
+    # Largest difference seen: 1 level, from rounding to float16.
     assert (
         max(np.abs(a.image.astype(int) - e.image).max() for a, e in zip(actual, expected, strict=True)) <= 1
     )

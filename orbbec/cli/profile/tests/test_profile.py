@@ -1,4 +1,4 @@
-"""Bytes of pipelines, counted by hand; times that add up; what is refused."""
+"""Bytes of pipelines, counted by hand; times that add up; refused arguments."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ CENTER, FLOAT = T.CenterCrop((20, 24)), T.ToDtype(torch.float32, scale=True)
 
 
 def moved(pipeline, **options):
-    """The bytes of each pass that two images of 3x30x40 are given."""
+    """The bytes of each pass for two images of 3x30x40."""
     found = orbbec.profile(T.Compose(pipeline, **options), photographs(2, 3, 30, 40), rounds=7)
     return found, {cost.name: (cost.read_bytes, cost.written_bytes) for cost in found.costs if cost.holds}
 
@@ -82,8 +82,8 @@ def test_a_blend_counts_its_copies():
 
 def test_a_map_sees_the_box_about_its_corners():
     turned = np.array([[[0.8, -0.6, 10.0], [0.6, 0.8, 10.0], [0, 0, 1]]])
-    # The corner (0, 0) of an output of 10 x 5 lies at (10.4, 9.8). From there x goes from -3 to 8 and y from
-    # 0 to 10: columns 7 to 18 and rows 9 to 19.
+    # The corner (0, 0) of an output of 10 x 5 is at (10.4, 9.8). From there, x extends from -3 to 8 and y
+    # from 0 to 10: columns 7 to 18 and rows 9 to 19.
     assert seen_pixels(turned, np.array([[5, 10]]), np.array([[99, 99]])) == 12 * 11
     assert seen_pixels(turned, np.array([[5, 10]]), np.array([[15, 12]])) == 5 * 6
     past_horizon = np.array([[[1.0, 0, 0], [0, 1, 0], [-0.5, 0, 1]]])
@@ -116,7 +116,7 @@ def test_parts_add_up_to_the_whole_and_the_whole_to_less_than_the_clock():
 
 
 def made_up(**seconds):
-    """A profile of which the parts take as long as is said."""
+    """A profile with the given times."""
     costs = [
         Cost("read the images", (), "", 0, 0, (seconds.get("read", 0.1),)),
         Cost("draw the plan", (), "", 0, 0, (seconds.get("draw", 0.1),)),

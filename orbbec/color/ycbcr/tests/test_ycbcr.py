@@ -1,4 +1,4 @@
-"""ycbcr_to_rgb by hand, on every device and machine, in torch; no decoder is needed."""
+"""ycbcr_to_rgb worked by hand, on every device and SIMD level, and inside torch, without a decoder."""
 
 import pytest
 import torch
@@ -22,7 +22,7 @@ def random_planes(sizes, samplings, orientations=None, seed=0):
 
 
 def every_kind(sizes=SIZES):
-    """Each size and sampling, the orientations in rotation."""
+    """All sizes and samplings, with alternating orientations."""
     pairs = [(size, sampling) for size in sizes for sampling in SAMPLINGS]
     orientations = [1 + n % 8 for n in range(len(pairs))]
     return random_planes(*map(list, zip(*pairs, strict=True)), orientations)
@@ -37,7 +37,7 @@ def converted(device, batch):
 
 
 def one_image(device, sampling, luma, cb, cr):
-    """The colors of an image, given by the rows of its planes."""
+    """The colors of an image given by the rows of its planes."""
     batch = YCbCrBatch.of_sizes([(len(luma), len(luma[0]))], [sampling])
     for plane, rows in zip(batch.planes(0), (luma, cb, cr), strict=True):
         plane.copy_(torch.tensor(rows))
@@ -45,7 +45,7 @@ def one_image(device, sampling, luma, cb, cr):
 
 
 def upsampled(device, sampling, height, width, chroma):
-    """A plane of chroma as it is upsampled, read off the blue of black pixels: 1.772 times it, rounded."""
+    """The upsampled chroma, read from the blue of black pixels: 1.772 times the chroma, rounded."""
     numbers = {round(1.772 * value): value for value in range(128)}
     shown = [[128 + value for value in row] for row in chroma]
     red = [[128] * len(row) for row in chroma]
@@ -69,13 +69,13 @@ def test_colors_by_hand(device):
 
 
 def test_halved_columns_by_hand(device):
-    """(3 own + other + 1) / 4 on the left of a column, + 2 on its right, rounded down; own at the ends."""
+    """(3 own + other + 1) / 4 on the left of a column, + 2 on its right, rounded down; own at both ends."""
     assert upsampled(device, "422", 1, 6, [[0, 12, 36]]) == [[0, 3, 9, 18, 30, 36]]
     assert upsampled(device, "422", 1, 5, [[0, 12, 36]]) == [[0, 3, 9, 18, 30]]
 
 
 def test_halved_rows_by_hand(device):
-    """As columns are, but also where there are few of them."""
+    """The rule of columns, also for few rows."""
     assert upsampled(device, "440", 6, 1, [[0], [12], [36]]) == [[0], [3], [9], [18], [30], [36]]
     assert upsampled(device, "440", 3, 2, [[0, 8], [12, 8]]) == [[0, 8], [3, 8], [9, 8]]
 
@@ -186,7 +186,7 @@ NUMBERS = st.sampled_from([-(2**63), -1, 0, 1, 2, 3, 4, 5, 8, 9, 64, 2**31 - 1, 
     nbytes=st.integers(0, 200),
 )
 def test_tables_that_do_not_fit_write_nothing_elsewhere(device, table, size, nbytes):
-    """The device reads them, where no check of the host can see them."""
+    """The device reads them, so the host cannot check them."""
     layout, forms, rgb_layout = (
         device.put(part.contiguous()) for part in torch.split(torch.tensor(table), [3, 2, 3], 1)
     )
@@ -196,7 +196,7 @@ def test_tables_that_do_not_fit_write_nothing_elsewhere(device, table, size, nby
 
 @pytest.mark.parametrize("column", range(8))
 def test_an_image_whose_tables_do_not_fit_is_left_out(device, column):
-    """Of two, the second: it lies outside, is of no known kind, or has another size than its output."""
+    """The second of two images is outside, of an unknown kind, or differs in size from its output."""
     batch = random_planes([(2, 3), (4, 5)], ["444", "444"])
     expected = converted(device, batch)[0]
     wrong = {0: 2**40, 1: 400, 2: 9, 3: 6, 4: 9, 5: -1, 6: 3, 7: 4}[column]
@@ -210,7 +210,7 @@ def test_an_image_whose_tables_do_not_fit_is_left_out(device, column):
 
 
 def test_ycbcr_to_rgb_passes_opcheck(device):
-    # Of one image of 64 bytes, so that nothing of the output is left unwritten.
+    # One image of 64 bytes, so that all of the output is written.
     batch = random_planes([(8, 8)], ["420"])
     arguments = [
         device.put(value) if isinstance(value, torch.Tensor) else value for value in arguments_of(batch)

@@ -1,4 +1,4 @@
-"""ycbcr_to_rgb of decoded planes compared with what OpenCV decodes of the same files: the same bytes."""
+"""ycbcr_to_rgb of decoded planes has the bytes that OpenCV decodes from the same files."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def assert_as_opencv(device, files, samplings):
 
 @pytest.mark.parametrize("sampling", FACTORS)
 def test_every_small_size_matches_opencv(device, sampling):
-    """One in seven where the kernel is emulated."""
+    """One case in seven if the kernel is emulated."""
     step = 7 if device.name == "emulated" else 1
     sizes = [(height, width) for height in range(1, 20) for width in range(1, 20)][::step]
     files = [encoded(photograph(*size, seed=size[0]), 95, sampling) for size in sizes]

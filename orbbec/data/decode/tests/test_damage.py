@@ -1,4 +1,4 @@
-"""Broken images: each is decoded or refused; nothing crashes or hangs, and no Loader loses a sample."""
+"""Damaged images are decoded or refused; nothing crashes or hangs, and no Loader loses a sample."""
 
 import io
 import os
@@ -32,13 +32,13 @@ SIZE = (48, 64)
 
 @pytest.fixture(params=machines())
 def machine(request, monkeypatch):
-    """This machine, one without libjpeg-turbo, and one with Pillow alone."""
+    """This installation, one without libjpeg-turbo, and one with Pillow only."""
     become(request.param, monkeypatch)
     return request.param
 
 
 def become(machine, monkeypatch):
-    """`be` until the test ends."""
+    """Call `be` until the test ends."""
     for module, name in ((decode, "_jpeg_decoders"), (native, "_library"), (native, "_decoder")):
         monkeypatch.setattr(module, name, getattr(module, name))
     be(machine)
@@ -59,7 +59,7 @@ def test_what_is_broken_is_refused_and_what_is_not_has_the_bytes_of_pillow(machi
             assert finding.outcome == "decoded", name
         elif damage in ("empty", "zeros", "huge", "cut", "closed"):
             assert finding.outcome == "refused", name
-        # The two agree on which files are broken, but for JPEGs, of which Pillow tells no damage.
+        # Both agree on which files are damaged, except JPEGs, whose damage Pillow does not report.
         if finding.outcome == "decoded":
             assert finding.pillow == "same", name
         elif finding.pillow == "decoded":
@@ -73,11 +73,11 @@ def test_decompression_bombs_are_refused_at_their_header(kind):
     began = time.process_time()
     with pytest.raises(ValueError, match=r"max_pixels|decompression bomb"):
         decode_image(bomb)
-    assert time.process_time() - began < 0.5  # 13 ms at most were seen
+    assert time.process_time() - began < 0.5  # at most 13 ms were seen
 
 
 def jpegs():
-    """JPEGs of each coding, mode and layout of scans."""
+    """JPEGs of every coding, mode and layout of scans."""
     picture = Image.fromarray(photograph(96, 128))
     for mode in ("RGB", "L", "CMYK"):
         for name, options in JPEGS.items():
@@ -103,10 +103,10 @@ def test_a_jpeg_that_was_cut_and_closed_again_is_damaged(machine):
             cut = closed(data[: begin + 16 + (len(data) - begin - 18) * percent // 100])
             with pytest.raises(ValueError, match="decode_image: the JPEG is damaged: "):
                 decode_image(cut)
-            if "progressive" not in name:  # of which the headers of a scan may be cut, too
+            if "progressive" not in name:  # the headers of a scan may be truncated, too
                 kept = decode_image(cut, on_damage="keep")
                 assert kept.shape == whole.shape
-                assert percent < 50 or np.array_equal(kept[:16], whole[:16]), name  # what was read before
+                assert percent < 50 or np.array_equal(kept[:16], whole[:16]), name  # the parts read so far
 
 
 def test_a_jpeg_that_lacks_scans_is_damaged(machine):
@@ -153,7 +153,7 @@ def test_scans_without_end_are_refused_at_once(machine, on_damage):
     began = time.process_time()
     with pytest.raises(ValueError, match="decode_image: more than 500 scans"):
         decode_image(bomb, on_damage=on_damage)
-    assert time.process_time() - began < 0.5  # 3.5 s where Pillow decides
+    assert time.process_time() - began < 0.5  # 3.5 s if Pillow decides
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
@@ -164,7 +164,7 @@ def test_pixels_that_no_data_can_hold_are_refused_at_once(machine, on_damage):
         began = time.process_time()
         with pytest.raises(ValueError, match=r"decode_image: too few bytes for (9999x9999|so many) pixels"):
             decode_image(bomb, on_damage=on_damage)
-        assert time.process_time() - began < 0.5, kind  # 9.7 s where Pillow decides
+        assert time.process_time() - began < 0.5, kind  # 9.7 s if Pillow decides
 
 
 def test_images_of_one_color_are_not_taken_for_bombs(machine):
@@ -172,7 +172,7 @@ def test_images_of_one_color_are_not_taken_for_bombs(machine):
         for options in ({}, {"optimize": True}, {"progressive": True, "optimize": True, "quality": 1}):
             buffer = io.BytesIO()
             Image.new(mode, (9000, 9000), "white").save(buffer, "JPEG", **options)
-            # 256 pixels a byte is the most that they have: two bits for a block of 64.
+            # At most 256 pixels per byte: two bits for a block of 64.
             assert check_jpeg(buffer.getvalue(), walks=True).kind == ""
     for kind, mode in (
         ("PNG", "1"),
@@ -206,8 +206,8 @@ def test_machines_agree_on_what_is_damaged(monkeypatch):
         refusals = [[told for told in own if isinstance(told, str)] for own in (answer, answers["pillow"])]
         assert refusals[0] == refusals[1]
         others = sum(one != two for one, two in zip(answer, answers["pillow"], strict=True))
-        # Sums that only damage makes so large wrap in 16 bits, but not in libjpeg-turbo's C code, which
-        # decodes what orbbec's decoder does not know: 1 of 300, which has stray bytes between two segments.
+        # Sums that only damage makes so large wrap in 16 bits, except in libjpeg-turbo's C code, which
+        # decodes files that orbbec's decoder does not support: 1 of 300, with stray bytes between segments.
         assert others <= (1 if name == "native" and has_no_simd else 0)
     refused = sum(isinstance(answer, str) for answer in answers["pillow"])
     assert 100 < refused < 250  # 187 of 300
@@ -222,7 +222,7 @@ def answer_of(data):
 
 
 def damaged_jpeg(data, chance):
-    """Flipped bits, or a piece that is lost, doubled or from elsewhere."""
+    """Flipped bits, or a piece that is lost, repeated or from elsewhere."""
     if chance.random() < 0.4:
         return flipped(data, chance)
     begin, end, other = (chance.randrange(len(data)) for _ in range(3))

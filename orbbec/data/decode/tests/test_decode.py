@@ -1,4 +1,4 @@
-"""Decoding: the bytes of cv2 and Pillow, whole or in part; what is broken is refused, and nothing crashes."""
+"""Decoding: whole images and regions have the bytes of cv2 and Pillow; damaged files are refused."""
 
 import io
 import random
@@ -45,7 +45,7 @@ def by_cv2(data):
 
 
 def decoders():
-    """Those of JPEG that are asked when those that are built in do not know a file, by decoder."""
+    """The JPEG decoders that are used if the built-in ones do not support a file, by name."""
     found = {"pillow": (), "cv2": (decode._by_cv2,), "orbbec": ()}
     if has_native():
         found["native"] = ()
@@ -148,7 +148,7 @@ def test_decode_image_refuses_what_is_too_large():
             decode_image(refused, max_pixels=1199)
     declared = bytearray(encoded(picture(8, 8)))
     frame = declared.index(b"\xff\xc0")
-    declared[frame + 5 : frame + 9] = b"\xff\xff\xff\xff"  # 65535x65535, of 8x8 there are
+    declared[frame + 5 : frame + 9] = b"\xff\xff\xff\xff"  # declares 65535x65535, contains 8x8
     with pytest.raises(ValueError, match="but got 65535x65535"):
         decode_image(bytes(declared))
 
@@ -180,7 +180,7 @@ def test_decode_image_refuses_what_is_cut_off_between_scans():
             decode_image(data[:length])
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # of Pillow, about EXIF
+@pytest.mark.filterwarnings("ignore::UserWarning")  # Pillow's, about EXIF
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM"])
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 2**32))
@@ -266,7 +266,7 @@ def test_decode_rectangle_names_what_is_wrong():
 
 def test_region_header_is_none_where_no_part_can_be_decoded():
     cmyk = encoded(Image.fromarray(picture()).convert("CMYK"))
-    cut_off = encoded(picture())[:-2]  # of which the upper parts could be decoded
+    cut_off = encoded(picture())[:-2]  # the upper parts could be decoded
     for data in (cmyk, encoded(picture(), "PNG"), b"", encoded(picture())[:50], cut_off):
         assert region_header(data, "RGB", 10**6) is None
     assert region_header(encoded(picture()), "RGBA", 10**6) is None
@@ -286,7 +286,7 @@ def test_parts_of_baseline_jpegs_need_no_libjpeg_turbo(monkeypatch):
 
 @needs_native
 def test_a_loader_decodes_images_smaller_only_where_asked_to():
-    """Smaller is another picture, down to 20.6 dB, and takes as long (docs/data.md)."""
+    """Decoding at reduced size changes pixels, down to 20.6 dB, and saves no time (docs/data.md)."""
     samples = [Sample(encoded(picture(90, 120, seed)), {}, seed) for seed in range(3)]
 
     def pixels(**options):

@@ -1,4 +1,4 @@
-"""The header of a JPEG, where its markers stand in unusual positions."""
+"""The header of a JPEG with markers in unusual positions."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Whole batches by nvImageCodec: its CPU codecs do what, on a GPU, its CUDA codecs do by the same calls."""
+"""Whole batches with nvImageCodec; its CPU codecs replace the CUDA codecs behind the same calls."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def buffer_for(data, mode="RGB"):
 
 
 def without_quantization(data):
-    """A JPEG whose header is as it should be, and which nothing can decode."""
+    """A JPEG with a valid header that no decoder can decode."""
     return data.replace(b"\xff\xdb", b"\xff\xef")
 
 
@@ -73,14 +73,14 @@ def test_an_image_of_another_size_is_left_to_the_host():
     assert decoder.decode_into([(data, buffer), (data, turned)]) == [True, False]
     assert decoder.copies == 0
     assert decoder.decode_into([(data, buffer.zero_()), (data, small)]) == [True, False]
-    assert decoder.copies == 1  # since nvImageCodec refuses a buffer that is too small
+    assert decoder.copies == 1  # nvImageCodec refuses a buffer that is too small
     assert np.array_equal(buffer.numpy(), decode_image(data))
 
 
 class Cuda:
-    """nvImageCodec as a GPU has it: codecs of a device, in the order of a stream; here its CPU codecs work.
+    """nvImageCodec as on a GPU, with device codecs in stream order; its CPU codecs do the work here.
 
-    Those that ignore `images` put what they decode elsewhere.
+    Codecs that ignore `images` write their results elsewhere.
     """
 
     def __init__(self, ignores):
@@ -144,7 +144,7 @@ def test_a_loader_decodes_on_the_host_what_the_device_refuses(monkeypatch):
 
 
 class Damaged(Files):
-    """Of those in `bad` the first is cut off, and the others cannot be decoded though they are whole."""
+    """The first image in `bad` is truncated; the others are complete but cannot be decoded."""
 
     def __init__(self, count, bad):
         super().__init__(count, bad[:1])

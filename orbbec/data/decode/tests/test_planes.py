@@ -1,4 +1,4 @@
-"""JPEGs as planes: what is made of them has the bytes of whole images, for half the bytes on the way."""
+"""JPEGs as planes: after conversion they have the bytes of whole images, with half the bytes to copy."""
 
 import io
 import random
@@ -40,7 +40,7 @@ def saved(image, format="JPEG", orientation=1, **options):
 
 
 def mixed_files():
-    """A file of every kind, and how it is kept."""
+    """A file of every kind, and how it is stored."""
     image = Image.fromarray(picture())
     files = {sampling: (encoded(picture(33, 50), 90, sampling), sampling) for sampling in FACTORS}
     files |= {f"rotated {way}": (saved(image, orientation=way), "420") for way in range(2, 9)}
@@ -110,7 +110,7 @@ def test_without_libjpeg_turbo_all_is_rgb(monkeypatch):
 
 
 def test_what_pillow_alone_reads_is_rgb():
-    """Of files with a wrong bit libjpeg-turbo's warnings are errors, and Pillow decides."""
+    """For files with a wrong bit, libjpeg-turbo's warnings are errors, and Pillow decides."""
     good, chance = encoded(picture(), 90, "420"), random.Random(1)
     found = 0
     while found < 3:
@@ -146,7 +146,7 @@ def test_both_decoders_give_the_same_planes(monkeypatch, sampling, size):
 
 
 def test_files_that_cannot_be_decoded_are_named():
-    """The marker of an end is there, half of the file before it is not."""
+    """The end marker is present, but half of the file before it is missing."""
     good, cut = encoded(picture(), 90, "420"), encoded(picture(seed=1), 90, "420")
     cut = cut[: len(cut) // 2] + b"\xff\xd9"
     with pytest.raises(ValueError, match="decode_image"):
@@ -177,14 +177,14 @@ def test_a_stream_and_arrays_give_the_same_bytes():
 
 
 def test_half_the_bytes_are_staged():
-    """What a thread hands over to be copied, of 4:2:0: 1.5 bytes per pixel instead of 3."""
+    """A thread passes 1.5 bytes per pixel of 4:2:0 to be copied, instead of 3."""
     files = Files([encoded(picture(375, 500, seed), 75, "420") for seed in range(4)])
     staged = {}
     for decoding in (WHOLE, PLANES):
         loader = Loader(files, 4, None, decoding=decoding)
         images = loader._assembler(range(4), 0, Event()).images
         seen = []
-        map_tensors((images,), lambda batch, seen=seen: seen.append(batch.nbytes))  # as staging copies them
+        map_tensors((images,), lambda batch, seen=seen: seen.append(batch.nbytes))  # as copied by staging
         (staged[decoding],) = seen
         assert isinstance(images, YCbCrBatch if decoding.planes else ImageBatch)
     tables = {WHOLE: 4 * 24, PLANES: 4 * 64}
@@ -206,7 +206,7 @@ def test_planned_batches_are_in_colors():
 def damaged_files():
     files = [encoded(picture(40 + n, 50, n), 90, "420") for n in range(8)]
     files[1] = files[1][:-300]  # cut off
-    files[2] = files[2][: len(files[2]) // 2] + b"\xff\xd9"  # cut off, but closed
+    files[2] = files[2][: len(files[2]) // 2] + b"\xff\xd9"  # truncated, with an end marker
     files[6] = b"no image"
     return Files(files)
 

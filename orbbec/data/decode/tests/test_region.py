@@ -1,4 +1,4 @@
-"""Of each image only what the plan reads is decoded, and the result is that of the whole image."""
+"""Only the region that the plan reads is decoded, and the result equals that of the whole image."""
 
 import io
 
@@ -31,7 +31,7 @@ SIZES = [(120, 160), (160, 120), (90, 200), (101, 133)]
 
 
 def jpegs():
-    """One of each size, and of them one rotated by EXIF."""
+    """One image of each size, one of them rotated by EXIF."""
     files = []
     for seed, (height, width) in enumerate(SIZES):
         noise = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
@@ -44,7 +44,7 @@ def jpegs():
 
 
 def whole_and_regions(transforms, epoch, shrink=False):
-    """What a pipeline makes of whole images, and of their parts; and the parts."""
+    """The results of a pipeline for whole images and for regions; and the regions."""
     files, pipeline = jpegs(), Compose(transforms, seed=3)
     whole = [decode_image(data) for data in files]
     plan = pipeline.plan([image.shape[:2] for image in whole], epoch=epoch)
@@ -75,8 +75,8 @@ def test_parts_give_the_bytes_of_whole_images(transforms):
 
 
 def test_antialiased_parts_differ_by_one_level():
-    # Pillow 13 takes rows or columns first by the size of the whole image: 2.8 % of these values round
-    # otherwise, none by more than 1.
+    # Pillow 13 starts with rows or columns depending on the size of the whole image: 2.8 % of these values
+    # differ, by at most 1.
     differences = []
     for epoch in range(8):
         expected, actual, _ = whole_and_regions([RandomResizedCrop(48)], epoch)
@@ -88,7 +88,7 @@ def test_antialiased_parts_differ_by_one_level():
 
 @pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
 @pytest.mark.parametrize(
-    ("transforms", "least"),  # dB, of one image; measured: 45.6, 46.4, 46.7, 36.7, 37.1
+    ("transforms", "least"),  # dB per image; measured: 45.6, 46.4, 46.7, 36.7, 37.1
     [
         ([Resize((24, 30))], 44.0),
         ([RandomResizedCrop(20, scale=(0.5, 1.0)), RandomHorizontalFlip()], 44.0),

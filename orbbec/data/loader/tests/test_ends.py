@@ -1,4 +1,4 @@
-"""How an epoch ends that nobody took to its end: dropped, closed by another thread, forked, failed."""
+"""How unfinished epochs end: dropped, closed by another thread, forked, failed."""
 
 import contextlib
 import gc
@@ -22,7 +22,7 @@ def image(index):
 
 
 class Images:
-    """Small images; those in `bad` are bad samples."""
+    """Small images; the samples in `bad` are bad."""
 
     def __init__(self, count, bad=(), seconds=0.0):
         self.count, self.bad, self.seconds = count, bad, seconds
@@ -42,7 +42,7 @@ def workers():
 
 
 def ended(seconds=20.0):
-    """Whether all threads of crews end by themselves."""
+    """Whether all threads of crews end without help."""
     latest = time.monotonic() + seconds
     while workers() and time.monotonic() < latest:
         time.sleep(0.005)
@@ -80,7 +80,7 @@ def test_dropping_an_epoch_waits_for_nothing_and_runs_no_python():
 
 @pytest.mark.parametrize("state", ["held lock", "in a worker"])
 def test_an_epoch_is_dropped_by_the_collector_wherever_it_interrupts(state):
-    """Its threads were joined there, though they may wait for what the interrupted code holds."""
+    """Joining its threads there could deadlock, since they may wait for a lock of the interrupted code."""
     lock = threading.Lock()
 
     class Locked(Images):
@@ -147,7 +147,7 @@ def test_the_next_epoch_waits_for_the_threads_of_the_last():
 
 
 def test_bad_samples_hold_no_pixels():
-    """Each held the frames of its batch: 60 MB at a batch of 128."""
+    """Each kept the frames of its batch alive: 60 MB for a batch of 128."""
     source = Images(64, bad=range(0, 64, 4))
     held = []
 
@@ -289,7 +289,7 @@ def train():
 
 @pytest.mark.parametrize("begin", ["pass", "threading.Thread(target=train).start()"])
 def test_a_process_ends_though_an_epoch_is_held(begin):
-    """Threads that take batches have theirs to the end, as other threads that are no daemons."""
+    """Threads that take batches get all of them, like other non-daemon threads."""
     done = subprocess.run(
         [sys.executable, "-c", HELD.format(begin=begin)], capture_output=True, text=True, timeout=60
     )
@@ -334,7 +334,7 @@ def test_the_default_arithmetic_of_a_thread_is_its_own():
         in_a_thread(lambda: orbbec.set_default_arithmetic("cv2_4") and orbbec.default_arithmetic()) == "cv2_4"
     )
     assert orbbec.default_arithmetic() == in_a_thread(orbbec.default_arithmetic) == "cv2_5"
-    with orbbec.set_default_arithmetic("cv2_4"):  # of the main thread: for all that set none
+    with orbbec.set_default_arithmetic("cv2_4"):  # of the main thread, for all threads that set none
         assert orbbec.default_arithmetic() == in_a_thread(orbbec.default_arithmetic) == "cv2_4"
         with orbbec.set_default_arithmetic("cv2_5"):
             assert orbbec.default_arithmetic() == "cv2_5"
@@ -344,7 +344,7 @@ def test_the_default_arithmetic_of_a_thread_is_its_own():
 
 def test_a_loader_computes_with_the_arithmetic_of_who_began_the_epoch():
     def seen(*changes):
-        """What its threads compute with, where the loop changes it meanwhile."""
+        """The arithmetic of its threads does not follow changes in the loop."""
         loader = Loader(Images(24), 2, threads=2, collate=lambda targets: orbbec.default_arithmetic())
         found = set()
         for batch in loader:

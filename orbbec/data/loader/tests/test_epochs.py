@@ -1,4 +1,4 @@
-"""Which epoch an iterator of a Loader is, and which samples: left early, resumed, chosen, in any order."""
+"""The epoch and the samples of a Loader's iterators: left early, resumed, chosen, in any order."""
 
 import gc
 import random
@@ -27,7 +27,7 @@ def expected(epoch, start=0, rank=0, world_size=1):
 
 
 def taken(batches, steps=None):
-    """The sample ids of some batches, or of all."""
+    """The sample ids of some or all batches."""
     found = []
     for batch in batches:
         found.append(batch.sample_ids.tolist())
@@ -82,7 +82,7 @@ def by_closing_the_loader(loader, steps):
 
 
 def by_beginning_another(loader, steps):
-    HELD["batches"] = iter(loader)  # until another replaces it
+    HELD["batches"] = iter(loader)  # until another one replaces it
     return taken(HELD["batches"], steps)
 
 
@@ -248,7 +248,7 @@ def test_a_stream_that_is_left_begins_anew_with_the_next_epoch():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_any_calls_in_any_order(seed):
-    """As a model of three numbers has it: the next epoch and its start, and what the last one had."""
+    """Compared with a model of three numbers: the next epoch, its start, and the progress of the last one."""
     chance = random.Random(seed)
     loader, kept = make(), []
     upcoming, last, is_open = (0, 0), (0, 0), False

@@ -1,4 +1,4 @@
-"""The loader: every sample once, the same whatever prepares it; stopped at once; nothing left behind."""
+"""The loader: every sample once, independent of threads; immediate stops; nothing left behind."""
 
 import gc
 import os
@@ -41,7 +41,7 @@ def jpeg(seed, height=40, width=50):
 
 
 class Files:
-    """JPEGs in memory; those in `bad` are cut off, those in `missing` cannot be read."""
+    """JPEGs in memory; those in `bad` are truncated, those in `missing` cannot be read."""
 
     def __init__(self, count, bad=(), missing=()):
         self.data = [jpeg(i, 30 + i % 7, 50 - i % 5) for i in range(count)]
@@ -59,7 +59,7 @@ class Files:
 
 
 def by_id(loader):
-    """The image of each sample id, of an epoch."""
+    """The images of an epoch by sample id."""
     found = {}
     for images, targets, ids in loader:
         assert targets["label"].tolist() == ids.tolist()
@@ -266,7 +266,7 @@ def test_bad_samples_are_replaced_by_the_next_good_one(roi):
 
 
 class Boxed(Files):
-    """Each with a box; those in `unfit` with one that is not finite."""
+    """Images with a box, which is not finite for those in `unfit`."""
 
     def __init__(self, count, unfit, **others):
         super().__init__(count, **others)
@@ -338,7 +338,7 @@ def test_what_is_printed_of_an_error_is_short_and_keeps_no_frames(source, inner)
         list(Loader(source, 2, PIPELINE, shuffle=False))
     error = caught.value
     assert error.__cause__ is error.__context__ is None
-    assert len(traceback.format_exception(error)) < 8  # the loop's own frames among them
+    assert len(traceback.format_exception(error)) < 8  # including the frames of the loop
     files = [Path(frame.filename).name for frame in traceback.extract_tb(error.__traceback__)]
     assert files == ["test_loader.py", "loader.py"]
     assert inner in error.details
@@ -387,7 +387,7 @@ def test_an_epoch_that_another_ended_says_so():
         next(first)
     assert len(list(second)) == 3
     third = iter(loader)
-    assert next(second, None) is None  # over before the third was begun
+    assert next(second, None) is None  # ended before the third one began
     assert len(list(third)) == 3
     assert not own_threads()
 

@@ -118,7 +118,7 @@ def test_a_thread_is_waited_for_whose_wait_was_interrupted():
 
 
 def test_threads_are_known_once_they_were_started(monkeypatch):
-    """Else a process that ends then takes apart what they use: 5 of 30 were aborted."""
+    """Otherwise, a process that ends destroys objects that they use: 5 of 30 were aborted."""
     start = queues.start_new_thread
 
     def late(function, arguments):
@@ -153,7 +153,7 @@ def test_a_resized_crew_loses_nothing_and_ends_all_threads():
     with Crew(work, range(60), threads=4, ahead=2) as crew:
         found = [next(crew) for _ in range(20)]
         crew.resize(1, 1)
-        found += [next(crew) for _ in range(10)]  # the last that were begun before
+        found += [next(crew) for _ in range(10)]  # tasks that were begun before
         threads.clear()
         found += [next(crew) for _ in range(10)]
         assert len(set(threads)) == 1
@@ -195,7 +195,7 @@ def test_the_cores_of_a_node(tmp_path, monkeypatch):
         (tmp_path / node / "cpulist").write_text(cores)
     assert node_cores(0, tmp_path) == [0, 1, 2]
     assert node_cores(1, tmp_path) == [9, 10]
-    for node in (2, 3):  # of memory alone, and none
+    for node in (2, 3):  # of memory only, and none
         with pytest.raises(ValueError, match=f"expected numa as one of 0, 1, 2, but got {node}"):
             node_cores(node, tmp_path)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -203,7 +203,7 @@ def test_the_cores_of_a_node(tmp_path, monkeypatch):
 
 
 def test_every_thread_has_the_name_of_its_crew(monkeypatch):
-    """Whoever looks for the threads of a loader finds them by it, also while they begin."""
+    """The threads of a loader can be found by name, also while they start."""
     names = set()
     monkeypatch.setattr(torch, "set_num_threads", lambda _: names.add(threading.current_thread().name))
     with Crew(lambda task, stopped: task, range(4), threads=2, ahead=0) as crew:

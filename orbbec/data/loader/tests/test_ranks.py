@@ -1,4 +1,4 @@
-"""A training of two ranks: none waits in vain; one is killed, and no sample is lost or doubled after it."""
+"""Training with two ranks: none waits forever; after one is killed, no sample is lost or repeated."""
 
 import json
 import os
@@ -25,7 +25,7 @@ if not (torch.distributed.is_available() and torch.distributed.is_gloo_available
 
 
 def killed(folder: Path) -> tuple[str, float]:
-    """Start two ranks, one of which is killed; what the other says, and its end, in seconds after that."""
+    """Start two ranks and kill one; return the output of the other, and the seconds until it ends."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "2"}
@@ -73,12 +73,12 @@ def test_a_killed_rank_is_noticed_and_the_training_goes_on(tmp_path):
         entries = [entry for entry in (*before, *after[0], *after[1]) if entry["epoch"] == epoch]
         counts = Counter(sample_id for entry in entries for sample_id in entry["ids"])
         first = Order(SAMPLES, seed=3).indices(epoch)[0].item()
-        assert counts == Counter([*range(SAMPLES), first])  # 32 of 31: the first comes again
+        assert counts == Counter([*range(SAMPLES), first])  # 32 of 31: the first is repeated
 
 
 @pytest.mark.parametrize("drop_last", [True, False])
 def test_ranks_have_equally_many_batches(monkeypatch, drop_last):
-    """The ranks that torchrun names in the environment, where no process group was made yet."""
+    """The ranks in torchrun's environment variables, before there is a process group."""
     source = [Sample(torch.zeros(4, 4, 3, dtype=torch.uint8), {}, i) for i in range(31)]
     monkeypatch.setenv("WORLD_SIZE", "3")
     taken = []

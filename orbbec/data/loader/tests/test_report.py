@@ -1,4 +1,4 @@
-"""What a loader says of itself."""
+"""The report of a loader."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def test_advice_is_about_what_takes_most(part):
     ("synthetic", "keeps_up"), [(0.0, True), (1000.0, True), (1030.0, True), (900.0, True), (7000.0, False)]
 )
 def test_advice_agrees_with_the_share_of_the_synthetic_bound(synthetic, keeps_up):
-    """'14 % are reached' and 'the loader keeps up' stood together."""
+    """The report once said '14 % are reached' and 'the loader keeps up' together."""
     report = Report(1000, 1.0, 0.02, {"decode": 1.0, "idle": 0.5}, threads=3, synthetic=synthetic)
     assert report.advice.startswith("The loader keeps up") == keeps_up
     if not keeps_up:
@@ -79,8 +79,8 @@ def test_the_share_of_the_synthetic_bound():
     for same in loader.synthetic(batch, steps=5):
         assert same is batch
         steps.append(time.sleep(0.01))
-    assert len(steps) == 3 + 5  # three to warm up
-    assert 100 < loader.report().synthetic <= 200  # two images each 10 ms; measured 196
+    assert len(steps) == 3 + 5  # three warm-up steps
+    assert 100 < loader.report().synthetic <= 200  # two images per 10 ms; measured 196
     assert loader.report().images == 12
     assert "One batch again and again: " in str(loader.report())
 
@@ -93,7 +93,7 @@ def test_the_line_is_live(monkeypatch):
     ids = []
     for batch in live(loader, "epoch 1", console):
         ids += batch.sample_ids.tolist()
-        time.sleep(0.15)  # the line is drawn ten times a second
+        time.sleep(0.15)  # the line is redrawn ten times per second
     assert sorted(ids) == list(range(12))
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
     for done in range(1, 7):

@@ -1,4 +1,4 @@
-"""What a Loader gives next to images: tensors, ready for the model."""
+"""The targets of a Loader: tensors, ready for the model."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is chosen by who waits for whom, and that a choice changes no batch."""
+"""Settings follow from waiting times, and changing them changes no batch."""
 
 import json
 import time
@@ -15,7 +15,7 @@ from orbbec.transforms import RandomResizedCrop
 
 
 class Source(list):
-    """Images that take some seconds to be read."""
+    """Images that are slow to read."""
 
     seconds = 0.0
 
@@ -33,16 +33,16 @@ PIPELINE = [RandomResizedCrop(4)]
     ("now", "wait", "step", "idle", "work", "expected"),
     [
         ((4, 2), 5.0, 5.0, 0.0, 40.0, (8, 2)),  # the model waits for busy threads
-        ((6, 2), 5.0, 5.0, 0.0, 60.0, (8, 2)),  # no more than the budget
+        ((6, 2), 5.0, 5.0, 0.0, 60.0, (8, 2)),  # at most the budget
         ((8, 2), 5.0, 5.0, 0.0, 80.0, (8, 2)),
-        ((8, 2), 5.0, 5.0, 40.0, 40.0, (8, 4)),  # both wait: batches take different times
-        ((4, 2), 5.0, 5.0, 4.0, 36.0, (8, 2)),  # a little idle is what waking up takes
+        ((8, 2), 5.0, 5.0, 40.0, 40.0, (8, 4)),  # both wait: batch times vary
+        ((4, 2), 5.0, 5.0, 4.0, 36.0, (8, 2)),  # short idle times are wake-up latency
         ((8, 0), 5.0, 5.0, 40.0, 40.0, (8, 1)),
         ((8, 8), 5.0, 5.0, 40.0, 40.0, (8, 8)),
-        ((8, 20), 5.0, 5.0, 40.0, 40.0, (8, 20)),  # never fewer than were asked for
-        ((8, 2), 0.0, 10.0, 60.0, 20.0, (3, 2)),  # two of eight are busy, and a spare one
+        ((8, 20), 5.0, 5.0, 40.0, 40.0, (8, 20)),  # never fewer than requested
+        ((8, 2), 0.0, 10.0, 60.0, 20.0, (3, 2)),  # two of eight are busy; one more is kept
         ((8, 2), 0.0, 10.0, 79.0, 1.0, (1, 2)),
-        ((8, 2), 0.4, 9.6, 0.0, 80.0, (8, 2)),  # the loader just keeps up
+        ((8, 2), 0.4, 9.6, 0.0, 80.0, (8, 2)),  # the loader barely keeps up
         ((8, 2), 0.0, 0.0, 0.0, 0.0, (8, 2)),
     ],
 )
@@ -52,7 +52,7 @@ def test_settings_follow_from_waits(now, wait, step, idle, work, expected):
 
 
 def told(tuner: Tuner, steps: int, idle: float) -> list[tuple[int, int]]:
-    """Settings after each change in an epoch whose threads are idle for a fraction of the time."""
+    """The settings after each change in an epoch with a given idle fraction."""
     tuner.begin()
     changes = []
     for step in range(steps):
@@ -64,12 +64,12 @@ def told(tuner: Tuner, steps: int, idle: float) -> list[tuple[int, int]]:
 
 def test_a_tuner_chooses_in_the_first_steps_and_never_again():
     tuner = Tuner(Settings(8, 2), 8, frozenset({"threads", "prefetch"}))
-    assert told(tuner, 10 + 15, idle=0.875) == []  # an epoch that is too short
+    assert told(tuner, 10 + 15, idle=0.875) == []  # the epoch is too short
     assert told(tuner, 10 + 16, idle=0.875) == [(2, 2)]
-    assert told(tuner, 4 + 16, idle=0.125) == []  # two are right
+    assert told(tuner, 4 + 16, idle=0.125) == []  # two are correct
     assert told(tuner, 500, idle=0.9) == []
     tuner = Tuner(Settings(64, 2), 64, frozenset({"threads"}))
-    assert told(tuner, 2000, idle=0.75) == [(20, 2), (7, 2), (3, 2), (1, 2)]  # four times at most
+    assert told(tuner, 2000, idle=0.75) == [(20, 2), (7, 2), (3, 2), (1, 2)]  # at most four times
 
 
 def test_only_what_is_auto_changes():
@@ -81,7 +81,7 @@ def test_a_slow_model_gets_fewer_threads_and_the_same_batches(monkeypatch):
     monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda cores: 4)
     begin = time.perf_counter()
     fixed = list(Loader(SOURCE, 4, PIPELINE, threads=4, prefetch=2, seed=3))
-    slow = 10 * (time.perf_counter() - begin) / len(fixed)  # however busy the machine is
+    slow = 10 * (time.perf_counter() - begin) / len(fixed)  # for any load of the machine
     loader, resize, resized = Loader(SOURCE, 4, PIPELINE, seed=3), Crew.resize, []
     monkeypatch.setattr(Crew, "resize", lambda crew, *now: (resized.append(now), resize(crew, *now)))
     assert (loader.threads, loader.prefetch) == (4, 2)

@@ -1,9 +1,10 @@
-"""One rank of a training on the CPU, as torchrun starts it.
+"""One rank of a training on the CPU, started like by torchrun.
 
     python train_rank.py FOLDER LAST_EPOCH [KILL_AT]
 
-Each step waits for the other ranks, notes its samples in FOLDER, and saves where the ranks stand. With
-KILL_AT the last rank ends at that step of epoch 0 as by `kill -9`; else it goes on where it was saved.
+Each step waits for the other ranks, records its samples in FOLDER, and saves the state of the ranks. With
+KILL_AT, the last rank ends at that step of epoch 0 as if by `kill -9`; otherwise training resumes from the
+state.
 """
 
 import json
@@ -38,7 +39,7 @@ def main(folder: Path, last_epoch: int, kill_at: int | None) -> None:
             if step == kill_at and rank == world_size - 1:
                 os.kill(os.getpid(), signal.SIGKILL)
             count = torch.tensor(len(batch.images))
-            torch.distributed.all_reduce(count)  # as DDP does with gradients
+            torch.distributed.all_reduce(count)  # like DDP's gradients
             step += 1
             note(folder / f"rank{rank}.jsonl", step=step, epoch=epoch, ids=batch.sample_ids.tolist())
             if rank == 0:

@@ -1,4 +1,4 @@
-"""Write `records.tfrecord` by the package tfrecord 1.14.6, for readers to be compared with.
+"""Writes `records.tfrecord` with the package tfrecord 1.14.6, as a reference for the reader.
 
 python record_tfrecord.py    (pip install tfrecord)
 """

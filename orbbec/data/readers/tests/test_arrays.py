@@ -1,4 +1,4 @@
-"""Images in arrays, in files of NumPy and of HDF5."""
+"""Images in arrays, in NumPy files and in HDF5."""
 
 import os
 import pickle

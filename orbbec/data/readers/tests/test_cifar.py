@@ -16,7 +16,7 @@ from orbbec.data import Cifar
 
 
 class Python2Pickler(pickle._Pickler):  # type: ignore[name-defined]
-    """Writes bytes as the strings of Python 2, in which the published files are."""
+    """Writes bytes as Python 2 strings, like the published files."""
 
     def save_bytes(self, value: bytes) -> None:
         self.write(b"T" + struct.pack("<I", len(value)) + value)
@@ -148,7 +148,7 @@ def test_pixels_in_fortran_order_are_read(tmp_path):
 
 
 def shared(depth: int) -> bytes:
-    """Opcodes of a tuple of two equal tuples of two equal tuples ...: 2^depth leaves in `depth` objects."""
+    """Opcodes of nested tuples of two equal tuples: 2^depth leaves in `depth` objects."""
     return b")" + b"".join(b"q%ch%c\x86" % (index, index) for index in range(depth))
 
 

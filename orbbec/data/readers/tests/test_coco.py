@@ -1,4 +1,4 @@
-"""Annotations of COCO as targets."""
+"""COCO annotations as targets."""
 
 import json
 
@@ -13,7 +13,7 @@ CROWD = {"size": [8, 10], "counts": [0, 8, 72]}
 
 
 def table():
-    """Three images, given out of order: two objects and a crowd, none, and one."""
+    """Three images, out of order: with two objects and a crowd, none, and one."""
     return {
         "images": [
             {"id": 30, "file_name": "c.jpg", "height": 4, "width": 4},

@@ -1,4 +1,4 @@
-"""Samples to the files of a shard and back."""
+"""Conversion of samples to the files of a shard and back."""
 
 import io
 import zipfile

@@ -55,7 +55,7 @@ def test_an_unreadable_folder_is_an_error(tmp_path, monkeypatch):
             raise PermissionError(13, "Permission denied", path)
         return scan(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)  # root may read whatever it likes
+    monkeypatch.setattr(os, "scandir", refuse)  # root may read everything
     with pytest.raises(PermissionError, match="/a/b"):
         ImageFolder(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Masks of COCO's segmentations, compared with pycocotools."""
+"""Masks of COCO segmentations, compared with pycocotools."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Packing: whole, resumed, and never half."""
+"""Packing: complete, resumed, and never partial."""
 
 import errno
 import os
@@ -183,7 +183,7 @@ def test_killed_again_and_again(tmp_path):
 
 
 def test_a_full_disk_is_said_and_leaves_no_half_archive(tmp_path):
-    """The system itself refuses to write on: a limit on the size of files stands for the full disk."""
+    """The system refuses to write: a limit on file sizes simulates a full disk."""
     folder = tmp_path / "full"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     pack(Source(SAMPLES), tmp_path / "straight", shard_bytes=SMALL)
@@ -200,7 +200,7 @@ def test_a_full_disk_is_said_and_leaves_no_half_archive(tmp_path):
 
 
 def test_a_disk_that_is_full_at_any_moment(tmp_path, monkeypatch):
-    """Wherever the disk refuses first, what is there is whole, and a further call ends the work."""
+    """Wherever the disk is full first, existing files are complete, and another call finishes the work."""
     source, fsync = Source(SAMPLES[:12]), os.fsync
     pack(source, tmp_path / "straight", shard_bytes=SMALL)
     straight = files_of(tmp_path / "straight")

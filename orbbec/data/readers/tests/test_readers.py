@@ -1,4 +1,4 @@
-"""What holds for every reader: it pickles, counts, packs, and its samples go through transforms."""
+"""Every reader can be pickled, counted and packed, and its samples work with transforms."""
 
 import json
 import pickle
@@ -114,7 +114,7 @@ each_reader = pytest.mark.parametrize("make", READERS, ids=lambda make: make.__n
 
 
 def assert_same(value, expected):
-    """The same numbers in the same kinds of arrays, through dicts and lists."""
+    """Equal numbers in equal types of arrays, also within dicts and lists."""
     assert type(value) is type(expected)
     if isinstance(value, dict):
         assert value.keys() == expected.keys()
@@ -142,7 +142,7 @@ def test_a_reader_is_a_source_that_pickles(make, tmp_path):
 @each_reader
 def test_an_index_from_the_end_gives_the_sample_there(make, tmp_path):
     source = make(tmp_path)
-    if make is not npy_file:  # which refuses it
+    if make is not npy_file:  # it refuses the file
         for index in range(-len(source), 0):
             assert_same(vars(source[index]), vars(source[len(source) + index]))
     for index in (len(source), -len(source) - 1):

@@ -16,7 +16,7 @@ crc32c = pytest.importorskip("crc32c")
 from orbbec.data import BadSample, Lmdb, TfRecords
 from orbbec.data.readers.protobuf import datum_sample, example_features, fields_of
 
-RECORDED = Path(__file__).with_name("records.tfrecord")  # by another author: record_tfrecord.py
+RECORDED = Path(__file__).with_name("records.tfrecord")  # written by another package: record_tfrecord.py
 
 
 def write_lmdb(path, values, subdir=True):
@@ -67,7 +67,8 @@ def test_lmdb_is_read_by_threads_pickled_and_forked(tmp_path):
         thread.join()
     assert sorted(seen) == sorted(b"%d" % n for n in range(100))
     text = pickle.dumps(images)
-    assert pickle.loads(text)[7].data == b"7"  # next to the first: LMDB opens nothing twice in a process
+    # Next to the first, since LMDB cannot open a database twice in one process.
+    assert pickle.loads(text)[7].data == b"7"
     child = os.fork()
     if child == 0:
         good = False

@@ -31,7 +31,7 @@ def packed(tmp_path):
 
 
 def write_foreign(folder, counts):
-    """Archives as webdataset writes them, keys beginning anew in each."""
+    """Archives as written by webdataset; keys restart in each."""
     for number, count in enumerate(counts):
         with webdataset.TarWriter(str(folder / f"part-{number}.tar")) as writer:
             for index in range(count):
@@ -68,7 +68,7 @@ def test_shards_pickle_and_keep_no_file_open(packed):
 
 
 def test_every_flipped_byte_is_noticed(packed):
-    """Of the first sample: header, content, padding; but for the file's end, which holds nothing."""
+    """Offsets in the first sample: header, content, padding; except for the end, where there is no data."""
     path = packed / "shard-000000.tar"
     whole = path.read_bytes()
     shards = Shards(packed)
@@ -174,7 +174,7 @@ def test_a_stream_through_pipes_and_gzip(packed):
 
 
 def test_an_archive_that_is_cut_off_anywhere_is_noticed(packed):
-    """No length of an archive passes as whole; the stream goes on with the next archive."""
+    """No truncated archive is taken for a complete one; the stream continues with the next archive."""
     path, following = packed / "shard-000000.tar", packed / "shard-000001.tar"
     whole = path.read_bytes()
     for length in range(0, len(whole.rstrip(b"\0")), 256):

@@ -1,4 +1,4 @@
-"""Entries of tar archives, and the index of archives by other hands."""
+"""Entries of tar archives, and the index of other tools' archives."""
 
 import io
 import json
@@ -25,7 +25,7 @@ FIELDS = {"jpg": bytes(range(256)) * 5, "cls": b"", "boxes.npy": b"x" * 512}
 
 
 def archive_of(format=tarfile.PAX_FORMAT, prefix=""):
-    """As Python writes it: a folder, two samples, a note, and one more sample."""
+    """An archive written by Python: a folder, two samples, a note, and one more sample."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w", format=format) as archive:
         folder = tarfile.TarInfo("folder")
@@ -139,7 +139,7 @@ def test_hostile_headers_are_refused_at_once(tmp_path):
                 name
             )
             (tmp_path / "a.tar").write_bytes(entries + end_of_archive(len(entries)))
-            if name not in ("cut off",):  # the zeros of the end then are the data
+            if name not in ("cut off",):  # the zeros at the end become the data
                 reason = guard(5, reason_of_no_index, tmp_path / "a.tar")
                 assert "a.tar is not a complete, uncompressed archive: " in reason, name
 

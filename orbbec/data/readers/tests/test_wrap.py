@@ -1,4 +1,4 @@
-"""Datasets and iterables of others as sources and streams."""
+"""Other libraries' datasets and iterables as sources and streams."""
 
 import io
 
@@ -138,7 +138,7 @@ def test_an_iterable_is_a_stream():
         def set_epoch(self, epoch):
             self.epoch = epoch
 
-        def __len__(self):  # as some have, next to the __getitem__ that all inherit
+        def __len__(self):  # as some datasets have, besides the inherited __getitem__
             return 5
 
         def __iter__(self):

@@ -1,4 +1,4 @@
-"""Record what torchvision 0.25 erases: `python record_torchvision.py`, with torchvision."""
+"""Records torchvision 0.25's results of erase: `python record_torchvision.py`, with torchvision."""
 
 from pathlib import Path
 

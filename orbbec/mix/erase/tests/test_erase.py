@@ -75,7 +75,7 @@ def test_normal_noise_is_that_of_numpy(device, dtype):
     images, boxes = photographs(2, 3, 9, 21, dtype), torch.tensor([[[0, 0, 21, 9]], [[3, 2, 18, 7]]])
     actual = erase(device.put(images), boxes, noise="normal", **KEY).cpu().double()
     expected = by_numpy(images, boxes, noise="normal", **KEY).double()
-    # The normals differ by 1.2e-15 at most, which shows in no pixel that is not a double.
+    # The normal numbers differ by at most 1.2e-15, which is visible only in float64.
     assert (actual - expected).abs().max() <= (3e-15 if dtype == torch.float64 else 0)
 
 
@@ -89,7 +89,7 @@ def test_noise_is_that_of_the_sample_alone(device, noise):
         array = images[n].cpu().permute(1, 2, 0).numpy()
         of_array = erase(array, boxes, noise=noise, sample_ids=[sample_id], seed=4)
         assert_same_bytes(of_array, together[n].permute(1, 2, 0).cpu().numpy())
-    inner = erase(images, (5, 2, 9, 4), noise=noise, sample_ids=IDS, seed=4)  # whatever the rectangle
+    inner = erase(images, (5, 2, 9, 4), noise=noise, sample_ids=IDS, seed=4)  # for any rectangle
     assert_same_bytes(inner[:, :, 2:4, 5:9], together[:, :, 2:4, 5:9])
 
 
@@ -113,7 +113,7 @@ def test_erase_reads_and_writes_any_strides(device, noise, dtype):
     whole, boxes = photographs(2, 4, 12, 50, dtype), random_boxes(2, 3, 7, 33)
     last = whole.contiguous(memory_format=torch.channels_last)
     for base in (whole, last):
-        part = device.put(base)[:, :3, 2:9, 5:38]  # neither aligned nor side by side
+        part = device.put(base)[:, :3, 2:9, 5:38]  # neither aligned nor contiguous
         expected = by_numpy(part.cpu().contiguous(), boxes, 9, noise, **KEY)
         assert_same_bytes(erase(part, boxes, 9, noise=noise, **KEY), expected)
         for target in (whole, last):

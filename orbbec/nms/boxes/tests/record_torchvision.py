@@ -1,4 +1,4 @@
-"""Records what torchvision's box functions give: `python record_torchvision.py`, with torchvision 0.25."""
+"""Records results of torchvision's box functions: `python record_torchvision.py`, with torchvision 0.25."""
 
 from pathlib import Path
 

@@ -46,13 +46,13 @@ ODD = torch.tensor(
 
 @pytest.fixture(scope="module")
 def recorded():
-    """What torchvision gave: record_torchvision.py wrote it."""
+    """Results of torchvision, written by record_torchvision.py."""
     with np.load(Path(__file__).with_name("torchvision.npz")) as file:
         return {name: torch.from_numpy(file[name]) for name in file.files if name != "version"}
 
 
 def same_values(actual, expected):
-    """Equal, NaN to NaN and 0 to -0."""
+    """Equality, in which NaN equals NaN and 0 equals -0."""
     assert actual.dtype == expected.dtype
     torch.testing.assert_close(actual.cpu(), expected, rtol=0, atol=0, equal_nan=True)
 
@@ -104,7 +104,7 @@ def test_box_convert_of_upright_boxes_matches_torchvision(device, recorded, sour
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_box_convert_of_rotated_boxes_matches_torchvision(device, recorded, dtype):
-    # Sine and cosine of another torch and device: 1.6e-5 and 5.7e-14 seen, of numbers up to 300.
+    # Another torch and device have other sines: 1.6e-5 and 5.7e-14 seen, for numbers up to 300.
     bound = 1e-4 if dtype == "float32" else 2e-13
     rotated = device.put(recorded[f"rotated_{dtype}"])
     corners = recorded[f"cxcywha_to_xyxyxyxy_{dtype}"]
@@ -186,7 +186,9 @@ def test_measures_pass_gradcheck(measure):
     second = random_boxes(3, torch.float64, 1) + torch.tensor([0.0, 0, 9, 9])
     first[:, :2] -= 40
     given_boxes = (first.requires_grad_(), second.requires_grad_())
-    if measure is complete_box_iou:  # part of it is held constant, so finite differences do not see it
+    if (
+        measure is complete_box_iou
+    ):  # a part is treated as constant, which finite differences do not reproduce
         measure(*given_boxes).sum().backward()
         assert first.grad is not None
         assert first.grad.abs().sum() > 0

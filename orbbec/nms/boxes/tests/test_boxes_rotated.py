@@ -19,7 +19,7 @@ def random_boxes(count, seed=0, field=50.0, sides=(1.0, 60.0)):
 
 
 def moved(boxes, along=0.0, turn=0.0, grow=1.0, shift=0.0):
-    """`along` widths in the direction of the width, rotated, grown, and shifted in both directions."""
+    """The boxes moved by `along` widths in their direction, rotated, enlarged, and shifted on both axes."""
     result, angle = boxes.copy(), np.deg2rad(boxes[:, 4])
     result[:, 0] += along * boxes[:, 2] * np.cos(angle) + shift
     result[:, 1] -= along * boxes[:, 2] * np.sin(angle) - shift
@@ -53,7 +53,7 @@ PAIRS = {
 
 
 def pairs_for(device, kind):
-    """One pair in twenty where the kernel is emulated: a pair is a block of 256 threads."""
+    """One pair in twenty if the kernel is emulated, where a pair is a block of 256 threads."""
     step = 20 if device.name == "emulated" else 1
     return [boxes[::step] for boxes in PAIRS[kind]]
 
@@ -67,7 +67,7 @@ def corners(boxes):
 
 
 def of_pairs(device, first, second):
-    """A batch of one by one: the pair (n, n) alone."""
+    """Compare pair by pair, each as a batch of its own."""
     boxes = (device.put(torch.tensor(boxes))[:, None] for boxes in (first, second))
     return box_iou_rotated(*boxes)[:, 0, 0].cpu().numpy()
 
@@ -91,12 +91,12 @@ def test_box_iou_rotated_is_the_same_far_away(device):
 def test_box_iou_rotated_by_hand(device):
     first = torch.tensor([[0.0, 0, 2, 2, 0], [0, 0, 4, 2, 90], [10, 10, 1, 1, 30]])
     second = torch.tensor([[0.0, 0, 2, 2, 45], [1, 0, 2, 2, 0], [2, 0, 2, 2, 0], [0, 2.5, 2, 1, 180]])
-    octagon = 8 * (math.sqrt(2) - 1)  # the area that two squares of 4, one rotated by 45 degrees, share
+    octagon = 8 * (math.sqrt(2) - 1)  # the common area of two squares of side 4, one rotated by 45 degrees
     expected = [[octagon / (8 - octagon), 1 / 3, 0, 0], [0, 1 / 5, 0, 0], [0, 0, 0, 0]]
     actual = box_iou_rotated(device.put(first), device.put(second)).cpu()
-    expected[1][0] = actual[1, 0].item()  # looked at below
+    expected[1][0] = actual[1, 0].item()  # tested below
     torch.testing.assert_close(actual, torch.tensor(expected), rtol=0, atol=6e-8)
-    # A column of 2 through a square of 4 that stands on its corner.
+    # A column of width 2 through a square of side 4 that is rotated by 45 degrees.
     column = 4 - 2 * (math.sqrt(2) - 1) ** 2
     assert actual[1, 0].item() == pytest.approx(column / (12 - column), abs=6e-8)
 
@@ -106,7 +106,7 @@ def test_upright_boxes_have_the_overlap_of_upright_boxes(device):
     upright[:, 4] = 0
     corners_of = box_convert(upright.double(), "cxcywha", "xyxy")
     actual = box_iou_rotated(device.put(upright), device.put(upright)).cpu()
-    # One rounding to float32 of what is exact to 1e-15.
+    # A value exact to 1e-15, rounded once to float32.
     torch.testing.assert_close(actual, box_iou(corners_of, corners_of).float(), rtol=1e-7, atol=0)
 
 

@@ -12,7 +12,7 @@ from orbbec.nms.boxes.tests.test_boxes_rotated import PAIRS, corners, of_pairs, 
 
 
 def by_shapely(first, second):
-    """Of pairs; about the center of the first box, where float64 is finest."""
+    """The IoU of pairs, computed about the center of the first box, where float64 is most precise."""
     near, beside = first.copy(), second.copy()
     near[:, :2], beside[:, :2] = 0, second[:, :2] - first[:, :2]
     shapes = shapely.polygons(corners(near)), shapely.polygons(corners(beside))

@@ -37,7 +37,7 @@ def test_nms_rotated_on_the_accelerator_equals_the_cpu(accelerator, count, dtype
 
 
 def test_nms_rotated_by_hand(device):
-    # A square and the same rotated by 45 degrees share a regular octagon.
+    # The intersection of a square and the same square rotated by 45 degrees is a regular octagon.
     boxes = torch.tensor([[0.0, 0, 2, 2, 0], [0, 0, 2, 2, 45]])
     ratio = (8 * math.sqrt(2) - 8) / (16 - 8 * math.sqrt(2))
     given = device.put(boxes), device.put(torch.tensor([0.5, 0.9]))
@@ -49,7 +49,7 @@ def test_nms_rotated_of_boxes_that_are_none_keeps_them(device):
     boxes = torch.tensor(
         [
             [0.0, 0, 10, 10, 30],
-            [0, 0, 10, 10, 30],  # falls to the first
+            [0, 0, 10, 10, 30],  # suppressed by the first
             [0, 0, 0, 10, 30],
             [0, 0, -10, 10, 30],
             [NAN, 0, 10, 10, 30],

@@ -21,7 +21,7 @@ def polygon(box):
     x, y, width, height, degrees = box
     sine, cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
     corners = [(a * width / 2, b * height / 2) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-    # y points down, so a rotation that is counter-clockwise on screen has the other sign.
+    # y points down, so a counter-clockwise rotation on screen has the opposite sign.
     return shapely.Polygon([(x + u * cosine + v * sine, y - u * sine + v * cosine) for u, v in corners])
 
 

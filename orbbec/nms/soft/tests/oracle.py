@@ -25,7 +25,7 @@ def weights(iou, method, threshold, sigma):
 
 
 def soft_nms(boxes, scores, threshold, sigma, min_score, method, offset=0):
-    """Positions and scores of the boxes in the order in which they are taken."""
+    """Positions and scores of the boxes in the order in which they are selected."""
     offset, min_score = boxes.dtype.type(offset), boxes.dtype.type(min_score)
     left = [i for i in range(len(boxes)) if scores[i] > -np.inf]
     scores, indices, taken = scores.copy(), [], []
@@ -42,7 +42,7 @@ def soft_nms(boxes, scores, threshold, sigma, min_score, method, offset=0):
 
 
 def matrix_nms(boxes, scores, labels, method, sigma):
-    """Positions and lowered scores, in descending order of the latter."""
+    """Positions and decayed scores, in descending order of scores."""
     order = np.argsort(-scores, kind="stable")
     b, count = boxes[order].astype(np.float64), len(order)
     iou = np.zeros((count, count))

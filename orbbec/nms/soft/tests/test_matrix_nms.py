@@ -25,7 +25,7 @@ def test_matrix_nms_matches_the_oracle(device, method, count, classes):
     rows, indices = matrix_nms(*map(device.put, (boxes, scores, labels)), method=method, sigma=1.5)
     expected, lowered = oracle.matrix_nms(boxes.numpy(), scores.numpy(), labels.numpy(), method, 1.5)
     assert indices.tolist() == expected.tolist()
-    # 2.3e-16 seen, relative: a quotient of exponentials there, one of a difference here.
+    # 2.3e-16 seen, relative: a quotient of exponentials there, the exponential of a difference here.
     torch.testing.assert_close(rows[:, 4].cpu(), torch.tensor(lowered), rtol=1e-15, atol=0)
     # 1.2e-6 seen
     rows, _ = matrix_nms(*map(device.put, (boxes.float(), scores.float(), labels)), method=method, sigma=1.5)

@@ -11,7 +11,7 @@ from tests.support import assert_same_bytes
 
 METHODS = ("naive", "linear", "gaussian")
 DTYPES = (torch.float32, torch.float64)
-# One, below and past vectors of 8 and 16 and a warp, past a block, past what shared memory holds.
+# One box, below and above vectors of 8 and 16 and a warp, above a block, above the capacity of shared memory.
 SIZES = (1, 7, 8, 9, 16, 17, 33, 300, 1025, 2200)
 inf, nan = float("inf"), float("nan")
 # An ordinary box; no area, reversed along one side and along both, NaN, infinite, overflowing.
@@ -46,7 +46,7 @@ def assert_matches_oracle(device, boxes, scores, iou_threshold, sigma, min_score
     )
     assert indices.tolist() == expected.tolist()
     assert_same_bytes(rows[:, :4].cpu(), boxes[expected])
-    # The exponential is another: 3.0e-7 and 2.3e-16 seen, relative, after many of them.
+    # The exponential functions differ: 3.0e-7 and 2.3e-16 seen, relative, after many calls.
     bound = {"gaussian": 16 * torch.finfo(boxes.dtype).eps}.get(method, 0)
     torch.testing.assert_close(rows[:, 4].cpu(), torch.tensor(lowered), rtol=bound, atol=0)
 
@@ -91,7 +91,7 @@ def test_the_detections_of_mmcv_s_documentation(device):
     scores = torch.tensor([0.9, 0.9, 0.5, 0.5, 0.4, 0.0])
     rows, indices = soft_nms(device.put(boxes), device.put(scores), 0.6, sigma=0.5)
     assert (len(rows), len(indices)) == (5, 5)
-    # The old form of corners that are pixels: of the four equal ones, one is left.
+    # The old convention with corners as pixels: one of the four equal boxes is left.
     dets = torch.cat((boxes, scores[:, None]), 1).numpy()
     rows, indices = soft_nms(dets, 0.7, sigma=0.5, offset=1)
     assert (len(rows), len(indices)) == (3, 3)
@@ -117,7 +117,7 @@ def test_the_exponential_is_exact_to_a_rounding(device, dtype):
 @pytest.mark.parametrize("count", SIZES)
 def test_every_device_gives_the_bits_of_the_cpu(accelerator, method, dtype, count):
     boxes, scores = random_detections(count, dtype, ties=count % 2 == 1)
-    # A step takes milliseconds under the sanitizers; the first ones show as much as all.
+    # A step takes milliseconds under the sanitizers; the first ones are as conclusive as all.
     most = 12 if accelerator.name == "emulated" else count
     for threshold in (0.3, 0.0):
         expected = soft_nms(boxes, scores, threshold, method=method, max_output=most)
@@ -158,7 +158,7 @@ def test_odd_scores(device):
     scores = device.put(torch.tensor([nan, 0.5, -inf, inf, -1.0]))
     assert soft_nms(boxes, scores)[1].tolist() == [3, 1]
     assert soft_nms(boxes, scores, min_score=-2)[1].tolist() == [3, 1, 4]
-    # The best stays, however low.
+    # The best box stays, even with a low score.
     rows, indices = soft_nms(boxes, scores.clamp(max=-1.0), min_score=0.5)
     assert indices.tolist() == [1]
     assert rows[0, 4] == -1

@@ -21,7 +21,7 @@ SCORE = st.one_of(st.integers(-2, 10).map(lambda i: i / 10), st.sampled_from([na
 @pytest.mark.parametrize("count", [10, 120])
 def test_soft_nms_matches_opencv(device, method, count):
     boxes, _ = random_detections(count)
-    boxes = boxes.round()  # OpenCV takes whole numbers
+    boxes = boxes.round()  # OpenCV requires integers
     scores = torch.randperm(count, generator=torch.Generator().manual_seed(0)) / count + 0.01
     rectangles = torch.cat((boxes[:, :2], boxes[:, 2:] - boxes[:, :2]), 1).int().tolist()
     by = getattr(cv2.dnn, f"SoftNMSMethod_SOFTNMS_{method.upper()}")

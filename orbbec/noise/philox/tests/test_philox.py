@@ -1,4 +1,4 @@
-"""Philox compared with the vectors of its authors, and what is drawn from it compared with NumPy."""
+"""Philox compared with the test vectors of its authors, and its distributions compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -96,7 +96,7 @@ def test_noise_is_that_of_the_sample_alone(device):
     for sample, field in zip([9, 4, 7], together, strict=True):
         alone = philox_noise(device.put(torch.tensor([sample])), 2, (5, 6))[0]
         assert_same_bytes(field, alone)
-    assert_same_bytes(philox_noise(ids, 1, (5, 6)), together[:, :1])  # whatever the other channels
+    assert_same_bytes(philox_noise(ids, 1, (5, 6)), together[:, :1])  # for any number of other channels
     for other in ({"seed": 1}, {"epoch": 1}, {"transform_index": 1}):
         assert (philox_noise(ids, 2, (5, 6), **other) != together).any()
 
@@ -104,7 +104,7 @@ def test_noise_is_that_of_the_sample_alone(device):
 def test_the_numbers_look_random():
     uniform = philox_noise([0], 1, (500, 800)).double()
     normal = philox_noise([0], 1, (500, 800), kind="normal").double()
-    # Four deviations of the estimates from 400,000 numbers.
+    # Four standard deviations of the estimates from 400,000 numbers.
     assert abs(uniform.mean() - 0.5) < 4 * (1 / 12 / 4e5) ** 0.5
     assert abs(uniform.var() - 1 / 12) < 4 * (1 / 180 / 4e5) ** 0.5
     assert abs(normal.mean()) < 4 / 4e5**0.5

@@ -39,7 +39,7 @@ def test_roi_pool_matches_the_digests_of_240_results_of_torchvision(device, dtyp
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 def test_roi_pool_gives_the_same_bits_with_any_vectors(monkeypatch, level, dtype):
-    """Many large regions are pooled by vectors, one alone is not."""
+    """Many large regions are pooled with vectors, a single one is not."""
     case = roi_case(7, dtype, channels=70)
     size = torch.tensor(case.input.shape[:1:-1])
     rois = torch.cat([torch.zeros(30, 1), torch.rand(30, 2) * 2, size - torch.rand(30, 2) * 2], 1).to(dtype)
@@ -64,7 +64,7 @@ def test_roi_pool_by_hand(device):
     roi = device.put(torch.tensor([[0.0, 0.5, -0.4, 2.6, 1.4]]))  # columns 1 to 3, rows 0 and 1
     assert roi_pool(image, roi, 1).item() == 7.0
     assert roi_pool(image, roi, (2, 1)).flatten().tolist() == [3.0, 7.0]
-    assert roi_pool(image, roi, (1, 2)).flatten().tolist() == [6.0, 7.0]  # both hold column 2
+    assert roi_pool(image, roi, (1, 2)).flatten().tolist() == [6.0, 7.0]  # both contain column 2
     outside = device.put(torch.tensor([[0.0, 9, 9, 12, 12]]))
     assert roi_pool(image, outside, 1).item() == 0.0
 

@@ -10,7 +10,7 @@ from tests.support.rois import roi_case, rotated_case, run_case
 
 @pytest.mark.parametrize(
     ("dtype", "tolerance"),
-    # Seen: 1.1e-14 and 6.2e-06, where values reach 4.
+    # Seen: 1.1e-14 and 6.2e-06, for values up to 4.
     [(torch.float64, 1e-12), (torch.float32, 5e-5)],
 )
 def test_roi_align_rotated_matches_the_oracle(device, dtype, tolerance):
@@ -18,7 +18,7 @@ def test_roi_align_rotated_matches_the_oracle(device, dtype, tolerance):
     for seed in range(60):
         case = rotated_case(seed, dtype, channels=3)
         if case.sampling_ratio == 0:
-            # An oracle in float64 may take another number of samples where a side is a whole number.
+            # An oracle in float64 may use another number of samples if a side is an integer.
             case.rois[:, 3:5] += 0.01
         expected = oracle_align(case.input.numpy(), case.rois.numpy(), **case.align_options())
         actual = roi_align_rotated(device.put(case.input), device.put(case.rois), **case.align_options())
@@ -27,7 +27,7 @@ def test_roi_align_rotated_matches_the_oracle(device, dtype, tolerance):
 
 
 def test_roi_align_rotated_by_no_angle_is_roi_align(device):
-    """Seen: 3.6e-15 apart in float64, as the corner is computed from the center."""
+    """A difference of 3.6e-15 was seen in float64, since the corner is computed from the center."""
     for seed in range(20):
         case = roi_case(4 * seed + 1, torch.float64).on(device)
         image, x1, y1, x2, y2 = case.rois.unbind(1)
@@ -41,7 +41,7 @@ def test_roi_align_rotated_by_no_angle_is_roi_align(device):
 
 @pytest.mark.parametrize(("degrees", "turns"), [(90, 1), (180, 2), (270, 3), (-90, 3), (360, 0)])
 def test_roi_align_rotated_by_quarter_turns_turns_the_bins(device, degrees, turns):
-    """Rotated counter-clockwise on screen, the region sees the image rotated clockwise."""
+    """A region rotated counter-clockwise on screen shows the image rotated clockwise."""
     image = device.put(torch.arange(36.0).reshape(1, 1, 6, 6))
     roi = torch.tensor([[0.0, 3, 3, 4, 4, 0]])
     upright = roi_align_rotated(image, device.put(roi), 4, sampling_ratio=1)
@@ -52,13 +52,13 @@ def test_roi_align_rotated_by_quarter_turns_turns_the_bins(device, degrees, turn
 
 def test_roi_align_rotated_by_hand(device):
     image = device.put(torch.tensor([[[[0.0, 1], [2, 3]]]]))
-    # Two bins per pixel wide about the center (0.5, 0.5); rotated by 90 degrees the right one lies above.
+    # Two bins per pixel around the center (0.5, 0.5); after a rotation by 90 degrees, the right one is above.
     roi = device.put(torch.tensor([[0.0, 1, 1, 1, 1, 90]]))
     assert roi_align_rotated(image, roi, (1, 2), sampling_ratio=1).flatten().tolist() == [2.0, 1.0]
 
 
 def test_roi_align_rotated_gradient_is_that_of_the_linear_map(device):
-    """The gradient and the operator as matrices are each other's transpose. Seen: 5e-15 apart."""
+    """As matrices, gradient and operator are each other's transpose. A difference of 5e-15 was seen."""
     for seed in range(0, 40, 3):
         case = rotated_case(seed, torch.float64).on(device)
         output, gradient = run_case("roi_align_rotated", case)

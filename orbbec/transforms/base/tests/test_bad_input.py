@@ -1,4 +1,4 @@
-"""What does not fit is refused by name, before a pixel is touched."""
+"""Invalid input is refused by name, before pixels are touched."""
 
 import dataclasses
 import math

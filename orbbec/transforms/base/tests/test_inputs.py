@@ -1,4 +1,4 @@
-"""PIL images, and tuples and dicts that hold images."""
+"""PIL images, and tuples and dicts that contain images."""
 
 from collections import namedtuple
 
@@ -13,7 +13,7 @@ from tests.support import photograph
 
 ARRAY = photograph(40, 50)
 TENSOR = torch.from_numpy(ARRAY).permute(2, 0, 1).contiguous()
-FLOATS = TENSOR * torch.tensor(1 / 255)  # as torchvision's v2; v1 divides, which may change the last bit
+FLOATS = TENSOR * torch.tensor(1 / 255)  # like torchvision's v2; v1 divides, which may change the last bit
 PIL = Image.fromarray(ARRAY)
 PIPELINE = T.Compose([T.RandomResizedCrop(24, antialias=False), T.RandomHorizontalFlip(), T.GaussianNoise()])
 TO_FLOATS = T.Compose([T.Resize((24, 30)), T.ToDtype(torch.float32, scale=True), T.Normalize()])

@@ -1,4 +1,4 @@
-"""Transforms and pipelines where torch expects modules, and copied, compared and printed."""
+"""Transforms and pipelines as torch modules: called, copied, compared and printed."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Batches without images: the size, channels, dtype and layout that the results of images have."""
+"""Empty batches have the size, channels, dtype and layout of other results."""
 
 import numpy as np
 import pytest
@@ -69,9 +69,7 @@ def test_no_images_become_what_images_do(name, kind, exact):
     assert compose.apply(planned, images[:0]).dtype == expected.dtype
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in PIPELINES if name != "unscaled"]
-)  # takes images of one size
+@pytest.mark.parametrize("name", [name for name in PIPELINES if name != "unscaled"])  # needs one size
 def test_no_images_of_a_batch_become_what_images_do(name):
     compose = T.Compose(PIPELINES[name])
     two = ImageBatch.from_images([np.zeros((6, 7, 3), np.uint8), np.zeros((9, 12, 3), np.uint8)])

@@ -80,7 +80,7 @@ def test_boxes_keep_their_format(name, ours):
     assert moved["boxes"].format == tv_tensors.BoundingBoxFormat[name]
     corners = box_convert(moved["boxes"].as_subclass(torch.Tensor), ours, "xyxyxyxy").reshape(-1, 4, 2)
     hull = torch.cat([corners.amin(1), corners.amax(1)], 1)
-    assert (hull - expected["boxes"]).abs().max() < 1e-5  # seen: 1.9e-6 of corners
+    assert (hull - expected["boxes"]).abs().max() < 1e-5  # seen: 1.9e-6 for corners
 
 
 FLIPS = {
@@ -156,7 +156,7 @@ def test_tv_tensors_of_a_sample_follow_wherever_they_stand():
     assert label == 5
     kept = [row for row in box.tolist() if row[2] > row[0] and row[3] > row[1]]
     assert kept == expected["boxes"].tolist()
-    assert len(box) == 2  # no label next to them could lose its row
+    assert len(box) == 2  # labels elsewhere keep their rows
     assert box.canvas_size == (20, 20)
 
 

@@ -1,4 +1,4 @@
-"""Steps of Albumentations in ours: stand-ins of its objects, and itself where it is installed."""
+"""Conversion of Albumentations steps: stand-ins for its objects, and the library if it is installed."""
 
 import pytest
 import torch
@@ -38,7 +38,7 @@ def linear(kind, *arguments):
     return kind(*arguments, interpolation="linear")
 
 
-# Class, arguments, attributes of Albumentations 2.0.8, and what stands for it.
+# Class, arguments, attributes of Albumentations 2.0.8, and the converted transform.
 STEPS = [
     ("Resize", SIZE, {**SIZE, **READING}, [T.Resize((9, 8), antialias=False)]),
     (
@@ -265,7 +265,7 @@ STEPS = [
     ("FromFloat", {}, {"dtype": "uint8", "max_value": 255.0}, [T.ToDtype(torch.uint8, scale=True)]),
 ]
 SYMMETRIES = [NOTHING, *QUARTERS, *MIRRORS, *(T.RandomApply([QUARTERS[0], each], 1.0) for each in MIRRORS)]
-# The same of AlbumentationsX 2.5.
+# The same for AlbumentationsX 2.5.
 STEPS_X = [
     ("D4", {"p": 1.0}, {"group_element": None}, [T.RandomChoice(SYMMETRIES)]),
     ("SquareSymmetry", {"p": 1.0}, {"group_element": None}, [T.RandomChoice(SYMMETRIES)]),

@@ -1,4 +1,4 @@
-"""Pixels and draws of converted pipelines compared with those of Albumentations."""
+"""Pixels and draws of converted pipelines, compared with Albumentations."""
 
 from collections import Counter
 from random import Random
@@ -12,8 +12,8 @@ from orbbec.transforms.convert import ConversionError
 from tests.support import photograph
 from tests.support.peers.albumentations import made
 
-# The largest difference to 2.0.8 with OpenCV 4.14, which is what was seen: OpenCV 4 moves pixels in steps of
-# 1/32, Albumentations spreads levels without Pillow's rounding, its gray is 0.299, 0.587, 0.114.
+# Largest differences seen from 2.0.8 with OpenCV 4.14. OpenCV 4 rounds positions to 1/32 pixel,
+# Albumentations stretches levels without Pillow's rounding, and its gray is 0.299, 0.587, 0.114.
 LINE = {"allow_shifted": False, "angle_range": (0, 0), "direction_range": (0, 0)}
 
 
@@ -111,13 +111,13 @@ def test_images_are_albumentations(kind, arguments, tolerance):
     expected = compose(image=image)["image"].astype(np.float64)
     result = np.asarray(T.Compose.from_albumentations(compose, exact=True)(image, epoch=0))
     difference = np.abs(result - expected)
-    if is_x and kind == "GaussianBlur":  # another arithmetic, and another border: up to 14 levels there
+    if is_x and kind == "GaussianBlur":  # different arithmetic, and a different border: up to 14 levels there
         difference, tolerance = difference[6:-6, 6:-6], 3
     assert difference.max() <= tolerance
 
 
 def pipelines(a):
-    """Ten in Albumentations' own style, by what they are for."""
+    """Ten pipelines in the style of Albumentations, by purpose."""
     boxes = {"bbox_params": a.BboxParams("pascal_voc", label_fields=["labels"], min_visibility=0.1)}
     yield "classification", [a.RandomResizedCrop((224, 224)), a.HorizontalFlip(), a.Normalize()], {}
     steps = [
@@ -179,7 +179,7 @@ def test_noise_is_as_strong_as_albumentations():
         call(image).astype(float) - 100
         for call in (T.Compose.from_albumentations(compose), lambda given: compose(image=given)["image"])
     )
-    # 120,000 numbers: means deviate by 0.04, deviations by 0.03. Theirs cuts fractions off, half a level.
+    # For 120,000 numbers, means vary by 0.04 and deviations by 0.03. Albumentations truncates: half a level.
     assert abs(own.mean() - other.mean()) < 0.7
     assert abs(own.std() - other.std()) < 0.15
     for noise in (own, other):
@@ -191,7 +191,7 @@ COUNT = 1500
 
 
 def draws(a):
-    """Pipelines by what they draw, whose pixels are those of Albumentations."""
+    """Pipelines with Albumentations' pixels, by the kind of their draws."""
     flip, flop, swap, invert = a.HorizontalFlip, a.VerticalFlip, a.Transpose, a.InvertImg
     three = [flip(p=1), swap(p=0.5), invert(p=1)]
     yield "chances", [flip(p=0.3), swap(p=0.6)]
@@ -221,9 +221,9 @@ def draws(a):
 
 
 def drawn_by_both(theirs, steps, of=lambda image: (image.shape, image.tobytes())):
-    """How often each result comes, ours and theirs."""
+    """The frequency of each result, ours and theirs."""
     compose = theirs.Compose(steps, seed=5)
-    if not hasattr(theirs, "LetterBox"):  # a seed gives all steps of 2.0.8 the same numbers
+    if not hasattr(theirs, "LetterBox"):  # in 2.0.8, a seed gives all steps the same numbers
         compose.set_random_state(np.random.default_rng(5), Random(5))
     other = Counter(of(compose(image=PICTURE)["image"]) for _ in range(COUNT))
     pipeline = T.Compose.from_albumentations(compose, seed=3, exact=True)
@@ -233,7 +233,7 @@ def drawn_by_both(theirs, steps, of=lambda image: (image.shape, image.tobytes())
 
 
 def assert_alike(own, other):
-    """Two samples are of one distribution, by chi-squared at its limit of one in a thousand."""
+    """Check that two samples have one distribution, by a chi-squared test at 1 in 1,000."""
     keys = own.keys() | other.keys()
     statistic = sum((own[key] - other[key]) ** 2 / (own[key] + other[key]) for key in keys)
     freedom = max(len(keys) - 1, 1)

@@ -1,4 +1,4 @@
-"""The page says of every class of Albumentations whether it is converted."""
+"""The page lists every class of Albumentations, and whether it is converted."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""Containers, boxes and keypoints of Albumentations in ours."""
+"""Conversion of Albumentations' containers, boxes and keypoints."""
 
 import numpy as np
 import pytest
@@ -207,9 +207,9 @@ def test_boxes_and_keypoints_are_albumentations(index, box_format, limits):
     given = {"boxes": boxes, "labels": np.arange(4), "keypoints": points}
     _, target = T.Compose.from_albumentations(compose)(image, given, epoch=0)
     assert target["labels"].tolist() == [int(label) for label in expected["labels"]]
-    # theirs are float32 and relative in between: 2e-5 pixels of 90
+    # theirs are relative float32 in between: 2e-5 of 90 pixels
     assert np.abs(target["boxes"] - np.asarray(expected["bboxes"])[:, :4]).max(initial=0) < 2e-5
     difference = np.abs(target["keypoints"] - np.asarray(expected["keypoints"])[:, :2]).max(initial=0)
-    # 2.0.8 resizes keypoints about the corner of a pixel, not its center: 0.254 pixels here
+    # 2.0.8 scales keypoints about the corner of a pixel, not its center: 0.254 pixels here
     resizes = index in (2, 3) and not hasattr(theirs, "LetterBox")
     assert difference < (0.26 if resizes else 2e-5)

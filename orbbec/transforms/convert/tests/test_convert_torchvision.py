@@ -1,4 +1,4 @@
-"""Conversion of torchvision pipelines: with stand-ins of its objects, and with torchvision if installed."""
+"""Conversion of torchvision pipelines: stand-ins for its objects, and torchvision if it is installed."""
 
 from collections import defaultdict
 from enum import Enum
@@ -19,7 +19,7 @@ FILL = {"fill": 0, "_fill": {"others": 0}}
 NOTHING = T.RandomHorizontalFlip(0.0)
 FLOAT = T.ToDtype(torch.float32, scale=True)
 
-# Class, arguments, attributes of torchvision 0.25's v2, and what stands for it.
+# Class, arguments, attributes of torchvision 0.25's v2, and the converted transform.
 STEPS = [
     (
         "Resize",
@@ -238,7 +238,7 @@ def test_fills_of_kinds_are_those_of_images_and_masks():
 
 
 def presets(v2, tv_tensors):
-    """Those of torchvision's references: five of detection, one of segmentation, one of classification."""
+    """Pipelines of torchvision's references: five for detection, one for segmentation, one for classification."""
     last = [v2.ToDtype(torch.float32, scale=True), v2.ConvertBoundingBoxFormat("XYXY")]
     last += [v2.SanitizeBoundingBoxes(), v2.ToPureTensor()]
     mean, flip = (123.0, 117.0, 104.0), v2.RandomHorizontalFlip(0.5)
@@ -319,7 +319,7 @@ def test_steps_without_counterpart_are_named(step, message):
         pipeline(step)
 
 
-# The largest difference to torchvision 0.25, which is what was seen; 0 where every byte is its.
+# Largest differences seen from torchvision 0.25; 0: identical.
 CERTAIN = [
     ("Resize", {"size": (12, 15)}, 0),
     ("Resize", {"size": (13, 17), "antialias": False}, 1),

@@ -1,4 +1,4 @@
-"""Targets of a crop that shares its pass with a warp that looks beyond it: what was cut off stays cut off."""
+"""Targets of a crop that shares its pass with a warp that reads beyond it: clipped parts stay clipped."""
 
 from itertools import product
 
@@ -58,7 +58,7 @@ def test_masks_show_what_the_image_shows(crop, fill, seed):
     target = {"boxes": np.array([[9.0, 9, 30, 30]]), "mask": image[..., 0], "masks": image[None, ..., 1]}
     pipeline = T.Compose([CROPS[crop], T.RandomHorizontalFlip(), FILLS[fill]], seed=seed)
     plan = pipeline.plan([(HEIGHT, WIDTH)], targets=[target], epoch=0)
-    # A center crop pads smaller images with zeros, which is another border than those.
+    # A center crop pads smaller images with zeros, a different border.
     borders_differ = crop in ("center", "applied") and fill in ("edge", "reflect", "symmetric")
     assert len(plan.passes) == 1 + borders_differ
     result = pipeline.apply(plan, image)
@@ -93,7 +93,7 @@ def assert_same_targets(results, expected):
 
 
 def assert_same_outline(polygon, expected):
-    """Equal but for corners that coincide."""
+    """Whether polygons are equal, ignoring repeated corners."""
     assert (len(polygon) == 0) == (len(expected) == 0)
     if len(polygon):
         distance = np.abs(polygon[:, None] - expected).max(-1)
@@ -117,7 +117,7 @@ def test_a_mosaic_of_what_was_cut_and_padded():
 
 
 def test_small_parts_are_those_of_the_result():
-    """A side is measured where the pass ends: a sliver that grows is kept, as it is without `Pad`."""
+    """Sides are measured at the end of the pass: a sliver that grows is kept, as without `Pad`."""
     grow = T.RandomResizedCrop(64, (0.25, 0.25), (1.0, 1.0), antialias=False)
     (left, _, _, _) = T.Compose([grow]).plan([(32, 32)], epoch=0).passes[0].regions[0].tolist()
     target = {"boxes": np.array([[0.0, 0.0, left + 0.5, 32.0]])}
@@ -129,7 +129,7 @@ def test_small_parts_are_those_of_the_result():
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("box_format", ["xyxy", "cxcywha", "xyxyxyxy"])
 def test_what_was_cut_off_is_counted_once(box_format, exact):
-    """Three quarters are left after the crop, and as many after the flips behind it."""
+    """Three quarters are left after the crop, and after the flips that follow."""
     boxes = box_convert(np.array([[10.0, 20.0, 30.0, 40.0]]), "xyxy", box_format)
     pipeline = [T.CenterCrop((40, 30)), T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)]
     for least, count in ((0.74, 1), (0.76, 0)):

@@ -1,4 +1,4 @@
-"""Masks of a batch: one launch, the values of each image alone, every dtype to the last bit."""
+"""Masks of a batch: one launch, the same values as for single images, every dtype bit for bit."""
 
 import numpy as np
 import pytest

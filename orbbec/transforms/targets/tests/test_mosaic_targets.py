@@ -1,4 +1,4 @@
-"""Targets of a mosaic compared with brute force, by images whose pixels are all distinct."""
+"""Targets of a mosaic compared with brute force, with images whose pixels are all distinct."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ CANVAS = (48, 60)
 
 
 def numbered():
-    """Variable-size images whose pixels have different numbers from 1 on, in three bytes."""
+    """Variable-size images whose pixels are numbered from 1, in three bytes."""
     count = sum(height * width for height, width in SIZES)
     values = np.random.default_rng(0).permutation(count) + 1
     images, begin = [], 0
@@ -31,7 +31,7 @@ def numbers_of(image):
 
 
 def random_target(rng, image):
-    """Rectangles of whole pixels as boxes, masks and polygons; points on pixels."""
+    """Rectangles of whole pixels as boxes, masks and polygons; points at pixels."""
     height, width = image.shape[:2]
     low = rng.integers(0, (width - 2, height - 2), (6, 2))
     high = np.minimum(low + rng.integers(1, 20, (6, 2)), (width, height))

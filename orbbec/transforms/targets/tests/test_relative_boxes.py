@@ -1,4 +1,4 @@
-"""Boxes relative to their image, the smallest area of boxes, and keypoints that are dropped."""
+"""Relative boxes, the minimum area of boxes, and dropped keypoints."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,8 @@ def moved(transforms, target, image=WIDE, **options):
 
 @pytest.mark.parametrize("kind", [np.array, torch.DoubleTensor])
 def test_boxes_of_yolo_worked_by_hand(kind):
-    # 20x20 pixels about (60, 50) of 200x100; flipped about (140, 50); the crop of 100x50 begins at (50, 25).
+    # 20x20 pixels around (60, 50) of 200x100; flipped around (140, 50); the crop of 100x50 begins at (50,
+    # 25).
     boxes = kind([[0.3, 0.5, 0.1, 0.2]])
     result = moved(
         [T.RandomHorizontalFlip(1.0), T.CenterCrop((50, 100))], {"boxes": boxes}, box_format="cxcywhn"

@@ -1,7 +1,7 @@
 """Boxes, masks and points compared with brute force: the plan gives the source of every output position.
 
-The oracle knows nothing of corners, inverses and clipping: a position belongs to a box if the position that
-it reads lies in the box. There are 6 x 6 positions per pixel.
+The oracle does not use corners, inverses or clipping: an output position belongs to a box if its source
+position is inside the box. There are 6 x 6 positions per pixel.
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ SEEDS = range(3)
 
 
 def read(step, points):
-    """The edge positions that edge positions of the output of a pass read; NaN behind the viewer."""
+    """The source edge positions of edge positions in the output of a pass; NaN behind the viewer."""
     pixels = np.concatenate([points - 0.5, np.ones((*points.shape[:-1], 1))], -1) @ step.matrix[0].T
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(pixels[..., 2:] > 1e-9, pixels[..., :2] / pixels[..., 2:], np.nan) + 0.5
@@ -50,15 +50,15 @@ def within(points, size):
 
 
 def seen_part(step, size):
-    """Left and top, right and bottom of what a pass sees of an image."""
+    """Left and top, right and bottom of the part of an image that a pass reads."""
     regions = getattr(step, "regions", None)
     return np.array([[0, 0], size[::-1]]) if regions is None else regions[0].reshape(2, 2)
 
 
 def positions(plan, fine=FINE, beyond=0, cut=True):
-    """The edges of the subpixels of the output, and those of the image that are seen there.
+    """The edges of the subpixels of the output, and their source positions.
 
-    Each `[rows, columns, 2]`. With `cut`, what a pass cut off is not seen by the next: NaN.
+    Both `[rows, columns, 2]`. With `cut`, parts clipped by a pass are NaN for the next one.
     """
     height, width = plan.output_sizes[0].tolist()
     y = (np.arange(-beyond * fine, (height + beyond) * fine) + 0.5) / fine
@@ -101,7 +101,7 @@ def test_boxes_are_the_hulls_of_what_is_read(name, seed):
         seen = here[inside(there, box)]
         if row not in kept:
             sides = np.ptp(seen, axis=0) if len(seen) else np.zeros(2)
-            assert sides.min() < 1  # of a box of which less than a pixel is left
+            assert sides.min() < 1  # for a box with less than a pixel left
             continue
         result = kept[row]
         assert (result[:2] >= 0).all()
@@ -146,14 +146,14 @@ def test_rotated_boxes_hold_exactly_what_is_read(name, seed):
     for row, box in zip(target["row"].tolist(), target["boxes"], strict=True):
         result = in_polygon(here, rotated_corners(box[None])[0])
         source = in_polygon(there, rotated_corners(boxes[row : row + 1])[0])
-        if name in ("letterbox", "zoom"):  # sides are whole pixels, so squares are not quite square
+        if name in ("letterbox", "zoom"):  # sides are whole pixels, so squares are not exactly square
             assert (result != source).mean() < 1e-3  # seen: 5.9e-4
         else:
             assert (result == source).all()
 
 
 def in_polygon(points, corners):
-    """Whether positions lie in a convex polygon, either way round."""
+    """Whether positions are inside a convex polygon of either orientation."""
     sides = []
     for begin, end in zip(corners, np.roll(corners, -1, 0), strict=True):
         along, to = end - begin, points - begin
@@ -162,7 +162,7 @@ def in_polygon(points, corners):
 
 
 def assert_same_region(result, there, box):
-    """Equal but where a position lies on the very edge of the box."""
+    """Whether masks are equal, except at positions exactly on the edge of the box."""
     distance = np.minimum(np.abs(there - box[:2]), np.abs(there - box[2:])).min(-1)
     assert ((result == inside(there, box)) | (distance < 1e-6)).all()
 
@@ -181,7 +181,7 @@ def test_masks_are_what_the_nearest_pixel_is(name, seed):
 
 
 def nearest(step, mask, sure):
-    """A mask through one pass, and whether each pixel is the nearest beyond doubt."""
+    """A mask after one pass, and the pixels whose nearest source pixel is unambiguous."""
     y, x = np.mgrid[: step.sizes[0, 0], : step.sizes[0, 1]]
     at = read(step, np.stack([x, y], -1) + 0.5) - 0.5
     clear = np.isfinite(at).all(-1) & (np.abs(at - np.floor(at) - 0.5) > 1e-3).all(-1)

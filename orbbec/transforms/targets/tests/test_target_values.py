@@ -1,4 +1,4 @@
-"""What becomes of the numbers of targets: areas, sizes, whole numbers, rotated boxes; what is refused."""
+"""Numbers of targets: areas, sizes, integers, rotated boxes; invalid targets."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_areas_are_scaled_with_boxes():
     boxes = torch.tensor([[10.0, 10, 30, 30], [0, 0, 20, 10], [50, 30, 60, 40]])
     target = {"boxes": boxes, "area": torch.tensor([300.0, 200, 60]), "labels": torch.tensor([1, 2, 3])}
     assert moved([T.Resize((20, 30))], target)["area"].tolist() == [75.0, 50.0, 15.0]
-    # A crop of 20 x 20 from (20, 10): a half of the first box is left, nothing of the second.
+    # A crop of 20 x 20 at (20, 10): half of the first box is left, nothing of the second.
     cropped = moved([T.CenterCrop(20)], target)
     assert (cropped["labels"].tolist(), cropped["area"].tolist()) == ([1], [150.0])
     resized = moved([T.CenterCrop(20), T.Resize((40, 40), antialias=False)], target)
@@ -104,7 +104,7 @@ def test_areas_are_scaled_with_masks_where_there_are_any():
     assert moved([T.RandomCrop(40, padding=(0, 0, 0, 0), pad_if_needed=True)], {**target})["area"].shape == (
         2,
     )
-    # The box keeps a half and its mask nothing.
+    # Half of the box is left, and nothing of its mask.
     assert moved([T.CenterCrop((40, 20))], target)["area"].tolist() == [0.0]
 
 
@@ -141,7 +141,8 @@ def sheared(rng, degrees):
     return np.array([[1, x], [y, 1]])
 
 
-# The least overlap of 4,000 boxes with what they become; it was 0 where the first side gave the angle.
+# The smallest overlap of 4,000 boxes with their transformed shapes; it was 0 when the first side set the
+# angle.
 SHAPES = {
     "shear of 15 degrees": (lambda rng: sheared(rng, 15), 0.78),
     "shear of 30 degrees": (lambda rng: sheared(rng, 30), 0.57),

@@ -1,4 +1,4 @@
-"""Boxes, masks, points and polygons compared with the pixels that they are of."""
+"""Boxes, masks, points and polygons compared with their pixels."""
 
 import math
 
@@ -48,7 +48,7 @@ def seen_box(image):
 @pytest.mark.parametrize("name", MAPS)
 def test_box_is_where_its_pixels_are(name, seed):
     image, target = T.Compose(MAPS[name], seed=seed)(box_image(BOX[0]), {"boxes": BOX}, epoch=0)
-    # A rotated box touches its hull in points, of which half a pixel or more is not seen.
+    # A rotated box touches its bounding box in points, where half a pixel or more is not visible.
     allowed = {"flip": 0, "crop": 0, "pad": 0, "zoom out": 0, "elastic": 4.0}.get(name, 2.0)
     assert np.abs(target["boxes"][0] - seen_box(image)).max() <= allowed
 
@@ -66,7 +66,7 @@ def test_mask_is_where_its_pixels_are(name, seed):
     assert set(np.unique(moved)) == {0, 7}
     differ = (moved == 7) != (result[..., 0] > 127)
     border = np.abs(np.diff(np.pad(moved == 7, 1).astype(int), axis=0)).sum() * 4
-    # A mask of a resized crop takes one side where the image is half of both: seen, 0.22.
+    # A mask of a resized crop takes one side where the image blends both: 0.22 seen.
     assert differ.sum() <= {"antialias": 0.5, "resized crop": 0.25}.get(name, 0.2) * border
 
 
@@ -75,7 +75,7 @@ def test_mask_is_where_its_pixels_are(name, seed):
 def test_points_are_where_their_pixels_are(name, seed):
     points = np.array([[30.0, 25.0, 2.0], [44.0, 35.0, 2.0]])
     y, x = np.mgrid[:HEIGHT, :WIDTH]
-    for point in points:  # a hill about the point: its center of mass is the point
+    for point in points:  # a peak around the point; its center of mass is the point
         hill = 255 * np.exp(-((x - point[0]) ** 2 + (y - point[1]) ** 2) / 30)
         image = np.repeat(hill[..., None], 3, 2).astype(np.uint8)
         result, target = T.Compose(MAPS[name], seed=seed)(image, {"keypoints": point[None]}, epoch=0)
@@ -132,7 +132,7 @@ def test_rotated_boxes_stay_exact(angle):
 
 def test_polygons_are_moved_and_clipped():
     square = np.array([[2.0, 2.0], [22.0, 2.0], [22.0, 22.0], [2.0, 22.0]])
-    pipeline = T.Compose([T.CenterCrop((40, 60))])  # takes 10 off each side
+    pipeline = T.Compose([T.CenterCrop((40, 60))])  # removes 10 pixels on each side
     _, target = pipeline(box_image(BOX[0]), {"polygons": [square, square - 30]}, epoch=0)
     moved, gone = target["polygons"]
     assert moved.min() == 0
@@ -167,7 +167,7 @@ def test_what_belongs_to_a_dropped_box_goes_with_it():
     assert result["image_id"] == 7
     assert results[1]["boxes"].shape == (0, 4)
     assert str(results.report) == "1 of 3 boxes dropped, in 1 of 2 images"
-    assert target["boxes"] is boxes  # the given one is as it was
+    assert target["boxes"] is boxes  # the input is unchanged
     assert torch.is_tensor(result["boxes"])
 
 
@@ -224,7 +224,7 @@ def test_wrong_targets_are_named(targets, message):
 
 def test_an_iou_crop_looks_at_what_is_left_of_boxes():
     gone, cut = np.array([[0.0, 0, 19, 60]]), np.array([[0.0, 0, 50, 60]])
-    left = np.array([[20.0, 10, 50, 50]])  # of the second, after the crop
+    left = np.array([[20.0, 10, 50, 50]])  # for the second, after the crop
     for seed in range(20):
         pipeline = T.Compose([T.CenterCrop(40), T.RandomIoUCrop(sampler_options=(0.5,))], seed=seed)
         plans = [

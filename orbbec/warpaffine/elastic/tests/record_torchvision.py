@@ -1,4 +1,4 @@
-"""Record what torchvision's ElasticTransform makes of our noise: run it with torchvision 0.25."""
+"""Records the results of torchvision's ElasticTransform for our noise; run with torchvision 0.25."""
 
 from pathlib import Path
 from unittest import mock
@@ -8,7 +8,7 @@ import numpy as np
 from orbbec.noise.philox import philox_noise
 from tests.support import photographs
 
-# Height, width, alpha (x, y), sigma; sides are larger than half a window, which torchvision needs.
+# Height, width, alpha (x, y), sigma; torchvision needs sides larger than half a window.
 CASES = [
     (24, 24, (50.0, 50.0), 2.0),
     (33, 50, (80.0, 30.0), 3.1),

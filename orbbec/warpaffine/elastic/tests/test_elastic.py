@@ -18,7 +18,7 @@ KEY = {"seed": 5, "epoch": 3, "transform_index": 2}
 
 
 def recorded(case):
-    """Images, and our options for torchvision's alpha."""
+    """Images, and orbbec's options for torchvision's alpha."""
     image, (x, y) = torch.from_numpy(RECORD[f"{case}/image"]), RECORD[f"{case}/alpha"]
     height, width = image.shape[1:]
     alpha = (x * width / height / 2, y * height / width / 2)
@@ -26,7 +26,7 @@ def recorded(case):
 
 
 def smoothed(field, sigma):
-    """By sums in float64 along y, then along x."""
+    """Blur in float64 along y, then along x."""
     size = int(8 * sigma + 1) | 1
     taps = np.exp(-0.5 * ((np.arange(size) - size // 2) / max(sigma, 1e-9)) ** 2)
     for axis in (0, 1):
@@ -46,7 +46,7 @@ def test_displacements_are_those_of_torchvision(device, case):
     expected = (
         RECORD[f"{case}/displacement"][0].transpose(2, 0, 1) * np.array([width, height])[:, None, None] / 2
     )
-    assert np.abs(actual - expected).max() <= 1e-4  # seen: 6.8e-5, of 37 pixels
+    assert np.abs(actual - expected).max() <= 1e-4  # seen: 6.8e-5 of 37 pixels
 
 
 @pytest.mark.parametrize("case", CASES)

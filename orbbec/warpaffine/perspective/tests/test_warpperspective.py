@@ -1,4 +1,4 @@
-"""warp_perspective by hand, at the horizon, and at matrices that no camera makes."""
+"""warp_perspective worked by hand, at the horizon, and with unusual matrices."""
 
 import math
 
@@ -15,7 +15,7 @@ def test_warp_perspective_worked_by_hand(device):
     images = device.put(torch.tensor([[[[0.0, 10.0, 20.0, 50.0]]]]))
     matrix = torch.tensor([[4.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
     warped = orbbec.warp_perspective(images, matrix, (1, 4), inverse=True)
-    # The third of 8/3 is what float32 makes of it: 2.6666667, so 20 + 0.6666667 * 30.
+    # In float32, 8/3 is 2.6666667, which gives 20 + 0.6666667 * 30.
     assert warped.flatten().tolist() == [0.0, 20.0, pytest.approx(40.0, abs=4e-6), 50.0]
 
 

@@ -36,7 +36,7 @@ def test_warp_perspective_inverts_matrices_of_both_dtypes_as_opencv_does(device,
 
 
 def test_warp_perspective_matches_opencv_on_both_sides_of_a_horizon(device):
-    matrix = np.array([[1.0, 0.1, 3.0], [-0.1, 1.0, 2.0], [0.03, 0.0211, -1.0]])  # no whole pixel lies on it
+    matrix = np.array([[1.0, 0.1, 3.0], [-0.1, 1.0, 2.0], [0.03, 0.0211, -1.0]])  # no whole pixel is on it
     options = {"inverse": True, "border": "replicate"}
     warps.assert_as_opencv(device, "warp_perspective", photograph(60, 70), matrix, (50, 90), **options)
 

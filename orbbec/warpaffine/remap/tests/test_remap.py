@@ -1,4 +1,4 @@
-"""remap by hand, and at positions that are none."""
+"""remap worked by hand, and at non-finite positions."""
 
 import math
 
