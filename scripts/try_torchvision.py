@@ -1,10 +1,9 @@
-"""Runs pipelines of torchvision's users with torchvision and with orbbec, of which the import alone differs.
+"""Runs typical torchvision pipelines with torchvision and with orbbec, by changing only the import.
 
     python scripts/try_torchvision.py [--draws 2000]
 
-Prints a table: whether shapes and dtypes agree, the means of the pixels, and how likely flips, sizes and
-positions of what is cut out differ as much by chance (two-sample chi-squared). Ends with an error if they do
-not agree. Needs torchvision.
+Prints a table: whether shapes and dtypes agree, the means of the pixels, and the p-values of flips, sizes and
+positions of crops (two-sample chi-squared). The exit status is 1 if they do not agree. Needs torchvision.
 """
 
 from collections.abc import Callable
@@ -23,16 +22,19 @@ from torchvision.transforms import v2
 from orbbec import transforms as ot
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-SIDE, COUNT = 128, 64  # of the image whose pixels say where they were; images for the statistics of pixels
-LEAST = 1e-4  # the fraction of runs in which chance alone fails a test: of some 60 tests about 0.6 %
+SIDE, COUNT = (
+    128,
+    64,
+)  # side of the image whose pixels encode their position; images for the statistics of pixels
+LEAST = 1e-4  # probability that a test fails by chance: about 0.6 % for some 60 tests
 
 
 class Recipe(NamedTuple):
-    """A pipeline, by the transforms of a module.
+    """A pipeline made of the transforms of a module.
 
     Args:
-        name: whose it is.
-        make: gives the transforms.
+        name: its origin.
+        make: makes the transforms from the module.
         has_boxes: whether it takes a target with boxes.
     """
 
@@ -123,7 +125,7 @@ RECIPES = [
     Recipe("DINO, local view", lambda t: dino(t, 48, (0.05, 0.4), 0.5, 0.0)),
     Recipe("timm, training", timm),
 ]
-# Of these it can be told where each pixel was: they change no color, and blend with no fill.
+# For these, the source of each pixel is known: they change no colors and do not blend with a fill.
 GEOMETRIC = {
     *("RandomResizedCrop", "RandomHorizontalFlip", "Resize", "CenterCrop", "RandomShortestSize"),
     *("RandomIoUCrop", "ScaleJitter", "ToImage", "PILToTensor"),
@@ -131,7 +133,7 @@ GEOMETRIC = {
 
 
 def sample_of(image: Image.Image, has_boxes: bool) -> Any:
-    """What a Dataset gives: an image, and a target with boxes where the recipe takes one."""
+    """A sample of a Dataset: an image, and a target with boxes if the recipe takes one."""
     if not has_boxes:
         return image
     width, height = image.size
@@ -145,7 +147,7 @@ def image_in(result: Any) -> Tensor:
 
 
 def described(result: Any) -> tuple[Any, ...]:
-    """The structure, kinds and dtypes of a result, and the shape where the recipe settles it."""
+    """The structure, types and dtypes of a result, and its shape if the recipe determines it."""
     if isinstance(result, dict):
         return tuple((key, *described(value)) for key, value in result.items())
     if isinstance(result, tuple):
@@ -160,7 +162,7 @@ def pixels(module: Any, recipe: Recipe, photos: list[Image.Image]) -> list[Any]:
 
 
 def geometry(module: Any, recipe: Recipe, draws: int) -> np.ndarray[Any, Any]:
-    """Of each draw: whether it is flipped, the width and the height that are seen, and their middle."""
+    """Per draw: whether it is flipped, and the visible width, height and center."""
     rows, columns = np.mgrid[:SIDE, :SIDE].astype(np.uint8)
     image = Image.fromarray(np.stack([columns, rows, np.zeros_like(rows)], 2))
     steps = [step for step in recipe.make(module) if type(step).__name__ in GEOMETRIC]
@@ -176,7 +178,7 @@ def geometry(module: Any, recipe: Recipe, draws: int) -> np.ndarray[Any, Any]:
 
 
 def likelihood(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
-    """How likely samples of one distribution differ as much: two-sample chi-squared over ten bins at most."""
+    """The p-value of a two-sample chi-squared test over at most ten bins."""
     both = np.concatenate([one, other])
     values = np.unique(both.round(6))
     middles = (values[1:] + values[:-1]) / 2
@@ -192,7 +194,7 @@ def likelihood(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
 
 
 def tried(recipe: Recipe, photos: list[Image.Image], draws: int) -> tuple[str, bool]:
-    """The row of a recipe, and whether both agree."""
+    """The row of a recipe, and whether both libraries agree."""
     modules: tuple[ModuleType, ModuleType] = v2, ot
     theirs, ours = (pixels(module, recipe, photos) for module in modules)
     same = {described(result) for result in theirs} == {described(result) for result in ours}

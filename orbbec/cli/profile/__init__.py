@@ -1,4 +1,4 @@
-"""Where the time of a pipeline goes, and how many bytes it moves, compared with a copy of as many."""
+"""The time and the bytes of each pass of a pipeline, compared with a copy of the minimum of bytes."""
 
 from orbbec.cli.profile.profile import Cost, Profile, profile
 

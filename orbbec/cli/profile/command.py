@@ -31,7 +31,7 @@ def profile_command(
     ] = 11,
     json_file: Annotated[Path | None, typer.Option("--json", help="A file for all numbers.")] = None,
 ) -> None:
-    """Time a pipeline pass by pass, and compare its bytes with a copy of those that it must move."""
+    """Time a pipeline pass by pass, and compare it with a copy of the bytes that it must move."""
     try:
         compose = read_pipeline(pipeline)
         pixels = [torch.from_numpy(image) for image in read_images(images or []).values()]
@@ -46,7 +46,7 @@ def profile_command(
 
 
 def noise(count: int, size: str) -> list[torch.Tensor]:
-    """Images that the command makes up: uint8 `[H, W, 3]`.
+    """Images of noise: uint8 `[H, W, 3]`.
 
     Raises:
         ValueError: `size` is not like 375x500.

@@ -28,14 +28,14 @@ Mark: TypeAlias = Any  # seconds, or an event of a CUDA stream
 
 @dataclass(frozen=True)
 class Cost:
-    """A part of the work.
+    """The cost of one part of the work.
 
     Args:
-        name: of the pass, or what is done around the passes.
-        holds: the transforms that a pass runs.
-        why: a pass begins there, where the pipeline was split.
-        read_bytes: of images.
-        written_bytes: of images.
+        name: name of the pass, or of the work before and after the passes.
+        holds: names of the transforms that a pass runs.
+        why: why the pipeline was split before the pass; empty if it was not.
+        read_bytes: bytes of images read.
+        written_bytes: bytes of images written.
         seconds: one number per round.
     """
 
@@ -53,16 +53,16 @@ class Cost:
 
 @dataclass(frozen=True)
 class Profile:
-    """Where the time of a pipeline goes. `print` shows a table, and advice for what takes longest.
+    """The times of a pipeline. `print` shows a table, with advice about the part that takes longest.
 
     Args:
-        images: in the batch.
-        device: that they are on.
-        threads: of torch.
-        costs: before, in and after the passes, in order.
-        wall_seconds: from the images to the results, one number per round.
-        floor_bytes: what is seen of the images, read once, and the results, written once.
-        copy_seconds: a copy that moves as many bytes, one number per round.
+        images: number of images in the batch.
+        device: device of the images.
+        threads: number of torch's threads.
+        costs: the costs before, in and after the passes, in order.
+        wall_seconds: seconds from images to results, one number per round.
+        floor_bytes: bytes of the visible parts of images, read once, and of the results, written once.
+        copy_seconds: seconds of a copy that moves as many bytes, one number per round.
     """
 
     images: int
@@ -75,22 +75,22 @@ class Profile:
 
     @property
     def moved_bytes(self) -> int:
-        """What all passes read and write."""
+        """The bytes that all passes read and write."""
         return sum(cost.moved_bytes for cost in self.costs)
 
     @property
     def copy_rate(self) -> float:
-        """Bytes a second, read and written, of that copy."""
+        """Bytes per second, read and written, of that copy."""
         return self.floor_bytes / median(self.copy_seconds)
 
     @property
     def fraction_of_copy(self) -> float:
-        """How near the pipeline comes to the time of that copy: 1 is as fast."""
+        """The time of that copy as a fraction of the pipeline's time; 1 is as fast."""
         return median(self.copy_seconds) / median(self.wall_seconds)
 
     @property
     def advice(self) -> str:
-        """What takes longest, and what can be done about it."""
+        """The part that takes longest, and how to reduce it."""
         top = max(self.costs, key=lambda cost: median(cost.seconds))
         cost = f"{top.name} takes {median(top.seconds) / median(self.wall_seconds):.0%}"
         if top.name == DRAW:
@@ -138,21 +138,21 @@ class Profile:
 def profile(pipeline: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) -> Profile:
     """Time each part of a call of a pipeline.
 
-    The parts are timed within whole calls, so that a pass finds in the caches what the one before it left
-    there. On CUDA the marks are events of the stream; that has never been run on a GPU.
+    Parts are timed within whole calls, so that each pass finds the caches as the preceding pass leaves them.
+    On CUDA, the marks are events of the stream; this has never been run on a GPU.
 
     Args:
-        pipeline: the transforms; targets are left out.
-        batch: at least one image, as `pipeline` takes them, but no `YCbCrBatch`.
-        epoch: of the draws, the same in every round.
-        rounds: at least 7, after one that warms up.
+        pipeline: the pipeline, without targets.
+        batch: at least one image, in any form that `pipeline` accepts except `YCbCrBatch`.
+        epoch: epoch of the draws, the same in every round.
+        rounds: number of rounds, at least 7, after a warm-up.
 
     Returns:
-        Times and bytes, by parts.
+        Times and bytes of each part.
 
     Raises:
         TypeError: the batch is a `YCbCrBatch`.
-        ValueError: there is no image, or a number is too small.
+        ValueError: the batch is empty, or a number is too small.
 
     Example:
         >>> from orbbec.transforms import CenterCrop, GaussianBlur
@@ -191,7 +191,7 @@ def profile(pipeline: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) 
 def _call(
     pipeline: Compose, batch: Any, epoch: int, device: torch.device
 ) -> tuple[list[float], Plan, Given, list[Work]]:
-    """What `pipeline(batch)` does: the seconds of each part, the plan, the images, each result."""
+    """Run `pipeline(batch)`; return the seconds of each part, the plan, the images, and each result."""
     works: dict[int, Work] = {}
     passes: list[int] = []
     marks = [_mark(device)]
@@ -223,7 +223,7 @@ def _costs(plan: Plan, kinds: Sequence[int], seconds: Sequence[tuple[float, ...]
 
 
 def _copier(count: int, device: torch.device) -> Callable[[], list[Mark]]:
-    """Copies `count` bytes, between two marks."""
+    """Copy `count` bytes between two marks."""
     source = torch.zeros(count, dtype=torch.uint8, device=device)
     target = torch.zeros_like(source)
 
@@ -244,7 +244,7 @@ def _mark(device: torch.device) -> Mark:
 
 
 def _seconds(marks: Sequence[Mark]) -> list[float]:
-    """From each mark to the next."""
+    """The seconds between marks."""
     if isinstance(marks[0], float):
         return [end - begin for begin, end in pairwise(marks)]
     marks[-1].synchronize()

@@ -1,7 +1,7 @@
-"""Bytes that the passes of a plan have to move, from its tables.
+"""The bytes that the passes of a plan must move, computed from its tables.
 
-A pass reads what it sees of its images once, and writes its output once. What an operator keeps for itself in
-between is not counted.
+A pass reads the visible parts of its images once and writes its output once. Temporary memory of operators is
+not counted.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def pixel_bytes(work: Work) -> int:
 
 
 def floor_bytes(plan: Plan, before: int, after: int) -> int:
-    """What any program moves that does what a plan says: what is seen read once, the result written once.
+    """The minimum of bytes for a plan: visible parts are read once, and the result is written once.
 
     Args:
-        plan: the passes.
-        before: bytes of a pixel of the images.
-        after: bytes of a pixel of the results.
+        plan: the plan.
+        before: bytes per pixel of the images.
+        after: bytes per pixel of the results.
     """
     outputs = plan.output_sizes
     seen = pixels(plan.sizes) if plan.mixes else seen_pixels(plan.matrix, outputs, plan.sizes)

@@ -1,5 +1,5 @@
-"""Bytes of image files to pixels: all of an image, the part that a plan reads, or the planes of a JPEG.
+"""Decoding of image files: whole images, the regions that a plan reads, or the planes of a JPEG.
 
-Begin with decode.py, which chooses the decoder and refuses what is damaged. native.py calls the libraries of
-jpeg_*.cpp, nvimgcodec.py decodes on a device, region.py asks a plan which part it reads.
+Begin with decode.py, which chooses the decoder and refuses damaged files. native.py calls the libraries of
+jpeg_*.cpp, nvimgcodec.py decodes on a device, region.py determines the regions that a plan reads.
 """

@@ -1,4 +1,4 @@
-"""Which part of each image a plan looks at, and the plan for images of which only that part was decoded."""
+"""The regions of images that a plan reads, and the plan for images of which only these were decoded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Regions:
 
     Args:
         boxes: int64 `[N, 4]`: left, top, right, bottom in pixels of the shrunk images.
-        shrinks: int64 `[N]`: 1, 2, 4 or 8: the images are to be decoded `1 / shrink` as large.
+        shrinks: int64 `[N]`: 1, 2, 4 or 8: images are decoded at `1 / shrink` of their size.
     """
 
     boxes: Array
@@ -27,7 +27,7 @@ class Regions:
 
     @property
     def sizes(self) -> list[tuple[int, int]]:
-        """Height and width of the regions."""
+        """The heights and widths of the regions."""
         rows = self.boxes.tolist()
         return [(bottom - top, right - left) for left, top, right, bottom in rows]
 
@@ -36,15 +36,15 @@ class Regions:
 
 
 def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
-    """What the first pass of a plan reads.
+    """The regions that the first pass of a plan reads.
 
     Args:
-        plan: of whole images.
-        can_shrink: bool `[N]`: the images that may be decoded smaller, where the plan shrinks what it reads
-            to half or less; None: none of them.
+        plan: the plan for whole images.
+        can_shrink: bool `[N]`: the images that may be decoded at a reduced size if the plan shrinks them to
+            half or less; None: none.
 
     Returns:
-        The regions; None where the first pass reads whole images at their size.
+        The regions; None if the first pass reads whole images at full size.
 
     Example:
         >>> from orbbec.transforms import CenterCrop, Compose
@@ -66,8 +66,8 @@ def plan_for(plan: Plan, regions: Regions) -> Plan:
     """The plan for images of which only `regions` were decoded.
 
     Args:
-        plan: for the whole images; targets are still to be carried by this one.
-        regions: of it.
+        plan: the plan for whole images; it still applies to targets.
+        regions: its regions.
     """
     boxes, shrinks = regions.boxes, regions.shrinks
     first = plan.passes[0].of_regions(boxes[:, :2], shrinks, _to_decoded(boxes[:, :2], shrinks))
@@ -75,7 +75,7 @@ def plan_for(plan: Plan, regions: Regions) -> Plan:
 
 
 def _to_decoded(corners: Array, shrinks: Array) -> Array:
-    """Pixels of whole images to pixels of what is decoded: float64 `[N, 3, 3]`; centers are whole numbers."""
+    """Matrices from pixels of whole images to decoded pixels: float64 `[N, 3, 3]`, centers at integers."""
     result = np.zeros((len(shrinks), 3, 3))
     result[:, 0, 0] = result[:, 1, 1] = 1 / shrinks
     result[:, :2, 2] = (0.5 / shrinks - 0.5)[:, None] - corners
@@ -85,7 +85,7 @@ def _to_decoded(corners: Array, shrinks: Array) -> Array:
 
 def _shrinks(matrix: Array, can_shrink: Array) -> Array:
     """The largest of 1, 2, 4, 8 by which a warp shrinks along both axes: int64 `[N]`."""
-    # How far a step along an axis of the output goes in the image.
+    # The length in the image of a step along an axis of the output.
     x_scale = np.hypot(matrix[:, 0, 0], matrix[:, 1, 0])
     y_scale = np.hypot(matrix[:, 0, 1], matrix[:, 1, 1])
     affine = (matrix[:, 2] == (0.0, 0.0, 1.0)).all(1)

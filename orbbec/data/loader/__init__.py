@@ -1,5 +1,5 @@
-"""Batches for the model: samples read, decoded and augmented by threads, ahead of the training loop.
+"""Batches for the model: threads read, decode and augment samples ahead of the training loop.
 
-Begin with loader.py. assemble.py makes one batch, queues.py runs the threads, tune.py chooses how many,
-report.py says where the time goes.
+Begin with loader.py. assemble.py makes one batch, queues.py runs the threads, tune.py chooses their number,
+report.py shows where the time goes.
 """

@@ -1,5 +1,5 @@
-"""Samples from files: images in folders and arrays, COCO, CIFAR, tar shards, databases of records.
+"""Readers: images in folders and arrays, COCO, CIFAR, tar shards, and databases of records.
 
-Begin with folders.py. A reader gives a `Sample` for an index; detect.py finds the reader of a path, wrap.py
-makes one of any torch dataset, pack.py writes any of them to tar shards.
+Begin with folders.py. A reader returns a `Sample` for an index. detect.py finds the reader for a path,
+wrap.py adapts any torch dataset, pack.py writes any source to tar shards.
 """

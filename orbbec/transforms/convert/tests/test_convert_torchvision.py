@@ -238,7 +238,7 @@ def test_fills_of_kinds_are_those_of_images_and_masks():
 
 
 def presets(v2, tv_tensors):
-    """Pipelines of torchvision's references: five for detection, one for segmentation, one for classification."""
+    """Pipelines of torchvision's references: five detection, one segmentation, one classification."""
     last = [v2.ToDtype(torch.float32, scale=True), v2.ConvertBoundingBoxFormat("XYXY")]
     last += [v2.SanitizeBoundingBoxes(), v2.ToPureTensor()]
     mean, flip = (123.0, 117.0, 104.0), v2.RandomHorizontalFlip(0.5)
