@@ -32,7 +32,7 @@ from tests.support.timing.records import write_records
 
 CLASSES, FILES, WARM_UP = 1000, 2048, 10
 NOTE = """A ResNet-50 is trained on parts of 224x224 of JPEG files: decoded, cropped, flipped and normalized
-by the Loader. *one batch*: images a second with one batch given again and again, which no loader exceeds;
+by the Loader. *one batch*: images per second with one repeated batch, which no loader exceeds;
 *alone*: those of the Loader without a model. Compared with other loaders: W3 of `make peers`."""
 
 

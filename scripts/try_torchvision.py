@@ -22,10 +22,8 @@ from torchvision.transforms import v2
 from orbbec import transforms as ot
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-SIDE, COUNT = (
-    128,
-    64,
-)  # side of the image whose pixels encode their position; images for the statistics of pixels
+SIDE = 128  # pixels of the image whose pixels encode their position
+COUNT = 64  # images for the statistics of pixels
 LEAST = 1e-4  # probability that a test fails by chance: about 0.6 % for some 60 tests
 
 

@@ -25,7 +25,7 @@ from tests.support.boxes import random_boxes, random_rotated_boxes
 from tests.support.samples import DTYPES
 from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_warps, warp
 
-_CONTRAST = 6  # the step of a colour program that needs the mean of the image
+_CONTRAST = 6  # the step of a color program that needs the mean of the image
 _MODES = ("nearest", "linear", "cubic", "area", "lanczos4")
 
 

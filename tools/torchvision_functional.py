@@ -117,7 +117,7 @@ class Plugin:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: Any) -> Iterator[None]:
-        # Some tests turn warnings into errors, and newer versions of torch warn about torch.jit.
+        # In some tests, warnings are errors, and newer versions of torch warn about torch.jit.
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         self.calls = 0
         self.seeks_reference = "correctness" in item.originalname

@@ -42,7 +42,7 @@ def pytest_configure(config: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call() -> None:
-    # Some tests turn warnings into errors, and newer versions of torch warn about torch.jit.
+    # In some tests, warnings are errors, and newer versions of torch warn about torch.jit.
     warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
 
 

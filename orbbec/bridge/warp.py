@@ -69,9 +69,9 @@ def buffer_like(given: OperatorInput, size: Sequence[int], *others: Tensor | Non
 
 
 def check_devices(op: str, images: Tensor, layout: Tensor | None, transform: Tensor) -> None:
-    """Check that the operator can read the map and the layout on their devices."""
+    """Check that the operator can read the matrix or positions, and the layout, on their devices."""
     if transform.device.type != "cpu" and transform.device != images.device:
-        raise ValueError(f"{op}: expected the map on the CPU or on the device of images")
+        raise ValueError(f"{op}: expected the matrix or positions on the CPU or on the device of images")
     if layout is not None and layout.device != images.device:
         raise ValueError(f"{op}: expected layout on the device of images")
 

@@ -136,7 +136,7 @@ class Fusion:
         """The passes; at least one if the pipeline does anything.
 
         With `as_planes`, the last one writes floats as planes. A pass that changes nothing is kept only at
-        the end, where it turns an ImageBatch of one size into a tensor.
+        the end, where it makes a tensor of an ImageBatch of one size.
         """
         if as_planes and self.dtype in FLOATS and self.open.channels_last is None:
             self.open.channels_last = False

@@ -48,7 +48,7 @@ def print_tables(result: Result) -> int:
     rows = main_rows(result)
     print(f'OpenCV {result["opencv"]}, arithmetic="{result["arithmetic"]}"')
     print(
-        f"{result['cases_per_cell']:,} cases a cell where identity is promised, "
+        f"{result['cases_per_cell']:,} cases per cell where identity is promised, "
         f"{result['cases_per_other_cell']} elsewhere"
     )
     for op in WARPS:

@@ -1,7 +1,7 @@
 // Runs a block: thread after thread on one stack until one has to wait; only that one keeps the
 // stack. A kernel without barriers is thus a simple loop. A waiting thread is resumed before
 // another is started, which keeps few alive and interleaves them as little as CUDA allows, so that
-// missing synchronisation shows.
+// missing synchronization shows.
 #include "emulation/block.h"
 
 #include <cstdarg>

@@ -26,6 +26,9 @@ BANNED = {
     r"partners?": "pair index, other image",
     r"(?:an?|the|its|their|this|what|which) shares?|shares? of": "weight, fraction",
     r"bent|rims?": "displaced, border",
+    r"used again|again and again": "reused, repeatedly",
+    r"\w*(?:colour|neighbour|behaviour|artefact)\w*": "American spelling",
+    r"(?:normal|vector|initial|synchron|quant|optim|serial|recogn)is(?:e[ds]?|ing|ation)": "-ize",
     r"(?:one|once|rows?|dict|number|map|tensor|ms|bytes) an? (?:image|channel|box|batch|pixel)": "per image",
 }
 BANNED_IN_CPP = {r"isa|machines?": "target of a SIMD build", r"plain": "scalar"}
@@ -40,6 +43,18 @@ BANNED_NAMES = {
     "blueness|redness": "cb, cr",
     "bent|rims?": "displaced, border",
     "white": "max_value",
+    "colours?|neighbours?|artefacts?|normalised?|vectorised?": "American spelling",
+}
+# Banned names, as a whole.
+BANNED_WHOLE = {
+    "partners?": "pair_indices",
+    "recycler": "buffer pool",
+    "enlarge_row": "upsample",
+    "look_up": "apply_lut, gather",
+    "PlaneBatch": "YCbCrBatch",
+    "PixelsOfThree": "interleave3",
+    "Four": "vec4",
+    "channel_blocks": "blocked_channels",
 }
 PLACES = BANNED_NAMES["places?"]
 BANNED_NAMES_IN_CPP = {"isa|machines?": "target", "plain": "scalar", "enlarged?": "upsample"}
@@ -158,6 +173,9 @@ def banned_names(path: Path, text: str) -> Iterator[str]:
             is_allowed = any(fnmatch(found.lower(), pattern) for pattern in allowed)
             if not is_allowed and any(re.fullmatch(word, part) for part in parts):
                 yield f"{name}:{line}: {found!r}; write {instead}"
+        for word, instead in BANNED_WHOLE.items():
+            if re.fullmatch(word, found):
+                yield f"{name}:{line}: {found!r}; write {instead}"
 
 
 @pytest.mark.parametrize("folder", sorted(by_folder()))
@@ -196,6 +214,8 @@ def test_words_are_found_in_names(name, text, expected):
         ("a.py", 'raise ValueError("in two\\n rooms")\n', ["a.py:2: 'rooms'; write output buffer, folder"]),
         ("a.py", '"""Calls `chain` in turn."""\n', []),
         ("a.h", "int chain;  // the scalar form\n", []),
+        ("a.h", "// in colour\n", ["a.h:1: 'colour'; write American spelling"]),
+        ("a.md", "Normalised floats.\n", ["a.md:1: 'Normalised'; write -ize"]),
         ("a.cpp", "/* per\n isa */", ["a.cpp:1: 'isa'; write target of a SIMD build"]),
         ("a.md", "```\nchain\n```\nBeside `chain`.\n", ["a.md:4: 'Beside'; write compared with, next to"]),
     ],

@@ -63,7 +63,7 @@ class Staging:
         return result
 
     def time(self) -> float:
-        """Seconds on a monotonic clock, after synchronising the device."""
+        """Seconds on a monotonic clock, after synchronizing the device."""
         if self._stream is not None:
             torch.cuda.synchronize(self.device)
         return perf_counter()

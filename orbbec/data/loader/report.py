@@ -30,7 +30,7 @@ class Report:
         >>> report = Report(1000, 2.0, 0.5, spent, threads=2, synthetic=800.0)
         >>> print(report)
         500 images/s; the model waited 25 % of the time: 75 % of what it reaches without waiting
-        One batch again and again: 800 images/s, of which 62 % are reached
+        One batch repeated: 800 images/s, of which 62 % are reached
         read        0.10 ms per image    3 %
         decode      2.40 ms per image   77 %
         augment     0.50 ms per image   16 %
@@ -106,7 +106,7 @@ class Report:
         ]
         if self.synthetic:
             lines.append(
-                f"One batch again and again: {self.synthetic:.0f} images/s, of which "
+                f"One batch repeated: {self.synthetic:.0f} images/s, of which "
                 f"{_percent(self.reached)} are reached"
             )
         for part, fraction in self._fractions.items():

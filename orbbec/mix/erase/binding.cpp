@@ -19,7 +19,7 @@ struct EraseOptions {
   const std::string& noise;
   int64_t seed;
   const std::optional<Tensor>& sample_ids;
-  int64_t epoch, position;
+  int64_t epoch, transform_index;
 };
 
 // Sets the boxes of `a`. The result must outlive the launch, as must those of the functions below.
@@ -61,7 +61,7 @@ std::optional<Tensor> prepare_noise(const EraseOptions& options, const Tensor& i
                                     EraseArguments& a) {
   a.noise.kind = options.noise == "none" ? Noise::kNone : parse_noise(kOp, options.noise);
   a.noise.key = key_of(options.seed, options.epoch);
-  a.noise.position = checked_position(kOp, options.position);
+  a.noise.position = checked_position(kOp, options.transform_index);
   if (!options.sample_ids.has_value()) return std::nullopt;
   const Tensor there = sample_ids_on(kOp, *options.sample_ids, images, a.source.count);
   a.noise.samples = static_cast<const int64_t*>(there.const_data_ptr());
@@ -111,16 +111,31 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
 
 Tensor erase(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
              std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
-             std::optional<Tensor> sample_ids, int64_t epoch, int64_t position) {
-  return run(images, layout, channels,
-             {boxes, fills, fill, noise, seed, sample_ids, epoch, position}, nullptr);
+             std::optional<Tensor> sample_ids, int64_t epoch, int64_t transform_index) {
+  const EraseOptions options{.boxes = boxes,
+                             .fills = fills,
+                             .fill = fill,
+                             .noise = noise,
+                             .seed = seed,
+                             .sample_ids = sample_ids,
+                             .epoch = epoch,
+                             .transform_index = transform_index};
+  return run(images, layout, channels, options, nullptr);
 }
 
 void erase_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
                std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
-               std::optional<Tensor> sample_ids, int64_t epoch, int64_t position, Tensor out) {
-  run(images, layout, channels, {boxes, fills, fill, noise, seed, sample_ids, epoch, position},
-      &out);
+               std::optional<Tensor> sample_ids, int64_t epoch, int64_t transform_index,
+               Tensor out) {
+  const EraseOptions options{.boxes = boxes,
+                             .fills = fills,
+                             .fill = fill,
+                             .noise = noise,
+                             .seed = seed,
+                             .sample_ids = sample_ids,
+                             .epoch = epoch,
+                             .transform_index = transform_index};
+  run(images, layout, channels, options, &out);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ PIPELINES = {
     "noise": [RandomResizedCrop(9), T.GaussianNoise(0.0, 0.1), T.ElasticTransform(20.0)],
 }
 # How often a graph is captured, and how many of the nine sinks of three epochs are replays. Noise depends on
-# the epoch; in one sink no image is blurred; and batches without any step of colour are of another structure.
+# the epoch; in one sink no image is blurred; and batches without any color step are of another structure.
 COUNTS = {"fused": (2, 4), "operators": (2, 3), "mixed": (2, 4), "blended": (2, 3), "noise": (2, 0)}
 
 

@@ -82,7 +82,7 @@ def test_the_share_of_the_synthetic_bound():
     assert len(steps) == 3 + 5  # three warm-up steps
     assert 100 < loader.report().synthetic <= 200  # two images per 10 ms; measured 196
     assert loader.report().images == 12
-    assert "One batch again and again: " in str(loader.report())
+    assert "One batch repeated: " in str(loader.report())
 
 
 def test_the_line_is_live(monkeypatch):
