@@ -133,6 +133,10 @@ Level Counts::add_global(Traffic& traffic, int bytes) {
   scratch_.clear();
   for (const uint64_t address : addresses_) scratch_.push_back(address / 32);  // aligned: in one
   if (!std::is_sorted(scratch_.begin(), scratch_.end())) std::sort(scratch_.begin(), scratch_.end());
+  for (size_t begin = 0, end = 0; begin < scratch_.size(); begin = end) {
+    while (end < scratch_.size() && scratch_[end] == scratch_[begin]) ++end;
+    traffic.partial_sectors += (end - begin) * bytes < 32 ? 1 : 0;
+  }
   scratch_.erase(std::unique(scratch_.begin(), scratch_.end()), scratch_.end());
   ++traffic.requests;
   traffic.bytes += addresses_.size() * bytes;
@@ -227,7 +231,7 @@ std::string Counts::json() {
   const auto traffic = [&](const char* name, const Traffic& value) {
     out << '"' << name << "\": {\"requests\": " << value.requests << ", \"bytes\": " << value.bytes
         << ", \"sectors\": " << value.sectors
-        << ", \"unique_sectors\": " << value.touched.unique()
+        << ", \"partial_sectors\": " << value.partial_sectors << ", \"unique_sectors\": " << value.touched.unique()
         << ", \"unique_sectors_by_block\": " << value.touched.unique_by_block() << "}, ";
   };
   const auto sizes = [&](const char* name, const std::array<uint32_t, 3>& value) {

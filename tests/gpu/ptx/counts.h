@@ -56,6 +56,7 @@ class Counts {
   // Of one direction in global memory. A request is an instruction of one warp.
   struct Traffic {
     uint64_t requests = 0, bytes = 0, sectors = 0;
+    uint64_t partial_sectors = 0;  // of whose bytes a request has only some
     Sectors touched;
   };
   // Of one warp, and of all.
