@@ -24,7 +24,9 @@ from tests.gpu.model.gpus import GPUS
 def arguments() -> argparse.Namespace:
     lines = __doc__.splitlines()
     parser = argparse.ArgumentParser(
-        description=lines[0], epilog="\n".join(lines[1:]), formatter_class=argparse.RawDescriptionHelpFormatter
+        description=lines[0],
+        epilog="\n".join(lines[1:]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--case", action="append", default=[], help="may be repeated")
     parser.add_argument("--all", action="store_true", help="every case")
@@ -41,7 +43,7 @@ def main() -> int:
     options = arguments()
     if options.measure:
         measure = importlib.import_module("tests.gpu.model.measure")
-        return int(measure.main(options.case, options.device, options.small))
+        return int(measure.main(options.case, options.device, options.small, options.json))
     return predict(options)
 
 
@@ -58,7 +60,9 @@ def predict(options: argparse.Namespace) -> int:
     for rows in tables:
         print(text_of(rows), end="\n\n")
     if options.json:
-        options.json.write_text(json.dumps([rounded(row) for rows in tables for row in rows], indent=1) + "\n")
+        options.json.write_text(
+            json.dumps([rounded(row) for rows in tables for row in rows], indent=1) + "\n"
+        )
     if options.page:
         importlib.import_module("tests.gpu.model.page").write(found, tables)
     return 0 if all(row["equal_to_cpu"] for row in found) else 1

@@ -42,7 +42,9 @@ class Setting:
     def put(self, tensor: Tensor) -> Tensor:
         return tensor.to(self.device)
 
-    def photos(self, height: int, width: int, dtype: torch.dtype = torch.uint8, *, last: bool = False) -> Tensor:
+    def photos(
+        self, height: int, width: int, dtype: torch.dtype = torch.uint8, *, last: bool = False
+    ) -> Tensor:
         """A batch of photographs with three channels, floats from 0 to 1; a few of them, repeated."""
         own = photographs(min(self.count, 4), 3, *self.size(height, width), torch.uint8)
         batch = own.repeat(-(-self.count // len(own)), 1, 1, 1)[: self.count]
@@ -185,7 +187,11 @@ def resize(size: tuple[int, int], how: str, *, antialias: bool = False) -> Any:
 
 add("resize_u8_linear", "resize linear, uint8 HWC, 375x500 to 224", resize((375, 500), "linear"))
 add("resize_u8_area", "resize area, uint8 HWC, 512 to 224", resize((512, 512), "area"))
-add("resize_u8_antialias", "resize antialiased, uint8 HWC, 375x500 to 224", resize((375, 500), "linear", antialias=True))
+add(
+    "resize_u8_antialias",
+    "resize antialiased, uint8 HWC, 375x500 to 224",
+    resize((375, 500), "linear", antialias=True),
+)
 add("resize_u8_cubic", "resize cubic, uint8 HWC, 375x500 to 224", resize((375, 500), "cubic"))
 
 # augment: variable-size images, a random crop of each resized to 224, half of them flipped, normalised.
@@ -198,7 +204,10 @@ def image_sizes(setting: Setting) -> list[tuple[int, int]]:
 
 
 def ragged(setting: Setting) -> Any:
-    images = [photographs(1, 3, *size)[0].permute(1, 2, 0).contiguous() for size in dict.fromkeys(image_sizes(setting))]
+    images = [
+        photographs(1, 3, *size)[0].permute(1, 2, 0).contiguous()
+        for size in dict.fromkeys(image_sizes(setting))
+    ]
     batch = orbbec.ImageBatch.from_images([images[n % len(images)] for n in range(setting.count)])
     return batch.to(setting.device) if setting.device != "cpu" else batch
 
@@ -263,4 +272,9 @@ def ycbcr(setting: Setting) -> Any:
 add("augment_f32", "augment: crop to 224, flip, normalise; ImageBatch to float32", augmented(), executed=4)
 add("augment_f32_color4", "the same with four colour steps", augmented(colored=True), executed=4)
 add("augment_u8", "augment: crop to 224, flip; ImageBatch to uint8 HWC", augmented(torch.uint8), executed=4)
-add("augment_planes", "augment of YCbCr 4:2:0 planes: crop to 224, flip, normalise", augmented(planes=True), executed=4)
+add(
+    "augment_planes",
+    "augment of YCbCr 4:2:0 planes: crop to 224, flip, normalise",
+    augmented(planes=True),
+    executed=4,
+)

@@ -24,10 +24,22 @@ def adjusted(images: Any) -> Any:
     return prepare
 
 
-add("adjust_u8", "adjust_brightness, uint8 HWC, 224", adjusted(lambda setting: setting.photos(224, 224, last=True)))
+add(
+    "adjust_u8",
+    "adjust_brightness, uint8 HWC, 224",
+    adjusted(lambda setting: setting.photos(224, 224, last=True)),
+)
 add("adjust_u8_ragged", "adjust_brightness, ImageBatch of 240x320 to 427x640", adjusted(ragged), executed=4)
-add("convert_u8", "cvt_color RGB to HSV, uint8 HWC, 224", on_images(lambda x: orbbec.cvt_color(x, "RGB", "HSV"), last=True))
-add("lut_u8", "lut, uint8 HWC, 224", on_images(lambda x: orbbec.lut(x, torch.arange(255, -1, -1).to(torch.uint8)), last=True))
+add(
+    "convert_u8",
+    "cvt_color RGB to HSV, uint8 HWC, 224",
+    on_images(lambda x: orbbec.cvt_color(x, "RGB", "HSV"), last=True),
+)
+add(
+    "lut_u8",
+    "lut, uint8 HWC, 224",
+    on_images(lambda x: orbbec.lut(x, torch.arange(255, -1, -1).to(torch.uint8)), last=True),
+)
 add("normalize_u8_f32", "normalize, uint8 HWC to float32 NCHW, 224", on_images(orbbec.normalize, last=True))
 add("equalize_u8", "equalize, uint8 HWC, 224", on_images(orbbec.equalize, last=True))
 add("clahe_u8", "clahe, uint8 HWC, 224", on_images(lambda x: orbbec.clahe(x, 2.0), last=True))
@@ -42,8 +54,16 @@ def statistics_f32(setting: Setting) -> Work:
 
 F32 = {"dtype": torch.float32}
 add("gaussian5_u8", "gaussian_blur 5, uint8 NCHW, 224", on_images(lambda x: orbbec.gaussian_blur(x, 5, 1.5)))
-add("gaussian5_f32", "gaussian_blur 5, float32 NCHW, 224", on_images(lambda x: orbbec.gaussian_blur(x, 5, 1.5), **F32))
-add("gaussian23_u8", "gaussian_blur 23, uint8 NCHW, 224", on_images(lambda x: orbbec.gaussian_blur(x, 23, 3.0)))
+add(
+    "gaussian5_f32",
+    "gaussian_blur 5, float32 NCHW, 224",
+    on_images(lambda x: orbbec.gaussian_blur(x, 5, 1.5), **F32),
+)
+add(
+    "gaussian23_u8",
+    "gaussian_blur 23, uint8 NCHW, 224",
+    on_images(lambda x: orbbec.gaussian_blur(x, 23, 3.0)),
+)
 add("box_u8", "box_blur 5, uint8 NCHW, 224", on_images(lambda x: orbbec.box_blur(x, 5)))
 for _size in (3, 5, 9):
     add(
@@ -52,7 +72,11 @@ for _size in (3, 5, 9):
         on_images(lambda x, size=_size: orbbec.median_blur(x, size)),
         executed=1,
     )
-add("jpeg_u8", "jpeg_compression quality 50, 4:2:0, uint8 HWC, 224", on_images(lambda x: orbbec.jpeg_compression(x, 50), last=True))
+add(
+    "jpeg_u8",
+    "jpeg_compression quality 50, 4:2:0, uint8 HWC, 224",
+    on_images(lambda x: orbbec.jpeg_compression(x, 50), last=True),
+)
 
 
 @case("mixup, uint8 NCHW, 224")
@@ -125,7 +149,9 @@ def pooled(backward: bool, call: Any) -> Any:
         maps, boxes = regions(setting)
         maps.requires_grad_(backward)
         if not backward:
-            return Work(lambda: call(maps, boxes), bytes_of(maps, boxes), "value", lambda result: result.numel())
+            return Work(
+                lambda: call(maps, boxes), bytes_of(maps, boxes), "value", lambda result: result.numel()
+            )
         result = call(maps, boxes)
         gradient = torch.rand(result.shape, generator=torch.Generator().manual_seed(4)).to(result.device)
         grad = lambda: torch.autograd.grad(result, maps, gradient, retain_graph=True)[0]  # noqa: E731
@@ -142,4 +168,9 @@ GROUPS: dict[str, Any] = {"executed": 1, "modelled": IMAGES}
 WHAT = "512 regions, 256 channels, two images, 7x7"
 add("roi_align", f"roi_align, {WHAT}", pooled(False, align), **GROUPS)
 add("roi_align_backward", f"gradient of roi_align, {WHAT}", pooled(True, align), **GROUPS)
-add("roi_pool_backward", f"gradient of roi_pool, {WHAT}", pooled(True, lambda m, b: orbbec.roi_pool(m, b, 7, 0.125)), **GROUPS)
+add(
+    "roi_pool_backward",
+    f"gradient of roi_pool, {WHAT}",
+    pooled(True, lambda m, b: orbbec.roi_pool(m, b, 7, 0.125)),
+    **GROUPS,
+)

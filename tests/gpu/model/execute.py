@@ -29,7 +29,8 @@ def tensors_of(result: Any) -> Iterator[Tensor]:
         yield from result.images()
     else:
         for part in result:
-            yield from tensors_of(part)
+            if part is not None:
+                yield from tensors_of(part)
 
 
 def same_bits(first: Any, second: Any) -> bool:

@@ -34,7 +34,9 @@ class Gpu:
     issue: int = 4  # warp instructions: four schedulers since Volta [guide]
     registers: int = 65536  # [guide]
     reserved_shared_bytes: int = 1024  # per block; 0 before 8.0 [guide]
-    arithmetic_latency: int = 4  # clocks from an instruction to one that needs its result [jia], also for Volta
+    arithmetic_latency: int = (
+        4  # clocks from an instruction to one that needs its result [jia], also for Volta
+    )
 
     @property
     def architecture(self) -> str:

@@ -26,14 +26,18 @@ def common_name(kernel: str) -> str:
 
 def source_of(ptx: Path) -> Path:
     """The ``.cu`` file that a PTX file was compiled from."""
-    names = {"_".join(path.relative_to(ROOT).with_suffix("").parts): path for path in ROOT.glob("orbbec/**/*.cu")}
+    names = {
+        "_".join(path.relative_to(ROOT).with_suffix("").parts): path for path in ROOT.glob("orbbec/**/*.cu")
+    }
     return names[ptx.stem]
 
 
 def sources_of(kernels: Iterable[str], folder: Path) -> list[Path]:
     """The ``.cu`` files whose PTX in `folder` has these kernels."""
     wanted = set(kernels)
-    return [source_of(path) for path in sorted(folder.glob("*.ptx")) if wanted & set(kernels_of(path.read_text()))]
+    return [
+        source_of(path) for path in sorted(folder.glob("*.ptx")) if wanted & set(kernels_of(path.read_text()))
+    ]
 
 
 def registers_of(files: Iterable[Path], architecture: str) -> dict[str, int]:
@@ -58,4 +62,6 @@ def registers_for(kernels: Iterable[str], folder: Path, capability: int) -> dict
     sources = sources_of(kernels, folder)
     compiled = compile_ptx([], sources, architecture=f"compute_{capability}")
     stems = {"_".join(path.relative_to(ROOT).with_suffix("").parts) for path in sources}
-    return registers_of([path for path in sorted(compiled.glob("*.ptx")) if path.stem in stems], f"sm_{capability}")
+    return registers_of(
+        [path for path in sorted(compiled.glob("*.ptx")) if path.stem in stems], f"sm_{capability}"
+    )

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.gpu.model.bounds import Bounds, bounds, dram_bytes, issued
+from tests.gpu.model.bounds import Bounds, bounds, dram_bytes, issued, l2_bytes
 from tests.gpu.model.gpus import LAUNCH_SECONDS, Gpu
 from tests.gpu.model.registers import common_name
 
@@ -62,7 +62,7 @@ def _sum(first: Row, second: Row) -> Row:
 
 _SUMMED = {
     "launches", "lane_instructions", "warp_lanes", "load_requests", "store_requests", "load_sectors",
-    "store_sectors", "requested_bytes", "dram_bytes", "local_bytes", "bank_conflicts", "microseconds",
+    "store_sectors", "requested_bytes", "l2_bytes", "dram_bytes", "local_bytes", "bank_conflicts", "microseconds",
     "ptx_issue_microseconds", "launch_microseconds", "issued_per_pixel",
 }  # fmt: skip
 
@@ -97,6 +97,7 @@ def row_of(executed: Row, counts: Row, gpu: Gpu, registers: int) -> Row:
         "load_sectors": counts["loads"]["sectors"] * factor,
         "store_sectors": counts["stores"]["sectors"] * factor,
         "requested_bytes": sum(direction["bytes"] for direction in both) * factor,
+        "l2_bytes": l2_bytes(counts) * factor,
         "dram_bytes": dram_bytes(counts) * factor,
         "local_bytes": counts["local_bytes"] * factor,
         "bank_conflicts": counts["bank_conflicts"] * factor,

@@ -151,7 +151,14 @@ ONE = {
     "local_bytes": 0,
     "shared_passes": 0,
     "hottest_atomic": 7,
-    "all_warps": {"instructions": 12, "depth": 12, "dram_waits": 1, "l2_waits": 0, "l1_waits": 0, "shared_waits": 0},
+    "all_warps": {
+        "instructions": 12,
+        "depth": 12,
+        "dram_waits": 1,
+        "l2_waits": 0,
+        "l1_waits": 0,
+        "shared_waits": 0,
+    },
 }
 ONE["slowest_warp"] = ONE["all_warps"]
 

@@ -50,7 +50,11 @@ def shipped_flags() -> list[str]:
 
 
 def compile_ptx(
-    further: list[str], sources: list[Path] | None = None, *, architecture: str | None = None, folder: str = ""
+    further: list[str],
+    sources: list[Path] | None = None,
+    *,
+    architecture: str | None = None,
+    folder: str = "",
 ) -> Path:
     """Compiles what is out of date, of all sources if none are named; returns the folder of the PTX files.
 
