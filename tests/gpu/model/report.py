@@ -10,7 +10,6 @@ from typing import Any
 
 from tests.gpu.model.bounds import Bounds, bounds, dram_bytes, issued, l2_bytes
 from tests.gpu.model.gpus import LAUNCH_SECONDS, Gpu
-from tests.gpu.model.registers import common_name
 
 Row = dict[str, Any]
 MOST_LAUNCHES = 12  # of a case; beyond, launches of one kernel share a row
@@ -131,7 +130,7 @@ def _ratios(row: Row) -> Row:
 def rows_of(executed: Row, gpu: Gpu, registers: dict[str, int]) -> list[Row]:
     """The rows of a case; the last, of kernel "total", is all its launches, one after the other."""
     launches = executed["launches"]
-    rows = [row_of(executed, counts, gpu, registers[common_name(counts["kernel"])]) for counts in launches]
+    rows = [row_of(executed, counts, gpu, registers[counts["kernel"]]) for counts in launches]
     minimal = executed["minimal_bytes"] * executed["factor"]
     floor = minimal / gpu.copy_bytes_per_second * 1e6
     common = {name: executed[name] for name in ("equal_to_cpu", "unit", "executed_pixels", "modelled_pixels")}

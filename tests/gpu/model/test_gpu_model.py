@@ -9,9 +9,10 @@ import pytest
 from tests.gpu.model.bounds import bounds, occupancy
 from tests.gpu.model.gpus import A100, GPUS, H200, L4, T4
 from tests.gpu.model.opcodes import GROUPS, SLOTS
-from tests.gpu.model.registers import registers_of
+from tests.gpu.model.registers import registers_for
 from tests.gpu.ptx.compile import compile_ptx
 from tests.gpu.ptx.executor import Module, counts_of
+from tests.gpu.ptx.launched import kernels_of
 
 SAMPLE = Path(__file__).with_name("sample.cu")
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
@@ -31,14 +32,10 @@ STREAMS = {
 @pytest.fixture(scope="module")
 def sample():
     """The module, and registers by GPU."""
-    registers = {}
-    for gpu in GPUS.values():
-        architecture = f"compute_{gpu.capability}"
-        folder = compile_ptx([], [SAMPLE], architecture=architecture, folder=f"sample_{architecture}")
-        path = folder / "tests_gpu_model_sample.ptx"
-        registers[gpu.name] = registers_of([path], gpu.architecture)
-        if gpu is H200:
-            module = Module(path.read_text())
+    folder = compile_ptx([], [SAMPLE], architecture="compute_90", folder="sample")
+    text = (folder / "tests_gpu_model_sample.ptx").read_text()
+    registers = {gpu.name: registers_for(kernels_of(text), folder, gpu.capability) for gpu in GPUS.values()}
+    module = Module(text)
     return module, registers
 
 
