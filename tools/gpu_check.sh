@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# On a machine with a GPU: builds, runs the whole test suite on CUDA, compute-sanitizer on a sample of all kernels, and the
-# benchmarks; writes docs/benchmarks/<gpu>/. Takes under 10 minutes and needs torch, NumPy and pytest, but no network.
+# On a machine with a GPU: builds, runs the whole test suite on CUDA, compute-sanitizer on a sample of all kernels, the
+# benchmarks, and the cases of docs/gpu_model.md, measured next to predicted; writes docs/benchmarks/. Takes under 10 minutes and needs torch, NumPy and pytest, but no network.
 #
 #   tools/gpu_check.sh              PYTHON=... selects the interpreter (default: .venv, else python3)
 #   tools/gpu_check.sh --dry-run    checks without a GPU that the binary loads and that all tests can be collected
@@ -63,6 +63,7 @@ if [ "${1:-}" = --dry-run ]; then
   phase kernels 90 "$python" tools/sample_kernels.py --device cpu
   phase sink 60 "$python" tools/check_sink.py --device cpu
   phase benchmarks 60 "$python" tools/bench.py --help
+  phase model 60 "$python" tools/gpu_model.py --measure --device cpu --small
   echo "== no GPU was used: run tools/gpu_check.sh on a machine with one"
 else
   sed -i s/DEVICE/cuda/ "$work/loads.py"
@@ -93,6 +94,7 @@ else
     report+=("nvimgcodec  not run: nvidia-nvimgcodec-cu13 is not installed")
   fi
   phase benchmarks 80 "$python" tools/bench.py --device cuda
+  phase model 120 "$python" tools/gpu_model.py --measure --json "docs/benchmarks/gpu_model_measured.json"
 fi
 
 printf '%s\n' "${report[@]}"

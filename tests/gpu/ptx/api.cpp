@@ -88,9 +88,9 @@ int ptx_launch(void* module, const char* name, const uint32_t* grid, const uint3
     }
     std::memcpy(program.params.data(), params, param_bytes);
     uint64_t next = 0;
-    orbbec::ptx::Counts counts(program);
     orbbec::ptx::Launch launch{{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}};
     launch.shared_bytes = shared_bytes;
+    orbbec::ptx::Counts counts(program, launch);
     if (orbbec::ptx::counts_launches) launch.counts = &counts;
     run_grid(program, launch, [&] { return next++; });
     orbbec::ptx::last_counts = counts.json();

@@ -49,8 +49,20 @@ def shipped_flags() -> list[str]:
     raise RuntimeError("setup.py has no flags for nvcc")
 
 
-def compile_ptx(further: list[str], sources: list[Path] | None = None) -> Path:
+def compile_ptx(
+    further: list[str],
+    sources: list[Path] | None = None,
+    *,
+    architecture: str | None = None,
+    folder: str = "",
+) -> Path:
     """Compiles what is out of date, of all sources if none are named; returns the folder of the PTX files.
+
+    Args:
+        further: flags of nvcc.
+        sources: ``.cu`` files.
+        architecture: such as "compute_90"; None: ``ORBBEC_PTX_ARCH``, else that.
+        folder: the name of the folder in ``build/ptx``; empty: the architecture and the flags.
 
     Raises:
         RuntimeError: there is no nvcc, or something did not compile.
@@ -58,18 +70,18 @@ def compile_ptx(further: list[str], sources: list[Path] | None = None) -> Path:
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     if not Path(nvcc).exists():
         raise RuntimeError("no nvcc on PATH or in /usr/local/cuda/bin")
-    architecture = os.environ.get("ORBBEC_PTX_ARCH", "compute_90")
+    architecture = architecture or os.environ.get("ORBBEC_PTX_ARCH", "compute_90")
     name = "_".join([architecture, *(flag.strip("-").replace("=", "_") for flag in further)])
-    folder = ROOT / "build" / "ptx" / name
+    target = ROOT / "build" / "ptx" / (folder or name)
     # Later flags win.
     flags = [*shipped_flags(), *STANDARD, "-lineinfo", f"-arch={architecture}", f"-I{ROOT}", *further]
     lines = [f"nvcc = {nvcc}", f"flags = {' '.join(flags)}", RULE]
     for source in sources or sorted(ROOT.glob("orbbec/**/*.cu")):
-        out = folder / f"{'_'.join(source.relative_to(ROOT).with_suffix('').parts)}.ptx"
+        out = target / f"{'_'.join(source.relative_to(ROOT).with_suffix('').parts)}.ptx"
         lines.append(f"build {out}: ptx {source}")
     emulation = load(ROOT / "tests" / "emulation" / "build.py")
-    emulation.run_ninja(folder, lines)
-    return folder
+    emulation.run_ninja(target, lines)
+    return target
 
 
 if __name__ == "__main__":

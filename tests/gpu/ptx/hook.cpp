@@ -152,7 +152,7 @@ cudaError_t launch(const void* key, const emulation::Kernel& kernel, dim3 grid, 
     launch.shared_bytes = shared_bytes;
     launch.finds_races = races == nullptr || std::strcmp(races, "0") != 0;
     const char* const path = std::getenv("ORBBEC_PTX_COUNTS");
-    Counts counts(program);
+    Counts counts(program, launch);
     if (path != nullptr) launch.counts = &counts;
     run_grid(program, launch, [&] { return order.next(); });
     if (path != nullptr) std::ofstream(path, std::ios::app) << counts.json() << '\n';

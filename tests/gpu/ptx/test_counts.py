@@ -46,7 +46,15 @@ def test_sectors_of_a_load(stride, sectors, unique):
     body = f"mul.wide.u32 %a1, %r0, {stride}; add.s64 %a1, %a1, %x0; ld.global.u32 %r1, [%a1];"
     counts = count(body, [memory])
     assert counts["warp_instructions"]["load"] == 2  # not those of parameters
-    assert counts["loads"] == {"requests": 2, "bytes": 256, "sectors": sectors, "unique_sectors": unique}
+    rest = {"unique_sectors": unique, "unique_sectors_by_block": unique}
+    rest["partial_sectors"] = sectors if stride > 4 else 0
+    assert counts["loads"] == {"requests": 2, "bytes": 256, "sectors": sectors, **rest}
+
+
+def test_sectors_that_several_blocks_read():
+    body = "mul.wide.u32 %a1, %r0, 4; add.s64 %a1, %a1, %x0; ld.global.u32 %r1, [%a1];"
+    loads = count(body, [aligned(256)], blocks=3)["loads"]
+    assert (loads["sectors"], loads["unique_sectors_by_block"], loads["unique_sectors"]) == (24, 24, 8)
 
 
 @pytest.mark.parametrize(("stride", "passes"), [(4, 1), (8, 2), (128, 32), (132, 1), (0, 1)])
@@ -57,6 +65,50 @@ def test_bank_conflicts(stride, passes):
     """
     counts = count(body, [], threads=32)
     assert (counts["shared_requests"], counts["shared_passes"]) == (1, passes)
+    assert counts["bank_conflicts"] == passes - 1
+
+
+def test_the_size_of_a_launch_and_its_opcodes():
+    body = ".shared .align 4 .b8 part[64]; add.f32 %f1, %f1, %f1; add.f32 %f1, %f1, %f1;"
+    counts = count(body, [], threads=40, blocks=3)
+    assert (counts["grid"], counts["block"]) == ([3, 1, 1], [40, 1, 1])
+    assert (counts["static_shared_bytes"], counts["dynamic_shared_bytes"]) == (64, 0)
+    assert counts["opcodes"] == {"mov.u32": [6, 120], "add.f32": [12, 240], "ret": [6, 120]}
+
+
+ADDRESS = "mul.wide.u32 %a1, %r0, 4; add.s64 %a1, %a1, %x0;"
+
+
+@pytest.mark.parametrize(
+    ("body", "waits"),
+    [
+        # Two loads that do not depend on each other share a round trip; the second finds other sectors.
+        ("ld.global.u32 %r1, [%a1]; ld.global.u32 %r2, [%a1+128]; add.u32 %r3, %r1, %r2;", (1, 0, 0)),
+        # An address that was loaded: two round trips, the second to the same sectors.
+        ("ld.global.u32 %r1, [%a1]; mad.wide.u32 %a1, %r1, 4, %a1; ld.global.u32 %r2, [%a1];", (1, 0, 1)),
+        # A store between them whose value was loaded.
+        ("ld.global.u32 %r1, [%a1]; st.global.u32 [%a1], %r1; ld.global.u32 %r2, [%a1];", (1, 0, 1)),
+        # A branch between them.
+        ("ld.global.u32 %r1, [%a1]; bra NEXT; NEXT: ld.global.u32 %r2, [%a1];", (1, 0, 1)),
+    ],
+)
+def test_waits_for_memory(body, waits):
+    counts = count(ADDRESS + body, [aligned(256)], threads=32)
+    slowest = counts["slowest_warp"]
+    assert (slowest["dram_waits"], slowest["l2_waits"], slowest["l1_waits"]) == waits
+    assert counts["all_warps"] == slowest  # there is one
+
+
+def test_the_dependent_path_and_the_slowest_warp():
+    body = """
+      add.u32 %r1, %r0, 1; add.u32 %r2, %r0, 2; add.u32 %r1, %r1, %r2;
+      setp.lt.u32 %p1, %r0, 32; @%p1 bra END; add.u32 %r1, %r1, 1; add.u32 %r1, %r1, 1; END:
+    """
+    counts = count(body, [])
+    # mov, add, add in one path; setp and bra in another of three; ret. The slower warp has two more.
+    assert counts["slowest_warp"]["depth"] == 3 + 2 + 1
+    assert counts["all_warps"]["depth"] == 2 * (3 + 1) + 2
+    assert counts["slowest_warp"]["instructions"] == 9
 
 
 def test_the_hottest_atomic_and_local_bytes():

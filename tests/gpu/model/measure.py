@@ -1,0 +1,80 @@
+"""Times the cases on a GPU, next to what the model predicts for it. Needs torch and NumPy alone."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tests.gpu.model.cases import CASES, Case, Setting
+from tests.gpu.model.gpus import GPUS
+from tests.gpu.ptx.compile import ROOT
+
+importlib.import_module("tests.gpu.model.cases_more")
+PREDICTED = ROOT / "docs" / "benchmarks" / "gpu_model.json"
+WARM_UPS, RUNS = 3, 11
+FLUSHED_BYTES = 1 << 30  # more than any L2; writing it also lets the host enqueue the call before it begins
+
+
+def seconds_on_cuda(call: Callable[[], Any]) -> float:
+    """The median time of a call by CUDA events, from a cold L2."""
+    flushed = torch.empty(FLUSHED_BYTES, dtype=torch.uint8, device="cuda")
+    times = []
+    for run in range(WARM_UPS + RUNS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        flushed.fill_(run)
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end) / 1e3)
+    return statistics.median(times[WARM_UPS:])
+
+
+def seconds_on_cpu(call: Callable[[], Any]) -> float:
+    """The time of one call: only that this script works."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def predictions(gpu: str) -> dict[str, dict[str, Any]]:
+    """The predicted rows of a GPU by case; none if the model does not know it."""
+    known = next((found.name for name, found in GPUS.items() if name in gpu.lower().split()), None)
+    rows = json.loads(PREDICTED.read_text())["rows"] if PREDICTED.exists() else []
+    return {row["case"]: row for row in rows if row["gpu"] == known}
+
+
+def measured(case: Case, device: str, small: bool) -> float:
+    """Seconds of a case: of the modelled batch on a GPU, of the executed one on the CPU."""
+    work = case.prepare(Setting(case.modelled if device == "cuda" else case.executed, small, device))
+    return seconds_on_cuda(work.call) if device == "cuda" else seconds_on_cpu(work.call)
+
+
+def main(names: Sequence[str], device: str, small: bool, output: Path | None) -> int:
+    """Prints a line per case: measured, predicted, their ratio, and what was to limit it."""
+    gpu = torch.cuda.get_device_name().replace("NVIDIA ", "") if device == "cuda" else "the CPU"
+    predicted = {} if small else predictions(gpu)
+    rows = []
+    print(f"{'case':26} {'measured':>12} {'predicted':>12} {'ratio':>6}  limited by ({gpu})")
+    for name in names or CASES:
+        seconds = measured(CASES[name], device, small)
+        line, row = (
+            f"{name:26} {seconds * 1e6:9.1f} us",
+            {"case": name, "gpu": gpu, "microseconds": seconds * 1e6},
+        )
+        if name in predicted:
+            expected = predicted[name]["microseconds"] + predicted[name]["launch_microseconds"]
+            row |= {"predicted_microseconds": expected, "limited_by": predicted[name]["limited_by"]}
+            line += f" {expected:9.1f} us {seconds * 1e6 / expected:6.2f}  {row['limited_by']}"
+        rows.append(row)
+        print(line, flush=True)
+    if output is not None:
+        output.write_text(json.dumps(rows, indent=1) + "\n")
+    return 0

@@ -1,0 +1,177 @@
+"""Writes docs/gpu_model.md, its chart, and the data that both are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tests.gpu.model.gpus import GPUS, H200, Gpu
+from tests.gpu.model.page_text import HEAD, TAIL
+from tests.gpu.model.report import Row, rounded
+from tests.gpu.ptx.compile import ROOT
+
+PAGE = ROOT / "docs" / "gpu_model.md"
+CHART = ROOT / "docs" / "images" / "gpu_model.png"
+DATA = ROOT / "docs" / "benchmarks" / "gpu_model.json"
+KEPT = (
+    "case", "gpu", "launches", "equal_to_cpu", "executed_pixels", "modelled_pixels", "lane_instructions_per_pixel",
+    "issued_per_pixel", "active_lanes", "sectors_per_load_request", "sectors_per_store_request", "minimal_bytes",
+    "dram_bytes", "l2_bytes", "local_bytes", "hottest_atomic", "limited_by", "microseconds", "launch_microseconds",
+    "share_of_floor",
+)  # fmt: skip
+LIMITS = ("DRAM", "L2", "load/store", "issue", "float64", "latency", "atomics")
+COLORS = ("#2e7d32", "#00838f", "#1565c0", "#c62828", "#6a1b9a", "#ef6c00", "#5d4037")
+
+
+def write(found: Sequence[Row], tables: Sequence[list[Row]]) -> None:
+    """Writes the page from executed cases and the rows of each on each GPU."""
+    totals = {(rows[-1]["case"], rows[-1]["gpu"]): rows[-1] for rows in tables}
+    slowest = {
+        rows[-1]["case"]: max(rows[:-1], key=lambda row: row["microseconds"])
+        for rows in tables
+        if rows[-1]["gpu"] == H200.name
+    }
+    kept = [rounded({name: row[name] for name in KEPT}) for row in totals.values()]
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in kept)
+    DATA.write_text(f'{{"about": "predicted, not measured", "rows": [\n{lines}\n]}}\n')
+    draw(totals, [row["case"] for row in found])
+    parts = [
+        HEAD,
+        constants(GPUS.values()),
+        *results(found, totals),
+        "",
+        *sentences(found, totals, slowest),
+        TAIL,
+    ]
+    PAGE.write_text("\n".join(parts))
+
+
+def constants(gpus: Iterable[Gpu]) -> str:
+    """The table of the GPUs."""
+    lines = [
+        "| | multiprocessors | clock, GHz | FP64 lanes per clock | copy, TB/s | L2, bytes per clock | L2, MB |"
+        " latency of L2, DRAM in clocks |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for gpu in gpus:
+        lines.append(
+            f"| {gpu.name} | {gpu.multiprocessors} | {gpu.clock_hz / 1e9:.2f} | {gpu.float64_lanes} |"
+            f" {gpu.copy_bytes_per_second / 1e12:.2f} | {gpu.l2_bytes_per_clock} | {gpu.l2_bytes >> 20} |"
+            f" {gpu.latency['l2']}, {gpu.latency['dram']} |"
+        )
+    return "\n".join(lines)
+
+
+def results(found: Sequence[Row], totals: dict[tuple[str, str], Row]) -> list[str]:
+    """The table of all cases: microseconds, the fraction of the floor and the limit, per GPU."""
+    gpus = list(GPUS.values())
+    lines = [
+        "",
+        "## All cases",
+        "",
+        f"| case | {' | '.join(gpu.name for gpu in gpus)} |",
+        f"| --- |{' ---: |' * 4}",
+    ]
+    for row in found:
+        cells = [cell(totals[row["case"], gpu.name]) for gpu in gpus]
+        lines.append(f"| `{row['case']}` | {' | '.join(cells)} |")
+    return lines
+
+
+def cell(row: Row) -> str:
+    return f"{number(row['microseconds'])}, {percent(row['share_of_floor'])} {row['limited_by']}"
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def percent(share: float) -> str:
+    return (
+        f"{share:.0%}" if share >= 0.1 else f"{100 * share:.1g}%" if share < 0.01 else f"{100 * share:.1f}%"
+    )
+
+
+def sentences(found: Sequence[Row], totals: dict[tuple[str, str], Row], slowest: dict[str, Row]) -> list[str]:
+    """What limits each case on an H200."""
+    lines = ["## What limits each case on H200", ""]
+    for row in found:
+        total = totals[row["case"], H200.name]
+        lines.append(f"- `{row['case']}`: {row['what']}. {reason(total, slowest[row['case']])}")
+    return [*lines, ""]
+
+
+def reason(total: Row, main: Row) -> str:
+    """One sentence. `main` is the launch, or the kernel, that takes longest."""
+    pixels, unit, limit = total["modelled_pixels"], total["unit"], total["limited_by"]
+    per = {
+        name: total[name] / pixels for name in ("minimal_bytes", "l2_bytes", "dram_bytes", "requested_bytes")
+    }
+    if limit == "issue":
+        allowed = total["floor_microseconds"] * 1e-6 * H200.clock_hz * H200.multiprocessors * 4 * 32 / pixels
+        return (
+            f"About {number(total['issued_per_pixel'])} instructions issue per {unit}, where the bytes leave time for"
+            f" {number(allowed)}; {total['active_lanes']:.0f} of 32 lanes are active."
+        )
+    if limit == "latency":
+        waits = (
+            f"in {total['launches']} launches, one after the other"
+            if total["launches"] > 1
+            else "in one launch"
+        )
+        fill = (
+            f"{number(main['waves'])} waves at {main['occupancy']:.0%} occupancy" if "waves" in main else ""
+        )
+        return f"Warps wait for memory and for each other {waits}{'; ' + fill if fill else ''}."
+    if limit == "L2":
+        return (
+            f"{number(per['l2_bytes'])} bytes per {unit} go through L2 for {number(per['minimal_bytes'])} that are"
+            f" necessary: a store touches {total['sectors_per_store_request']:.1f} sectors, parts of sectors count"
+            " four times."
+        )
+    if limit == "load/store":
+        requests = (total["load_requests"] + total["store_requests"]) * 32 / pixels
+        return (
+            f"{number(requests)} requests per {unit} with {total['sectors_per_load_request']:.1f} sectors per load and"
+            f" {number(total['bank_conflicts'])} bank conflicts occupy the load/store units."
+        )
+    if limit == "float64":
+        instructions = total["warp_instructions_per_pixel"]["float64"] * 32
+        return f"{number(instructions)} FP64 instructions per {unit}."
+    if limit == "atomics":
+        return f"{number(total['hottest_atomic'])} atomics of the executed batch go to one address."
+    ratio = per["dram_bytes"] / per["minimal_bytes"]
+    return f"DRAM: {number(per['dram_bytes'])} bytes per {unit} move, {ratio:.2f} times the necessary ones."
+
+
+def draw(totals: dict[tuple[str, str], Row], cases: Sequence[str]) -> None:
+    """The fraction of the floor per case: a bar for H200 in the color of its limit, marks for the other GPUs."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update({"font.size": 9})
+    figure, axes = pyplot.subplots(figsize=(8, 0.235 * len(cases) + 1.4), dpi=100, layout="constrained")
+    rows = [totals[case, H200.name] for case in cases]
+    used: dict[str, Any] = {}
+    for y, row in enumerate(rows):
+        color = COLORS[LIMITS.index(row["limited_by"])]
+        used[row["limited_by"]] = axes.barh(y, 100 * row["share_of_floor"], color=color, height=0.7)
+    for gpu, mark in zip(list(GPUS.values())[1:], "o^s", strict=True):
+        shares = [100 * totals[case, gpu.name]["share_of_floor"] for case in cases]
+        used[gpu.name] = axes.plot(shares, range(len(cases)), mark, color="black", mfc="white", ms=4, lw=0)[0]
+    least = min(row["share_of_floor"] for row in totals.values())
+    axes.set(
+        xscale="log", xlim=(max(100 * least / 1.5, 0.01), 130), yticks=range(len(cases)), yticklabels=cases
+    )
+    axes.set_ylim(len(cases) - 0.4, -0.6)
+    axes.set_xticks([0.1, 1, 10, 100], ["0.1 %", "1 %", "10 %", "100 %"])
+    axes.set_title("Predicted, not measured: time of the necessary bytes over predicted time", fontsize=10)
+    axes.grid(axis="x", color="#dddddd")
+    axes.set_axisbelow(True)
+    names = [f"H200: {name}" if name in LIMITS else name for name in used]
+    figure.legend(used.values(), names, loc="outside lower center", ncols=5, frameon=False)
+    figure.savefig(CHART)
+    pyplot.close(figure)
