@@ -77,7 +77,10 @@ class Plan:
         if self.flavour == "ptx" and (source.suffix == ".cu" or source.parent == EMULATION):
             out = out.with_suffix(".ptx.o")
             chosen = "-DORBBEC_EMULATION_PTX -O0" if source.suffix == ".cu" else "-DORBBEC_EMULATION_PTX"
-        if source.parent in (EMULATION, LAZY):  # the scheduler leaves stacks in ways that no sanitizer follows
+        if source.parent in (
+            EMULATION,
+            LAZY,
+        ):  # the scheduler leaves stacks in ways that no sanitizer follows
             chosen = chosen.replace(SANITIZE, "") + " -O2"
         elif source.parent == PTX:
             chosen += f" {EXECUTOR}"
@@ -155,11 +158,20 @@ def torch_flags() -> tuple[str, str]:
     return compile_flags, link_flags
 
 
+def build_lazy_device() -> Path:
+    """Builds the lazy device without orbbec, with the kernel of its own tests."""
+    plan = Plan(ROOT / "build" / "emulation" / "plain", "lazy")
+    objects = [*plan.runtime(), *plan.lazy_device(), plan.compile(LAZY / "kernels.cu")]
+    library = plan.link("lazy_device.so", objects, f"-shared {torch_flags()[1]}")
+    plan.build()
+    return library
+
+
 def build_library(flavour: str = "asan") -> Path:
     """Builds ``build/emulation/<flavour>/_C_emulated.so`` and returns its path.
 
-    ``lazy`` differs from ``plain`` in the device: it has the same folder and another library. ``ptx`` differs from ``plain`` in the emulated runtime and, as none of their kernels runs, in unoptimized
-    ``.cu`` files: likewise.
+    ``lazy`` differs from ``plain`` in the device; ``ptx`` in the emulated runtime and, as none of their
+    kernels runs, in unoptimized ``.cu`` files. They have the same folder and libraries of their own.
     """
     folder = "plain" if flavour in ("lazy", "ptx") else flavour
     plan = Plan(ROOT / "build" / "emulation" / folder, flavour)

@@ -170,8 +170,8 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   const std::lock_guard<std::mutex> lock(asked_mutex);
   int& limit = asked()[kernel];
   if (value < limit) {  // another thread may be about to launch with more
-    orbbec::emulation::fail("cudaFuncSetAttribute lowers a kernel's shared memory from %d to %d bytes",
-                            limit, value);
+    orbbec::emulation::fail(
+        "cudaFuncSetAttribute lowers a kernel's shared memory from %d to %d bytes", limit, value);
   }
   limit = value;
   return cudaSuccess;

@@ -14,7 +14,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaMalloc(void** address, size_t bytes) {
   *address = nullptr;
   if (bytes == 0) return cudaSuccess;
-  if (posix_memalign(address, 256, bytes) != 0) return orbbec::emulation::remember(cudaErrorMemoryAllocation);
+  if (posix_memalign(address, 256, bytes) != 0)
+    return orbbec::emulation::remember(cudaErrorMemoryAllocation);
   std::memset(*address, orbbec::emulation::kFreshByte, bytes);
 #ifdef ORBBEC_EMULATION_PTX
   orbbec::ptx::memory().add(*address, bytes);

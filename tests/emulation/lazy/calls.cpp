@@ -1,6 +1,4 @@
 // The host calls of CUDA's runtime on the lazy device. A cudaStream_t is the number of a stream.
-#include "emulation/runtime.h"
-
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -9,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "emulation/runtime.h"
 #include "memory.h"
 #include "queue.h"
 
@@ -51,7 +50,8 @@ void copy(void* to, const void* from, size_t bytes, int stream) {
   }
   push(stream, {"cudaMemcpyAsync"},
        [=] { std::memcpy(to, kept == nullptr ? from : kept->data(), bytes); });
-  if (is_pageable(to)) host_waits_for_stream(stream, Wait::kAsked, "cudaMemcpyAsync to pageable memory");
+  if (is_pageable(to))
+    host_waits_for_stream(stream, Wait::kAsked, "cudaMemcpyAsync to pageable memory");
 }
 
 // The arguments of a launch, as CUDA keeps them.
@@ -152,8 +152,7 @@ cudaError_t execute(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_b
     const Label label{"", kernel.function};
     memory().check_arguments(label, kernel.values, kernel.sizes);
     const auto kept = std::make_shared<Launch>(kernel);
-    push(number_of(stream), label,
-         [=] { run_grid(kept->kernel, grid, block, shared_bytes); });
+    push(number_of(stream), label, [=] { run_grid(kept->kernel, grid, block, shared_bytes); });
   });
 }
 

@@ -62,7 +62,9 @@ class Stream(torch.Stream):
 class Event(torch.Event):
     """As torch.cuda.Event."""
 
-    def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Event:
+    def __new__(
+        cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> Event:
         return super().__new__(cls, device=DEVICE, enable_timing=enable_timing, blocking=blocking)
 
     def record(self, stream: torch.Stream | None = None) -> None:

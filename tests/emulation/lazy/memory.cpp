@@ -84,8 +84,8 @@ void report(const std::string& message) {
 }
 
 void Memory::reserve() {
-  void* const found = mmap(nullptr, kReserved, PROT_NONE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const found =
+      mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (found == MAP_FAILED) report("no addresses for device memory");
   base_ = next_ = reinterpret_cast<uintptr_t>(found);
   end_ = base_ + kReserved;
@@ -103,8 +103,11 @@ void* Memory::allocate(size_t bytes, int stream) {
   made.bytes = bytes;
   made.pages_bytes = pages;
   made.stream = stream;
-  made.allocated = {stream, count_of(clock_of(stream), stream)};
-  if (const Graph* const graph = captured(stream)) made.graph = graph->id;
+  if (const Graph* const graph = captured(stream)) {
+    made.graph = graph->id;  // whose replays may be on any stream
+  } else {
+    made.allocated = {stream, count_of(clock_of(stream), stream)};
+  }
   next_ += pages + kPage;  // a page between two allocations is never opened
   allocations_[made.begin] = made;
   return reinterpret_cast<void*>(made.begin);
@@ -175,12 +178,13 @@ void Memory::end_task() {
 bool Memory::open(uintptr_t address, bool is_write) {
   if (running() == nullptr) {
     const Allocation* const in = find(address);  // not locked: this thread is at its end
-    print("the host " + std::string(is_write ? "writes" : "reads") + " memory of the device: " +
-          (in == nullptr ? hex(address) : text_of(*in)));
+    print("the host " + std::string(is_write ? "writes" : "reads") +
+          " memory of the device: " + (in == nullptr ? hex(address) : text_of(*in)));
     return false;
   }
   Allocation* const in = find(address);
-  if (in == nullptr) report(name_of(running()->label()) + ": " + hex(address) + " is not allocated");
+  if (in == nullptr)
+    report(name_of(running()->label()) + ": " + hex(address) + " is not allocated");
   check(*in, is_write);
   void* const begin = reinterpret_cast<void*>(in->begin);
   if (in->protection == PROT_NONE) opened_.push_back(in);
@@ -272,7 +276,8 @@ void Memory::free_pinned(void* address) {
       ++it;
       continue;
     }
-    std::memset(reinterpret_cast<void*>(it->first), kFreshByte, std::min(pinned.bytes, kFreshBytes));
+    std::memset(reinterpret_cast<void*>(it->first), kFreshByte,
+                std::min(pinned.bytes, kFreshBytes));
     std::free(reinterpret_cast<void*>(it->first));
     it = pinned_.erase(it);
   }

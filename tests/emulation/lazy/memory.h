@@ -35,8 +35,8 @@ struct Allocation {
 
   bool is_freed = false;
   bool is_unmapped = false;
-  Clock freed;           // tasks that may still use it
-  int freed_graph = 0;   // in whose capture it was freed; 0: none
+  Clock freed;             // tasks that may still use it
+  int freed_graph = 0;     // in whose capture it was freed; 0: none
   size_t freed_index = 0;  // before which of the graph's tasks
 };
 

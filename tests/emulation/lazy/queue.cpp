@@ -34,10 +34,7 @@ struct State {
 };
 
 State& state() {
-  static State* const only = [] {
-    auto* const made = new State;
-    return made;
-  }();
+  static auto* const only = new State;
   return *only;
 }
 
@@ -63,7 +60,11 @@ void run_front(Stream& stream) {
   Running* const before = now_running;
   now_running = &here;
   memory().begin_task();
-  task.run();
+  try {
+    task.run();
+  } catch (const std::exception& error) {
+    report(name_of(here.label()) + ": " + error.what());
+  }
   memory().end_task();
   now_running = before;
   state().streams[task.stamp.stream].done = task.stamp.count;

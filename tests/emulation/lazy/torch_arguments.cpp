@@ -87,7 +87,8 @@ void Call::check_devices() const {
     changed(argument, [&](const Tensor& tensor) {
       TORCH_CHECK(!tensor.defined() || !tensor.is_cpu() || tensor.dim() == 0,
                   "Expected all tensors to be on the same device, but found at least two devices, "
-                  "cuda:0 and cpu! (", name, ")");
+                  "cuda:0 and cpu! (",
+                  name, ")");
       return tensor;
     });
   }

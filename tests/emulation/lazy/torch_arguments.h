@@ -4,7 +4,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
-
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <functional>

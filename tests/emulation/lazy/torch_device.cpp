@@ -1,7 +1,7 @@
 // Gives a torch without CUDA the lazy device as its CUDA device: allocators, streams, events.
 // lazy_cuda.py replaces what of torch.cuda is bound to torch's own CUDA library.
-#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -102,8 +102,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   void destroyEvent(void* event, DeviceIndex) const noexcept override {
     delete static_cast<Event*>(event);
   }
-  void record(void** event, const c10::Stream& given, DeviceIndex,
-              c10::EventFlag) const override {
+  void record(void** event, const c10::Stream& given, DeviceIndex, c10::EventFlag) const override {
     if (*event == nullptr) *event = new Event;
     lazy::record(*static_cast<Event*>(*event), number_of(given));
   }
