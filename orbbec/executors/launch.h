@@ -6,6 +6,8 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <map>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -17,6 +19,23 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 // Dynamic shared memory that a block gets without opting in (CUDA programming guide).
 constexpr size_t kSharedBytesWithoutAsking = 48 * 1024;
 
+// Lets blocks of a kernel have `shared_bytes` of dynamic shared memory on the current device. A
+// limit only ever rises: if one thread could lower it, the launch of another would fail.
+inline cudaError_t allow_shared_bytes(const void* kernel, size_t shared_bytes) {
+  if (shared_bytes <= kSharedBytesWithoutAsking) return cudaSuccess;
+  static std::mutex mutex;
+  static std::map<std::pair<const void*, int>, size_t> limits;
+  int device = 0;
+  if (const cudaError_t status = cudaGetDevice(&device)) return status;
+  const std::lock_guard<std::mutex> lock(mutex);
+  size_t& limit = limits[{kernel, device}];
+  if (shared_bytes <= limit) return cudaSuccess;
+  const cudaError_t status = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+  if (status == cudaSuccess) limit = shared_bytes;
+  return status;
+}
+
 // Queues `kernel(args...)` on `stream`, a cudaStream_t. Returns a cudaError_t: the status of the
 // launch, not of the run. A grid or block of size 0 succeeds and does nothing. A failed launch
 // clears its error, so that a later cudaGetLastError does not return it.
@@ -26,12 +45,7 @@ int launch(void (*kernel)(Params...), dim3 grid, dim3 block, size_t shared_bytes
   static_assert(sizeof...(Params) == sizeof...(Args), "one argument for each parameter");
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return cudaSuccess;
   if (block.x == 0 || block.y == 0 || block.z == 0) return cudaSuccess;
-  cudaError_t status = cudaSuccess;
-  if (shared_bytes > kSharedBytesWithoutAsking) {
-    status = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared_bytes));
-  }
+  cudaError_t status = allow_shared_bytes(reinterpret_cast<const void*>(kernel), shared_bytes);
   if (status == cudaSuccess) {
     std::tuple<Params...> values(std::forward<Args>(args)...);
     std::apply(

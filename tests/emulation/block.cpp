@@ -166,7 +166,7 @@ void Block::work() {
 
 void Block::run_thread(int thread) {
   resume(thread);
-  kernel_.call(kernel_.arguments);
+  kernel_.call(kernel_.function, kernel_.values);
   Thread& self = threads_[thread];
   self.state = State::kDone;
   ++finished_;

@@ -1,11 +1,12 @@
 """Builds orbbec's operators, CPU and CUDA, for the emulated device: every source, with the host's compiler.
 
-``python tests/emulation/build.py [asan|races|ptx|plain]`` prints the library for ``ORBBEC_LIBRARY``.
+``python tests/emulation/build.py [asan|races|lazy|ptx|plain]`` prints the library for ``ORBBEC_LIBRARY``.
 
 - ``asan``: AddressSanitizer and UndefinedBehaviorSanitizer over everything. To be loaded into a process that
   has AddressSanitizer from its start; ``run.py`` sees to that.
 - ``races``: the detector of ``races.cpp`` over the kernels.
 - ``ptx``: the executor of ``tests/gpu/ptx``; kernels run from the PTX that nvcc emits.
+- ``lazy``: the device of ``lazy/``, which torch takes for CUDA.
 - ``plain``: none of these; for a debugger.
 """
 
@@ -23,6 +24,8 @@ ROOT = EMULATION.parent.parent
 PTX = ROOT / "tests" / "gpu" / "ptx"
 TIES = ("allocator.cpp", "hook.cpp")
 RUNTIME = ("block.cpp", "fibers.cpp", "order.cpp", "runtime.cpp")
+SYNCHRONOUS = "synchronous.cpp"
+LAZY = EMULATION / "lazy"
 
 # float-cast-overflow: x86 and CUDA disagree on what a float too large for an int becomes. What is left out is
 # reported by AddressSanitizer anyhow (null, object-size, pointer-overflow) or cannot happen here, and takes
@@ -34,6 +37,7 @@ SANITIZE = (
 FLAVOURS = {
     "asan": SANITIZE,
     "races": "-DORBBEC_EMULATION_RACES",
+    "lazy": "",
     "ptx": "",
     "plain": "",
 }
@@ -73,7 +77,10 @@ class Plan:
         if self.flavour == "ptx" and (source.suffix == ".cu" or source.parent == EMULATION):
             out = out.with_suffix(".ptx.o")
             chosen = "-DORBBEC_EMULATION_PTX -O0" if source.suffix == ".cu" else "-DORBBEC_EMULATION_PTX"
-        if source.parent == EMULATION:  # the scheduler leaves stacks in ways that no sanitizer follows
+        if source.parent in (
+            EMULATION,
+            LAZY,
+        ):  # the scheduler leaves stacks in ways that no sanitizer follows
             chosen = chosen.replace(SANITIZE, "") + " -O2"
         elif source.parent == PTX:
             chosen += f" {EXECUTOR}"
@@ -87,8 +94,15 @@ class Plan:
 
     def runtime(self) -> list[Path]:
         """Compiles the emulator itself."""
-        names = (*RUNTIME, "races.cpp") if self.flavour == "races" else RUNTIME
+        names = (*RUNTIME, *(["races.cpp"] if self.flavour == "races" else []))
+        if self.flavour != "lazy":
+            names = (*names, SYNCHRONOUS)
         return [self.compile(EMULATION / name) for name in names]
+
+    def lazy_device(self) -> list[Path]:
+        """Compiles the lazy device; its allocators and operators are not in torch's stable ABI."""
+        flags = torch_flags()[0] + " -UTORCH_TARGET_VERSION"
+        return [self.compile(path, flags) for path in sorted(LAZY.glob("*.cpp"))]
 
     def executor(self) -> list[Path]:
         """Compiles the executor of PTX, without what ties it to torch and to the emulated runtime."""
@@ -144,29 +158,42 @@ def torch_flags() -> tuple[str, str]:
     return compile_flags, link_flags
 
 
+def build_lazy_device() -> Path:
+    """Builds the lazy device without orbbec, with the kernel of its own tests."""
+    plan = Plan(ROOT / "build" / "emulation" / "plain", "lazy")
+    objects = [*plan.runtime(), *plan.lazy_device(), plan.compile(LAZY / "kernels.cu")]
+    library = plan.link("lazy_device.so", objects, f"-shared {torch_flags()[1]}")
+    plan.build()
+    return library
+
+
 def build_library(flavour: str = "asan") -> Path:
     """Builds ``build/emulation/<flavour>/_C_emulated.so`` and returns its path.
 
-    ``ptx`` differs from ``plain`` in the emulated runtime and, as none of their kernels runs, in unoptimized
-    ``.cu`` files: it has the same folder and another library.
+    ``lazy`` differs from ``plain`` in the device; ``ptx`` in the emulated runtime and, as none of their
+    kernels runs, in unoptimized ``.cu`` files. They have the same folder and libraries of their own.
     """
-    folder = "plain" if flavour == "ptx" else flavour
+    folder = "plain" if flavour in ("lazy", "ptx") else flavour
     plan = Plan(ROOT / "build" / "emulation" / folder, flavour)
     compile_flags, link_flags = torch_flags()
     host = [path for path in sorted(ROOT.glob("orbbec/**/*.cpp")) if not {"opencv", "data"} & set(path.parts)]
-    host.append(EMULATION / "switch.cpp")
+    if flavour != "lazy":
+        host.append(EMULATION / "switch.cpp")
     host_objects = [plan.compile(path, compile_flags) for path in host]
     kernels = [plan.compile(path) for path in sorted(ROOT.glob("orbbec/**/*.cu"))] + plan.runtime()
     if flavour == "ptx":
         unstable = f"{compile_flags} -UTORCH_TARGET_VERSION"  # allocators are not in the stable ABI
         kernels += [*plan.executor(), *(plan.compile(PTX / name, unstable) for name in TIES)]
+    if flavour == "lazy":
+        kernels += plan.lazy_device()
+        link_flags += " -Wl,-soname,libtorch_cuda.so"  # where orbbec looks for torch's current stream
     if flavour == "races":
         # A library of their own: its thread-local storage is then shared memory and nothing else.
         name = "libkernels_emulated.so"
         kernels = [plan.link(name, kernels, f"-shared -Wl,-soname,{name}")]
         link_flags += " '-Wl,-rpath,$$ORIGIN'"
     library = plan.link(
-        "_C_ptx.so" if flavour == "ptx" else "_C_emulated.so",
+        f"_C_{flavour}.so" if flavour in ("lazy", "ptx") else "_C_emulated.so",
         [*host_objects, *kernels],
         f"-shared {link_flags}",
     )

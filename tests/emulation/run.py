@@ -1,9 +1,9 @@
 """Builds what is out of date, then runs pytest on the emulated CUDA device, under the sanitizers.
 
-``python tests/emulation/run.py [--flavour asan|races|ptx|plain] [--order ORDER] [pytest arguments]``
+``python tests/emulation/run.py [--flavour asan|races|lazy|ptx|plain] [--order ORDER] [pytest arguments]``
 
-``--order`` (forward, reverse, shuffle:SEED) is the order in which blocks and threads alternate;
-results may not depend on it.
+``--order`` (forward, reverse, shuffle:SEED) is the order in which blocks and threads alternate, and
+``--streams`` (late, eager, shuffle:SEED) that of the streams of ``lazy``; results may not depend on them.
 """
 
 from __future__ import annotations
@@ -56,16 +56,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--flavour", choices=("asan", "races", "ptx", "plain"), default="asan")
+    parser.add_argument("--flavour", choices=("asan", "races", "lazy", "ptx", "plain"), default="asan")
     parser.add_argument("--order", default="forward")
+    parser.add_argument("--streams", default="late")
     options, rest = parser.parse_known_args()
     # --capture=sys: reports go to the terminal, not into a file that dies with the process.
     # The tests of this folder bring their own programs and need no device.
-    fixed = ["--device", "emulated", "--capture=sys", f"--ignore={EMULATION}"]
+    device = "cuda" if options.flavour == "lazy" else "emulated"
+    fixed = ["--device", device, "--capture=sys", f"--ignore={EMULATION}"]
+    if options.flavour == "lazy":
+        fixed += ["-p", "tests.emulation.lazy.plugin"]
     if options.flavour == "ptx":
         fixed += ["-p", "tests.gpu.ptx.numpy_memory"]
     command = [sys.executable, "-m", "pytest", *fixed, *rest]
     chosen = environment(options.flavour, options.order)
+    chosen["ORBBEC_EMULATION_STREAMS"] = options.streams
     os.chdir(ROOT)
     os.execve(command[0], command, chosen)
 

@@ -30,11 +30,6 @@ int shared_bytes_opt_in() {
 
 cudaError_t last_error = cudaSuccess;  // one for all threads: thread-local storage is shared memory
 
-cudaError_t remember(cudaError_t error) {
-  if (error != cudaSuccess) last_error = error;
-  return error;
-}
-
 // The shared memory requested for each kernel with cudaFuncSetAttribute.
 std::mutex asked_mutex;
 std::map<const void*, int>& asked() {
@@ -43,6 +38,8 @@ std::map<const void*, int>& asked() {
 }
 
 }  // namespace
+
+using orbbec::emulation::remember;
 
 cudaError_t cudaGetLastError() {
   const cudaError_t error = last_error;
@@ -68,6 +65,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorInvalidDevice";
     case cudaErrorLaunchFailure:
       return "cudaErrorLaunchFailure";
+    case cudaErrorStreamCaptureUnsupported:
+      return "cudaErrorStreamCaptureUnsupported";
   }
   return "unrecognized error code";
 }
@@ -92,6 +91,8 @@ const char* cudaGetErrorString(cudaError_t error) {
 #else
       return "unspecified launch failure";
 #endif
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
   }
   return "unrecognized error code";
 }
@@ -162,58 +163,29 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 }
 
 cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-
-cudaError_t cudaMalloc(void** address, size_t bytes) {
-  *address = nullptr;
-  if (bytes == 0) return cudaSuccess;
-  if (posix_memalign(address, 256, bytes) != 0) return remember(cudaErrorMemoryAllocation);
-  std::memset(*address, orbbec::emulation::kFreshByte, bytes);
-#ifdef ORBBEC_EMULATION_PTX
-  orbbec::ptx::memory().add(*address, bytes);
-#endif
-  return cudaSuccess;
-}
-
-cudaError_t cudaFree(void* address) {
-#ifdef ORBBEC_EMULATION_PTX
-  orbbec::ptx::memory().remove(address);
-#endif
-  std::free(address);
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
-}
-
-cudaError_t cudaMemset(void* address, int value, size_t bytes) {
-  if (bytes > 0) std::memset(address, value, bytes);
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void* address, int value, size_t bytes, cudaStream_t) {
-  return cudaMemset(address, value, bytes);
-}
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   if (value < 0 || value > shared_bytes_opt_in()) return remember(cudaErrorInvalidValue);
   const std::lock_guard<std::mutex> lock(asked_mutex);
-  asked()[kernel] = value;
+  int& limit = asked()[kernel];
+  if (value < limit) {  // another thread may be about to launch with more
+    orbbec::emulation::fail(
+        "cudaFuncSetAttribute lowers a kernel's shared memory from %d to %d bytes", limit, value);
+  }
+  limit = value;
   return cudaSuccess;
 }
 
 namespace orbbec::emulation {
 
-cudaError_t launch(const void* key, Kernel kernel, dim3 grid, dim3 block, size_t shared_bytes) {
+cudaError_t remember(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+cudaError_t launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes,
+                   cudaStream_t stream) {
   const bool block_fits = block.x > 0 && block.y > 0 && block.z > 0 && block.x <= kBlockThreads &&
                           block.y <= kBlockThreads && block.z <= kBlockDepth &&
                           block.x * block.y * block.z <= kBlockThreads;
@@ -223,15 +195,10 @@ cudaError_t launch(const void* key, Kernel kernel, dim3 grid, dim3 block, size_t
   size_t shared_limit = kSharedBytes;
   if (shared_bytes > shared_limit) {
     const std::lock_guard<std::mutex> lock(asked_mutex);
-    shared_limit = asked()[key];
+    shared_limit = asked()[kernel.function];
   }
   if (shared_bytes > shared_limit) return remember(cudaErrorInvalidValue);
-#ifdef ORBBEC_EMULATION_PTX
-  return remember(orbbec::ptx::launch(key, kernel, grid, block, shared_bytes));
-#else
-  run_grid(kernel, grid, block, shared_bytes);
-  return cudaSuccess;
-#endif
+  return remember(execute(kernel, grid, block, shared_bytes, stream));
 }
 
 }  // namespace orbbec::emulation

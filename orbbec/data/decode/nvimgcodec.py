@@ -82,7 +82,12 @@ class BatchDecoder(Locked):
         files = [self._codec.CodeStream(data) for data, _ in encoded]
         buffers = [buffer for _, buffer in encoded]
         on_cuda = self.device.type == "cuda"
-        stream = torch.cuda.current_stream(self.device).cuda_stream if on_cuda else 0
+        stream = 0
+        if on_cuda:
+            current = torch.cuda.current_stream(self.device)
+            # The decoder's own streams do not wait for this one, which may still use the buffers' memory.
+            current.record_event().synchronize()
+            stream = current.cuda_stream
         decode = partial(self._decoder.decode, files, params=self._params, cuda_stream=stream)
         with self.lock:
             wanted = self._codec.as_images(buffers if on_cuda else [at.numpy() for at in buffers], stream)

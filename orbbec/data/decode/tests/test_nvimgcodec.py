@@ -107,15 +107,17 @@ class Cuda:
 
 
 @pytest.mark.parametrize("ignores", [False, True])
-def test_on_cuda_the_current_stream_is_named_and_copies_are_counted(monkeypatch, ignores):
+def test_on_cuda_the_current_stream_is_waited_for_and_named_and_copies_are_counted(monkeypatch, ignores):
     stub = Cuda(ignores)
+    event = SimpleNamespace(synchronize=lambda: stub.calls.append("waited"))
+    stream = SimpleNamespace(cuda_stream=77, record_event=lambda: event)
     monkeypatch.setattr(module, "needed", lambda *_: stub)
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(cuda_stream=77))
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
     decoder = BatchDecoder(torch.device("cuda", 3))
     files = [encoded(picture(20, 30 + i)) for i in range(3)]
     pairs = [(data, buffer_for(data)) for data in files]
     assert decoder.decode_into(pairs) == [True] * 3
-    assert stub.calls == [77, (3, 77)]
+    assert stub.calls == ["waited", 77, (3, 77)]
     assert decoder.copies == (3 if ignores else 0)
     assert all(np.array_equal(buffer.numpy(), decode_image(data)) for data, buffer in pairs)
 

@@ -33,11 +33,11 @@ struct WarpResult {
   unsigned ballot;
 };
 
-// A kernel with its arguments; `call` is called once per thread.
+// A kernel with its arguments; `call(function, values)` is called once per thread.
 struct Kernel {
-  void (*call)(void* arguments);
-  void* arguments;
-  void** values;        // what the arguments point at, of `sizes` bytes
+  void (*call)(const void* function, void** values);
+  const void* function;
+  void** values;        // addresses of the arguments, which have `sizes` bytes
   const size_t* sizes;  // ends with 0
 };
 

@@ -1,5 +1,5 @@
-// The runtime's host calls: one device, whose memory is the host's and whose streams are
-// synchronous.
+// The runtime's host calls. runtime.cpp has those that all emulated devices share; memory and
+// streams are those of synchronous.cpp, or of the lazy device.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@ enum cudaError_t {
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
   cudaErrorLaunchFailure = 719,
+  cudaErrorStreamCaptureUnsupported = 900,
 };
 
 enum cudaMemcpyKind {
@@ -108,30 +109,31 @@ namespace orbbec::emulation {
 // Recognisable as a byte (203), an int (-875836469) and a float (-2.67e7).
 constexpr unsigned char kFreshByte = 0xcb;
 
-cudaError_t launch(const void* key, Kernel kernel, dim3 grid, dim3 block, size_t shared_bytes);
+// A launch within the limits goes to `execute`, which is the device's: it runs the grid now or, on
+// the lazy device, queues it.
+cudaError_t launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes,
+                   cudaStream_t stream);
+cudaError_t execute(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes,
+                    cudaStream_t stream);
+
+// For cudaGetLastError.
+cudaError_t remember(cudaError_t error);
 
 template <class... Params>
-struct Call {
-  void (*kernel)(Params...);
-  void** arguments;
-
-  static void run(void* self) {
-    run(*static_cast<Call*>(self), std::index_sequence_for<Params...>());
-  }
-  template <size_t... I>
-  static void run(Call& call, std::index_sequence<I...>) {
-    call.kernel(*static_cast<Params*>(call.arguments[I])...);
-  }
-};
+void call(const void* function, void** values) {
+  const auto kernel = reinterpret_cast<void (*)(Params...)>(const_cast<void*>(function));
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    kernel(*static_cast<Params*>(values[I])...);
+  }(std::index_sequence_for<Params...>());
+}
 
 }  // namespace orbbec::emulation
 
 template <class... Params>
 cudaError_t cudaLaunchKernel(void (*kernel)(Params...), dim3 grid, dim3 block, void** arguments,
-                             size_t shared_bytes, cudaStream_t) {
-  orbbec::emulation::Call<Params...> call{kernel, arguments};
+                             size_t shared_bytes, cudaStream_t stream) {
   static constexpr size_t kSizes[] = {sizeof(Params)..., 0};
-  return orbbec::emulation::launch(reinterpret_cast<const void*>(kernel),
-                                   {&decltype(call)::run, &call, arguments, kSizes}, grid, block,
-                                   shared_bytes);
+  return orbbec::emulation::launch({&orbbec::emulation::call<Params...>,
+                                    reinterpret_cast<const void*>(kernel), arguments, kSizes},
+                                   grid, block, shared_bytes, stream);
 }
