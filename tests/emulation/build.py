@@ -22,7 +22,7 @@ EMULATION = Path(__file__).resolve().parent
 ROOT = EMULATION.parent.parent
 PTX = ROOT / "tests" / "gpu" / "ptx"
 TIES = ("allocator.cpp", "hook.cpp")
-RUNTIME = ("block.cpp", "fibers.cpp", "order.cpp", "runtime.cpp")
+RUNTIME = ("block.cpp", "fibers.cpp", "limits.cpp", "order.cpp", "runtime.cpp", "symbols.cpp")
 
 # float-cast-overflow: x86 and CUDA disagree on what a float too large for an int becomes. What is left out is
 # reported by AddressSanitizer anyhow (null, object-size, pointer-overflow) or cannot happen here, and takes
