@@ -39,7 +39,7 @@ with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test test-full quick checked opencv lint format cuda emulated emulated-data gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
+.PHONY: help venv build demo test test-full quick checked opencv lint format cuda machine-code emulated emulated-data gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,7 @@ checked: .venv/tests
 	@$(MAKE) opencv
 	@$(MAKE) lint
 	@NVCC_APPEND_FLAGS="$${NVCC_APPEND_FLAGS:-} $(strict)" $(MAKE) build
+	@$(MAKE) machine-code
 	@$(MAKE) gpu-dry-run
 	@$(MAKE) pytest
 	@$(MAKE) -j2 test-peers
@@ -95,8 +96,11 @@ format: .venv/tests ## Format Python and C++
 	$(py) -m ruff format .
 	$(cpp_files) | xargs $(clang_format) -i
 
-cuda: .venv/ready ## Compile every kernel for every architecture; spills and warnings fail
+cuda: .venv/tests ## Compile every kernel for every architecture; warnings, spills and worse machine code fail
 	$(call phase,cuda) $(py) tools/check_cuda.py $(addprefix --arch ,$(CUDA_ARCHS))
+
+machine-code: .venv/tests
+	$(call phase,machine-code) $(py) tools/check_cuda.py --built
 
 emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under AddressSanitizer and UBSan
 	$(call phase,emulated) $(py) tests/emulation/run.py -q $(sampled) $(host_only)

@@ -1,9 +1,13 @@
-"""Compiles every kernel for a list of architectures; a warning or a register spill is an error.
+"""Compiles every kernel for a list of architectures and reads the machine code that results.
 
-    python tools/check_cuda.py [--arch 75 --arch 90] [--jobs 2]
+    python tools/check_cuda.py                          # all sources, all architectures
+    python tools/check_cuda.py orbbec/nms/nms_cuda.cu   # one source
+    python tools/check_cuda.py --built                  # what is in the library that was built in place
+    python tools/check_cuda.py --update [SOURCE ...]    # write what was found to the table
 
-Writes build/cuda/ptxas.tsv, a row a kernel and architecture: registers a thread, bytes of stack, of spills
-and of static shared memory. Needs nvcc; where there is none it says so and ends with 0. Needs no GPU.
+Fails on a warning, a register spill, local memory, FP64 or approximate functions without a reason in
+machine_code/exceptions.tsv, and on a number worse than in machine_code/kernels.tsv. Better ones are listed.
+Needs nvcc, unless --built is given; where there is none it says so and ends with 0. Needs no GPU.
 """
 
 import argparse
@@ -12,12 +16,19 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools.machine_code import cubins, table
+from tools.machine_code.table import Measured
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "build" / "cuda"
+LIBRARY = ROOT / "orbbec" / "_C.abi3.so"
 ARCHITECTURES = (
     "75",
     "80",
@@ -39,26 +50,7 @@ FLAGS = [
     "all-warnings",
 ]
 
-KERNEL = re.compile(
-    r"Compiling entry function '(?P<kernel>\w+)' for 'sm_\w+'.*?"
-    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads"
-    r".*?"
-    r"Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
-    re.DOTALL,
-)
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What a kernel takes on one architecture."""
-
-    arch: int
-    file: str
-    registers: int
-    stack: int
-    spills: int
-    shared: int
-    kernel: str
+SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 
 def find_nvcc() -> str | None:
@@ -66,77 +58,128 @@ def find_nvcc() -> str | None:
     return shutil.which("nvcc") or shutil.which("nvcc", path=f"{home}/bin")
 
 
-def compile_kernels(nvcc: str, source: Path, arch: str) -> tuple[bool, str]:
-    """Whether nvcc was content, and all that was said; that of the last run where nothing changed since."""
-    report = REPORTS / f"{'_'.join(source.relative_to(ROOT / 'orbbec').with_suffix('').parts)}.sm_{arch}.txt"
+def compile_kernels(nvcc: str, source: Path, arch: str) -> tuple[str, Path]:
+    """What nvcc has to complain of, and the cubin; that of the last run where nothing changed since."""
+    cubin = REPORTS / f"{'_'.join(source.relative_to(ROOT / 'orbbec').with_suffix('').parts)}.sm_{arch}.cubin"
     inputs = [*(ROOT / "orbbec").rglob("*.h"), source, Path(__file__)]
-    if report.exists() and report.stat().st_mtime > max(path.stat().st_mtime for path in inputs):
-        return True, report.read_text()
-    command = [nvcc, f"-arch=sm_{arch}", *FLAGS, str(source), "-o", os.devnull]
+    if cubin.exists() and cubin.stat().st_mtime > max(path.stat().st_mtime for path in inputs):
+        return "", cubin
+    # Renamed only when nvcc is content.
+    partial = cubin.with_suffix(".partial")
+    command = [nvcc, f"-arch=sm_{arch}", *FLAGS, str(source), "-o", str(partial)]
     done = subprocess.run(command, capture_output=True, text=True)
     said = done.stdout + done.stderr
-    content = done.returncode == 0 and "warning" not in said.lower()
-    if content:
-        report.write_text(said)
-    return content, said
+    spills = any(match.groups() != ("0", "0") for match in SPILLS.finditer(said))
+    if done.returncode != 0 or "warning" in said.lower() or spills:
+        return said, cubin
+    partial.replace(cubin)
+    return "", cubin
 
 
-def usages(arch: str, source: Path, said: str) -> list[Usage]:
-    """The kernels of ptxas' report."""
-    file = str(source.relative_to(ROOT))
-    found = []
-    for match in KERNEL.finditer(said):
-        shared = re.search(r"(\d+) bytes smem", match["rest"])
-        found.append(
-            Usage(
-                int(arch),
-                file,
-                int(match["registers"]),
-                int(match["stack"]),
-                int(match["stores"]) + int(match["loads"]),
-                int(shared[1]) if shared else 0,
-                match["kernel"],
-            )
-        )
-    return found
+@dataclass(frozen=True)
+class Found:
+    """What was compiled: whether nvcc was content, its release, and the kernels. `files`: None for all."""
+
+    content: bool
+    release: str
+    kernels: Measured
+    files: list[str] | None
 
 
-def write_table(rows: list[Usage], nvcc: str) -> Path:
-    lines = ["\t".join(field.name for field in fields(Usage))]
-    lines += ["\t".join(map(str, astuple(row))) for row in rows]
-    text = "\n".join(lines) + "\n"
-    demangler = shutil.which("cu++filt", path=str(Path(nvcc).parent)) or shutil.which("c++filt")
-    if demangler:
-        text = subprocess.run([demangler], input=text, capture_output=True, text=True, check=True).stdout
-    table = REPORTS / "ptxas.tsv"
-    table.write_text(text)
-    return table
-
-
-def check(nvcc: str, sources: list[Path], architectures: list[str], jobs: int) -> int:
-    """Compile, print what is wrong, write the table; give the exit status."""
+def measure(nvcc: str, sources: list[Path], options: argparse.Namespace) -> Found:
+    """Compiles sources and reads their kernels."""
     REPORTS.mkdir(parents=True, exist_ok=True)
-    tasks = [(source, arch) for arch in architectures for source in sources]
-    with ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(lambda task: compile_kernels(nvcc, *task), tasks))
-    rows: list[Usage] = []
-    failures = 0
-    for (source, arch), (content, said) in zip(tasks, results, strict=True):
-        kernels = usages(arch, source, said)
-        rows += kernels
-        spilled = [row for row in kernels if row.spills > 0]
-        if not content or spilled:
-            failures += 1
-            reason = f"{len(spilled)} kernels spill" if spilled else "nvcc complains"
-            print(f"{source.relative_to(ROOT)} for sm_{arch}: {reason}\n{'' if spilled else said}", end="")
-    table = write_table(rows, nvcc)
-    most = max((row.registers for row in rows), default=0)
-    spilling = sum(row.spills > 0 for row in rows)
-    print(
-        f"check_cuda: {len(sources)} files for sm_{', sm_'.join(architectures)}: {len(rows)} kernels, "
-        f"at most {most} registers, {spilling} with spills; {table.relative_to(ROOT)}"
+    tasks = [(source, arch) for arch in options.arch or ARCHITECTURES for source in sources]
+    kernels: Measured = {}
+    content, release = True, ""
+    with ThreadPoolExecutor(options.jobs) as pool:
+        compiled = pool.map(lambda task: compile_kernels(nvcc, *task), tasks)
+        for (source, arch), (complaint, cubin) in zip(tasks, compiled, strict=True):
+            if complaint:
+                content = False
+                print(f"{relative(source)} for sm_{arch}: nvcc complains\n{complaint}", end="")
+            else:
+                release = add(kernels, relative(source), cubin, int(arch)) or release
+    return Found(content, release, kernels, [relative(path) for path in sources] if options.files else None)
+
+
+def read_library() -> Found:
+    """The kernels of the library that was built in place."""
+    kernels: Measured = {}
+    release = ""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [cubins.tool("cuobjdump"), "-xelf", "all", LIBRARY]
+        subprocess.run(command, cwd=folder, capture_output=True)  # fails where there are none
+        for cubin in sorted(Path(folder).glob("*.cubin")):
+            arch = int(re.search(r"\.sm_(\d+)", cubin.name)[1])
+            release = add(kernels, relative(LIBRARY), cubin, arch) or release
+    return Found(True, release, kernels, None)
+
+
+def add(kernels: Measured, file: str, cubin: Path, arch: int) -> str:
+    """Adds the kernels of a cubin; returns the release of nvcc."""
+    release, found = cubins.read(cubin, arch)
+    for name, kernel in found.items():
+        kernels.setdefault(file, {}).setdefault(name, {})[arch] = kernel
+    return release
+
+
+def judge(found: Found) -> bool:
+    """Prints what is wrong and what is better; whether nothing is wrong."""
+    known = table.read(table.TABLE.read_text())
+    exceptions = table.Exceptions.read(table.EXCEPTIONS.read_text())
+    wrong = list(exceptions.violations(found.kernels))
+    if found.files is None:
+        wrong += exceptions.unused(known)
+    if found.release == known.release:
+        wrong += table.missing(known, found.kernels, found.files)
+        changes = list(table.changes(known, found.kernels))
+        wrong += [str(change) for change in changes if change.is_worse]
+        print("".join(f"better: {change}\n" for change in changes if not change.is_worse), end="")
+    else:
+        print(f"check_cuda: NOT COMPARED: made by nvcc {found.release or '?'}, the table by {known.release}")
+    print("".join(f"{line}\n" for line in wrong), end="")
+    if wrong:
+        print("check_cuda: if this is intended: python tools/check_cuda.py --update [SOURCE ...]")
+    return not wrong
+
+
+def update(found: Found) -> None:
+    """Writes what was found to the table."""
+    architectures = tuple(map(int, ARCHITECTURES))
+    known = table.Table(found.release, architectures, {})
+    if found.files is not None:
+        known = table.read(table.TABLE.read_text())
+        if known.release != found.release:
+            raise SystemExit(f"check_cuda: the table is of nvcc {known.release}: update all sources")
+    table.TABLE.write_text(table.write(table.updated(known, found.release, found.kernels, found.files)))
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def summary(found: Found) -> str:
+    kernels = [kernel for _, _, kernel in table.each(found.kernels)]
+    architectures = sorted({arch for _, arch, _ in table.each(found.kernels)})
+    return (
+        f"check_cuda: {len(kernels)} kernels for sm_{', sm_'.join(map(str, architectures))}: "
+        f"at most {max((kernel.registers for kernel in kernels), default=0)} registers, "
+        f"{sum(kernel.stack > 0 for kernel in kernels)} with local memory, "
+        f"{sum(kernel.float64 > 0 for kernel in kernels)} with FP64"
     )
-    return 1 if failures else 0
+
+
+def find(options: argparse.Namespace) -> Found | str:
+    """Compiles, or reads the library; or says why that cannot be."""
+    if options.built:
+        found = read_library()
+        return found if found.kernels else f"no kernels in {relative(LIBRARY)}"
+    nvcc = find_nvcc()
+    if nvcc is None:
+        return "no nvcc on PATH, in CUDA_HOME or in /usr/local/cuda"
+    sources = [path.resolve() for path in options.files] or sorted(ROOT.glob("orbbec/**/*.cu"))
+    return measure(nvcc, sources, options)
 
 
 def main() -> int:
@@ -145,14 +188,24 @@ def main() -> int:
     )
     parser.add_argument("--arch", action="append", metavar="XX", help=f"default: {' '.join(ARCHITECTURES)}")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time (2)")
+    parser.add_argument("--built", action="store_true", help="read the library instead of compiling")
+    parser.add_argument("--update", action="store_true", help="write the table; needs every architecture")
     parser.add_argument("files", nargs="*", type=Path, help="default: every .cu file of orbbec/")
     options = parser.parse_args()
-    nvcc = find_nvcc()
-    if nvcc is None:
-        print("check_cuda: NOT CHECKED: no nvcc on PATH, in CUDA_HOME or in /usr/local/cuda")
+    if options.update and (options.arch or options.built):
+        parser.error("--update compiles for every architecture")
+    try:
+        found = find(options)
+    except cubins.MissingToolError as error:
+        raise SystemExit(f"check_cuda: {error}") from None
+    if isinstance(found, str):
+        print(f"check_cuda: NOT CHECKED: {found}")
         return 0
-    sources = [path.resolve() for path in options.files] or sorted(ROOT.glob("orbbec/**/*.cu"))
-    return check(nvcc, sources, options.arch or list(ARCHITECTURES), options.jobs)
+    if options.update and found.content:
+        update(found)
+    holds = judge(found)
+    print(summary(found))
+    return 0 if holds and found.content else 1
 
 
 if __name__ == "__main__":

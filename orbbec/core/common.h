@@ -26,6 +26,20 @@ enum class Interpolation { kNearest, kLinear, kCubic, kLanczos4 };
 // Which OpenCV arithmetic: the float kernels of 5.x or the fixed-point kernels of 4.x.
 enum class Arithmetic { kCv2_5, kCv2_4 };
 
+// values[i] for an index that device code does not know when it is compiled. A GPU has no registers
+// with computed numbers: indexed directly, the array would be in local memory.
+template <class T, int kSize>
+ORBBEC_HD T element(const T (&values)[kSize], int i) {
+#if defined(__CUDA_ARCH__)
+  T value = values[0];
+#pragma unroll
+  for (int k = 1; k < kSize; ++k) value = i == k ? values[k] : value;
+  return value;
+#else
+  return values[i];
+#endif
+}
+
 // V is a number or a vector of numbers.
 template <class V>
 ORBBEC_HD V smaller(V a, V b) {

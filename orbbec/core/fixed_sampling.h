@@ -179,7 +179,8 @@ struct TabulatedSampler {
     int sum = 0;
     ORBBEC_ROLLED
     for (int r = 0; r < kSize; ++r) {
-      for (int q = 0; q < kSize; ++q) sum += fixed_weight(wy[r], wx[q]);
+      const float row_weight = element(wy, r);
+      for (int q = 0; q < kSize; ++q) sum += fixed_weight(row_weight, wx[q]);
     }
     constexpr int kHalf = kSize / 2;
     const int first = fixed_weight(wy[kHalf], wx[kHalf]);
@@ -239,10 +240,11 @@ struct TabulatedSampler {
       int sum = kWeightRound;
       ORBBEC_ROLLED
       for (int r = 0; r < kSize; ++r) {
+        const float row_weight = element(wy, r);
         for (int q = 0; q < kSize; ++q) {
           const int extra = r * kSize + q == tap.corrected ? tap.correction : 0;
-          sum +=
-              source.tap(tap.x + q, tap.y + r, c, outside) * (fixed_weight(wy[r], wx[q]) + extra);
+          sum += source.tap(tap.x + q, tap.y + r, c, outside) *
+                 (fixed_weight(row_weight, wx[q]) + extra);
         }
       }
       return static_cast<T>(clamp_int(sum >> 15, 0, 255));
@@ -254,8 +256,8 @@ struct TabulatedSampler {
   // Inside the image, row by row. At a border, the border value first, then the differences of the
   // pixels from it.
   template <class T>
-  ORBBEC_HD static T float_sum(const Source<T>& source, const Tap<T>& tap, const float wx[],
-                               const float wy[], int64_t c, T outside) {
+  ORBBEC_HD static T float_sum(const Source<T>& source, const Tap<T>& tap, const float (&wx)[kSize],
+                               const float (&wy)[kSize], int64_t c, T outside) {
     using F = Compute<T>;
     const Image<const T>& image = source.image;
     const bool inside =
@@ -265,9 +267,10 @@ struct TabulatedSampler {
     F sum = inside ? F(0) : base;
     ORBBEC_ROLLED
     for (int r = 0; r < kSize; ++r) {
+      const float row_weight = element(wy, r);
       F row = F(0);
       for (int q = 0; q < kSize; ++q) {
-        const F weight = wy[r] * wx[q];
+        const F weight = row_weight * wx[q];
         if (inside) {
           const F term = load(image.at(tap.y + r, tap.x + q, c)) * weight;
           row = q == 0 ? term : row + term;

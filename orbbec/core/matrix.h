@@ -16,16 +16,18 @@ struct PrepareMatrix {
   bool inverse;
 
   ORBBEC_HD void operator()(int64_t n, int) const {
-    double a[9], m[9];
-    for (int64_t i = 0; i < size; ++i) a[i] = static_cast<double>(matrices[n * size + i]);
+    double a[9] = {}, m[9] = {};
+    for (int i = 0; i < 9; ++i)
+      if (i < size) a[i] = static_cast<double>(matrices[n * size + i]);
     if (inverse) {
-      for (int64_t i = 0; i < size; ++i) m[i] = a[i];
+      for (int i = 0; i < 9; ++i) m[i] = a[i];
     } else if (size == 6) {
       invert_affine(a, m);
     } else {
       invert_perspective(a, m);
     }
-    for (int64_t i = 0; i < size; ++i) prepared[n * size + i] = static_cast<F>(m[i]);
+    for (int i = 0; i < 9; ++i)
+      if (i < size) prepared[n * size + i] = static_cast<F>(m[i]);
   }
 
   ORBBEC_HD static void invert_affine(const double a[6], double m[6]) {

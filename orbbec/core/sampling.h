@@ -209,7 +209,7 @@ struct CubicSampler {
       F row = load(source.tap(tap.x, y, c, outside)) * wx[0];
       for (int q = 1; q < 4; ++q)
         row = fused_multiply_add(load(source.tap(tap.x + q, y, c, outside)), wx[q], row);
-      sum = fused_multiply_add(row, wy[r], sum);
+      sum = fused_multiply_add(row, element(wy, r), sum);
     }
     return sum;
   }

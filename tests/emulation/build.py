@@ -23,7 +23,7 @@ EMULATION = Path(__file__).resolve().parent
 ROOT = EMULATION.parent.parent
 PTX = ROOT / "tests" / "gpu" / "ptx"
 TIES = ("allocator.cpp", "hook.cpp")
-RUNTIME = ("block.cpp", "fibers.cpp", "order.cpp", "runtime.cpp")
+RUNTIME = ("block.cpp", "fibers.cpp", "limits.cpp", "order.cpp", "runtime.cpp", "symbols.cpp")
 SYNCHRONOUS = "synchronous.cpp"
 LAZY = EMULATION / "lazy"
 

@@ -38,6 +38,7 @@ def environment(flavour: str, order: str) -> dict[str, str]:
     chosen = dict(os.environ)
     chosen["ORBBEC_LIBRARY"] = output_of(sys.executable, str(EMULATION / "build.py"), flavour)
     chosen["ORBBEC_EMULATION_ORDER"] = order
+    chosen["ORBBEC_EMULATION_LIMITS"] = str(ROOT / "tools" / "machine_code")
     if flavour == "ptx":
         chosen["ORBBEC_PTX"] = output_of(sys.executable, str(ROOT / "tests" / "gpu" / "ptx" / "compile.py"))
     if flavour == "asan":

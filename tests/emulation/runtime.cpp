@@ -5,6 +5,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
+
+#include "emulation/limits.h"
 
 #ifdef ORBBEC_EMULATION_PTX
 #include "../gpu/ptx/hook.h"
@@ -12,15 +15,16 @@
 
 namespace {
 
-// The limits are those of compute capability 9.0 (CUDA programming guide, technical
-// specifications); four multiprocessors keep persistent grids small.
+// Limits that all compute capabilities from 7.5 on have (CUDA programming guide, technical
+// specifications); limits.cpp checks the others. The opt-in is that of 7.5, the smallest: a launch
+// that fits fits everywhere. Four multiprocessors keep persistent grids small.
 constexpr int kMultiprocessors = 4;
 constexpr unsigned kBlockThreads = 1024;
 constexpr unsigned kBlockDepth = 64;
 constexpr unsigned kGridWidth = 2147483647;
 constexpr unsigned kGridHeight = 65535;
 constexpr int kSharedBytes = 48 * 1024;
-constexpr int kSharedBytesOptIn = 227 * 1024;
+constexpr int kSharedBytesOptIn = 64 * 1024;
 
 // Read every time, so that a test can change it.
 int shared_bytes_opt_in() {
@@ -28,6 +32,7 @@ int shared_bytes_opt_in() {
   return text == nullptr ? kSharedBytesOptIn : std::atoi(text);
 }
 
+std::string last_refusal;
 cudaError_t last_error = cudaSuccess;  // one for all threads: thread-local storage is shared memory
 
 // The shared memory requested for each kernel with cudaFuncSetAttribute.
@@ -63,6 +68,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice:
       return "cudaErrorInvalidDevice";
+    case cudaErrorLaunchOutOfResources:
+      return "cudaErrorLaunchOutOfResources";
     case cudaErrorLaunchFailure:
       return "cudaErrorLaunchFailure";
     case cudaErrorStreamCaptureUnsupported:
@@ -85,6 +92,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "no CUDA-capable device is detected";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
+    case cudaErrorLaunchOutOfResources:
+      return last_refusal.c_str();
     case cudaErrorLaunchFailure:
 #ifdef ORBBEC_EMULATION_PTX
       return orbbec::ptx::last_fault();
@@ -184,6 +193,16 @@ cudaError_t remember(cudaError_t error) {
   return error;
 }
 
+namespace {
+
+size_t argument_bytes(const Kernel& kernel) {
+  size_t bytes = 0;
+  for (const size_t* size = kernel.sizes; *size != 0; ++size) bytes += *size;
+  return bytes;
+}
+
+}  // namespace
+
 cudaError_t launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes,
                    cudaStream_t stream) {
   const bool block_fits = block.x > 0 && block.y > 0 && block.z > 0 && block.x <= kBlockThreads &&
@@ -192,12 +211,22 @@ cudaError_t launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_by
   const bool grid_fits = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= kGridWidth &&
                          grid.y <= kGridHeight && grid.z <= kGridHeight;
   if (!block_fits || !grid_fits) return remember(cudaErrorInvalidConfiguration);
-  size_t shared_limit = kSharedBytes;
-  if (shared_bytes > shared_limit) {
+  size_t asked_bytes = 0;
+  {
     const std::lock_guard<std::mutex> lock(asked_mutex);
-    shared_limit = asked()[kernel.function];
+    asked_bytes = asked()[kernel.function];
   }
-  if (shared_bytes > shared_limit) return remember(cudaErrorInvalidValue);
+  if (shared_bytes > kSharedBytes && shared_bytes > asked_bytes) {
+    return remember(cudaErrorInvalidValue);
+  }
+  const std::string refused =
+      refusal(kernel.function, {block.x * block.y * block.z, shared_bytes, argument_bytes(kernel),
+                                asked_bytes, static_cast<size_t>(shared_bytes_opt_in())});
+  if (!refused.empty()) {
+    const std::lock_guard<std::mutex> lock(asked_mutex);
+    last_refusal = refused;
+    return remember(cudaErrorLaunchOutOfResources);
+  }
   return remember(execute(kernel, grid, block, shared_bytes, stream));
 }
 

@@ -21,7 +21,7 @@ struct TapsArguments {
 
 // OpenCV's taps for sigma 0 and sizes 3, 5, 7 and 9, in 1/256: from the edge to the middle.
 ORBBEC_HD double tabulated_tap(int size, int i) {
-  constexpr unsigned char kTaps[4][5] = {
+  static constexpr unsigned char kTaps[4][5] = {
       {64, 128}, {16, 64, 96}, {8, 28, 56, 72}, {4, 13, 30, 51, 60}};
   return kTaps[(size - 3) / 2][i] * (1.0 / 256);
 }

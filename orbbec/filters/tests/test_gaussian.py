@@ -255,8 +255,10 @@ def test_gaussian_blur_has_the_gradient_of_finite_differences(height, width, bor
         )
 
 
-def test_a_device_with_little_shared_memory_gives_the_same_bytes(accelerator, monkeypatch):
-    monkeypatch.setenv("ORBBEC_EMULATION_SHARED", str(64 * 1024))  # that of compute capability 7.5
+# What blocks may have on compute capability 7.5, on 8.6 and 8.9 and 12.0, and on 9.0.
+@pytest.mark.parametrize("kibibytes", [64, 99, 227])
+def test_devices_with_little_and_much_shared_memory_give_the_same_bytes(accelerator, monkeypatch, kibibytes):
+    monkeypatch.setenv("ORBBEC_EMULATION_SHARED", str(kibibytes * 1024))
     images = photographs(1, 1, 17, 35, torch.float32)
     with accelerator.active():
         actual = gaussian_blur(accelerator.put(images), 63)  # a tile of it needs 70 KiB

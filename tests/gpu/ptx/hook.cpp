@@ -3,9 +3,6 @@
 // looked for. ORBBEC_PTX_COUNTS names a file to which a line of JSON is appended per launch.
 #include "hook.h"
 
-#include <cxxabi.h>
-#include <dlfcn.h>
-
 #include <cfenv>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +12,7 @@
 
 #include "counts.h"
 #include "emulation/order.h"
+#include "emulation/symbols.h"
 #include "execution.h"
 
 namespace orbbec::ptx {
@@ -22,18 +20,6 @@ namespace orbbec::ptx {
 namespace {
 
 std::string fault;
-
-// The compilers mangle unnamed namespaces differently; demangled and without them, names agree.
-std::string common_name(const std::string& mangled) {
-  int status = 0;
-  char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-  std::string name = status == 0 ? text : mangled;
-  std::free(text);
-  const std::string unnamed = "(anonymous namespace)::";
-  for (size_t at = 0; (at = name.find(unnamed)) != std::string::npos;)
-    name.erase(at, unnamed.size());
-  return name;
-}
 
 struct Kernel {
   ModuleText* module = nullptr;
@@ -48,12 +34,8 @@ class Kernels {
 
  private:
   void load(const std::filesystem::path& path);
-  void read_symbols();
-
   std::vector<std::unique_ptr<ModuleText>> modules_;
   std::map<std::string, Kernel> by_name_;
-  std::map<uintptr_t, std::string> symbols_;  // of the library's functions, by offset
-  uintptr_t base_ = 0;
 };
 
 Kernels::Kernels() {
@@ -62,7 +44,6 @@ Kernels::Kernels() {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".ptx") load(entry.path());
   }
-  read_symbols();
 }
 
 void Kernels::load(const std::filesystem::path& path) {
@@ -74,39 +55,20 @@ void Kernels::load(const std::filesystem::path& path) {
     memory().add(reinterpret_cast<void*>(variable.offset), variable.bytes);
   }
   for (auto& [name, kernel] : module.kernels) {
-    const bool is_new =
-        by_name_.try_emplace(common_name(name), Kernel{&module, &kernel, nullptr}).second;
-    // Of a template every file has the same instance; names of one file have to differ.
-    const bool is_local = name.find("_GLOBAL__N") != std::string::npos;
-    if (!is_new && is_local) throw Fault("two kernels are called " + common_name(name));
+    const std::string common = emulation::short_name(name);
+    const auto [first, is_new] = by_name_.try_emplace(common, Kernel{&module, &kernel, nullptr});
+    // Of a template every file has the same instance.
+    if (!is_new && first->second.text->name != name)
+      throw Fault("two kernels are called " + common);
   }
-}
-
-void Kernels::read_symbols() {
-  Dl_info here{};
-  dladdr(reinterpret_cast<void*>(&last_fault), &here);
-  base_ = reinterpret_cast<uintptr_t>(here.dli_fbase);
-  const std::string command = std::string("nm --defined-only '") + here.dli_fname + "'";
-  FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) throw Fault("nm does not run");
-  static char line[1 << 16];
-  while (std::fgets(line, sizeof line, pipe) != nullptr) {
-    char* name = nullptr;
-    const uintptr_t offset = std::strtoull(line, &name, 16);
-    if (name == nullptr || std::strlen(name) < 5 || std::strchr("tTwW", name[1]) == nullptr)
-      continue;
-    name += 3;
-    name[std::strcspn(name, "\n")] = '\0';
-    symbols_[offset] = name;
-  }
-  pclose(pipe);
 }
 
 Kernel& Kernels::of(const void* key) {
-  const auto symbol = symbols_.find(reinterpret_cast<uintptr_t>(key) - base_);
-  if (symbol == symbols_.end()) throw Fault("a kernel that is no function of this library");
-  const auto found = by_name_.find(common_name(symbol->second));
-  if (found == by_name_.end()) throw Fault("no PTX for " + common_name(symbol->second));
+  const std::string symbol = emulation::symbol_of(key);
+  if (symbol.empty()) throw Fault("a kernel that is no function of this library");
+  const std::string name = emulation::short_name(symbol);
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) throw Fault("no PTX for " + name);
   Kernel& kernel = found->second;
   if (kernel.program == nullptr) {
     kernel.program = std::make_unique<Program>(decode(*kernel.module, *kernel.text));
