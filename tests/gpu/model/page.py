@@ -164,10 +164,10 @@ def draw(totals: dict[tuple[str, str], Row], cases: Sequence[str]) -> None:
         used[gpu.name] = axes.plot(shares, range(len(cases)), mark, color="black", mfc="white", ms=4, lw=0)[0]
     least = min(row["share_of_floor"] for row in totals.values())
     axes.set(
-        xscale="log", xlim=(max(100 * least / 1.5, 0.01), 130), yticks=range(len(cases)), yticklabels=cases
+        xscale="log", xlim=(max(100 * least / 1.5, 0.001), 130), yticks=range(len(cases)), yticklabels=cases
     )
     axes.set_ylim(len(cases) - 0.4, -0.6)
-    axes.set_xticks([0.1, 1, 10, 100], ["0.1 %", "1 %", "10 %", "100 %"])
+    axes.set_xticks([0.01, 0.1, 1, 10, 100], ["0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
     axes.set_title("Predicted, not measured: time of the necessary bytes over predicted time", fontsize=10)
     axes.grid(axis="x", color="#dddddd")
     axes.set_axisbelow(True)

@@ -4,7 +4,7 @@ HEAD = """\
 # Time of the CUDA kernels: predicted, not measured
 
 No figure on this page was measured on a GPU. `python tools/gpu_model.py --all --page` writes it: each case, an operator call at
-a stated size, runs on the [executor of PTX](https://github.com/orbbec/orbbec), which executes on the CPU what nvcc makes of the kernels, compares the
+a stated size, runs on the executor of `tests/gpu/ptx`, which executes on the CPU what nvcc makes of the kernels, compares the
 result with the CPU's, bit for bit, and counts instructions, memory requests and waits. A model turns the counts into time. On a machine
 with a GPU, `python tools/gpu_model.py --measure` prints measured times and these next to each other; `tools/gpu_check.sh` includes it.
 
