@@ -1,8 +1,8 @@
 """Fits how many instructions of the GPU each group of PTX instructions becomes: the weights of opcodes.py.
 
-``python tests/gpu/model/calibrate.py CUOBJDUMP``, the program of nvidia-cuda-cuobjdump from PyPI. Least squares
-without negative weights over the kernels that the model has run (build/ptx/registers/sm_90), each instruction
-counted once.
+``python tests/gpu/model/calibrate.py CUOBJDUMP``, the program of nvidia-cuda-cuobjdump from PyPI. Least
+squares without negative weights over the kernels that the model has run (build/ptx/registers/sm_90), each
+instruction counted once.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def main() -> None:
     for label, tried in (("before", first), ("fitted", weights), ("one each", np.ones(len(first)))):
         ratio = table @ tried / total
         low, middle, high = np.quantile(ratio, [0.05, 0.5, 0.95])
-        print(f"{label}: estimated / actual {low:.2f} {middle:.2f} {high:.2f} (5, 50, 95 %), {len(total)} kernels")
+        spread = f"{low:.2f} {middle:.2f} {high:.2f} (5, 50, 95 %)"
+        print(f"{label}: estimated / actual {spread}, {len(total)} kernels")
     for name, weight, uses in zip(_NAMES, weights, table.sum(0), strict=True):
         print(f'    "{name}": {weight:.2f},  # {uses:.0f}')
 
