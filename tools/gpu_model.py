@@ -1,11 +1,11 @@
-"""Predicts what limits the CUDA kernels, from what nvcc's PTX does on the executor of tests/gpu/ptx. Needs nvcc.
+"""Predicts what limits the CUDA kernels, from what their PTX does on the executor of tests/gpu/ptx.
 
     python tools/gpu_model.py --case warp_affine_u8_hwc [--gpu h200|a100|l4|t4] [--small] [--json FILE]
     python tools/gpu_model.py --all
     python tools/gpu_model.py --all --page      writes docs/gpu_model.md, its chart and its data, for all GPUs
     python tools/gpu_model.py --measure         on a machine with a GPU: measured times and the predicted ones
 
-docs/gpu_model.md explains the figures.
+Needs nvcc, but for --measure. docs/gpu_model.md explains the figures.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def predict(options: argparse.Namespace) -> int:
-    """Executes the cases, prints and writes what the model makes of them; 1 if a result differs from the CPU's."""
+    """Executes the cases, prints and writes what the model makes of them; 1 if a result is not the CPU's."""
     from tests.gpu.model.report import rounded, text_of
     from tests.gpu.model.run import executed, modelled
 

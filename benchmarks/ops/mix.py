@@ -131,7 +131,6 @@ def case(name: str, ours: Any, rivals: list[Rival], dtype: torch.dtype, moved: f
 
 
 BY_CV2: list[Rival] = [] if cv2 is None else [("cv2.addWeighted", by_add_weighted)]
-MIXUPS: list[Rival] = [("torch in place", by_torch_in_place), ("torch, as v2.MixUp", by_torch_mixup)]
 CASES = [
     case("mixup, uint8 512x512", lambda x, p: orbbec.mixup(x, p, WEIGHT), BY_CV2, torch.uint8, 3),
     case(

@@ -11,7 +11,6 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.gradients.color import GRAY
 from orbbec.plan.steps import (
-    COLOR_WIDTH,
     CONTRAST,
     GAMMA,
     HUE,
@@ -447,8 +446,3 @@ class RandomChannelPermutation(Transform):
 
     def steps(self, params: Permutations, state: BatchState) -> list[Step]:
         return [Colors(matrix_row(np.eye(3)[params.permutation], 0.0, len(state)))]
-
-
-def no_colors(count: int, steps: int) -> Array:
-    """Color steps that change nothing: float32 `[count, steps, 16]`."""
-    return np.zeros((count, steps, COLOR_WIDTH), np.float32)

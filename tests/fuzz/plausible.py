@@ -62,7 +62,6 @@ class Scene:
         self.forms = [random.randint(0, 5) for _ in range(self.n)]
         if self.ragged:
             self.dtype = torch.uint8
-        self.aligned_sizes = [self.h, self.w] if not self.ragged else [24, 24]
 
     def _dtype(self) -> torch.dtype:
         if self.op in BYTES_ONLY:

@@ -11,7 +11,7 @@ from tests.support import Meetings, assert_same_bytes, photograph
 
 SIZES = np.array([[14, 17], [20, 13], [16, 16], [9, 30]])
 CROP = T.RandomResizedCrop(10)
-JITTER, ERASING = T.RandomApply([T.ColorJitter(0.4, 0.4)]), T.RandomErasing(1.0, value="random")
+JITTER = T.RandomApply([T.ColorJitter(0.4, 0.4)])
 PIPELINES = {
     "blurred": [CROP, T.RandomApply([T.GaussianBlur((3, 5))]), T.RandomInvert(), T.RandomPosterize(3)],
     "colored": [

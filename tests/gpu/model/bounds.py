@@ -1,4 +1,4 @@
-"""From the counts of a launch to the time that each resource needs at least. docs/gpu_model.md explains it."""
+"""The time that each resource needs for a launch, from its counts; see docs/gpu_model.md."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from tests.gpu.model.opcodes import float64_slots, slots
 
 Counts = dict[str, Any]
 SECTOR = 32  # bytes
-# A store of some bytes of a sector takes as long in L2 as so many whole sectors: fitted to the transpose without
-# shared memory at yencal.github.io/gpu-matrix-transpose-optimization, 475 GB/s on an H100 whose copy is 3.0 TB/s.
+# A store of some bytes of a sector takes as long in L2 as so many whole sectors: fitted to the transpose
+# without shared memory at yencal.github.io/gpu-matrix-transpose-optimization, 475 GB/s on an H100, whose copy
+# runs at 3.0 TB/s.
 PARTIAL_STORE = 4
 _WARP = 32
 
@@ -114,7 +115,7 @@ def float64_instructions(counts: Counts) -> float:
 
 
 def load_store_clocks(gpu: Gpu, counts: Counts) -> float:
-    """Clocks of one multiprocessor for all requests: by their number, or by the bytes of L1 and shared memory."""
+    """Clocks of one multiprocessor for all requests: by their number, or by the bytes that pass L1."""
     directions = (counts["loads"], counts["stores"])
     requests = sum(direction["requests"] for direction in directions) + counts["local_requests"]
     moved = sum(SECTOR * direction["sectors"] for direction in directions) + counts["local_bytes"]
@@ -146,6 +147,6 @@ def latency_clocks(gpu: Gpu, counts: Counts, waves: float, resident: Occupancy) 
 
 
 def warp_clocks(gpu: Gpu, time: dict[str, int]) -> float:
-    """Clocks of a warp that has a scheduler to itself: what it issues, or its dependent path; and its waits."""
+    """Clocks of a warp alone on its scheduler: what it issues, or its dependent path; and its waits."""
     own = max(time["instructions"], gpu.arithmetic_latency * time["depth"])
     return own + sum(clocks * time[f"{level}_waits"] for level, clocks in gpu.latency.items())

@@ -14,7 +14,6 @@ from torch import Tensor
 import orbbec
 from orbbec.augment import Output, Sampling, Values
 from tests.support import photographs
-from tests.support.boxes import random_boxes
 
 BATCH = 256  # images of the modelled call
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -116,7 +115,7 @@ def on_images(call: Callable[[Any], Any], height: int = 224, width: int = 224, *
     return prepare
 
 
-# Warps: 512 x 512 to 224 x 224, turned by 10 and -20 degrees.
+# Warps: 512 x 512 to 224 x 224, rotated by 10 and -20 degrees.
 def rotations(setting: Setting, source: int, target: int) -> Tensor:
     """Float64 `[N, 2, 3]`: from output to source pixels."""
     scale, centre = source / target, setting.side(source) / 2
@@ -214,8 +213,9 @@ def ragged(setting: Setting) -> Any:
 
 def crops(setting: Setting, target: int) -> tuple[Tensor, Tensor, int]:
     """Regions `[N, 4]`, matrices from output to region `[N, 2, 3]`, and the pixels of all regions."""
-    rng, regions, matrices = np.random.default_rng(0), [], []
+    regions, matrices = [], []
     for n, (height, width) in enumerate(image_sizes(setting)):
+        rng = np.random.default_rng(n % len(SIZES))
         h, w = (int(side * rng.uniform(0.5, 1)) for side in (height, width))
         top, left = int(rng.integers(0, height - h + 1)), int(rng.integers(0, width - w + 1))
         regions.append([left, top, left + w, top + h])

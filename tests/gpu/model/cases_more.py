@@ -129,7 +129,7 @@ def soft_nms_80x250(setting: Setting) -> Work:
     return Work(call, bytes_of(boxes, scores, groups), "box", lambda _: len(boxes))
 
 
-# Regions: 512 per image on maps of 100 x 136, in groups of 32 channels; 256 channels and two images are modelled.
+# Regions: 512 per image on maps of 100 x 136; groups of 32 channels, of which two images have 16.
 CHANNELS, IMAGES = 32, 16
 
 

@@ -1,4 +1,4 @@
-"""Executes cases on the PTX executor and writes what its launches did; run.py starts it in a process of its own."""
+"""Executes cases on the PTX executor and writes what their launches did; run.py starts it."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 # Sources that several GPUs share:
 # [guide] CUDA C++ programming guide, tables of technical specifications and of arithmetic throughput.
-# [luo]   Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, arXiv 2402.13499, table of
-#         latencies: A100, RTX 4090 (taken for L4), H100 (taken for H200).
+# [luo]   Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, arXiv 2402.13499, table
+#         of latencies: A100, RTX 4090 (taken for L4), H100 (taken for H200).
 # [jia]   Jia et al., Dissecting the NVidia Turing T4 GPU via Microbenchmarking, arXiv 1903.07486.
 # [a100], [h100]  NVIDIA's white papers of these architectures.
 
@@ -47,8 +47,8 @@ H200 = Gpu(
     name="H200",
     capability=90,
     multiprocessors=132,  # [h100], SXM
-    # The boost clock of the H100 PCIe in [h100]. The SXM boards go to 1.98 GHz, so that what is not limited by
-    # DRAM may be up to 11 % faster.
+    # The boost clock of the H100 PCIe in [h100]. The SXM boards go to 1.98 GHz, so that what is not limited
+    # by DRAM may be up to 11 % faster.
     clock_hz=1.755e9,
     copy_bytes_per_second=4.3e12,  # measured: a copy of 8.6 GB by PyTorch
     peak_bytes_per_second=4.8e12,  # data sheet

@@ -14,12 +14,28 @@ from tests.gpu.ptx.compile import ROOT
 PAGE = ROOT / "docs" / "gpu_model.md"
 CHART = ROOT / "docs" / "images" / "gpu_model.png"
 DATA = ROOT / "docs" / "benchmarks" / "gpu_model.json"
-KEPT = (
-    "case", "gpu", "launches", "equal_to_cpu", "executed_pixels", "modelled_pixels", "lane_instructions_per_pixel",
-    "issued_per_pixel", "active_lanes", "sectors_per_load_request", "sectors_per_store_request", "minimal_bytes",
-    "dram_bytes", "l2_bytes", "local_bytes", "hottest_atomic", "limited_by", "microseconds", "launch_microseconds",
+KEPT = [
+    "case",
+    "gpu",
+    "launches",
+    "equal_to_cpu",
+    "executed_pixels",
+    "modelled_pixels",
+    "lane_instructions_per_pixel",
+    "issued_per_pixel",
+    "active_lanes",
+    "sectors_per_load_request",
+    "sectors_per_store_request",
+    "minimal_bytes",
+    "dram_bytes",
+    "l2_bytes",
+    "local_bytes",
+    "hottest_atomic",
+    "limited_by",
+    "microseconds",
+    "launch_microseconds",
     "share_of_floor",
-)  # fmt: skip
+]
 LIMITS = ("DRAM", "L2", "load/store", "issue", "float64", "latency", "atomics")
 COLORS = ("#2e7d32", "#00838f", "#1565c0", "#c62828", "#6a1b9a", "#ef6c00", "#5d4037")
 
@@ -50,8 +66,8 @@ def write(found: Sequence[Row], tables: Sequence[list[Row]]) -> None:
 def constants(gpus: Iterable[Gpu]) -> str:
     """The table of the GPUs."""
     lines = [
-        "| | multiprocessors | clock, GHz | FP64 lanes per clock | copy, TB/s | L2, bytes per clock | L2, MB |"
-        " latency of L2, DRAM in clocks |",
+        "| | multiprocessors | clock, GHz | FP64 lanes per clock | copy, TB/s | L2, bytes per clock |"
+        " L2, MB | latency of L2, DRAM in clocks |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for gpu in gpus:
@@ -110,31 +126,27 @@ def reason(total: Row, main: Row) -> str:
     }
     if limit == "issue":
         allowed = total["floor_microseconds"] * 1e-6 * H200.clock_hz * H200.multiprocessors * 4 * 32 / pixels
+        issued, lanes = number(total["issued_per_pixel"]), total["active_lanes"]
         return (
-            f"About {number(total['issued_per_pixel'])} instructions issue per {unit}, where the bytes leave time for"
-            f" {number(allowed)}; {total['active_lanes']:.0f} of 32 lanes are active."
+            f"About {issued} instructions issue per {unit}, where the bytes leave time for {number(allowed)};"
+            f" {lanes:.0f} of 32 lanes are active."
         )
     if limit == "latency":
-        waits = (
-            f"in {total['launches']} launches, one after the other"
-            if total["launches"] > 1
-            else "in one launch"
-        )
-        fill = (
-            f"{number(main['waves'])} waves at {main['occupancy']:.0%} occupancy" if "waves" in main else ""
-        )
-        return f"Warps wait for memory and for each other {waits}{'; ' + fill if fill else ''}."
+        return latency_reason(total, main)
     if limit == "L2":
+        moved, needed, sectors = per["l2_bytes"], per["minimal_bytes"], total["sectors_per_store_request"]
         return (
-            f"{number(per['l2_bytes'])} bytes per {unit} go through L2 for {number(per['minimal_bytes'])} that are"
-            f" necessary: a store touches {total['sectors_per_store_request']:.1f} sectors, parts of sectors count"
-            " four times."
+            f"{number(moved)} bytes per {unit} go through L2, where {number(needed)} are necessary: a store"
+            f" touches {sectors:.1f} sectors, and parts of sectors count four times."
         )
     if limit == "load/store":
-        requests = (total["load_requests"] + total["store_requests"]) * 32 / pixels
+        requests, sectors = (
+            total["load_requests"] + total["store_requests"],
+            total["sectors_per_load_request"],
+        )
         return (
-            f"{number(requests)} requests per {unit} with {total['sectors_per_load_request']:.1f} sectors per load and"
-            f" {number(total['bank_conflicts'])} bank conflicts occupy the load/store units."
+            f"{number(requests * 32 / pixels)} requests per {unit} with {sectors:.1f} sectors per load, and"
+            f" {number(total['bank_conflicts'])} bank conflicts, occupy the load/store units."
         )
     if limit == "float64":
         instructions = total["warp_instructions_per_pixel"]["float64"] * 32
@@ -145,8 +157,24 @@ def reason(total: Row, main: Row) -> str:
     return f"DRAM: {number(per['dram_bytes'])} bytes per {unit} move, {ratio:.2f} times the necessary ones."
 
 
+def latency_reason(total: Row, main: Row) -> str:
+    """Too few warps, or a warp that takes long."""
+    launches = f"{total['launches']} launches in series. " if total["launches"] > 3 else ""
+    warp = main["average_warp"]
+    waits = sum(warp[f"{level}_waits"] for level in ("dram", "l2", "l1"))
+    shared = f", {number(warp['shared_waits'])} for shared memory" if warp["shared_waits"] else ""
+    if main["waves"] < 1:
+        fill = f"the grid of {number(main['waves'])} waves leaves the GPU almost empty"
+    else:
+        by = main["occupancy_limited_by"]
+        fill = f"{main['occupancy']:.0%} occupancy, limited by {by}, does not hide them"
+    depth = number(warp["depth"])
+    path = f"{number(waits)} waits for memory{shared} and a dependent path of {depth} instructions"
+    return f"{launches}An average warp has {path}; {fill}."
+
+
 def draw(totals: dict[tuple[str, str], Row], cases: Sequence[str]) -> None:
-    """The fraction of the floor per case: a bar for H200 in the color of its limit, marks for the other GPUs."""
+    """The fraction of the floor per case: a bar for H200 in the color of its limit, marks for the others."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -164,10 +192,10 @@ def draw(totals: dict[tuple[str, str], Row], cases: Sequence[str]) -> None:
         used[gpu.name] = axes.plot(shares, range(len(cases)), mark, color="black", mfc="white", ms=4, lw=0)[0]
     least = min(row["share_of_floor"] for row in totals.values())
     axes.set(
-        xscale="log", xlim=(max(100 * least / 1.5, 0.01), 130), yticks=range(len(cases)), yticklabels=cases
+        xscale="log", xlim=(max(100 * least / 1.5, 0.001), 130), yticks=range(len(cases)), yticklabels=cases
     )
     axes.set_ylim(len(cases) - 0.4, -0.6)
-    axes.set_xticks([0.1, 1, 10, 100], ["0.1 %", "1 %", "10 %", "100 %"])
+    axes.set_xticks([0.01, 0.1, 1, 10, 100], ["0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
     axes.set_title("Predicted, not measured: time of the necessary bytes over predicted time", fontsize=10)
     axes.grid(axis="x", color="#dddddd")
     axes.set_axisbelow(True)

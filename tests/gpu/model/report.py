@@ -29,8 +29,8 @@ def short_name(name: str) -> str:
     """A demangled kernel's name and its template arguments.
 
     Example:
-        >>> short_name("void orbbec::(anonymous namespace)::warp<orbbec::Linear<unsigned char> >(int, float*)")
-        'warp<Linear<unsigned char>>'
+        >>> short_name("void orbbec::(anonymous namespace)::warp<orbbec::Linear<float> >(int)")
+        'warp<Linear<float>>'
     """
     name = name.replace("(anonymous namespace)::", "").replace("orbbec::", "").removeprefix("void ")
     name = name.removeprefix("static ").replace("> >", ">>").replace("> >", ">>")
@@ -59,11 +59,26 @@ def _sum(first: Row, second: Row) -> Row:
     return summed | _ratios(summed)
 
 
-_SUMMED = {
-    "launches", "lane_instructions", "warp_lanes", "load_requests", "store_requests", "load_sectors",
-    "store_sectors", "requested_bytes", "l2_bytes", "dram_bytes", "local_bytes", "bank_conflicts", "microseconds",
-    "ptx_issue_microseconds", "launch_microseconds", "issued_per_pixel",
-}  # fmt: skip
+_SUMMED = set(
+    [
+        "launches",
+        "lane_instructions",
+        "warp_lanes",
+        "load_requests",
+        "store_requests",
+        "load_sectors",
+        "store_sectors",
+        "requested_bytes",
+        "l2_bytes",
+        "dram_bytes",
+        "local_bytes",
+        "bank_conflicts",
+        "microseconds",
+        "ptx_issue_microseconds",
+        "launch_microseconds",
+        "issued_per_pixel",
+    ]
+)
 
 
 def row_of(executed: Row, counts: Row, gpu: Gpu, registers: int) -> Row:
@@ -72,6 +87,7 @@ def row_of(executed: Row, counts: Row, gpu: Gpu, registers: int) -> Row:
     bound = bounds(gpu, counts, registers, factor)
     lanes = sum(counts["lane_instructions"].values())
     both = (counts["loads"], counts["stores"])
+    warps = math.prod(counts["grid"]) * -(-math.prod(counts["block"]) // 32)
     row = {
         "case": executed["case"],
         "kernel": counts["kernel"],
@@ -85,6 +101,7 @@ def row_of(executed: Row, counts: Row, gpu: Gpu, registers: int) -> Row:
         "occupancy_limited_by": bound.occupancy.limited_by,
         "resident_blocks": bound.occupancy.blocks,
         "waves": bound.waves,
+        "average_warp": {name: value / warps for name, value in counts["all_warps"].items()},
         "warp_instructions_per_pixel": {
             name: counts["warp_instructions"][name] / executed["executed_pixels"] for name in CLASSES
         },
@@ -157,9 +174,19 @@ def total_of(rows: Sequence[Row]) -> Row:
     return total | {"kernel": "total", "limited_by": limited_by, "hottest_atomic": hottest}
 
 
-_OF_A_LAUNCH = {
-    "grid", "block", "registers", "shared_bytes", "occupancy", "occupancy_limited_by", "resident_blocks", "waves",
-}  # fmt: skip
+_OF_A_LAUNCH = set(
+    [
+        "grid",
+        "block",
+        "registers",
+        "shared_bytes",
+        "occupancy",
+        "occupancy_limited_by",
+        "resident_blocks",
+        "waves",
+        "average_warp",
+    ]
+)
 
 
 def text_of(rows: Iterable[Row]) -> str:
@@ -171,7 +198,8 @@ def text_of(rows: Iterable[Row]) -> str:
             lines.append(f"{row['case']} on {row['gpu']}: {equal}")
             lines.append(
                 f"  executed_pixels {row['executed_pixels']}, modelled_pixels {row['modelled_pixels']}"
-                f" ({row['unit']}s); minimal {_bytes(row['minimal_bytes'])}, floor {row['floor_microseconds']:.1f} us"
+                f" ({row['unit']}s); minimal {_bytes(row['minimal_bytes'])}, floor"
+                f" {row['floor_microseconds']:.1f} us"
             )
         lines += _lines(row)
     return "\n".join(lines)
@@ -193,15 +221,15 @@ def _lines(row: Row) -> list[str]:
     seconds = ", ".join(f"{name} {value * 1e6:.1f}" for name, value in row["seconds_by_resource"].items())
     return [
         *lines,
-        f"    warp instructions x 32 per {row['unit']}: {per_pixel}; lanes {row['lane_instructions_per_pixel']:.1f},"
-        f" active {row['active_lanes']:.1f} of 32",
+        f"    warp instructions x 32 per {row['unit']}: {per_pixel}; lanes"
+        f" {row['lane_instructions_per_pixel']:.1f}, active {row['active_lanes']:.1f} of 32",
         f"    sectors per request: load {row['sectors_per_load_request']:.1f}, store"
         f" {row['sectors_per_store_request']:.1f}; requested {_bytes(row['requested_bytes'])}, unique sectors"
         f" {_bytes(row['dram_bytes'])}, local {_bytes(row['local_bytes'])}; bank conflicts"
         f" {row['bank_conflicts']:.0f}; hottest atomic {row['hottest_atomic']}",
         f"    us: {seconds}; issue of the PTX alone {row['ptx_issue_microseconds']:.1f}",
-        f"    {row['microseconds']:.1f} us, limited by {row['limited_by']}: {row['share_of_floor']:.0%} of the floor;"
-        f" launches {row['launch_microseconds']:.1f} us more",
+        f"    {row['microseconds']:.1f} us, limited by {row['limited_by']}:"
+        f" {row['share_of_floor']:.1%} of the floor; launches {row['launch_microseconds']:.1f} us more",
     ]
 
 

@@ -70,9 +70,9 @@ def test_streams_run_at_the_copy_rate(sample, gpu, kernel):
     assert max(value for name, value in found.seconds.items() if name != "DRAM") < 0.9 * found.time
 
 
-# Of the rate of a copy, as published: 16 % for the transpose without shared memory and 97 % with it on an H100
-# (yencal.github.io/gpu-matrix-transpose-optimization, of 3.0 TB/s); on other GPUs 32 % without, 57 % with bank
-# conflicts and 90 % without conflicts (sjang1594.github.io/portfolio/cuda-image-transposed).
+# Of the rate of a copy, as published: 16 % for the transpose without shared memory and 97 % with it on an
+# H100 (yencal.github.io/gpu-matrix-transpose-optimization, of 3.0 TB/s); on another GPU 32 % without, 57 %
+# with bank conflicts and 90 % without conflicts (sjang1594.github.io/portfolio/cuda-image-transposed).
 @needs_nvcc
 @pytest.mark.parametrize("gpu", [H200, A100], ids=["h200", "a100"])
 @pytest.mark.parametrize(

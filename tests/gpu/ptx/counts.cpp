@@ -132,7 +132,8 @@ void Counts::add_access(const Execution& m, const Instruction& in, Kind kind) {
 Level Counts::add_global(Traffic& traffic, int bytes) {
   scratch_.clear();
   for (const uint64_t address : addresses_) scratch_.push_back(address / 32);  // aligned: in one
-  if (!std::is_sorted(scratch_.begin(), scratch_.end())) std::sort(scratch_.begin(), scratch_.end());
+  if (!std::is_sorted(scratch_.begin(), scratch_.end()))
+    std::sort(scratch_.begin(), scratch_.end());
   for (size_t begin = 0, end = 0; begin < scratch_.size(); begin = end) {
     while (end < scratch_.size() && scratch_[end] == scratch_[begin]) ++end;
     traffic.partial_sectors += (end - begin) * bytes < 32 ? 1 : 0;
@@ -230,8 +231,8 @@ std::string Counts::json() {
   };
   const auto traffic = [&](const char* name, const Traffic& value) {
     out << '"' << name << "\": {\"requests\": " << value.requests << ", \"bytes\": " << value.bytes
-        << ", \"sectors\": " << value.sectors
-        << ", \"partial_sectors\": " << value.partial_sectors << ", \"unique_sectors\": " << value.touched.unique()
+        << ", \"sectors\": " << value.sectors << ", \"partial_sectors\": " << value.partial_sectors
+        << ", \"unique_sectors\": " << value.touched.unique()
         << ", \"unique_sectors_by_block\": " << value.touched.unique_by_block() << "}, ";
   };
   const auto sizes = [&](const char* name, const std::array<uint32_t, 3>& value) {

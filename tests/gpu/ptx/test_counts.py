@@ -105,9 +105,9 @@ def test_the_dependent_path_and_the_slowest_warp():
       setp.lt.u32 %p1, %r0, 32; @%p1 bra END; add.u32 %r1, %r1, 1; add.u32 %r1, %r1, 1; END:
     """
     counts = count(body, [])
-    # mov, add, add in one path; setp and bra in another of three; ret. The slower warp has two more.
-    assert counts["slowest_warp"]["depth"] == 3 + 2 + 1
-    assert counts["all_warps"]["depth"] == 2 * (3 + 1) + 2
+    # Two additions, as long as setp and bra; ret; no mov. The slower warp has two more.
+    assert counts["slowest_warp"]["depth"] == 2 + 2 + 1
+    assert counts["all_warps"]["depth"] == 2 * (2 + 1) + 2
     assert counts["slowest_warp"]["instructions"] == 9
 
 

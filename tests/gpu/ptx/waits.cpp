@@ -65,7 +65,7 @@ Wait Block::add(const Statement& statement) {
   } else if (loads) {
     ++path.memory;
   }
-  ++path.instructions;
+  if (base != "mov" && base != "cvta") ++path.instructions;  // ptxas removes these
   const Wait wait{path.memory > deepest_.memory, path.shared > deepest_.shared,
                   path.instructions > deepest_.instructions};
   deepest_.follow(path);

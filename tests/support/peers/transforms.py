@@ -35,12 +35,6 @@ class Form:
     dtype: str = "uint8"
     target: dict[str, Any] | None = None
 
-    @property
-    def is_pipelineable(self) -> bool:
-        """Whether it maps one uint8 image of three channels to another."""
-        alone = self.count == 1 and self.dtype == "uint8" and self.target is None
-        return alone and self.form not in ("1 channel", "uint8 to float32")
-
     def case(self, rng: Random, most: int = 60) -> tuple[T.Transform, Array]:
         """A transform and the images for it, `[N, H, W, 3]`."""
         image = draw_image(rng, (3,), self.dtype, most)

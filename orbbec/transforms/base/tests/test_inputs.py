@@ -23,10 +23,6 @@ def pixels(image):
     return np.asarray(image)
 
 
-def channels_first(array):
-    return torch.from_numpy(np.array(array)).permute(2, 0, 1)
-
-
 def test_a_pil_image_comes_back_as_one_with_the_bytes_of_its_array():
     result = PIPELINE(PIL, epoch=1)
     assert isinstance(result, Image.Image)
