@@ -480,12 +480,22 @@ Table make_table() {
   return t;
 }
 
+const Table& table() {
+  static const Table only = make_table();
+  return only;
+}
+
 }  // namespace
 
 Operation find_arithmetic(const std::string& opcode) {
-  static const Table table = make_table();
-  const auto found = table.find(opcode);
-  return found == table.end() ? Operation{} : found->second;
+  const auto found = table().find(opcode);
+  return found == table().end() ? Operation{} : found->second;
+}
+
+std::vector<std::string> arithmetic_opcodes() {
+  std::vector<std::string> names;
+  for (const auto& [name, operation] : table()) names.push_back(name);
+  return names;
 }
 
 }  // namespace orbbec::ptx
