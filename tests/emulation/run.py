@@ -63,7 +63,7 @@ def main() -> None:
     # The tests of this folder bring their own programs and need no device.
     fixed = ["--device", "emulated", "--capture=sys", f"--ignore={EMULATION}"]
     if options.flavour == "ptx":
-        fixed += ["-p", "tests.gpu.ptx.numpy_memory"]
+        fixed += ["-p", "tests.gpu.ptx.plugin"]
     command = [sys.executable, "-m", "pytest", *fixed, *rest]
     chosen = environment(options.flavour, options.order)
     os.chdir(ROOT)

@@ -156,8 +156,10 @@ Operation of_mode() {
     return Map<int_to_float<To, From>>::operation();
   } else if constexpr (kIsFloat<To>) {
     // Whole numbers are of the same type: the manual's rule.
-    if constexpr (kMode != Whole::kNone && !std::is_same_v<To, From>) return {};
-    else return Map<float_to_float<To, From, kMode>>::operation();
+    if constexpr (kMode != Whole::kNone && !std::is_same_v<To, From>)
+      return {};
+    else
+      return Map<float_to_float<To, From, kMode>>::operation();
   } else {
     return Map<float_to_int<To, From, kMode>>::operation();
   }

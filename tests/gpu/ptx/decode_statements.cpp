@@ -77,7 +77,7 @@ void Decoder::decode_warp(Parts parts) {
   } else if (parts[0] == "vote" || parts[0] == "match") {
     in.argument[1] = read(arguments[1], bytes_of(parts[0] == "vote" ? "pred" : type));
     in.argument[2] = mask = read(arguments[2], 4);
-    in.argument[0] = write(arguments[0], bytes_of(type));
+    in.argument[0] = write(arguments[0], parts[0] == "vote" ? bytes_of(type) : 4);
   } else if (parts[0] == "activemask") {
     in.argument[0] = write(arguments[0], 4);
   } else {

@@ -5,6 +5,7 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <time.h>
 
 #include <cfenv>
 #include <cstdio>
@@ -22,6 +23,17 @@ namespace orbbec::ptx {
 namespace {
 
 std::string fault;
+
+struct Totals {
+  uint64_t launches = 0;
+  double seconds = 0;  // of this process's CPU, in kernels
+} totals;
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 // The compilers mangle unnamed namespaces differently; demangled and without them, names agree.
 std::string common_name(const std::string& mangled) {
@@ -154,7 +166,10 @@ cudaError_t launch(const void* key, const emulation::Kernel& kernel, dim3 grid, 
     const char* const path = std::getenv("ORBBEC_PTX_COUNTS");
     Counts counts(program);
     if (path != nullptr) launch.counts = &counts;
+    ++totals.launches;
+    totals.seconds -= cpu_seconds();
     run_grid(program, launch, [&] { return order.next(); });
+    totals.seconds += cpu_seconds();
     if (path != nullptr) std::ofstream(path, std::ios::app) << counts.json() << '\n';
     return cudaSuccess;
   } catch (const std::exception& error) {
@@ -166,3 +181,10 @@ cudaError_t launch(const void* key, const emulation::Kernel& kernel, dim3 grid, 
 }
 
 }  // namespace orbbec::ptx
+
+// For plugin.py: launches, lane-instructions, CPU seconds.
+extern "C" void ptx_totals(double* values) {
+  values[0] = static_cast<double>(orbbec::ptx::totals.launches);
+  values[1] = static_cast<double>(orbbec::ptx::lane_instructions());
+  values[2] = orbbec::ptx::totals.seconds;
+}

@@ -1,4 +1,4 @@
-"""PTX's instructions in Python's whole numbers and fractions, by the manual: what the executor is compared with."""
+"""PTX's instructions in whole numbers and fractions, by the manual: what the executor is compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every instruction of arithmetic.cpp and convert.cpp compared with the manual in Python's whole numbers and fractions."""
+"""Each instruction of one lane compared with the manual in whole numbers and fractions."""
 
 import itertools
 import math
@@ -117,9 +117,7 @@ def code_of(opcode, types, result):
 def test_arithmetic(opcode):
     meaning = MEANINGS[opcode]
     lanes = tuples_of(meaning.operands)
-    operands = [
-        (type_, [lane[i] for lane in lanes]) for i, type_ in enumerate(meaning.operands)
-    ]
+    operands = [(type_, [lane[i] for lane in lanes]) for i, type_ in enumerate(meaning.operands)]
     expected = [meaning.of(*lane) for lane in lanes]
     assert_is(code_of(opcode, meaning.operands, meaning.result), operands, meaning.result, expected)
 
@@ -146,9 +144,7 @@ def test_bfi_inserts_a_field(type_, position, length):
 
 def test_no_instruction_of_the_table_is_untested():
     """Roundings are in the names here and in an instruction of its own in the executor."""
-    tested = {
-        ".".join(part for part in opcode.split(".") if part not in ROUNDINGS) for opcode in MEANINGS
-    }
+    tested = {".".join(part for part in opcode.split(".") if part not in ROUNDINGS) for opcode in MEANINGS}
     assert set(opcodes()) - tested == {"lop3.b32", "bfi.b32", "bfi.b64"}
     assert tested <= set(opcodes())
 
