@@ -22,11 +22,14 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
 from orbbec.augment import Output, Sampling, Values
+from orbbec.bridge.gradients.pairs import add_to_pairs
+from orbbec.noise import philox_noise
 from tests.support import Device, assert_same_bytes, photographs
 from tests.support.boxes import random_boxes, random_rotated_boxes
 from tests.support.samples import DTYPES
 from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_warps, warp
 
+_SIZE = (19, 41)  # no multiple of a tile, a warp or a vector
 _CONTRAST = 6  # the step of a colour program that needs the mean of the image
 _MODES = ("nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area", "lanczos4")
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -75,10 +78,10 @@ def tensors_of(result: Any) -> list[torch.Tensor]:
 def made(device: Device, dtypes: Iterable[torch.dtype] = DTYPES, count: int = 2) -> Iterator[tuple[str, Any]]:
     """Images of each dtype on the device, then a batch of variable-size images."""
     for dtype in dtypes:
-        images = photographs(count, 3, 21, 75, dtype)
+        images = photographs(count, 3, *_SIZE, dtype)
         yield str(dtype), device.put(images / 200 if dtype.is_floating_point else images)
     if torch.uint8 in dtypes:
-        rows = [photographs(1, 3, 21 + n, 75, seed=n)[0].permute(1, 2, 0) for n in range(count)]
+        rows = [photographs(1, 3, _SIZE[0] + n, _SIZE[1], seed=n)[0].permute(1, 2, 0) for n in range(count)]
         batch = orbbec.ImageBatch.from_images([*rows, rows[0].flip(0)])
         yield "variable-size", batch.to("cuda") if device.name == "cuda" else batch
 
@@ -101,6 +104,9 @@ def resizes(device: Device) -> Results:
             yield f"resize {kind} {scale} {mode}, antialias", orbbec.resize(
                 images, size, interpolation=mode, antialias=True
             )
+    for dtype in DTYPES:  # no output pixel has more than two taps along y
+        low = device.put(photographs(2, 3, 2, 41, dtype))
+        yield f"resize {dtype} of two rows", orbbec.resize(low, (3, 31), antialias=True)
     for (kind, images), (scale, size) in itertools.product(made(device, _FLOATS[2:]), sizes.items()):
         for antialias in (False, True):
             yield f"gradient of resize {kind} {scale} {antialias}", with_gradients(
@@ -150,35 +156,43 @@ def tables(device: Device) -> Results:
         yield f"lut {kind}", orbbec.lut(images, device.put(torch.arange(255, -1, -1, dtype=torch.uint8)))
         for subsampling in ("444", "420"):
             yield f"jpeg {kind} {subsampling}", orbbec.jpeg_compression(images, 50, subsampling=subsampling)
-    gray = device.put(photographs(2, 1, 21, 75))
+    gray = device.put(photographs(2, 1, *_SIZE))
     yield "jpeg of gray", orbbec.jpeg_compression(gray, 50)
 
 
 def mixes(device: Device) -> Results:
-    pairs, box = torch.tensor([1, 2, 3, 0]), torch.tensor([3, 4, 41, 15])
+    pairs, box = torch.tensor([1, 2, 3, 0]), torch.tensor([3, 4, 38, 15])
     for kind, images in made(device, count=4):
-        if kind == "variable-size":
-            images, pairs = images[:4], torch.arange(4)
+        if kind == "variable-size":  # the first and the last have one size
+            pairs = torch.tensor([4, 1, 2, 3, 0])
         yield f"mixup {kind}", orbbec.mixup(images, pairs, 0.7)
         yield f"cutmix {kind}", orbbec.cutmix(images, pairs, box)
-        yield f"mosaic {kind}", orbbec.mosaic(images, pairs[None], torch.tensor([20, 10]), (31, 45))
+        yield f"mosaic {kind}", orbbec.mosaic(images, pairs[None, :4], torch.tensor([20, 10]), (31, 45))
         for fraction, mask in (("hard", torch.uint8), ("soft", torch.float32)):
-            if kind == "variable-size":
-                masks: Any = [torch.ones(*image.shape[:2], dtype=mask) for image in images]
-            else:
-                masks = device.put((photographs(4, 1, 21, 75)[:, 0] > 90).to(mask))
-            yield f"copy_paste {kind} {fraction}", orbbec.copy_paste(images, pairs, masks)
+            masks = device.put((photographs(4, 1, *_SIZE)[:, 0] > 90).to(mask))
+            if kind != "variable-size":
+                yield f"copy_paste {kind} {fraction}", orbbec.copy_paste(images, pairs, masks)
+        if kind == "variable-size":
+            of_batch = orbbec.cvt_color(images, "RGB", "GRAY")
+            yield f"copy_paste {kind}", orbbec.copy_paste(images, pairs, of_batch)
+        else:
+            yield f"add_to_pairs {kind}", add_to_pairs(images, images, pairs.to(images.device))
 
 
 def noises(device: Device) -> Results:
     for kind, images in made(device):
-        yield f"erase {kind}", orbbec.erase(images, (3, 4, 41, 15), 7)
+        yield f"erase {kind}", orbbec.erase(images, (3, 4, 38, 15), 7)
+        if kind != "variable-size":
+            every_other = images.repeat_interleave(2, -1)[..., ::2]
+            yield f"erase {kind}, strided", orbbec.erase(every_other, (3, 4, 38, 15), 7, out=every_other)
         for noise in ("uniform", "normal"):
-            yield f"erase {kind} {noise}", orbbec.erase(images, (3, 4, 41, 15), noise=noise)
+            yield f"erase {kind} {noise}", orbbec.erase(images, (3, 4, 38, 15), noise=noise)
     for kind, images in made(device, (torch.uint8, *_FLOATS)):
         yield f"gaussian_noise {kind}", orbbec.gaussian_noise(images, 0.0, 0.1)
+    for noise in ("uniform", "normal"):
+        yield f"philox_noise {noise}", philox_noise(device.put(torch.arange(2)), 3, _SIZE, kind=noise)
     for dtype in _FLOATS[2:]:
-        images = device.put(photographs(2, 3, 21, 75, dtype))
+        images = device.put(photographs(2, 3, *_SIZE, dtype))
         yield f"elastic_transform {dtype}", orbbec.elastic_transform(images, 20.0, 3.0)
 
 
@@ -191,7 +205,7 @@ def augments(device: Device) -> Results:
     for kind, images in made(device, (torch.uint8, *_FLOATS[:3])):
         for how, value in itertools.product(("nearest", "linear", "cubic"), (Values(), values)):
             yield f"augment {kind} {how} {value.contrast}", orbbec.augment(
-                images, device.put(matrix), (29, 75), Sampling(how), value, Output(torch.float32)
+                images, device.put(matrix), (29, 45), Sampling(how), value, Output(torch.float32)
             )
 
 
@@ -205,7 +219,7 @@ def planes(device: Device) -> Results:
         program = torch.zeros(1, 16)
         program[0, :2] = torch.tensor([_CONTRAST if contrast else 0, 0.5])
         values = Values(colors=device.put(program), contrast=contrast)
-        yield f"augment of planes {how}", orbbec.augment(there, torch.eye(3), (29, 75), Sampling(how), values)
+        yield f"augment of planes {how}", orbbec.augment(there, torch.eye(3), (29, 45), Sampling(how), values)
 
 
 def warps(device: Device) -> Results:
@@ -227,7 +241,7 @@ def warps(device: Device) -> Results:
 
 
 def detections(device: Device) -> Results:
-    count = 700
+    count = 1100  # more than a tile of nms
     groups = device.put(torch.arange(count) % 3)
     for dtype in (torch.float32, torch.float64):
         boxes, scores = (device.put(tensor) for tensor in random_boxes(count, dtype=dtype))
@@ -240,6 +254,8 @@ def detections(device: Device) -> Results:
         for name in ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou"):
             yield f"{name} {dtype}", getattr(orbbec, name)(boxes[:90], boxes[:90])
         yield f"box_iou_rotated {dtype}", orbbec.box_iou_rotated(rotated[:90], rotated[:90])
+    if device.name != "cpu":
+        assert torch.ops.orbbec.cuda_self_test(0) == ""
 
 
 def regions(device: Device) -> Results:
