@@ -64,8 +64,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what another run does; pytest counts it as deselected.
 
-    That is what needs an accelerator where there is none and, on the emulated device, what needs no device:
-    the sanitizers are for kernels, for rows on vectors and for arguments that nobody expected.
+    That is what needs an accelerator where there is none and, on the emulated device, what needs no device.
+    The sanitizers, where there are some, are also for rows on vectors and for arguments that nobody expected.
     """
     unwanted = [item for item in items if _accelerator_of(item) == "none"]
     if config.getoption("device") == ["emulated"]:
@@ -100,6 +100,8 @@ def _names_a_device(item: pytest.Item) -> bool:
 
 
 def _is_for_sanitizers(item: pytest.Item) -> bool:
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):
+        return False
     drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     return drawn or item.get_closest_marker("sanitized") is not None
 

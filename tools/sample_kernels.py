@@ -1,7 +1,8 @@
-"""Runs a sample of calls of every kernel, for a checker of memory that looks on.
+"""Launches every kernel on small images and compares the results with the CPU's, bit for bit.
 
-    compute-sanitizer python tools/sample_kernels.py     on CUDA
-    python tools/sample_kernels.py --blocks              those whose threads share memory
+    python tools/sample_kernels.py                       on CUDA
+    compute-sanitizer python tools/sample_kernels.py --unchecked     while a checker of memory looks on
+    python tools/sample_kernels.py --unchecked --blocks  those whose threads share memory
     python tools/sample_kernels.py --device cpu          that this script works
 
 Needs torch and NumPy alone.
@@ -12,135 +13,269 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
 from orbbec.augment import Output, Sampling, Values
-from tests.support import photographs
+from orbbec.bridge.gradients.pairs import add_to_pairs
+from orbbec.noise import philox_noise
+from tests.support import Device, assert_same_bytes, photographs
 from tests.support.boxes import random_boxes, random_rotated_boxes
 from tests.support.samples import DTYPES
 from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_warps, warp
 
+_SIZE = (19, 41)  # no multiple of a tile, a warp or a vector
 _CONTRAST = 6  # the step of a color program that needs the mean of the image
-_MODES = ("nearest", "linear", "cubic", "area", "lanczos4")
+_MODES = ("nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area", "lanczos4")
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_SPACES = ("HSV", "HLS", "YCrCb", "YUV", "LAB", "GRAY", "BGR")
+
+Results = Iterator[tuple[str, Any]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--blocks", action="store_true")
+    parser.add_argument("--unchecked", action="store_true", help="compare nothing with the CPU")
     options = parser.parse_args()
-    device = torch.device(options.device)
-    given = photographs(2, 3, 33, 147).to(device)
-    for images in (given, given / 255):
-        resizes_and_blurs(images)
-        colors(images)
-    detections(device)
-    if not options.blocks:
-        warps(device)
-        mixes_and_noise(photographs(4, 3, 33, 47).to(device))
-        regions(device)
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-    print("every kernel ran")
+    device = Device(options.device)
+    for family in SHARING if options.blocks else FAMILIES:
+        print(f"{family.__name__}: {check(family, device, options.unchecked)} calls", flush=True)
 
 
-def resizes_and_blurs(images: torch.Tensor) -> None:
-    for mode in _MODES:
-        orbbec.resize(images, (29, 131), interpolation=mode)
-    orbbec.resize(images, (9, 31), antialias=True)
-    for size in (3, 23, 101):  # of the last a tile is too large for shared memory
-        orbbec.gaussian_blur(images, size, 2.0)
-    orbbec.box_blur(images, 5)
-    for size in (3, 5, 9):
-        orbbec.median_blur(images, size)
-    orbbec.sharpen(images, 0.5)
-    orbbec.motion_blur(images, 9, 30.0)
+def check(family: Callable[[Device], Results], device: Device, unchecked: bool = False) -> int:
+    """Makes the calls of a family on a device; returns their number.
+
+    Raises:
+        AssertionError: a result is not the CPU's.
+    """
+    with device.active():
+        actual = list(family(device))
+    expected = actual if unchecked else list(family(Device("cpu")))
+    for (name, result), (_, wanted) in zip(actual, expected, strict=True):
+        try:
+            for a, b in zip(tensors_of(result), tensors_of(wanted), strict=True):
+                assert_same_bytes(a.cpu(), b.cpu())
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+    return len(actual)
 
 
-def colors(images: torch.Tensor) -> None:
-    for name in ("brightness", "contrast", "saturation", "gamma", "sharpness"):
-        getattr(orbbec, f"adjust_{name}")(images, 0.7)
-    orbbec.adjust_hue(images, 0.1)
-    orbbec.cvt_color(images, "RGB", "HSV")
-    orbbec.normalize(images, (0.5, 0.5, 0.5), (0.2, 0.2, 0.2))
-    orbbec.channel_statistics(images)
+def tensors_of(result: Any) -> list[torch.Tensor]:
+    if isinstance(result, torch.Tensor):
+        return [result]
+    if isinstance(result, orbbec.ImageBatch):
+        return result.images()
+    return [] if result is None else [tensor for part in result for tensor in tensors_of(part)]
+
+
+def made(device: Device, dtypes: Iterable[torch.dtype] = DTYPES, count: int = 2) -> Iterator[tuple[str, Any]]:
+    """Images of each dtype on the device, then a batch of variable-size images."""
+    for dtype in dtypes:
+        images = photographs(count, 3, *_SIZE, dtype)
+        yield str(dtype), device.put(images / 200 if dtype.is_floating_point else images)
+    if torch.uint8 in dtypes:
+        rows = [photographs(1, 3, _SIZE[0] + n, _SIZE[1], seed=n)[0].permute(1, 2, 0) for n in range(count)]
+        batch = orbbec.ImageBatch.from_images([*rows, rows[0].flip(0)])
+        yield "variable-size", batch.to("cuda") if device.name == "cuda" else batch
+
+
+def with_gradients(call: Any, images: Any, *others: Any) -> list[torch.Tensor]:
+    """What the call gives, and the gradients of what requires one."""
+    inputs = [given.detach().requires_grad_() for given in (images, *others)]
+    output = call(*inputs)
+    weights = torch.arange(output.numel(), device=output.device) % 7
+    output.backward(weights.reshape(output.shape).to(output.dtype))
+    return [output.detach(), *(given.grad for given in inputs)]
+
+
+def resizes(device: Device) -> Results:
+    sizes = {"upscaled": (29, 131), "downscaled": (9, 31)}
+    for (kind, images), (scale, size) in itertools.product(made(device), sizes.items()):
+        for mode in _MODES:
+            yield f"resize {kind} {scale} {mode}", orbbec.resize(images, size, interpolation=mode)
+        for mode in ("box", "linear", "hamming", "cubic", "lanczos"):
+            yield f"resize {kind} {scale} {mode}, antialias", orbbec.resize(
+                images, size, interpolation=mode, antialias=True
+            )
+    for dtype in DTYPES:  # no output pixel has more than two taps along y
+        low = device.put(photographs(2, 3, 2, 41, dtype))
+        yield f"resize {dtype} of two rows", orbbec.resize(low, (3, 31), antialias=True)
+    for (kind, images), (scale, size) in itertools.product(made(device, _FLOATS[2:]), sizes.items()):
+        for antialias in (False, True):
+            yield f"gradient of resize {kind} {scale} {antialias}", with_gradients(
+                lambda x, size=size, antialias=antialias: orbbec.resize(x, size, antialias=antialias), images
+            )
+
+
+def filters(device: Device) -> Results:
+    for kind, images in made(device):
+        for size in (3, 23):
+            yield f"gaussian_blur {kind} {size}", orbbec.gaussian_blur(images, size, 2.0)
+        yield f"box_blur {kind}", orbbec.box_blur(images, 5)
+        for size in (3, 5, 9):
+            yield f"median_blur {kind} {size}", orbbec.median_blur(images, size)
+        yield f"sharpen {kind}", orbbec.sharpen(images, 0.5)
+        yield f"motion_blur {kind}", orbbec.motion_blur(images, 9, 30.0)
+    small = device.put(photographs(1, 1, 5, 9))
+    yield "gaussian_blur 101", orbbec.gaussian_blur(small, 101, 2.0)  # a tile needs too much shared memory
+
+
+def colors(device: Device) -> Results:
+    for kind, images in made(device, (torch.uint8, *_FLOATS)):
+        for name in ("brightness", "contrast", "saturation", "gamma", "sharpness"):
+            yield f"adjust_{name} {kind}", getattr(orbbec, f"adjust_{name}")(images, 0.7)
+        yield f"adjust_hue {kind}", orbbec.adjust_hue(images, 0.1)
+        yield f"invert {kind}", orbbec.invert(images)
+        yield f"posterize {kind}", orbbec.posterize(images, 3)
+        yield f"solarize {kind}", orbbec.solarize(images, 0.5)
+        yield f"channel_statistics {kind}", orbbec.channel_statistics(images)
+    for kind, images in made(device, (torch.uint8, *_FLOATS[:3])):
+        for space in _SPACES:
+            if space == "LAB" and kind not in ("torch.uint8", "variable-size"):
+                continue
+            there = orbbec.cvt_color(images, "RGB", space)
+            yield f"cvt_color {kind} to {space}", there
+            if space != "GRAY" or kind != "variable-size":  # these cannot gain channels
+                yield f"cvt_color {kind} from {space}", orbbec.cvt_color(there, space, "RGB")
+    for (kind, images), dtype in itertools.product(made(device), _FLOATS):
+        if kind != "variable-size":
+            yield f"normalize {kind} to {dtype}", orbbec.normalize(images, dtype=dtype)
+
+
+def tables(device: Device) -> Results:
+    for kind, images in made(device, (torch.uint8,)):
+        for name in ("equalize", "equalize_hist", "autocontrast", "clahe"):
+            yield f"{name} {kind}", getattr(orbbec, name)(images)
+        yield f"lut {kind}", orbbec.lut(images, device.put(torch.arange(255, -1, -1, dtype=torch.uint8)))
+        for subsampling in ("444", "420"):
+            yield f"jpeg {kind} {subsampling}", orbbec.jpeg_compression(images, 50, subsampling=subsampling)
+    gray = device.put(photographs(2, 1, *_SIZE))
+    yield "jpeg of gray", orbbec.jpeg_compression(gray, 50)
+
+
+def mixes(device: Device) -> Results:
+    pairs, box = torch.tensor([1, 2, 3, 0]), torch.tensor([3, 4, 38, 15])
+    for kind, images in made(device, count=4):
+        if kind == "variable-size":  # the first and the last have one size
+            pairs = torch.tensor([4, 1, 2, 3, 0])
+        yield f"mixup {kind}", orbbec.mixup(images, pairs, 0.7)
+        yield f"cutmix {kind}", orbbec.cutmix(images, pairs, box)
+        yield f"mosaic {kind}", orbbec.mosaic(images, pairs[None, :4], torch.tensor([20, 10]), (31, 45))
+        for fraction, mask in (("hard", torch.uint8), ("soft", torch.float32)):
+            masks = device.put((photographs(4, 1, *_SIZE)[:, 0] > 90).to(mask))
+            if kind != "variable-size":
+                yield f"copy_paste {kind} {fraction}", orbbec.copy_paste(images, pairs, masks)
+        if kind == "variable-size":
+            of_batch = orbbec.cvt_color(images, "RGB", "GRAY")
+            yield f"copy_paste {kind}", orbbec.copy_paste(images, pairs, of_batch)
+        else:
+            yield f"add_to_pairs {kind}", add_to_pairs(images, images, pairs.to(images.device))
+
+
+def noises(device: Device) -> Results:
+    for kind, images in made(device):
+        yield f"erase {kind}", orbbec.erase(images, (3, 4, 38, 15), 7)
+        if kind != "variable-size":
+            every_other = images.repeat_interleave(2, -1)[..., ::2]
+            yield f"erase {kind}, strided", orbbec.erase(every_other, (3, 4, 38, 15), 7, out=every_other)
+        for noise in ("uniform", "normal"):
+            yield f"erase {kind} {noise}", orbbec.erase(images, (3, 4, 38, 15), noise=noise)
+    for kind, images in made(device, (torch.uint8, *_FLOATS)):
+        yield f"gaussian_noise {kind}", orbbec.gaussian_noise(images, 0.0, 0.1)
+    for noise in ("uniform", "normal"):
+        yield f"philox_noise {noise}", philox_noise(device.put(torch.arange(2)), 3, _SIZE, kind=noise)
+    for dtype in _FLOATS[2:]:
+        images = device.put(photographs(2, 3, *_SIZE, dtype))
+        yield f"elastic_transform {dtype}", orbbec.elastic_transform(images, 20.0, 3.0)
+
+
+def augments(device: Device) -> Results:
+    """With a matrix of both precisions; contrast needs a pass of its own."""
     program = torch.zeros(1, 16)
     program[0, :2] = torch.tensor([_CONTRAST, 0.5])
-    values, output = Values(colors=program.to(images.device), contrast=True), Output(torch.float32)
-    orbbec.augment(images, torch.eye(3, device=images.device), (29, 131), values=values, output=output)
-    if images.dtype == torch.uint8:
-        for name in ("equalize", "equalize_hist", "autocontrast", "clahe"):
-            getattr(orbbec, name)(images)
-        for subsampling in ("444", "420"):
-            orbbec.jpeg_compression(images, 50, subsampling=subsampling)
+    values = Values(colors=device.put(program), contrast=True)
+    matrix = torch.eye(3)
+    for kind, images in made(device, (torch.uint8, *_FLOATS[:3])):
+        for how, value in itertools.product(("nearest", "linear", "cubic"), (Values(), values)):
+            yield f"augment {kind} {how} {value.contrast}", orbbec.augment(
+                images, device.put(matrix), (29, 45), Sampling(how), value, Output(torch.float32)
+            )
 
 
-def mixes_and_noise(images: torch.Tensor) -> None:
-    pair_indices = torch.tensor([1, 2, 3, 0])
-    orbbec.mixup(images, pair_indices, 0.7)
-    orbbec.cutmix(images, pair_indices, torch.tensor([3, 4, 21, 30]))
-    orbbec.mosaic(images, pair_indices[None], torch.tensor([20, 10]), (31, 45))
-    orbbec.erase(images, (3, 4, 21, 30), 7)
-    orbbec.erase(images, (3, 4, 21, 30), noise="uniform")
-    orbbec.gaussian_noise(images, 0.0, 0.1)
-    orbbec.elastic_transform(images.float(), 20.0, 3.0)
-    planes = orbbec.YCbCrBatch.of_sizes([(33, 47)] * 2, ["420", "444"])
-    for plane in itertools.chain(planes.planes(0), planes.planes(1)):
-        plane.fill_(100)
-    there = planes.to(images.device)
-    orbbec.ycbcr_to_rgb(there)
-    for how in ("nearest", "linear", "cubic"):
-        orbbec.augment(there, torch.eye(3), (29, 131), Sampling(how))
+def planes(device: Device) -> Results:
+    stored = orbbec.YCbCrBatch.of_sizes([(33, 47)] * 2, ["420", "444"])
+    for index, plane in enumerate(itertools.chain(stored.planes(0), stored.planes(1))):
+        plane.copy_(photographs(1, 1, *plane.shape, seed=index)[0, 0])
+    there = stored.to("cuda") if device.name == "cuda" else stored
+    yield "ycbcr_to_rgb", orbbec.ycbcr_to_rgb(there)
+    for how, contrast in itertools.product(("nearest", "linear", "cubic"), (False, True)):
+        program = torch.zeros(1, 16)
+        program[0, :2] = torch.tensor([_CONTRAST if contrast else 0, 0.5])
+        values = Values(colors=device.put(program), contrast=contrast)
+        yield f"augment of planes {how}", orbbec.augment(there, torch.eye(3), (29, 45), Sampling(how), values)
 
 
-def warps(device: torch.device) -> None:
+def warps(device: Device) -> Results:
     for op, dtype, how, arithmetic in itertools.product(WARPS, DTYPES, INTERPOLATIONS, ARITHMETICS):
-        images = photographs(2, 3, 33, 47, dtype).to(device)
-        out = torch.zeros(2, 3, 29, 131, dtype=dtype, device=device)
-        maps = random_warps(op, (33, 47), (29, 131), 2).to(device)
+        images = device.put(photographs(2, 3, 23, 35, dtype))
+        maps = device.put(random_warps(op, (23, 35), (11, 37), 2))
         for border in BORDERS:
             options = {"interpolation": how, "arithmetic": arithmetic, "border": border}
-            warp(op, images, maps, (29, 131), **options, out=out)
+            out = device.put(torch.zeros(2, 3, 11, 37, dtype=dtype))
+            yield f"{op} {dtype} {options}", warp(op, images, maps, (11, 37), **options, out=out)
+    for op, dtype, how, arithmetic in itertools.product(WARPS, _FLOATS, INTERPOLATIONS[:2], ARITHMETICS):
+        images = device.put(photographs(2, 3, 23, 35, dtype))
+        for precision in (torch.float32, torch.float64):
+            maps = device.put(random_warps(op, (23, 35), (11, 37), 2).to(precision))
+            options = {"interpolation": how, "arithmetic": arithmetic}
+            yield f"gradient of {op} {dtype} {options} {precision}", with_gradients(
+                lambda x, m, op=op, options=options: warp(op, x, m, (11, 37), **options), images, maps
+            )
 
 
-def detections(device: torch.device) -> None:
-    groups = torch.arange(1500, device=device) % 3
+def detections(device: Device) -> Results:
+    count = 1100  # more than a tile of nms
+    groups = device.put(torch.arange(count) % 3)
     for dtype in (torch.float32, torch.float64):
-        boxes, scores = moved(random_boxes(1500, dtype=dtype), device)
-        turned = random_rotated_boxes(1500, dtype=dtype)[0].to(device)
-        orbbec.nms(boxes, scores, 0.5)
-        orbbec.batched_nms(boxes, scores, groups, 0.5)
-        orbbec.nms_rotated(turned, scores, 0.5)
-        orbbec.soft_nms(boxes, scores)
-        orbbec.matrix_nms(boxes, scores)
-        orbbec.box_iou(boxes, boxes)
-        orbbec.box_iou_rotated(turned, turned)
+        boxes, scores = (device.put(tensor) for tensor in random_boxes(count, dtype=dtype))
+        rotated = device.put(random_rotated_boxes(count, dtype=dtype)[0])
+        yield f"nms {dtype}", orbbec.nms(boxes, scores, 0.5)
+        yield f"batched_nms {dtype}", orbbec.batched_nms(boxes, scores, groups, 0.5)
+        yield f"nms_rotated {dtype}", orbbec.nms_rotated(rotated, scores, 0.5)
+        yield f"soft_nms {dtype}", orbbec.soft_nms(boxes, scores)
+        yield f"matrix_nms {dtype}", orbbec.matrix_nms(boxes, scores)
+        for name in ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou"):
+            yield f"{name} {dtype}", getattr(orbbec, name)(boxes[:90], boxes[:90])
+        yield f"box_iou_rotated {dtype}", orbbec.box_iou_rotated(rotated[:90], rotated[:90])
+    if device.name != "cpu":
+        assert torch.ops.orbbec.cuda_self_test(0) == ""
 
 
-def regions(device: torch.device) -> None:
-    index = torch.arange(40, device=device, dtype=torch.float32)[:, None] % 2
-    upright, turned = (
-        torch.cat((index, boxes[0].to(device) / 40), dim=1)
+def regions(device: Device) -> Results:
+    index = torch.arange(40, dtype=torch.float32)[:, None] % 2
+    upright, rotated = (
+        device.put(torch.cat((index, boxes[0] / 40), dim=1))
         for boxes in (random_boxes(40), random_rotated_boxes(40))
     )
-    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-        maps = torch.rand(2, 20, 30, 31, dtype=dtype, device=device, requires_grad=True)
+    for dtype in _FLOATS:
+        maps = device.put(photographs(2, 5, 30, 31, dtype))
         for call, rois in (
             (orbbec.roi_align, upright),
             (orbbec.roi_pool, upright),
-            (orbbec.roi_align_rotated, turned),
+            (orbbec.roi_align_rotated, rotated),
         ):
-            call(maps, rois, 7).sum().backward()
+            yield f"{call.__name__} {dtype}", with_gradients(lambda x, f=call, r=rois: f(x, r, 7), maps)
 
 
-def moved(tensors: Iterable[torch.Tensor], device: torch.device) -> list[torch.Tensor]:
-    return [tensor.to(device) for tensor in tensors]
-
+SHARING = (resizes, filters, colors, tables, detections)  # their threads share memory
+FAMILIES = (*SHARING, warps, mixes, noises, augments, planes, regions)
 
 if __name__ == "__main__":
     main()

@@ -2,6 +2,8 @@
 // *_cuda.cu; sees CUDA, never torch.
 #pragma once
 
+#include <type_traits>
+
 #include "executor_cuda.h"
 
 namespace orbbec {
@@ -24,13 +26,21 @@ __global__ void __launch_bounds__(kRaggedRunThreads, 1)
   }
 }
 
-// op(n, y, x) for every pixel of `images`, on `stream`. Returns a cudaError_t.
+// op(n, y, x) for every pixel of variable-size images, on `stream`. Returns a cudaError_t.
 template <class Op>
-int for_each_pixel_of_images_cuda(const Op& op, const AnyImages& images, void* stream) {
-  if (images.layout == nullptr) return for_each_pixel_cuda(op, images, stream);
+int for_each_pixel_of_ragged_cuda(const Op& op, const AnyImages& images, void* stream) {
   const auto rows = static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ);
   return launch(for_each_pixel_of_ragged_kernel<Op>, dim3(kRaggedRuns, rows),
                 dim3(kRaggedRunThreads), 0, stream, op, Images<uint8_t>(images));
+}
+
+// op(n, y, x) for every pixel of `images`, on `stream`. Returns a cudaError_t.
+template <class Op, class T>
+int for_each_pixel_of_images_cuda(const Op& op, const Images<T>& images, void* stream) {
+  if constexpr (std::is_same_v<T, uint8_t>) {  // variable-size images have no other type
+    if (images.layout != nullptr) return for_each_pixel_of_ragged_cuda(op, images, stream);
+  }
+  return for_each_pixel_cuda(op, images, stream);
 }
 
 }  // namespace orbbec

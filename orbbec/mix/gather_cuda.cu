@@ -2,11 +2,22 @@
 #include "gather.h"
 
 namespace orbbec {
+namespace {
+
+template <class T, class Rule>
+int run(const GatherPixels<T, Rule>& op, void* stream) {
+  return for_each_pixel_of_images_cuda(op, op.output, stream);
+}
+// A mosaic is dense, whatever its images are.
+template <class T>
+int run(const GatherPixels<T, MosaicRule>& op, void* stream) {
+  return for_each_pixel_cuda(op, op.output, stream);
+}
+
+}  // namespace
 
 int gather_pixels_cuda(const GatherArguments& arguments, void* stream) {
-  return dispatch_gather(arguments, [&](const auto& op) {
-    return for_each_pixel_of_images_cuda(op, op.output, stream);
-  });
+  return dispatch_gather(arguments, [&](const auto& op) { return run(op, stream); });
 }
 
 }  // namespace orbbec

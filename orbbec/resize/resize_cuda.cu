@@ -70,18 +70,41 @@ int launch_resize(const ResizeNearest<T>& op, void* stream) {
   return for_each_pixel_cuda(op, op.output, stream);
 }
 
-// Two taps per axis read each source row only about once.
-template <class T, class Form>
-int launch_resize(const Resize<T, Form>& op, void* stream) {
-  if (op.coefficients.taps_y <= 2) return for_each_pixel_cuda(op, op.output, stream);
+// What is known of the taps per axis without the sizes: there are always two, or always more.
+template <class Form>
+constexpr bool kHasTwoTaps = std::is_same_v<Form, FixedLinear>;
+template <class T>
+constexpr bool kHasTwoTaps<ExactLinear<T>> = true;
+template <class Form>
+constexpr bool kHasMoreTaps = false;
+template <bool kBodyIsFloat>
+constexpr bool kHasMoreTaps<FixedTaps<kBodyIsFloat>> = true;
+template <class T>
+constexpr bool kHasMoreTaps<AreaTaps<T>> = true;
+
+template <class Op>
+int launch_tiles(const Op& op, void* stream) {
   const int64_t tiles = (static_cast<int64_t>(op.output.height) + kTileLines - 1) / kTileLines;
   const int64_t columns = (static_cast<int64_t>(op.output.width) + kTileColumns - 1) / kTileColumns;
   const dim3 grid(
       static_cast<unsigned>(columns),
       static_cast<unsigned>(tiles < kMaxGridYZ ? tiles : kMaxGridYZ),
       static_cast<unsigned>(op.output.count < kMaxGridYZ ? op.output.count : kMaxGridYZ));
-  return launch(resize_tile_kernel<Resize<T, Form>>, grid, dim3(kTileColumns, kTileThreads),
+  return launch(resize_tile_kernel<Op>, grid, dim3(kTileColumns, kTileThreads),
                 kTileBytes, stream, op, op.output.count, op.output.height, op.output.width);
+}
+
+// Two taps per axis read each source row only about once.
+template <class T, class Form>
+int launch_resize(const Resize<T, Form>& op, void* stream) {
+  if constexpr (kHasTwoTaps<Form>) {
+    return for_each_pixel_cuda(op, op.output, stream);
+  } else {
+    if constexpr (!kHasMoreTaps<Form>) {
+      if (op.coefficients.taps_y <= 2) return for_each_pixel_cuda(op, op.output, stream);
+    }
+    return launch_tiles(op, stream);
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,7 @@ FLAVOURS = {
     "asan": SANITIZE,
     "races": "-DORBBEC_EMULATION_RACES",
     "lazy": "",
-    "ptx": "",
+    "ptx": "-DORBBEC_EMULATION_PTX",
     "plain": "",
 }
 # -Og: runs as fast as -O1 here and compiles in three quarters of the time. -g1: lines and function names, all
@@ -72,20 +73,16 @@ class Plan:
 
     def compile(self, source: Path, flags: str = "") -> Path:
         """Compiles one file: a .cu or .cpp of orbbec, or one of this folder."""
-        out = self.folder / f"{'_'.join(source.relative_to(ROOT).parts)}.o"
         chosen = FLAVOURS[self.flavour]
-        if self.flavour == "ptx" and (source.suffix == ".cu" or source.parent == EMULATION):
-            out = out.with_suffix(".ptx.o")
-            chosen = "-DORBBEC_EMULATION_PTX -O0" if source.suffix == ".cu" else "-DORBBEC_EMULATION_PTX"
-        if source.parent in (
-            EMULATION,
-            LAZY,
-        ):  # the scheduler leaves stacks in ways that no sanitizer follows
+        out = self.folder / f"{'_'.join(source.relative_to(ROOT).parts)}.o"
+        if source.parent in (EMULATION, LAZY):  # the scheduler leaves stacks in ways that no sanitizer follows
             chosen = chosen.replace(SANITIZE, "") + " -O2"
         elif source.parent == PTX:
             chosen += f" {EXECUTOR}"
         elif source.suffix == ".cu" and self.flavour == "races":
             chosen += " -fsanitize=thread"
+        elif source.suffix == ".cu" and self.flavour == "ptx":  # its kernels do not run
+            chosen += " -O0"
         elif source.suffix == ".cpp" and self.flavour == "asan":  # x86 loads from any address
             chosen += " -fno-sanitize=alignment"
         every = f"{COMMON} {chosen} -DORBBEC_EMULATION -I{EMULATION / 'include'} -I{ROOT} {flags}"
@@ -160,26 +157,53 @@ def torch_flags() -> tuple[str, str]:
 
 def build_lazy_device() -> Path:
     """Builds the lazy device without orbbec, with the kernel of its own tests."""
-    plan = Plan(ROOT / "build" / "emulation" / "plain", "lazy")
+    plan = Plan(ROOT / "build" / "emulation" / "lazy", "lazy")
     objects = [*plan.runtime(), *plan.lazy_device(), plan.compile(LAZY / "kernels.cu")]
     library = plan.link("lazy_device.so", objects, f"-shared {torch_flags()[1]}")
     plan.build()
     return library
 
 
-def build_library(flavour: str = "asan") -> Path:
-    """Builds ``build/emulation/<flavour>/_C_emulated.so`` and returns its path.
+def includes_of(source: Path, seen: set[Path]) -> set[Path]:
+    """The file and what it includes of orbbec, directly or not, added to `seen`."""
+    if source not in seen and source.is_file():
+        seen.add(source)
+        for name in re.findall(r'^#include "([^"]+)"', source.read_text(), re.MULTILINE):
+            includes_of((source.parent / name).resolve(), seen)
+    return seen
 
-    ``lazy`` differs from ``plain`` in the device; ``ptx`` in the emulated runtime and, as none of their
-    kernels runs, in unoptimized ``.cu`` files. They have the same folder and libraries of their own.
+
+def shipped_object(source: Path) -> Path | None:
+    """What ``setup.py`` has made of a .cpp file: for flavours without sanitizers that saves 70 % of the build.
+
+    None if it is out of date, or if the file knows the emulated device.
     """
-    folder = "plain" if flavour in ("lazy", "ptx") else flavour
-    plan = Plan(ROOT / "build" / "emulation" / folder, flavour)
+    name = source.relative_to(ROOT).with_suffix(".o")
+    found = [path for folder in ROOT.glob("build/temp.*") if (path := folder / name).exists()]
+    needed = includes_of(source, set())
+    if len(found) != 1 or ROOT / "orbbec" / "bridge" / "device.h" in needed:
+        return None
+    is_new = found[0].stat().st_mtime > max(path.stat().st_mtime for path in needed)
+    return found[0] if is_new else None
+
+
+def build_library(flavour: str = "asan") -> Path:
+    """Builds the library of a flavour in ``build/emulation`` and returns its path.
+
+    ``asan`` has sanitizers in every file. The others differ only in the device and in what becomes of the
+    ``.cu`` files: they share the objects of the ``.cpp`` files, which are those of ``setup.py`` if these exist.
+    """
+    folder = ROOT / "build" / "emulation" / flavour
+    plan = Plan(folder, flavour)
     compile_flags, link_flags = torch_flags()
+    host_plan = plan if flavour == "asan" else Plan(folder.parent / "plain", "plain")
     host = [path for path in sorted(ROOT.glob("orbbec/**/*.cpp")) if not {"opencv", "data"} & set(path.parts)]
     if flavour != "lazy":
         host.append(EMULATION / "switch.cpp")
-    host_objects = [plan.compile(path, compile_flags) for path in host]
+    shipped = {} if flavour == "asan" else {path: shipped_object(path) for path in host}
+    host_objects = [shipped.get(path) or host_plan.compile(path, compile_flags) for path in host]
+    if host_plan is not plan:
+        host_plan.build()
     kernels = [plan.compile(path) for path in sorted(ROOT.glob("orbbec/**/*.cu"))] + plan.runtime()
     if flavour == "ptx":
         unstable = f"{compile_flags} -UTORCH_TARGET_VERSION"  # allocators are not in the stable ABI
@@ -192,11 +216,7 @@ def build_library(flavour: str = "asan") -> Path:
         name = "libkernels_emulated.so"
         kernels = [plan.link(name, kernels, f"-shared -Wl,-soname,{name}")]
         link_flags += " '-Wl,-rpath,$$ORIGIN'"
-    library = plan.link(
-        f"_C_{flavour}.so" if flavour in ("lazy", "ptx") else "_C_emulated.so",
-        [*host_objects, *kernels],
-        f"-shared {link_flags}",
-    )
+    library = plan.link("_C_emulated.so", [*host_objects, *kernels], f"-shared {link_flags}")
     plan.build()
     return library
 

@@ -68,7 +68,7 @@ def main() -> None:
     if options.flavour == "lazy":
         fixed += ["-p", "tests.emulation.lazy.plugin"]
     if options.flavour == "ptx":
-        fixed += ["-p", "tests.gpu.ptx.numpy_memory"]
+        fixed += ["-p", "tests.gpu.ptx.plugin"]
     command = [sys.executable, "-m", "pytest", *fixed, *rest]
     chosen = environment(options.flavour, options.order)
     chosen["ORBBEC_EMULATION_STREAMS"] = options.streams

@@ -4,7 +4,7 @@
 namespace orbbec {
 
 int ycbcr_to_rgb_cuda(const YcbcrToRgb& op, void* stream) {
-  return for_each_pixel_of_images_cuda(op, op.stored.planes, stream);
+  return for_each_pixel_of_ragged_cuda(op, op.stored.planes, stream);
 }
 
 }  // namespace orbbec

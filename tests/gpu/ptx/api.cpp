@@ -58,6 +58,11 @@ void* ptx_load(const char* text) {
   return failed != 0 ? nullptr : module.release();
 }
 
+// Calls `visit` with each instruction of one lane.
+void ptx_opcodes(void (*visit)(const char*)) {
+  for (const std::string& name : orbbec::ptx::arithmetic_opcodes()) visit(name.c_str());
+}
+
 // Calls `visit` with each kernel's name.
 void ptx_kernels(void* module, void (*visit)(const char*)) {
   for (const auto& [name, kernel] : static_cast<orbbec::ptx::Module*>(module)->text->kernels) {

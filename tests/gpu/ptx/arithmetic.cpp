@@ -21,7 +21,7 @@ using Bits =
 template <class T>
 constexpr int kBits = 8 * sizeof(T);
 
-// Results of float32 that are NaN are this one; float64 keeps payloads, as x86 does.
+// NaN of float32 is this one; float64 keeps payloads, as x86 does.
 float canonical(float x) { return x == x ? x : std::bit_cast<float>(0x7fffffffu); }
 double canonical(double x) { return x; }
 
@@ -480,12 +480,19 @@ Table make_table() {
   return t;
 }
 
+const Table table = make_table();
+
 }  // namespace
 
 Operation find_arithmetic(const std::string& opcode) {
-  static const Table table = make_table();
   const auto found = table.find(opcode);
   return found == table.end() ? Operation{} : found->second;
+}
+
+std::vector<std::string> arithmetic_opcodes() {
+  std::vector<std::string> names;
+  for (const auto& [name, operation] : table) names.push_back(name);
+  return names;
 }
 
 }  // namespace orbbec::ptx

@@ -111,6 +111,17 @@ template <class To, class From, Whole kMode>
 To float_to_float(From a) {
   return narrow_to<To>(to_whole(value_of(a), kMode));
 }
+// What double holds exactly: the last of 53 bits stands for those below, for one rounding alone.
+template <class T>
+T jammed(T a) {
+  if constexpr (sizeof(T) == 8) {
+    const T high = a >> 53;
+    if (high != 0 && high != static_cast<T>(-1)) {
+      return ((a & 2047) != 0 ? a | 2048 : a) & ~T{2047};
+    }
+  }
+  return a;
+}
 template <class To, class From>
 To int_to_float(From a) {
   if constexpr (std::is_same_v<To, float>)
@@ -118,7 +129,7 @@ To int_to_float(From a) {
   else if constexpr (std::is_same_v<To, double>)
     return static_cast<double>(a);
   else
-    return narrow_to<To>(static_cast<double>(a));
+    return narrow_to<To>(static_cast<double>(jammed(a)));
 }
 template <class To, class From>
 To int_to_int(From a) {
@@ -144,7 +155,11 @@ Operation of_mode() {
   if constexpr (!kIsFloat<From>) {
     return Map<int_to_float<To, From>>::operation();
   } else if constexpr (kIsFloat<To>) {
-    return Map<float_to_float<To, From, kMode>>::operation();
+    // Whole numbers are of the same type: the manual's rule.
+    if constexpr (kMode != Whole::kNone && !std::is_same_v<To, From>)
+      return {};
+    else
+      return Map<float_to_float<To, From, kMode>>::operation();
   } else {
     return Map<float_to_int<To, From, kMode>>::operation();
   }

@@ -77,7 +77,7 @@ void Decoder::decode_warp(Parts parts) {
   } else if (parts[0] == "vote" || parts[0] == "match") {
     in.argument[1] = read(arguments[1], bytes_of(parts[0] == "vote" ? "pred" : type));
     in.argument[2] = mask = read(arguments[2], 4);
-    in.argument[0] = write(arguments[0], bytes_of(type));
+    in.argument[0] = write(arguments[0], parts[0] == "vote" ? bytes_of(type) : 4);
   } else if (parts[0] == "activemask") {
     in.argument[0] = write(arguments[0], 4);
   } else {
@@ -148,7 +148,8 @@ void Decoder::decode_conversion(Parts parts) {
   const Operation operation = find_conversion(to, from, has_mode ? parts[1] : "", saturates_);
   const bool sign = to[0] == 's';
   if (to_int) saturates_ = false;  // done by the operation
-  if (operation.run == nullptr) fail_unknown();
+  const bool is_float = to == "f32" || to == "f64";
+  if (operation.run == nullptr || (saturates_ && !is_float)) fail_unknown();
   // .ftz is for float32 alone, on either side.
   const bool flushes = ftz_;
   const auto& arguments = statement_->arguments;
@@ -158,7 +159,7 @@ void Decoder::decode_conversion(Parts parts) {
   in.statement = statement_index();
   in.argument[1] = read(arguments.at(1), operation.operands[0], from == "f32");
   ftz_ = flushes && to == "f32";
-  in.argument[0] = write(arguments.at(0), operation.result, sign, to == "f32" || to == "f64");
+  in.argument[0] = write(arguments.at(0), operation.result, sign, is_float);
   emit(in);
   finish();
 }

@@ -204,6 +204,7 @@ struct Map<F> {
 
 // Instructions by opcode without its modifiers of rounding; run is null where there is none.
 Operation find_arithmetic(const std::string& opcode);
+std::vector<std::string> arithmetic_opcodes();
 Operation find_conversion(const std::string& to, const std::string& from, const std::string& mode,
                           bool saturates);
 Handler find_load(std::string_view type, int register_bytes);

@@ -112,6 +112,13 @@ def counts_of(module: Module, *launch: Any, **options: Any) -> dict[str, Any]:
     return counted
 
 
+def opcodes() -> list[str]:
+    """The instructions of one lane, without their roundings."""
+    names: list[bytes] = []
+    library().ptx_opcodes(ctypes.CFUNCTYPE(None, ctypes.c_char_p)(names.append))
+    return [name.decode() for name in names]
+
+
 def evaluate(code: str, *operands: Array, result: Any) -> Array:
     """Runs ``code`` in one thread per element: operands are ``%a``, ``%b``, ``%c``, the result is ``%d``."""
     count = len(operands[0])

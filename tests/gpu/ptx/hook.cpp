@@ -3,6 +3,8 @@
 // looked for. ORBBEC_PTX_COUNTS names a file to which a line of JSON is appended per launch.
 #include "hook.h"
 
+#include <time.h>
+
 #include <cfenv>
 #include <cstdio>
 #include <cstring>
@@ -20,6 +22,17 @@ namespace orbbec::ptx {
 namespace {
 
 std::string fault;
+
+struct Totals {
+  uint64_t launches = 0;
+  double seconds = 0;  // of this process's CPU, in kernels
+} totals;
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 struct Kernel {
   ModuleText* module = nullptr;
@@ -116,7 +129,10 @@ cudaError_t launch(const void* key, const emulation::Kernel& kernel, dim3 grid, 
     const char* const path = std::getenv("ORBBEC_PTX_COUNTS");
     Counts counts(program, launch);
     if (path != nullptr) launch.counts = &counts;
+    ++totals.launches;
+    totals.seconds -= cpu_seconds();
     run_grid(program, launch, [&] { return order.next(); });
+    totals.seconds += cpu_seconds();
     if (path != nullptr) std::ofstream(path, std::ios::app) << counts.json() << '\n';
     return cudaSuccess;
   } catch (const std::exception& error) {
@@ -128,3 +144,10 @@ cudaError_t launch(const void* key, const emulation::Kernel& kernel, dim3 grid, 
 }
 
 }  // namespace orbbec::ptx
+
+// For plugin.py: launches, lane-instructions, CPU seconds.
+extern "C" void ptx_totals(double* values) {
+  values[0] = static_cast<double>(orbbec::ptx::totals.launches);
+  values[1] = static_cast<double>(orbbec::ptx::lane_instructions());
+  values[2] = orbbec::ptx::totals.seconds;
+}

@@ -103,7 +103,7 @@ def is_noticed(mutation: Mutation, environment: dict[str, str], shipped: Path) -
             "emulated",
             "--capture=sys",
         ]
-        command += ["-p", "tests.gpu.ptx.numpy_memory", mutation.test]
+        command += ["-p", "tests.gpu.ptx.plugin", mutation.test]
         chosen = environment | {"ORBBEC_PTX": folder}
         done = subprocess.run(command, env=chosen, cwd=ROOT, capture_output=True, text=True)
     shown = re.findall(r"^(?:E +\w*Error.*|FAILED .*|\d+ passed.*)", done.stdout, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A plugin of pytest: the executor registers the memory of NumPy arrays too, which tensors may share.
+"""The executor registers the memory of NumPy arrays too, which tensors may share.
 
 NumPy has no Python function for it: NEP 49 makes the allocator a part of the C API.
 """
@@ -28,7 +28,3 @@ def register_arrays() -> None:
     functions = ctypes.cast(pointer_of(_ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions[_SET_HANDLER])
     set_handler(new_capsule(library.ptx_numpy_handler(), b"mem_handler", None))
-
-
-def pytest_configure() -> None:
-    register_arrays()

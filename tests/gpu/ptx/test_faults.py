@@ -294,6 +294,27 @@ def test_votes_and_matches():
     assert set(others.tolist()) == {1}
 
 
+def test_lanes_agree_on_what_they_see():
+    """32 lanes of which the upper 16 are asked apart: each half is uniform, the whole is not."""
+    body = """
+      setp.ge.u32 %p1, %r0, 16; selp.u32 %r1, 0xffff0000, 0x0000ffff, %p1;
+      vote.sync.uni.pred %p2, %p1, %r1; vote.sync.uni.pred %p3, %p1, 0xffffffff;
+      selp.u32 %r2, 1, 0, %p2; @%p3 add.u32 %r2, %r2, 10;
+      mul.wide.u32 %a1, %r0, 0x40000000; and.b64 %a1, %a1, 0x200000000;
+      match.any.sync.b64 %r3, %a1, 0xffffffff;
+      @%p1 bra UPPER; activemask.b32 %r4; bra DONE; UPPER: activemask.b32 %r4; DONE:
+      add.s64 %a2, %x0, %a0; st.global.u32 [%a2], %r2;
+      add.s64 %a2, %x1, %a0; st.global.u32 [%a2], %r3;
+      add.s64 %a2, %x2, %a0; st.global.u32 [%a2], %r4;
+    """
+    uniform, match, active = ints(), ints(), ints()
+    run(body, [uniform, match, active])
+    assert set(uniform.tolist()) == {1}
+    pairs = [sum(1 << i for i in range(32) if (i & 8) == (lane & 8)) for lane in range(32)]
+    assert match.tolist() == pairs
+    assert active.tolist() == [0x0000FFFF] * 16 + [0xFFFF0000] * 16
+
+
 @pytest.mark.parametrize(
     ("body", "report"),
     [
