@@ -90,6 +90,7 @@ ORBBEC_HD void read_pixel(const Warp<T, Transform, Sampler>& reader, int64_t n, 
                           float (&values)[kMaxFills]) {
   const Image<const T> image = reader.source[n];
   const auto tap = reader.locate(image, n, y, x);
+#pragma unroll
   for (int c = 0; c < kMaxFills; ++c)
     values[c] = c < reader.output.channels ? reader.value(image, tap, c) : 0.0f;
 }

@@ -27,23 +27,31 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+struct Table {
+  std::vector<Row> rows;
+  std::vector<std::string> architectures;  // of a cell with several numbers
+};
+
 // Lines that begin with # are comments, those with [ name the source file of what follows.
-std::vector<Row> read_table(const std::string& path) {
+Table read_table(const std::string& path) {
+  static const std::string architectures = "# architectures ";
   std::ifstream file(path);
   if (!file) fail("ORBBEC_EMULATION_LIMITS: cannot read %s", path.c_str());
   std::vector<std::string> columns;
-  std::vector<Row> rows;
+  Table table;
   for (std::string line; std::getline(file, line);) {
+    if (line.rfind(architectures, 0) == 0)
+      table.architectures = split(line.substr(architectures.size()), '/');
     if (line.empty() || line[0] == '#' || line[0] == '[') continue;
     const std::vector<std::string> cells = split(line, '\t');
     if (columns.empty()) {
       columns = cells;
       continue;
     }
-    Row& row = rows.emplace_back();
+    Row& row = table.rows.emplace_back();
     for (size_t i = 0; i < std::min(cells.size(), columns.size()); ++i) row[columns[i]] = cells[i];
   }
-  return rows;
+  return table;
 }
 
 size_t number(const Row& row, const char* column) { return std::stoull(row.at(column)); }
@@ -61,15 +69,17 @@ class Limits {
 
  private:
   const Row* row_of(const void* kernel, std::string& name);
-  std::string refusal_of(size_t architecture, const Row* row, const LaunchSize& size) const;
 
   std::vector<Row> devices_;
+  std::vector<std::string> architectures_;  // of the cells of kernels_
   std::map<std::string, Row> kernels_;
   std::map<const void*, std::string> names_;
 };
 
-Limits::Limits(const std::string& folder) : devices_(read_table(folder + "/limits.tsv")) {
-  for (Row& row : read_table(folder + "/kernels.tsv")) kernels_[row.at("kernel")] = row;
+Limits::Limits(const std::string& folder) : devices_(read_table(folder + "/limits.tsv").rows) {
+  const Table kernels = read_table(folder + "/kernels.tsv");
+  architectures_ = kernels.architectures;
+  for (const Row& row : kernels.rows) kernels_[row.at("kernel")] = row;
 }
 
 const Row* Limits::row_of(const void* kernel, std::string& name) {
@@ -106,9 +116,9 @@ std::string register_refusal(const Row& device, size_t registers, unsigned threa
   return std::to_string(registers) + " registers in " + std::to_string(threads) + " threads";
 }
 
-std::string Limits::refusal_of(size_t architecture, const Row* row, const LaunchSize& size) const {
-  const Row& device = devices_[architecture];
-  const auto cell = [&](const char* column) { return number(*row, column, architecture); };
+// `row` is null, or has the numbers of the device in its cells at `position`.
+std::string refusal_of(const Row& device, const Row* row, size_t position, const LaunchSize& size) {
+  const auto cell = [&](const char* column) { return number(*row, column, position); };
   const size_t parameters = row != nullptr ? cell("parameters") : size.argument_bytes;
   if (parameters > number(device, "parameters"))
     return std::to_string(parameters) + " bytes of parameters";
@@ -125,10 +135,13 @@ std::string Limits::refusal_of(size_t architecture, const Row* row, const Launch
 std::string Limits::refusal(const void* kernel, const LaunchSize& size) {
   std::string name;
   const Row* const row = row_of(kernel, name);
-  for (size_t i = 0; i < devices_.size(); ++i) {
-    const std::string reason = refusal_of(i, row, size);
-    if (!reason.empty())
-      return "sm_" + devices_[i].at("architecture") + " refuses " + name + ": " + reason;
+  for (const Row& device : devices_) {
+    const std::string& architecture = device.at("architecture");
+    const auto found = std::find(architectures_.begin(), architectures_.end(), architecture);
+    const bool is_known = found != architectures_.end();
+    const auto position = static_cast<size_t>(found - architectures_.begin());
+    const std::string reason = refusal_of(device, is_known ? row : nullptr, position, size);
+    if (!reason.empty()) return "sm_" + architecture + " refuses " + name + ": " + reason;
   }
   return "";
 }

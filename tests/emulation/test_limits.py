@@ -11,7 +11,7 @@ import pytest
 from tests.emulation.test_emulation import HERE, load_build
 
 TABLES = HERE.parent.parent / "tools" / "machine_code"
-COLUMNS = "kernel\tthreads\tparameters\tshared\tregisters\n"
+COLUMNS = "# architectures 75/80/86/89/90/100/120\nkernel\tthreads\tparameters\tshared\tregisters\n"
 SMALL = "fill<Box<4>>"
 
 
@@ -30,7 +30,7 @@ def launch(program, tmp_path):
 
     def run(row: str, kernel: str, threads: int, shared: int, opt_in: int = 64 * 1024) -> tuple[str, str]:
         shutil.copy(TABLES / "limits.tsv", tmp_path)
-        (tmp_path / "kernels.tsv").write_text(f"# architectures\n{COLUMNS}[orbbec/x_cuda.cu]\n{row}\n")
+        (tmp_path / "kernels.tsv").write_text(f"{COLUMNS}[orbbec/x_cuda.cu]\n{row}\n")
         environment = os.environ | {
             "ORBBEC_EMULATION_LIMITS": str(tmp_path),
             "ORBBEC_EMULATION_SHARED": str(opt_in),
