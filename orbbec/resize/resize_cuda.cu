@@ -90,8 +90,8 @@ int launch_tiles(const Op& op, void* stream) {
       static_cast<unsigned>(columns),
       static_cast<unsigned>(tiles < kMaxGridYZ ? tiles : kMaxGridYZ),
       static_cast<unsigned>(op.output.count < kMaxGridYZ ? op.output.count : kMaxGridYZ));
-  return launch(resize_tile_kernel<Op>, grid, dim3(kTileColumns, kTileThreads),
-                kTileBytes, stream, op, op.output.count, op.output.height, op.output.width);
+  return launch(resize_tile_kernel<Op>, grid, dim3(kTileColumns, kTileThreads), kTileBytes, stream,
+                op, op.output.count, op.output.height, op.output.width);
 }
 
 // Two taps per axis read each source row only about once.

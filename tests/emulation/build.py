@@ -75,7 +75,10 @@ class Plan:
         """Compiles one file: a .cu or .cpp of orbbec, or one of this folder."""
         chosen = FLAVOURS[self.flavour]
         out = self.folder / f"{'_'.join(source.relative_to(ROOT).parts)}.o"
-        if source.parent in (EMULATION, LAZY):  # the scheduler leaves stacks in ways that no sanitizer follows
+        if source.parent in (
+            EMULATION,
+            LAZY,
+        ):  # the scheduler leaves stacks in ways that no sanitizer follows
             chosen = chosen.replace(SANITIZE, "") + " -O2"
         elif source.parent == PTX:
             chosen += f" {EXECUTOR}"
@@ -174,9 +177,9 @@ def includes_of(source: Path, seen: set[Path]) -> set[Path]:
 
 
 def shipped_object(source: Path) -> Path | None:
-    """What ``setup.py`` has made of a .cpp file: for flavours without sanitizers that saves 70 % of the build.
+    """The object of a .cpp file that ``setup.py`` has built; it saves 70 % of a build without sanitizers.
 
-    None if it is out of date, or if the file knows the emulated device.
+    None if it is out of date, or if the source depends on the emulated device.
     """
     name = source.relative_to(ROOT).with_suffix(".o")
     found = [path for folder in ROOT.glob("build/temp.*") if (path := folder / name).exists()]
@@ -191,7 +194,7 @@ def build_library(flavour: str = "asan") -> Path:
     """Builds the library of a flavour in ``build/emulation`` and returns its path.
 
     ``asan`` has sanitizers in every file. The others differ only in the device and in what becomes of the
-    ``.cu`` files: they share the objects of the ``.cpp`` files, which are those of ``setup.py`` if these exist.
+    ``.cu`` files. They share the objects of the ``.cpp`` files, those of ``setup.py`` where they exist.
     """
     folder = ROOT / "build" / "emulation" / flavour
     plan = Plan(folder, flavour)
