@@ -1,7 +1,7 @@
 """Shared code of warp_affine, warp_perspective and remap."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,30 +22,32 @@ from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, Interpolation, border_name, interpolation_name
 
 
+class WarpOptions(NamedTuple):
+    """The options of a warp, as users give them; `inverse` is `(flag,)` for warps by matrices."""
+
+    interpolation: Interpolation
+    border: Border
+    fill: Any
+    arithmetic: str | None
+    inverse: tuple[bool, ...] = ()
+
+
 def call_warp(
-    op: str,
-    images: Any,
-    transform: Tensor,
-    size: list[int],
-    interpolation: Interpolation,
-    border: Border,
-    fill: Any,
-    extra: tuple[Any, ...],
-    arithmetic: str | None,
-    out: Any,
+    op: str, images: Any, transform: Tensor, size: list[int], options: WarpOptions, out: Any
 ) -> Any:
     """Call `torch.ops.orbbec.<op>`, or its out variant, on images of any kind."""
     given: OperatorInput = operator_input(op, "images", images)
+    arithmetic = options.arithmetic
     arguments = (
         given.images,
         given.layout,
         given.channels,
         transform,
         size,
-        interpolation_name(op, interpolation),
-        border_name(op, border),
-        fill_values(op, fill),
-        *extra,
+        interpolation_name(op, options.interpolation),
+        border_name(op, options.border),
+        fill_values(op, options.fill),
+        *options.inverse,
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:

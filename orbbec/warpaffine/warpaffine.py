@@ -9,7 +9,7 @@ from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.gradients.warp import fake_gradients, register_matrix_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
-from orbbec.bridge.warp import call_warp, register_fakes
+from orbbec.bridge.warp import WarpOptions, call_warp, register_fakes
 
 
 def warp_affine(
@@ -74,11 +74,7 @@ def warp_affine(
         images,
         as_tensor("warp_affine", "matrix", matrix),
         size_values("warp_affine", size),
-        interpolation,
-        border,
-        fill,
-        (inverse,),
-        arithmetic,
+        WarpOptions(interpolation, border, fill, arithmetic, (inverse,)),
         out,
     )
 

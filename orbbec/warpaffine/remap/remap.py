@@ -9,7 +9,7 @@ from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.gradients.warp import fake_gradients, register_position_gradient
 from orbbec.bridge.names import Border, Interpolation
-from orbbec.bridge.warp import call_warp, register_fakes
+from orbbec.bridge.warp import WarpOptions, call_warp, register_fakes
 
 
 def remap(
@@ -64,9 +64,8 @@ def remap(
     if x.dtype != y.dtype or x.device != y.device:
         raise ValueError("remap: expected map_x and map_y of one dtype on one device")
     positions = torch.stack((x, y), dim=-3)
-    return call_warp(
-        "remap", images, positions, list(x.shape[-2:]), interpolation, border, fill, (), arithmetic, out
-    )
+    options = WarpOptions(interpolation, border, fill, arithmetic)
+    return call_warp("remap", images, positions, list(x.shape[-2:]), options, out)
 
 
 register_fakes("remap")
