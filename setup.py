@@ -8,6 +8,7 @@ Why it is so:
   `.cu` files need the CUDA runtime alone, which is linked statically, so a machine without a GPU builds the
   same binary.
 - `-ffp-contract=off` and `-fmad=false`: a product and a sum are fused only where the source says so.
+  `-ftz=false -prec-div=true -prec-sqrt=true` keep denormals and round divisions and roots correctly.
 
 Environment: `ORBBEC_CUDA=0|1` leaves CUDA out or insists on it (default: if nvcc is found),
 `TORCH_CUDA_ARCH_LIST` names the architectures (default: those of the GPUs present, else
@@ -15,6 +16,7 @@ Environment: `ORBBEC_CUDA=0|1` leaves CUDA out or insists on it (default: if nvc
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -55,6 +57,12 @@ def toolkit_of(nvcc: Path) -> Path:
     return Path(tops[0]).resolve() if tops else nvcc.resolve().parent.parent
 
 
+def release_of(toolkit: Path) -> str:
+    """Such as 12.8."""
+    report = subprocess.run([toolkit / "bin" / "nvcc", "--version"], capture_output=True, text=True).stdout
+    return re.search(r"release ([\d.]+)", report)[1]
+
+
 def architectures() -> str:
     """What nvcc compiles for, in the notation of TORCH_CUDA_ARCH_LIST."""
     if "TORCH_CUDA_ARCH_LIST" in os.environ:
@@ -85,15 +93,26 @@ def operators() -> cpp_extension.CppExtension:
     os.environ["TORCH_CUDA_ARCH_LIST"] = architectures()
     print(f"orbbec: building for CPU and CUDA ({cuda}, architectures {os.environ['TORCH_CUDA_ARCH_LIST']})")
     cpp_extension.CUDA_HOME = str(cuda)
-    # Next to a torch without CUDA the headers of .cu files would not be tracked.
-    torch.version.cuda = torch.version.cuda or "13.0"
+    # torch refuses a CUDA other than its own, which the binary does not need; without one torch tracks no
+    # headers of .cu files.
+    torch.version.cuda = release_of(cuda)
     return cpp_extension.CppExtension(
         "orbbec._C",
         sources("*.cpp") + sources("*.cu"),
         include_dirs=[str(cuda / "include")],
         library_dirs=[str(cuda / "lib64")],
         libraries=["cudart_static", "dl", "rt", "pthread"],
-        extra_compile_args={"cxx": cxx_flags, "nvcc": ["-O3", "-fmad=false", "--threads=2"]},
+        extra_compile_args={
+            "cxx": cxx_flags,
+            "nvcc": [
+                "-O3",
+                "-fmad=false",
+                "-ftz=false",
+                "-prec-div=true",
+                "-prec-sqrt=true",
+                "--threads=2",
+            ],
+        },
         py_limited_api=True,
     )
 

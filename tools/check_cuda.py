@@ -16,8 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
+from nvcc_flags import shipped_flags
+
 ROOT = Path(__file__).resolve().parents[1]
-REPORTS = ROOT / "build" / "cuda"
+# A toolkit that is named has reports of its own.
+REPORTS = ROOT / "build" / "cuda" / Path(os.environ.get("CUDA_HOME", "")).name
 ARCHITECTURES = (
     "75",
     "80",
@@ -27,12 +30,10 @@ ARCHITECTURES = (
     "100",
     "120",
 )  # Turing to Blackwell, every one that was sold widely
-# As setup.py has them, but for -cubin: machine code for one architecture.
 FLAGS = [
     "-cubin",
     "-std=c++17",
-    "-O3",
-    "-fmad=false",
+    *shipped_flags(),
     "-Xptxas",
     "-v,-warn-spills",
     "-Werror",
@@ -62,8 +63,11 @@ class Usage:
 
 
 def find_nvcc() -> str | None:
-    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    return shutil.which("nvcc") or shutil.which("nvcc", path=f"{home}/bin")
+    """The nvcc that setup.py builds with."""
+    home = os.environ.get("CUDA_HOME")
+    if home:
+        return shutil.which("nvcc", path=f"{home}/bin")
+    return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 
 def compile_kernels(nvcc: str, source: Path, arch: str) -> tuple[bool, str]:
