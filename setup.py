@@ -3,12 +3,13 @@
 Design decisions:
 
 - Sources are found by listing folders, so adding an operator changes nothing here.
-- With torch's stable ABI and no Python symbols, `orbbec/_C.abi3.so` works with torch >= 2.10 and CPython >=
-3.10. - `CppExtension` also compiles CUDA, because `CUDAExtension` links libraries that a CPU-only torch
-lacks. The
+- With torch's stable ABI and no Python symbols, `orbbec/_C.abi3.so` works with torch >= 2.10 and CPython
+  >= 3.10.
+- `CppExtension` also compiles CUDA, because `CUDAExtension` links libraries that a CPU-only torch lacks. The
   `.cu` files only need the CUDA runtime, which is linked statically, so a machine without a GPU builds the
   same binary.
 - With `-ffp-contract=off` and `-fmad=false`, multiply-adds are fused only where the source says so.
+  `-ftz=false -prec-div=true -prec-sqrt=true` keep denormals and round divisions and roots correctly.
 
 Environment variables: `ORBBEC_CUDA=0|1` disables or requires CUDA (default: used if nvcc is found),
 `TORCH_CUDA_ARCH_LIST` selects the architectures (default: those of the GPUs present, else
@@ -16,6 +17,7 @@ Environment variables: `ORBBEC_CUDA=0|1` disables or requires CUDA (default: use
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,6 +59,12 @@ def toolkit_of(nvcc: Path) -> Path:
     return Path(tops[0]).resolve() if tops else nvcc.resolve().parent.parent
 
 
+def release_of(toolkit: Path) -> str:
+    """Such as 12.8."""
+    report = subprocess.run([toolkit / "bin" / "nvcc", "--version"], capture_output=True, text=True).stdout
+    return re.search(r"release ([\d.]+)", report)[1]
+
+
 def architectures() -> str:
     """What nvcc compiles for, in the notation of TORCH_CUDA_ARCH_LIST."""
     if "TORCH_CUDA_ARCH_LIST" in os.environ:
@@ -87,15 +95,26 @@ def operators() -> cpp_extension.CppExtension:
     os.environ["TORCH_CUDA_ARCH_LIST"] = architectures()
     print(f"orbbec: building for CPU and CUDA ({cuda}, architectures {os.environ['TORCH_CUDA_ARCH_LIST']})")
     cpp_extension.CUDA_HOME = str(cuda)
-    # With a torch without CUDA, the headers of .cu files would not be tracked otherwise.
-    torch.version.cuda = torch.version.cuda or "13.0"
+    # torch refuses a CUDA other than its own, which the binary does not need; without one torch tracks no
+    # headers of .cu files.
+    torch.version.cuda = release_of(cuda)
     return cpp_extension.CppExtension(
         "orbbec._C",
         sources("*.cpp") + sources("*.cu"),
         include_dirs=[str(cuda / "include")],
         library_dirs=[str(cuda / "lib64")],
         libraries=["cudart_static", "dl", "rt", "pthread"],
-        extra_compile_args={"cxx": cxx_flags, "nvcc": ["-O3", "-fmad=false", "--threads=2"]},
+        extra_compile_args={
+            "cxx": cxx_flags,
+            "nvcc": [
+                "-O3",
+                "-fmad=false",
+                "-ftz=false",
+                "-prec-div=true",
+                "-prec-sqrt=true",
+                "--threads=2",
+            ],
+        },
         py_limited_api=True,
     )
 

@@ -16,6 +16,7 @@ import orbbec
 from orbbec.__main__ import app
 from orbbec.cli.doctor import Facts, Gpu, advise, collect, facts, report
 from orbbec.data.decode.native import has_native
+from tests.support import Device
 
 ROOT = Path(__file__).parents[1]
 H200 = Gpu("NVIDIA H200", "9.0", 139.8, seen_by_torch=True, self_test="passed")
@@ -44,6 +45,7 @@ HEALTHY = Facts(
     jpeg_decoder="libjpeg-turbo",
     gpus=(H200,),
     driver="580.1",
+    driver_cuda="13.0",
     nvcc="13.0",
 )
 OLD_GPU = replace(H200, name="Tesla T4", capability="7.5")
@@ -77,6 +79,13 @@ def test_a_healthy_installation_gets_no_advice():
             "check that the driver supports CUDA 13.0",
         ),
         (
+            {"driver": "550.54", "driver_cuda": "12.4", "gpus": (replace(H200, self_test="insufficient"),)},
+            "The driver (550.54) supports CUDA up to 12.4, but the binary has the runtime of CUDA 13.0: "
+            "install driver 580 or newer, on Ubuntu with `sudo apt install nvidia-driver-580`, or build with "
+            "CUDA 12.8: `CUDA_HOME=/usr/local/cuda-12.8 ORBBEC_CUDA=1 pip install -e . --no-build-isolation`",
+        ),
+        ({"driver_cuda": "11.4", "binary_cuda": "12.8"}, "with `sudo apt install nvidia-driver-525`."),
+        (
             {"opencv": "", "opencv_failure": "ImportError"},
             "orbbec.opencv (needed by tests only) is not built",
         ),
@@ -100,6 +109,52 @@ def test_cv2_that_is_absent_or_unknown_gets_no_advice(cv2):
 def test_the_older_minor_version_of_an_architecture_serves_a_gpu():
     ampere = replace(H200, name="NVIDIA RTX A4000", capability="8.6")
     assert advise(replace(HEALTHY, gpus=(ampere,))) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "580.1, CUDA 13.0; the binary's CUDA 13.0 needs 580 or newer"),
+        ({"driver_cuda": "12.4"}, "580.1, CUDA 12.4; the binary's CUDA 13.0 needs 580 or newer"),
+        ({"binary_cuda": "12.8"}, "580.1, CUDA 13.0; the binary's CUDA 12.8 needs 525 or newer"),
+        ({"driver": "", "driver_cuda": ""}, "none; the binary's CUDA 13.0 needs 580 or newer"),
+        ({"driver": "", "driver_cuda": "", "binary_cuda": ""}, "none"),
+    ],
+)
+def test_the_driver_is_compared_with_what_the_binary_needs(changes, words):
+    assert f"\ndriver           {words}\n" in report(replace(HEALTHY, **changes), [])
+
+
+@pytest.mark.parametrize(("driver", "binary"), [("12.0", "12.8"), ("13.0", "12.8"), ("13.0", "13.1")])
+def test_a_driver_runs_every_runtime_of_its_major_version(driver, binary):
+    assert advise(replace(HEALTHY, driver_cuda=driver, binary_cuda=binary)) == []
+
+
+@pytest.mark.skipif(not hasattr(torch.ops.orbbec, "set_emulation"), reason="needs the emulated device")
+@pytest.mark.sanitized
+@pytest.mark.parametrize(
+    ("driver", "words"),
+    [("12040", "the NVIDIA driver supports CUDA up to 12.4"), ("0", "there is no NVIDIA driver")],
+)
+def test_a_launch_names_the_driver_and_what_it_lacks(monkeypatch, driver, words):
+    monkeypatch.setenv("ORBBEC_EMULATION_DRIVER", driver)
+    device = Device("emulated")
+    needs = "but this build has the runtime of CUDA 13.0, which needs driver 580 or newer"
+    with device.active(), pytest.raises(RuntimeError, match=f"^invert: CUDA: .*: {words}, {needs}"):
+        orbbec.invert(torch.zeros(1, 3, 4, 4))
+    assert f"{words}, {needs}" in torch.ops.orbbec.cuda_self_test(0)
+    monkeypatch.delenv("ORBBEC_EMULATION_DRIVER")
+    with device.active():
+        assert orbbec.invert(torch.zeros(1, 3, 4, 4)).eq(1).all()
+
+
+@pytest.mark.skipif(not hasattr(torch.ops.orbbec, "set_emulation"), reason="needs the emulated device")
+@pytest.mark.sanitized
+def test_doctor_says_that_the_driver_of_the_emulated_device_is_too_old(monkeypatch):
+    monkeypatch.setenv("ORBBEC_EMULATION_DRIVER", "12040")
+    found = replace(collect(), gpus=(replace(H200, self_test=torch.ops.orbbec.cuda_self_test(0)),))
+    assert found.driver_cuda == "12.4"
+    assert any("supports CUDA up to 12.4" in sentence for sentence in advise(found))
 
 
 def test_advice_on_each_gpu_names_that_gpu():

@@ -25,9 +25,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools.machine_code import cubins, table
 from tools.machine_code.table import Measured
+from tools.nvcc_flags import shipped_flags
 
 ROOT = Path(__file__).resolve().parents[1]
-REPORTS = ROOT / "build" / "cuda"
+# A toolkit that is named has reports of its own.
+REPORTS = ROOT / "build" / "cuda" / Path(os.environ.get("CUDA_HOME", "")).name
 LIBRARY = ROOT / "orbbec" / "_C.abi3.so"
 ARCHITECTURES = (
     "75",
@@ -38,12 +40,10 @@ ARCHITECTURES = (
     "100",
     "120",
 )  # Turing to Blackwell, every one that was sold widely
-# As setup.py has them, but for -cubin: machine code for one architecture.
 FLAGS = [
     "-cubin",
     "-std=c++17",
-    "-O3",
-    "-fmad=false",
+    *shipped_flags(),
     "-Xptxas",
     "-v,-warn-spills",
     "-Werror",
@@ -54,8 +54,11 @@ SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 
 def find_nvcc() -> str | None:
-    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    return shutil.which("nvcc") or shutil.which("nvcc", path=f"{home}/bin")
+    """The nvcc that setup.py builds with."""
+    home = os.environ.get("CUDA_HOME")
+    if home:
+        return shutil.which("nvcc", path=f"{home}/bin")
+    return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 
 def compile_kernels(nvcc: str, source: Path, arch: str) -> tuple[str, Path]:

@@ -11,7 +11,14 @@ import torch
 from torch import Tensor
 
 from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
-from orbbec.bridge.gradients.color import GRAY, gamma_slope, hue_gradient
+from orbbec.bridge.gradients.color import (
+    GRAY,
+    gamma_slope,
+    hue_gradient,
+    raise_to,
+    sum_channels,
+    sum_pixels,
+)
 from orbbec.bridge.gradients.pairs import add_to_pairs, has_pair
 from orbbec.bridge.gradients.warp import Context, backward_of
 from orbbec.matrices.linear import sum_first
@@ -30,8 +37,14 @@ def _number(row: Tensor, i: int) -> Tensor:
 
 def _of_matrix(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     matrix, offset = row[:, 1:10].view(-1, 3, 3), row[:, 10:13].view(-1, 3, 1, 1)
-    inside = _where_inside(gradient, torch.einsum("nij,njhw->nihw", matrix, x) + offset)
-    return torch.einsum("nij,nihw->njhw", matrix, inside)
+    inside = _where_inside(gradient, _times(matrix, x) + offset)
+    return _times(matrix.mT, inside)
+
+
+def _times(matrix: Tensor, x: Tensor) -> Tensor:
+    """The product of `[N, 3, 3]` and the channels of `[N, 3, H, W]`, summed in the order of the columns."""
+    rows = matrix[..., None, None].unbind(1)  # [N, 3, 1, 1]
+    return torch.cat([sum_channels(row * x) for row in rows], dim=1)
 
 
 def _of_hue(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
@@ -40,7 +53,8 @@ def _of_hue(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
 
 def _of_gamma(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     gamma, gain = _number(row, 0), _number(row, 1)
-    return _where_inside(gradient * gain * gamma_slope(x, gamma), gain * x.pow(gamma))
+    slope = gamma_slope(x, gamma).to(x.dtype)
+    return _where_inside(gradient * gain * slope, gain * raise_to(x, gamma))
 
 
 def _of_posterize(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
@@ -54,13 +68,12 @@ def _of_solarize(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
 def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     factor = _number(row, 0)
     weights = torch.tensor(GRAY, dtype=x.dtype, device=x.device).view(3, 1, 1)
-    gray = (x * weights).sum(1, keepdim=True)
-    counted = gray.clamp(0, 1).double()
+    gray = sum_channels(x * weights)
     # A tensor, because CUDA divides by a Python number through its reciprocal.
-    pixels = counted.new_full((), x.shape[2] * x.shape[3])
-    mean = (counted.sum((1, 2, 3), keepdim=True) / pixels).to(x.dtype)
+    pixels = x.new_full((), x.shape[2] * x.shape[3], dtype=torch.float64)
+    mean = (sum_pixels(gray.clamp(0, 1)) / pixels).to(x.dtype).view(-1, 1, 1, 1)
     inside = _where_inside(gradient, mean * (1 - factor) + x * factor)
-    of_mean = (inside * (1 - factor)).double().sum((1, 2, 3), keepdim=True) / pixels
+    of_mean = (sum_pixels(inside * (1 - factor)) / pixels).view(-1, 1, 1, 1)
     return inside * factor + weights * _where_inside(of_mean.to(x.dtype).expand_as(gray), gray)
 
 
@@ -110,7 +123,7 @@ def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, maximum: flo
     largest = read.new_full((), maximum)  # a tensor, as above
     for step in reversed(range(program.shape[1])):
         gradient = _through_step(gradient, before[step] / largest, program[:, step])
-    return gradient if channels == 3 else gradient.sum(1, keepdim=True)
+    return gradient if channels == 3 else sum_channels(gradient)
 
 
 def _covered(boxes: Tensor, height: int, width: int) -> Tensor:

@@ -6,10 +6,11 @@
 
 namespace orbbec {
 
-// Defined in self_test.cu; null in a build without CUDA.
+// Defined in .cu files; null in a build without CUDA.
 [[gnu::weak]] int compiled_cuda_version();
 [[gnu::weak]] std::string compiled_architectures();
 [[gnu::weak]] std::string run_cuda_self_test(int device);
+[[gnu::weak]] std::string cuda_driver_version();  // bridge/cuda_error.cu
 
 namespace {
 
@@ -36,6 +37,9 @@ std::string cuda_version() {
 
 std::string cuda_architectures() { return compiled_architectures ? compiled_architectures() : ""; }
 
+// The newest CUDA that the driver supports; empty without one or without CUDA.
+std::string driver_version() { return cuda_driver_version ? cuda_driver_version() : ""; }
+
 // Empty on success, else the error.
 std::string cuda_self_test(int64_t device) {
   return run_cuda_self_test ? run_cuda_self_test(static_cast<int>(device))
@@ -49,6 +53,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("compiler_version() -> str");
   m.def("compiled_cuda_version() -> str");
   m.def("compiled_architectures() -> str");
+  m.def("cuda_driver_version() -> str");
   m.def("cuda_self_test(int device) -> str");
 }
 
@@ -56,5 +61,6 @@ STABLE_TORCH_LIBRARY_IMPL(orbbec, CompositeExplicitAutograd, m) {
   m.impl("compiler_version", TORCH_BOX(&orbbec::compiler_version));
   m.impl("compiled_cuda_version", TORCH_BOX(&orbbec::cuda_version));
   m.impl("compiled_architectures", TORCH_BOX(&orbbec::cuda_architectures));
+  m.impl("cuda_driver_version", TORCH_BOX(&orbbec::driver_version));
   m.impl("cuda_self_test", TORCH_BOX(&orbbec::cuda_self_test));
 }

@@ -5,6 +5,9 @@
 #include "../executors/launch.h"
 
 namespace orbbec {
+
+std::string cuda_error_text(int status);  // bridge/cuda_error.cu
+
 namespace {
 
 constexpr int kThreads = 256, kBlocks = 4, kCount = kThreads * kBlocks;
@@ -54,7 +57,7 @@ std::string run_cuda_self_test(int device) {
     cudaSetDevice(before);
   }
   cudaGetLastError();  // clear the error for the next caller
-  if (status != cudaSuccess) return cudaGetErrorString(static_cast<cudaError_t>(status));
+  if (status != cudaSuccess) return cuda_error_text(status);
   for (int i = 0; i < kCount; ++i) {
     if (values[i] != i * i) return "a kernel ran, but its answer is wrong";
   }

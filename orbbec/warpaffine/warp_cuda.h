@@ -29,8 +29,8 @@ __device__ __forceinline__ void store_run(T* first, int64_t stride_x, const T (&
 }
 
 // A thread owns a run of neighboring pixels of a row in all channels: positions are computed once,
-// then every channel is read and written. Each output byte is written once; source bytes are read
-// through the read-only cache.
+// then every channel is read and written. Each output byte is written once; source bytes are
+// ordinary loads, cached in L1 and L2.
 template <class Op>
 __global__ void __launch_bounds__(kTileWidth* kTileHeight, Op::kIsLight ? 3 : 1)
     warp_kernel(const Op op) {

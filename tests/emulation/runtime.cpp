@@ -32,6 +32,15 @@ int shared_bytes_opt_in() {
   return text == nullptr ? kSharedBytesOptIn : std::atoi(text);
 }
 
+// ORBBEC_EMULATION_DRIVER: the CUDA that the driver supports, such as 12040.
+int driver_version() {
+  const char* text = std::getenv("ORBBEC_EMULATION_DRIVER");
+  return text == nullptr ? CUDART_VERSION : std::atoi(text);
+}
+
+// A driver runs every runtime of its major version.
+bool driver_suffices() { return driver_version() / 1000 >= CUDART_VERSION / 1000; }
+
 std::string last_refusal;
 cudaError_t last_error = cudaSuccess;  // one for all threads: thread-local storage is shared memory
 
@@ -64,6 +73,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidConfiguration:
       return "cudaErrorInvalidConfiguration";
+    case cudaErrorInsufficientDriver:
+      return "cudaErrorInsufficientDriver";
     case cudaErrorNoDevice:
       return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice:
@@ -88,6 +99,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "out of memory";
     case cudaErrorInvalidConfiguration:
       return "invalid configuration argument";
+    case cudaErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
     case cudaErrorNoDevice:
       return "no CUDA-capable device is detected";
     case cudaErrorInvalidDevice:
@@ -171,9 +184,13 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = driver_version();
+  return cudaSuccess;
+}
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (!driver_suffices()) return remember(cudaErrorInsufficientDriver);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   if (value < 0 || value > shared_bytes_opt_in()) return remember(cudaErrorInvalidValue);
   const std::lock_guard<std::mutex> lock(asked_mutex);
@@ -205,6 +222,7 @@ size_t argument_bytes(const Kernel& kernel) {
 
 cudaError_t launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes,
                    cudaStream_t stream) {
+  if (!driver_suffices()) return remember(cudaErrorInsufficientDriver);
   const bool block_fits = block.x > 0 && block.y > 0 && block.z > 0 && block.x <= kBlockThreads &&
                           block.y <= kBlockThreads && block.z <= kBlockDepth &&
                           block.x * block.y * block.z <= kBlockThreads;

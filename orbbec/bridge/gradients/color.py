@@ -3,18 +3,47 @@
 import torch
 from torch import Tensor
 
+from orbbec.matrices.linear import sum_last
+
 GRAY = (0.2989, 0.587, 0.114)  # of red, green, blue, as in torchvision
+
+
+def raise_to(x: Tensor, exponent: Tensor) -> Tensor:
+    """`x^exponent` for images `[N, C, H, W]` and one exponent per image, as `adjust_gamma` computes it."""
+    exponents = exponent.double().flatten().expand(x.shape[0]).contiguous()
+    power: Tensor = torch.ops.orbbec.adjust_color(x, None, 0, "adjust_gamma", 1.0, exponents, 1.0, None)
+    return power
 
 
 def gamma_slope(x: Tensor, gamma: Tensor) -> Tensor:
     """The slope of `x^gamma`; 0 at x = 0 for exponents below 1, where it is infinite.
 
+    Args:
+        x: `[N, C, H, W]`, float32 or float64.
+        gamma: `[N, 1, 1, 1]`.
+
     Example:
-        >>> gamma_slope(torch.tensor([0.0, 0.25]), torch.tensor(0.5)).tolist()
+        >>> x = torch.tensor([0.0, 0.25]).view(1, 1, 1, 2)
+        >>> gamma_slope(x, torch.full((1, 1, 1, 1), 0.5)).flatten().tolist()
         [0.0, 1.0]
     """
-    slope = torch.where(gamma == 0, torch.zeros_like(x), gamma * x.pow(gamma - 1))
-    return slope.masked_fill(slope.isinf(), 0.0)
+    x = x.double()  # so that x^gamma / x loses nothing where x^gamma is tiny
+    slope = torch.where(x == 0, (gamma == 1).double(), gamma * raise_to(x, gamma) / x)
+    return slope.masked_fill(slope.isinf() | (gamma == 0), 0.0)
+
+
+def sum_channels(x: Tensor) -> Tensor:
+    """The sum over the channels of `[N, C, H, W]`, in their order: `[N, 1, H, W]`."""
+    total = x[:, :1]
+    for channel in range(1, x.shape[1]):
+        total = total + x[:, channel : channel + 1]
+    return total
+
+
+def sum_pixels(x: Tensor) -> Tensor:
+    """The sum of each image, `[N]` in float64, in an order independent of the device."""
+    pixels = x.double().flatten(1)
+    return sum_last(pixels) if pixels.shape[1] else pixels.new_zeros(x.shape[0])
 
 
 def hue_gradient(gradient: Tensor, x: Tensor, shift: Tensor) -> Tensor:

@@ -37,7 +37,7 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
     finite = torch.isfinite(largest)
     reach = torch.where(finite, largest, torch.zeros_like(largest)) * (gradient.shape[2] * gradient.shape[3])
     exponent = 62 - torch.frexp(reach).exponent
-    per_unit = torch.ldexp(torch.ones_like(reach), exponent.clamp(-960, 960))
+    per_unit = power_of_two(exponent.clamp(-960, 960))
     seen = {} if context.regions is None else {"regions": context.regions}
     sums, map_gradient = getattr(torch.ops.orbbec, f"{op}_backward")(
         gradient, images.to(working), context.transform, per_unit, *context.options, **seen
@@ -45,6 +45,19 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
     values = sums.double() / per_unit[:, None, None, None]
     values = torch.where(finite[:, None, None, None], values, torch.full_like(values, torch.nan))
     return values.to(images.dtype), map_gradient
+
+
+def power_of_two(exponent: Tensor) -> Tensor:
+    """`2^exponent` in float64, made from its bits: `torch.ldexp` may use the `pow` of the device.
+
+    Args:
+        exponent: integers from -1022 to 1023.
+
+    Example:
+        >>> power_of_two(torch.tensor([-2, 0, 3])).tolist()
+        [0.25, 1.0, 8.0]
+    """
+    return ((exponent.long() + 1023) << 52).view(torch.float64)
 
 
 def matrix_gradient(matrix: Tensor, to_source_gradient: Tensor, inverse: bool) -> Tensor:

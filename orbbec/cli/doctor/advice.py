@@ -44,6 +44,8 @@ def cuda_advice(facts: Facts) -> str:
     """The first reason why nothing runs on the GPU."""
     if not facts.gpus:
         return "There is no GPU or no driver for it: everything runs on the CPU, with the same results."
+    if driver_is_too_old(facts):
+        return driver_advice(facts)
     if facts.torch and not facts.torch_cuda:
         return (
             f"torch {facts.torch} has no CUDA: install a CUDA build of torch to use the {facts.gpus[0].name}."
@@ -59,8 +61,30 @@ def cuda_advice(facts: Facts) -> str:
     return ""
 
 
+def driver_is_too_old(facts: Facts) -> bool:
+    """Whether the binary's CUDA has a newer major version than the driver's."""
+    known = facts.binary_cuda and facts.driver_cuda
+    return bool(known) and version_numbers(facts.driver_cuda)[0] < version_numbers(facts.binary_cuda)[0]
+
+
+def oldest_driver(facts: Facts) -> int:
+    """The oldest driver for the binary's CUDA (CUDA compatibility guide, minor version compatibility)."""
+    return 580 if version_numbers(facts.binary_cuda)[0] >= 13 else 525
+
+
+def driver_advice(facts: Facts) -> str:
+    older = "CUDA_HOME=/usr/local/cuda-12.8 ORBBEC_CUDA=1 pip install -e . --no-build-isolation"
+    rebuild = f", or build with CUDA 12.8: `{older}`" if version_numbers(facts.driver_cuda)[0] == 12 else ""
+    oldest = oldest_driver(facts)
+    return (
+        f"The driver ({facts.driver or 'of unknown version'}) supports CUDA up to {facts.driver_cuda}, but "
+        f"the binary has the runtime of CUDA {facts.binary_cuda}: install driver {oldest} or newer, on "
+        f"Ubuntu with `sudo apt install nvidia-driver-{oldest}`{rebuild}."
+    )
+
+
 def gpu_advice(facts: Facts, gpu: Gpu) -> str:
-    if not (gpu.self_test and facts.binary_cuda):
+    if not (gpu.self_test and facts.binary_cuda) or driver_is_too_old(facts):
         return ""
     build = f"build with TORCH_CUDA_ARCH_LIST={gpu.capability}"
     if is_native(gpu.capability, facts.architectures):

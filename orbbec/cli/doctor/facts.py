@@ -68,7 +68,8 @@ class Facts:
     opencv_failure: str
     jpeg_decoder: str  # orbbec.data's decoder for non-baseline JPEGs
     gpus: tuple[Gpu, ...]
-    driver: str
+    driver: str  # such as "580.65.06"
+    driver_cuda: str  # the newest CUDA that the driver supports
     nvcc: str
 
 
@@ -104,6 +105,7 @@ def collect() -> Facts:
         jpeg_decoder=jpeg_decoder(PACKAGE / "data" / "decode" / "_jpeg.abi3.so"),
         gpus=gpus(torch, orbbec),
         driver="".join(nvidia_smi("driver_version")[:1]),
+        driver_cuda=torch.ops.orbbec.cuda_driver_version() if orbbec else "",
         nvcc=nvcc(),
     )
 
@@ -181,9 +183,10 @@ def nvidia_smi(fields: str) -> list[str]:
 
 
 def nvcc() -> str:
-    """Release and path of the nvcc on PATH, in CUDA_HOME or in /usr/local/cuda, as the build finds it."""
-    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    path = shutil.which("nvcc") or shutil.which("nvcc", path=f"{home}/bin")
+    """Release and path of the nvcc that the build finds: in CUDA_HOME, else on PATH or in /usr/local/cuda."""
+    home = os.environ.get("CUDA_HOME")
+    installed = None if home else shutil.which("nvcc")
+    path = installed or shutil.which("nvcc", path=f"{home or '/usr/local/cuda'}/bin")
     release = re.search(r"release ([\d.]+)", output_of(path, "--version")) if path else None
     return f"{release[1]} ({path})" if release else ""
 

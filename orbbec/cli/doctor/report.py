@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .advice import oldest_driver
 from .facts import Facts
 
 
@@ -30,12 +31,20 @@ def report(facts: Facts, advice: list[str]) -> str:
         ("CPU", joined(facts.cpu, f"{facts.cores} cores")),
         ("  SIMD", " ".join(facts.cpu_flags)),
         *gpu_rows(facts),
-        ("driver", facts.driver),
+        ("driver", driver(facts)),
         ("nvcc", facts.nvcc),
     ]
     lines = [f"{name:<16} {value or 'none'}" for name, value in rows]
     lines += ["", *(f"- {sentence}" for sentence in advice or ["No problems found."])]
     return "\n".join(lines)
+
+
+def driver(facts: Facts) -> str:
+    """The driver and the CUDA that it supports, compared with what the binary needs."""
+    found = joined(facts.driver, facts.driver_cuda and f"CUDA {facts.driver_cuda}") or "none"
+    if not facts.binary_cuda:
+        return found
+    return f"{found}; the binary's CUDA {facts.binary_cuda} needs {oldest_driver(facts)} or newer"
 
 
 def gpu_rows(facts: Facts) -> list[tuple[str, str]]:

@@ -5,7 +5,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.gradients.color import GRAY, gamma_slope, hue_gradient
+from orbbec.bridge.gradients.color import (
+    GRAY,
+    gamma_slope,
+    hue_gradient,
+    raise_to,
+    sum_channels,
+    sum_pixels,
+)
 
 
 def _gray_weights(images: Tensor) -> Tensor:
@@ -24,15 +31,15 @@ def _of_brightness(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Ten
 def _of_contrast(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
     mean = ctx.mean.to(x.dtype).view(-1, 1, 1, 1)
     inside = gradient * _is_inside(x * factor + mean * (1 - factor))
-    ctx.of_mean = (inside * (1 - factor)).double().sum((1, 2, 3))
+    ctx.of_mean = sum_pixels(inside * (1 - factor))
     return inside * factor
 
 
 def _of_saturation(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
     weights = _gray_weights(x)
-    gray = (x * weights).sum(1, keepdim=True)
+    gray = sum_channels(x * weights)
     inside = gradient * _is_inside(x * factor + gray * (1 - factor))
-    return inside * factor + weights * ((1 - factor) * inside).sum(1, keepdim=True)
+    return inside * factor + weights * sum_channels((1 - factor) * inside)
 
 
 def _of_hue(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
@@ -40,8 +47,9 @@ def _of_hue(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
 
 
 def _of_gamma(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
-    inside = _is_inside(ctx.gain * x.pow(factor)) if ctx.gain != 1 else torch.ones_like(x)
-    result: Tensor = gradient * ctx.gain * gamma_slope(x, factor) * inside
+    inside = _is_inside(ctx.gain * raise_to(x, factor)) if ctx.gain != 1 else torch.ones_like(x)
+    slope = gamma_slope(x, factor).to(x.dtype)
+    result: Tensor = gradient * ctx.gain * slope * inside
     return result
 
 

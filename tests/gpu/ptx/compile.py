@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import os
 import shutil
@@ -38,17 +37,6 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def shipped_flags() -> list[str]:
-    """The flags that ``setup.py`` gives to nvcc."""
-    for node in ast.walk(ast.parse((ROOT / "setup.py").read_text())):
-        if not isinstance(node, ast.Dict):
-            continue
-        for key, value in zip(node.keys, node.values, strict=True):
-            if isinstance(key, ast.Constant) and key.value == "nvcc":
-                return [flag for flag in ast.literal_eval(value) if not flag.startswith("--threads")]
-    raise RuntimeError("setup.py has no flags for nvcc")
-
-
 def compile_ptx(
     further: list[str],
     sources: list[Path] | None = None,
@@ -73,8 +61,9 @@ def compile_ptx(
     architecture = architecture or os.environ.get("ORBBEC_PTX_ARCH", "compute_90")
     name = "_".join([architecture, *(flag.strip("-").replace("=", "_") for flag in further)])
     target = ROOT / "build" / "ptx" / (folder or name)
+    shipped = load(ROOT / "tools" / "nvcc_flags.py").shipped_flags()
     # Later flags win.
-    flags = [*shipped_flags(), *STANDARD, "-lineinfo", f"-arch={architecture}", f"-I{ROOT}", *further]
+    flags = [*shipped, *STANDARD, "-lineinfo", f"-arch={architecture}", f"-I{ROOT}", *further]
     lines = [f"nvcc = {nvcc}", f"flags = {' '.join(flags)}", RULE]
     for source in sources or sorted(ROOT.glob("orbbec/**/*.cu")):
         out = target / f"{'_'.join(source.relative_to(ROOT).with_suffix('').parts)}.ptx"
