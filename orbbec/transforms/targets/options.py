@@ -23,8 +23,8 @@ class TargetOptions:
       "cxcywhn" are "xyxy" and "cxcywh" divided by the width and height of the image, and are returned
       relative to the size of the output.
     - `masks` `[K, H, W]` and `mask` `[H, W]`: they read the same pixels as an image with nearest
-    interpolation. - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions
-    (x, y), and a
+      interpolation.
+    - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside the image.
     - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped to the image.
     - `area` `[K]`: scaled by the change in the number of mask pixels or, without `masks`, by the scale at the
