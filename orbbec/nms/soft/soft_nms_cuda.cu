@@ -7,7 +7,11 @@ namespace orbbec {
 
 namespace {
 
-constexpr int kMostThreads = 1024, kMostWarps = kMostThreads / kWarp;
+// A double takes two of the registers, of which 1024 threads leave each 64.
+template <class F>
+constexpr int kMostThreads = sizeof(F) == 8 ? 512 : 1024;
+template <class F>
+constexpr int kMostWarps = kMostThreads<F> / kWarp;
 
 template <class F>
 __device__ __forceinline__ SoftNmsBest<F> best_of_warp(SoftNmsBest<F> best) {
@@ -39,9 +43,9 @@ __device__ __forceinline__ SoftNmsBest<F> best_of_block(SoftNmsBest<F> best,
 // twice, so that one barrier per step is enough; and the columns if they fit. A step reads each
 // column once.
 template <class F>
-__global__ void __launch_bounds__(kMostThreads, 1)
+__global__ void __launch_bounds__(kMostThreads<F>, 1)
     soft_nms_kernel(const SoftNmsArguments a, const SoftNmsRule<F> rule, bool shared_columns) {
-  alignas(16) __shared__ char best_bytes[2 * kMostWarps * sizeof(SoftNmsBest<F>)];
+  alignas(16) __shared__ char best_bytes[2 * kMostWarps<F> * sizeof(SoftNmsBest<F>)];
   SoftNmsBest<F>* const of_warps = reinterpret_cast<SoftNmsBest<F>*>(best_bytes);
   const SoftNmsColumns<F> columns(shared_columns ? dynamic_shared<F>() : a.work, a.column_stride);
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
@@ -56,7 +60,7 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   F* const scores = static_cast<F*>(a.taken_scores);
   int taken = 0;
   while (true) {
-    const SoftNmsBest<F> best = best_of_block(mine, of_warps + taken % 2 * kMostWarps);
+    const SoftNmsBest<F> best = best_of_block(mine, of_warps + taken % 2 * kMostWarps<F>);
     if (best.index < 0 || taken == a.most) break;
     if (thread == 0) {
       a.indices[taken] = best.index;
@@ -94,7 +98,7 @@ template <class F>
 int run(const SoftNmsArguments& a, void* stream) {
   const size_t bytes = sizeof(F) * kSoftNmsColumns * static_cast<size_t>(a.column_stride);
   const bool shared_columns = bytes <= kSharedBytesWithoutAsking - 2048;
-  const int warps = std::clamp((a.count + kWarp - 1) / kWarp, 1, kMostWarps);
+  const int warps = std::clamp((a.count + kWarp - 1) / kWarp, 1, kMostWarps<F>);
   return launch(soft_nms_kernel<F>, dim3(1), dim3(static_cast<unsigned>(warps * kWarp)),
                 shared_columns ? bytes : 0, stream, a, SoftNmsRule<F>(a), shared_columns);
 }
