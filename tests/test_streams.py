@@ -17,12 +17,14 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.data import Decoding, DevicePrefetcher, Loader, Sample, collate, decode_image, sink
 from orbbec.data.decode import nvimgcodec as module
+from orbbec.data.decode.native import has_native
 from orbbec.data.decode.tests.test_decode import encoded, picture
 from tests.support import assert_same_bytes, photographs
 
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it"
 )
+NEEDS_LIBJPEG = pytest.mark.skipif(not has_native(), reason="needs libjpeg-turbo; 3rdparty/vendor.py builds it")
 FLOATS = [T.ToDtype(torch.float32, scale=True), T.Normalize()]
 PIPELINES = {
     "fused": [T.RandomResizedCrop(12, antialias=False), T.ColorJitter(0.4, 0.4, 0.4, 0.1), *FLOATS],
@@ -61,7 +63,7 @@ def assert_same_images(actual, expected):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-@pytest.mark.parametrize("planes", [False, True])
+@pytest.mark.parametrize("planes", [False, pytest.param(True, marks=NEEDS_LIBJPEG)])
 def test_a_loader_gives_the_bytes_of_the_host(name, planes):
     decoding = Decoding(planes=planes)
     expected = by_id(Loader(samples(), 4, PIPELINES[name], seed=1, threads=2, decoding=decoding))

@@ -40,9 +40,6 @@ void copy(void* to, const void* from, size_t bytes, int stream) {
   if (thread_captures() && (is_pageable(to) || is_pageable(from))) {
     throw Refused("cudaMemcpyAsync: memory is not page-locked, while a stream is capturing");
   }
-  for (const void* const end : {static_cast<const void*>(to), from}) {
-    if (void* const begin = memory().pinned_begin(end)) memory().use_pinned(begin, stream);
-  }
   std::shared_ptr<std::vector<char>> kept;
   if (is_pageable(from)) {
     const auto* const source = static_cast<const char*>(from);
@@ -50,6 +47,9 @@ void copy(void* to, const void* from, size_t bytes, int stream) {
   }
   push(stream, {"cudaMemcpyAsync"},
        [=] { std::memcpy(to, kept == nullptr ? from : kept->data(), bytes); });
+  for (const void* const end : {static_cast<const void*>(to), from}) {
+    if (void* const begin = memory().pinned_begin(end)) memory().use_pinned(begin, stream);
+  }
   if (is_pageable(to))
     host_waits_for_stream(stream, Wait::kAsked, "cudaMemcpyAsync to pageable memory");
 }

@@ -202,24 +202,24 @@ bool Memory::open(uintptr_t address, bool is_write) {
 void Memory::check(const Allocation& in, bool is_write) const {
   const Running& now = *running();
   const Task& task = *now.task;
-  const std::string who = name_of(now.label()) + " on stream " + std::to_string(task.stamp.stream);
-  const std::string what = std::string(is_write ? " writes " : " reads ") + text_of(in);
-  if (!in.allocated.is_before(task.clock)) {
-    report(who + what + ", and does not wait for that stream");
-  }
+  const auto refuse = [&](const std::string& why) {
+    report(name_of(now.label()) + " on stream " + std::to_string(task.stamp.stream) +
+           (is_write ? " writes " : " reads ") + text_of(in) + ", " + why);
+  };
+  if (!in.allocated.is_before(task.clock)) refuse("and does not wait for that stream");
   if (in.is_freed) {
     const bool owned = now.graph != nullptr && now.graph->id == in.graph;
     const bool in_time = owned ? in.freed_graph != in.graph || now.index < in.freed_index
                                : task.stamp.is_before(in.freed);
-    if (!in_time) report(who + what + ", after it was freed");
+    if (!in_time) refuse("after it was freed");
   }
   if (!in.written.stamp.is_before(task.clock)) {
-    report(who + what + ", and does not wait for " + text_of(in.written) + ", which writes it");
+    refuse("and does not wait for " + text_of(in.written) + ", which writes it");
   }
   if (!is_write) return;
   for (const Access& read : in.reads) {
     if (!read.stamp.is_before(task.clock)) {
-      report(who + what + ", and does not wait for " + text_of(read) + ", which reads it");
+      refuse("and does not wait for " + text_of(read) + ", which reads it");
     }
   }
 }

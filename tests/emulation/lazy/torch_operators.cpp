@@ -103,12 +103,12 @@ void copy_from_host(const Tensor& self, const Tensor& source, bool non_blocking)
   const bool late = direct && is_pinned(source);
   // Of memory that the device reads late, only the address is kept.
   const Tensor kept = late ? Tensor() : source.to(self.scalar_type(), false, true);
-  if (late) keep_pinned(source);
   const OnCpu to(self), from(late ? source : kept);
   push(current_stream(), {"copy_ to the device"}, [to, from, kept] {
     const AsCpu guard;
     to.tensor().copy_(from.tensor());
   });
+  if (late) keep_pinned(source);
   if (!non_blocking) {
     host_waits_for_stream(current_stream(), Wait::kImplicit, "copy_ to the device");
   }
@@ -118,12 +118,12 @@ void copy_to_host(const Tensor& self, const Tensor& source, bool non_blocking) {
   check_capture(self);
   const bool late = non_blocking && is_pinned(self) && self.is_contiguous() &&
                     self.dtype() == source.dtype() && self.sizes() == source.sizes();
-  if (late) keep_pinned(self);
   const OnCpu to(self), from(source);
   push(current_stream(), {"copy_ to the host"}, [to, from] {
     const AsCpu guard;
     to.tensor().copy_(from.tensor());
   });
+  if (late) keep_pinned(self);
   if (!late) host_waits_for_stream(current_stream(), Wait::kImplicit, "copy_ to the host");
 }
 

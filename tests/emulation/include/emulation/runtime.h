@@ -129,11 +129,21 @@ void call(const void* function, void** values) {
   }(std::index_sequence_for<Params...>());
 }
 
+// Bytes of an argument that belong to none of its members may be what is left of an address, for
+// which the lazy device looks.
+template <class... Params>
+void clear_padding(void** values) {
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    (__builtin_clear_padding(static_cast<Params*>(values[I])), ...);
+  }(std::index_sequence_for<Params...>());
+}
+
 }  // namespace orbbec::emulation
 
 template <class... Params>
 cudaError_t cudaLaunchKernel(void (*kernel)(Params...), dim3 grid, dim3 block, void** arguments,
                              size_t shared_bytes, cudaStream_t stream) {
+  orbbec::emulation::clear_padding<Params...>(arguments);
   static constexpr size_t kSizes[] = {sizeof(Params)..., 0};
   return orbbec::emulation::launch({&orbbec::emulation::call<Params...>,
                                     reinterpret_cast<const void*>(kernel), arguments, kSizes},
