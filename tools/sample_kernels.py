@@ -101,16 +101,21 @@ def resizes(device: Device) -> Results:
         for mode in _MODES:
             yield f"resize {kind} {scale} {mode}", orbbec.resize(images, size, interpolation=mode)
         for mode in ("box", "linear", "hamming", "cubic", "lanczos"):
-            yield f"resize {kind} {scale} {mode}, antialias", orbbec.resize(
-                images, size, interpolation=mode, antialias=True
+            yield (
+                f"resize {kind} {scale} {mode}, antialias",
+                orbbec.resize(images, size, interpolation=mode, antialias=True),
             )
     for dtype in DTYPES:  # no output pixel has more than two taps along y
         low = device.put(photographs(2, 3, 2, 41, dtype))
         yield f"resize {dtype} of two rows", orbbec.resize(low, (3, 31), antialias=True)
     for (kind, images), (scale, size) in itertools.product(made(device, _FLOATS[2:]), sizes.items()):
         for antialias in (False, True):
-            yield f"gradient of resize {kind} {scale} {antialias}", with_gradients(
-                lambda x, size=size, antialias=antialias: orbbec.resize(x, size, antialias=antialias), images
+            yield (
+                f"gradient of resize {kind} {scale} {antialias}",
+                with_gradients(
+                    lambda x, size=size, antialias=antialias: orbbec.resize(x, size, antialias=antialias),
+                    images,
+                ),
             )
 
 
@@ -204,8 +209,11 @@ def augments(device: Device) -> Results:
     matrix = torch.eye(3)
     for kind, images in made(device, (torch.uint8, *_FLOATS[:3])):
         for how, value in itertools.product(("nearest", "linear", "cubic"), (Values(), values)):
-            yield f"augment {kind} {how} {value.contrast}", orbbec.augment(
-                images, device.put(matrix), (29, 45), Sampling(how), value, Output(torch.float32)
+            yield (
+                f"augment {kind} {how} {value.contrast}",
+                orbbec.augment(
+                    images, device.put(matrix), (29, 45), Sampling(how), value, Output(torch.float32)
+                ),
             )
 
 
@@ -235,8 +243,11 @@ def warps(device: Device) -> Results:
         for precision in (torch.float32, torch.float64):
             maps = device.put(random_warps(op, (23, 35), (11, 37), 2).to(precision))
             options = {"interpolation": how, "arithmetic": arithmetic}
-            yield f"gradient of {op} {dtype} {options} {precision}", with_gradients(
-                lambda x, m, op=op, options=options: warp(op, x, m, (11, 37), **options), images, maps
+            yield (
+                f"gradient of {op} {dtype} {options} {precision}",
+                with_gradients(
+                    lambda x, m, op=op, options=options: warp(op, x, m, (11, 37), **options), images, maps
+                ),
             )
 
 

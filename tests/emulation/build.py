@@ -154,7 +154,7 @@ def includes_of(source: Path, seen: set[Path]) -> set[Path]:
 
 
 def shipped_object(source: Path) -> Path | None:
-    """What ``setup.py`` has made of a .cpp file: for flavours without sanitizers that saves 70 % of the build.
+    """What ``setup.py`` has made of a .cpp file, for flavours without sanitizers: most of a build is saved.
 
     None if it is out of date, or if the file knows the emulated device.
     """
