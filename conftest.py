@@ -30,6 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--sampled", action="store_true", help="run a sample of each grid of parameters")
     parser.addoption(
+        "--share", type=int, default=1, help="of what is left, run one in so many, others each day"
+    )
+    parser.addoption(
         "--day", default=str(date.today()), help="the seed of the samples; default: today's date"
     )
 
@@ -74,10 +77,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         refused = set(unwanted)
         wanted = [item for item in items if item not in refused]
         unwanted += outside_of_samples(wanted, config.getoption("day"))
+    unwanted += outside_of_share(items, unwanted, config.getoption("share"), config.getoption("day"))
     if unwanted:
         config.hook.pytest_deselected(items=unwanted)
         left_out = set(unwanted)
         items[:] = [item for item in items if item not in left_out]
+
+
+def outside_of_share(
+    items: list[pytest.Item], unwanted: list[pytest.Item], share: int, day: str
+) -> list[pytest.Item]:
+    """All but one in `share` of the tests that are left."""
+    refused = set(unwanted)
+    wanted = [item for item in items if item not in refused]
+    random.Random(day).shuffle(wanted)
+    return wanted[: len(wanted) - len(wanted) // share]
 
 
 def outside_of_samples(items: list[pytest.Item], day: str) -> list[pytest.Item]:

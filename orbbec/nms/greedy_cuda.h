@@ -106,6 +106,7 @@ static __global__ void __launch_bounds__(kGreedyTile, 1)
     const uint32_t word = open && lane <= step ? a.within[row * kWordsPerItem + lane] : 0;
     const uint32_t hits = lane < step ? word & kept[lane] : 0;
     const uint32_t lanes = __ballot_sync(kAllLanes, hits != 0);
+    __syncwarp();  // every lane has read the keeper
     if (lanes != 0 && lane == __ffs(lanes) - 1) {
       a.keepers[tile + row] = tile + lane * kWarp + __ffs(hits) - 1;
     }

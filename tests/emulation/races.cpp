@@ -29,8 +29,9 @@ struct Access {
   uint32_t thread : 10 = 0;
   uint32_t atomic : 1 = 0;
   uint32_t several_threads : 1 = 0;  // of this block and phase
+  uint32_t several_warps : 1 = 0;
   uint32_t several_blocks : 1 = 0;
-  uint32_t phase : 19 = 0;  // barriers of the block before it
+  uint32_t phase : 18 = 0;  // barriers of the block before it
   uint32_t clock = 0;       // warp barriers of the thread before it
   uint32_t code = 0;        // address less that of the library
 };
@@ -176,7 +177,13 @@ bool ordered_in_grid(const Access& before, const Access& now) {
   if (before.block != now.block) return detector().fenced;
   if (before.several_blocks && !detector().fenced) return false;
   if (before.phase != now.phase) return true;
-  return before.thread == now.thread && !before.several_threads;
+  if (before.thread == now.thread && !before.several_threads) return true;
+  if (before.several_warps || before.thread / 32 != now.thread / 32) return false;
+  const auto& known = detector().clocks[now.thread];
+  if (!before.several_threads) return known[before.thread % 32] >= before.clock;
+  const size_t first = now.thread / 32 * 32;
+  const size_t lanes = std::min<size_t>(32, detector().clocks.size() - first);
+  return *std::min_element(known.begin(), known.begin() + lanes) >= before.clock;
 }
 
 void touch_global(GlobalByte& byte, const Access& now, bool writes) {
@@ -192,6 +199,8 @@ void touch_global(GlobalByte& byte, const Access& now, bool writes) {
   byte.read.several_blocks = before.several_blocks || before.block != now.block;
   if (before.block != now.block || before.phase != now.phase) return;
   byte.read.several_threads = before.several_threads || before.thread != now.thread;
+  byte.read.several_warps = before.several_warps || before.thread / 32 != now.thread / 32;
+  byte.read.clock = std::max(before.clock, now.clock);
 }
 
 GlobalByte& global_byte(uintptr_t address) {
@@ -321,6 +330,12 @@ extern "C" void __tsan_read_range(void* address, size_t bytes) {
 }
 extern "C" void __tsan_write_range(void* address, size_t bytes) {
   orbbec::emulation::note(address, bytes, false, true, false, __builtin_return_address(0));
+}
+// Of functions that the host shares, which know no atomicAdd.
+extern "C" uint64_t __tsan_atomic64_fetch_add(volatile uint64_t* address, uint64_t value, int) {
+  orbbec::emulation::note(const_cast<uint64_t*>(address), 8, true, true, true,
+                          __builtin_return_address(0));
+  return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 extern "C" void __tsan_init() {}
 extern "C" void __tsan_func_entry(void*) {}

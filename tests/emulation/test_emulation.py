@@ -87,6 +87,7 @@ def test_sanitizers_name_the_line_of_a_bad_access(programs, kernel, report, faul
         ("reverse_static_without_barrier", "race in shared memory", ("static race",)),
         ("write_after_read", "race in shared memory", ("write after read",)),
         ("shuffle_is_no_barrier", "race in shared memory", ("shuffle orders no memory",)),
+        ("vote_is_no_barrier", "race in global memory", ("vote orders no memory",)),
         ("read_unwritten_shared", "that no thread of the block has written", ("never written",)),
         ("write_same_output", "race in global memory", ("global race",)),
         ("write_between_blocks", "race in global memory", ("race of blocks",)),

@@ -72,6 +72,11 @@ __global__ void shuffle_is_no_barrier(int* out) {
   out[threadIdx.x] = part[31 - threadIdx.x];  // fault: shuffle orders no memory
 }
 
+__global__ void vote_is_no_barrier(int* out) {
+  const bool none = __all_sync(0xffffffffu, out[0] == 0);
+  if (none && threadIdx.x == 5) out[0] = 1;  // fault: vote orders no memory
+}
+
 __global__ void read_unwritten_shared(int* out) {
   __shared__ int part[64];
   part[threadIdx.x] = 1;
@@ -150,6 +155,7 @@ int main(int, char** arguments) {
       {"reverse_static_without_barrier", reverse_static_without_barrier, 1, 0},
       {"write_after_read", write_after_read, 1, kShared},
       {"shuffle_is_no_barrier", shuffle_is_no_barrier, 1, kShared},
+      {"vote_is_no_barrier", vote_is_no_barrier, 1, 0},
       {"read_unwritten_shared", read_unwritten_shared, 1, 0},
       {"write_same_output", write_same_output, 1, 0},
       {"write_between_blocks", write_between_blocks, 4, 0},

@@ -213,6 +213,24 @@ __global__ void convert(const float* in, int* out) {
   out[threadIdx.x] = __float2int_rn(__fmaf_rn(in[threadIdx.x], 2.0f, 0.5f));
 }
 
+// Of each warp, all lanes read a word, one changes it, and all read it again.
+__global__ void change_the_word(int* words, int* out) {
+  int* const word = words + threadIdx.x / 32;
+  const int before = *word;
+  __syncwarp();
+  if (threadIdx.x % 32 == 7) *word = before + 1;
+  __syncwarp();
+  out[threadIdx.x] = *word;
+}
+
+void warp_barriers_order_global_memory() {
+  std::vector<int> words{3, 5}, out(40);
+  launch(change_the_word, 1, 40, 0, nullptr, words.data(), out.data());
+  bool same = true;
+  for (int t = 0; t < 40; ++t) same &= out[t] == (t < 32 ? 4 : 6);
+  expect(same, "warp_barriers_order_global_memory");
+}
+
 void conversions_saturate() {
   const float in[] = {0.0f, 0.5f, 1.0f, -0.5f, 1e20f, -1e20f, NAN};
   int out[7];
@@ -245,6 +263,7 @@ int main() {
   warps_shuffle_and_vote();
   groups_of_lanes_meet_apart();
   warp_barriers_order_shared_memory();
+  warp_barriers_order_global_memory();
   atomics_and_block_votes_count();
   big_grids_reach_far();
   conversions_saturate();

@@ -89,23 +89,26 @@ def mutate(mutation: Mutation, shipped: Path, folder: Path) -> None:
     (folder / name).write_text(changed)
 
 
+def run(test: str, environment: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a test with the PTX of a folder; the same of its cases each day."""
+    options = ["-xq", "--sampled", "--day=1", "--device=emulated", "--capture=sys"]
+    command = [sys.executable, "-m", "pytest", *options, "-p", "tests.gpu.ptx.plugin", test]
+    chosen = environment | {"ORBBEC_PTX": str(folder)}
+    return subprocess.run(command, env=chosen, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
 def is_noticed(mutation: Mutation, environment: dict[str, str], shipped: Path) -> bool:
-    """Whether the test fails with the change; what failed first is printed."""
+    """Whether the test passes, and fails with the change; what failed first is printed.
+
+    Raises:
+        RuntimeError: the test fails without the change, or the change changes nothing.
+    """
+    before = run(mutation.test, environment, shipped)
+    if before.returncode != 0:
+        raise RuntimeError(f"{mutation.test} fails without the change:\n{before.stdout}")
     with tempfile.TemporaryDirectory() as folder:
         mutate(mutation, shipped, Path(folder))
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-xq",
-            "--sampled",
-            "--device",
-            "emulated",
-            "--capture=sys",
-        ]
-        command += ["-p", "tests.gpu.ptx.plugin", mutation.test]
-        chosen = environment | {"ORBBEC_PTX": folder}
-        done = subprocess.run(command, env=chosen, cwd=ROOT, capture_output=True, text=True)
+        done = run(mutation.test, environment, Path(folder))
     shown = re.findall(r"^(?:E +\w*Error.*|FAILED .*|\d+ passed.*)", done.stdout, re.MULTILINE)
     print("  " + "\n  ".join(shown[:2]))
     return done.returncode == 1
@@ -113,8 +116,8 @@ def is_noticed(mutation: Mutation, environment: dict[str, str], shipped: Path) -
 
 def main() -> int:
     """Runs the mutations named, or all."""
-    run = load(ROOT / "tests" / "emulation" / "run.py")
-    environment = run.environment("ptx", "forward") | {"PYTHONPATH": os.pathsep.join([str(ROOT)])}
+    runner = load(ROOT / "tests" / "emulation" / "run.py")
+    environment = runner.environment("ptx", "forward") | {"PYTHONPATH": os.pathsep.join([str(ROOT)])}
     shipped = Path(environment["ORBBEC_PTX"])
     unnoticed = []
     for name in sys.argv[1:] or MUTATIONS:
