@@ -24,7 +24,9 @@ from tests.support import assert_same_bytes, photographs
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it"
 )
-NEEDS_LIBJPEG = pytest.mark.skipif(not has_native(), reason="needs libjpeg-turbo; 3rdparty/vendor.py builds it")
+NEEDS_LIBJPEG = pytest.mark.skipif(
+    not has_native(), reason="needs libjpeg-turbo; 3rdparty/vendor.py builds it"
+)
 FLOATS = [T.ToDtype(torch.float32, scale=True), T.Normalize()]
 PIPELINES = {
     "fused": [T.RandomResizedCrop(12, antialias=False), T.ColorJitter(0.4, 0.4, 0.4, 0.1), *FLOATS],

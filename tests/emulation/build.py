@@ -80,7 +80,7 @@ class Plan:
             LAZY,
         ):  # the scheduler leaves stacks in ways that no sanitizer follows
             chosen = chosen.replace(SANITIZE, "") + " -O2"
-        elif source.parent == PTX:
+        elif PTX in source.parents:
             chosen += f" {EXECUTOR}"
         elif source.suffix == ".cu" and self.flavour == "races":
             chosen += " -fsanitize=thread"
@@ -106,7 +106,7 @@ class Plan:
 
     def executor(self) -> list[Path]:
         """Compiles the executor of PTX, without what ties it to torch and to the emulated runtime."""
-        sources = sorted(PTX.glob("*.cpp"))
+        sources = sorted(PTX.rglob("*.cpp"))
         return [self.compile(path) for path in sources if path.name not in TIES]
 
     def link(self, name: str, objects: Iterable[Path], flags: str) -> Path:

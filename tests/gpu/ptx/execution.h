@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "memory.h"
-#include "text.h"
+#include "decode/text.h"
 
 namespace orbbec::ptx {
 

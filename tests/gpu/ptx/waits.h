@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "text.h"
+#include "decode/text.h"
 
 namespace orbbec::ptx {
 

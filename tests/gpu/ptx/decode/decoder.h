@@ -3,7 +3,7 @@
 // decode.cpp (operands, order) and decode_statements.cpp (one function per kind).
 #pragma once
 
-#include "execution.h"
+#include "../execution.h"
 
 namespace orbbec::ptx {
 

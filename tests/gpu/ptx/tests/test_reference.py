@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.gpu.ptx.executor import Fault, evaluate, opcodes
-from tests.gpu.ptx.reference import (
+from tests.gpu.ptx.tests.reference import (
     FORMATS,
     ROUNDINGS,
     all_meanings,

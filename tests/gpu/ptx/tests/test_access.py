@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from tests.gpu.ptx.executor import HEADER, Fault, Module
-from tests.gpu.ptx.reference import bits_of, wrap
+from tests.gpu.ptx.tests.reference import bits_of, wrap
 
 HERE = Path(__file__).parent
+PTX = HERE.parent
 PATTERN = np.frombuffer(bytes(range(0x7E, 0x8E)), np.uint8)  # signs of both kinds
 TYPES = [f"{kind}{bits}" for bits in (8, 16, 32, 64) for kind in "bus"] + ["f32", "f64"]
 
@@ -210,7 +211,9 @@ def test_cache_hints_and_scopes_change_nothing():
 
 def test_no_word_of_the_decoder_is_untested():
     """Each part of an opcode that the sources compare with occurs in a program of these tests."""
-    sources = [HERE / f"{name}.cpp" for name in ("decode", "decode_statements", "access", "warp")]
+    sources = [
+        PTX / f"{name}.cpp" for name in ("decode/decode", "decode/decode_statements", "access", "warp")
+    ]
     code = re.sub(r"#include.*", "", "\n".join(path.read_text() for path in sources))
     literals = re.findall(r'"(%?[a-z_0-9.]+)"', code)
     tests = "\n".join(path.read_text() for path in (*HERE.glob("test_*.py"), HERE / "reference.py"))
