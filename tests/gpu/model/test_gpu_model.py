@@ -10,6 +10,7 @@ from tests.gpu.model.bounds import bounds, occupancy
 from tests.gpu.model.gpus import A100, GPUS, H200, L4, T4
 from tests.gpu.model.opcodes import GROUPS, SLOTS
 from tests.gpu.model.registers import registers_for
+from tests.gpu.model.report import CLASSES, rows_of, text_of
 from tests.gpu.ptx.compile import compile_ptx
 from tests.gpu.ptx.executor import Module, counts_of
 from tests.gpu.ptx.launched import kernels_of
@@ -176,3 +177,44 @@ def test_bounds_worked_by_hand(factor, busiest):
 
 def test_every_group_of_opcodes_has_a_weight():
     assert [group for group, _, _ in GROUPS] == list(SLOTS)
+
+
+def test_rows_have_the_fields_and_sums():
+    """Two launches, modelled at twice the batch: sums over launches, and the largest of their bounds."""
+    zero = dict.fromkeys(CLASSES, 0)
+    launch = {
+        **ONE,
+        "kernel": "k",
+        "bank_conflicts": 0,
+        "warp_instructions": zero | ONE["warp_instructions"],
+        "lane_instructions": zero | {"integer": 160, "load": 32, "store": 32},
+        "loads": {**ONE["loads"], "bytes": 128},
+        "stores": {**ONE["stores"], "bytes": 128},
+    }
+    executed = {
+        "case": "one",
+        "unit": "pixel",
+        "equal_to_cpu": True,
+        "factor": 2,
+        "executed_pixels": 32,
+        "modelled_pixels": 64,
+        "minimal_bytes": 430,
+        "launches": [launch, launch],
+    }
+    *rows, total = rows_of(executed, H200, {"k": 16})
+    assert [row["kernel"] for row in (*rows, total)] == ["k", "k", "total"]
+    for row in (*rows, total):
+        assert row["minimal_bytes"] == 860
+        assert row["floor_microseconds"] == pytest.approx(2e-4)
+        assert row["share_of_floor"] == pytest.approx(2e-4 / row["microseconds"])
+        assert (row["case"], row["gpu"], row["equal_to_cpu"]) == ("one", "H200", True)
+        assert (row["sectors_per_load_request"], row["sectors_per_store_request"]) == (4, 4)
+        assert row["limited_by"] == "latency"
+        assert row["local_bytes"] == 0
+    assert rows[0]["lane_instructions_per_pixel"] == 7
+    assert rows[0]["dram_bytes"] == 512
+    assert rows[0]["microseconds"] == pytest.approx(527 / 1755)
+    assert rows[0]["active_lanes"] == pytest.approx(224 / 12)
+    for name in ("lane_instructions_per_pixel", "dram_bytes", "microseconds", "launch_microseconds"):
+        assert total[name] == pytest.approx(2 * rows[0][name])
+    assert "limited by latency" in text_of([*rows, total])
