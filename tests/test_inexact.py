@@ -54,7 +54,7 @@ PAIRS = torch.tensor([1, 0])
 
 
 def augmented(row):
-    """`augment` with one colour step and an antialiased position, so that every gradient is taken."""
+    """`augment` with one color step and an antialiased position, so that every gradient is taken."""
     colors = torch.zeros(2, 1, 16)
     colors[:, 0, : len(row)] = torch.tensor(row, dtype=torch.float32)
     values = Values(colors=colors, mean=(0.5,), std=(0.3,))

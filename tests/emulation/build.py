@@ -83,7 +83,7 @@ class Plan:
         elif PTX in source.parents:
             chosen += f" {EXECUTOR}"
         elif source.suffix == ".cu" and self.flavour == "races":
-            chosen += " -fsanitize=thread"
+            chosen += " -fsanitize=thread -fno-threadsafe-statics"
         elif source.suffix == ".cu" and self.flavour == "ptx":  # its kernels do not run
             chosen += " -O0"
         elif source.suffix == ".cpp" and self.flavour == "asan":  # x86 loads from any address

@@ -24,6 +24,7 @@ class Inexact(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """The calls whose floats may differ between the CPU and CUDA; in the backward pass, too.
 
     Example:
+        >>> import torch
         >>> with Inexact() as watch:
         ...     values = torch.ones(3).sin().sqrt() / 3
         >>> watch.found

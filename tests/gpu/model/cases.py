@@ -193,9 +193,9 @@ add(
 )
 add("resize_u8_cubic", "resize cubic, uint8 HWC, 375x500 to 224", resize((375, 500), "cubic"))
 
-# augment: variable-size images, a random crop of each resized to 224, half of them flipped, normalised.
+# augment: variable-size images, a random crop of each resized to 224, half of them flipped, normalized.
 SIZES = ((375, 500), (500, 333), (427, 640), (240, 320))
-_MATRIX, _HUE, _CONTRAST = 1, 2, 6  # codes of a colour row, see `orbbec.augment.Values`
+_MATRIX, _HUE, _CONTRAST = 1, 2, 6  # codes of a color row, see `orbbec.augment.Values`
 
 
 def image_sizes(setting: Setting) -> list[tuple[int, int]]:
@@ -269,12 +269,12 @@ def ycbcr(setting: Setting) -> Any:
     return batch.to(setting.device) if setting.device != "cpu" else batch
 
 
-add("augment_f32", "augment: crop to 224, flip, normalise; ImageBatch to float32", augmented(), executed=4)
-add("augment_f32_color4", "the same with four colour steps", augmented(colored=True), executed=4)
+add("augment_f32", "augment: crop to 224, flip, normalize; ImageBatch to float32", augmented(), executed=4)
+add("augment_f32_color4", "the same with four color steps", augmented(colored=True), executed=4)
 add("augment_u8", "augment: crop to 224, flip; ImageBatch to uint8 HWC", augmented(torch.uint8), executed=4)
 add(
     "augment_planes",
-    "augment of YCbCr 4:2:0 planes: crop to 224, flip, normalise",
+    "augment of YCbCr 4:2:0 planes: crop to 224, flip, normalize",
     augmented(planes=True),
     executed=4,
 )

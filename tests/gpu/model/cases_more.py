@@ -1,4 +1,4 @@
-"""More cases: colours, filters, mixing, noise, boxes and regions. Importing this module registers them."""
+"""More cases: colors, filters, mixing, noise, boxes and regions. Importing this module registers them."""
 
 from __future__ import annotations
 
