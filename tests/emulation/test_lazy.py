@@ -17,7 +17,7 @@ LAZY = Path(__file__).parent / "lazy"
 RIGHT = ("right_program", "pageable_memory_may_change_after_the_copy", "no_waits_in_copies_that_need_none")
 FAULTS = {
     "the_host_reads": "the host reads memory of the device: memory of 4000 bytes",
-    "the_kernel_gets_a_pointer_of_the_host": "add(float const*, float*, float, int): argument 0, byte 0",
+    "the_kernel_gets_a_pointer_of_the_host": "add(float const*, float*, float, int) uses the address 0x",
     "the_kernel_writes_past_the_end": "is not allocated",
     "freed_without_record_stream": "allocated on stream 0, after it was freed",
     "a_graph_reads_what_was_freed": "after it was freed",

@@ -77,6 +77,7 @@ def the_host_reads() -> None:
 @program
 def the_kernel_gets_a_pointer_of_the_host() -> None:
     add(host(), ones())
+    torch.cuda.synchronize()
 
 
 @program
@@ -93,6 +94,7 @@ def freed_without_record_stream() -> None:
         result = torch.empty(COUNT, device="cuda")
         add(given, result)
     del given
+    ones()
     side.synchronize()
 
 
@@ -102,6 +104,7 @@ def a_graph_reads_what_was_freed() -> None:
     with torch.cuda.graph(graph):
         result = given + 1
     del given
+    ones()
     graph.replay()
     result.cpu()
 

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "emulation/runtime.h"
+#include "traps.h"
 
 namespace orbbec::lazy {
 
@@ -34,6 +35,10 @@ void handle_fault(int, siginfo_t* info, void* context) {
   const auto* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const bool is_write = (registers[REG_ERR] & 2) != 0;
   if (info->si_code > 0 && memory().owns(info->si_addr) && memory().open(address, is_write)) return;
+  if (running() != nullptr) {
+    const std::string found = trapped(address);
+    if (!found.empty()) report(name_of(running()->label()) + " uses the address " + found);
+  }
   stop_in_previous_handler();
 }
 
@@ -107,6 +112,7 @@ void* Memory::allocate(size_t bytes, int stream) {
     made.graph = graph->id;  // whose replays may be on any stream
   } else {
     made.allocated = {stream, count_of(clock_of(stream), stream)};
+    give_out_again(stream);
   }
   next_ += pages + kPage;  // a page between two allocations is never opened
   allocations_[made.begin] = made;
@@ -123,32 +129,43 @@ void Memory::record_stream(void* address, int stream) {
 }
 
 // As torch's allocator does it: the memory belongs to whoever allocates next on its stream, once
-// the streams that were recorded have done what they were asked for until now.
+// the streams that were recorded have done what they had been asked for.
 void Memory::free(void* address) {
   const Guard guard(lock());
   Allocation* const in = find(reinterpret_cast<uintptr_t>(address));
   if (in == nullptr) return;
   if (in->is_freed) report(text_of(*in) + " is freed twice");
-  in->is_freed = true;
-  in->freed = clock_of(in->stream);
-  for (const int stream : in->other_streams) merge(in->freed, clock_of(stream));
-  if (const Graph* const graph = captured(in->stream)) {
-    in->freed_graph = graph->id;
+  const Graph* const graph = captured(in->stream);
+  if (in->graph != 0) {  // what a graph allocated is for its own later tasks, and for nobody else
+    if (graph == nullptr || graph->id != in->graph) return;
     in->freed_index = graph->tasks.size();
+    in->is_freed = true;
+    return;
   }
-  if (in->graph == 0) freed_.push_back(in);
+  in->is_freed = true;
+  for (const int stream : in->other_streams) merge(in->freed, clock_of(stream));
+  freed_.push_back(in);
+}
+
+void Memory::give_out_again(int stream) {
+  for (Allocation* const in : freed_) {
+    if (in->stream != stream || in->is_given_out) continue;
+    in->is_given_out = true;
+    merge(in->freed, clock_of(stream));
+  }
   release_unreachable();
 }
 
 void Memory::release_unreachable() {
   if (running() != nullptr) return;
-  const auto is_reachable = [](const Allocation* in) { return !have_run(in->freed); };
+  const auto is_reachable = [](const Allocation* in) {
+    return !in->is_given_out || !have_run(in->freed);
+  };
   const auto last = std::partition(freed_.begin(), freed_.end(), is_reachable);
   for (auto it = last; it != freed_.end(); ++it) {
     // Mapped anew, or the kernel would keep each allocation apart.
     mmap(reinterpret_cast<void*>((*it)->begin), (*it)->pages_bytes, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    (*it)->is_unmapped = true;
   }
   freed_.erase(last, freed_.end());
 }
@@ -207,12 +224,10 @@ void Memory::check(const Allocation& in, bool is_write) const {
            (is_write ? " writes " : " reads ") + text_of(in) + ", " + why);
   };
   if (!in.allocated.is_before(task.clock)) refuse("and does not wait for that stream");
-  if (in.is_freed) {
-    const bool owned = now.graph != nullptr && now.graph->id == in.graph;
-    const bool in_time = owned ? in.freed_graph != in.graph || now.index < in.freed_index
-                               : task.stamp.is_before(in.freed);
-    if (!in_time) refuse("after it was freed");
-  }
+  const bool is_graphs = now.graph != nullptr && now.graph->id == in.graph;
+  const bool in_time = is_graphs ? now.index < in.freed_index : task.stamp.is_before(in.freed);
+  const bool is_lost = in.graph == 0 ? in.is_given_out : in.is_freed;
+  if (is_lost && !in_time) refuse("after it was freed");
   if (!in.written.stamp.is_before(task.clock)) {
     refuse("and does not wait for " + text_of(in.written) + ", which writes it");
   }
@@ -280,22 +295,6 @@ void Memory::free_pinned(void* address) {
                 std::min(pinned.bytes, kFreshBytes));
     std::free(reinterpret_cast<void*>(it->first));
     it = pinned_.erase(it);
-  }
-}
-
-void Memory::check_arguments(const Label& kernel, void** values, const size_t* sizes) {
-  for (size_t i = 0; sizes[i] != 0; ++i) {
-    for (size_t at = 0; at + sizeof(uintptr_t) <= sizes[i]; at += sizeof(uintptr_t)) {
-      uintptr_t word;
-      std::memcpy(&word, static_cast<const char*>(values[i]) + at, sizeof word);
-      if (word >> 47 != 0 || word >> 32 == 0) continue;  // no address that Linux gives out
-      const auto* const address = reinterpret_cast<void*>(word);
-      if (owns(address) || pinned_begin(address) != nullptr) continue;
-      unsigned char resident;
-      if (mincore(reinterpret_cast<void*>(word / kPage * kPage), 1, &resident) != 0) continue;
-      report(name_of(kernel) + ": argument " + std::to_string(i) + ", byte " + std::to_string(at) +
-             ": " + hex(word) + " is an address of the host");
-    }
   }
 }
 

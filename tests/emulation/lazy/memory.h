@@ -34,10 +34,9 @@ struct Allocation {
   int protection = 0;
 
   bool is_freed = false;
-  bool is_unmapped = false;
-  Clock freed;             // tasks that may still use it
-  int freed_graph = 0;     // in whose capture it was freed; 0: none
-  size_t freed_index = 0;  // before which of the graph's tasks
+  bool is_given_out = false;  // to the next allocation on its stream
+  Clock freed;                // then: tasks that come before
+  size_t freed_index = 0;     // if a graph allocated it: its tasks before this one may use it
 };
 
 class Memory {
@@ -57,14 +56,12 @@ class Memory {
   void end_task();
   void release_unreachable();
 
-  // Stops the process if an argument of a kernel is an address of the host.
-  void check_arguments(const Label& kernel, void** values, const size_t* sizes);
-
   // Called by the fault handler; true: the access is right and can now be made.
   bool open(uintptr_t address, bool is_write);
 
  private:
   Allocation* find(uintptr_t address);
+  void give_out_again(int stream);
   void check(const Allocation& in, bool is_write) const;
   void note(Allocation& in, bool is_write);
   void reserve();

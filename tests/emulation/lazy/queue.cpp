@@ -14,6 +14,8 @@ namespace orbbec::lazy {
 
 namespace {
 
+constexpr int kStreams = 32;  // torch hands out so many, again and again
+
 struct Stream {
   uint64_t queued = 0;
   uint64_t done = 0;
@@ -127,8 +129,10 @@ std::recursive_mutex& lock() {
 
 int new_stream() {
   const Guard guard(lock());
-  state().streams.emplace_back();
-  return static_cast<int>(state().streams.size()) - 1;
+  static int next = 0;
+  const int stream = 1 + next++ % kStreams;
+  if (stream == static_cast<int>(state().streams.size())) state().streams.emplace_back();
+  return stream;
 }
 
 int current_stream() { return current; }

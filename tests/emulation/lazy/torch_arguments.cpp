@@ -106,8 +106,21 @@ int Call::argument_of_result(size_t result) const {
   TORCH_CHECK(false, name_of(op_), ": a result aliases no argument");
 }
 
+bool Call::has_mask() const {
+  bool found = false;
+  for (const IValue& argument : arguments_) {
+    if (!argument.isOptionalTensorList()) continue;
+    changed(argument, [&](const Tensor& index) {
+      found |= index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;
+      return index;
+    });
+  }
+  return found && op_.schema().name() == "aten::index";
+}
+
 bool Call::infer(Stack& stack) {
-  if (op_.hasTag(at::Tag::dynamic_output_shape) || op_.hasTag(at::Tag::data_dependent_output)) {
+  if (has_mask() || op_.hasTag(at::Tag::dynamic_output_shape) ||
+      op_.hasTag(at::Tag::data_dependent_output)) {
     return false;
   }
   Stack results;

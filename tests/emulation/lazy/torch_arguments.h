@@ -57,6 +57,7 @@ class Call {
   void run_now(torch::jit::Stack& stack, Wait kind);
 
  private:
+  bool has_mask() const;  // which decides how many values are indexed
   // Makes the arguments of the CPU's operator.
   std::function<torch::jit::Stack()> later() const;
   int argument_of_result(size_t result) const;  // which it writes and returns; -1: it is new
