@@ -1,9 +1,9 @@
-"""Times the benchmarks of this tree and of another checkout in turns, to show that a change costs no speed.
+"""Times the benchmarks of this tree and of another checkout, alternating, to show that a change costs no speed.
 
     python tools/compare_trees.py OTHER [--filter TEXT] [--rounds 9] [--threads 1] [--limit 1.05]
 
 OTHER is a checkout with its own build. Each tree has its own process; for each case of `benchmarks/ops` and
-`benchmarks/peers` the two take turns, and only orbbec's contenders run. A ratio is the median over the rounds
+`benchmarks/peers` the two alternate, and only orbbec's contenders run. A ratio is the median over the rounds
 of this tree's time divided by the other's: CPU time with one thread, wall time with more. Cases above the
 limit run again in two new pairs of processes, since the addresses that a process happens to get can shift a
 time by several per cent; the median of the three ratios counts. Ends with 1 if a case is still above it.

@@ -14,7 +14,7 @@ namespace orbbec::lazy {
 
 namespace {
 
-constexpr int kStreams = 32;  // torch hands out so many, again and again
+constexpr int kStreams = 32;  // torch hands out so many, repeatedly
 
 struct Stream {
   uint64_t queued = 0;
