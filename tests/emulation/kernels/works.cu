@@ -248,8 +248,8 @@ void launches_report_what_is_wrong() {
   expect(status(dim3(0, 1), 64, 256) == cudaSuccess, "an_empty_grid_is_no_error");
   expect(status(1, 1025, 4100) == cudaErrorInvalidConfiguration, "a_block_too_large_is_an_error");
   expect(status(dim3(1, 65536), 1, 4) == cudaErrorInvalidConfiguration, "a_grid_too_tall");
-  expect(status(1, 1, 228 * 1024) == cudaErrorInvalidValue, "too_much_shared_memory_is_an_error");
-  expect(status(1, 64, 227 * 1024) == cudaSuccess, "launch_asks_for_much_shared_memory");
+  expect(status(1, 1, 65 * 1024) == cudaErrorInvalidValue, "too_much_shared_memory_is_an_error");
+  expect(status(1, 64, 64 * 1024) == cudaSuccess, "launch_asks_for_much_shared_memory");
   expect(cudaGetLastError() == cudaSuccess, "launch_leaves_no_error_behind");
 }
 
