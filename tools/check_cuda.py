@@ -134,6 +134,8 @@ def judge(found: Found) -> bool:
     wrong = list(exceptions.violations(found.kernels))
     if found.files is None:
         wrong += exceptions.unused(known)
+    for arch in sorted(set(architectures_of(found)) - set(known.architectures)):
+        print(f"check_cuda: NOT COMPARED: sm_{arch} is not in the table")
     if found.release == known.release:
         wrong += table.missing(known, found.kernels, found.files)
         changes = list(table.changes(known, found.kernels))
@@ -149,13 +151,16 @@ def judge(found: Found) -> bool:
 
 def update(found: Found) -> None:
     """Writes what was found to the table."""
-    architectures = tuple(map(int, ARCHITECTURES))
-    known = table.Table(found.release, architectures, {})
+    known = table.Table(found.release, architectures_of(found), {})
     if found.files is not None:
         known = table.read(table.TABLE.read_text())
         if known.release != found.release:
             raise SystemExit(f"check_cuda: the table is of nvcc {known.release}: update all sources")
     table.TABLE.write_text(table.write(table.updated(known, found.release, found.kernels, found.files)))
+
+
+def architectures_of(found: Found) -> tuple[int, ...]:
+    return tuple(sorted({arch for _, arch, _ in table.each(found.kernels)}))
 
 
 def relative(path: Path) -> str:
@@ -164,9 +169,8 @@ def relative(path: Path) -> str:
 
 def summary(found: Found) -> str:
     kernels = [kernel for _, _, kernel in table.each(found.kernels)]
-    architectures = sorted({arch for _, arch, _ in table.each(found.kernels)})
     return (
-        f"check_cuda: {len(kernels)} kernels for sm_{', sm_'.join(map(str, architectures))}: "
+        f"check_cuda: {len(kernels)} kernels for sm_{', sm_'.join(map(str, architectures_of(found)))}: "
         f"at most {max((kernel.registers for kernel in kernels), default=0)} registers, "
         f"{sum(kernel.stack > 0 for kernel in kernels)} with local memory, "
         f"{sum(kernel.float64 > 0 for kernel in kernels)} with FP64"
@@ -182,6 +186,8 @@ def find(options: argparse.Namespace) -> Found | str:
     if nvcc is None:
         return "no nvcc on PATH, in CUDA_HOME or in /usr/local/cuda"
     sources = [path.resolve() for path in options.files] or sorted(ROOT.glob("orbbec/**/*.cu"))
+    if options.update and options.files:
+        options.arch = [str(arch) for arch in table.read(table.TABLE.read_text()).architectures]
     return measure(nvcc, sources, options)
 
 
@@ -192,11 +198,11 @@ def main() -> int:
     parser.add_argument("--arch", action="append", metavar="XX", help=f"default: {' '.join(ARCHITECTURES)}")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time (2)")
     parser.add_argument("--built", action="store_true", help="read the library instead of compiling")
-    parser.add_argument("--update", action="store_true", help="write the table; needs every architecture")
+    parser.add_argument("--update", action="store_true", help="write the table")
     parser.add_argument("files", nargs="*", type=Path, help="default: every .cu file of orbbec/")
     options = parser.parse_args()
-    if options.update and (options.arch or options.built):
-        parser.error("--update compiles for every architecture")
+    if options.update and (options.built or (options.arch and options.files)):
+        parser.error("--update compiles, and sources for the architectures of the table")
     try:
         found = find(options)
     except cubins.MissingToolError as error:
