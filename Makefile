@@ -39,7 +39,7 @@ with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test test-full quick checked opencv lint format cuda machine-code emulated emulated-data gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
+.PHONY: help venv build demo test test-full quick checked opencv lint format cuda machine-code emulated emulated-data kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,7 +50,7 @@ demo: .venv/demo build ## Train on photographs and compare with cv2 (needs no Op
 # In parallel: the emulated device takes as long as everything else.
 test: .venv/tests ## Build and check everything: what CI runs
 	@$(MAKE) -j2 emulated checked
-	@$(MAKE) emulated-data
+	@$(MAKE) -j2 emulated-data kernels
 
 test-full: .venv/tests ## Build and check everything, with every case of every grid of parameters
 	@$(MAKE) test sampled=
@@ -103,10 +103,27 @@ machine-code: .venv/tests
 	$(call phase,machine-code) $(py) tools/check_cuda.py --built
 
 emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under AddressSanitizer and UBSan
-	$(call phase,emulated) $(py) tests/emulation/run.py -q $(sampled) $(host_only)
+	$(call phase,emulated) $(py) tests/emulation/run.py -q $(sampled) $(host_only) --ignore=tests/test_sample_kernels.py
 
 emulated-data: .venv/tests build ## Test what the Loader does on a device on the emulated device
 	$(call phase,emulated-data) $(py) tests/emulation/run.py -q $(sampled) $(on_device)
+
+kernels: ptx races ## Run every kernel as nvcc compiles it, and under the race detector
+
+# The order of blocks and threads is another one each day.
+order = --order shuffle:$(shell date +%Y%m%d)
+launched = build/ptx/launched
+ptx: .venv/tests build
+	$(call phase,ptx $(order)) if ! PATH="$$PATH:/usr/local/cuda/bin" command -v nvcc > /dev/null; then \
+	  echo "no nvcc: what it makes of the kernels is not executed"; exit; fi; \
+	mkdir -p $(dir $(launched)); rm -f $(launched); \
+	ORBBEC_PTX_LAUNCHED=$(launched) $(py) tests/emulation/run.py --flavour ptx -q $(order) tests/test_sample_kernels.py; \
+	$(py) tests/gpu/ptx/launched.py $(launched); \
+	$(py) tests/gpu/ptx/mutations.py; \
+	$(py) tests/emulation/run.py --flavour ptx -q $(sampled) $(if $(sampled),--share 4) $(host_only)
+
+races: .venv/tests build ptx
+	$(call phase,races $(order)) $(py) tests/emulation/run.py --flavour races -q $(order) tests/test_sample_kernels.py
 
 gpu-dry-run: .venv/tests
 	$(call phase,gpu-dry-run) PYTHON=$(py) tools/gpu_check.sh --dry-run

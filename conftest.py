@@ -7,6 +7,7 @@ CPU.
     pytest --device cuda                    CUDA only
     ORBBEC_REQUIRE_CUDA=1 pytest            fail if there is no CUDA
     pytest --sampled                        a sample of each parameter grid, another one each day
+    pytest --share 4                        one in four tests, others each day
     python tests/emulation/run.py           the CUDA kernels executed on the CPU, under sanitizers
 """
 
@@ -77,24 +78,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("device") == ["emulated"]:
         unwanted += [item for item in items if not (_names_a_device(item) or _is_for_sanitizers(item))]
     if config.getoption("sampled"):
-        refused = set(unwanted)
-        wanted = [item for item in items if item not in refused]
-        unwanted += outside_of_samples(wanted, config.getoption("day"))
-    unwanted += outside_of_share(items, unwanted, config.getoption("share"), config.getoption("day"))
+        unwanted += outside_of_samples(_without(items, unwanted), config.getoption("day"))
+    unwanted += outside_of_share(
+        _without(items, unwanted), config.getoption("share"), config.getoption("day")
+    )
     if unwanted:
         config.hook.pytest_deselected(items=unwanted)
-        left_out = set(unwanted)
-        items[:] = [item for item in items if item not in left_out]
+        items[:] = _without(items, unwanted)
 
 
-def outside_of_share(
-    items: list[pytest.Item], unwanted: list[pytest.Item], share: int, day: str
-) -> list[pytest.Item]:
-    """All but one in `share` of the tests that are left."""
+def _without(items: list[pytest.Item], unwanted: list[pytest.Item]) -> list[pytest.Item]:
     refused = set(unwanted)
-    wanted = [item for item in items if item not in refused]
-    random.Random(day).shuffle(wanted)
-    return wanted[: len(wanted) - len(wanted) // share]
+    return [item for item in items if item not in refused]
+
+
+def outside_of_share(items: list[pytest.Item], share: int, day: str) -> list[pytest.Item]:
+    """All but one in `share` of the items."""
+    shuffled = random.Random(day).sample(items, len(items))
+    return shuffled[len(items) // share :]
 
 
 def outside_of_samples(items: list[pytest.Item], day: str) -> list[pytest.Item]:

@@ -34,3 +34,10 @@ def test_cases_of_one_parameter_and_tests_without_any_are_kept():
     ]
     plain = [SimpleNamespace(nodeid="test_z")]
     assert kept([*single, *plain]) == [*single, *plain]
+
+
+def test_a_share_is_one_in_so_many():
+    left_out = conftest.outside_of_share(GRID, 4, "2026-01-01")
+    assert len(left_out) == 18
+    assert left_out != conftest.outside_of_share(GRID, 4, "2026-01-02")
+    assert conftest.outside_of_share(GRID, 1, "2026-01-01") == []

@@ -34,8 +34,12 @@ __device__ __forceinline__ SoftNmsBest<F> best_of_block(SoftNmsBest<F> best,
   best = best_of_warp(best);
   if (lane == 0) of_warps[threadIdx.x / kWarp] = best;
   __syncthreads();
-  const bool present = lane * kWarp < static_cast<int>(blockDim.x);
-  return best_of_warp(present ? of_warps[lane] : SoftNmsBest<F>{});
+  SoftNmsBest<F> other;
+  if (lane * kWarp < static_cast<int>(blockDim.x)) {  // without the padding, which nobody wrote
+    other.score = of_warps[lane].score;
+    other.index = of_warps[lane].index;
+  }
+  return best_of_warp(other);
 }
 
 // One block runs the whole selection. A thread owns every blockDim.x-th box and alone reads and

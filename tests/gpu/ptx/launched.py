@@ -35,12 +35,14 @@ def missing(folder: Path, launched: Iterable[str]) -> dict[str, list[str]]:
 def main() -> int:
     """Prints the names, demangled."""
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "build" / "ptx" / "compute_90"
+    count = len({name for path in folder.glob("*.ptx") for name in kernels_of(path.read_text())})
     rest = missing(folder, Path(sys.argv[1]).read_text().split())
     for name, kernels in rest.items():
         print(f"{name}: {len(kernels)}")
         shown = subprocess.run(["c++filt"], input="\n".join(kernels), capture_output=True, text=True)
         print("\n".join(f"  {line}" for line in (shown.stdout or "\n".join(kernels)).splitlines()))
-    return 1 if rest else 0
+    print(f"{count} kernels, {sum(map(len, rest.values()))} not launched")
+    return 1 if rest or count == 0 else 0
 
 
 if __name__ == "__main__":
