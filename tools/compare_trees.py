@@ -1,4 +1,4 @@
-"""Times the benchmarks of this tree and of another checkout, alternating, to show that a change costs no speed.
+"""Times the benchmarks of this tree and of another checkout, alternating: a change may cost no speed.
 
     python tools/compare_trees.py OTHER [--filter TEXT] [--rounds 9] [--threads 1] [--limit 1.05]
 

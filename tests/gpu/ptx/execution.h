@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "memory.h"
 #include "decode/text.h"
+#include "memory.h"
 
 namespace orbbec::ptx {
 
