@@ -152,6 +152,12 @@ void Memory::give_out_again(int stream) {
     if (in->stream != stream || in->is_given_out) continue;
     in->is_given_out = true;
     merge(in->freed, clock_of(stream));
+    std::vector<Access> uses = in->reads;
+    uses.push_back(in->written);
+    for (const Access& use : uses) {
+      if (use.stamp.is_before(in->freed)) continue;
+      report(text_of(use) + " uses " + text_of(*in) + ", and may still run after it was freed");
+    }
   }
   release_unreachable();
 }
