@@ -14,7 +14,7 @@ from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARI
 from tests.support.inexact import Inexact
 
 # docs/conventions.md lists them: torchvision's results need torch's functions, and torch sums over the pairs.
-OVERLAPS = {"box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou"}
+OVERLAPS = ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou")
 ANGLES = {"cos", "sin", "atan", "atan2"}
 EXCEPTIONS = {
     "box_convert": {f"aten.{name}.default" for name in ANGLES}
