@@ -86,6 +86,7 @@ class BatchDecoder(Locked):
         if on_cuda:
             current = torch.cuda.current_stream(self.device)
             # The decoder's own streams do not wait for this one, which may still use the buffers' memory.
+            current.record_event().synchronize()
             stream = current.cuda_stream
         decode = partial(self._decoder.decode, files, params=self._params, cuda_stream=stream)
         with self.lock:
