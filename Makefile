@@ -39,7 +39,7 @@ with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test test-full quick checked opencv lint format cuda machine-code emulated emulated-data kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
+.PHONY: help venv build demo test test-full quick checked opencv lint format cuda machine-code emulated emulated-data lazy kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,9 @@ emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under Add
 
 emulated-data: .venv/tests build ## Test what the Loader does on a device on the emulated device
 	$(call phase,emulated-data) $(py) tests/emulation/run.py -q $(sampled) $(on_device)
+
+lazy: .venv/tests build ## Test streams, graphs and memory on the lazy device: no early free, no missing wait
+	$(call phase,lazy) $(py) tests/emulation/run.py --flavour lazy -q $(sampled) tests/test_streams.py tests/test_cuda_graphs.py orbbec/data/device
 
 kernels: ptx races ## Run every kernel as nvcc compiles it, and under the race detector
 

@@ -323,7 +323,7 @@ def _allocate(
     table, pixel_bytes = packed(sides, sides[:, 0] * sides[:, 1] * channels)
     storage = empty(rounded_up(pixel_bytes + _ROW_BYTES * len(sizes)) + plan_bytes)
     batch = ImageBatch(storage, torch.from_numpy(table), channels, pixel_bytes, plan_bytes)
-    batch.layout.copy_(batch.host_layout)
+    batch.layout.copy_(batch.host_layout, non_blocking=True)
     return batch
 
 
