@@ -39,8 +39,8 @@ What is exact and what is not:
 - Not modelled: integer and conversion units, conflicts of memory partitions, clocks under load, torch's own
   kernels such as sort, copies, the host, and the launches themselves, of about 1 us each. Real times
   are thus likely longer.
-- The copy rate and the L2 rate of L4 are assumed. The latencies and the figures of T4 that `gpus.py` cites from
-  papers still have to be checked against these.
+- The copy rate and the L2 rate of L4 are assumed. The latencies and the figures of T4 that `gpus.py` cites
+  from papers still have to be checked against these.
 - A rotated crop does not read all of its input, so that more than 100 % of the floor is possible.
 
 """
