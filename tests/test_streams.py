@@ -4,6 +4,7 @@
 that names a missing wait; a GPU may forgive it.
 """
 
+import io
 import threading
 from contextlib import contextmanager
 
@@ -18,8 +19,7 @@ from orbbec import transforms as T
 from orbbec.data import Decoding, DevicePrefetcher, Loader, Sample, collate, decode_image, sink
 from orbbec.data.decode import nvimgcodec as module
 from orbbec.data.decode.native import has_native
-from orbbec.data.decode.tests.test_decode import encoded, picture
-from tests.support import assert_same_bytes, photographs
+from tests.support import assert_same_bytes, photograph, photographs
 
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it"
@@ -47,7 +47,14 @@ def without_waits():
 
 
 def samples(count=14):
-    return [Sample(encoded(picture(20 + i % 5, 24 - i % 3, i)), {"label": i % 3}, i) for i in range(count)]
+    images = [photograph(20 + i % 5, 24 - i % 3, seed=i) for i in range(count)]
+    return [Sample(jpeg(image), {"label": i % 3}, i) for i, image in enumerate(images)]
+
+
+def jpeg(image):
+    buffer = io.BytesIO()
+    pytest.importorskip("PIL.Image").fromarray(image).save(buffer, "JPEG")
+    return buffer.getvalue()
 
 
 def by_id(batches):
@@ -88,7 +95,7 @@ class Images(torch.utils.data.Dataset):
         return 9
 
     def __getitem__(self, index):
-        return {"images": picture(20, 30, index), "label": index, "sample_ids": index}
+        return {"images": photograph(20, 30, seed=index), "label": index, "sample_ids": index}
 
 
 @pytest.mark.parametrize("pin_memory", [False, True])
@@ -245,7 +252,7 @@ def test_a_decoder_with_streams_of_its_own_writes_nothing_that_is_still_read(mon
 
 
 def test_variable_size_images_are_freed_after_their_last_use():
-    images = [picture(20 + i, 24, i) for i in range(3)]
+    images = [photograph(20 + i, 24, seed=i) for i in range(3)]
     side, batch = torch.cuda.Stream(), ImageBatch.from_images(images)
     for _ in range(3):
         moved = batch.to("cuda", non_blocking=True)
