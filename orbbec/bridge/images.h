@@ -59,6 +59,16 @@ inline void check_one_or_each(const char* op, const char* name, const std::vecto
         given);
 }
 
+// Between rows or columns; between those of one row or column, any.
+inline int64_t near_stride(const char* op, const char* name, const Tensor& images, int64_t dim) {
+  const int64_t stride = images.stride(dim);
+  if (stride <= Stride::kMost) return stride;
+  check(images.size(dim) < 2, op, "expected ", name,
+        " with at most 2147483647 elements from a row or column to the next, but got ", stride,
+        "; contiguous() copies them");
+  return 0;
+}
+
 // [N, C, H, W], any strides.
 inline AnyImages dense_images(const char* op, const char* name, const Tensor& images, void* data) {
   check(images.dim() == 4, op, "expected ", name, " of shape [N, C, H, W], but got ",
@@ -71,8 +81,8 @@ inline AnyImages dense_images(const char* op, const char* name, const Tensor& im
           .height = static_cast<int>(images.size(2)),
           .width = static_cast<int>(images.size(3)),
           .stride_n = images.stride(0),
-          .stride_y = images.stride(2),
-          .stride_x = images.stride(3),
+          .stride_y = near_stride(op, name, images, 2),
+          .stride_x = near_stride(op, name, images, 3),
           .stride_c = images.stride(1),
           .layout = nullptr,
           .numel = 0,

@@ -6,12 +6,24 @@
 
 namespace orbbec {
 
+// A distance in elements between neighboring rows or columns. 32 bits, so that a GPU multiplies it
+// with an index in one instruction; the product has 64 bits.
+struct Stride {
+  static constexpr int64_t kMost = 2147483647;
+
+  int32_t elements;
+
+  ORBBEC_HD Stride(int64_t elements = 0) : elements(static_cast<int32_t>(elements)) {}
+  ORBBEC_HD operator int64_t() const { return elements; }
+};
+
 // Any layout: only `at` computes the address of a pixel. Strides are in elements.
 template <class T>
 struct Image {
   T* data;
   int height, width;
-  int64_t stride_y, stride_x, stride_c;
+  Stride stride_y, stride_x;
+  int64_t stride_c;
 
   ORBBEC_HD T& at(int y, int x, int64_t c) const {
     return data[y * stride_y + x * stride_x + c * stride_c];
@@ -83,9 +95,10 @@ struct Images : AnyImages {
 
   // The table is in device memory, where the host cannot check it.
   ORBBEC_HD bool fits(int64_t offset, int64_t h, int64_t w) const {
-    constexpr int64_t kLimit = 2147483647;
-    if (offset < 0 || offset > numel || h < 1 || w < 1 || h > kLimit || w > kLimit) return false;
-    return h <= (numel - offset) / stride_x / w;
+    if (offset < 0 || offset > numel || h < 1 || w < 1) return false;
+    if (h > Stride::kMost || w > Stride::kMost) return false;
+    const int64_t row = w * stride_x;  // both have 31 bits
+    return row <= Stride::kMost && h * row <= numel - offset;
   }
 };
 

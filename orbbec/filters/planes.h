@@ -38,7 +38,7 @@ Plane<T> plane_of(const Image<T>& image, int64_t channel, int group) {
           .height = image.height,
           .width = image.width,
           .stride_y = image.stride_y,
-          .stride_v = group > 1 ? 1 : image.stride_x,
+          .stride_v = group > 1 ? 1 : int64_t{image.stride_x},
           .group = group};
 }
 

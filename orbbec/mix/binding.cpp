@@ -46,8 +46,8 @@ AnyImages check_masks(const char* op, const Tensor& masks, const Tensor& images)
   described.height = static_cast<int>(masks.size(1));
   described.width = static_cast<int>(masks.size(2));
   described.stride_n = masks.stride(0);
-  described.stride_y = masks.stride(1);
-  described.stride_x = masks.stride(2);
+  described.stride_y = near_stride(op, "masks", masks, 1);
+  described.stride_x = near_stride(op, "masks", masks, 2);
   described.stride_c = 1;
   return described;
 }

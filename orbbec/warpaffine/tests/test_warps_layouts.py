@@ -237,3 +237,14 @@ def test_offsets_beyond_31_bits(device, op, interpolation):
         assert_same_bytes(warp(op, far, maps[:count], size, **options), expected)
         far.zero_()
         assert_same_bytes(warp(op, images, maps[:count], size, out=far, **options), expected)
+
+
+def test_rows_too_far_apart_are_named(device):
+    memory = device.put(torch.empty(2**31 + 100, dtype=torch.uint8))
+    far = memory.as_strided((1, 1, 2, 4), (0, 0, 2**31, 1))
+    identity = torch.eye(3)[None, :2]
+    with pytest.raises(ValueError, match="from a row or column to the next, but got 2147483648"):
+        warp("warp_affine", far, identity, (2, 4))
+    one_row = memory.as_strided((1, 1, 1, 4), (0, 0, 2**31, 1))
+    one_row.copy_(torch.tensor([1, 2, 3, 4], dtype=torch.uint8))
+    assert warp("warp_affine", one_row, identity, (1, 4)).flatten().tolist() == [1, 2, 3, 4]
