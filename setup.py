@@ -8,6 +8,8 @@ Design decisions:
 - `CppExtension` also compiles CUDA, because `CUDAExtension` links libraries that a CPU-only torch lacks. The
   `.cu` files only need the CUDA runtime, which is linked statically, so a machine without a GPU builds the
   same binary.
+- nvcc translates the kernels to PTX once, for the oldest architecture, and assembles that for each GPU: a
+  fifth of the time, and the PTX that `tests/gpu/ptx` executes is what every GPU runs.
 - With `-ffp-contract=off` and `-fmad=false`, multiply-adds are fused only where the source says so.
   `-ftz=false -prec-div=true -prec-sqrt=true` keep denormals and round divisions and roots correctly.
 
@@ -32,6 +34,8 @@ TORCH_TARGET = "0x020a000000000000"  # 2.10, the oldest torch supported by the b
 # Turing to Blackwell. The code of a major version's first minor also runs on later minors; PTX covers the
 # future.
 DEFAULT_ARCHITECTURES = "7.5;8.0;9.0;10.0;12.0+PTX"
+PTX = "compute_75"
+NVCC_FLAGS = ["-O3", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"]
 
 
 # torch looks for ninja on PATH; it is next to the interpreter, which may have been called by its path.
@@ -75,6 +79,19 @@ def architectures() -> str:
     return DEFAULT_ARCHITECTURES
 
 
+def machine_code_flag(wanted: str) -> str:
+    """The flag of nvcc that assembles one PTX for architectures in the notation of TORCH_CUDA_ARCH_LIST."""
+    codes = []
+    for architecture in re.split(r"[; ]+", wanted.strip("; ")):
+        found = re.fullmatch(r"(\d+)\.(\d+)(\+PTX)?", architecture)
+        if not found or (int(found[1]), int(found[2])) < (7, 5):
+            raise SystemExit(
+                f"TORCH_CUDA_ARCH_LIST: expected numbers from 7.5, as in '8.0;9.0+PTX', but got '{wanted}'"
+            )
+        codes += [f"sm_{found[1]}{found[2]}"] + ([PTX] if found[3] else [])
+    return f"-gencode=arch={PTX},code=[{','.join(codes)}]"
+
+
 LEFT_OUT = {"opencv", "data", "tests"}
 
 
@@ -92,8 +109,8 @@ def operators() -> cpp_extension.CppExtension:
         return cpp_extension.CppExtension(
             "orbbec._C", sources("*.cpp"), extra_compile_args={"cxx": cxx_flags}, py_limited_api=True
         )
-    os.environ["TORCH_CUDA_ARCH_LIST"] = architectures()
-    print(f"orbbec: building for CPU and CUDA ({cuda}, architectures {os.environ['TORCH_CUDA_ARCH_LIST']})")
+    wanted = architectures()
+    print(f"orbbec: building for CPU and CUDA ({cuda}, architectures {wanted})")
     cpp_extension.CUDA_HOME = str(cuda)
     # torch refuses a CUDA other than its own, which the binary does not need; without one torch tracks no
     # headers of .cu files.
@@ -106,14 +123,7 @@ def operators() -> cpp_extension.CppExtension:
         libraries=["cudart_static", "dl", "rt", "pthread"],
         extra_compile_args={
             "cxx": cxx_flags,
-            "nvcc": [
-                "-O3",
-                "-fmad=false",
-                "-ftz=false",
-                "-prec-div=true",
-                "-prec-sqrt=true",
-                "--threads=2",
-            ],
+            "nvcc": [machine_code_flag(wanted), *NVCC_FLAGS, "--threads=2"],
         },
         py_limited_api=True,
     )

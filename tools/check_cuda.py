@@ -25,30 +25,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools.machine_code import cubins, table
 from tools.machine_code.table import Measured
-from tools.nvcc_flags import shipped_flags
+from tools.nvcc_flags import shipped_flags, shipped_ptx
 
 ROOT = Path(__file__).resolve().parents[1]
 # A toolkit that is named has reports of its own.
 REPORTS = ROOT / "build" / "cuda" / Path(os.environ.get("CUDA_HOME", "")).name
 LIBRARY = ROOT / "orbbec" / "_C.abi3.so"
-ARCHITECTURES = (
-    "75",
-    "80",
-    "86",
-    "89",
-    "90",
-    "100",
-    "120",
-)  # Turing to Blackwell, every one that was sold widely
-FLAGS = [
-    "-cubin",
-    "-std=c++17",
-    *shipped_flags(),
-    "-Xptxas",
-    "-v,-warn-spills",
-    "-Werror",
-    "all-warnings",
-]
+# Turing to Blackwell, every one that was sold widely.
+ARCHITECTURES = ("75", "80", "86", "89", "90", "100", "120")
+FLAGS = ["-fatbin", "-std=c++17", *shipped_flags(), "-Xptxas", "-v,-warn-spills", "-Werror", "all-warnings"]
 
 SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
@@ -61,22 +46,24 @@ def find_nvcc() -> str | None:
     return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 
-def compile_kernels(nvcc: str, source: Path, arch: str) -> tuple[str, Path]:
-    """What nvcc has to complain of, and the cubin; that of the last run where nothing changed since."""
-    cubin = REPORTS / f"{'_'.join(source.relative_to(ROOT / 'orbbec').with_suffix('').parts)}.sm_{arch}.cubin"
+def compile_kernels(nvcc: str, source: Path, archs: list[str]) -> tuple[str, Path]:
+    """What nvcc has to complain of, and the fatbin; that of the last run where nothing changed since."""
+    name = "_".join(source.relative_to(ROOT / "orbbec").with_suffix("").parts)
+    fatbin = REPORTS / f"{name}.{'_'.join(archs)}.fatbin"
     inputs = [*(ROOT / "orbbec").rglob("*.h"), source, Path(__file__)]
-    if cubin.exists() and cubin.stat().st_mtime > max(path.stat().st_mtime for path in inputs):
-        return "", cubin
+    if fatbin.exists() and fatbin.stat().st_mtime > max(path.stat().st_mtime for path in inputs):
+        return "", fatbin
     # Renamed only when nvcc is content.
-    partial = cubin.with_suffix(".partial")
-    command = [nvcc, f"-arch=sm_{arch}", *FLAGS, str(source), "-o", str(partial)]
+    partial = fatbin.with_suffix(".partial")
+    codes = ",".join(f"sm_{arch}" for arch in archs)
+    command = [nvcc, f"-gencode=arch={shipped_ptx()},code=[{codes}]", *FLAGS, str(source), "-o", str(partial)]
     done = subprocess.run(command, capture_output=True, text=True)
     said = done.stdout + done.stderr
     spills = any(match.groups() != ("0", "0") for match in SPILLS.finditer(said))
     if done.returncode != 0 or "warning" in said.lower() or spills:
-        return said, cubin
-    partial.replace(cubin)
-    return "", cubin
+        return said, fatbin
+    partial.replace(fatbin)
+    return "", fatbin
 
 
 @dataclass(frozen=True)
@@ -92,38 +79,39 @@ class Found:
 def measure(nvcc: str, sources: list[Path], options: argparse.Namespace) -> Found:
     """Compiles sources and reads their kernels."""
     REPORTS.mkdir(parents=True, exist_ok=True)
-    tasks = [(source, arch) for arch in options.arch or ARCHITECTURES for source in sources]
+    archs = options.arch or list(ARCHITECTURES)
     kernels: Measured = {}
     content, release = True, ""
     with ThreadPoolExecutor(options.jobs) as pool:
-        compiled = pool.map(lambda task: compile_kernels(nvcc, *task), tasks)
-        for (source, arch), (complaint, cubin) in zip(tasks, compiled, strict=True):
+        compiled = pool.map(lambda source: compile_kernels(nvcc, source, archs), sources)
+        for source, (complaint, fatbin) in zip(sources, compiled, strict=True):
             if complaint:
                 content = False
-                print(f"{relative(source)} for sm_{arch}: nvcc complains\n{complaint}", end="")
+                print(f"{relative(source)}: nvcc complains\n{complaint}", end="")
             else:
-                release = add(kernels, relative(source), cubin, int(arch)) or release
+                release = add(kernels, relative(source), fatbin) or release
     return Found(content, release, kernels, [relative(path) for path in sources] if options.files else None)
 
 
 def read_library() -> Found:
     """The kernels of the library that was built in place."""
     kernels: Measured = {}
-    release = ""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [cubins.tool("cuobjdump"), "-xelf", "all", LIBRARY]
-        subprocess.run(command, cwd=folder, capture_output=True)  # fails where there are none
-        for cubin in sorted(Path(folder).glob("*.cubin")):
-            arch = int(re.search(r"\.sm_(\d+)", cubin.name)[1])
-            release = add(kernels, relative(LIBRARY), cubin, arch) or release
+    release = add(kernels, relative(LIBRARY), LIBRARY)
     return Found(True, release, kernels, None)
 
 
-def add(kernels: Measured, file: str, cubin: Path, arch: int) -> str:
-    """Adds the kernels of a cubin; returns the release of nvcc."""
-    release, found = cubins.read(cubin, arch)
-    for name, kernel in found.items():
-        kernels.setdefault(file, {}).setdefault(name, {})[arch] = kernel
+def add(kernels: Measured, file: str, binary: Path) -> str:
+    """Adds the kernels that a library or fatbin has for any architecture; returns the release of nvcc."""
+    release = ""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [cubins.tool("cuobjdump"), "-xelf", "all", binary]
+        subprocess.run(command, cwd=folder, capture_output=True)  # fails where there are none
+        for cubin in sorted(Path(folder).glob("*.cubin")):
+            arch = int(re.search(r"\.sm_(\d+)", cubin.name)[1])
+            made_by, found = cubins.read(cubin, arch)
+            release = made_by or release
+            for name, kernel in found.items():
+                kernels.setdefault(file, {}).setdefault(name, {})[arch] = kernel
     return release
 
 

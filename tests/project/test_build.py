@@ -45,16 +45,37 @@ def test_the_check_of_every_architecture_has_the_flags_of_the_build():
     assert set(ast.literal_eval(found.stdout)) >= EXACT
 
 
+def configured(architectures, **environment):
+    environment = {**os.environ, "ORBBEC_CUDA": "1", "TORCH_CUDA_ARCH_LIST": architectures, **environment}
+    command = [sys.executable, "-c", CONFIGURE]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
 @pytest.mark.parametrize("release", ["12.8", "13.0"])
 def test_the_build_accepts_a_toolkit_whatever_the_cuda_of_torch(tmp_path, release):
     nvcc = tmp_path / "bin" / "nvcc"
     nvcc.parent.mkdir()
     nvcc.write_text(NVCC.format(home=tmp_path, release=release))
     nvcc.chmod(0o755)
-    environment = {**os.environ, "CUDA_HOME": str(tmp_path), "ORBBEC_CUDA": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", CONFIGURE], cwd=ROOT, env=environment, capture_output=True, text=True
-    )
+    done = configured("9.0", CUDA_HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr
     flags = ast.literal_eval(done.stdout.splitlines()[-1])
     assert set(flags) >= EXACT
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [
+        ("7.5+PTX", "[sm_75,compute_75]"),
+        ("8.6;9.0", "[sm_86,sm_90]"),
+        ("8.0 12.0+PTX", "[sm_80,sm_120,compute_75]"),
+    ],
+)
+def test_one_ptx_is_assembled_for_every_architecture(wanted, code):
+    done = configured(wanted)
+    assert f"'-gencode=arch=compute_75,code={code}'" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("wanted", ["7.0", "Hopper", "90"])
+def test_an_architecture_that_is_none_is_named(wanted):
+    assert f"but got '{wanted}'" in configured(wanted).stderr

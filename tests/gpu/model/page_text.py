@@ -26,7 +26,7 @@ input read once and each output written once, at the rate of a large copy. Launc
 
 What is exact and what is not:
 
-- Counts are exact for the PTX of compute capability 9.0, which stands for all GPUs. They scale with the
+- Counts are exact for the PTX that the machine code of every GPU is assembled from. They scale with the
   batch: two images are executed (four of variable size, one for medians), and counts and blocks are
   multiplied by `modelled_pixels / executed_pixels`. 256 images are modelled. Calls on boxes are executed
   whole, regions for 32 channels of one image, where 256 channels of two images are modelled.

@@ -2,7 +2,7 @@
 
 ``python tests/gpu/ptx/compile.py [further flags of nvcc]``
 
-``ORBBEC_PTX_ARCH`` is the architecture, ``compute_90`` if not set.
+``ORBBEC_PTX_ARCH`` is the architecture; if it is not set, the one of ``setup.py``, whose PTX every GPU runs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def compile_ptx(
     Args:
         further: flags of nvcc.
         sources: ``.cu`` files.
-        architecture: such as "compute_90"; None: ``ORBBEC_PTX_ARCH``, else that.
+        architecture: such as "compute_90"; None: ``ORBBEC_PTX_ARCH``, else that of ``setup.py``.
         folder: the name of the folder in ``build/ptx``; empty: the architecture and the flags.
 
     Raises:
@@ -58,12 +58,12 @@ def compile_ptx(
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     if not Path(nvcc).exists():
         raise RuntimeError("no nvcc on PATH or in /usr/local/cuda/bin")
-    architecture = architecture or os.environ.get("ORBBEC_PTX_ARCH", "compute_90")
+    shipped = load(ROOT / "tools" / "nvcc_flags.py")
+    architecture = architecture or os.environ.get("ORBBEC_PTX_ARCH", shipped.shipped_ptx())
     name = "_".join([architecture, *(flag.strip("-").replace("=", "_") for flag in further)])
     target = ROOT / "build" / "ptx" / (folder or name)
-    shipped = load(ROOT / "tools" / "nvcc_flags.py").shipped_flags()
     # Later flags win.
-    flags = [*shipped, *STANDARD, "-lineinfo", f"-arch={architecture}", f"-I{ROOT}", *further]
+    flags = [*shipped.shipped_flags(), *STANDARD, "-lineinfo", f"-arch={architecture}", f"-I{ROOT}", *further]
     lines = [f"nvcc = {nvcc}", f"flags = {' '.join(flags)}", RULE]
     for source in sources or sorted(ROOT.glob("orbbec/**/*.cu")):
         out = target / f"{'_'.join(source.relative_to(ROOT).with_suffix('').parts)}.ptx"

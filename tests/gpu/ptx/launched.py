@@ -34,7 +34,7 @@ def missing(folder: Path, launched: Iterable[str]) -> dict[str, list[str]]:
 
 def main() -> int:
     """Prints the names, demangled."""
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "build" / "ptx" / "compute_90"
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "build" / "ptx" / "compute_75"
     count = len({name for path in folder.glob("*.ptx") for name in kernels_of(path.read_text())})
     rest = missing(folder, Path(sys.argv[1]).read_text().split())
     for name, kernels in rest.items():
