@@ -3,6 +3,7 @@
     python tools/gpu_model.py --case warp_affine_u8_hwc [--gpu h200|a100|l4|t4] [--small] [--json FILE]
     python tools/gpu_model.py --all
     python tools/gpu_model.py --all --page      writes docs/gpu_model.md, its chart and its data, for all GPUs
+    python tools/gpu_model.py --rivals [--packages DIR]   the same for torchvision's kernels, from its wheel
     python tools/gpu_model.py --measure         on a machine with a GPU: measured times and the predicted ones
 
 Needs nvcc, but for --measure. docs/gpu_model.md explains the figures.
@@ -34,6 +35,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--small", action="store_true", help="small images and few boxes, for CI")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
     parser.add_argument("--page", action="store_true", help="write docs/gpu_model.md, for all GPUs")
+    parser.add_argument("--rivals", action="store_true", help="cases that torchvision has, with its kernels")
+    parser.add_argument("--packages", type=Path, help="a site-packages folder that has torchvision with CUDA")
     parser.add_argument("--measure", action="store_true", help="time the cases on a device")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"), help="of --measure")
     return parser.parse_args()
@@ -52,9 +55,13 @@ def predict(options: argparse.Namespace) -> int:
     from tests.gpu.model.report import rounded, text_of
     from tests.gpu.model.run import executed, modelled
 
-    if bool(options.case) == options.all:
-        raise SystemExit("gpu_model: expected --all or --case NAME")
-    found, ptx = executed(options.case, options.small)
+    if [bool(options.case), options.all, options.rivals].count(True) != 1:
+        raise SystemExit("gpu_model: expected --all, --rivals or --case NAME")
+    if options.rivals:
+        rivals = importlib.import_module("tests.gpu.model.rivals")
+        found, ptx = rivals.executed(options.packages), rivals.FOLDER
+    else:
+        found, ptx = executed(options.case, options.small)
     gpus = list(GPUS.values()) if options.page else [GPUS[options.gpu]]
     tables = list(modelled(found, ptx, gpus))
     for rows in tables:

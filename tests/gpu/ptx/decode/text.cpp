@@ -74,10 +74,14 @@ struct Declaration {
 Declaration parse_declaration(std::string_view text) {
   Declaration result;
   uint64_t align = 0;
+  bool is_pointer = false;  // an alignment is then that of what it points to
   while (!text.empty()) {
     std::string_view word = take_word(text);
-    if (word == ".align") {
-      align = std::strtoull(std::string(take_word(text)).c_str(), nullptr, 0);
+    if (word == ".ptr") {
+      is_pointer = true;
+    } else if (word == ".align") {
+      const std::string number(take_word(text));
+      if (!is_pointer) align = std::strtoull(number.c_str(), nullptr, 0);
     } else if (word.front() == '.' && bytes_of(word.substr(1)) > 0) {
       result.type = word.substr(1);
     } else if (word.front() != '.') {

@@ -376,3 +376,18 @@ def test_a_block_of_many_shapes_knows_its_threads():
     text += f" ld.param.u64 %x0, [p_0]; mov.u32 %r0, %tid.x; {body} ret; }}"
     Module(text).launch("k", (1,), (2, 3, 4), [out])
     assert out.tolist() == list(range(24))
+
+
+def test_the_alignment_behind_a_pointer_is_not_that_of_the_parameter():
+    text = f"""{HEADER}
+.visible .entry k(.param .u8 first, .param .u64 .ptr .align 1 out)
+{{
+  .reg .b64 %at; .reg .b32 %v;
+  ld.param.u64 %at, [out]; mov.u32 %v, 7;
+  st.global.u32 [%at], %v;
+  ret;
+}}
+"""
+    out = np.zeros(1, np.uint32)
+    Module(text).launch("k", (1,), (1,), [np.uint8(1), out])
+    assert out.tolist() == [7]
