@@ -71,7 +71,8 @@ def predict(options: argparse.Namespace) -> int:
             json.dumps([rounded(row) for rows in tables for row in rows], indent=1) + "\n"
         )
     if options.page:
-        importlib.import_module("tests.gpu.model.page").write(found, tables)
+        page = importlib.import_module("tests.gpu.model.page")
+        page.write_torchvision(tables) if options.rivals else page.write(found, tables, ptx)
     return 0 if all(row["equal_to_cpu"] for row in found) else 1
 
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from tests.gpu.model.gpus import GPUS, H200, Gpu
+from tests.gpu.model.page_tables import (
+    TORCHVISION,
+    batch_sizes,
+    number,
+    results,
+    torchvision,
+    write_rows,
+)
 from tests.gpu.model.page_text import HEAD, TAIL
 from tests.gpu.model.report import Row, rounded
 from tests.gpu.ptx.compile import ROOT
@@ -40,8 +48,16 @@ LIMITS = ("DRAM", "L2", "load/store", "issue", "float64", "latency", "atomics")
 COLORS = ("#2e7d32", "#00838f", "#1565c0", "#c62828", "#6a1b9a", "#ef6c00", "#5d4037")
 
 
-def write(found: Sequence[Row], tables: Sequence[list[Row]]) -> None:
-    """Writes the page from executed cases and the rows of each on each GPU."""
+def write_torchvision(tables: Sequence[list[Row]]) -> None:
+    """Writes the data of torchvision's kernels, which the page is made of too."""
+    names = ("case", "gpu", "launches", "equal_to_cpu", "limited_by", "microseconds")
+    write_rows(
+        TORCHVISION, ": torchvision", [rounded({name: rows[-1][name] for name in names}) for rows in tables]
+    )
+
+
+def write(found: Sequence[Row], tables: Sequence[list[Row]], ptx: Path) -> None:
+    """Writes the page from executed cases, the rows of each on each GPU, and the folder of their PTX."""
     totals = {(rows[-1]["case"], rows[-1]["gpu"]): rows[-1] for rows in tables}
     slowest = {
         rows[-1]["case"]: max(rows[:-1], key=lambda row: row["microseconds"])
@@ -49,13 +65,14 @@ def write(found: Sequence[Row], tables: Sequence[list[Row]]) -> None:
         if rows[-1]["gpu"] == H200.name
     }
     kept = [rounded({name: row[name] for name in KEPT}) for row in totals.values()]
-    lines = ",\n".join(f"  {json.dumps(row)}" for row in kept)
-    DATA.write_text(f'{{"about": "predicted, not measured", "rows": [\n{lines}\n]}}\n')
+    write_rows(DATA, "", kept)
     draw(totals, [row["case"] for row in found])
     parts = [
         HEAD,
         constants(GPUS.values()),
         *results(found, totals),
+        *batch_sizes(found, ptx),
+        *torchvision(totals),
         "",
         *sentences(found, totals, slowest),
         TAIL,
@@ -77,36 +94,6 @@ def constants(gpus: Iterable[Gpu]) -> str:
             f" {gpu.latency['l2']}, {gpu.latency['dram']} |"
         )
     return "\n".join(lines)
-
-
-def results(found: Sequence[Row], totals: dict[tuple[str, str], Row]) -> list[str]:
-    """The table of all cases: microseconds, the fraction of the floor and the limit, per GPU."""
-    gpus = list(GPUS.values())
-    lines = [
-        "",
-        "## All cases",
-        "",
-        f"| case | {' | '.join(gpu.name for gpu in gpus)} |",
-        f"| --- |{' ---: |' * 4}",
-    ]
-    for row in found:
-        cells = [cell(totals[row["case"], gpu.name]) for gpu in gpus]
-        lines.append(f"| `{row['case']}` | {' | '.join(cells)} |")
-    return lines
-
-
-def cell(row: Row) -> str:
-    return f"{number(row['microseconds'])}, {percent(row['share_of_floor'])} {row['limited_by']}"
-
-
-def number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def percent(share: float) -> str:
-    return (
-        f"{share:.0%}" if share >= 0.1 else f"{100 * share:.1g}%" if share < 0.01 else f"{100 * share:.1f}%"
-    )
 
 
 def sentences(found: Sequence[Row], totals: dict[tuple[str, str], Row], slowest: dict[str, Row]) -> list[str]:
