@@ -19,6 +19,8 @@ from orbbec import transforms as T
 from orbbec.data import Decoding, DevicePrefetcher, Loader, Sample, collate, decode_image, sink
 from orbbec.data.decode import nvimgcodec as module
 from orbbec.data.decode.native import has_native
+from orbbec.plan import tables_of
+from orbbec.plan.packing import on_device
 from tests.support import assert_same_bytes, photograph, photographs
 
 pytestmark = pytest.mark.skipif(
@@ -263,3 +265,15 @@ def test_variable_size_images_are_freed_after_their_last_use():
         del moved
     with torch.cuda.stream(side):
         assert_same_bytes(result, orbbec.warp_affine(batch, np.eye(3, dtype=np.float32)[:2], (16, 16)))
+
+
+def test_the_tables_of_a_pass_take_one_copy():
+    pipeline = T.Compose(
+        [T.RandomResizedCrop(12), T.ColorJitter(0.4), T.RandomErasing(p=1.0), *FLOATS], seed=3
+    )
+    tables = tables_of(pipeline.plan([(20, 24), (30, 18)], sample_ids=[3, 4], epoch=0))[-1]
+    copied = on_device(tables, torch.device("cuda"))
+    assert list(tables) == ["matrix", "colors", "erase"]
+    assert len({table.untyped_storage().data_ptr() for table in copied.values()}) == 1
+    for name, table in tables.items():
+        assert_same_bytes(copied[name].cpu(), torch.from_numpy(table))

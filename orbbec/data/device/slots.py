@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -18,8 +18,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.plan import Plan, apply, apply_fixed, fixed, structure_of, tables_of
-
-_ALIGNMENT = 64  # bytes, as in ImageBatch
+from orbbec.plan.packing import aligned, packed_bytes, views, write
 
 
 @dataclass(frozen=True)
@@ -115,22 +114,22 @@ class Slots:
         is_pinned = self._device.type == "cuda"
         on_host = torch.empty(len(feeds), self._capacity.small, dtype=torch.uint8, pin_memory=is_pinned)
         for feed, memory in zip(feeds, on_host, strict=True):
-            _copy(feed.small, memory)
+            write(feed.small, memory)
         self.small[: len(feeds)].copy_(on_host, non_blocking=True)
         for slot, feed in enumerate(feeds):
             if is_pinned:
-                _copy(feed.small, self.small[slot])
+                write(feed.small, self.small[slot])
             if feed.images is not None:
                 self.pixels[slot, : feed.images.pixel_bytes].copy_(feed.images.buffer)
 
     def read(self, slot: int, feed: Feed) -> list[Tensor]:
         """The arguments of a step, computed from a slot; only the structure of `feed` matters."""
-        views = _views(feed.small, self.small[slot])
-        tensors = [next(views) for _ in feed.tensors]
+        own = views(feed.small, self.small[slot])
+        tensors = [next(own) for _ in feed.tensors]
         if feed.images is None or feed.fixed is None:
             return tensors
-        images = _SlotImages(self.pixels[slot], next(views), feed.images.channels, self._longest())
-        tables = [{name: next(views) for name in own} for own in tables_of(feed.fixed)]
+        images = _SlotImages(self.pixels[slot], next(own), feed.images.channels, self._longest())
+        tables = [{name: next(own) for name in names} for names in tables_of(feed.fixed)]
         return [apply_fixed(feed.fixed, images, tables), *tensors]
 
     def _longest(self) -> Tensor:
@@ -142,7 +141,7 @@ class Slots:
 
 def _capacity_for(feeds: Sequence[Feed]) -> _Capacity:
     images = [feed.images for feed in feeds if feed.images is not None]
-    small = max(sum(_aligned(tensor.nbytes) for tensor in feed.small) for feed in feeds)
+    small = max(packed_bytes(feed.small) for feed in feeds)
     if not images:
         return _Capacity(small)
     height, width = torch.cat([batch.sizes for batch in images]).amax(0).tolist()
@@ -151,24 +150,4 @@ def _capacity_for(feeds: Sequence[Feed]) -> _Capacity:
 
 def _grown(capacity: int, needed: int) -> int:
     """The new capacity: a quarter more than needed if it is too small, so that slots seldom grow."""
-    return capacity if needed <= capacity else _aligned(needed + needed // 4)
-
-
-def _aligned(nbytes: int) -> int:
-    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
-
-
-def _views(tensors: Sequence[Tensor], memory: Tensor) -> Iterator[Tensor]:
-    """The views of the tensors in a slot; they keep a channels_last layout."""
-    begin = 0
-    for tensor in tensors:
-        flat = memory[begin : begin + tensor.nbytes].view(tensor.dtype)
-        yield flat.as_strided(tensor.shape, torch.empty_like(tensor, device="meta").stride())
-        begin += _aligned(tensor.nbytes)
-
-
-def _copy(tensors: Sequence[Tensor], memory: Tensor) -> None:
-    """Copy the tensors that are on the memory's device to their views in a slot."""
-    for tensor, view in zip(tensors, _views(tensors, memory), strict=True):
-        if tensor.device == memory.device:
-            view.copy_(tensor)
+    return capacity if needed <= capacity else aligned(needed + needed // 4)

@@ -13,7 +13,8 @@ from torch import Tensor
 from orbbec.augment import Output, Sampling, Values, augment, augment_moved
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.bridge.arguments import Array, StoredPlanes
-from orbbec.plan.batches import Work, table_rows
+from orbbec.plan.batches import Work, device_of, table_rows
+from orbbec.plan.packing import on_device
 from orbbec.plan.passes.base import (
     Columns,
     Context,
@@ -112,7 +113,7 @@ class AugmentPass(Pass):
         return with_numbers(self, **changed)
 
     def tables(self, key: NoiseKey) -> Columns:
-        tables = {"matrix": self.reads}
+        tables = {"matrix": self.reads.astype(np.float32)}  # as kernels read them
         if self.regions is not None:
             tables["regions"] = self.regions
         if self.colors.shape[1]:
@@ -225,8 +226,11 @@ class AugmentPass(Pass):
     def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         one_size = single_size(work, self)
         mixes_later = self.mixes is not None and one_size is None
-        taken = {name: table for name, table in tables.items() if not (name == "mix" and mixes_later)}
-
+        taken: Mapping[str, Any] = {
+            name: table for name, table in tables.items() if not (name == "mix" and mixes_later)
+        }
+        if one_size is not None:
+            taken = on_device(taken, device_of(work))
         dtype = torch.float32 if self.dtype == "uint16" else getattr(torch, self.dtype)
         fill = list(self.fill) if len(self.fill) > 1 else self.fill[0]
 
