@@ -159,6 +159,7 @@ Tensor median_blur(Tensor images, std::optional<Tensor> layout, int64_t channels
   a.source = filter_source(kMedian, images, layout, channels);
   a.dtype = dtype_of(kMedian, images);
   const FilterSizes sizes(kMedian, kernel_size, a.source.count, Parity::kOdd);
+  a.longest = sizes.longest();
   const Tensor output = filter_output(kMedian, images, layout, a.source, a.output);
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = sizes.sizes_on(images);
