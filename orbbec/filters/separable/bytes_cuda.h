@@ -246,7 +246,7 @@ struct ByteTile {
 // A block owns a tile of at most 128 x 64 values and reads its pixels once, with margins, as words.
 // At most 48 KiB of shared memory.
 template <class Rule>
-__global__ void __launch_bounds__(kTileThreads, 5)
+__global__ void __launch_bounds__(kTileThreads, 4)
     separable_bytes_kernel(const Separable<Rule> op, const Tiling tiling) {
   for_each_tile(op.source, tiling, [&](const Tile& tile) {
     const Image<const uint8_t> image = op.source[tile.n];
