@@ -129,12 +129,13 @@ def soft_nms_80x250(setting: Setting) -> Work:
     return Work(call, bytes_of(boxes, scores, groups), "box", lambda _: len(boxes))
 
 
-# Regions: 512 per image on maps of 100 x 136; groups of 32 channels, of which two images have 16.
-CHANNELS, IMAGES = 32, 16
+# Regions: 512 per image on maps of 100 x 136; groups of 64 channels, of which two images have 8. Kernels take
+# up to 64 channels at a time.
+CHANNELS, IMAGES = 64, 8
 
 
 def regions(setting: Setting) -> tuple[Tensor, Tensor]:
-    """Maps `[1, C, H, W]` with 32 channels per group, and regions `[K, 5]`."""
+    """Maps `[1, C, H, W]` with 64 channels per group, and regions `[K, 5]`."""
     generator = torch.Generator().manual_seed(3)
     channels = 4 if setting.small else CHANNELS
     maps = torch.rand(1, channels * setting.count, *setting.size(100, 136), generator=generator)
