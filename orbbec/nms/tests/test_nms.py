@@ -217,6 +217,32 @@ def test_batched_nms_suppresses_softly_within_groups(device):
     assert torch.equal(rows[:, :4].cpu(), boxes[indices.cpu()])
 
 
+@pytest.mark.parametrize("offset", [0, 1])
+@pytest.mark.parametrize("threshold", [-0.1, 0.0, 1e-7, 0.3, 0.999, 1.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_nms_of_extreme_boxes_on_the_accelerator_equals_the_cpu(accelerator, offset, threshold, dtype):
+    boxes, scores = random_boxes(200, seed=3, dtype=dtype)
+    boxes[20:40] *= 1e-20
+    boxes[40:60] = boxes[40:60] * 1e-22 + 1
+    boxes[60:80] *= 1e17
+    boxes[80:100, 2:] = boxes[80:100, :2]
+    boxes[100:110] = boxes[100:110].flip(1)
+    boxes[110:140] = boxes[:30] + 1e-4
+    boxes[140:145, 1], boxes[145:150, 2], boxes[150:155, 0] = NAN, INF, -INF
+    with accelerator.active():
+        actual = nms(accelerator.put(boxes), accelerator.put(scores), threshold, offset=offset)
+    assert actual.tolist() == nms(boxes, scores, threshold, offset=offset).tolist()
+
+
+def test_nms_of_more_boxes_than_a_slab_equals_the_cpu(accelerator):
+    if accelerator.name != "cuda":
+        pytest.skip("takes minutes without a GPU")
+    boxes, scores = random_boxes(70_000)
+    with accelerator.active():
+        actual = nms(accelerator.put(boxes), accelerator.put(scores), 0.3)
+    assert torch.equal(actual.cpu(), nms(boxes, scores, 0.3))
+
+
 def test_nms_gives_arrays_for_arrays():
     boxes, scores = random_boxes(50)
     keep = nms(boxes.numpy(), scores.numpy(), 0.3)
