@@ -269,12 +269,12 @@ def ycbcr(setting: Setting) -> Any:
     return batch.to(setting.device) if setting.device != "cpu" else batch
 
 
-add("augment_f32", "augment: crop to 224, flip, normalize; ImageBatch to float32", augmented(), executed=4)
-add("augment_f32_color4", "the same with four color steps", augmented(colored=True), executed=4)
-add("augment_u8", "augment: crop to 224, flip; ImageBatch to uint8 HWC", augmented(torch.uint8), executed=4)
+add("augment_f32", "augment: crop to 224, flip, normalize; ImageBatch to float32", augmented(), executed=40)
+add("augment_f32_color4", "the same with four color steps", augmented(colored=True), executed=40)
+add("augment_u8", "augment: crop to 224, flip; ImageBatch to uint8 HWC", augmented(torch.uint8), executed=40)
 add(
     "augment_planes",
     "augment of YCbCr 4:2:0 planes: crop to 224, flip, normalize",
     augmented(planes=True),
-    executed=4,
+    executed=40,
 )
