@@ -11,6 +11,9 @@ constexpr int kLevels = 256;
 
 // out = lut[pixel], with one LUT for all images, per channel or per image.
 struct ApplyLut {
+  using In = uint8_t;
+  using Out = uint8_t;
+
   Images<const uint8_t> source;
   Images<uint8_t> output;
   const uint8_t* luts;  // [.., .., 256]
@@ -23,6 +26,21 @@ struct ApplyLut {
       to.at(y, x, c) = luts[n * stride_n + c * stride_c + from.at(y, x, c)];
     }
   }
+
+  // For executors/pointwise_cuda.h.
+  static constexpr int kSources = 1, kIn = 0, kOut = 0;
+  struct OfImage {
+    const uint8_t* luts;
+    int64_t stride_c;
+    template <int kChannels>
+    ORBBEC_HD void operator()(const int (&pixel)[1][kChannels],
+                              uint8_t (&result)[kChannels]) const {
+      for (int c = 0; c < kChannels; ++c) result[c] = luts[c * stride_c + pixel[0][c]];
+    }
+  };
+  ORBBEC_HD Image<const uint8_t> source_of(int64_t n, int) const { return source[n]; }
+  ORBBEC_HD OfImage of_image(int64_t n) const { return {luts + n * stride_n, stride_c}; }
+  ORBBEC_HD bool is_plain(int64_t n) const { return is_readable(source[n], output[n]); }
 };
 
 // Adds the histogram of each channel of each image to `counts`.

@@ -1,4 +1,4 @@
-#include "../../executors/ragged_cuda.h"
+#include "../../executors/pointwise_cuda.h"
 #include "tables.h"
 
 namespace orbbec {
@@ -44,9 +44,7 @@ int histogram_cuda(const HistogramArguments& a, void* stream) {
                 dim3(kThreads), 0, stream, a);
 }
 
-int apply_lut_cuda(const ApplyLut& op, void* stream) {
-  return for_each_pixel_of_images_cuda(op, op.output, stream);
-}
+int apply_lut_cuda(const ApplyLut& op, void* stream) { return run_pointwise_cuda(op, stream); }
 
 int make_luts_cuda(const MakeLut& op, int64_t count, void* stream) {
   return for_each_item_cuda(op, count, op.channels, stream);
