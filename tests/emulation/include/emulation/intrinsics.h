@@ -118,6 +118,11 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return result;
 }
 
+// The low 32 bits of {high, low} shifted right by the low 5 bits of `shift`.
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (shift & 31));
+}
+
 // Cache hints change no value.
 template <class T>
 T __ldg(const T* address) {
