@@ -58,6 +58,8 @@ struct WarpedImage {
   using Transform = typename Op::Transform;
   using Sampler = typename Op::Sampler;
   static constexpr int kSize = Sampler::kSize;
+  // With many taps a pixel, the registers are needed for these.
+  static constexpr bool kHoldsTransform = kSize <= 4;
   static constexpr bool kReadsWords = std::is_same_v<T, uint8_t> && kSize > 1;
 
   const Op& op;
@@ -84,7 +86,7 @@ struct WarpedImage {
         table(table),
         columns(columns),
         n(n),
-        transform(op.transform.held(n, numbers)),
+        transform(kHoldsTransform ? op.transform.held(n, numbers) : op.transform),
         image(op.source[n]),
         target(op.output[n]),
         words(image_of_bytes(image), kReadsWords ? op.output.channels : 0),
