@@ -36,10 +36,14 @@ struct Finish {
   ORBBEC_HD Value scaled(Value value) const {
     return value * scale;
   }
+  // What is divided by `std`.
+  template <class Value>
+  ORBBEC_HD Value difference(Value value) const {
+    return scaled(value) - mean;
+  }
   template <class Value>
   ORBBEC_HD Value operator()(Value value) const {
-    if (!normalizes) return scaled(value);
-    return (scaled(value) - mean) / std;
+    return normalizes ? difference(value) / std : scaled(value);
   }
 };
 
@@ -59,6 +63,9 @@ struct Mix {
   }
   ORBBEC_HD bool covers_row(float y) const { return y >= top && y < bottom; }
   ORBBEC_HD bool covers(float y, float x) const { return covers_row(y) && x >= left && x < right; }
+  ORBBEC_HD bool covers(int y, int x) const {
+    return covers(static_cast<float>(y), static_cast<float>(x));
+  }
   // Whether only the other image is visible.
   ORBBEC_HD bool replaces() const { return own == 0 && other == 1; }
   ORBBEC_HD float sum(float value, float other_value) const {
@@ -84,15 +91,39 @@ struct WholeShift {
   }
 };
 
-// The source value of an output pixel; missing channels are 0.
+// How many pixels a sampler reads along each axis.
+template <class Sampler>
+constexpr int kTapsOf = std::is_same_v<Sampler, NearestSampler>  ? 1
+                        : std::is_same_v<Sampler, LinearSampler> ? 2
+                                                                 : 4;
+
+// Reading a pixel takes three steps: the view of image n, once per image; the tap of an output
+// pixel; the values at the tap. Missing channels are 0.
 template <class T, class Transform, class Sampler>
-ORBBEC_HD void read_pixel(const Warp<T, Transform, Sampler>& reader, int64_t n, int y, int x,
-                          float (&values)[kMaxFills]) {
-  const Image<const T> image = reader.source[n];
-  const auto tap = reader.locate(image, n, y, x);
+ORBBEC_HD Image<const T> view_of(const Warp<T, Transform, Sampler>& reader, int64_t n) {
+  return reader.source[n];
+}
+
+template <class T, class Transform, class Sampler>
+ORBBEC_HD auto tap_of(const Warp<T, Transform, Sampler>& reader, const Image<const T>& image,
+                      int64_t n, int y, int x) {
+  return reader.locate(image, n, y, x);
+}
+
+template <class T, class Transform, class Sampler, class Tap>
+ORBBEC_HD void read_tap(const Warp<T, Transform, Sampler>& reader, const Image<const T>& image,
+                        const Tap& tap, float (&values)[kMaxFills]) {
 #pragma unroll
   for (int c = 0; c < kMaxFills; ++c)
     values[c] = c < reader.output.channels ? reader.value(image, tap, c) : 0.0f;
+}
+
+// The source value of an output pixel.
+template <class Reader>
+ORBBEC_HD void read_pixel(const Reader& reader, int64_t n, int y, int x,
+                          float (&values)[kMaxFills]) {
+  const auto view = view_of(reader, n);
+  read_tap(reader, view, tap_of(reader, view, n, y, x), values);
 }
 
 template <class PixelReader>
@@ -127,11 +158,18 @@ struct Augment {
     return arguments.boxes + n * arguments.boxes_stride + int64_t{i} * kBoxNumbers;
   }
 
+  // Whether box i of image n covers a pixel of the columns [left, right] of the rows [top, bottom].
+  ORBBEC_HD bool box_meets(int64_t n, int i, int left, int top, int right, int bottom) const {
+    const float* const b = box(n, i);
+    return static_cast<float>(right) >= b[0] && static_cast<float>(bottom) >= b[1] &&
+           static_cast<float>(left) < b[2] && static_cast<float>(top) < b[3];
+  }
+
   ORBBEC_HD void erase(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
     for (int i = 0; i < arguments.boxes_per_image; ++i) {
       const float* const b = box(n, i);
-      const float column = static_cast<float>(x), row = static_cast<float>(y);
-      if (!(column >= b[0] && row >= b[1] && column < b[2] && row < b[3])) continue;
+      if (!box_meets(n, i, x, y, x, y)) continue;
+#pragma unroll
       for (int c = 0; c < kMaxFills; ++c) values[c] = b[4 + c] * arguments.program.max_value;
     }
   }
@@ -157,7 +195,7 @@ struct Augment {
   // Pixel (y, x) of output n.
   ORBBEC_HD void output(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
     const Mix mix(arguments, n);
-    const bool mixed = mix.covers(static_cast<float>(y), static_cast<float>(x));
+    const bool mixed = mix.covers(y, x);
     finished(mixed && mix.replaces() ? mix.pair_index : n, y, x, values);
     if (!mixed || mix.replaces()) return;
     float theirs[kMaxFills];
@@ -221,6 +259,16 @@ ORBBEC_HD void with_output_type(DType dtype, const Launch& launch) {
   }
 }
 
+ORBBEC_HD int64_t bytes_of(DType dtype) {
+  return dtype == DType::kUInt8 ? 1 : dtype == DType::kFloat32 ? 4 : 2;
+}
+
+// Output n, whose elements are of type Out.
+template <class Out>
+ORBBEC_HD Image<Out> target_of(const AugmentArguments& a, int64_t n) {
+  return Images<Out>(a.warp.output)[n];
+}
+
 // Stores the channels of a pixel in the dtype of the output.
 template <class Op>
 struct AugmentPixel {
@@ -231,13 +279,7 @@ struct AugmentPixel {
     op.output(n, y, x, values);
     with_output_type(op.arguments.output_dtype, [&](auto typed) {
       using Out = decltype(typed);
-      const AnyImages& o = op.arguments.warp.output;
-      const Image<Out> target{.data = static_cast<Out*>(o.data) + n * o.stride_n,
-                              .height = o.height,
-                              .width = o.width,
-                              .stride_y = o.stride_y,
-                              .stride_x = o.stride_x,
-                              .stride_c = o.stride_c};
+      const Image<Out> target = target_of<Out>(op.arguments, n);
 #pragma unroll
       for (int c = 0; c < kMaxFills; ++c) {
         if (c < op.channels()) target.at(y, x, c) = store<Out>(values[c]);

@@ -1,41 +1,102 @@
 // Runs augment on a CUDA device. Included by augment_cuda.cu and planes_cuda.cu.
 #pragma once
 
-#include "../executors/executor_cuda.h"
-#include "augment.h"
+#include "tile_cuda.h"
 
 namespace orbbec {
 
-// A block adds the gray values of a slice of an image: each thread its pixels, each warp its
-// threads.
+// A block owns 32 columns of `rows` rows of an image, a warp every eighth row, a thread its column
+// of them. What the pixels have in common is read once per block (HeldImages); source pixels are
+// read once per tap. Shared memory: 15 KB.
 template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, 1) gray_kernel(const Op op) {
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
+    augment_kernel(const Op op, const Quotients quotients, int rows) {
+  __shared__ SharedBytes<HeldImages<Op>> memory;
+  HeldImages<Op>& held = memory.as_object();
+  __shared__ StagedRows staged;
+  __shared__ MixedPixels<kPixels<Op>> own;
   const AnyImages& output = op.arguments.warp.output;
+  const int left = static_cast<int>(blockIdx.x) * kTileWidth;
   for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
-    const Program program = op.program_without_mean(n);
-    const int end = program.contrast_step();
-    if (end < 0) continue;
-    int64_t sum = 0;
-    for (int64_t y = static_cast<int64_t>(blockIdx.y) * kTileHeight + threadIdx.y;
-         y < output.height; y += static_cast<int64_t>(gridDim.y) * kTileHeight) {
-      for (int64_t x = threadIdx.x; x < output.width; x += kTileWidth)
-        sum += op.gray_units(program, end, n, static_cast<int>(y), static_cast<int>(x));
+    for (int64_t top = int64_t{blockIdx.y} * rows; top < output.height;
+         top += int64_t{gridDim.y} * rows) {
+      const Tile tile = tile_at(output, left, top, rows);
+      const Mix mix(op.arguments, n);
+      const bool mixes = tile.meets(mix);
+      hold_images(op, tile, n, mixes ? mix.pair_index : kNoImage, true, held);
+      AugmentThread<Op> thread(op, held, tile, quotients);
+      OutputRow to(op.arguments, n, tile.first_row(), tile.left);
+      for (int row = tile.first_row(); row < tile.bottom; row += kTileHeight * kPixels<Op>) {
+        float values[kPixels<Op>][kMaxFills];
+        thread.mixed(row, mixes, own, values);
+        for (int p = 0; p < kPixels<Op>; ++p, to.move(kTileHeight)) {
+          if (row + p * kTileHeight < tile.bottom)
+            to.store(op.arguments.output_dtype, values[p], staged.words[threadIdx.y]);
+        }
+      }
+      __syncthreads();  // before `held` is of another tile
     }
-    for (int distance = kWarp / 2; distance > 0; distance /= 2)
-      sum += __shfl_xor_sync(kAllLanes, sum, distance);
-    if (threadIdx.x == 0) atomic_add(op.arguments.gray_sums + n, sum);
   }
+}
+
+// A block adds the gray values of a tile: each thread its pixels, each warp its threads, the block
+// its warps.
+template <class Op>
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
+    gray_kernel(const Op op, int rows) {
+  __shared__ SharedBytes<HeldImages<Op>> memory;
+  HeldImages<Op>& held = memory.as_object();
+  __shared__ int64_t sums[kTileHeight];
+  const AnyImages& output = op.arguments.warp.output;
+  const int left = static_cast<int>(blockIdx.x) * kTileWidth;
+  for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
+    const int end = op.program_without_mean(n).contrast_step();
+    if (end < 0) continue;
+    for (int64_t top = int64_t{blockIdx.y} * rows; top < output.height;
+         top += int64_t{gridDim.y} * rows) {
+      const Tile tile = tile_at(output, left, top, rows);
+      hold_images(op, tile, n, kNoImage, false, held);
+      AugmentThread<Op> thread(op, held, tile, Quotients{});
+      int64_t sum = 0;
+      for (int row = tile.first_row(); row < tile.bottom; row += kTileHeight * kPixels<Op>)
+        sum += thread.gray_units(row, end);
+      for (int distance = kWarp / 2; distance > 0; distance /= 2)
+        sum += __shfl_xor_sync(kAllLanes, sum, distance);
+      if (threadIdx.x == 0) sums[threadIdx.y] = sum;
+      __syncthreads();
+      if (threadIdx.x == 0 && threadIdx.y == 0) {
+        for (int w = 1; w < kTileHeight; ++w) sum += sums[w];
+        atomic_add(op.arguments.gray_sums + n, sum);
+      }
+      __syncthreads();
+    }
+  }
+}
+
+// Rows of a tile: many, because its facts are read once; fewer where there would be too few blocks
+// to fill a device.
+inline int rows_of_tile(const AnyImages& output) {
+  int rows = kMostRows;
+  for (; rows > kTileHeight; rows /= 2) {
+    const int64_t bands = (output.height + int64_t{rows} - 1) / rows;
+    if (bands * ((output.width - 1) / kTileWidth + 1) * output.count >= kEnoughBlocks) break;
+  }
+  const int bands = (output.height - 1) / rows + 1;  // of similar heights
+  return ((output.height - 1) / bands / kTileHeight + 1) * kTileHeight;
 }
 
 template <class Op>
 int run_augment_cuda(const Op& op, void* stream) {
   const AnyImages& output = op.arguments.warp.output;
+  const int rows = rows_of_tile(output);
+  const dim3 block(kTileWidth, kTileHeight);
+  const int64_t bands = (output.height - 1) / rows + 1;
+  const dim3 grid = tile_grid(output.width, bands * kTileHeight, output.count);
   if (op.arguments.gray_sums != nullptr) {
-    const int status = launch(gray_kernel<Op>, tile_grid(1, output.height, output.count),
-                              dim3(kTileWidth, kTileHeight), 0, stream, op);
+    const int status = launch(gray_kernel<Op>, grid, block, 0, stream, op, rows);
     if (status != 0) return status;
   }
-  return for_each_pixel_cuda(AugmentPixel<Op>{op}, output, stream);
+  return launch(augment_kernel<Op>, grid, block, 0, stream, op, quotients_of(op.arguments), rows);
 }
 
 }  // namespace orbbec

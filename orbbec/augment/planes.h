@@ -7,12 +7,6 @@
 
 namespace orbbec {
 
-// How many pixels a sampler reads along each axis.
-template <class Sampler>
-constexpr int kTapsOf = std::is_same_v<Sampler, NearestSampler>  ? 1
-                        : std::is_same_v<Sampler, LinearSampler> ? 2
-                                                                 : 4;
-
 template <class Sampler>
 struct PlanesReader {
   using Value = uint8_t;
@@ -26,8 +20,10 @@ struct PlanesReader {
 struct UprightImage {
   StoredImage stored;
   Image<const uint8_t> visible;
-  int left, top;  // of `visible`
-  bool transposed, flipped, mirrored;
+  int left, top;                      // of `visible`
+  int transposed, flipped, mirrored;  // not bool, so that no copy in shared memory has padding
+
+  UprightImage() = default;
 
   template <class Sampler>
   ORBBEC_HD UprightImage(const PlanesReader<Sampler>& reader, int64_t n)
@@ -69,9 +65,21 @@ struct Patch {
 
   template <class Tap>
   ORBBEC_HD Patch(const PlanesReader<Sampler>& reader, const UprightImage& image, const Tap& tap) {
+#pragma unroll
     for (int r = 0; r < kSide; ++r) {
+#pragma unroll
       for (int q = 0; q < kSide; ++q)
         set(pixels[r][q], reader, image, wrapping_add(tap.y, r), wrapping_add(tap.x, q));
+    }
+  }
+
+  // Of a tap whose pixels are all inside the image.
+  template <class Tap>
+  ORBBEC_HD Patch(const UprightImage& image, const Tap& tap) {
+#pragma unroll
+    for (int r = 0; r < kSide; ++r) {
+#pragma unroll
+      for (int q = 0; q < kSide; ++q) set(pixels[r][q], image.color(tap.y + r, tap.x + q));
     }
   }
 
@@ -96,7 +104,10 @@ struct Patch {
       y = border_index(y, image.visible.height, border);
       x = border_index(x, image.visible.width, border);
     }
-    const Color<int> color = image.color(y, x);
+    set(pixel, image.color(y, x));
+  }
+
+  ORBBEC_HD static void set(uint8_t (&pixel)[3], const Color<int>& color) {
     pixel[0] = static_cast<uint8_t>(color.red);
     pixel[1] = static_cast<uint8_t>(color.green);
     pixel[2] = static_cast<uint8_t>(color.blue);
@@ -104,15 +115,29 @@ struct Patch {
 };
 
 template <class Sampler>
-ORBBEC_HD void read_pixel(const PlanesReader<Sampler>& reader, int64_t n, int y, int x,
+ORBBEC_HD UprightImage view_of(const PlanesReader<Sampler>& reader, int64_t n) {
+  return UprightImage(reader, n);
+}
+
+template <class Sampler>
+ORBBEC_HD auto tap_of(const PlanesReader<Sampler>& reader, const UprightImage& image, int64_t n,
+                      int y, int x) {
+  return reader.rgb.locate(image.visible, n, y, x);
+}
+
+template <class Sampler, class Tap>
+ORBBEC_HD void read_patch(const PlanesReader<Sampler>& reader, const Patch<Sampler>& patch, Tap tap,
                           float (&values)[kMaxFills]) {
-  const UprightImage image(reader, n);
-  auto tap = reader.rgb.locate(image.visible, n, y, x);
-  for (int c = 0; c < kMaxFills; ++c) values[c] = c < 3 ? load(reader.rgb.fill_of(c)) : 0.0f;
-  if (!tap.valid) return;
-  const Patch<Sampler> patch(reader, image, tap);
   tap.x = tap.y = 0;
+  tap.valid = true;
   for (int c = 0; c < 3; ++c) values[c] = reader.rgb.value(patch.image(), tap, c);
+}
+
+template <class Sampler, class Tap>
+ORBBEC_HD void read_tap(const PlanesReader<Sampler>& reader, const UprightImage& image, Tap tap,
+                        float (&values)[kMaxFills]) {
+  for (int c = 0; c < kMaxFills; ++c) values[c] = c < 3 ? load(reader.rgb.fill_of(c)) : 0.0f;
+  if (tap.valid) read_patch(reader, Patch<Sampler>(reader, image, tap), tap, values);
 }
 
 template <class Sampler>

@@ -1,5 +1,5 @@
 #include "kernels_cuda.h"
-#include "planes.h"
+#include "planes_inside.h"
 
 namespace orbbec {
 

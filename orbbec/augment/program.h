@@ -19,7 +19,11 @@ struct ProgramArguments {
 };
 
 ORBBEC_HD float clamp_to_range(float value, float max_value) {
+#if defined(__CUDA_ARCH__)  // one instruction each, and the same bits: NaN gives 0, -0 gives +0
+  return fminf(fmaxf(value, 0.0f), max_value);
+#else
   return smaller(larger(value, 0.0f), max_value);
+#endif
 }
 
 struct NoStep {
@@ -113,8 +117,13 @@ struct Program {
       : rows(a.rows == nullptr ? nullptr : a.rows + n * a.stride),
         count(a.rows == nullptr ? 0 : a.steps),
         max_value(a.max_value),
-        mean(static_cast<float>(static_cast<double>(gray_sum) * (a.max_value / kUnits) /
-                                static_cast<double>(pixels))) {}
+        mean(gray_sum == 0 ? 0.0f : mean_of(gray_sum, pixels, a.max_value)) {}
+
+  // Double precision, so once per image.
+  ORBBEC_HD static float mean_of(int64_t gray_sum, int64_t pixels, float max_value) {
+    return static_cast<float>(static_cast<double>(gray_sum) * (max_value / kUnits) /
+                              static_cast<double>(pixels));
+  }
 
   ORBBEC_HD StepCode code(int step) const {
     const float code = rows[step * kStepNumbers];
@@ -132,8 +141,14 @@ struct Program {
   // Calls body(step) with the functor of a step.
   template <class Body>
   ORBBEC_HD void with_step(int step, const Body& body) const {
+    with_step(step, code(step), body);
+  }
+
+  // The same where the code is known.
+  template <class Body>
+  ORBBEC_HD void with_step(int step, StepCode code, const Body& body) const {
     const float* const numbers = rows + step * kStepNumbers + 1;
-    switch (code(step)) {
+    switch (code) {
       case StepCode::kMatrix:
         return body(MatrixStep(numbers, max_value));
       case StepCode::kHue:

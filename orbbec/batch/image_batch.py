@@ -208,7 +208,10 @@ class ImageBatch(StoredBatch):
             raise ValueError(
                 f"ImageBatch.with_pixels: expected from 1 to {self.channels} channels, but got {channels}"
             )
-        storage = torch.cat((pixels, self.storage[self.pixel_bytes :]))
+        return self.in_storage(torch.cat((pixels, self.storage[self.pixel_bytes :])), channels)
+
+    def in_storage(self, storage: torch.Tensor, channels: int) -> ImageBatch:
+        """A batch of the sizes of this one in the given memory, which has the tables; see `with_pixels`."""
         return replace(self, storage=storage, channels=channels)
 
     def images(self) -> list[torch.Tensor]:

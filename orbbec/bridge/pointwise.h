@@ -7,12 +7,22 @@
 
 namespace orbbec {
 
+// Bytes that follow the pixels of variable-size images in their storage: room for the tables of an
+// ImageBatch, which then needs no copy of the pixels (`pixels_with_tables` in pointwise.py).
+inline int64_t room_for_tables(int64_t count) {
+  constexpr int64_t kAlways = 4096, kPerImage = 512;  // a row of the layout, and of a plan
+  return kAlways + kPerImage * count;
+}
+
 // An output of the sizes of the images: `[N, channels, H, W]`, or a flat buffer with their table.
 inline Tensor new_pointwise_output(const char* op, const Tensor& images,
                                    const std::optional<Tensor>& layout, const AnyImages& source,
                                    int64_t channels, ScalarType type) {
   if (layout.has_value()) {
-    return new_tensor(op, images.sizes(), type, images);
+    const int64_t pixels = images.numel();
+    Tensor whole =
+        new_tensor(op, std::vector<int64_t>{pixels + room_for_tables(source.count)}, type, images);
+    return torch::stable::narrow(whole, 0, 0, pixels);
   }
   return new_images(op, images, {source.count, channels, source.height, source.width},
                     channels > 1 && reads_channels_last(source), type);

@@ -21,9 +21,25 @@ def images_input(op: str, images: Any, channels: int | None = None) -> OperatorI
         return given
 
     def restore(output: Tensor) -> Any:
-        return images.with_pixels(output, given.channels if channels is None else channels)
+        count = given.channels if channels is None else channels
+        storage = pixels_with_tables(output, images.storage)
+        return images.with_pixels(output, count) if storage is None else images.in_storage(storage, count)
 
     return given._replace(restore=restore)
+
+
+def pixels_with_tables(pixels: Tensor, storage: Tensor) -> Tensor | None:
+    """The memory of new pixels with the tables of `storage` after them; None if there is no room for them.
+
+    Operators leave room: `new_pointwise_output` in pointwise.h.
+    """
+    if torch.compiler.is_compiling() or pixels.storage_offset() != 0:
+        return None
+    if pixels.untyped_storage().nbytes() < storage.numel():
+        return None
+    whole = pixels.as_strided((storage.numel(),), (1,))
+    whole[pixels.numel() :].copy_(storage[pixels.numel() :])
+    return whole
 
 
 def count_of(given: OperatorInput) -> int:

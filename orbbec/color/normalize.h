@@ -19,8 +19,12 @@ template <class V>
 struct NormalizeChannel {
   V scale, mean, std;
   template <class Pixel>
+  ORBBEC_HD V difference(Pixel pixel) const {
+    return static_cast<V>(pixel) * scale - mean;
+  }
+  template <class Pixel>
   ORBBEC_HD V operator()(Pixel pixel) const {
-    return (static_cast<V>(pixel) * scale - mean) / std;
+    return difference(pixel) / std;
   }
 };
 

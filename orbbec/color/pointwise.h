@@ -3,6 +3,8 @@
 // operator of this folder.
 #pragma once
 
+#include <utility>
+
 #include "../core/image.h"
 #include "../core/per_image.h"
 #include "../core/scalar.h"
@@ -81,6 +83,24 @@ struct PixelPointwise {
   ORBBEC_HD static void write(const Image<T>& to, int y, int x, const Lane<T> (&out)[kOut]) {
     for (int c = 0; c < kOut; ++c) to.at(y, x, c) = from_lane<T>(out[c]);
   }
+
+  // For executors/pointwise_cuda.h.
+  static constexpr int kSources = 1;
+  using Work = decltype(std::declval<Rule>().of(0));
+  struct OfImage {
+    Work work;
+    ORBBEC_HD void operator()(const int (&pixel)[1][kIn], T (&result)[kOut]) const {
+      int out[kOut];
+      work(pixel[0], out, InVector<true>{});
+      for (int c = 0; c < kOut; ++c) result[c] = from_lane<T>(out[c]);
+    }
+  };
+  ORBBEC_HD Image<const T> source_of(int64_t n, int) const { return source[n]; }
+  ORBBEC_HD OfImage of_image(int64_t n) const { return {rule.of(n)}; }
+  ORBBEC_HD bool is_plain(int64_t n) const {
+    const Image<T> to = output[n];
+    return is_readable(source[n], to) && (!Rule::kKnowsVectors || to.width % kVectorPixels == 0);
+  }
 };
 
 // `rule.of(n, c)` returns the functor for channel c of image n: `(value)`.
@@ -106,6 +126,23 @@ struct ChannelPointwise {
       to.at(y, x, c) = from_lane<To>(rule.of(n, c)(to_lane(value)));
     }
   }
+
+  // For executors/pointwise_cuda.h: up to 3 channels.
+  static constexpr int kSources = 1, kIn = 0, kOut = 0;
+  using Work = decltype(std::declval<Rule>().of(0, 0));
+  struct OfImage {
+    Work works[3];
+    template <int kChannels>
+    ORBBEC_HD void operator()(const int (&pixel)[1][kChannels], To (&result)[kChannels]) const {
+      for (int c = 0; c < kChannels; ++c) result[c] = from_lane<To>(works[c](pixel[0][c]));
+    }
+  };
+  ORBBEC_HD Image<const From> source_of(int64_t n, int) const { return source[n]; }
+  ORBBEC_HD OfImage of_image(int64_t n) const {
+    const int64_t last = output.channels - 1;
+    return {{rule.of(n, 0), rule.of(n, last < 1 ? last : 1), rule.of(n, last < 2 ? last : 2)}};
+  }
+  ORBBEC_HD bool is_plain(int64_t n) const { return is_readable(source[n], output[n]); }
 };
 
 }  // namespace orbbec

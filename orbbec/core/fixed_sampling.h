@@ -17,10 +17,8 @@ struct FixedPoint {
   int fraction_x, fraction_y;
 };
 
-struct NearestFixedSampler {
+struct NearestFixedSampler : NearestSampler {
   static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_4;
-  template <class T>
-  using Tap = NearestSampler::Tap<T>;
 
   template <class T, class Transform>
   ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
@@ -28,21 +26,23 @@ struct NearestFixedSampler {
     const FixedPoint at = transform.fixed_nearest(n, y, x);
     return {at.x, at.y, true};
   }
-
-  template <class T>
-  ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
-    return NearestSampler::read(source, tap, c, outside);
-  }
 };
 
 struct LinearFixedSampler {
   static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_4;
+  static constexpr int kSize = 2;
   template <class T>
   struct Tap {
     int x, y;
     int fraction_x, fraction_y;
     bool valid;
   };
+  template <class T>
+  struct Weights {
+    int w[4];
+  };
+  template <class T>
+  using Sum = std::conditional_t<std::is_same_v<T, uint8_t>, int, Compute<T>>;
 
   template <class T, class Transform>
   ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
@@ -75,25 +75,64 @@ struct LinearFixedSampler {
     int w[4];
     weights(tap, w);
     if (source.border == Border::kTransparent) return read_transparent(source, tap, w, c, outside);
-    // Returned as it is: the weighted sum of four equal floats is not always that float.
-    if (source.border == Border::kConstant && is_outside(tap, source.image)) return outside;
+    if (returns_outside(tap, source.image, source.border)) return outside;
     return blend<T>(source.tap(tap.x, tap.y, c, outside), source.tap(tap.x + 1, tap.y, c, outside),
                     source.tap(tap.x, tap.y + 1, c, outside),
                     source.tap(tap.x + 1, tap.y + 1, c, outside), w);
   }
 
+  // Returned as it is: the weighted sum of four equal floats is not always that float.
   template <class T>
-  ORBBEC_HD static T blend(T p00, T p01, T p10, T p11, const int w[4]) {
+  ORBBEC_HD static bool returns_outside(const Tap<T>& tap, const Image<const T>& image,
+                                        Border border) {
+    return border == Border::kConstant && is_outside(tap, image);
+  }
+
+  // These steps are for the other borders than the transparent one.
+  template <class T>
+  ORBBEC_HD static Weights<T> weights_of(const Tap<T>& tap) {
+    Weights<T> all;
+    weights(tap, all.w);
+    return all;
+  }
+  template <class T, class Pixel>
+  ORBBEC_HD static void add_row(const Weights<T>& weights, int r, const Pixel (&pixels)[2],
+                                Sum<T>& sum) {
+    add_row<T>(weights.w[2 * r], weights.w[2 * r + 1], r, pixels, sum);
+  }
+  template <class T, class Pixel>
+  ORBBEC_HD static void add_row(int left, int right, int r, const Pixel (&pixels)[2], Sum<T>& sum) {
     if constexpr (std::is_same_v<T, uint8_t>) {
-      return static_cast<T>((p00 * w[0] + p01 * w[1] + p10 * w[2] + p11 * w[3] + 512) >> 10);
+      sum = (r == 0 ? 512 : sum) + static_cast<int>(pixels[0]) * left +
+            static_cast<int>(pixels[1]) * right;
     } else {
       using F = Compute<T>;
       constexpr F kUnit = F(1) / F(kFractions * kFractions);
-      F sum = load(p00) * (F(w[0]) * kUnit);
-      sum = sum + load(p01) * (F(w[1]) * kUnit);
-      sum = sum + load(p10) * (F(w[2]) * kUnit);
-      return store<T>(sum + load(p11) * (F(w[3]) * kUnit));
+      const F first = load(pixels[0]) * (F(left) * kUnit);
+      sum = (r == 0 ? first : sum + first) + load(pixels[1]) * (F(right) * kUnit);
     }
+  }
+  template <class T>
+  ORBBEC_HD static T rounded(Sum<T> sum) {
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      return static_cast<T>(sum >> 10);
+    } else {
+      return store<T>(sum);
+    }
+  }
+
+  template <class T>
+  ORBBEC_HD static T rounded_inside(Sum<T> sum) {
+    return rounded<T>(sum);
+  }
+
+  template <class T>
+  ORBBEC_HD static T blend(T p00, T p01, T p10, T p11, const int w[4]) {
+    const T above[2] = {p00, p01}, below[2] = {p10, p11};
+    Sum<T> sum;
+    add_row<T>(w[0], w[1], 0, above, sum);
+    add_row<T>(w[2], w[3], 1, below, sum);
+    return rounded<T>(sum);
   }
 
   // A pixel is written if its upper left tap is inside; taps past the last column or row pass their
@@ -167,34 +206,34 @@ struct TabulatedSampler {
     bool valid;
   };
 
-  ORBBEC_HD static int fixed_weight(float wy, float wx) {
-    return saturate_int16(round_to_int(wy * wx * 32768.0f));
+  // Weights in x are scaled by kWeightOne, which rounds nothing.
+  ORBBEC_HD static float scaled_weight(float wx) { return wx * static_cast<float>(kWeightOne); }
+
+  // Of column q, saturated to 16 bits: only a product of two weights of 1, those of the pixel left
+  // of the position and above it, exceeds them.
+  ORBBEC_HD static int fixed_weight(float wy, float scaled_wx, int q) {
+    const int weight = static_cast<int>(rintf(wy * scaled_wx));
+    return q == kSize / 2 - 1 ? smaller(weight, kWeightOne - 1) : weight;
   }
 
+  // Sets the correction, for products whose sum is `sum`. `wx` is scaled; of the weights in y,
+  // `middle` are the two from kSize / 2 on.
   template <class T>
-  ORBBEC_HD static void correct(Tap<T>& tap) {
-    float wx[kSize], wy[kSize];
-    Kernel::weights(tap.fraction_x, wx);
-    Kernel::weights(tap.fraction_y, wy);
-    int sum = 0;
-    ORBBEC_ROLLED
-    for (int r = 0; r < kSize; ++r) {
-      const float row_weight = element(wy, r);
-      for (int q = 0; q < kSize; ++q) sum += fixed_weight(row_weight, wx[q]);
-    }
+  ORBBEC_HD static void correct(Tap<T>& tap, int sum, const float (&wx)[kSize],
+                                const float (&middle)[2]) {
     constexpr int kHalf = kSize / 2;
-    const int first = fixed_weight(wy[kHalf], wx[kHalf]);
+    const int first = fixed_weight(middle[0], wx[kHalf], kHalf);
     int smallest = first, largest = first, at_smallest = kHalf * kSize + kHalf,
         at_largest = at_smallest;
-    for (int r = kHalf; r < kHalf + 2; ++r) {
+    for (int r = 0; r < 2; ++r) {
       for (int q = kHalf; q < kHalf + 2; ++q) {
-        const int w = fixed_weight(wy[r], wx[q]);
+        const int w = fixed_weight(middle[r], wx[q], q);
         if (w < smallest) {
           smallest = w;
-          at_smallest = r * kSize + q;
+          at_smallest = (kHalf + r) * kSize + q;
         } else if (w > largest) {
           largest = w;
-          at_largest = r * kSize + q;
+          at_largest = (kHalf + r) * kSize + q;
         }
       }
     }
@@ -202,32 +241,66 @@ struct TabulatedSampler {
     tap.corrected = tap.correction > 0 ? at_largest : at_smallest;
   }
 
+  template <class T>
+  ORBBEC_HD static void correct(Tap<T>& tap) {
+    float wx[kSize], wy[kSize];
+    Kernel::weights(tap.fraction_x, wx);
+    Kernel::weights(tap.fraction_y, wy);
+    for (float& weight : wx) weight = scaled_weight(weight);
+    int sum = 0;
+    ORBBEC_ROLLED
+    for (int r = 0; r < kSize; ++r) {
+      const float row_weight = element(wy, r);
+      for (int q = 0; q < kSize; ++q) sum += fixed_weight(row_weight, wx[q], q);
+    }
+    const float middle[2] = {wy[kSize / 2], wy[kSize / 2 + 1]};
+    correct(tap, sum, wx, middle);
+  }
+
   template <class T, class Transform>
-  ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
-                                 int x) {
-    const FixedPoint at = transform.fixed(n, y, x);
-    constexpr int kBefore = kSize / 2 - 1;
-    Tap<T> tap{.x = at.x - kBefore,
-               .y = at.y - kBefore,
-               .fraction_x = at.fraction_x,
-               .fraction_y = at.fraction_y,
-               .corrected = 0,
-               .correction = 0,
-               .valid = true};
+  ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>& source, int64_t n,
+                                 int y, int x) {
+    Tap<T> tap = locate_uncorrected<T>(transform, source, n, y, x);
     if constexpr (std::is_same_v<T, uint8_t>) correct(tap);
     return tap;
   }
 
+  template <class T, class Transform>
+  ORBBEC_HD static Tap<T> locate_uncorrected(const Transform& transform, const Source<T>&,
+                                             int64_t n, int y, int x) {
+    const FixedPoint at = transform.fixed(n, y, x);
+    constexpr int kBefore = kSize / 2 - 1;
+    return {.x = at.x - kBefore,
+            .y = at.y - kBefore,
+            .fraction_x = at.fraction_x,
+            .fraction_y = at.fraction_y,
+            .corrected = 0,
+            .correction = 0,
+            .valid = true};
+  }
+
   template <class T>
   ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
-    if (source.border == Border::kTransparent) {
-      constexpr int kBefore = kSize / 2 - 1;
-      if (!source.image.contains(tap.y + kBefore, tap.x + kBefore)) return outside;
-      // OpenCV reads beyond a transparent border by reflection.
-      return weighted_sum(Source<T>{source.image, Border::kReflect101, source.fill}, tap, c,
-                          outside);
-    }
-    return weighted_sum(source, tap, c, outside);
+    if (returns_outside(tap, source.image, source.border)) return outside;
+    const Source<T> inner{source.image, tap_border(source.border), source.fill};
+    return weighted_sum(inner, tap, c, outside);
+  }
+
+  template <class T>
+  ORBBEC_HD static bool returns_outside(const Tap<T>& tap, const Image<const T>& image,
+                                        Border border) {
+    constexpr int kBefore = kSize / 2 - 1;
+    return border == Border::kTransparent && !image.contains(tap.y + kBefore, tap.x + kBefore);
+  }
+
+  // OpenCV reads beyond a transparent border by reflection.
+  ORBBEC_HD static Border tap_border(Border border) {
+    return border == Border::kTransparent ? Border::kReflect101 : border;
+  }
+
+  // A sum of bytes in units of 2^-15, kWeightRound included.
+  ORBBEC_HD static uint8_t rounded(int sum) {
+    return static_cast<uint8_t>(clamp_int(sum >> 15, 0, 255));
   }
 
   template <class T>
@@ -237,6 +310,7 @@ struct TabulatedSampler {
     Kernel::weights(tap.fraction_x, wx);
     Kernel::weights(tap.fraction_y, wy);
     if constexpr (std::is_same_v<T, uint8_t>) {
+      for (float& weight : wx) weight = scaled_weight(weight);
       int sum = kWeightRound;
       ORBBEC_ROLLED
       for (int r = 0; r < kSize; ++r) {
@@ -244,10 +318,10 @@ struct TabulatedSampler {
         for (int q = 0; q < kSize; ++q) {
           const int extra = r * kSize + q == tap.corrected ? tap.correction : 0;
           sum += source.tap(tap.x + q, tap.y + r, c, outside) *
-                 (fixed_weight(row_weight, wx[q]) + extra);
+                 (fixed_weight(row_weight, wx[q], q) + extra);
         }
       }
-      return static_cast<T>(clamp_int(sum >> 15, 0, 255));
+      return rounded(sum);
     } else {
       return float_sum(source, tap, wx, wy, c, outside);
     }

@@ -45,6 +45,16 @@ struct PixelQuad {
   T values[4];
 };
 
+// `to` is aligned to 16 bytes. The compiler splits an ordinary store of a float4 here.
+ORBBEC_HD void store_quad(float* to, const PixelQuad<float>& quad) {
+#if defined(__CUDA_ARCH__)
+  __stcg(reinterpret_cast<float4*>(to),
+         make_float4(quad.values[0], quad.values[1], quad.values[2], quad.values[3]));
+#else
+  for (int i = 0; i < 4; ++i) to[i] = quad.values[i];
+#endif
+}
+
 template <class T, Noise kKind>
 ORBBEC_HD PixelQuad<T> pixels_of(const PhiloxBlock& block) {
   PixelQuad<T> pixels;
@@ -62,12 +72,15 @@ ORBBEC_HD PixelQuad<T> pixels_of(const PhiloxBlock& block) {
   return pixels;
 }
 
+ORBBEC_HD PhiloxBlock noise_block(const NoiseKey& noise, int64_t n, int64_t draw) {
+  const auto sample = static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);
+  return philox(philox_counter(sample, noise.position, static_cast<uint64_t>(draw)), noise.key);
+}
+
 // The block of four neighbors of a row; rows are counted through all channels of an image.
 ORBBEC_HD PhiloxBlock noise_block(const NoiseKey& noise, int64_t n, int64_t row, int64_t groups,
                                   int64_t group) {
-  const auto sample = static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);
-  const auto draw = static_cast<uint64_t>(row * groups + group);
-  return philox(philox_counter(sample, noise.position, draw), noise.key);
+  return noise_block(noise, n, row * groups + group);
 }
 
 // put(x, pixel) for columns [first, last) of a row.

@@ -8,6 +8,7 @@ namespace orbbec {
 
 template <class F>
 struct PerspectiveTransform {
+  using Number = F;
   static constexpr int kNumbers = 9;
 
   const F* matrices;  // [N, 3, 3]
@@ -19,6 +20,15 @@ struct PerspectiveTransform {
         stride(a.transform_stride),
         width(a.output.width),
         height(a.output.height) {}
+
+  // This transform for image n alone, whose numbers it keeps in `own`: in registers of a thread.
+  ORBBEC_HD PerspectiveTransform held(int64_t n, F (&own)[kNumbers + 1]) const {
+    for (int i = 0; i < kNumbers; ++i) own[i] = matrices[n * stride + i];
+    PerspectiveTransform transform = *this;
+    transform.matrices = own;
+    transform.stride = 0;
+    return transform;
+  }
 
   ORBBEC_HD static F fused_row(const F* m, F x, F y, bool in_block) {
     return in_block ? fused_multiply_add(m[0], x, y * m[1] + m[2])

@@ -1,6 +1,11 @@
 // How a value between pixels is computed, with OpenCV 5's float arithmetic. A sampler has two
 // steps: `locate` (once per pixel) maps a source position to a tap; `read` (once per channel) maps
 // the tap to a pixel, and `value` to the pixel before rounding.
+//
+// Both are made of steps for executors that read the kSize x kSize pixels from (x, y) of the tap
+// themselves: `weights_of` (once per pixel), `add_row` (once per row of taps and channel, from the
+// top) and `rounded`; `rounded_inside`, an int for uint8, is cheaper if all taps are inside. Where
+// `returns_outside`, the value is that outside the image. Pixels may also be wider integers than T.
 #pragma once
 
 #include "border.h"
@@ -36,11 +41,16 @@ ORBBEC_HD bool is_finite(F value) {
 
 struct NearestSampler {
   static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_5;
+  static constexpr int kSize = 1;
   template <class T>
   struct Tap {
     int x, y;
     bool valid;
   };
+  template <class T>
+  using Weights = Tap<T>;
+  template <class T>
+  using Sum = T;
 
   template <class T, class Transform>
   ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
@@ -59,16 +69,42 @@ struct NearestSampler {
   ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
     return source.tap(tap.x, tap.y, c, outside);
   }
+
+  template <class T>
+  ORBBEC_HD static bool returns_outside(const Tap<T>&, const Image<const T>&, Border) {
+    return false;
+  }
+  template <class T>
+  ORBBEC_HD static Tap<T> weights_of(const Tap<T>& tap) {
+    return tap;
+  }
+  template <class T, class Pixel>
+  ORBBEC_HD static void add_row(const Tap<T>&, int, const Pixel (&pixels)[1], T& sum) {
+    sum = pixels[0];
+  }
+  template <class T>
+  ORBBEC_HD static T rounded(T sum) {
+    return sum;
+  }
+  template <class T>
+  ORBBEC_HD static T rounded_inside(T sum) {
+    return sum;
+  }
 };
 
 struct LinearSampler {
   static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_5;
+  static constexpr int kSize = 2;
   template <class T>
   struct Tap {
     int x, y;
     Compute<T> a, b;  // how far right of x, below y, in [0, 1]
     bool valid;
   };
+  template <class T>
+  using Weights = Tap<T>;
+  template <class T>
+  using Sum = Compute<T>;
 
   template <class T, class Transform>
   ORBBEC_HD static Tap<T> locate(const Transform& transform, const Source<T>&, int64_t n, int y,
@@ -99,17 +135,49 @@ struct LinearSampler {
     return store<T>(value(source, tap, c, outside));
   }
 
+  // Returned as it is: the formula makes NaN of four infinite values.
+  template <class T>
+  ORBBEC_HD static bool returns_outside(const Tap<T>& tap, const Image<const T>& image,
+                                        Border border) {
+    return outside_is_value(border) && is_outside(tap, image);
+  }
+
+  template <class T>
+  ORBBEC_HD static Tap<T> weights_of(const Tap<T>& tap) {
+    return tap;
+  }
+  template <class T, class Pixel>
+  ORBBEC_HD static void add_row(const Tap<T>& tap, int r, const Pixel (&pixels)[2],
+                                Compute<T>& sum) {
+    const Compute<T> row = mix(tap.a, load(pixels[0]), load(pixels[1]));
+    sum = r == 0 ? row : mix(tap.b, sum, row);
+  }
+  template <class T>
+  ORBBEC_HD static T rounded(Compute<T> sum) {
+    return store<T>(sum);
+  }
+  // The sum is not beyond the pixels, as a and b are from 0 to 1.
+  template <class T>
+  ORBBEC_HD static auto rounded_inside(Compute<T> sum) {
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      return static_cast<int>(rintf(sum));
+    } else {
+      return rounded<T>(sum);
+    }
+  }
+
   template <class T>
   ORBBEC_HD static Compute<T> value(const Source<T>& source, const Tap<T>& tap, int64_t c,
                                     T outside) {
-    // Returned as it is: the formula makes NaN of four infinite values.
-    if (outside_is_value(source.border) && is_outside(tap, source.image)) return load(outside);
+    if (returns_outside(tap, source.image, source.border)) return load(outside);
     const int right = wrapping_add(tap.x, 1), bottom = wrapping_add(tap.y, 1);
-    const Compute<T> above = mix(tap.a, load(source.tap(tap.x, tap.y, c, outside)),
-                                 load(source.tap(right, tap.y, c, outside)));
-    const Compute<T> below = mix(tap.a, load(source.tap(tap.x, bottom, c, outside)),
-                                 load(source.tap(right, bottom, c, outside)));
-    return mix(tap.b, above, below);
+    const T above[2] = {source.tap(tap.x, tap.y, c, outside), source.tap(right, tap.y, c, outside)};
+    const T below[2] = {source.tap(tap.x, bottom, c, outside),
+                        source.tap(right, bottom, c, outside)};
+    Compute<T> sum;
+    add_row(tap, 0, above, sum);
+    add_row(tap, 1, below, sum);
+    return sum;
   }
 };
 
@@ -119,12 +187,19 @@ struct LinearSampler {
 struct CubicSampler {
   static constexpr Arithmetic kArithmetic = Arithmetic::kCv2_5;
   static constexpr int kBlock = 128, kGroup = 8;
+  static constexpr int kSize = 4;
   template <class T>
   struct Tap {
     int x, y;  // of the upper left of 4 x 4 pixels
     Compute<T> a, b;
     bool valid;
   };
+  template <class T>
+  struct Weights {
+    Compute<T> x[4], y[4];
+  };
+  template <class T>
+  using Sum = Compute<T>;
 
   template <class F>
   ORBBEC_HD static F clamp_position(F position, int size) {
@@ -191,6 +266,39 @@ struct CubicSampler {
   }
 
   template <class T>
+  ORBBEC_HD static bool returns_outside(const Tap<T>&, const Image<const T>&, Border) {
+    return false;  // `valid` says it
+  }
+  template <class T>
+  ORBBEC_HD static Weights<T> weights_of(const Tap<T>& tap) {
+    Weights<T> w;
+    weights(tap.a, w.x);
+    weights(tap.b, w.y);
+    return w;
+  }
+  // The first sum is 0.
+  template <class T, class Pixel>
+  ORBBEC_HD static void add_row(const Weights<T>& w, int r, const Pixel (&pixels)[4],
+                                Compute<T>& sum) {
+    Compute<T> row = load(pixels[0]) * w.x[0];
+    for (int q = 1; q < 4; ++q) row = fused_multiply_add(load(pixels[q]), w.x[q], row);
+    sum = fused_multiply_add(row, element(w.y, r), sum);
+  }
+  template <class T>
+  ORBBEC_HD static T rounded(Compute<T> sum) {
+    return store<T>(sum);
+  }
+  // The weights are from -1 to 1, so that sums of bytes are in the range of int.
+  template <class T>
+  ORBBEC_HD static auto rounded_inside(Compute<T> sum) {
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      return clamp_int(static_cast<int>(rintf(sum)), 0, 255);
+    } else {
+      return rounded<T>(sum);
+    }
+  }
+
+  template <class T>
   ORBBEC_HD static T read(const Source<T>& source, const Tap<T>& tap, int64_t c, T outside) {
     return store<T>(value(source, tap, c, outside));
   }
@@ -198,18 +306,13 @@ struct CubicSampler {
   template <class T>
   ORBBEC_HD static Compute<T> value(const Source<T>& source, const Tap<T>& tap, int64_t c,
                                     T outside) {
-    using F = Compute<T>;
-    F wx[4], wy[4];
-    weights(tap.a, wx);
-    weights(tap.b, wy);
-    F sum = F(0);
+    const Weights<T> w = weights_of(tap);
+    Compute<T> sum = 0;
     ORBBEC_ROLLED
     for (int r = 0; r < 4; ++r) {
-      const int y = tap.y + r;
-      F row = load(source.tap(tap.x, y, c, outside)) * wx[0];
-      for (int q = 1; q < 4; ++q)
-        row = fused_multiply_add(load(source.tap(tap.x + q, y, c, outside)), wx[q], row);
-      sum = fused_multiply_add(row, element(wy, r), sum);
+      T pixels[4];
+      for (int q = 0; q < 4; ++q) pixels[q] = source.tap(tap.x + q, tap.y + r, c, outside);
+      add_row(w, r, pixels, sum);
     }
     return sum;
   }

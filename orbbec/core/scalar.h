@@ -112,10 +112,23 @@ ORBBEC_HD Compute<T> load(T value) {
   }
 }
 
+// round_to_int, saturated to bytes: what int cannot hold becomes 0.
+template <class F>
+ORBBEC_HD int round_to_byte(F value) {
+#if defined(__CUDA_ARCH__)  // half of the instructions, and the same bytes
+  if constexpr (std::is_same_v<F, float>) {
+    const float low = fmaxf(value, 0.0f);  // NaN gives 0
+    const int byte = __float2int_rn(fminf(low, 255.0f));
+    return low < 2147483648.0f ? byte : 0;
+  }
+#endif
+  return clamp_int(round_to_int(value), 0, 255);
+}
+
 template <class T, class F>
 ORBBEC_HD T store(F value) {
   if constexpr (std::is_same_v<T, uint8_t>) {
-    return static_cast<uint8_t>(clamp_int(round_to_int(value), 0, 255));
+    return static_cast<uint8_t>(round_to_byte(value));
   } else if constexpr (std::is_same_v<T, uint16_t>) {
     return static_cast<uint16_t>(clamp_int(round_to_int(value), 0, 65535));
   } else if constexpr (std::is_same_v<T, Half>) {
@@ -127,7 +140,14 @@ ORBBEC_HD T store(F value) {
   }
 }
 
-// `yes` or `no` with bit operations: nested conditions would keep the compiler from vectorizing.
+// `yes` or `no` with bit operations: nested conditions would keep the compiler from vectorizing. A
+// GPU selects in one instruction.
+#if defined(__CUDA_ARCH__)
+template <class V>
+ORBBEC_HD V choose(bool condition, V yes, V no) {
+  return condition ? yes : no;
+}
+#else
 ORBBEC_HD int choose(bool condition, int yes, int no) {
   const int mask = -static_cast<int>(condition);
   return (yes & mask) | (no & ~mask);
@@ -145,6 +165,7 @@ ORBBEC_HD double choose(bool condition, double yes, double no) {
   memcpy(&yes, bits, sizeof(yes));
   return yes;
 }
+#endif
 
 ORBBEC_HD void atomic_add(int64_t* sum, int64_t value) {
 #if defined(__CUDA_ARCH__)

@@ -16,33 +16,42 @@ struct StoredImage {
   const uint8_t* data;
   int height, width;
   Subsampling subsampling;
+  // What follows from these, for each read of a pixel.
+  int halves_rows, halves_columns;  // not bool, so that no copy in shared memory has padding
+  int chroma_height, chroma_width;
+  const uint8_t* chroma_data[2];  // Cb, Cr
 
-  ORBBEC_HD bool halves_rows() const {
-    return subsampling == Subsampling::k440 || subsampling == Subsampling::k420;
+  StoredImage() = default;
+
+  ORBBEC_HD StoredImage(const uint8_t* data, int height, int width, Subsampling subsampling)
+      : data(data),
+        height(height),
+        width(width),
+        subsampling(subsampling),
+        halves_rows(subsampling == Subsampling::k440 || subsampling == Subsampling::k420),
+        halves_columns(subsampling == Subsampling::k422 || subsampling == Subsampling::k420),
+        chroma_height(halves_rows ? height / 2 + height % 2 : height),
+        chroma_width(halves_columns ? width / 2 + width % 2 : width) {
+    chroma_data[0] = data + int64_t{height} * width;
+    chroma_data[1] = chroma_data[0] + int64_t{chroma_height} * chroma_width;
   }
-  ORBBEC_HD bool halves_columns() const {
-    return subsampling == Subsampling::k422 || subsampling == Subsampling::k420;
-  }
-  ORBBEC_HD int chroma_height() const { return halves_rows() ? height / 2 + height % 2 : height; }
-  ORBBEC_HD int chroma_width() const { return halves_columns() ? width / 2 + width % 2 : width; }
 
   ORBBEC_HD int64_t bytes() const {
     const int64_t pixels = int64_t{height} * width;
     if (subsampling == Subsampling::kRgb) return 3 * pixels;
     if (subsampling == Subsampling::kGray) return pixels;
-    return pixels + 2 * int64_t{chroma_height()} * chroma_width();
+    return pixels + 2 * int64_t{chroma_height} * chroma_width;
   }
 
   ORBBEC_HD const uint8_t* luma_row(int y) const { return data + int64_t{y} * width; }
 
   // A row of Cb, plane 0, or Cr, plane 1.
   ORBBEC_HD const uint8_t* chroma_row(int plane, int y) const {
-    const int64_t row = plane * int64_t{chroma_height()} + y;
-    return data + int64_t{height} * width + row * chroma_width();
+    return chroma_data[plane] + int64_t{y} * chroma_width;
   }
 
   // libjpeg does not blend horizontally halved chroma of 2 or fewer columns, nor its rows.
-  ORBBEC_HD bool is_blended() const { return !halves_columns() || chroma_width() > 2; }
+  ORBBEC_HD bool is_blended() const { return !halves_columns || chroma_width > 2; }
 
   // The other row or column of chroma, of `size`, that is blended with p / 2 for pixel `p`.
   ORBBEC_HD int other(int p, int size) const {
@@ -52,13 +61,13 @@ struct StoredImage {
 
   // A chroma value at a pixel: up to four reads.
   ORBBEC_HD int chroma(int plane, int y, int x) const {
-    const int row = halves_rows() ? y / 2 : y, column = halves_columns() ? x / 2 : x;
+    const int row = halves_rows ? y / 2 : y, column = halves_columns ? x / 2 : x;
     const uint8_t* const near = chroma_row(plane, row);
-    if (!halves_rows() && !halves_columns()) return near[column];
-    const int far_column = halves_columns() ? other(x, chroma_width()) : column;
-    if (!halves_rows()) return blend_pair(near[column], near[far_column], x);
-    const uint8_t* const far = chroma_row(plane, other(y, chroma_height()));
-    if (!halves_columns()) return blend_pair(near[column], far[column], y);
+    if (!halves_rows && !halves_columns) return near[column];
+    const int far_column = halves_columns ? other(x, chroma_width) : column;
+    if (!halves_rows) return blend_pair(near[column], near[far_column], x);
+    const uint8_t* const far = chroma_row(plane, other(y, chroma_height));
+    if (!halves_columns) return blend_pair(near[column], far[column], y);
     return blend_columns(blend_rows(near[column], far[column]),
                          blend_rows(near[far_column], far[far_column]), x);
   }

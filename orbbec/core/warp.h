@@ -33,9 +33,11 @@ inline bool transform_is_double(DType dtype, Interpolation interpolation, Arithm
          interpolation == Interpolation::kLanczos4;
 }
 
-template <class T, class Transform, class Sampler>
+template <class T, class TransformOfOp, class SamplerOfOp>
 struct Warp {
   using Value = T;
+  using Transform = TransformOfOp;
+  using Sampler = SamplerOfOp;
   using Tap = typename Sampler::template Tap<T>;
   static constexpr bool kIsLinear = std::is_same_v<Sampler, LinearSampler>;
   static constexpr bool kIsLight = kIsLinear || std::is_same_v<Sampler, NearestSampler>;

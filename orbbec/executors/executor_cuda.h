@@ -9,6 +9,8 @@ namespace orbbec {
 
 constexpr int kTileWidth = 32, kTileHeight = 8;  // a warp owns 32 neighboring pixels of a row
 constexpr int64_t kMaxGridYZ = 65535;
+// A few for each multiprocessor of the largest GPUs. With fewer, smaller blocks of work are better.
+constexpr int64_t kEnoughBlocks = 512;
 
 // Blocks for `columns` x `rows` x `count` threads; beyond the limits of the grid, kernels stride.
 inline dim3 tile_grid(int64_t columns, int64_t rows, int64_t count) {

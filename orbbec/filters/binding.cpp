@@ -1,6 +1,7 @@
 #include "binding_filters.h"
 #include "median.h"
 #include "separable/taps.h"
+#include "separable/tile_shapes.h"
 
 namespace orbbec {
 
@@ -68,6 +69,14 @@ Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, cons
   return same_device(taps, images) ? taps : on_device_of(kGaussian, taps, images);
 }
 
+// Empty where the kernels need none.
+template <template <class> class Rule>
+Tensor new_row_sums(const char* op, const SeparableArguments& a, const Tensor& images,
+                    const Tensor& output) {
+  const int64_t bytes = !runs_cuda_kernels(images) ? 0 : row_sum_bytes<Rule>(a) * output.numel();
+  return new_tensor(op, std::vector<int64_t>{bytes}, ScalarType::Byte, images);
+}
+
 Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
                      std::vector<int64_t> kernel_size, Tensor sigma, std::string border) {
   SeparableArguments a{};
@@ -84,6 +93,8 @@ Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channe
   a.sizes = sizes_in(sizes, table);
   a.taps = taps.const_data_ptr();
   a.taps_stride = taps.size(0) == 1 ? 0 : 2 * a.longest;
+  const Tensor row_sums = new_row_sums<GaussianRule>(kGaussian, a, images, output);
+  a.row_sums = row_sums.mutable_data_ptr();
   run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, a);
   return output;
 }
@@ -101,6 +112,8 @@ Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
+  const Tensor row_sums = new_row_sums<BoxRule>(kBox, a, images, output);
+  a.row_sums = row_sums.mutable_data_ptr();
   run_where(kBox, images, box_blur_cpu, box_blur_cuda, a);
   return output;
 }
@@ -146,6 +159,7 @@ Tensor median_blur(Tensor images, std::optional<Tensor> layout, int64_t channels
   a.source = filter_source(kMedian, images, layout, channels);
   a.dtype = dtype_of(kMedian, images);
   const FilterSizes sizes(kMedian, kernel_size, a.source.count, Parity::kOdd);
+  a.longest = sizes.longest();
   const Tensor output = filter_output(kMedian, images, layout, a.source, a.output);
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = sizes.sizes_on(images);

@@ -11,6 +11,7 @@ struct MedianArguments {
   AnyImages source, output;
   DType dtype;
   KernelSizes sizes;
+  int longest;  // side of the largest kernel
 };
 
 // Integer keys in the order of the pixels; NaN sorts above infinity, -0 below 0.
@@ -95,9 +96,10 @@ struct Median {
     return median_of<kSide * kSide>(keys);
   }
 
-  // Bit by bit: the greatest key that at most half of the window is below.
-  ORBBEC_HD static Key<T> by_counting(const Image<const T>& image, Window window, int y, int x,
-                                      int64_t c) {
+  // Bit by bit: the greatest key that at most half of the window is below. `key(i, j)` is one of
+  // it.
+  template <class KeyAt>
+  ORBBEC_HD static Key<T> by_counting(Window window, const KeyAt& key) {
     const int64_t half = int64_t{window.height} * window.width / 2;
     Key<T> median = 0;
     ORBBEC_ROLLED
@@ -106,14 +108,21 @@ struct Median {
       int64_t below = 0;
       ORBBEC_ROLLED
       for (int i = 0; i < window.height; ++i) {
+        int of_row = 0;
         ORBBEC_ROLLED
-        for (int j = 0; j < window.width; ++j) {
-          below += key_at(image, y + i - window.above(), x + j - window.before(), c) < candidate;
-        }
+        for (int j = 0; j < window.width; ++j) of_row += key(i, j) < candidate;
+        below += of_row;
       }
       if (below <= half) median = candidate;
     }
     return median;
+  }
+
+  ORBBEC_HD Key<T> by_counting(const Image<const T>& image, Window window, int y, int x,
+                               int64_t c) const {
+    return by_counting(window, [&](int i, int j) {
+      return key_at(image, y + i - window.above(), x + j - window.before(), c);
+    });
   }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x, int64_t c) const {

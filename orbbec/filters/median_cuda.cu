@@ -1,11 +1,205 @@
-#include "median.h"
-#include "tiles_cuda.h"
+#include "byte_rows_cuda.h"
+#include "median_planes_cuda.h"
+#include "median_rows.h"
 
 namespace orbbec {
+namespace {
 
-int median_blur_cuda(const MedianArguments& arguments, void* stream) {
-  return dispatch_pixels<Median>(arguments,
-                                 [&](const auto& op) { return every_pixel_cuda(op, stream); });
+constexpr int kWarps = kTileThreads / kWarp;
+
+template <class T>
+struct MedianTileShape {
+  using K = Key<T>;
+  static constexpr int kWidth = sizeof(K) <= 2 ? 64 : 32;
+  static constexpr bool kIsBytes = std::is_same_v<T, uint8_t>;
+
+  int rows, pitch;  // of keys
+  int planes;       // words of bit planes
+
+  ORBBEC_HD MedianTileShape(const Window& window, int group, int height) {
+    rows = height + window.height - 1;
+    pitch = rounded_up(kWidth + (window.width - 1) * group + ByteRows::kMostShift, 32);
+    planes = kIsBytes && group == 1 && is_by_planes(window) ? rows * BitRows::kWordsOfRow : 0;
+  }
+  ORBBEC_HD static bool is_by_planes(const Window& window) {
+    return window.height == window.width && (window.width == 7 || window.width == 9);
+  }
+  ORBBEC_HD int64_t bytes() const {
+    return int64_t{rows} * pitch * static_cast<int64_t>(sizeof(K)) + 8 +
+           8 * (int64_t{rows} + pitch) + 4 * int64_t{planes};
+  }
+};
+
+template <class T>
+struct MedianTile {
+  using K = Key<T>;
+  using Shape = MedianTileShape<T>;
+  static constexpr int kLoads = 4;
+  using V = std::conditional_t<sizeof(K) < 4, uint32_t, K>;  // of a register
+
+  const Tile& tile;
+  Plane<const T> source;
+  Plane<T> output;
+  Window window;
+  Shape shape;
+  int64_t *rows, *columns;  // offsets in the image
+  uint32_t* planes;
+  K* keys;    // [rows][pitch]
+  int shift;  // of a row's first key
+
+  __device__ MedianTile(const Median<T>& op, const Tile& tile, const Tiling& tiling,
+                        const Window& window)
+      : tile(tile),
+        source(plane_of(op.source[tile.n], tile.channel, tiling.group)),
+        output(plane_of(op.output[tile.n], tile.channel, tiling.group)),
+        window(window),
+        shape(window, tiling.group, tile.height) {
+    rows = dynamic_shared<int64_t>();
+    columns = rows + rounded_up(shape.rows, 2);
+    planes = reinterpret_cast<uint32_t*>(columns + shape.pitch);
+    keys = reinterpret_cast<K*>(planes + rounded_up(shape.planes, 4));
+    shift = 0;
+  }
+
+  // All threads of the block; ends with a barrier.
+  __device__ void load() {
+    const int first = tile.left - window.before() * source.group;
+    find_rows(source, tile.top - window.above(), shape.rows, Border::kReplicate, rows);
+    if constexpr (Shape::kIsBytes) {
+      if (source.stride_v == 1) return load_bytes(first);
+    }
+    for (int i = threadIdx.x; i < shape.pitch; i += kTileThreads) {
+      columns[i] = find_value(source, first + i, Border::kReplicate);
+    }
+    __syncthreads();
+    const auto load = [&](int x) {
+      const T* const from = source.data + columns[x];
+      return [=, this](int y) { return from[rows[y]]; };
+    };
+    copy_rows<kLoads>(shape.rows, shape.pitch, load,
+                      [&](int y, int x, T value) { keys[y * shape.pitch + x] = key_of<T>(value); });
+    __syncthreads();
+  }
+
+  __device__ void load_bytes(int first) {
+    ByteRows bytes(source, first);
+    shift = bytes.shift;
+    const int end = shift + tile.width + (window.width - 1) * source.group;
+    shape.planes > 0 ? bytes.need(0, shape.pitch) : bytes.need(shift, end);
+    auto* const found = reinterpret_cast<int*>(columns);
+    bytes.find_columns(Border::kReplicate, found);
+    __syncthreads();
+    bytes.load(shape.rows, rows, found, shape.pitch, keys);
+    __syncthreads();
+  }
+
+  // A warp owns some rows; a thread slides down every 32nd column.
+  template <int kSide>
+  __device__ void by_sorting() const {
+    const int of_warp = (tile.height + kWarps - 1) / kWarps;
+    const int top = static_cast<int>(threadIdx.x / kWarp) * of_warp;
+    const int count = at_most(of_warp, tile.height - top);
+    for (int x = threadIdx.x % kWarp; x < tile.width; x += kWarp) {
+      slide<kSide>(keys + top * shape.pitch + shift + x, count,
+                   output.at(tile.top + top, int64_t{tile.left} + x));
+    }
+  }
+
+  template <int kSide>
+  __device__ void slide(const K* from, int count, T* to) const {
+    const int group = source.group, pitch = shape.pitch;
+    const auto load_row = [&](V(&row)[kSide]) {
+#pragma unroll
+      for (int i = 0; i < kSide; ++i) row[i] = from[i * group];
+      from += pitch;
+    };
+    if (count <= 0) return;
+    SlidingMedian<V, kSide> median;
+    median.start(load_row);
+    for (int left = count; left > 0; left -= 2) {
+      V first[kSide], second[kSide], upper, below;
+      load_row(first);
+      if (left == 1) from -= pitch;  // beyond the last row, any will do
+      load_row(second);
+      median.next(first, second, upper, below);
+      *to = value_of<T>(static_cast<K>(upper));
+      to += output.stride_y;
+      if (left > 1) *to = value_of<T>(static_cast<K>(below));
+      to += output.stride_y;
+    }
+  }
+
+  __device__ void by_counting() const {
+    for (int y = threadIdx.x / kWarp; y < tile.height; y += kWarps) {
+      for (int x = threadIdx.x % kWarp; x < tile.width; x += kWarp) {
+        const K* const from = keys + y * shape.pitch + shift + x;
+        *output.at(tile.top + y, int64_t{tile.left} + x) = value_of<T>(Median<T>::by_counting(
+            window, [&](int i, int j) { return from[i * shape.pitch + j * source.group]; }));
+      }
+    }
+  }
+
+  template <int kSide>
+  __device__ void by_planes() const {
+    const BitRows bits{planes};
+    bits.fill(shape.rows, keys, shape.pitch);
+    __syncthreads();
+    bits.medians<kSide>(tile.height, tile.width, shift, [&](int y, int x, uint8_t value) {
+      *output.at(tile.top + y, int64_t{tile.left} + x) = value;
+    });
+  }
+};
+
+// A block owns a tile of a plane, at most 64 x 128 values, and reads its pixels once, with margins.
+// At most 48 KiB of shared memory; a window that does not fit is read from the image.
+template <class T>
+__global__ void __launch_bounds__(kTileThreads, 5)
+    median_kernel(const Median<T> op, const Tiling tiling, const int64_t shared_bytes) {
+  for_each_tile(op.source, tiling, [&](const Tile& tile) {
+    const Window window = op.window(tile.n);
+    const Window within{at_most(window.height, 4096), at_most(window.width, 4096)};
+    if (MedianTileShape<T>(within, tiling.group, tile.height).bytes() > shared_bytes) {
+      for (int y = threadIdx.x / kWarp; y < tile.height; y += kWarps) {
+        for (int x = threadIdx.x % kWarp; x < tile.width; x += kWarp) {
+          op(tile.n, tile.top + y, (tile.left + x) / tiling.group,
+             tile.channel + (tile.left + x) % tiling.group);
+        }
+      }
+      return;
+    }
+    MedianTile<T> step(op, tile, tiling, window);
+    step.load();
+    if (window.height == 3 && window.width == 3) {
+      step.template by_sorting<3>();
+    } else if (window.height == 5 && window.width == 5) {
+      step.template by_sorting<5>();
+    } else if (step.shape.planes > 0) {
+      if constexpr (MedianTileShape<T>::kIsBytes) {
+        window.width == 7 ? step.template by_planes<7>() : step.template by_planes<9>();
+      }
+    } else {
+      step.by_counting();
+    }
+    __syncthreads();
+  });
+}
+
+}  // namespace
+
+int median_blur_cuda(const MedianArguments& a, void* stream) {
+  return dispatch_pixels<Median>(a, [&](const auto& op) {
+    using T = typename std::decay_t<decltype(op)>::Value;
+    using Shape = MedianTileShape<T>;
+    const Window longest{at_most(a.longest, 4096), at_most(a.longest, 4096)};
+    Tiling tiling{.group = a.longest <= 5 ? group_of(a.source, a.output) : 1,
+                  .width = Shape::kWidth,
+                  .height = 128};
+    const auto bytes = [&] { return Shape(longest, tiling.group, tiling.height).bytes(); };
+    while (tiling.height > 16 && bytes() > kMostTileBytes) tiling.height /= 2;
+    const int64_t shared_bytes = bytes() < kMostTileBytes ? bytes() : kMostTileBytes;
+    return launch(median_kernel<T>, tile_blocks(a.source, tiling), dim3(kTileThreads),
+                  static_cast<size_t>(shared_bytes), stream, op, tiling, shared_bytes);
+  });
 }
 
 }  // namespace orbbec

@@ -1,5 +1,4 @@
-// Images on the CPU as planes of values: all channels of a row as one where they are interleaved,
-// else one plane per channel. Included by strips.h and filter_rows.h.
+// Strips of planes on the CPU. Included by strips.h, filter_strips.h and median_strips.h.
 #pragma once
 
 #include <algorithm>
@@ -11,36 +10,6 @@
 
 namespace orbbec {
 namespace {  // one copy per target
-
-constexpr int64_t kMaxInterleaved =
-    16;  // channels: more would make the margins of a strip too wide
-
-template <class T>
-struct Plane {
-  T* data;
-  int height, width;
-  int64_t stride_y, stride_v;  // to the next row, and to the next value of a row
-  int group;                   // values per pixel
-
-  int64_t values() const { return int64_t{width} * group; }
-  T* at(int y, int64_t v) const { return data + y * stride_y + v * stride_v; }
-};
-
-template <class T>
-bool is_interleaved(const Images<T>& images) {
-  return images.stride_c == 1 && images.stride_x == images.channels &&
-         images.channels <= kMaxInterleaved;
-}
-
-template <class T>
-Plane<T> plane_of(const Image<T>& image, int64_t channel, int group) {
-  return {.data = image.data + channel * image.stride_c,
-          .height = image.height,
-          .width = image.width,
-          .stride_y = image.stride_y,
-          .stride_v = group > 1 ? 1 : int64_t{image.stride_x},
-          .group = group};
-}
 
 // A strip of a plane: a range of values of each row.
 struct Strip {

@@ -1,70 +1,130 @@
 // Tiles of the planes of a batch on a CUDA device, of one size or variable-size. Included by the
-// .cu files of this folder.
+// .cu files and the *_cuda.h of this folder.
 #pragma once
 
 #include "../executors/executor_cuda.h"
+#include "tiling.h"
 
 namespace orbbec {
 
-constexpr int kBlockTileWidth = 64, kBlockTileHeight = 32;  // pixels of one channel
-constexpr int kBlockWidth = 32, kBlockHeight = 8;           // threads
+constexpr int kTileThreads = 128;  // few: each prepares the tile for itself
 
-ORBBEC_HD int64_t tiles_of(int size, int tile) { return size / tile + (size % tile != 0 ? 1 : 0); }
+struct Tile {
+  int64_t n, channel;
+  int top, left, height, width;  // the last ones of an image are smaller
+};
 
 // One block per tile of each plane. For variable-size images, whose sizes the host does not know,
 // one block per tile of a plane of mean size; the rest is reached by striding.
-inline dim3 tile_blocks(const AnyImages& images) {
-  const int64_t planes = images.count * images.channels;
+inline dim3 tile_blocks(const AnyImages& images, const Tiling& tiling) {
+  const int64_t planes = images.channels / tiling.group;
+  const int width = images.width * tiling.group;
+  const int64_t all = images.count * planes > 0 ? images.count * planes : 1;
   const int64_t tiles =
       images.layout == nullptr
-          ? tiles_of(images.width, kBlockTileWidth) * tiles_of(images.height, kBlockTileHeight)
-          : images.numel / (planes > 0 ? planes : 1) / (kBlockTileWidth * kBlockTileHeight) + 1;
+          ? int64_t{tiles_of(width, tiling.width)} * tiles_of(images.height, tiling.height)
+          : images.numel / all / (tiling.width * tiling.height) + 1;
   constexpr int64_t kMaxGridX = 2147483647;
   return dim3(static_cast<unsigned>(tiles < kMaxGridX ? tiles : kMaxGridX),
-              static_cast<unsigned>(planes < kMaxGridYZ ? planes : kMaxGridYZ));
+              static_cast<unsigned>(planes < kMaxGridYZ ? planes : kMaxGridYZ),
+              static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ));
 }
 
-// Calls body(n, channel, y, x) with the first pixel of each tile; all threads of the block call it.
+// Calls body(tile) for the tiles of this block; all threads of the block call it.
 template <class T, class Body>
-__device__ void for_each_tile(const Images<T>& images, const Body& body) {
-  for (int64_t plane = blockIdx.y; plane < images.count * images.channels; plane += gridDim.y) {
-    const int64_t n = plane / images.channels;
+__device__ void for_each_tile(const Images<T>& images, const Tiling& tiling, const Body& body) {
+  for (int64_t n = blockIdx.z; n < images.count; n += gridDim.z) {
     const Image<T> image = images[n];
-    const int64_t horizontal = tiles_of(image.width, kBlockTileWidth);
-    const int64_t tiles = horizontal * tiles_of(image.height, kBlockTileHeight);
-    for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-      body(n, plane % images.channels, static_cast<int>(tile / horizontal) * kBlockTileHeight,
-           static_cast<int>(tile % horizontal) * kBlockTileWidth);
+    const int width = image.width * tiling.group;
+    const unsigned horizontal = tiles_of(width, tiling.width);
+    const unsigned tiles = horizontal * tiles_of(image.height, tiling.height);
+    for (int64_t channel = int64_t{blockIdx.y} * tiling.group; channel < images.channels;
+         channel += int64_t{gridDim.y} * tiling.group) {
+      for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        const unsigned row = tile / horizontal;
+        const int top = static_cast<int>(row) * tiling.height;
+        const int left = static_cast<int>(tile - row * horizontal) * tiling.width;
+        body(Tile{.n = n,
+                  .channel = channel,
+                  .top = top,
+                  .left = left,
+                  .height = at_most(image.height - top, tiling.height),
+                  .width = at_most(width - left, tiling.width)});
+      }
     }
   }
 }
 
-// body(y, x) for the positions of a rectangle, spread over the threads of the block.
-template <class Body>
-__device__ void for_each_position(int height, int width, const Body& body) {
-  for (int y = threadIdx.y; y < height; y += kBlockHeight) {
-    for (int x = threadIdx.x; x < width; x += kBlockWidth) body(y, x);
+// store(y, x, column(y)), where column = load(x), for the positions of a rectangle, spread over the
+// threads of the block: as many rows at once as they reach, and kLoads loads in flight per thread.
+// No load is in a branch: beyond the last row, it is read again.
+template <int kLoads, class Load, class Store>
+__device__ void copy_rows(int height, int width, const Load& load, const Store& store) {
+  if (width <= 0) return;
+  const unsigned together = width < kTileThreads ? width : kTileThreads;
+  const int at_once = static_cast<int>(kTileThreads / together);
+  const int row = static_cast<int>(threadIdx.x / together);
+  if (row >= at_once) return;
+  for (int x = static_cast<int>(threadIdx.x % together); x < width; x += kTileThreads) {
+    const auto column = load(x);
+    for (int y = row; y < height; y += at_once * kLoads) {
+      decltype(column(0)) values[kLoads];
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) values[i] = column(at_most(y + i * at_once, height - 1));
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        if (y + i * at_once < height) store(y + i * at_once, x, values[i]);
+      }
+    }
   }
 }
 
-ORBBEC_HD int at_most(int value, int limit) { return value < limit ? value : limit; }
+// The value at an offset of a row and one of a column, or 0 outside: where one is -1. Not in a
+// branch.
+template <class T>
+__device__ T value_or_zero(const T* data, int64_t row, int64_t column) {
+  const bool is_outside = (row | column) < 0;
+  const T value = data[is_outside ? 0 : row + column];
+  return is_outside ? T{} : value;
+}
+
+// offsets[i] is the offset of row `first` + i of a plane, or -1 outside a constant border.
+template <class T>
+__device__ void find_rows(const Plane<T>& plane, int first, int count, Border border,
+                          int64_t* offsets) {
+  for (int i = threadIdx.x; i < count; i += kTileThreads) {
+    const int row = index_or_outside(first + i, plane.height, border);
+    offsets[i] = row < 0 ? -1 : row * plane.stride_y;
+  }
+}
+
+// The same for the values of a row from `first` on.
+template <class T>
+__device__ int64_t find_value(const Plane<T>& plane, int value, Border border) {
+  const int group = plane.group;
+  const int pixel = value >= 0 ? value / group : -1 - (-1 - value) / group;
+  const int column = index_or_outside(pixel, plane.width, border);
+  return column < 0 ? -1 : (int64_t{column} * group + (value - pixel * group)) * plane.stride_v;
+}
 
 // op(n, y, x, channel): a thread owns 8 pixels of a tile. No shared memory.
 template <class Op>
-__global__ void __launch_bounds__(kBlockWidth* kBlockHeight, 1) every_pixel_kernel(const Op op) {
-  using T = typename Op::Value;
-  for_each_tile(op.source, [&](int64_t n, int64_t channel, int top, int left) {
-    const Image<const T> image = op.source[n];
-    for_each_position(at_most(kBlockTileHeight, image.height - top),
-                      at_most(kBlockTileWidth, image.width - left),
-                      [&](int y, int x) { op(n, top + y, left + x, channel); });
+__global__ void __launch_bounds__(kTileThreads, 1)
+    every_pixel_kernel(const Op op, const Tiling tiling) {
+  for_each_tile(op.source, tiling, [&](const Tile& tile) {
+    for (int y = threadIdx.x / kWarp; y < tile.height; y += kTileThreads / kWarp) {
+      for (int x = threadIdx.x % kWarp; x < tile.width; x += kWarp) {
+        op(tile.n, tile.top + y, tile.left + x, tile.channel);
+      }
+    }
   });
 }
 
 template <class Op>
 int every_pixel_cuda(const Op& op, void* stream) {
-  return launch(every_pixel_kernel<Op>, tile_blocks(op.source), dim3(kBlockWidth, kBlockHeight), 0,
-                stream, op);
+  constexpr Tiling kPixels{.group = 1, .width = 64, .height = 32};
+  return launch(every_pixel_kernel<Op>, tile_blocks(op.source, kPixels), dim3(kTileThreads), 0,
+                stream, op, kPixels);
 }
 
 }  // namespace orbbec

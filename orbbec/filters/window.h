@@ -43,4 +43,33 @@ ORBBEC_HD Compute<T> read_or_zero(const Image<const T>& image, int y, int x, int
   return row < 0 || column < 0 ? Compute<T>(0) : load<T>(image.at(row, column, c));
 }
 
+constexpr int64_t kMaxInterleaved = 16;  // channels: more would make margins too wide
+
+// An image as rows of values: all channels of a pixel where they lie together, else one channel.
+template <class T>
+struct Plane {
+  T* data;
+  int height, width;
+  int64_t stride_y, stride_v;  // to the next row, and to the next value of a row
+  int group;                   // values per pixel
+
+  ORBBEC_HD int64_t values() const { return int64_t{width} * group; }
+  ORBBEC_HD T* at(int y, int64_t v) const { return data + y * stride_y + v * stride_v; }
+};
+
+inline bool is_interleaved(const AnyImages& images) {
+  return images.stride_c == 1 && images.stride_x == images.channels &&
+         images.channels <= kMaxInterleaved;
+}
+
+template <class T>
+ORBBEC_HD Plane<T> plane_of(const Image<T>& image, int64_t channel, int group) {
+  return {.data = image.data + channel * image.stride_c,
+          .height = image.height,
+          .width = image.width,
+          .stride_y = image.stride_y,
+          .stride_v = group > 1 ? 1 : int64_t{image.stride_x},
+          .group = group};
+}
+
 }  // namespace orbbec

@@ -50,6 +50,8 @@ struct SoftMaskRule {
 template <class T, class BlendRule>
 struct BlendPixels {
   using Value = T;
+  using In = T;
+  using Out = T;
   using Rule = BlendRule;
 
   Images<const T> source;
@@ -76,6 +78,33 @@ struct BlendPixels {
       to.at(y, x, c) =
           mixed ? weighted_sum<T>(value, weights.own, other.at(y, x, c), weights.other) : value;
     }
+  }
+
+  // For executors/pointwise_cuda.h: the image itself and its pair, if weights are per image.
+  static constexpr int kSources = 2, kIn = 0, kOut = 0;
+  struct OfImage {
+    Weights<Compute<T>> weights;
+    bool mixed;
+    template <int kChannels>
+    ORBBEC_HD void operator()(const int (&pixel)[2][kChannels], T (&result)[kChannels]) const {
+      for (int c = 0; c < kChannels; ++c) {
+        const T own = static_cast<T>(pixel[0][c]), other = static_cast<T>(pixel[1][c]);
+        result[c] = mixed ? weighted_sum<T>(own, weights.own, other, weights.other) : own;
+      }
+    }
+  };
+  ORBBEC_HD Image<const T> source_of(int64_t n, int i) const {
+    const int64_t pair_index = pair_indices.at(n);
+    return source[i == 0 || pair_index == PairIndices::kNone ? n : pair_index];
+  }
+  ORBBEC_HD OfImage of_image(int64_t n) const {
+    return {rule.at(n, 0, 0), pair_indices.at(n) != PairIndices::kNone};
+  }
+  ORBBEC_HD bool is_plain(int64_t n) const {
+    const Image<T> to = output[n];
+    const Image<const T> own = source_of(n, 0), other = source_of(n, 1);
+    return own.height == to.height && own.width == to.width && other.height == to.height &&
+           other.width == to.width;
   }
 };
 

@@ -1,4 +1,4 @@
-#include "../executors/ragged_cuda.h"
+#include "../executors/pointwise_cuda.h"
 #include "blends.h"
 
 namespace orbbec {
@@ -6,7 +6,7 @@ namespace {
 
 template <class T, class F>
 int run(const BlendPixels<T, MixupRule<F>>& op, void* stream) {
-  return for_each_pixel_of_images_cuda(op, op.output, stream);
+  return run_pointwise_cuda(op, stream);
 }
 // Soft masks are of dense images.
 template <class T, class F>

@@ -6,14 +6,18 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
+from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import (
     Boxes,
+    at_most,
     best_first,
     box_tensor,
+    check_max_output,
     group_numbers,
     like,
     real_tensor,
     select_indices,
+    stable_argsort,
     vector,
 )
 from orbbec.nms.nms import kept_boxes
@@ -39,8 +43,22 @@ TYPES = ("nms", "soft_nms")
 def batched_nms(boxes: Boxes, scores: Boxes, idxs: Boxes, iou_threshold: float) -> Any: ...
 @overload
 def batched_nms(
+    boxes: Boxes, scores: Boxes, idxs: Boxes, iou_threshold: float, *, max_output: int
+) -> tuple[Any, Any]: ...
+@overload
+def batched_nms(
     boxes: Boxes, scores: Boxes, idxs: Boxes, nms_cfg: Mapping[str, Any], class_agnostic: bool = False
 ) -> tuple[Any, Any]: ...
+@overload
+def batched_nms(
+    boxes: Boxes,
+    scores: Boxes,
+    idxs: Boxes,
+    nms_cfg: Mapping[str, Any],
+    class_agnostic: bool = False,
+    *,
+    max_output: int,
+) -> tuple[Any, Any, Any]: ...
 
 
 def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument differently
@@ -51,6 +69,7 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     class_agnostic: bool = False,
     *,
     nms_cfg: Mapping[str, Any] | None = None,
+    max_output: int | None = None,
 ) -> Any:
     """Non-maximum suppression within groups, such as classes or images; two signatures.
 
@@ -70,10 +89,13 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
         nms_cfg: `iou_threshold` or `iou_thr`; `offset`; `score_threshold`, which kept scores must exceed;
             `max_num`, the largest number kept, -1 for all; `class_agnostic`; `type`: "nms", or "soft_nms"
             with its `method`, `sigma` and `min_score`; `split_thr`, which is ignored.
+        max_output: return the first `max_output` (at least 0) boxes, padded with zeros and indices of -1, and
+            their number as a tensor: fixed size and no synchronization, for CUDA graphs.
 
     Returns:
-        int64 `[K]`, by descending score over all groups; with `nms_cfg`: `(rows [K, 5], int64 [K])`. Arrays
-        if `boxes` is an array.
+        int64 `[K]`, by descending score over all groups; with `nms_cfg`: `(rows [K, 5], int64 [K])`. With
+        `max_output`: `([max_output], [])` or `([max_output, 5], [max_output], [])`. Arrays if `boxes` is an
+        array.
 
     Raises:
         TypeError: see `nms`.
@@ -87,48 +109,72 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
         >>> batched_nms(boxes, torch.tensor([0.5, 0.9, 0.3]), torch.tensor([0, 0, 1]), 0.5).tolist()
         [1, 2]
     """
+    check_max_output("batched_nms", max_output)
     config = iou_threshold if nms_cfg is None else nms_cfg
     if not isinstance(config, Mapping):
-        return like(boxes, _indices(boxes, scores, None if class_agnostic else idxs, config, 0))
+        groups = None if class_agnostic else idxs
+        kept, order = kept_boxes("batched_nms", boxes, scores, groups, config, 0)
+        if max_output is not None:
+            return like(boxes, *at_most(kept, order, max_output))
+        return like(boxes, select_indices(order, kept))
     options = _options(config)
     groups = None if class_agnostic or options["class_agnostic"] else idxs
     table = real_tensor("batched_nms", "boxes", boxes)
     if options["type"] == "soft_nms":
-        indices, ranks = _softly(boxes, scores, groups, options)
+        kept, order, ranks = _softly(boxes, scores, groups, options)
     else:
-        indices = _indices(boxes, scores, groups, options["iou_threshold"], options["offset"])
-        ranks = vector("batched_nms", "scores", scores, table)[indices]
+        kept, order = kept_boxes(
+            "batched_nms", boxes, scores, groups, options["iou_threshold"], options["offset"]
+        )
+        ranks = vector("batched_nms", "scores", scores, table)[order]
     if options["score_threshold"] is not None:
-        indices, ranks = (values[ranks > options["score_threshold"]] for values in (indices, ranks))
+        kept = kept & (ranks > options["score_threshold"])
     if options["max_num"] >= 0:
-        indices, ranks = indices[: options["max_num"]], ranks[: options["max_num"]]
-    return like(boxes, torch.cat((table[indices], ranks[:, None].to(table.dtype)), dim=1), indices)
+        kept = kept & (kept.cumsum(0) <= options["max_num"])
+    places = torch.arange(len(table), device=table.device)
+    rows = torch.cat((table[order], ranks[:, None].to(table.dtype)), dim=1)
+    if max_output is None:
+        chosen = select_indices(places, kept)
+        return like(boxes, rows[chosen], order[chosen])
+    first, count = at_most(kept, places, max_output)
+    # The last row is what padding selects.
+    padded = torch.cat((rows, rows.new_zeros(1, 5))), torch.cat((order, order.new_full((1,), -1)))
+    return like(boxes, *(values[first] for values in padded), count)
 
 
-def _softly(boxes: Any, scores: Any, idxs: Any, options: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
-    """Soft suppression group by group: the remaining indices and their new scores, best first."""
+def _softly(boxes: Any, scores: Any, idxs: Any, options: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
+    """Soft suppression within groups, best first: whether a place is taken, by which box, its new score."""
     computed = box_tensor("batched_nms", "boxes", boxes, 4)
     ranks = vector("batched_nms", "scores", scores, computed).to(computed.dtype)
     groups = group_numbers("batched_nms", "idxs", idxs, computed)
-    everything = torch.arange(len(computed), device=computed.device)
-    members = (
-        [everything] if groups is None else [everything[groups == group] for group in torch.unique(groups)]
-    )
     settings = [float(options[name]) for name in ("iou_threshold", "sigma", "min_score", "offset")]
-    indices, lowered = [everything[:0]], [ranks[:0]]
-    for own in members:
-        taken, left, count = torch.ops.orbbec.soft_nms(
-            computed[own], ranks[own], options["method"], *settings, len(own)
+    if groups is None:
+        taken, lowered, _ = torch.ops.orbbec.soft_nms(
+            computed, ranks, options["method"], *settings, len(computed)
         )
-        indices.append(own[taken[:count]])
-        lowered.append(left[:count])
-    order = best_first(torch.cat(lowered))
-    return torch.cat(indices)[order], torch.cat(lowered)[order]
+        lowered = torch.where(taken >= 0, lowered, -torch.inf)
+    else:
+        by_group = stable_argsort(groups)
+        members = (values.index_select(0, by_group) for values in (computed, ranks, groups))
+        taken, lowered = torch.ops.orbbec.grouped_soft_nms(*members, options["method"], *settings)
+    order = best_first(lowered)
+    taken = taken[order]
+    indices = taken.clamp(min=0)
+    return taken >= 0, indices if groups is None else by_group[indices], lowered[order]
 
 
-def _indices(boxes: Any, scores: Any, idxs: Any, iou_threshold: float, offset: float) -> Tensor:
-    kept, order = kept_boxes("batched_nms", boxes, scores, idxs, iou_threshold, offset)
-    return select_indices(order, kept)
+@register_fake("grouped_soft_nms", boxes=2)
+def _(
+    boxes: Tensor,
+    scores: Tensor,
+    groups: Tensor,
+    method: str,
+    iou_threshold: float,
+    sigma: float,
+    min_score: float,
+    offset: float,
+) -> tuple[Tensor, Tensor]:
+    return boxes.new_empty((boxes.shape[0],), dtype=torch.int64), boxes.new_empty((boxes.shape[0],))
 
 
 def _options(config: Mapping[str, Any]) -> dict[str, Any]:

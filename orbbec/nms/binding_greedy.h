@@ -10,13 +10,17 @@
 
 namespace orbbec {
 
-// Boxes [N, columns] of float32 or float64, contiguous; the result must outlive the launch.
+// Boxes [N, columns] of float32 or float64, contiguous and aligned to 16 bytes; the result must
+// outlive the launch.
 inline Tensor ranked_boxes(const char* op, const Tensor& boxes, int64_t columns) {
   check(boxes.dim() == 2 && boxes.size(1) == columns, op, "expected boxes of shape [N, ", columns,
         "], but got ", shape_text(boxes));
   check(boxes.scalar_type() == ScalarType::Float || boxes.scalar_type() == ScalarType::Double, op,
         "expected boxes of float32 or float64");
-  return contiguous(op, boxes);
+  const Tensor result = contiguous(op, boxes);
+  if (reinterpret_cast<uintptr_t>(result.const_data_ptr()) % 16 == 0) return result;
+  Tensor aligned = new_tensor(op, boxes.sizes(), boxes.scalar_type(), boxes);
+  return torch::stable::copy_(aligned, result);
 }
 
 // Groups [N], int64, ascending. Their order is not checked on a device: unsorted groups give a
@@ -42,22 +46,26 @@ template <class Arguments, class OnCpu, class OnCuda>
 Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tensor>& groups,
                   Arguments& arguments, OnCpu on_cpu, OnCuda on_cuda) {
   const int64_t count = boxes.size(0);
+  constexpr int64_t kMostBoxes = int64_t{1} << 30;  // ranks are int on a device
+  check(count <= kMostBoxes, op, "expected at most ", kMostBoxes, " boxes, but got ", count);
   const auto empty = [&](int64_t size, ScalarType dtype) {
     return new_tensor(op, std::vector<int64_t>{size}, dtype, boxes);
   };
   Tensor keepers = empty(count, ScalarType::Long);
   if (count == 0) return keepers;
-  const bool cuda = runs_cuda_kernels(boxes);
-  const int64_t capacity = cuda ? count + 1 : 0;
-  const int64_t words = cuda ? std::min<int64_t>(count, kGreedyTile) * (kGreedyTile / 32) : 0;
-  const Tensor kept = empty(capacity, ScalarType::Long), within = empty(words, ScalarType::Int);
+  const int64_t on_device = runs_cuda_kernels(boxes) ? 1 : 0, tiles = greedy_tiles(count);
+  constexpr int64_t kWords = kGreedyTile / 32;
+  const auto scratch = [&](int64_t words) { return empty(on_device * words, ScalarType::Int); };
+  const Tensor kept = scratch(tiles * kWords);
+  const Tensor segments = scratch(greedy_slab_pairs(count) * kGreedyTile * kWords);
+  const Tensor summary = scratch(greedy_slab(count) * greedy_summaries(count) * kGreedyTile);
   GreedyArguments& greedy = arguments.greedy;
   greedy.count = count;
   greedy.groups = groups ? static_cast<const int64_t*>(groups->const_data_ptr()) : nullptr;
   greedy.keepers = static_cast<int64_t*>(keepers.mutable_data_ptr());
-  greedy.kept = static_cast<int64_t*>(kept.mutable_data_ptr());
-  greedy.kept_count = greedy.kept + count;
-  greedy.within = static_cast<uint32_t*>(within.mutable_data_ptr());
+  greedy.kept = static_cast<uint32_t*>(kept.mutable_data_ptr());
+  greedy.segments = static_cast<uint32_t*>(segments.mutable_data_ptr());
+  greedy.summary = static_cast<uint32_t*>(summary.mutable_data_ptr());
   run_where(op, boxes, on_cpu, on_cuda, arguments);
   return keepers;
 }

@@ -12,6 +12,10 @@ struct Box {
   F x1, y1, x2, y2;
 };
 
+// A box in memory that one or two instructions load.
+template <class F>
+struct alignas(16) AlignedBox : Box<F> {};
+
 template <class F>
 ORBBEC_HD Box<F> load_box(const F* numbers) {
   return {numbers[0], numbers[1], numbers[2], numbers[3]};

@@ -6,6 +6,7 @@
 //     Item item(int64_t rank) const;
 //     int64_t group(const Item& item) const;                // only items of one group compete
 //     bool suppresses(const Item& kept, const Item& later) const;
+//    Reach reach(const Item& item) const;                  // CUDA only
 //   };
 //
 // Run by greedy_cpu.h and greedy_cuda.h, which give the same results.
@@ -21,19 +22,61 @@ struct GreedyArguments {
   const int64_t* groups;
   // [count]: the rank of the first kept item that suppresses this one; its own rank if it is kept.
   int64_t* keepers;
-  // CUDA only. The ranks of the items kept so far, [count], and their number.
-  int64_t* kept;
-  int64_t* kept_count;
-  // CUDA only. A bit matrix of which items of a tile suppress which,
-  // [kGreedyTile, kGreedyTile / 32].
-  uint32_t* within;
+  // CUDA only: scratch memory, in the order of greedy_cuda.h.
+  uint32_t* kept;      // [greedy_tiles, kGreedyTile / 32]: a bit for each item
+  uint32_t* segments;  // [greedy_slab_pairs, kGreedyTile, kGreedyTile / 32], aligned to 16 bytes
+  uint32_t* summary;   // [greedy_slab, greedy_summaries, kGreedyTile]
 };
 
 // Bytes between data that one thread writes and data that others poll: two cache lines, which are
 // fetched together.
 constexpr int kApart = 128;
 
-// Items per tile of the CUDA executor.
+// Items that the CUDA executor decides together.
 constexpr int kGreedyTile = 1024;
+// Pairs of tiles whose items are compared before any of them is decided: 64 MB, and 31,744 items in
+// one slab.
+constexpr int64_t kGreedySlabPairs = 512;
+
+ORBBEC_HD int64_t greedy_tiles(int64_t count) { return (count + kGreedyTile - 1) / kGreedyTile; }
+
+// Pairs of a tile before `tiles` and one that is not after it.
+ORBBEC_HD int64_t greedy_tile_pairs(int64_t tiles) { return tiles * (tiles + 1) / 2; }
+
+// Words that summarize an item's suppressors, one for 4 tiles.
+ORBBEC_HD int64_t greedy_summaries(int64_t count) { return (greedy_tiles(count) + 3) / 4; }
+
+// Tiles per slab.
+inline int64_t greedy_slab(int64_t count) {
+  const int64_t tiles = greedy_tiles(count);
+  if (greedy_tile_pairs(tiles) <= kGreedySlabPairs) return tiles;
+  return tiles < kGreedySlabPairs ? kGreedySlabPairs / tiles : 1;
+}
+
+// Pairs of tiles of the largest slab.
+inline int64_t greedy_slab_pairs(int64_t count) {
+  const int64_t tiles = greedy_tiles(count), first = tiles - greedy_slab(count);
+  return greedy_tile_pairs(tiles) - greedy_tile_pairs(first);
+}
+
+// Bounds of an item that two items overlap in if one suppresses the other. Wider than the item, so
+// that rounding loses no pair; NaN where nothing is known.
+struct alignas(16) Reach {
+  float x1, y1, x2, y2;
+};
+
+template <class T>
+ORBBEC_HD Reach reach_of(T x1, T y1, T x2, T y2) {
+  // 1e-6 is 8 times what two roundings change; 1e-30 is above what is lost below float's range.
+  const auto margin = [](float bound) { return magnitude(bound) * 1e-6f + 1e-30f; };
+  const float left = static_cast<float>(x1), top = static_cast<float>(y1);
+  const float right = static_cast<float>(x2), bottom = static_cast<float>(y2);
+  return {left - margin(left), top - margin(top), right + margin(right), bottom + margin(bottom)};
+}
+
+// False with NaN.
+ORBBEC_HD bool apart(const Reach& a, const Reach& b) {
+  return (a.x2 < b.x1) | (b.x2 < a.x1) | (a.y2 < b.y1) | (b.y2 < a.y1);
+}
 
 }  // namespace orbbec

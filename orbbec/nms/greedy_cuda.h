@@ -1,4 +1,5 @@
-// Greedy suppression on a CUDA device: tile by tile down the ranking, without host synchronization.
+// Greedy suppression on a CUDA device, without host synchronization. Two launches for each slab of
+// tiles: one compares its items with all before them on the whole device, one decides them.
 // Included by *_cuda.cu.
 #pragma once
 
@@ -7,153 +8,308 @@
 
 namespace orbbec {
 
-constexpr int kWordsPerItem = kGreedyTile / 32;
-constexpr int kComparing = 256;  // threads per block, and items it stages
-constexpr int kKeptBlocks =
-    64;  // blocks that split the kept items, for each of the 4 blocks of a tile
-constexpr int64_t kUndecided = 0x7fffffffffffffff;
+// Rotated boxes take more than the 128 registers that 16 warps leave a thread.
+template <class Rule>
+constexpr int kComparingWarps = sizeof(typename Rule::Item) > 32 ? 8 : 16;
+constexpr int kItemsPerLane = 2;  // share what a warp reads of the earlier items
+constexpr int kItemsPerBlock = kItemsPerLane * kWarp;
+constexpr int kBlocksPerTile = kGreedyTile / kItemsPerBlock;
+constexpr int kSegmentWords = 4;  // of the 128 items of a segment, read at once
+constexpr int kSegmentsPerTile = kGreedyTile / (kSegmentWords * kWarp);
+constexpr int kTilesPerSummary = 32 / kSegmentsPerTile;
 
-using AtomicIndex = unsigned long long;
+// Which earlier items suppress an item, in words of 32, in segments of 128 items. Segments without
+// any are not stored; `summary` has a bit for each segment. Both are ordered so that the items of a
+// tile are adjacent.
+struct SuppressorBits {
+  uint4* segments;    // [tile and earlier tile of the slab, segment, item]
+  uint32_t* summary;  // [tile of the slab, kTilesPerSummary tiles, item]
+  int first_tile;     // of the slab
+  int summaries;      // per item
 
-// A thread owns an item. No shared memory.
-static __global__ void __launch_bounds__(kComparing, 1)
-    clear_greedy_kernel(const GreedyArguments a) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * kComparing + threadIdx.x;
-  if (i < a.count) a.keepers[i] = kUndecided;
-  if (i == 0) *a.kept_count = 0;
+  __device__ SuppressorBits(const GreedyArguments& a, int first)
+      : segments(reinterpret_cast<uint4*>(a.segments)),
+        summary(a.summary),
+        first_tile(first),
+        summaries(static_cast<int>(greedy_summaries(a.count))) {}
+
+  // Of the first item of the tile; that of item k is k further on.
+  __device__ uint4* segments_of(int tile, int segment) const {
+    const int64_t pairs = greedy_tile_pairs(tile) - greedy_tile_pairs(first_tile);
+    return segments + (pairs * kSegmentsPerTile + segment) * kGreedyTile;
+  }
+  __device__ uint32_t* summary_of(int tile, int index) const {
+    return summary + (int64_t{tile - first_tile} * summaries + index) * kGreedyTile;
+  }
+};
+
+// Bits of the items of a word that begins at `base` which come before `row`.
+__device__ __forceinline__ uint32_t bits_before(int64_t base, int64_t row) {
+  const int64_t before = row - base;
+  return before >= kWarp ? ~0u : before <= 0 ? 0u : (1u << before) - 1;
 }
 
-// A block compares 256 items of the tile, one per thread, with every gridDim.y-th 256 of the kept
-// items, which it stages in shared memory: 256 items of the rule. Each of the tile's blocks reads a
-// kept item once.
+// An item and the bits of the earlier items that suppress it, of one word.
 template <class Rule>
-__global__ void __launch_bounds__(kComparing, 1)
-    compare_with_kept_kernel(const Rule rule, const GreedyArguments a, int64_t tile) {
-  using Item = typename Rule::Item;
-  Item* const staged = dynamic_shared<Item>();
-  const int64_t first = tile + static_cast<int64_t>(blockIdx.x) * kComparing;
-  if (first >= a.count) return;
-  const int64_t i = first + threadIdx.x;
-  const bool mine = i < a.count;
-  const Item item = rule.item(mine ? i : first);
-  const int64_t lowest_group = rule.group(rule.item(first));
-  const int64_t count = *a.kept_count;
-  bool open = mine;
-  for (int64_t begin = static_cast<int64_t>(blockIdx.y) * kComparing; begin < count;
-       begin += static_cast<int64_t>(gridDim.y) * kComparing) {
-    const int present = static_cast<int>(count - begin < kComparing ? count - begin : kComparing);
-    __syncthreads();
-    if (threadIdx.x < present) staged[threadIdx.x] = rule.item(a.kept[begin + threadIdx.x]);
-    if (!__syncthreads_or(open)) return;
-    if (rule.group(staged[present - 1]) < lowest_group) continue;
-    for (int k = 0; open && k < present; ++k) {
-      if (!rule.suppresses(staged[k], item)) continue;
-      atomicMin(reinterpret_cast<AtomicIndex*>(a.keepers + i),
-                static_cast<AtomicIndex>(a.kept[begin + k]));
-      open = false;  // later matches are kept later, so the first match decides
+struct ComparedItem {
+  typename Rule::Item item;
+  Reach reach;
+  int64_t row;
+  uint32_t word;
+};
+
+// Compares the items of a warp with the 32 from `base` on, of which `possible` may suppress; a lane
+// owns one of these and `mine`. `staged` and `reaches` are the warp's own: 32 elements.
+template <class Rule>
+__device__ __forceinline__ void compare_with_word(const Rule& rule, const GreedyArguments& a,
+                                                  int64_t base, uint32_t possible,
+                                                  ComparedItem<Rule> (&mine)[kItemsPerLane],
+                                                  typename Rule::Item* staged, float4* reaches) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int64_t earlier = base + lane;
+  staged[lane] = rule.item(earlier < a.count ? earlier : a.count - 1);
+  const Reach reach = rule.reach(staged[lane]);
+  reaches[lane] = make_float4(reach.x1, reach.y1, reach.x2, reach.y2);
+  __syncwarp();
+  uint32_t candidates[kItemsPerLane] = {};
+#pragma unroll
+  for (int k = 0; k < kWarp; ++k) {
+    const float4 other = reaches[k];
+#pragma unroll
+    for (int i = 0; i < kItemsPerLane; ++i) {
+      const bool meet = !apart({other.x, other.y, other.z, other.w}, mine[i].reach);
+      candidates[i] |= meet ? 1u << k : 0u;
     }
   }
+#pragma unroll
+  for (int i = 0; i < kItemsPerLane; ++i) {
+    uint32_t left = candidates[i] & possible & bits_before(base, mine[i].row);
+    for (; left != 0; left &= left - 1) {
+      const int k = __ffs(left) - 1;
+      if (rule.suppresses(staged[k], mine[i].item)) mine[i].word |= 1u << k;
+    }
+  }
+  __syncwarp();
 }
 
-// A thread owns one word: which of 32 items of the tile suppress its item. The 32 are staged in
-// shared memory: 32 items of the rule.
+// A block compares 64 items with the 1024 of tile blockIdx.y; a warp owns every 8th or 16th word of
+// 32, and a lane two items. Shared memory: an item per thread, and its reach, and 9 KB. A block
+// reads each item once.
 template <class Rule>
-__global__ void __launch_bounds__(kComparing, 1)
-    compare_within_kernel(const Rule rule, const GreedyArguments a, int64_t tile) {
+__global__ void __launch_bounds__(kComparingWarps<Rule>* kWarp, 1)
+    compare_kernel(const Rule rule, const GreedyArguments a, int first_tile) {
   using Item = typename Rule::Item;
-  Item* const staged = dynamic_shared<Item>();
-  const int64_t earlier = tile + static_cast<int64_t>(blockIdx.y) * kWarp;
-  if (threadIdx.x < kWarp && earlier + threadIdx.x < a.count) {
-    staged[threadIdx.x] = rule.item(earlier + threadIdx.x);
+  __shared__ uint32_t words[kItemsPerBlock][kWarp + 1];  // [item][word]; 1 more for the banks
+  __shared__ uint32_t filled[kItemsPerLane][kSegmentsPerTile];  // a bit for each item
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int block = static_cast<int>(blockIdx.x), columns = static_cast<int>(blockIdx.y);
+  const int tile = first_tile + block / kBlocksPerTile;
+  const int first_in_tile = block % kBlocksPerTile * kItemsPerBlock;
+  const int64_t first = int64_t{tile} * kGreedyTile + first_in_tile;
+  if (columns > tile || first >= a.count) return;
+  float4* const reaches = dynamic_shared<float4>() + warp * kWarp;
+  Item* const staged =
+      reinterpret_cast<Item*>(dynamic_shared<float4>() + kComparingWarps<Rule> * kWarp) +
+      warp * kWarp;
+  ComparedItem<Rule> mine[kItemsPerLane];
+#pragma unroll
+  for (int i = 0; i < kItemsPerLane; ++i) {
+    mine[i].row = first + i * kWarp + lane;
+    mine[i].item = rule.item(mine[i].row < a.count ? mine[i].row : a.count - 1);
+    mine[i].reach = rule.reach(mine[i].item);
+  }
+  for (int w = warp; w < kWarp; w += kComparingWarps<Rule>) {
+    const int64_t base = int64_t{columns} * kGreedyTile + w * kWarp;
+    mine[0].word = mine[1].word = 0;
+    if (base < first + kItemsPerBlock && (a.groups == nullptr || base + kWarp > first ||
+                                          a.groups[base + kWarp - 1] >= a.groups[first])) {
+      // Items that earlier slabs dropped suppress nothing.
+      const uint32_t possible = columns < first_tile ? a.kept[columns * kWarp + w] : ~0u;
+      compare_with_word(rule, a, base, possible, mine, staged, reaches);
+    }
+#pragma unroll
+    for (int i = 0; i < kItemsPerLane; ++i) words[i * kWarp + lane][w] = mine[i].word;
   }
   __syncthreads();
-  const int row = static_cast<int>(blockIdx.x) * kComparing + static_cast<int>(threadIdx.x);
-  const int64_t i = tile + row;
-  if (i >= a.count || earlier > i || a.keepers[i] != kUndecided) return;
-  const Item item = rule.item(i);
-  uint32_t word = 0;
-  for (int k = 0; k < kWarp && earlier + k < i; ++k) {
-    if (rule.suppresses(staged[k], item)) word |= 1u << k;
+  const SuppressorBits bits(a, first_tile);
+  for (int task = warp; task < kItemsPerLane * kSegmentsPerTile; task += kComparingWarps<Rule>) {
+    const int s = task % kSegmentsPerTile, item = task / kSegmentsPerTile * kWarp + lane;
+    const uint32_t* const own = words[item] + kSegmentWords * s;
+    const uint4 segment = make_uint4(own[0], own[1], own[2], own[3]);
+    const bool any = (segment.x | segment.y | segment.z | segment.w) != 0;
+    const uint32_t items = __ballot_sync(kAllLanes, any);
+    if (items != 0) {  // all lanes, so that sectors are written as a whole
+      bits.segments_of(tile, columns * kSegmentsPerTile + s)[first_in_tile + item] = segment;
+    }
+    if (lane == 0) filled[item / kWarp][s] = items;
   }
-  a.within[row * kWordsPerItem + blockIdx.y] = word;
+  __syncthreads();
+  if (warp < kItemsPerLane) {
+    uint32_t byte = 0;
+    for (int s = 0; s < kSegmentsPerTile; ++s) byte |= (filled[warp][s] >> lane & 1u) << s;
+    uint32_t* const summary =
+        bits.summary_of(tile, columns / kTilesPerSummary) + first_in_tile + warp * kWarp + lane;
+    reinterpret_cast<uint8_t*>(summary)[columns % kTilesPerSummary] = static_cast<uint8_t>(byte);
+  }
 }
 
-// One warp: which of its 32 items survive, given those already suppressed. Item k is final after at
-// most k rounds; most tiles take three.
-__device__ __forceinline__ uint32_t settle_warp(bool fallen, uint32_t suppressors) {
-  const uint32_t standing = __ballot_sync(kAllLanes, !fallen);
-  uint32_t kept = standing, before;
-  do {
-    before = kept;
-    kept = __ballot_sync(kAllLanes, !fallen && (suppressors & before) == 0);
-  } while (kept != before);
+// The first item of a segment that is kept, or -1.
+__device__ __forceinline__ int first_kept(const uint4& segment, const uint4& kept) {
+  const uint32_t x = segment.x & kept.x, y = segment.y & kept.y, z = segment.z & kept.z,
+                 w = segment.w & kept.w;
+  const int low = x != 0 ? __ffs(x) : kWarp + __ffs(y);
+  const int high = z != 0 ? 2 * kWarp + __ffs(z) : 3 * kWarp + __ffs(w);
+  return (x | y) != 0 ? low - 1 : (z | w) != 0 ? high - 1 : -1;
+}
+
+// The first kept item of earlier tiles that suppresses the thread's item of the tile; -1 if there
+// is none. Four segments are read at a time, one of each summary, since a read waits for memory.
+__device__ __forceinline__ int first_keeper(const GreedyArguments& a, const SuppressorBits& bits,
+                                            int tile) {
+  constexpr int kSummaries = 4;
+  const uint4* const segments = bits.segments_of(tile, 0) + threadIdx.x;
+  const uint4* const kept = reinterpret_cast<const uint4*>(a.kept);
+  int keeper = -1;
+  for (int from = 0; from * kTilesPerSummary < tile && keeper < 0; from += kSummaries) {
+    uint32_t filled[kSummaries];
+#pragma unroll
+    for (int k = 0; k < kSummaries; ++k) {
+      const int tiles = tile - (from + k) * kTilesPerSummary;
+      filled[k] = tiles > 0 ? bits.summary_of(tile, from + k)[threadIdx.x] : 0;
+      if (tiles < kTilesPerSummary) filled[k] &= (1u << larger(tiles, 0) * kSegmentsPerTile) - 1;
+    }
+    while ((filled[0] | filled[1] | filled[2] | filled[3]) != 0) {
+      int found[kSummaries];
+#pragma unroll
+      for (int k = 0; k < kSummaries; ++k) {
+        found[k] = -1;
+        if (filled[k] == 0) continue;
+        const int segment = (from + k) * 32 + __ffs(filled[k]) - 1;
+        const int hit = first_kept(segments[int64_t{segment} * kGreedyTile], kept[segment]);
+        if (hit >= 0) found[k] = segment * (kSegmentWords * kWarp) + hit;
+        filled[k] &= filled[k] - 1;
+      }
+#pragma unroll
+      for (int k = kSummaries - 1; k >= 0; --k) {
+        if (found[k] < 0) continue;
+        keeper = found[k];  // only items of earlier summaries come before it
+#pragma unroll
+        for (int later = k; later < kSummaries; ++later) filled[later] = 0;
+      }
+    }
+  }
+  return keeper;
+}
+
+// What the items of a tile know of each other, a bit for each, as of the last round and the next.
+struct TileState {
+  uint4 kept[2][kSegmentsPerTile], open[2][kSegmentsPerTile];
+
+  __device__ void publish(int turn, int warp, uint32_t all_kept, uint32_t all_open) {
+    reinterpret_cast<uint32_t*>(kept[turn])[warp] = all_kept;
+    reinterpret_cast<uint32_t*>(open[turn])[warp] = all_open;
+  }
+};
+
+__device__ __forceinline__ bool meet(const uint4& a, const uint4& b) {
+  return ((a.x & b.x) | (a.y & b.y) | (a.z & b.z) | (a.w & b.w)) != 0;
+}
+
+// Decides the items of a tile that are `open`; returns whether the thread's is kept. `pending` has
+// a bit for each segment of the tile that suppresses it. In a round, items see what was decided
+// before it in other warps, and at once what their own warp decides; so warp w is done after w + 1
+// rounds at most, and most tiles take two.
+__device__ __forceinline__ bool settle_tile(const uint4* segments, bool open, uint32_t pending,
+                                            TileState& state) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int own_segment = warp / kSegmentWords, own_word = warp % kSegmentWords;
+  bool kept = open && pending == 0;
+  open = open && !kept;
+  uint32_t own = 0;  // the suppressors of the own warp
+  if (open && (pending >> own_segment & 1u) != 0) {
+    own = reinterpret_cast<const uint32_t*>(segments + own_segment * kGreedyTile)[own_word];
+  }
+  uint32_t all_kept = __ballot_sync(kAllLanes, kept), all_open = __ballot_sync(kAllLanes, open);
+  if (lane == 0) state.publish(0, warp, all_kept, all_open);
+  for (int turn = 0; __syncthreads_or(open); turn ^= 1) {
+    bool waits = false, falls = false;
+    for (uint32_t left = open ? pending : 0; left != 0; left &= left - 1) {
+      const int s = __ffs(left) - 1;
+      uint4 segment = segments[s * kGreedyTile];
+      falls |= meet(segment, state.kept[turn][s]);
+      if (s == own_segment) {
+        if (own_word == 0) segment.x = 0;
+        if (own_word == 1) segment.y = 0;
+        if (own_word == 2) segment.z = 0;
+        if (own_word == 3) segment.w = 0;
+      }
+      waits |= meet(segment, state.open[turn][s]);
+    }
+    open = open && !falls;
+    for (uint32_t before = 0; before != all_open && all_open != 0;) {
+      before = all_open;
+      const bool stays = open && !waits && (own & (all_open | all_kept)) == 0;
+      open = open && !stays && (own & all_kept) == 0;
+      kept |= stays;
+      all_kept = __ballot_sync(kAllLanes, kept);
+      all_open = __ballot_sync(kAllLanes, open);
+    }
+    if (lane == 0) state.publish(turn ^ 1, warp, all_kept, all_open);
+  }
   return kept;
 }
 
-// One block decides a tile in 32 steps of 32 items. In a step, warp k owns item k and its lanes the
-// words of the previous items; then warp 0 settles the 32 among themselves. Shared memory: 384
-// bytes. Each word of `within` is read once.
+// One block decides the tiles of a slab, one after another; a thread owns an item of each. Shared
+// memory: 512 bytes. A segment with suppressors is read once for each earlier tile, or once a round
+// in its own tile.
 static __global__ void __launch_bounds__(kGreedyTile, 1)
-    decide_kernel(const GreedyArguments a, int64_t tile) {
-  __shared__ uint32_t kept[kWordsPerItem], own[kWarp], fallen[kWarp];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp,
-            warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int64_t left = a.count - tile;
-  const int items = static_cast<int>(left < kGreedyTile ? left : kGreedyTile);
-  for (int step = 0; step * kWarp < items; ++step) {
-    const int row = step * kWarp + warp;
-    const bool open = row < items && a.keepers[tile + row] == kUndecided;
-    const uint32_t word = open && lane <= step ? a.within[row * kWordsPerItem + lane] : 0;
-    const uint32_t hits = lane < step ? word & kept[lane] : 0;
-    const uint32_t lanes = __ballot_sync(kAllLanes, hits != 0);
-    __syncwarp();  // every lane has read the keeper
-    if (lanes != 0 && lane == __ffs(lanes) - 1) {
-      a.keepers[tile + row] = tile + lane * kWarp + __ffs(hits) - 1;
-    }
-    if (lane == step) own[warp] = word;
-    if (lane == 0) fallen[warp] = !open || lanes != 0;
+    decide_kernel(const GreedyArguments a, int first_tile, int end_tile) {
+  __shared__ TileState state;
+  const SuppressorBits bits(a, first_tile);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  for (int tile = first_tile; tile < end_tile; ++tile) {
+    const int row = tile * kGreedyTile + static_cast<int>(threadIdx.x);
+    const bool mine = row < a.count;
+    const uint4* const segments = bits.segments_of(tile, tile * kSegmentsPerTile) + threadIdx.x;
+    const uint32_t summary = mine ? bits.summary_of(tile, tile / kTilesPerSummary)[threadIdx.x] : 0;
+    const uint32_t pending =
+        summary >> tile % kTilesPerSummary * kSegmentsPerTile & ((2u << warp / kSegmentWords) - 1);
+    int keeper = mine ? first_keeper(a, bits, tile) : row;
+    const bool kept = settle_tile(segments, keeper < 0, pending, state);
+    const uint32_t all_kept = __ballot_sync(kAllLanes, kept);
+    if (lane == 0) a.kept[tile * kWarp + warp] = all_kept;
     __syncthreads();
-    if (warp == 0) {
-      const uint32_t stay = settle_warp(fallen[lane] != 0, own[lane]);
-      if (!fallen[lane]) {
-        const uint32_t by = own[lane] & stay;
-        a.keepers[tile + step * kWarp + lane] =
-            tile + step * kWarp + (by == 0 ? lane : __ffs(by) - 1);
-      }
-      if (lane == 0) kept[step] = stay;
+    if (kept) keeper = row;
+    for (uint32_t left = pending; keeper < 0; left &= left - 1) {
+      const int s = __ffs(left) - 1, segment = tile * kSegmentsPerTile + s;
+      const int hit =
+          first_kept(segments[s * kGreedyTile], reinterpret_cast<const uint4*>(a.kept)[segment]);
+      if (hit >= 0) keeper = segment * (kSegmentWords * kWarp) + hit;
     }
-    __syncthreads();
-  }
-  const int row = static_cast<int>(threadIdx.x);
-  int64_t slot = *a.kept_count;
-  for (int w = 0; w < warp && w * kWarp < items; ++w) slot += __popc(kept[w]);
-  __syncthreads();
-  if (row < items) {
-    const uint32_t word = kept[warp];
-    if (word >> lane & 1u) {
-      a.kept[slot + __popc(word & ((1u << lane) - 1))] = tile + row;
-    }
-    if (row == items - 1) *a.kept_count = slot + __popc(word);
+    if (mine) a.keepers[row] = keeper;
   }
 }
 
 // Queues the whole suppression on `stream`. Returns a cudaError_t.
 template <class Rule>
 int greedy_cuda(const Rule& rule, const GreedyArguments& a, void* stream) {
-  const dim3 blocks(static_cast<unsigned>((a.count + kComparing - 1) / kComparing));
-  int status = launch(clear_greedy_kernel, blocks, dim3(kComparing), 0, stream, a);
-  const size_t item_bytes = sizeof(typename Rule::Item);
-  for (int64_t tile = 0; tile < a.count && status == 0; tile += kGreedyTile) {
-    constexpr int kBlocksPerTile = kGreedyTile / kComparing;
-    if (tile > 0) {
-      status = launch(compare_with_kept_kernel<Rule>, dim3(kBlocksPerTile, kKeptBlocks),
-                      dim3(kComparing), kComparing * item_bytes, stream, rule, a, tile);
-    }
+  constexpr size_t kBytes =
+      kComparingWarps<Rule> * kWarp * (sizeof(typename Rule::Item) + sizeof(Reach));
+  const int tiles = static_cast<int>(greedy_tiles(a.count));
+  const int slab = static_cast<int>(greedy_slab(a.count));
+  int status = 0;
+  for (int first = 0; first < tiles && status == 0; first += slab) {
+    const int end = first + slab < tiles ? first + slab : tiles;
+    const dim3 grid(static_cast<unsigned>((end - first) * kBlocksPerTile),
+                    static_cast<unsigned>(end));
+    status = launch(compare_kernel<Rule>, grid, dim3(kComparingWarps<Rule> * kWarp), kBytes, stream,
+                    rule, a, first);
     if (status == 0) {
-      status = launch(compare_within_kernel<Rule>, dim3(kBlocksPerTile, kWordsPerItem),
-                      dim3(kComparing), kWarp * item_bytes, stream, rule, a, tile);
+      status = launch(decide_kernel, dim3(1), dim3(kGreedyTile), 0, stream, a, first, end);
     }
-    if (status == 0) status = launch(decide_kernel, dim3(1), dim3(kGreedyTile), 0, stream, a, tile);
   }
   return status;
 }

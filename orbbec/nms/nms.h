@@ -11,7 +11,7 @@ namespace orbbec {
 
 struct NmsArguments {
   GreedyArguments greedy;
-  const void* boxes;  // [N, 4], x1 y1 x2 y2, best first within a group
+  const void* boxes;  // [N, 4], x1 y1 x2 y2, best first within a group; aligned to 16 bytes
   bool is_double;
   double threshold;
   double offset;
@@ -27,13 +27,13 @@ struct OverlapRule {
     int64_t group;
   };
 
-  const T* boxes;
+  const AlignedBox<T>* boxes;
   const int64_t* groups;
   T threshold;  // the largest T not above the given threshold
   T offset;
 
   ORBBEC_HD Item item(int64_t rank) const {
-    const Box<T> box = load_box(boxes + 4 * rank);
+    const Box<T> box = boxes[rank];
     return {box, box_area(box, offset), groups == nullptr ? 0 : groups[rank]};
   }
   ORBBEC_HD int64_t group(const Item& item) const { return item.group; }
@@ -41,6 +41,17 @@ struct OverlapRule {
   ORBBEC_HD bool suppresses(const Item& kept, const Item& later) const {
     if (kept.group != later.group) return false;
     return box_iou(kept.box, kept.area, later.box, later.area, offset) > threshold;
+  }
+
+  // An IoU above the threshold needs an intersection longer than the threshold times either side,
+  // so x2 + offset of one box is above x1 + threshold * side of the other. A hundredth of the side
+  // and 1e-6 cover the rounding of the IoU where areas are not tiny.
+  ORBBEC_HD Reach reach(const Item& item) const {
+    if (!(threshold >= 0)) return {NAN, NAN, NAN, NAN};
+    const T share = item.area > T(1e-30) ? larger(threshold * T(0.99) - T(1e-6), T(0)) : T(0);
+    const Box<T>& box = item.box;
+    return reach_of(box.x1 - offset + share * (box.x2 - box.x1 + offset),
+                    box.y1 - offset + share * (box.y2 - box.y1 + offset), box.x2, box.y2);
   }
 };
 
@@ -56,7 +67,7 @@ T rounded_down(double value) {
 
 template <class T>
 OverlapRule<T> overlap_rule(const NmsArguments& a) {
-  return {static_cast<const T*>(a.boxes), a.greedy.groups, rounded_down<T>(a.threshold),
+  return {static_cast<const AlignedBox<T>*>(a.boxes), a.greedy.groups, rounded_down<T>(a.threshold),
           static_cast<T>(a.offset)};
 }
 

@@ -117,6 +117,19 @@ inline Tensor new_geometries(const char* op, const Tensor& like, int64_t count) 
   return new_tensor(op, std::vector<int64_t>{count * bytes}, ScalarType::Byte, like);
 }
 
+// Of a gradient or its indices: [K, PH, PW, C] in memory, on CUDA. `images.data` if that is its
+// layout, else scratch memory, which `holder` keeps.
+inline void* channels_last_data(const char* op, const Tensor& tensor, const AnyImages& images,
+                                std::optional<Tensor>& holder) {
+  if (!runs_cuda_kernels(tensor)) return nullptr;
+  const int64_t channels = images.channels, row = images.width * channels;
+  const bool is_last = images.stride_c == 1 && images.stride_x == channels &&
+                       images.stride_y == row && images.stride_n == images.height * row;
+  if (is_last) return images.data;
+  holder = new_tensor(op, tensor.sizes(), tensor.scalar_type(), tensor);
+  return holder->mutable_data_ptr();
+}
+
 // The pooled regions [K, C, *size]; channels last if the input is.
 template <class Roi, class OnCpu, class OnCuda>
 Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois,
@@ -155,6 +168,8 @@ Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& 
   a.rois = prepared.const_data_ptr();
   a.geometries = geometries.mutable_data_ptr();
   a.features = float_images(op, "input", result, result.mutable_data_ptr());
+  std::optional<Tensor> rows;
+  a.channels_last = channels_last_data(op, gradient, a.pooled, rows);
   run_where(op, gradient, on_cpu, on_cuda, a);
   return result;
 }

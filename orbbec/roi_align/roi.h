@@ -24,6 +24,8 @@ struct RoiArguments {
   DType dtype;
   const void* rois;  // [K, 5], or [K, 6] if rotated, in the computing dtype
   void* geometries;  // [K] RoiGeometry, scratch
+  // CUDA, backward only: `pooled.data` if that is [K, PH, PW, C], otherwise memory for it.
+  void* channels_last;
   double spatial_scale;
   int sampling_ratio;  // 0: adaptive
   bool aligned;
@@ -122,6 +124,12 @@ ORBBEC_HD void set_bins(RoiGeometry<F>& f, F height, F width, int most, const Ro
   f.count = F(samples > 1 ? samples : 1);
 }
 
+// Whether a sample reads pixel p of an axis.
+template <class F>
+ORBBEC_HD bool reads_pixel(const AxisSample<F>& sample, int p) {
+  return sample.low == p || sample.high == p;
+}
+
 // Samples of a bin: rows [first_y, end_y) and columns [first_x, end_x).
 struct SampleRange {
   int first_y, end_y, first_x, end_x;
@@ -164,6 +172,23 @@ struct UprightRoi {
       }
     }
   }
+
+  // The same for the samples that read pixel (y, x).
+  template <class F, class Visit>
+  ORBBEC_HD static void for_each_tap_of(int y, int x, const RoiGeometry<F>& f, int ph, int pw,
+                                        const SampleRange& range, int height, int width,
+                                        const Visit& visit) {
+    for (int iy = range.first_y; iy < range.end_y; ++iy) {
+      const AxisSample<F> row =
+          axis_sample(roi_position(f.start_y, f.bin_y, f.samples_y, ph, iy), height);
+      if (!reads_pixel(row, y)) continue;
+      for (int ix = range.first_x; ix < range.end_x; ++ix) {
+        const AxisSample<F> column =
+            axis_sample(roi_position(f.start_x, f.bin_x, f.samples_x, pw, ix), width);
+        if (reads_pixel(column, x)) visit(roi_tap(row, column));
+      }
+    }
+  }
 };
 
 // Computes the geometry of all regions: item k is region k.
@@ -202,18 +227,40 @@ struct RoiAlign {
         geometries(static_cast<const RoiGeometry<F>*>(a.geometries)),
         channels_last(a.features.stride_c == 1) {}
 
-  ORBBEC_HD F mean(const RoiGeometry<F>& geometry, int ph, int pw, int64_t c) const {
-    if (geometry.image < 0) return F(NAN);
+  // Of a bin in `count` channels from c on, `step` apart.
+  template <int kMost>
+  ORBBEC_HD void means(const RoiGeometry<F>& geometry, int ph, int pw, int64_t c, int count,
+                       int64_t step, F (&sums)[kMost]) const {
+    if (geometry.image < 0) {
+      for (int i = 0; i < kMost; ++i) sums[i] = F(NAN);
+      return;
+    }
+    for (int i = 0; i < kMost; ++i) sums[i] = F(0);
     const Image<const T> image = features[geometry.image];
-    F sum = 0;
+    const T* const plane = image.data + c * image.stride_c;
+    const int64_t next = step * image.stride_c;
     const SampleRange all{0, geometry.samples_y, 0, geometry.samples_x};
     Roi::for_each_tap(geometry, ph, pw, all, image.height, image.width, [&](const RoiTap<F>& tap) {
-      sum += tap.upper_left * load<T>(image.at(tap.low_y, tap.low_x, c)) +
-             tap.upper_right * load<T>(image.at(tap.low_y, tap.high_x, c)) +
-             tap.lower_left * load<T>(image.at(tap.high_y, tap.low_x, c)) +
-             tap.lower_right * load<T>(image.at(tap.high_y, tap.high_x, c));
+      const T* const low = plane + tap.low_y * image.stride_y;
+      const T* const high = plane + tap.high_y * image.stride_y;
+      const T* upper_left = low + tap.low_x * image.stride_x;
+      const T* upper_right = low + tap.high_x * image.stride_x;
+      const T* lower_left = high + tap.low_x * image.stride_x;
+      const T* lower_right = high + tap.high_x * image.stride_x;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int i = 0; i < kMost; ++i) {
+        if (i >= count) break;
+        sums[i] += tap.upper_left * load<T>(*upper_left) + tap.upper_right * load<T>(*upper_right) +
+                   tap.lower_left * load<T>(*lower_left) + tap.lower_right * load<T>(*lower_right);
+        upper_left += next;
+        upper_right += next;
+        lower_left += next;
+        lower_right += next;
+      }
     });
-    return sum / geometry.count;
+    for (int i = 0; i < kMost; ++i) sums[i] /= geometry.count;
   }
 
   // An image is a region; its pixels are channels x bins, or bins x channels.
@@ -228,7 +275,9 @@ struct RoiAlign {
   ORBBEC_HD void operator()(int64_t k, int row, int column) const {
     const int bin = channels_last ? row : column, c = channels_last ? column : row;
     const int ph = bin / pooled.width, pw = bin % pooled.width;
-    pooled[k].at(ph, pw, c) = store<T>(mean(geometries[k], ph, pw, c));
+    F mean[1];
+    means(geometries[k], ph, pw, c, 1, 1, mean);
+    pooled[k].at(ph, pw, c) = store<T>(mean[0]);
   }
 };
 

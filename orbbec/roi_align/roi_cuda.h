@@ -2,16 +2,9 @@
 // roi_align_rotated_cuda.cu.
 #pragma once
 
-#include "../executors/executor_cuda.h"
-#include "roi.h"
+#include "roi_gradient_cuda.h"
 
 namespace orbbec {
-
-constexpr int kRoiThreads = kTileWidth * kTileHeight;  // per block, one pixel each
-
-// Channels per thread: they share the cost of locating a region and stay in registers.
-template <class F>
-constexpr int kRoiChannels = 64 / sizeof(F);
 
 template <class F, class Roi>
 int make_roi_geometries_cuda(const RoiArguments& a, void* stream) {
@@ -19,12 +12,54 @@ int make_roi_geometries_cuda(const RoiArguments& a, void* stream) {
                             stream);
 }
 
+constexpr int kRoiAlignThreads = 256;
+constexpr int kRoiChannels = 8;  // per thread: they share the taps
+
+// A thread owns a bin in 8 channels. Lanes follow the bins and then the channels, 8 at a time; if
+// channels come last in memory, lanes follow the channels, and those of a thread are far apart. No
+// shared memory.
+template <class T, class Roi>
+__global__ void __launch_bounds__(kRoiAlignThreads, 1)
+    roi_align_kernel(const RoiAlign<T, Roi> op, int bins, int64_t groups) {
+  const int64_t channels = op.pooled.channels, items = bins * groups;
+  const int64_t inner = op.channels_last ? groups : bins;
+  for (int64_t k = blockIdx.y; k < op.pooled.count; k += gridDim.y) {
+    for (int64_t item = int64_t{blockIdx.x} * kRoiAlignThreads + threadIdx.x; item < items;
+         item += int64_t{gridDim.x} * kRoiAlignThreads) {
+      const bool is_small = items <= 2147483647;  // a division of 64 bits takes 80 instructions
+      const int64_t outer =
+          is_small ? static_cast<int>(item) / static_cast<int>(inner) : item / inner;
+      const int64_t rest = item - outer * inner;
+      const int bin = static_cast<int>(op.channels_last ? outer : rest);
+      const int64_t first = op.channels_last ? rest : outer * kRoiChannels;
+      const int64_t step = op.channels_last ? groups : 1;
+      const int64_t left =
+          op.channels_last ? (channels - first + groups - 1) / groups : channels - first;
+      const int count = left < kRoiChannels ? static_cast<int>(left) : kRoiChannels;
+      const int ph = bin / op.pooled.width, pw = bin % op.pooled.width;
+      typename RoiAlign<T, Roi>::F means[kRoiChannels];
+      op.means(op.geometries[k], ph, pw, first, count, step, means);
+      const Image<T> pooled = op.pooled[k];
+#pragma unroll
+      for (int i = 0; i < kRoiChannels; ++i) {
+        if (i < count) pooled.at(ph, pw, first + i * step) = store<T>(means[i]);
+      }
+    }
+  }
+}
+
 template <class T, class Roi>
 int launch_roi_align_cuda(const RoiArguments& a, void* stream) {
   const int status = make_roi_geometries_cuda<Compute<T>, Roi>(a, stream);
   if (status != 0) return status;
-  const RoiAlign<T, Roi> op(a);
-  return for_each_pixel_cuda(op, op.shape(), stream);
+  const int bins = a.pooled.height * a.pooled.width;
+  const int64_t groups = (a.pooled.channels + kRoiChannels - 1) / kRoiChannels;
+  const int64_t blocks = (bins * groups + kRoiAlignThreads - 1) / kRoiAlignThreads;
+  constexpr int64_t kMaxBlocks = int64_t{1} << 30;
+  const dim3 grid(static_cast<unsigned>(blocks < kMaxBlocks ? blocks : kMaxBlocks),
+                  static_cast<unsigned>(a.pooled.count < kMaxGridYZ ? a.pooled.count : kMaxGridYZ));
+  return launch(roi_align_kernel<T, Roi>, grid, dim3(kRoiAlignThreads), 0, stream,
+                RoiAlign<T, Roi>(a), bins, groups);
 }
 
 // One axis of a region: all its samples, counted through its bins.
@@ -34,12 +69,12 @@ struct SampleAxis {
   int samples, bins;
 
   // The samples, first to last, that may lie within `reach` of `at`. The estimate errs by less than
-  // one sample and a millionth of the largest position.
+  // one sample, or a sixteenth if there are few, and a millionth of the largest position.
   __device__ __forceinline__ void near(F at, F reach, int& first, int& last) const {
     const int end = samples * bins;
     const F each = F(samples) / bin;
     const F middle = (at - start) * each - F(0.5);
-    const F half = reach * (each < F(0) ? -each : each) + F(1);
+    const F half = reach * (each < F(0) ? -each : each) + (end > 1024 ? F(1) : F(0.0625));
     const F low = floor(middle - half), high = ceil(middle + half);
     // Comparisons with NaN are false and select all samples.
     first = low > F(0) ? (low < F(end) ? static_cast<int>(low) : end) : 0;
@@ -62,14 +97,24 @@ template <class T, class Roi>
 struct GatherRoiGradient {
   using F = Compute<T>;
   using Pixel = T;
-  static constexpr int kChannels = kRoiChannels<F>;
+  // A sample that reads the pixel. `scale` is the inverse of the samples per bin if that is exact,
+  // else their number, negative.
+  struct Term {
+    int64_t bin;  // its first channel in `gradient`
+    F weight, scale;
+  };
 
-  Images<const T> gradient;
+  const T* gradient;  // [regions, bins_y, bins_x, C]
+  int64_t regions;
+  int bins_y, bins_x;
   Images<T> features;
   const RoiGeometry<F>* geometries;
 
   explicit GatherRoiGradient(const RoiArguments& a)
-      : gradient(a.pooled),
+      : gradient(static_cast<const T*>(a.channels_last)),
+        regions(a.pooled.count),
+        bins_y(a.pooled.height),
+        bins_x(a.pooled.width),
         features(a.features),
         geometries(static_cast<const RoiGeometry<F>*>(a.geometries)) {}
 
@@ -82,30 +127,31 @@ struct GatherRoiGradient {
     along_x = x * f.cosine - y * f.sine;
   }
 
-  // How far from a pixel, in the region's own axes, samples that read it may lie. An edge is read
-  // from 1 pixel outside, and then the pixel next to it with weight 0: 2 pixels away.
-  __device__ __forceinline__ F reach(const RoiGeometry<F>& f) const {
+  // How far from a pixel, in the region's own axes, samples that read it may lie: `pixels`, which
+  // is 1, or 2 if a coordinate is 1: an edge is read from 1 pixel outside, and then the pixel next
+  // to it with weight 0.
+  __device__ __forceinline__ F reach(const RoiGeometry<F>& f, F pixels) const {
     const F largest = magnitude(f.center_y) + magnitude(f.center_x) + magnitude(f.start_y) +
-                      magnitude(f.start_x) + magnitude(f.bin_y) * F(gradient.height) +
-                      magnitude(f.bin_x) * F(gradient.width) + F(features.height) +
-                      F(features.width);
-    return F(2) * (magnitude(f.sine) + magnitude(f.cosine)) + F(1e-6) * largest;
+                      magnitude(f.start_x) + magnitude(f.bin_y) * F(bins_y) +
+                      magnitude(f.bin_x) * F(bins_x) + F(features.height) + F(features.width);
+    return pixels * (magnitude(f.sine) + magnitude(f.cosine)) + F(1e-6) * largest;
   }
 
   __device__ __forceinline__ SampleAxis<F> axis_y(const RoiGeometry<F>& f) const {
-    return {f.start_y, f.bin_y, f.samples_y, gradient.height};
+    return {f.start_y, f.bin_y, f.samples_y, bins_y};
   }
   __device__ __forceinline__ SampleAxis<F> axis_x(const RoiGeometry<F>& f) const {
-    return {f.start_x, f.bin_x, f.samples_x, gradient.width};
+    return {f.start_x, f.bin_x, f.samples_x, bins_x};
   }
 
   // Whether a region may contribute to a tile of pixels with corner (y, x).
-  __device__ bool touches(const RoiGeometry<F>& f, int64_t n, int y, int x) const {
+  __device__ bool touches(int64_t k, int64_t n, int y, int x) const {
+    const RoiGeometry<F> f = geometries[k];
     if (f.image != n) return false;
-    constexpr F kHalfHeight = F(kTileHeight - 1) / 2, kHalfWidth = F(kTileWidth - 1) / 2;
+    constexpr F kHalfHeight = F(kRoiTileHeight - 1) / 2, kHalfWidth = F(kRoiTileWidth - 1) / 2;
     F along_y, along_x;
     locate(f, F(y) + kHalfHeight, F(x) + kHalfWidth, along_y, along_x);
-    const F sine = magnitude(f.sine), cosine = magnitude(f.cosine), around = reach(f);
+    const F sine = magnitude(f.sine), cosine = magnitude(f.cosine), around = reach(f, F(2));
     int first, last;
     axis_y(f).near(along_y, around + kHalfHeight * cosine + kHalfWidth * sine, first, last);
     if (first > last) return false;
@@ -113,115 +159,62 @@ struct GatherRoiGradient {
     return first <= last;
   }
 
-  // Adds the contribution of region k to pixel (y, x) in `count` channels from `channel` on.
-  __device__ void add_region(int64_t k, int y, int x, int64_t channel, int count,
-                             F (&sums)[kChannels]) const {
+  // visit(term) for every sample of region k that reads pixel (y, x).
+  template <class Visit>
+  __device__ __forceinline__ void for_each_term(int64_t k, int y, int x, const Visit& visit) const {
     const RoiGeometry<F> f = geometries[k];
-    const Image<const T> bins = gradient[k];
-    const bool by_inverse = is_power_of_two(f.count);
-    const F inverse = F(1) / f.count, around = reach(f);
+    const F around = reach(f, F(y == 1 || x == 1 ? 2 : 1));
     F along_y, along_x;
     locate(f, F(y), F(x), along_y, along_x);
     int first_y, last_y, first_x, last_x;
     axis_y(f).near(along_y, around, first_y, last_y);
     axis_x(f).near(along_x, around, first_x, last_x);
     if (first_y > last_y || first_x > last_x) return;
+    Term term;
+    term.scale = is_power_of_two(f.count) ? F(1) / f.count : -f.count;
     for (int ph = first_y / f.samples_y; ph <= last_y / f.samples_y; ++ph) {
       for (int pw = first_x / f.samples_x; pw <= last_x / f.samples_x; ++pw) {
         const SampleRange range{
             first_in_bin(first_y, f.samples_y, ph), end_in_bin(last_y, f.samples_y, ph),
             first_in_bin(first_x, f.samples_x, pw), end_in_bin(last_x, f.samples_x, pw)};
-        F values[kChannels];
-        bool loaded = false;
-        const auto add = [&](const RoiTap<F>& tap) {
+        term.bin = ((k * bins_y + ph) * bins_x + pw) * features.channels;
+        const auto of_tap = [&](const RoiTap<F>& tap) {
           const bool low_y = tap.low_y == y, high_y = tap.high_y == y;
           const bool low_x = tap.low_x == x, high_x = tap.high_x == x;
           if (!((low_y || high_y) && (low_x || high_x))) return;
-          if (!loaded) {
-#pragma unroll
-            for (int c = 0; c < kChannels; ++c)
-              values[c] = c < count ? load<T>(bins.at(ph, pw, channel + c)) : F(0);
-            loaded = true;
-          }
           const F weights[4] = {tap.upper_left, tap.upper_right, tap.lower_left, tap.lower_right};
           const bool reads[4] = {low_y && low_x, low_y && high_x, high_y && low_x,
                                  high_y && high_x};
 #pragma unroll
           for (int corner = 0; corner < 4; ++corner) {
             if (!reads[corner]) continue;
-#pragma unroll
-            for (int c = 0; c < kChannels; ++c) {
-              const F contribution = values[c] * weights[corner];
-              sums[c] += by_inverse ? contribution * inverse : contribution / f.count;
-            }
+            term.weight = weights[corner];
+            visit(term);
           }
         };
-        Roi::for_each_tap(f, ph, pw, range, features.height, features.width, add);
+        Roi::for_each_tap_of(y, x, f, ph, pw, range, features.height, features.width, of_tap);
       }
     }
+  }
+
+  using Value = F;
+  __device__ __forceinline__ F value(const Term& term, int64_t c) const {
+    return load<T>(gradient[term.bin + c]);
+  }
+
+  __device__ __forceinline__ void add(const Term& term, F value, F& sum) const {
+    const F contribution = value * term.weight;
+    sum += term.scale > F(0) ? contribution * term.scale : contribution / -term.scale;
   }
 };
 
-// A block owns a tile of 32 x 8 pixels of an image in kChannels channels; a thread owns a pixel.
-// The block tests kRoiThreads regions at a time, one per thread, and then all its threads walk
-// those that touch the tile. 32 bytes of shared memory: one bit per region. A value of the gradient
-// is read by the few pixels around its bin.
-template <class Op>
-__global__ void __launch_bounds__(kRoiThreads, 1) gather_roi_gradient_kernel(const Op op) {
-  using F = typename Op::F;
-  constexpr int kWarps = kRoiThreads / kWarp;
-  __shared__ unsigned touching[kWarps];
-  const int thread = threadIdx.y * kTileWidth + threadIdx.x;
-  const int64_t chunks = (op.features.channels + Op::kChannels - 1) / Op::kChannels;
-  const int tiles_x = (op.features.width + kTileWidth - 1) / kTileWidth;
-  const int left = static_cast<int>(blockIdx.x % tiles_x) * kTileWidth;
-  const int top = static_cast<int>(blockIdx.x / tiles_x) * kTileHeight;
-  const int y = top + threadIdx.y, x = left + threadIdx.x;
-  const bool inside = y < op.features.height && x < op.features.width;
-  for (int64_t n = blockIdx.z; n < op.features.count; n += gridDim.z) {
-    for (int64_t chunk = blockIdx.y; chunk < chunks; chunk += gridDim.y) {
-      const int64_t channel = chunk * Op::kChannels, rest = op.features.channels - channel;
-      const int count = rest < Op::kChannels ? static_cast<int>(rest) : Op::kChannels;
-      F sums[Op::kChannels] = {};
-      for (int64_t begin = 0; begin < op.gradient.count; begin += kRoiThreads) {
-        const int64_t own = begin + thread;
-        const bool touches =
-            own < op.gradient.count && op.touches(op.geometries[own], n, top, left);
-        const unsigned votes = __ballot_sync(kAllLanes, touches);
-        __syncthreads();
-        if (threadIdx.x == 0) touching[threadIdx.y] = votes;
-        __syncthreads();
-        for (int warp = 0; warp < kWarps; ++warp) {
-          for (unsigned bits = touching[warp]; bits != 0; bits &= bits - 1) {
-            const int64_t k = begin + warp * kWarp + __ffs(static_cast<int>(bits)) - 1;
-            if (inside) op.add_region(k, y, x, channel, count, sums);
-          }
-        }
-      }
-      if (!inside) continue;
-      const Image<typename Op::Pixel> target = op.features[n];
-#pragma unroll
-      for (int c = 0; c < Op::kChannels; ++c) {
-        if (c < count) target.at(y, x, channel + c) = store<typename Op::Pixel>(sums[c]);
-      }
-    }
-  }
-}
-
 template <class T, class Roi>
-int launch_roi_gradient_cuda(const RoiArguments& a, void* stream) {
-  using Op = GatherRoiGradient<T, Roi>;
-  const int status = make_roi_geometries_cuda<Compute<T>, Roi>(a, stream);
-  if (status != 0) return status;
-  const int64_t tiles = ((int64_t{a.features.width} + kTileWidth - 1) / kTileWidth) *
-                        ((int64_t{a.features.height} + kTileHeight - 1) / kTileHeight);
-  const int64_t chunks = (a.features.channels + Op::kChannels - 1) / Op::kChannels;
-  const dim3 grid(
-      static_cast<unsigned>(tiles),
-      static_cast<unsigned>(chunks < kMaxGridYZ ? chunks : kMaxGridYZ),
-      static_cast<unsigned>(a.features.count < kMaxGridYZ ? a.features.count : kMaxGridYZ));
-  return launch(gather_roi_gradient_kernel<Op>, grid, dim3(kTileWidth, kTileHeight), 0, stream,
-                Op(a));
+int launch_roi_gradient_cuda(RoiArguments a, void* stream) {
+  int status = make_roi_geometries_cuda<Compute<T>, Roi>(a, stream);
+  if (status == 0 && a.pooled.data != a.channels_last) {
+    status = to_channels_last_cuda<T>(a.pooled, a.channels_last, stream);
+  }
+  return status != 0 ? status : launch_roi_gradient(GatherRoiGradient<T, Roi>(a), stream);
 }
 
 }  // namespace orbbec

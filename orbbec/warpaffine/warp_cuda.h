@@ -1,74 +1,219 @@
-// Launches a warp on a CUDA device with 32-bit stores. Included by *_cuda.cu of the operators that
-// resample.
+// Launches a warp on a CUDA device. Included by *_cuda.cu of the operators that resample.
 #pragma once
 
-#include "../core/warp.h"
 #include "../executors/executor_cuda.h"
+#include "warp_sums_cuda.h"
 
 namespace orbbec {
 
-// Pixels per thread: as many as a 32-bit store holds, or one where a pixel has many taps.
-template <class Op>
-constexpr int kRun =
-    Op::kIsLight && sizeof(typename Op::Value) < 4 ? 4 / sizeof(typename Op::Value) : 1;
+constexpr int kWarpStep = kTileHeight;  // rows that a block makes at a time
+constexpr int kMaxWarpSteps = 10;       // more steps save little, and leave a longer tail
+constexpr int64_t kManyBlocks = 2048;   // these fill a device: a smaller call makes fewer steps
 
-// Writes `run` pixels of one row and channel; as one word if they are contiguous, complete and
-// aligned.
-template <class T, int kCount>
-__device__ __forceinline__ void store_run(T* first, int64_t stride_x, const T (&values)[kCount],
-                                          int run) {
-  if constexpr (kCount > 1) {
-    if (stride_x == 1 && run == kCount && reinterpret_cast<uintptr_t>(first) % 4 == 0) {
-      uint32_t word;
-      memcpy(&word, values, sizeof(word));
-      *reinterpret_cast<uint32_t*>(first) = word;
-      return;
-    }
+// The lanes of a warp in a row. Stores of wider types fill whole sectors of 32 bytes. Bytes would
+// in rows of 32, but rows of 16 read fewer sectors of a rotated image.
+template <class T>
+constexpr int kLanesInRow = sizeof(T) == 1 ? 16 : 32 / sizeof(T);
+
+// A pixel of the block's step, from its first.
+template <class T>
+struct LanePosition {
+  int x, y;
+  __device__ __forceinline__ LanePosition() {
+    constexpr int kWide = kLanesInRow<T>, kWarpsInRow = kTileWidth / kWide;
+    const int lane = threadIdx.x, warp = threadIdx.y;
+    x = warp % kWarpsInRow * kWide + lane % kWide;
+    y = warp / kWarpsInRow * (kTileWidth / kWide) + lane / kWide;
   }
-  for (int i = 0; i < run; ++i) first[i * stride_x] = values[i];
+};
+
+// Stores pixels of a row, of which `left` are to come, as words: one pixel in each of kWide lanes.
+// `first`: where the first lane's goes, aligned to 4 bytes. All lanes of the warp call it.
+template <int kWide>
+__device__ __forceinline__ void store_rgb(uint8_t* first, const uint32_t (&pixel)[3], int left) {
+  const int lane = threadIdx.x % kWide;
+  const uint32_t own = pixel[0] | pixel[1] << 8 | pixel[2] << 16;
+  // Word i begins in pixel 4 i / 3, after its i % 3 first bytes.
+  const int from = lane + lane / 3, skipped = 8 * (lane % 3);
+  const uint32_t begin = __shfl_sync(kAllLanes, own, from, kWide);
+  const uint32_t end = __shfl_sync(kAllLanes, own, from + 1, kWide);
+  const uint32_t word = begin >> skipped | end << (24 - skipped);
+  if (lane < kWide * 3 / 4 && 4 * lane < 3 * left) reinterpret_cast<uint32_t*>(first)[lane] = word;
 }
 
-// Blocks per multiprocessor: 3 leave a thread 80 registers. For compute capability 12.0 nvcc needs
-// a few more where a run has two pixels.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
-template <class Op>
-constexpr int kBlocks = !Op::kIsLight   ? 1
-                        : kRun<Op> == 2 ? 2
-                                        : 3;
-#else
-template <class Op>
-constexpr int kBlocks = Op::kIsLight ? 3 : 1;
-#endif
+template <class T>
+__device__ __forceinline__ Image<const uint8_t> image_of_bytes(const Image<const T>& image) {
+  return {.data = reinterpret_cast<const uint8_t*>(image.data),
+          .height = image.height,
+          .width = image.width,
+          .stride_y = image.stride_y,
+          .stride_x = image.stride_x,
+          .stride_c = image.stride_c};
+}
 
-// A thread owns a run of neighboring pixels of a row in all channels: positions are computed once,
-// then every channel is read and written. Each output byte is written once; source bytes are
-// ordinary loads, cached in L1 and L2.
+// One image of a warp, and what a thread keeps of it in registers.
 template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>) warp_kernel(const Op op) {
+struct WarpedImage {
   using T = typename Op::Value;
-  const int64_t x0 = (static_cast<int64_t>(blockIdx.x) * kTileWidth + threadIdx.x) * kRun<Op>;
-  const int width = op.output.width, height = op.output.height;
-  if (x0 >= width) return;
-  const int x = static_cast<int>(x0);
-  const int run = width - x < kRun<Op> ? width - x : kRun<Op>;
-  for (int64_t n = blockIdx.z; n < op.output.count; n += gridDim.z) {
-    const Image<const T> image = op.source[n];
-    const Image<T> target = op.output[n];
-    for (int64_t row = static_cast<int64_t>(blockIdx.y) * kTileHeight + threadIdx.y; row < height;
-         row += static_cast<int64_t>(gridDim.y) * kTileHeight) {
-      const int y = static_cast<int>(row);
-      typename Op::Tap taps[kRun<Op>];
-#pragma unroll
-      for (int i = 0; i < kRun<Op>; ++i) {
-        if (i < run) taps[i] = op.locate(image, n, y, x + i);
+  using Transform = typename Op::Transform;
+  using Sampler = typename Op::Sampler;
+  static constexpr int kSize = Sampler::kSize;
+  static constexpr bool kReadsWords = std::is_same_v<T, uint8_t> && kSize > 1;
+
+  const Op& op;
+  const float* table;  // of TabulatedSampler's weights
+  int* columns;        // of this thread, for a BorderReader
+  int64_t n;
+  Transform transform;
+  Image<const T> image;
+  Image<T> target;
+  WordLimits<kSize> words;
+  bool has_three;     // channels
+  bool is_empty;      // the image
+  bool is_filled;     // beyond it
+  bool stores_words;  // whether the warp's pixels of a row are whole words
+  int left;           // columns from the warp's first
+  T* first;           // the pixel of its first column and row 0
+
+  // `numbers`: where the transform's are kept. x: the thread's column.
+  __device__ __forceinline__
+  WarpedImage(const Op& op, int64_t n, int x,
+              typename Transform::Number (&numbers)[Transform::kNumbers + 1], const float* table,
+              int* columns)
+      : op(op),
+        table(table),
+        columns(columns),
+        n(n),
+        transform(op.transform.held(n, numbers)),
+        image(op.source[n]),
+        target(op.output[n]),
+        words(image_of_bytes(image), kReadsWords ? op.output.channels : 0),
+        has_three(op.output.channels == 3),
+        is_empty(image.height < 1 || image.width < 1),
+        is_filled(op.border == Border::kConstant) {
+    const int first_column = x - static_cast<int>(threadIdx.x) % kLanesInRow<T>;
+    left = target.width - first_column;
+    first = &target.at(0, first_column, 0);
+    stores_words = sizeof(T) == 1 && target.stride_x == 3 && target.stride_c == 1 &&
+                   (left >= kLanesInRow<T> || left % 4 == 0) && target.stride_y % 4 == 0 &&
+                   target.height * target.stride_y <= Stride::kMost &&
+                   reinterpret_cast<uintptr_t>(first) % 4 == 0;
+  }
+
+  // Makes pixel (y, x), but stores it only if it is `in_column` and `in_row`. All lanes of a warp
+  // call it.
+  __device__ __forceinline__ void pixel(int y, int x, bool in_row, bool in_column) const {
+    const bool active = in_row && in_column;
+    const typename Op::Tap tap = locate_tap<Op>(op, transform, image, n, y, x);
+    if (has_three) {
+      Pixel<T> values[3];
+      if (!read_words(tap, values)) {
+        values[0] = values[1] = values[2] = Pixel<T>{};
+        if (active) read(tap, y, x, 0, values);  // a transparent border reads the output
       }
+      store_three(y, x, values, in_row, active);
+    } else if (active) {
       for (int64_t c = 0; c < op.output.channels; ++c) {
-        T values[kRun<Op>];
+        Pixel<T> value[1];
+        read(tap, y, x, c, value);
+        target.at(y, x, c) = static_cast<T>(value[0]);
+      }
+    }
+  }
+
+  // True, with the values, if no lane of the warp needs more than words and the fill.
+  __device__ __forceinline__ bool read_words(const typename Op::Tap& tap,
+                                             Pixel<T> (&values)[3]) const {
+    if constexpr (kReadsWords) {
+      if (words.pixel == 0) return false;
+      const bool inside = words.contain(tap.x, tap.y);
+      const bool ready = inside | (is_filled & words.miss(tap.x, tap.y, image));
+      if (!__all_sync(kAllLanes, ready)) return false;
+      if (!inside) {
 #pragma unroll
-        for (int i = 0; i < kRun<Op>; ++i) {
-          if (i < run) values[i] = op.read(image, taps[i], c, op.outside(target, y, x + i, c));
-        }
-        store_run(&target.at(y, x, c), target.stride_x, values, run);
+        for (int c = 0; c < 3; ++c) values[c] = op.fill[c];
+      } else if (words.pixel == 3) {
+        sum_taps<Op>(table, tap, WordReader<kSize, 3>(image, tap.x, tap.y), values);
+      } else {
+        sum_taps<Op>(table, tap, WordReader<kSize, 1>(image, tap.x, tap.y), values);
+      }
+      return true;
+    } else {
+      return false;
+    }
+  }
+
+  // The values of kChannels channels from `first_channel` on.
+  template <int kChannels>
+  __device__ __forceinline__ void read(const typename Op::Tap& tap, int y, int x,
+                                       int64_t first_channel, Pixel<T> (&values)[kChannels]) const {
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) values[c] = op.outside(target, y, x, first_channel + c);
+    if (is_empty || !tap.valid) return;
+    if (!kSumsTaps<Op> || is_fixed_transparent()) {
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) {
+        values[c] = op.read(image, tap, first_channel + c, static_cast<T>(values[c]));
+      }
+      return;
+    }
+    if constexpr (kSumsTaps<Op>) {
+      if (Sampler::template returns_outside<T>(tap, image, op.border)) return;
+      Border border = op.border;
+      if constexpr (kSumsProducts<Op>) border = Sampler::tap_border(border);
+      const BorderReader<T, kSize, kChannels> reader(image, border, tap.x, tap.y, first_channel,
+                                                     values, columns);
+      sum_taps<Op>(table, tap, reader, values);
+    }
+  }
+
+  // The linear sampler of OpenCV 4 has a rule of its own for a transparent border.
+  __device__ __forceinline__ bool is_fixed_transparent() const {
+    return std::is_same_v<Sampler, LinearFixedSampler> && op.border == Border::kTransparent;
+  }
+
+  __device__ __forceinline__ void store_three(int y, int x, const Pixel<T> (&values)[3],
+                                              bool in_row, bool active) const {
+    if constexpr (sizeof(T) == 1) {
+      if (stores_words) {
+        const uint32_t offset = static_cast<uint32_t>(y) * target.stride_y.elements;
+        store_rgb<kLanesInRow<T>>(first + offset, values, in_row ? left : 0);
+        return;
+      }
+    }
+    if (!active) return;
+#pragma unroll
+    for (int c = 0; c < 3; ++c) target.at(y, x, c) = static_cast<T>(values[c]);
+  }
+};
+
+// A block owns a tile of 32 columns and `steps` times 8 rows; in each step a warp owns 32 pixels in
+// rows of kLanesInRow, a thread one pixel in all channels. A thread looks up the image and its
+// transform once. Shared memory: the weights of tabulated samplers, 4 bytes per tap and fraction,
+// and, of more than 2 x 2 taps, the columns of a pixel at a border, 4 bytes per thread and column.
+// Each output byte is written once; a source byte is read by each pixel that needs it, from L1 but
+// for the first time in a block.
+template <class Op>
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
+    warp_kernel(const Op op, unsigned steps) {
+  using T = typename Op::Value;
+  __shared__ float table[kTableSize<Op>];
+  fill_table<Op>(table);
+  __shared__ int columns[Op::Sampler::kSize * kWarpThreads];
+  const LanePosition<T> own;
+  const unsigned width = op.output.width, height = op.output.height;  // 31 bits each
+  const unsigned x = blockIdx.x * kTileWidth + own.x;
+  const int column = static_cast<int>(smaller(x, width - 1));  // lanes beyond repeat the last
+  for (int64_t n = blockIdx.z; n < op.output.count; n += gridDim.z) {
+    typename Op::Transform::Number numbers[Op::Transform::kNumbers + 1];
+    const WarpedImage<Op> warped(op, n, static_cast<int>(x), numbers, table,
+                                 columns + threadIdx.y * kWarp + threadIdx.x);
+    const unsigned rows = steps * kWarpStep;
+    for (unsigned top = blockIdx.y * rows; top < height; top += gridDim.y * rows) {
+      const unsigned bottom = smaller(top + rows, height);
+      for (unsigned step = top; step < bottom; step += kWarpStep) {
+        const unsigned y = step + own.y;
+        warped.pixel(static_cast<int>(smaller(y, height - 1)), column, y < height, x < width);
       }
     }
   }
@@ -77,10 +222,15 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>) warp_ker
 // Runs `op` on `stream`. Returns a cudaError_t.
 template <class Op>
 int launch_warp_cuda(const Op& op, void* stream) {
-  constexpr int run = kRun<Op>;
-  const int64_t columns = (static_cast<int64_t>(op.output.width) + run - 1) / run;
-  return launch(warp_kernel<Op>, tile_grid(columns, op.output.height, op.output.count),
-                dim3(kTileWidth, kTileHeight), 0, stream, op);
+  const AnyImages& output = op.output;
+  const dim3 small = tile_grid(output.width, output.height, output.count);
+  const int64_t blocks = static_cast<int64_t>(small.x) * small.y * small.z;
+  const int64_t steps = blocks / kManyBlocks < 1               ? 1
+                        : blocks / kManyBlocks < kMaxWarpSteps ? blocks / kManyBlocks
+                                                               : kMaxWarpSteps;
+  const int64_t tile_rows = (output.height + steps - 1) / steps;
+  return launch(warp_kernel<Op>, tile_grid(output.width, tile_rows, output.count),
+                dim3(kTileWidth, kTileHeight), 0, stream, op, static_cast<unsigned>(steps));
 }
 
 }  // namespace orbbec

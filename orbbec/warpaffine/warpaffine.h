@@ -8,6 +8,7 @@ namespace orbbec {
 
 template <class F>
 struct AffineTransform {
+  using Number = F;
   static constexpr int kNumbers = 6;
 
   const F* matrices;  // [N, 2, 3]
@@ -18,6 +19,15 @@ struct AffineTransform {
       : matrices(static_cast<const F*>(a.transform)),
         stride(a.transform_stride),
         width(a.output.width) {}
+
+  // This transform for image n alone, whose numbers it keeps in `own`: in registers of a thread.
+  ORBBEC_HD AffineTransform held(int64_t n, F (&own)[kNumbers + 1]) const {
+    for (int i = 0; i < kNumbers; ++i) own[i] = matrices[n * stride + i];
+    AffineTransform transform = *this;
+    transform.matrices = own;
+    transform.stride = 0;
+    return transform;
+  }
 
   ORBBEC_HD static F fused_row(const F* m, F x, F y, bool in_block) {
     return in_block ? fused_multiply_add(m[0], x, y * m[1] + m[2])

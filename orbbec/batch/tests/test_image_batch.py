@@ -2,12 +2,14 @@
 
 import os
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import orbbec
 from orbbec.batch import ImageBatch
 
 HAS_CUDA = torch.cuda.is_available() or os.environ.get("ORBBEC_REQUIRE_CUDA") == "1"
@@ -324,3 +326,31 @@ def test_with_pixels_keeps_sizes_and_checks_the_pixels():
         batch.with_pixels(torch.zeros(1, dtype=torch.uint8), 3)
     with pytest.raises(ValueError, match="expected from 1 to 3 channels, but got 4"):
         batch.with_pixels(batch.buffer, 4)
+
+
+class _Calls(TorchDispatchMode):
+    """Records the operators that torch runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_pointwise_operator_does_not_copy_the_pixels_of_a_batch():
+    batch = ImageBatch.from_images(
+        [np.zeros((2, 3, 3), np.uint8), np.ones((5, 4, 3), np.uint8)], plan_bytes=64
+    )
+    batch.plan.fill_(9)
+    with _Calls() as calls:
+        inverted = orbbec.invert(batch)
+    assert "adjust_color" in calls.names
+    assert "cat" not in calls.names
+    assert torch.equal(inverted.layout, batch.layout)
+    assert torch.equal(inverted.plan, batch.plan)
+    assert [image.unique().tolist() for image in inverted] == [[255], [254]]
+    sent = pickle.loads(pickle.dumps(inverted))
+    assert torch.equal(sent.storage, inverted.storage)

@@ -34,6 +34,10 @@ using Real = std::conditional_t<std::is_same_v<V, int>, float, V>;
 template <class V>
 ORBBEC_HD V cut(Real<V> value) {
   constexpr Real<V> kMaxValue = std::is_same_v<V, int> ? 255 : 1;
+#if defined(__CUDA_ARCH__)  // fewer instructions, and the same bytes: the larger of NaN and 0 is 0
+  if constexpr (std::is_same_v<V, int>)
+    return static_cast<int>(fminf(fmaxf(value, 0.0f), kMaxValue));
+#endif
   const Real<V> low = choose(value < 0, Real<V>(0), value);
   const Real<V> inside = choose(low > kMaxValue, kMaxValue, low);
   if constexpr (std::is_same_v<V, int>)

@@ -25,7 +25,8 @@ Tensor reduce(const char* op, const Tensor& images, const std::optional<Tensor>&
       new_zeros(op, std::vector<int64_t>{a.source.count, a.kinds}, ScalarType::Double, images);
   if (result.numel() == 0 || images.numel() == 0) return result;
   const auto scratch = [&](int64_t numbers) {
-    const std::vector<int64_t> shape{a.source.count, a.kinds, numbers};
+    const int64_t count = runs_cuda_kernels(images) ? 0 : a.source.count;
+    const std::vector<int64_t> shape{count, a.kinds, numbers};
     return new_tensor(op, shape, ScalarType::Double, images);
   };
   Tensor lanes = scratch(kLanes), groups = scratch(kGroups);

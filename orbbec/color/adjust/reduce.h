@@ -17,7 +17,7 @@ struct ReduceArguments {
   AnyImages source;
   DType dtype;
   Summand summand;
-  double* lanes;   // [N, K, kLanes]
+  double* lanes;   // [N, K, kLanes], as `groups` for the CPU
   double* groups;  // [N, K, kGroups]
   double* sums;    // [N, K]
   int kinds;       // K: 1, or 2 per channel
@@ -25,6 +25,8 @@ struct ReduceArguments {
 
 template <class T>
 struct LaneSums {
+  using Value = T;
+
   Images<const T> source;
   double* lanes;
   Summand summand;
@@ -33,27 +35,22 @@ struct LaneSums {
   explicit LaneSums(const ReduceArguments& a)
       : source(a.source), lanes(a.lanes), summand(a.summand), kinds(a.kinds) {}
 
-  ORBBEC_HD void operator()(int64_t n, int lane) const {
-    const Image<const T> image = source[n];
-    const int64_t pixels = static_cast<int64_t>(image.height) * image.width;
-    for (int k = 0; k < kinds; ++k) {
-      double sum = 0;
-      for (int64_t p = lane; p < pixels; p += kLanes) {
-        sum += term(image, static_cast<int>(p / image.width), static_cast<int>(p % image.width), k);
-      }
-      lanes[(n * kinds + k) * kLanes + lane] = sum;
-    }
+  ORBBEC_HD double term(const Image<const T>& image, int y, int x, int k) const {
+    if (is_gray()) return static_cast<double>(value<true>(image, y, x, 0));
+    const auto number = static_cast<double>(value<false>(image, y, x, k / 2));
+    return k % 2 == 0 ? number : number * number;
   }
 
-  ORBBEC_HD double term(const Image<const T>& image, int y, int x, int k) const {
-    if (summand == Summand::kChannels) {
-      const auto value = static_cast<double>(load(image.at(y, x, k / 2)));
-      return k % 2 == 0 ? value : value * value;
-    }
-    if (source.channels == 1) return static_cast<double>(load(image.at(y, x, 0)));
+  // Whether the gray of three channels is summed.
+  ORBBEC_HD bool is_gray() const { return summand == Summand::kGray && source.channels == 3; }
+
+  // The gray of a pixel, or the value of channel c.
+  template <bool kIsGray>
+  ORBBEC_HD Lane<T> value(const Image<const T>& image, int y, int x, int64_t c) const {
+    if constexpr (!kIsGray) return to_lane(image.at(y, x, c));
     const Lane<T> rgb[3] = {to_lane(image.at(y, x, 0)), to_lane(image.at(y, x, 1)),
                             to_lane(image.at(y, x, 2))};
-    return static_cast<double>(gray_of(rgb));
+    return static_cast<Lane<T>>(gray_of(rgb));
   }
 };
 
@@ -70,30 +67,21 @@ struct FoldSums {
   }
 };
 
-// Calls `run(op, count, items)` for each step in order.
+// Calls `run` with the sums of lanes for the dtype.
 template <class Run>
 int dispatch_reduce(const ReduceArguments& a, const Run& run) {
-  int status = 0;
   switch (a.dtype) {
     case DType::kUInt8:
-      status = run(LaneSums<uint8_t>(a), a.source.count, kLanes);
-      break;
+      return run(LaneSums<uint8_t>(a));
     case DType::kFloat16:
-      status = run(LaneSums<Half>(a), a.source.count, kLanes);
-      break;
+      return run(LaneSums<Half>(a));
     case DType::kBFloat16:
-      status = run(LaneSums<BFloat16>(a), a.source.count, kLanes);
-      break;
+      return run(LaneSums<BFloat16>(a));
     case DType::kFloat64:
-      status = run(LaneSums<double>(a), a.source.count, kLanes);
-      break;
+      return run(LaneSums<double>(a));
     default:
-      status = run(LaneSums<float>(a), a.source.count, kLanes);
+      return run(LaneSums<float>(a));
   }
-  const int64_t kinds = a.source.count * a.kinds;
-  if (status == 0) status = run(FoldSums<kLanes, kGroups>{a.lanes, a.groups}, kinds, kGroups);
-  if (status == 0) status = run(FoldSums<kGroups, 1>{a.groups, a.sums}, kinds, 1);
-  return status;
 }
 
 }  // namespace orbbec

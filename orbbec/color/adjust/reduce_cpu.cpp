@@ -80,21 +80,18 @@ void reduce_cpu(const ReduceArguments& a, const ParallelFor& parallel) {
   if (a.dtype == DType::kUInt8 && a.summand == Summand::kGray && a.source.channels == 3) {
     return sum_gray_bytes(a, parallel);
   }
-  dispatch_reduce(a, [&](const auto& op, int64_t count, int items) {
-    if constexpr (requires {
-                    op.lanes;
-                    op.summand;
-                  }) {
-      const auto add = simd_level() == Simd::kScalar ? add_image_scalar<std::decay_t<decltype(op)>>
-                                                     : add_image_avx2<std::decay_t<decltype(op)>>;
-      parallel(count, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t n = begin; n < end; ++n) add(op, n);
-      });
-    } else {
-      for_each_item_cpu(op, count, items, 16, parallel);
-    }
+  dispatch_reduce(a, [&](const auto& op) {
+    const auto add = simd_level() == Simd::kScalar ? add_image_scalar<std::decay_t<decltype(op)>>
+                                                   : add_image_avx2<std::decay_t<decltype(op)>>;
+    parallel(a.source.count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) add(op, n);
+    });
     return 0;
   });
+  const int64_t kinds = a.source.count * a.kinds;
+  const FoldSums<kLanes, kGroups> lanes{a.lanes, a.groups};
+  for_each_item_cpu(lanes, kinds, kGroups, kLanes / kGroups, parallel);
+  for_each_item_cpu(FoldSums<kGroups, 1>{a.groups, a.sums}, kinds, 1, kGroups, parallel);
 }
 
 }  // namespace orbbec

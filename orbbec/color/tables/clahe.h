@@ -11,8 +11,8 @@ struct ClaheArguments {
   AnyImages source, output;
   int tiles_y, tiles_x;
   PerImage clip_limit;
-  int* counts;    // [N, C, tiles_y * tiles_x, 256]
-  uint8_t* luts;  // like `counts`
+  int* counts;    // [N, C, tiles_y * tiles_x, 256], for the CPU
+  uint8_t* luts;  // [N, C, tiles_y * tiles_x, 256]
 };
 
 // The tiles of an image. Where they do not divide it, it is extended by reflection at the bottom
@@ -60,7 +60,7 @@ struct ClaheLuts {
       }
     }
     const int area = size.height * size.width;
-    clip(histogram, area, clip_limit.of(n));
+    clip(histogram, most_of(area, clip_limit.of(n)));
     write_lut(histogram, area, luts + (job * tiles_y * tiles_x + tile) * kLevels);
   }
 
@@ -70,30 +70,47 @@ struct ClaheLuts {
     return q < size ? q : period - q;
   }
 
-  // Spreads the excess over the limit evenly; the remainder goes to evenly spaced levels.
-  ORBBEC_HD static void clip(int* histogram, int area, double limit) {
-    if (!(limit > 0)) return;
+  // The most pixels of a level; 0: no limit.
+  ORBBEC_HD static int most_of(int area, double limit) {
+    if (!(limit > 0)) return 0;
     const double wanted = limit * area / kLevels;
-    const int most = wanted < 1 ? 1 : wanted < 2147483647.0 ? static_cast<int>(wanted) : 2147483647;
-    int excess = 0;
+    return wanted < 1 ? 1 : wanted < 2147483647.0 ? static_cast<int>(wanted) : 2147483647;
+  }
+
+  // Pixels over the limit are spread evenly; the remainder goes to evenly spaced levels.
+  struct Excess {
+    int each, rest, step;
+
+    ORBBEC_HD explicit Excess(int pixels) : each(pixels / kLevels), rest(pixels % kLevels) {
+      step = rest == 0 ? kLevels : kLevels / rest > 1 ? kLevels / rest : 1;
+    }
+  };
+
+  ORBBEC_HD static void clip(int* histogram, int most) {
+    if (most == 0) return;
+    int pixels = 0;
     for (int v = 0; v < kLevels; ++v) {
       if (histogram[v] <= most) continue;
-      excess += histogram[v] - most;
+      pixels += histogram[v] - most;
       histogram[v] = most;
     }
-    const int each = excess / kLevels;
-    int rest = excess - each * kLevels;
-    for (int v = 0; v < kLevels; ++v) histogram[v] += each;
-    const int step = rest == 0 ? kLevels : kLevels / rest > 1 ? kLevels / rest : 1;
-    for (int v = 0; v < kLevels && rest > 0; v += step, --rest) ++histogram[v];
+    const Excess excess(pixels);
+    for (int v = 0; v < kLevels; ++v) histogram[v] += excess.each;
+    int rest = excess.rest;
+    for (int v = 0; v < kLevels && rest > 0; v += excess.step, --rest) ++histogram[v];
+  }
+
+  ORBBEC_HD static float scale_of(int area) { return 255.0f / static_cast<float>(area); }
+  ORBBEC_HD static uint8_t level_of(int sum, float scale) {
+    return store<uint8_t>(static_cast<float>(sum) * scale);
   }
 
   ORBBEC_HD static void write_lut(const int* histogram, int area, uint8_t* lut) {
-    const float scale = 255.0f / static_cast<float>(area);
+    const float scale = scale_of(area);
     int sum = 0;
     for (int v = 0; v < kLevels; ++v) {
       sum += histogram[v];
-      lut[v] = store<uint8_t>(static_cast<float>(sum) * scale);
+      lut[v] = level_of(sum, scale);
     }
   }
 };
@@ -111,12 +128,13 @@ struct ClaheBlend {
   struct Between {
     int before, after;
     float weight;  // of `after`
+    int cell;      // tile centers up to here, without the clamping of `before`
   };
   ORBBEC_HD static Between between(int p, int tile, int tiles) {
     const float at = static_cast<float>(p) * (1.0f / static_cast<float>(tile)) - 0.5f;
     const int before = static_cast<int>(floorf(at));
     return {before < 0 ? 0 : before, before + 1 < tiles ? before + 1 : tiles - 1,
-            at - static_cast<float>(before)};
+            at - static_cast<float>(before), before + 1};
   }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const { write(n, y, x, x + 1); }
@@ -127,7 +145,6 @@ struct ClaheBlend {
     const Image<uint8_t> to = output[n];
     const Tiles size(from, tiles_y, tiles_x);
     const Between rows = between(y, size.height, tiles_y);
-    const float top = 1.0f - rows.weight;
     const int64_t of_image = n * output.channels * tiles_y;
     for (int64_t c = 0; c < output.channels; ++c) {
       const uint8_t* const of_channel = luts + (of_image + c * tiles_y) * tiles_x * kLevels;
@@ -138,16 +155,24 @@ struct ClaheBlend {
         const int level = from.at(y, x, c);
         const int before = columns.before * kLevels + level,
                   after = columns.after * kLevels + level;
-        const float above = blend(upper[before], upper[after], columns.weight);
-        const float below = blend(lower[before], lower[after], columns.weight);
-        to.at(y, x, c) = store<uint8_t>(above * top + below * rows.weight);
+        const float corners[] = {
+            static_cast<float>(upper[before]), static_cast<float>(upper[after]),
+            static_cast<float>(lower[before]), static_cast<float>(lower[after])};
+        to.at(y, x, c) = blended(corners, columns.weight, rows.weight);
       }
     }
   }
 
+  // Of the upper tiles, then of the lower ones.
+  ORBBEC_HD static uint8_t blended(const float (&corners)[4], float across, float down) {
+    const float above = blend(corners[0], corners[1], across);
+    const float below = blend(corners[2], corners[3], across);
+    return store<uint8_t>(blend(above, below, down));
+  }
+
  private:
-  ORBBEC_HD static float blend(uint8_t before, uint8_t after, float weight) {
-    return static_cast<float>(before) * (1.0f - weight) + static_cast<float>(after) * weight;
+  ORBBEC_HD static float blend(float before, float after, float weight) {
+    return before * (1.0f - weight) + after * weight;
   }
 };
 

@@ -11,6 +11,9 @@ constexpr int kLevels = 256;
 
 // out = lut[pixel], with one LUT for all images, per channel or per image.
 struct ApplyLut {
+  using In = uint8_t;
+  using Out = uint8_t;
+
   Images<const uint8_t> source;
   Images<uint8_t> output;
   const uint8_t* luts;  // [.., .., 256]
@@ -23,6 +26,21 @@ struct ApplyLut {
       to.at(y, x, c) = luts[n * stride_n + c * stride_c + from.at(y, x, c)];
     }
   }
+
+  // For executors/pointwise_cuda.h.
+  static constexpr int kSources = 1, kIn = 0, kOut = 0;
+  struct OfImage {
+    const uint8_t* luts;
+    int64_t stride_c;
+    template <int kChannels>
+    ORBBEC_HD void operator()(const int (&pixel)[1][kChannels],
+                              uint8_t (&result)[kChannels]) const {
+      for (int c = 0; c < kChannels; ++c) result[c] = luts[c * stride_c + pixel[0][c]];
+    }
+  };
+  ORBBEC_HD Image<const uint8_t> source_of(int64_t n, int) const { return source[n]; }
+  ORBBEC_HD OfImage of_image(int64_t n) const { return {luts + n * stride_n, stride_c}; }
+  ORBBEC_HD bool is_plain(int64_t n) const { return is_readable(source[n], output[n]); }
 };
 
 // Adds the histogram of each channel of each image to `counts`.
@@ -32,6 +50,87 @@ struct HistogramArguments {
 };
 
 enum class LutKind { kGamma, kAutocontrast, kEqualize, kEqualizeHist };
+
+// What a LUT needs to know of its histogram.
+struct Levels {
+  int64_t total = 0, of_darkest = 0, of_brightest = 0;  // pixels
+  int darkest = kLevels - 1, brightest = 0;             // with pixels
+
+  ORBBEC_HD void add(int level, int64_t pixels) {
+    total += pixels;
+    if (pixels == 0) return;
+    if (level <= darkest) darkest = level, of_darkest = pixels;
+    if (level >= brightest) brightest = level, of_brightest = pixels;
+  }
+  ORBBEC_HD void add(const Levels& other) {
+    total += other.total;
+    if (other.of_darkest > 0 && other.darkest <= darkest) {
+      darkest = other.darkest, of_darkest = other.of_darkest;
+    }
+    if (other.of_brightest > 0 && other.brightest >= brightest) {
+      brightest = other.brightest, of_brightest = other.of_brightest;
+    }
+  }
+};
+
+// The value of a LUT at `level`: `before` pixels are darker, `own` have this level.
+struct LutRule {
+  LutKind kind;
+  Levels levels;
+  int64_t step = 0;  // equalize
+  float scale = 1;
+  bool is_identity;
+
+  ORBBEC_HD LutRule(LutKind kind, const Levels& levels) : kind(kind), levels(levels) {
+    if (kind == LutKind::kAutocontrast) {
+      is_identity = levels.darkest >= levels.brightest;
+      scale = static_cast<float>(levels.brightest - levels.darkest) * (1.0f / 255.0f);
+    } else if (kind == LutKind::kEqualize) {
+      step = (levels.total - levels.of_brightest) / 255;
+      is_identity = step == 0;
+    } else {
+      is_identity = levels.of_darkest == levels.total;
+      scale = 255.0f / static_cast<float>(levels.total - levels.of_darkest);
+    }
+  }
+
+  ORBBEC_HD uint8_t operator()(int level, int64_t before, int64_t own) const {
+    if (is_identity) return static_cast<uint8_t>(level);
+    if (kind == LutKind::kAutocontrast) return stretched(level);
+    return kind == LutKind::kEqualize ? equalized(before) : equalized_hist(level, before + own);
+  }
+
+ private:
+  // Maps the darkest level to 0 and the brightest to 255, with torchvision's arithmetic.
+  ORBBEC_HD uint8_t stretched(int level) const {
+    const float value = static_cast<float>(level - levels.darkest) / scale;
+    return static_cast<uint8_t>(clamp_int(static_cast<int>(value), 0, 255));
+  }
+
+  // Pillow's and torchvision's equalization: integer steps of all pixels except those of the
+  // brightest level.
+  ORBBEC_HD uint8_t equalized(int64_t before) const {
+    const int64_t level = (step / 2 + before) / step;
+    return static_cast<uint8_t>(level < 255 ? level : 255);
+  }
+
+  // OpenCV's equalization: the rounded cumulative fraction of all pixels except those of the
+  // darkest level.
+  ORBBEC_HD uint8_t equalized_hist(int level, int64_t up_to) const {
+    const int64_t sum = level > levels.darkest ? up_to - levels.of_darkest : 0;
+    return store<uint8_t>(static_cast<float>(sum) * scale);
+  }
+};
+
+// The value of a LUT of adjust_gamma.
+ORBBEC_HD uint8_t gamma_level(int level, double exponent, double factor) {
+  const float value = static_cast<float>(level) * (1.0f / 255.0f);
+  float raised = static_cast<float>(power(static_cast<double>(value), exponent));
+  if (factor != 1) raised = raised * static_cast<float>(factor);
+  raised = raised >= 0 ? smaller(raised, 1.0f) : 0.0f;  // also for NaN
+  // Slightly below 256, so that rounding errors of a float near 1 have no effect.
+  return static_cast<uint8_t>(clamp_int(static_cast<int>(raised * 255.999f), 0, 255));
+}
 
 // Makes the LUTs of `count` images of `channels`. An item is a LUT.
 struct MakeLut {
@@ -43,74 +142,17 @@ struct MakeLut {
 
   ORBBEC_HD void operator()(int64_t n, int c) const {
     uint8_t* const lut = luts + (n * channels + c) * kLevels;
-    if (kind == LutKind::kGamma) return gamma(lut, factor.of(n), gain.of(n));
+    if (kind == LutKind::kGamma) {
+      const double exponent = factor.of(n), times = gain.of(n);
+      for (int v = 0; v < kLevels; ++v) lut[v] = gamma_level(v, exponent, times);
+      return;
+    }
     const int64_t* const histogram = counts + (n * channels + c) * kLevels;
-    if (kind == LutKind::kAutocontrast) return autocontrast(lut, histogram);
-    if (kind == LutKind::kEqualize) return equalize(lut, histogram);
-    equalize_hist(lut, histogram);
-  }
-
-  ORBBEC_HD static void gamma(uint8_t* lut, double exponent, double factor) {
-    for (int v = 0; v < kLevels; ++v) {
-      const float value = static_cast<float>(v) * (1.0f / 255.0f);
-      float raised = static_cast<float>(power(static_cast<double>(value), exponent));
-      if (factor != 1) raised = raised * static_cast<float>(factor);
-      raised = raised >= 0 ? smaller(raised, 1.0f) : 0.0f;  // also for NaN
-      // Slightly below 256, so that rounding errors of a float near 1 have no effect.
-      lut[v] = static_cast<uint8_t>(clamp_int(static_cast<int>(raised * 255.999f), 0, 255));
-    }
-  }
-
-  ORBBEC_HD static void keep(uint8_t* lut) {
-    for (int v = 0; v < kLevels; ++v) lut[v] = static_cast<uint8_t>(v);
-  }
-
-  // Maps the darkest level to 0 and the brightest to 255, with torchvision's arithmetic.
-  ORBBEC_HD static void autocontrast(uint8_t* lut, const int64_t* histogram) {
-    int low = 0, high = kLevels - 1;
-    while (low < kLevels - 1 && histogram[low] == 0) ++low;
-    while (high > 0 && histogram[high] == 0) --high;
-    if (low >= high) return keep(lut);
-    const float scale = static_cast<float>(high - low) * (1.0f / 255.0f);
-    for (int v = 0; v < kLevels; ++v) {
-      const float stretched = static_cast<float>(v - low) / scale;
-      lut[v] = static_cast<uint8_t>(clamp_int(static_cast<int>(stretched), 0, 255));
-    }
-  }
-
-  // Pillow's and torchvision's equalization: integer steps of all pixels except those of the
-  // brightest level.
-  ORBBEC_HD static void equalize(uint8_t* lut, const int64_t* histogram) {
-    int64_t total = 0;
-    int brightest = 0;
-    for (int v = 0; v < kLevels; ++v) {
-      total += histogram[v];
-      if (histogram[v] > 0) brightest = v;
-    }
-    const int64_t step = (total - histogram[brightest]) / 255;
-    if (step == 0) return keep(lut);
-    int64_t sum = step / 2;
-    for (int v = 0; v < kLevels; ++v) {
-      const int64_t level = sum / step;
-      lut[v] = static_cast<uint8_t>(level < 255 ? level : 255);
-      sum += histogram[v];
-    }
-  }
-
-  // OpenCV's equalization: the rounded cumulative fraction of all pixels except those of the
-  // darkest level.
-  ORBBEC_HD static void equalize_hist(uint8_t* lut, const int64_t* histogram) {
-    int64_t total = 0;
-    for (int v = 0; v < kLevels; ++v) total += histogram[v];
-    int darkest = 0;
-    while (darkest < kLevels - 1 && histogram[darkest] == 0) ++darkest;
-    if (histogram[darkest] == total) return keep(lut);
-    const float scale = 255.0f / static_cast<float>(total - histogram[darkest]);
-    int64_t sum = 0;
-    for (int v = 0; v < kLevels; ++v) {
-      if (v > darkest) sum += histogram[v];
-      lut[v] = store<uint8_t>(static_cast<float>(sum) * scale);
-    }
+    Levels levels;
+    for (int v = 0; v < kLevels; ++v) levels.add(v, histogram[v]);
+    const LutRule rule(kind, levels);
+    int64_t before = 0;
+    for (int v = 0; v < kLevels; before += histogram[v++]) lut[v] = rule(v, before, histogram[v]);
   }
 };
 

@@ -1,37 +1,185 @@
-#include "../../executors/ragged_cuda.h"
+#include "../../executors/pointwise_cuda.h"
 #include "tables.h"
 
 namespace orbbec {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kBlocks = 32;  // per channel: more would mostly contend for its counts
-constexpr int kWarps = kThreads / 32;
+constexpr int kThreads = 128;
+constexpr int kMostCount = 240;  // values per thread and round: a count fits a byte
+constexpr int kRoundPixels = kThreads * kMostCount;
+constexpr int kMostRounds = 1024;  // at once, of a channel
+constexpr int kMostStep = 4;       // bytes from a pixel to the next that are loaded by words
 
-// A block owns every gridDim.x-th run of 256 pixels of a channel. Each warp has its own histogram
-// in shared memory (8 KiB in all), so at most 32 threads contend for a count.
+// The histograms of the threads of a block, a byte per level: word [level / 4][thread], so that
+// each thread has its own bank.
+struct ThreadCounts {
+  uint32_t* words;
+
+  __device__ void clear() const {
+    auto* const four = reinterpret_cast<uint4*>(words);
+    for (int i = threadIdx.x; i < kLevels / 4 * kThreads / 4; i += kThreads) {
+      four[i] = make_uint4(0, 0, 0, 0);
+    }
+  }
+  __device__ void add(uint32_t level) const {
+    auto* const mine = reinterpret_cast<uint8_t*>(words + threadIdx.x);
+    ++mine[(level >> 2) * (4 * kThreads - 4) + level];
+  }
+  // A thread sums two levels over all threads, in an order that gives each lane its own bank, and
+  // adds them to `to`.
+  __device__ void add_to(unsigned long long* to) const {
+    const unsigned level = threadIdx.x * 2;
+    const uint32_t* const row = words + level / 4 * kThreads;
+    const unsigned shift = level % 4 * 8;
+    uint32_t first = 0, second = 0;
+    ORBBEC_ROLLED
+    for (int i = 0; i < kThreads; i += 4) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const uint32_t two = row[(threadIdx.x + i + k) % kThreads] >> shift;
+        first += two & 0xff;
+        second += two >> 8 & 0xff;
+      }
+    }
+    if (first > 0) atomicAdd(to + level, first);
+    if (second > 0) atomicAdd(to + level + 1, second);
+  }
+};
+
+// Contiguous pixels, `step` bytes apart, whose level is byte `skip`.
+struct PixelRun {
+  const uint8_t* first;
+  int step, skip;
+
+  __device__ PixelRun(const Image<const uint8_t>& image, int64_t c)
+      : first(image.data), step(0), skip(0) {
+    const bool are_planes = image.stride_x == 1;
+    const bool lie_together = image.stride_c == 1 && image.stride_x <= kMostStep;
+    if (!(are_planes || lie_together) || image.stride_y != image.width * image.stride_x) return;
+    if (are_planes) first += c * image.stride_c;
+    if (!are_planes) skip = static_cast<int>(c);
+    if ((reinterpret_cast<uintptr_t>(first) & 15) == 0) step = static_cast<int>(image.stride_x);
+  }
+
+  // Counts pixels 16 by 16, from pixel `begin` on.
+  __device__ void count(const ThreadCounts& counts, int64_t begin, int pixels) const {
+    if (step == 1) count_by<1>(counts, begin, pixels);
+    if (step == 2) count_by<2>(counts, begin, pixels);
+    if (step == 3) count_by<3>(counts, begin, pixels);
+    if (step == 4) count_by<4>(counts, begin, pixels);
+  }
+
+ private:
+  template <int kStep>
+  __device__ void count_by(const ThreadCounts& counts, int64_t begin, int pixels) const {
+    const auto* const from = reinterpret_cast<const uint4*>(first + begin * kStep);
+    for (int i = threadIdx.x; i < pixels / 16; i += kThreads) {
+      uint32_t words[4 * kStep + 1];
+#pragma unroll
+      for (int k = 0; k < kStep; ++k) {
+        const uint4 loaded = from[i * kStep + k];
+        words[4 * k] = loaded.x, words[4 * k + 1] = loaded.y;
+        words[4 * k + 2] = loaded.z, words[4 * k + 3] = loaded.w;
+      }
+      words[4 * kStep] = 0;
+#pragma unroll
+      for (int k = 0; k < 4 * kStep && kStep > 1; ++k) {
+        words[k] = __funnelshift_r(words[k], words[k + 1], 8 * skip);
+      }
+#pragma unroll
+      for (int k = 0; k < 16; ++k) counts.add(words[k * kStep / 4] >> k * kStep % 4 * 8 & 0xff);
+    }
+  }
+};
+
+// A block owns rounds of up to 30,720 pixels of a channel; a thread counts up to 240 of them in
+// bytes of its own, without atomics. 32 KiB of shared memory.
 __global__ void __launch_bounds__(kThreads, 1) histogram_kernel(const HistogramArguments a) {
-  __shared__ unsigned counts[kWarps][kLevels];
+  __shared__ __align__(16) uint32_t words[kLevels / 4 * kThreads];
+  const ThreadCounts counts{words};
   const int64_t jobs = a.source.count * a.source.channels;
   for (int64_t job = blockIdx.y; job < jobs; job += gridDim.y) {
-    for (int w = 0; w < kWarps; ++w) counts[w][threadIdx.x] = 0;
-    __syncthreads();
-    const Image<const uint8_t> image = a.source[job / a.source.channels];
-    const int64_t c = job % a.source.channels;
+    const int64_t n = job / a.source.channels, c = job - n * a.source.channels;
+    const Image<const uint8_t> image = a.source[n];
     const int64_t pixels = static_cast<int64_t>(image.height) * image.width;
-    for (int64_t p = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; p < pixels;
-         p += static_cast<int64_t>(gridDim.x) * kThreads) {
-      const uint8_t level =
-          image.at(static_cast<int>(p / image.width), static_cast<int>(p % image.width), c);
-      atomicAdd(&counts[threadIdx.x / 32][level], 1u);
+    const PixelRun run(image, c);
+    for (int64_t first = static_cast<int64_t>(blockIdx.x) * kRoundPixels; first < pixels;
+         first += static_cast<int64_t>(gridDim.x) * kRoundPixels) {
+      const int64_t left = pixels - first;
+      const int count = static_cast<int>(left < kRoundPixels ? left : kRoundPixels);
+      counts.clear();
+      __syncthreads();
+      const int counted = run.step == 0 ? 0 : count / 16 * 16;
+      run.count(counts, first, counted);
+      for (int p = counted + static_cast<int>(threadIdx.x); p < count; p += kThreads) {
+        const int64_t at = first + p, y = at / image.width;
+        counts.add(image.at(static_cast<int>(y), static_cast<int>(at - y * image.width), c));
+      }
+      __syncthreads();
+      counts.add_to(reinterpret_cast<unsigned long long*>(a.counts) + job * kLevels);
+      __syncthreads();
     }
-    __syncthreads();
-    unsigned long long sum = 0;
-    for (int w = 0; w < kWarps; ++w) sum += counts[w][threadIdx.x];
-    if (sum > 0) {
-      atomicAdd(reinterpret_cast<unsigned long long*>(a.counts) + job * kLevels + threadIdx.x, sum);
+  }
+}
+
+constexpr int kLutThreads = 256;
+constexpr int kLevelsOfLane = kLevels / kWarp;
+
+// Of all lanes before this one.
+__device__ int64_t sum_before(int64_t own) {
+  const int lane = threadIdx.x % kWarp;
+  int64_t sum = own;
+#pragma unroll
+  for (int step = 1; step < kWarp; step *= 2) {
+    const int64_t other = __shfl_up_sync(kAllLanes, sum, step);
+    if (lane >= step) sum += other;
+  }
+  return sum - own;
+}
+
+// What all lanes have found.
+__device__ Levels of_warp(Levels levels) {
+#pragma unroll
+  for (int step = 1; step < kWarp; step *= 2) {
+    Levels other;
+    other.total = __shfl_xor_sync(kAllLanes, levels.total, step);
+    other.of_darkest = __shfl_xor_sync(kAllLanes, levels.of_darkest, step);
+    other.of_brightest = __shfl_xor_sync(kAllLanes, levels.of_brightest, step);
+    other.darkest = __shfl_xor_sync(kAllLanes, levels.darkest, step);
+    other.brightest = __shfl_xor_sync(kAllLanes, levels.brightest, step);
+    levels.add(other);
+  }
+  return levels;
+}
+
+// A warp owns a LUT, a lane 8 neighboring levels.
+__global__ void __launch_bounds__(kLutThreads, 1) luts_kernel(const MakeLut op, int64_t luts) {
+  constexpr int kLuts = kLutThreads / kWarp;
+  const int first = static_cast<int>(threadIdx.x % kWarp) * kLevelsOfLane;
+  for (int64_t lut = int64_t{blockIdx.x} * kLuts + threadIdx.x / kWarp; lut < luts;
+       lut += int64_t{gridDim.x} * kLuts) {
+    uint8_t* const to = op.luts + lut * kLevels + first;
+    if (op.kind == LutKind::kGamma) {
+      const int64_t n = lut / op.channels;
+      const double exponent = op.factor.of(n), times = op.gain.of(n);
+      for (int i = 0; i < kLevelsOfLane; ++i) to[i] = gamma_level(first + i, exponent, times);
+      continue;
     }
-    __syncthreads();
+    const int64_t* const from = op.counts + lut * kLevels + first;
+    int64_t own[kLevelsOfLane];
+    Levels levels;
+#pragma unroll
+    for (int i = 0; i < kLevelsOfLane; ++i) {
+      own[i] = from[i];
+      levels.add(first + i, own[i]);
+    }
+    int64_t before = sum_before(levels.total);
+    const LutRule rule(op.kind, of_warp(levels));
+#pragma unroll
+    for (int i = 0; i < kLevelsOfLane; ++i) {
+      to[i] = rule(first + i, before, own[i]);
+      before += own[i];
+    }
   }
 }
 
@@ -39,17 +187,21 @@ __global__ void __launch_bounds__(kThreads, 1) histogram_kernel(const HistogramA
 
 int histogram_cuda(const HistogramArguments& a, void* stream) {
   const int64_t jobs = a.source.count * a.source.channels;
+  const int64_t pixels = a.source.layout == nullptr ? int64_t{a.source.height} * a.source.width
+                                                    : a.source.numel / (jobs > 0 ? jobs : 1);
+  const int64_t rounds = pixels / kRoundPixels + 1;
   return launch(histogram_kernel,
-                dim3(kBlocks, static_cast<unsigned>(jobs < kMaxGridYZ ? jobs : kMaxGridYZ)),
+                dim3(static_cast<unsigned>(rounds < kMostRounds ? rounds : kMostRounds),
+                     static_cast<unsigned>(jobs < kMaxGridYZ ? jobs : kMaxGridYZ)),
                 dim3(kThreads), 0, stream, a);
 }
 
-int apply_lut_cuda(const ApplyLut& op, void* stream) {
-  return for_each_pixel_of_images_cuda(op, op.output, stream);
-}
+int apply_lut_cuda(const ApplyLut& op, void* stream) { return run_pointwise_cuda(op, stream); }
 
 int make_luts_cuda(const MakeLut& op, int64_t count, void* stream) {
-  return for_each_item_cuda(op, count, op.channels, stream);
+  const int64_t luts = count * op.channels, blocks = (luts * kWarp + kLutThreads - 1) / kLutThreads;
+  return launch(luts_kernel, dim3(static_cast<unsigned>(blocks < kMaxGridYZ ? blocks : kMaxGridYZ)),
+                dim3(kLutThreads), 0, stream, op, luts);
 }
 
 }  // namespace orbbec

@@ -15,7 +15,7 @@ using Run = uint8_t[kRun];
 template <class Value, class Blend>
 ORBBEC_HD void upsample_columns(const StoredImage& image, int x, int count, const Value& value,
                                 const Blend& blend, Run& to) {
-  const int first = x / 2, columns = (count + 1) / 2, width = image.chroma_width();
+  const int first = x / 2, columns = (count + 1) / 2, width = image.chroma_width;
   uint16_t values[kRun / 2 + 2];  // and one column on either side
   for (int j = 0; j < columns; ++j) values[j + 1] = static_cast<uint16_t>(value(first + j));
   values[0] = static_cast<uint16_t>(value(image.other(x, width)));
@@ -35,7 +35,7 @@ ORBBEC_HD void blend_rows_of(const uint8_t* near, const uint8_t* far, int y, int
 // `count` pixels of row y from x on of a chroma plane, upsampled to `scratch` if it is halved.
 ORBBEC_HD const uint8_t* chroma_run(const StoredImage& image, int plane, int y, int x, int count,
                                     Run& scratch) {
-  const bool rows = image.halves_rows(), columns = image.halves_columns();
+  const bool rows = image.halves_rows, columns = image.halves_columns;
   const uint8_t* const near = image.chroma_row(plane, rows ? y / 2 : y);
   if (!rows && !columns) return near + x;
   if (!image.is_blended()) {
@@ -47,7 +47,7 @@ ORBBEC_HD const uint8_t* chroma_run(const StoredImage& image, int plane, int y, 
     upsample_columns(image, x, count, [=](int j) { return near[j]; }, pair, scratch);
     return scratch;
   }
-  const uint8_t* const far = image.chroma_row(plane, image.other(y, image.chroma_height()));
+  const uint8_t* const far = image.chroma_row(plane, image.other(y, image.chroma_height));
   if (!columns) {
     blend_rows_of(near + x, far + x, y, count, scratch);
     return scratch;

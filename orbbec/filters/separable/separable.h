@@ -1,6 +1,6 @@
 // Filters of two passes, horizontal then vertical: gaussian_blur and box_blur. A rule defines what
-// a pass sums and how the sum becomes a value. This file has the two rules and the functor for one
-// pixel; strips.h and separable_cuda.h run the passes over many pixels.
+// a pass sums and how the sum becomes a value. This file has the two rules and the passes of one
+// value; strips.h, bytes_cuda.h and separable_cuda.cu run them over many.
 #pragma once
 
 #include <type_traits>
@@ -18,6 +18,7 @@ struct SeparableArguments {
   const void* taps;     // gaussian: [N, 2, longest], Tap<T> of the dtype; null: box
   int64_t taps_stride;  // elements between the taps of consecutive images; 0 if all share them
   int longest;          // side of the largest kernel
+  void* row_sums;       // CUDA, windows too large for a tile: Rule::Row of each value of the output
 };
 
 // OpenCV's integer kernels sum to 2^8 for uint8 and 2^16 for uint16.
@@ -40,7 +41,7 @@ struct GaussianRule {
   using Row = std::conditional_t<std::is_integral_v<T>, uint32_t, Compute<T>>;
   using Sum = std::conditional_t<std::is_same_v<T, uint16_t>, uint64_t, Row>;
 
-  static constexpr bool kTapsMayBeZero = std::is_integral_v<T>;
+  static constexpr bool kHasTaps = true, kTapsMayBeZero = std::is_integral_v<T>;
   static constexpr int kWhole = std::is_same_v<T, uint8_t>    ? 1 << 8
                                 : std::is_same_v<T, uint16_t> ? 1 << 16
                                                               : 1;
@@ -62,19 +63,27 @@ struct GaussianRule {
            (a.sizes.of(n, axis) - side) / 2;
   }
 
+  ORBBEC_HD Tap<T> tap(int axis, int size, int i) const {
+    return size == 1 ? Tap<T>(kWhole) : taps_of_axis[axis][i];
+  }
+
   // The middle tap, then pair after pair outward. `at(i)` is a number or a vector.
   template <class Out, class At>
   ORBBEC_HD Out pass(int axis, int size, const At& at) const {
     using Number = typename ElementOf<Out>::Type;
     const Tap<T>* const taps = taps_of_axis[axis];
     const int middle = size / 2;
-    Out sum = at(middle) * Number(size == 1 ? kWhole : taps[middle]);
+    Out sum = at(middle) * Number(tap(axis, size, middle));
     ORBBEC_ROLLED
     for (int i = 1; i <= middle; ++i) {
       sum += (at(middle - i) + at(middle + i)) * Number(taps[middle - i]);
     }
     return sum;
   }
+
+  // The rounding of values of a row before index `end`, if they share one.
+  ORBBEC_HD bool is_common(int64_t) const { return true; }
+  ORBBEC_HD T finish_common(Sum sum) const { return finish(sum, 0); }
 
   ORBBEC_HD T finish(Sum sum, int64_t) const {
     if constexpr (std::is_same_v<T, uint8_t>) {
@@ -90,7 +99,7 @@ struct GaussianRule {
 template <class T>
 struct BoxRule {
   using Value = T;
-  static constexpr bool kTapsMayBeZero = false;
+  static constexpr bool kHasTaps = false, kTapsMayBeZero = false;
   static constexpr bool kIsInteger = std::is_integral_v<T>;
   using Row = std::conditional_t<kIsInteger, uint32_t, double>;
   using Sum = std::conditional_t<std::is_same_v<T, uint16_t>, uint64_t, Row>;
@@ -112,6 +121,7 @@ struct BoxRule {
   }
 
   ORBBEC_HD static int side(int kernel, int, Border) { return kernel; }
+  ORBBEC_HD int tap(int, int, int) const { return 1; }
 
   template <class Out, class At>
   ORBBEC_HD Out pass(int, int size, const At& at) const {
@@ -125,6 +135,14 @@ struct BoxRule {
   template <class V>
   ORBBEC_HD V mean_by_factor(V sum) const {
     return ((sum + offset) * factor) >> 23;
+  }
+
+  // The rounding of values of a row before index `end`, if they share one: of bytes alone.
+  ORBBEC_HD bool is_common(int64_t end) const {
+    return area > 1 && area <= 256 && end <= wrapped_from;
+  }
+  ORBBEC_HD T finish_common(Sum sum) const {
+    return static_cast<T>(smaller(mean_by_factor(sum), Sum(255)));
   }
 
   // The mean of the window around value `index` of a row, counting channels.
@@ -145,7 +163,7 @@ struct BoxRule {
   }
 };
 
-// One pixel, reading its whole window.
+// One value of a pass. Row sums lie in `row_sums` as their pixels in the output.
 template <class RuleType>
 struct Separable {
   using Rule = RuleType;
@@ -162,17 +180,30 @@ struct Separable {
             Rule::side(arguments.sizes.of(n, 1), width, arguments.border)};
   }
 
-  ORBBEC_HD void operator()(int64_t n, int y, int x, int64_t c) const {
+  ORBBEC_HD Row& row_sum(const Image<T>& image, int y, int x, int64_t c) const {
+    return static_cast<Row*>(arguments.row_sums)[&image.at(y, x, c) - static_cast<T*>(output.data)];
+  }
+
+  ORBBEC_HD void sum_row(int64_t n, int y, int x, int64_t c) const {
     const Image<const T> image = source[n];
     const Window around = window(n, image.height, image.width);
     const Rule rule(arguments, n, around, source.channels * image.width);
-    const int top = y - around.above(), left = x - around.before();
-    const Sum sum = rule.template pass<Sum>(0, around.height, [&](int i) {
-      return static_cast<Sum>(rule.template pass<Row>(1, around.width, [&](int j) {
-        return static_cast<Row>(read_or_zero(image, top + i, left + j, c, arguments.border));
-      }));
+    const int left = x - around.before();
+    row_sum(output[n], y, x, c) = rule.template pass<Row>(1, around.width, [&](int i) {
+      return static_cast<Row>(read_or_zero(image, y, left + i, c, arguments.border));
     });
-    output[n].at(y, x, c) = rule.finish(sum, x * source.channels + c);
+  }
+
+  ORBBEC_HD void sum_column(int64_t n, int y, int x, int64_t c) const {
+    const Image<T> image = output[n];
+    const Window around = window(n, image.height, image.width);
+    const Rule rule(arguments, n, around, source.channels * image.width);
+    const int top = y - around.above();
+    const Sum sum = rule.template pass<Sum>(0, around.height, [&](int i) {
+      const int row = index_or_outside(top + i, image.height, arguments.border);
+      return row < 0 ? Sum(0) : static_cast<Sum>(row_sum(image, row, x, c));
+    });
+    image.at(y, x, c) = rule.finish(sum, x * source.channels + c);
   }
 };
 

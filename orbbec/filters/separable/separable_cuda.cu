@@ -1,94 +1,207 @@
-#include <algorithm>
-
-#include "../tiles_cuda.h"
-#include "separable.h"
+#include "bytes_cuda.h"
 #include "taps.h"
 
 namespace orbbec {
 namespace {
 
-constexpr int64_t kMaxTileBytes =
-    96 * 1024;  // two blocks per multiprocessor on compute capability 9.0
+// Four numbers of a row, summed by one thread.
+template <class Number>
+struct alignas(16) Four {
+  Number values[4];
 
-// Shared memory of a tile: its pixels with margins, then the horizontal sums.
-template <class Rule>
-ORBBEC_HD int64_t pixel_bytes(int64_t height, int64_t width) {
-  const int64_t bytes = (kBlockTileHeight + height - 1) * (kBlockTileWidth + width - 1) *
-                        static_cast<int64_t>(sizeof(typename Rule::Value));
-  return (bytes + 15) / 16 * 16;
-}
-template <class Rule>
-ORBBEC_HD int64_t tile_bytes(int64_t height, int64_t width) {
-  return pixel_bytes<Rule>(height, width) + (kBlockTileHeight + height - 1) * kBlockTileWidth *
-                                                static_cast<int64_t>(sizeof(typename Rule::Row));
-}
+  __device__ Number operator[](int i) const { return values[i]; }
+  __device__ Four& operator+=(const Four& other) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) values[i] += other.values[i];
+    return *this;
+  }
+  friend __device__ Four operator+(Four a, const Four& b) { return a += b; }
+  friend __device__ Four operator*(Four a, Number factor) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) a.values[i] *= factor;
+    return a;
+  }
+};
 
-// A block owns a tile of one channel: it reads the tile's pixels once, sums the rows it needs, then
-// the columns. A window too large for shared memory is summed pixel by pixel.
+// A block's tile. Each step needs the barrier after the one before.
 template <class Rule>
-__global__ void __launch_bounds__(kBlockWidth* kBlockHeight, 1)
-    separable_kernel(const Separable<Rule> op, int64_t shared_bytes) {
+struct RowTile {
   using T = typename Rule::Value;
   using Row = typename Rule::Row;
   using Sum = typename Rule::Sum;
-  T* const pixels = dynamic_shared<T>();
-  for_each_tile(op.source, [&](int64_t n, int64_t channel, int top, int left) {
-    const Image<const T> image = op.source[n];
-    const Image<T> target = op.output[n];
-    const Window window = op.window(n, image.height, image.width);
-    const int height = at_most(kBlockTileHeight, image.height - top);
-    const int width = at_most(kBlockTileWidth, image.width - left);
-    if (tile_bytes<Rule>(window.height, window.width) > shared_bytes) {
-      for_each_position(height, width, [&](int y, int x) { op(n, top + y, left + x, channel); });
+  using Shape = RowTileShape<Rule>;
+  static constexpr int kWidth = Shape::kWidth, kLoads = 4;
+
+  const Tile& tile;
+  int64_t channels;
+  Plane<const T> source;
+  Plane<T> output;
+  Window window;
+  Rule rule;
+  Shape shape;
+  Row* sums;                // [rows][kWidth]
+  int64_t *rows, *columns;  // offsets in the image, or -1
+  Row* values;              // [rows][pitch]
+
+  __device__ RowTile(const Separable<Rule>& op, const Tile& tile, const Tiling& tiling)
+      : tile(tile),
+        channels(op.source.channels),
+        source(plane_of(op.source[tile.n], tile.channel, tiling.group)),
+        output(plane_of(op.output[tile.n], tile.channel, tiling.group)),
+        window(op.window(tile.n, source.height, source.width)),
+        rule(op.arguments, tile.n, window, op.source.channels * source.width),
+        shape(window, tiling.group, tile.height) {
+    sums = dynamic_shared<Row>();
+    rows = reinterpret_cast<int64_t*>(sums + shape.rows * kWidth);
+    columns = rows + shape.rows;
+    values = reinterpret_cast<Row*>(columns + shape.columns + shape.taps);
+  }
+
+  __device__ void prepare(Border border) {
+    find_rows(source, tile.top - window.above(), shape.rows, border, rows);
+    const int first = tile.left - window.before() * source.group;
+    for (int i = threadIdx.x; i < shape.columns; i += kTileThreads) {
+      columns[i] = find_value(source, first + i, border);
+    }
+    if constexpr (Rule::kHasTaps) {
+      auto* const to = reinterpret_cast<Tap<T>*>(columns + shape.columns);
+      copy_taps(0, window.height, to);
+      copy_taps(1, window.width, to + window.height);
+    }
+  }
+
+  // Taps are read from shared memory from here on.
+  __device__ void copy_taps(int axis, int count, Tap<T>* to) {
+    for (int i = threadIdx.x; i < count; i += kTileThreads) to[i] = rule.taps_of_axis[axis][i];
+    rule.taps_of_axis[axis] = to;
+  }
+
+  __device__ void load_values() const {
+    const auto load_value = [&](int x) {
+      const int64_t column = columns[x];
+      return [=, this](int y) { return value_or_zero(source.data, rows[y], column); };
+    };
+    copy_rows<kLoads>(shape.rows, shape.columns, load_value, [&](int y, int x, T value) {
+      values[y * shape.pitch + x] = static_cast<Row>(load<T>(value));
+    });
+  }
+
+  // A thread sums every 16th column of a row.
+  __device__ void sum_rows() const {
+    constexpr int kApart = kWidth / 4;
+    const int x = threadIdx.x % kApart;
+    for (int y = threadIdx.x / kApart; y < shape.rows; y += kTileThreads / kApart) {
+      const Row* const from = values + y * shape.pitch + x;
+      const auto of_thread = rule.template pass<Four<Row>>(1, window.width, [&](int i) {
+        const Row* const first = from + i * source.group;
+        return Four<Row>{first[0], first[kApart], first[2 * kApart], first[3 * kApart]};
+      });
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[y * kWidth + x + i * kApart] = of_thread[i];
+    }
+  }
+
+  // A thread owns 4 columns of a row of the output.
+  __device__ void sum_columns() const {
+    const int x = threadIdx.x % (kWidth / 4) * 4;
+    if (x >= tile.width) return;
+    for (int y = threadIdx.x / (kWidth / 4); y < tile.height; y += kTileThreads / (kWidth / 4)) {
+      const auto* const from = reinterpret_cast<const Four<Row>*>(sums + y * kWidth + x);
+      store(y, x, rule.template pass<Four<Sum>>(0, window.height, [&](int i) {
+        const Four<Row> row = from[i * (kWidth / 4)];
+        return Four<Sum>{row[0], row[1], row[2], row[3]};
+      }));
+    }
+  }
+
+  __device__ void store(int y, int x, const Four<Sum>& sum) const {
+    struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Values {
+      T values[4];
+    };
+    const int64_t value = int64_t{tile.left} + x;
+    const int64_t step = output.group > 1 ? 1 : channels, index = value * step + tile.channel;
+    T* const to = output.at(tile.top + y, value);
+    Values finished;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) finished.values[i] = rule.finish(sum[i], index + i * step);
+    const bool is_whole = x + 4 <= tile.width && output.stride_v == 1 &&
+                          reinterpret_cast<uintptr_t>(to) % alignof(Values) == 0;
+    if (is_whole) {
+      *reinterpret_cast<Values*>(to) = finished;
       return;
     }
-    const Rule rule(op.arguments, n, window, op.source.channels * image.width);
-    Row* const sums = reinterpret_cast<Row*>(reinterpret_cast<char*>(pixels) +
-                                             pixel_bytes<Rule>(window.height, window.width));
-    const int rows = height + window.height - 1, columns = width + window.width - 1;
-    const int first_row = top - window.above(), first_column = left - window.before();
-    for_each_position(rows, columns, [&](int y, int x) {
-      const int from_y = index_or_outside(first_row + y, image.height, op.arguments.border);
-      const int from_x = index_or_outside(first_column + x, image.width, op.arguments.border);
-      pixels[y * columns + x] = from_y < 0 || from_x < 0 ? T{} : image.at(from_y, from_x, channel);
-    });
-    __syncthreads();
-    for_each_position(rows, width, [&](int y, int x) {
-      const T* const from = pixels + y * columns + x;
-      sums[y * kBlockTileWidth + x] = rule.template pass<Row>(
-          1, window.width, [&](int i) { return static_cast<Row>(load<T>(from[i])); });
-    });
-    __syncthreads();
-    for_each_position(height, width, [&](int y, int x) {
-      const Row* const from = sums + y * kBlockTileWidth + x;
-      const Sum sum = rule.template pass<Sum>(
-          0, window.height, [&](int i) { return static_cast<Sum>(from[i * kBlockTileWidth]); });
-      target.at(top + y, left + x, channel) =
-          rule.finish(sum, (int64_t{left} + x) * op.source.channels + channel);
-    });
-    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (x + i < tile.width) to[i * output.stride_v] = finished.values[i];
+    }
+  }
+};
+
+// The passes of a window that is too large for a tile: all rows to global memory, then all columns.
+enum class Pass { kTiles, kRows, kColumns };
+
+// A block owns a tile of a plane. kTiles: it reads the tile's pixels once, with margins, sums the
+// rows that it needs, then the columns; at most 48 KiB of shared memory. The other passes read each
+// number once per tap.
+template <class Rule>
+__global__ void __launch_bounds__(kTileThreads, 6)
+    separable_kernel(const Separable<Rule> op, const Tiling tiling, const Pass pass) {
+  for_each_tile(op.source, tiling, [&](const Tile& tile) {
+    if (pass == Pass::kTiles) {
+      RowTile<Rule> step(op, tile, tiling);
+      step.prepare(op.arguments.border);
+      __syncthreads();
+      step.load_values();
+      __syncthreads();
+      step.sum_rows();
+      __syncthreads();
+      step.sum_columns();
+      __syncthreads();
+      return;
+    }
+    for (int y = threadIdx.x / kWarp; y < tile.height; y += kTileThreads / kWarp) {
+      for (int x = threadIdx.x % kWarp; x < tile.width; x += kWarp) {
+        if (pass == Pass::kRows) op.sum_row(tile.n, tile.top + y, tile.left + x, tile.channel);
+        if (pass == Pass::kColumns) {
+          op.sum_column(tile.n, tile.top + y, tile.left + x, tile.channel);
+        }
+      }
+    }
   });
 }
 
-// The shared memory available to a block: 64 KiB on compute capability 7.5.
-int64_t most_shared_bytes() {
-  int device = 0, bytes = 0;
-  cudaError_t status = cudaGetDevice(&device);
-  if (status == cudaSuccess)
-    status = cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  if (status == cudaSuccess) return bytes;
-  cudaGetLastError();
-  return kSharedBytesWithoutAsking;
+template <class Rule>
+int run_passes(const Separable<Rule>& op, void* stream) {
+  const auto run = [&](const Tiling& tiling, Pass pass, int64_t shared_bytes) {
+    return launch(separable_kernel<Rule>, tile_blocks(op.source, tiling), dim3(kTileThreads),
+                  static_cast<size_t>(shared_bytes), stream, op, tiling, pass);
+  };
+  const SeparableArguments& a = op.arguments;
+  const Window longest{a.longest, a.longest};
+  const Tiling tiling = row_tiling<Rule>(a);
+  if (tiling.height > 0) {
+    return run(tiling, Pass::kTiles,
+               RowTileShape<Rule>(longest, tiling.group, tiling.height).bytes());
+  }
+  const Tiling pixels{.group = 1, .width = 64, .height = 32};
+  const int status = run(pixels, Pass::kRows, 0);
+  return status != 0 ? status : run(pixels, Pass::kColumns, 0);
 }
 
 template <template <class> class Rule>
 int run_separable(const SeparableArguments& arguments, void* stream) {
   return dispatch_separable<Rule>(arguments, [&](const auto& op) {
     using OpRule = typename std::decay_t<decltype(op)>::Rule;
-    const int64_t wanted = tile_bytes<OpRule>(arguments.longest, arguments.longest);
-    const int64_t bytes = std::min({wanted, kMaxTileBytes, most_shared_bytes()});
-    return launch(separable_kernel<OpRule>, tile_blocks(arguments.source),
-                  dim3(kBlockWidth, kBlockHeight), static_cast<size_t>(bytes), stream, op, bytes);
+    if constexpr (std::is_same_v<typename OpRule::Value, uint8_t>) {
+      const Tiling tiling = byte_tiling<OpRule>(arguments);
+      if (tiling.height > 0) {
+        const Window longest{arguments.longest, arguments.longest};
+        const ByteTileShape<OpRule> shape(longest, tiling.group, tiling.height);
+        return launch(separable_bytes_kernel<OpRule>, tile_blocks(arguments.source, tiling),
+                      dim3(kTileThreads), static_cast<size_t>(shape.bytes()), stream, op, tiling);
+      }
+    }
+    return run_passes(op, stream);
   });
 }
 

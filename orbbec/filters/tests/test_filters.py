@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbbec import ImageBatch
-from orbbec.filters import box_blur, filter2d, median_blur, motion_blur, sharpen
+from orbbec.filters import box_blur, filter2d, gaussian_blur, median_blur, motion_blur, sharpen
 from orbbec.filters.filter import motion_kernels
 from tests.support import assert_same_bytes, photograph, photographs
 from tests.support.peers import opencv
@@ -171,6 +171,32 @@ def test_filters_are_the_same_on_every_device(accelerator, name, dtype):
         expected = run(images)
         with accelerator.active():
             actual = run(accelerator.put(images))
+        assert_same_bytes(actual, expected)
+
+
+# Whole rows of aligned 16 bytes, rows of any alignment, values that lie apart; several tiles.
+LAYOUTS = {
+    "aligned": lambda images: images,
+    "interleaved": lambda images: images.contiguous(memory_format=torch.channels_last),
+    "cropped": lambda images: images[:, :, 2:, 5:],
+    "interleaved, cropped": lambda images: LAYOUTS["interleaved"](images)[:, :, 1:, 3:],
+    "apart": lambda images: images[..., ::2],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("size", [3, 5, 7, 9, 11, (1, 5), (6, 1), (24, 23)])
+def test_tiles_of_bytes_are_the_same_on_every_device(accelerator, size, layout):
+    images = photographs(1, 3, 139, 160)
+    runs = [lambda images: box_blur(images, size)]
+    if isinstance(size, int) or size == (1, 5):
+        runs.append(lambda images: gaussian_blur(images, size, 2.0))
+    if isinstance(size, int):
+        runs.append(lambda images: median_blur(images, size))
+    for run in runs:
+        expected = run(LAYOUTS[layout](images))
+        with accelerator.active():
+            actual = run(LAYOUTS[layout](accelerator.put(images)))
         assert_same_bytes(actual, expected)
 
 

@@ -28,6 +28,7 @@ Tensor corner_boxes(const char* op, const Tensor& boxes) {
 
 Tensor one_each(const char* op, const char* name, const Tensor& values, const Tensor& boxes,
                 ScalarType dtype, const char* dtype_name) {
+  check(values.defined(), op, "expected ", name, ", but got None");
   check(values.dim() == 1 && values.size(0) == boxes.size(0), op, "expected ", name, " of shape [",
         boxes.size(0), "], but got ", shape_text(values));
   check(values.scalar_type() == dtype, op, "expected ", name, " of ", dtype_name);
@@ -46,44 +47,80 @@ void check_sigma(const char* op, double sigma) {
   check(sigma > 0, op, "expected sigma above 0, but got ", sigma);
 }
 
-std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::string method,
-                                            double iou_threshold, double sigma, double min_score,
-                                            double offset, int64_t max_output) {
-  constexpr const char* kOp = "soft_nms";
-  const Tensor given = corner_boxes(kOp, boxes);
+struct SoftNmsOptions {
+  std::string method;
+  double iou_threshold, sigma, min_score, offset;
+};
+
+struct SoftNmsResults {
+  Tensor indices, scores, taken;
+};
+
+// Takes at most `most` boxes; with `groups`, all of each group.
+SoftNmsResults run_soft_nms(const char* op, const Tensor& boxes, const Tensor& scores,
+                            const Tensor* groups, const SoftNmsOptions& options, int64_t most) {
+  const Tensor given = corner_boxes(op, boxes);
   const Tensor ranks =
-      one_each(kOp, "scores", scores, given, given.scalar_type(), "the dtype of boxes");
-  check(!std::isnan(iou_threshold), kOp, "expected iou_threshold as a number, but got nan");
-  check(std::isfinite(min_score), kOp, "expected a finite min_score, but got ", min_score);
-  check(std::isfinite(offset), kOp, "expected a finite offset, but got ", offset);
-  check_sigma(kOp, sigma);
-  check(max_output >= 0 && max_output <= kMaxBoxes, kOp, "expected max_output from 0 to ",
-        kMaxBoxes, ", but got ", max_output);
+      one_each(op, "scores", scores, given, given.scalar_type(), "the dtype of boxes");
+  std::optional<Tensor> of_boxes;
+  if (groups != nullptr) {
+    of_boxes = one_each(op, "groups", *groups, given, ScalarType::Long, "int64");
+  }
+  check(!std::isnan(options.iou_threshold), op, "expected iou_threshold as a number, but got nan");
+  check(std::isfinite(options.min_score), op, "expected a finite min_score, but got ",
+        options.min_score);
+  check(std::isfinite(options.offset), op, "expected a finite offset, but got ", options.offset);
+  check_sigma(op, options.sigma);
+  check(most >= 0 && most <= kMaxBoxes, op, "expected max_output from 0 to ", kMaxBoxes,
+        ", but got ", most);
   SoftNmsArguments a{};
-  a.decay = decay_of(kOp, method);
+  a.decay = decay_of(op, options.method);
   a.count = static_cast<int>(given.size(0));
-  a.most = static_cast<int>(max_output);
+  a.most = static_cast<int>(most);
   a.column_stride = (a.count + kSoftNmsLanes - 1) / kSoftNmsLanes * kSoftNmsLanes;
   const auto empty = [&](const std::vector<int64_t>& size, ScalarType dtype) {
-    return new_tensor(kOp, size, dtype, given);
+    return new_tensor(op, size, dtype, given);
   };
   Tensor work = empty({kSoftNmsColumns, a.column_stride}, given.scalar_type());
-  Tensor indices = empty({max_output}, ScalarType::Long);
-  Tensor taken_scores = empty({max_output}, given.scalar_type());
-  Tensor taken = empty({}, ScalarType::Long);
+  SoftNmsResults results{empty({most}, ScalarType::Long), empty({most}, given.scalar_type()),
+                         empty({}, ScalarType::Long)};
   a.boxes = given.const_data_ptr();
   a.scores = ranks.const_data_ptr();
   a.work = work.mutable_data_ptr();
-  a.indices = static_cast<int64_t*>(indices.mutable_data_ptr());
-  a.taken_scores = taken_scores.mutable_data_ptr();
-  a.taken = static_cast<int64_t*>(taken.mutable_data_ptr());
+  a.indices = static_cast<int64_t*>(results.indices.mutable_data_ptr());
+  a.taken_scores = results.scores.mutable_data_ptr();
+  if (of_boxes) {
+    a.groups = static_cast<const int64_t*>(of_boxes->const_data_ptr());
+    a.padding = -INFINITY;
+  } else {
+    a.taken = static_cast<int64_t*>(results.taken.mutable_data_ptr());
+  }
   a.is_double = given.scalar_type() == ScalarType::Double;
-  a.iou_threshold = iou_threshold;
-  a.sigma = sigma;
-  a.min_score = min_score;
-  a.offset = offset;
-  run_where(kOp, given, soft_nms_cpu, soft_nms_cuda, a);
-  return {indices, taken_scores, taken};
+  a.iou_threshold = options.iou_threshold;
+  a.sigma = options.sigma;
+  a.min_score = options.min_score;
+  a.offset = options.offset;
+  if (!of_boxes || a.count > 0) run_where(op, given, soft_nms_cpu, soft_nms_cuda, a);
+  return results;
+}
+
+std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::string method,
+                                            double iou_threshold, double sigma, double min_score,
+                                            double offset, int64_t max_output) {
+  const SoftNmsResults results =
+      run_soft_nms("soft_nms", boxes, scores, nullptr,
+                   {method, iou_threshold, sigma, min_score, offset}, max_output);
+  return {results.indices, results.scores, results.taken};
+}
+
+// For each group, ascending: its results at the places of its boxes, padded with -1 and -inf.
+std::tuple<Tensor, Tensor> grouped_soft_nms(Tensor boxes, Tensor scores, Tensor groups,
+                                            std::string method, double iou_threshold, double sigma,
+                                            double min_score, double offset) {
+  const SoftNmsResults results =
+      run_soft_nms("batched_nms", boxes, scores, &groups,
+                   {method, iou_threshold, sigma, min_score, offset}, boxes.size(0));
+  return {results.indices, results.scores};
 }
 
 Tensor matrix_nms_decays(Tensor boxes, std::optional<Tensor> labels, std::string method,
@@ -121,15 +158,20 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "soft_nms(Tensor boxes, Tensor scores, str method, float iou_threshold, float sigma, float "
       "min_score, float offset, SymInt max_output) -> (Tensor, Tensor, Tensor)");
+  m.def(
+      "grouped_soft_nms(Tensor boxes, Tensor scores, Tensor groups, str method, float "
+      "iou_threshold, float sigma, float min_score, float offset) -> (Tensor, Tensor)");
   m.def("matrix_nms_decays(Tensor boxes, Tensor? labels, str method, float sigma) -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
   m.impl("soft_nms", TORCH_BOX(&orbbec::soft_nms));
+  m.impl("grouped_soft_nms", TORCH_BOX(&orbbec::grouped_soft_nms));
   m.impl("matrix_nms_decays", TORCH_BOX(&orbbec::matrix_nms_decays));
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
   m.impl("soft_nms", TORCH_BOX(&orbbec::soft_nms));
+  m.impl("grouped_soft_nms", TORCH_BOX(&orbbec::grouped_soft_nms));
   m.impl("matrix_nms_decays", TORCH_BOX(&orbbec::matrix_nms_decays));
 }

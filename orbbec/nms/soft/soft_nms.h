@@ -12,10 +12,15 @@ enum class Decay { kNaive, kLinear, kGaussian };
 struct SoftNmsArguments {
   const void* boxes;   // [count, 4]
   const void* scores;  // [count]
+  // [count], ascending: boxes of different groups do not compete, and the results of a group are
+  // where its boxes are. Null: one group.
+  const int64_t* groups;
   void* work;          // [kSoftNmsColumns, column_stride]
   int64_t* indices;    // [most]: of the boxes taken, in order; then -1
-  void* taken_scores;  // [most]: their scores when taken; then 0
-  int64_t* taken;      // their number
+  void* taken_scores;  // [most]: their scores when taken; then `padding`
+  int64_t* taken;      // their number; null with groups
+  double padding;
+  int first;  // added to indices
   int count, most;
   int column_stride;  // count rounded up to kSoftNmsLanes
   bool is_double;     // else float
@@ -83,6 +88,20 @@ struct SoftNmsRule {
     return score >= V{} + min_score ? score : V{} + kNoScore<F>;
   }
 };
+
+// The boxes [begin, end) of a call.
+template <class F>
+ORBBEC_HD SoftNmsArguments soft_nms_group(const SoftNmsArguments& a, int begin, int end) {
+  SoftNmsArguments group = a;
+  group.boxes = static_cast<const F*>(a.boxes) + int64_t{begin} * 4;
+  group.scores = static_cast<const F*>(a.scores) + begin;
+  group.work = static_cast<F*>(a.work) + begin;
+  group.indices = a.indices + begin;
+  group.taken_scores = static_cast<F*>(a.taken_scores) + begin;
+  group.first = begin;
+  group.count = group.most = end - begin;
+  return group;
+}
 
 // The highest score and its first index; the index is -1 if there is none.
 template <class F>

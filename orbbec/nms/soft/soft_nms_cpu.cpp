@@ -110,7 +110,7 @@ void run(const SoftNmsArguments& a) {
   SoftNmsBest<F> best = boxes.best();
   int taken = 0, gone = 0;
   while (best.index >= 0 && taken < a.most) {
-    a.indices[taken] = boxes.input_index(best.index);
+    a.indices[taken] = a.first + boxes.input_index(best.index);
     scores[taken++] = best.score;
     boxes.take(best.index);
     best = sweep(rule, boxes.columns(), boxes.size(), boxes.columns().box(best.index));
@@ -120,15 +120,37 @@ void run(const SoftNmsArguments& a) {
       gone = 0;
     }
   }
-  *a.taken = taken;
+  if (a.taken != nullptr) *a.taken = taken;
   std::fill(a.indices + taken, a.indices + a.most, -1);
-  std::fill(scores + taken, scores + a.most, F(0));
+  std::fill(scores + taken, scores + a.most, static_cast<F>(a.padding));
+}
+
+// A task owns a group.
+template <class F>
+void run_groups(const SoftNmsArguments& a, const ParallelFor& parallel) {
+  if (a.groups == nullptr) return run<F>(a);
+  std::vector<int> bounds{0};
+  for (int i = 1; i < a.count; ++i) {
+    if (a.groups[i] != a.groups[i - 1]) bounds.push_back(i);
+  }
+  bounds.push_back(a.count);
+  const int64_t groups = static_cast<int64_t>(bounds.size()) - 1;
+  parallel(groups, 1, [&](int64_t begin, int64_t end) {
+    std::vector<F> work;
+    for (int64_t g = begin; g < end; ++g) {
+      SoftNmsArguments group = soft_nms_group<F>(a, bounds[g], bounds[g + 1]);
+      group.column_stride = (group.count + kSoftNmsLanes - 1) / kSoftNmsLanes * kSoftNmsLanes;
+      work.resize(int64_t{kSoftNmsColumns} * group.column_stride);
+      group.work = work.data();
+      run<F>(group);
+    }
+  });
 }
 
 }  // namespace
 
-void soft_nms_cpu(const SoftNmsArguments& a, const ParallelFor&) {
-  a.is_double ? run<double>(a) : run<float>(a);
+void soft_nms_cpu(const SoftNmsArguments& a, const ParallelFor& parallel) {
+  a.is_double ? run_groups<double>(a, parallel) : run_groups<float>(a, parallel);
 }
 
 void matrix_nms_cpu(const MatrixNmsArguments& a, const ParallelFor& parallel) {

@@ -42,16 +42,13 @@ __device__ __forceinline__ SoftNmsBest<F> best_of_block(SoftNmsBest<F> best,
   return best_of_warp(other);
 }
 
-// One block runs the whole selection. A thread owns every blockDim.x-th box and alone reads and
-// writes its score; all threads read the box that was taken. Shared memory: the best of each warp,
-// twice, so that one barrier per step is enough; and the columns if they fit. A step reads each
-// column once.
+// A block runs the selection of a group. A thread owns every blockDim.x-th box and alone reads and
+// writes its score; all threads read the box that was taken. `of_warps` has the best of each warp,
+// twice, so that one barrier per step is enough. A step reads each column once.
 template <class F>
-__global__ void __launch_bounds__(kMostThreads<F>, 1)
-    soft_nms_kernel(const SoftNmsArguments a, const SoftNmsRule<F> rule, bool shared_columns) {
-  alignas(16) __shared__ char best_bytes[2 * kMostWarps<F> * sizeof(SoftNmsBest<F>)];
-  SoftNmsBest<F>* const of_warps = reinterpret_cast<SoftNmsBest<F>*>(best_bytes);
-  const SoftNmsColumns<F> columns(shared_columns ? dynamic_shared<F>() : a.work, a.column_stride);
+__device__ __forceinline__ void select_softly(const SoftNmsArguments& a, const SoftNmsRule<F>& rule,
+                                              const SoftNmsColumns<F>& columns,
+                                              SoftNmsBest<F>* of_warps) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   SoftNmsBest<F> mine;
   for (int i = thread; i < a.count; i += threads) {
@@ -67,7 +64,7 @@ __global__ void __launch_bounds__(kMostThreads<F>, 1)
     const SoftNmsBest<F> best = best_of_block(mine, of_warps + taken % 2 * kMostWarps<F>);
     if (best.index < 0 || taken == a.most) break;
     if (thread == 0) {
-      a.indices[taken] = best.index;
+      a.indices[taken] = a.first + best.index;
       scores[taken] = best.score;
     }
     ++taken;
@@ -93,18 +90,75 @@ __global__ void __launch_bounds__(kMostThreads<F>, 1)
   }
   for (int i = taken + thread; i < a.most; i += threads) {
     a.indices[i] = -1;
-    scores[i] = F(0);
+    scores[i] = static_cast<F>(a.padding);
   }
-  if (thread == 0) *a.taken = taken;
+  if (thread == 0 && a.taken != nullptr) *a.taken = taken;
 }
+
+// The first box of [begin, end) that is the first of its group; `end` if there is none. Every warp
+// searches.
+__device__ __forceinline__ int first_group(const int64_t* groups, int begin, int end) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int i = begin; i < end; i += kWarp) {
+    const int own = i + lane;
+    const bool starts = own < end && (own == 0 || groups[own] != groups[own - 1]);
+    const uint32_t lanes = __ballot_sync(kAllLanes, starts);
+    if (lanes != 0) return i + __ffs(lanes) - 1;
+  }
+  return end;
+}
+
+// One past the last box of the group that begins at `begin`.
+__device__ __forceinline__ int end_of_group(const int64_t* groups, int begin, int count) {
+  const int threads = static_cast<int>(blockDim.x);
+  for (int i = begin;; i += threads) {
+    const int own = i + static_cast<int>(threadIdx.x);
+    const int of_group = __syncthreads_count(own < count && groups[own] == groups[begin]);
+    if (of_group < threads) return i + of_group;
+  }
+}
+
+// A block owns the groups that begin in its share of the boxes; without groups, one block owns all.
+// Shared memory: the columns of up to `capacity` boxes, and 256 or 512 bytes; the columns of larger
+// groups are in global memory.
+template <class F>
+__global__ void __launch_bounds__(kMostThreads<F>, 1)
+    soft_nms_kernel(const SoftNmsArguments a, const SoftNmsRule<F> rule, int capacity) {
+  alignas(16) __shared__ char best_bytes[2 * kMostWarps<F> * sizeof(SoftNmsBest<F>)];
+  SoftNmsBest<F>* const of_warps = reinterpret_cast<SoftNmsBest<F>*>(best_bytes);
+  const auto columns_of = [&](const SoftNmsArguments& group) {
+    return group.count <= capacity ? SoftNmsColumns<F>(dynamic_shared<F>(), capacity)
+                                   : SoftNmsColumns<F>(group.work, group.column_stride);
+  };
+  if (a.groups == nullptr) {
+    select_softly(a, rule, columns_of(a), of_warps);
+    return;
+  }
+  const int blocks = static_cast<int>(gridDim.x), share = (a.count + blocks - 1) / blocks;
+  const int64_t after = (int64_t{blockIdx.x} + 1) * share;
+  const int last = after < a.count ? static_cast<int>(after) : a.count;
+  int begin = static_cast<int>(after - share < a.count ? after - share : a.count);
+  while ((begin = first_group(a.groups, begin, last)) < last) {
+    const int end = end_of_group(a.groups, begin, a.count);  // a barrier before columns are reused
+    const SoftNmsArguments group = soft_nms_group<F>(a, begin, end);
+    select_softly(group, rule, columns_of(group), of_warps);
+    begin = end;
+  }
+}
+
+constexpr int kGroupBlocks = 512;  // several for each multiprocessor, since groups differ in size
+constexpr int kGroupThreads = 256;
 
 template <class F>
 int run(const SoftNmsArguments& a, void* stream) {
-  const size_t bytes = sizeof(F) * kSoftNmsColumns * static_cast<size_t>(a.column_stride);
-  const bool shared_columns = bytes <= kSharedBytesWithoutAsking - 2048;
+  const size_t bytes_per_box = sizeof(F) * kSoftNmsColumns;
+  const int most = static_cast<int>((kSharedBytesWithoutAsking - 2048) / bytes_per_box);
+  const bool grouped = a.groups != nullptr;
+  const int capacity = grouped ? std::min(a.count, most) : a.count <= most ? a.count : 0;
   const int warps = std::clamp((a.count + kWarp - 1) / kWarp, 1, kMostWarps<F>);
-  return launch(soft_nms_kernel<F>, dim3(1), dim3(static_cast<unsigned>(warps * kWarp)),
-                shared_columns ? bytes : 0, stream, a, SoftNmsRule<F>(a), shared_columns);
+  return launch(soft_nms_kernel<F>, dim3(grouped ? std::min(a.count, kGroupBlocks) : 1),
+                dim3(grouped ? kGroupThreads : warps * kWarp), capacity * bytes_per_box, stream, a,
+                SoftNmsRule<F>(a), capacity);
 }
 
 }  // namespace

@@ -217,6 +217,73 @@ def test_batched_nms_suppresses_softly_within_groups(device):
     assert torch.equal(rows[:, :4].cpu(), boxes[indices.cpu()])
 
 
+@pytest.mark.parametrize("count", [1, 40, 700])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("groups", [1, 5, 300])
+def test_soft_batches_on_the_accelerator_equal_the_cpu(accelerator, count, dtype, groups):
+    boxes, scores = random_boxes(count, seed=count, dtype=dtype)
+    scores[::7] = scores[0]  # ties
+    of_boxes = torch.randint(0, groups, (count,), generator=torch.Generator().manual_seed(count))
+    config = {"type": "soft_nms", "iou_thr": 0.2, "score_threshold": 0.1, "max_num": 600}
+    expected = batched_nms(boxes, scores, of_boxes, config)
+    given = [accelerator.put(values) for values in (boxes, scores, of_boxes)]
+    with accelerator.active():
+        actual = batched_nms(*given, config)
+    for a, b in zip(actual, expected, strict=True):
+        assert torch.equal(a.cpu(), b)
+
+
+def test_batched_nms_gives_a_fixed_size_and_a_count(device):
+    boxes, scores = random_boxes(150)
+    given = [device.put(values) for values in (boxes, scores, torch.arange(150) % 4)]
+    for config in (0.3, {"iou_thr": 0.3, "score_threshold": 0.2}, {"iou_thr": 0.3, "type": "soft_nms"}):
+        *expected_rows, expected = (
+            batched_nms(*given, config) if config != 0.3 else [batched_nms(*given, 0.3)]
+        )
+        for size in (0, 1, len(expected), len(expected) + 5):
+            *rows, chosen, count = batched_nms(*given, config, max_output=size)
+            padding = max(size - len(expected), 0)
+            assert count.item() == size - padding
+            assert chosen.tolist() == expected[:size].tolist() + [-1] * padding
+            for actual, whole in zip(rows, expected_rows, strict=True):
+                assert torch.equal(actual[: size - padding], whole[:size])
+                assert torch.equal(actual[size - padding :], torch.zeros_like(actual[size - padding :]))
+
+
+@pytest.mark.parametrize("config", [0.3, {"iou_thr": 0.3}, {"iou_thr": 0.3, "type": "soft_nms"}])
+def test_batched_nms_pads_no_boxes(device, config):
+    given = device.put(torch.zeros(0, 4)), device.put(torch.zeros(0)), device.put(torch.zeros(0).long())
+    *_, chosen, count = batched_nms(*given, config, max_output=3)
+    assert chosen.tolist() == [-1] * 3
+    assert count.item() == 0
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+@pytest.mark.parametrize("threshold", [-0.1, 0.0, 1e-7, 0.3, 0.999, 1.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_nms_of_extreme_boxes_on_the_accelerator_equals_the_cpu(accelerator, offset, threshold, dtype):
+    boxes, scores = random_boxes(200, seed=3, dtype=dtype)
+    boxes[20:40] *= 1e-20
+    boxes[40:60] = boxes[40:60] * 1e-22 + 1
+    boxes[60:80] *= 1e17
+    boxes[80:100, 2:] = boxes[80:100, :2]
+    boxes[100:110] = boxes[100:110].flip(1)
+    boxes[110:140] = boxes[:30] + 1e-4
+    boxes[140:145, 1], boxes[145:150, 2], boxes[150:155, 0] = NAN, INF, -INF
+    with accelerator.active():
+        actual = nms(accelerator.put(boxes), accelerator.put(scores), threshold, offset=offset)
+    assert actual.tolist() == nms(boxes, scores, threshold, offset=offset).tolist()
+
+
+def test_nms_of_more_boxes_than_a_slab_equals_the_cpu(accelerator):
+    if accelerator.name != "cuda":
+        pytest.skip("takes minutes without a GPU")
+    boxes, scores = random_boxes(70_000)
+    with accelerator.active():
+        actual = nms(accelerator.put(boxes), accelerator.put(scores), 0.3)
+    assert torch.equal(actual.cpu(), nms(boxes, scores, 0.3))
+
+
 def test_nms_gives_arrays_for_arrays():
     boxes, scores = random_boxes(50)
     keep = nms(boxes.numpy(), scores.numpy(), 0.3)

@@ -2,15 +2,47 @@
 #include "philox.h"
 
 namespace orbbec {
+namespace {
 
-// A thread owns four neighbors of a row.
+constexpr int kThreads = 256;
+constexpr int kDraws = 2;  // per thread: they share the round keys
+constexpr int64_t kMaxBlocks = int64_t{1} << 30;
+
+// A thread owns two groups of four neighbors, a block's 512 are consecutive. No shared memory.
+template <class Op>
+__global__ void __launch_bounds__(kThreads, 1) philox_noise_kernel(const Op op, int64_t draws) {
+  for (int64_t n = blockIdx.y; n < op.a.count; n += gridDim.y) {
+    for (int64_t first = int64_t{blockIdx.x} * (kThreads * kDraws) + threadIdx.x; first < draws;
+         first += int64_t{gridDim.x} * (kThreads * kDraws)) {
+      if (op.has_whole_groups()) {
+#pragma unroll
+        for (int k = 0; k < kDraws; ++k) {
+          const int64_t draw = first + k * kThreads;
+          if (draw < draws) op.whole_group(n, draw);
+        }
+        continue;
+      }
+      ORBBEC_ROLLED
+      for (int k = 0; k < kDraws; ++k) {
+        const int64_t draw = first + k * kThreads;
+        if (draw < draws) op(n, draw);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 int philox_noise_cuda(const PhiloxNoiseArguments& arguments, void* stream) {
-  AnyImages groups{};
-  groups.count = arguments.count;
-  groups.height = arguments.rows;
-  groups.width = static_cast<int>((int64_t{arguments.width} + 3) / 4);
-  return dispatch_philox_noise(
-      arguments, [&](const auto& op) { return for_each_pixel_cuda(op, groups, stream); });
+  return dispatch_philox_noise(arguments, [&](const auto& op) {
+    const int64_t draws = op.groups() * arguments.rows;
+    const int64_t blocks = (draws + kThreads * kDraws - 1) / (kThreads * kDraws);
+    const dim3 grid(
+        static_cast<unsigned>(blocks < kMaxBlocks ? blocks : kMaxBlocks),
+        static_cast<unsigned>(arguments.count < kMaxGridYZ ? arguments.count : kMaxGridYZ));
+    return launch(philox_noise_kernel<std::decay_t<decltype(op)>>, grid, dim3(kThreads), 0, stream,
+                  op, draws);
+  });
 }
 
 }  // namespace orbbec

@@ -73,6 +73,9 @@ Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
   a.roi.features = float_images(kOp, "input", result, result.mutable_data_ptr());
   check_argmax_reach(a.roi.features);
   a.argmax = dense_images(kOp, "argmax", argmax, const_cast<void*>(argmax.const_data_ptr()));
+  std::optional<Tensor> rows, index_rows;
+  a.roi.channels_last = channels_last_data(kOp, gradient, a.roi.pooled, rows);
+  a.argmax_channels_last = channels_last_data(kOp, argmax, a.argmax, index_rows);
   run_where(kOp, gradient, roi_pool_backward_cpu, roi_pool_backward_cuda, a);
   return result;
 }

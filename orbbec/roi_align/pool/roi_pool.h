@@ -8,7 +8,8 @@ namespace orbbec {
 
 struct RoiPoolArguments {
   RoiArguments roi;
-  AnyImages argmax;  // int32, of the shape of roi.pooled: y * width + x, or -1
+  AnyImages argmax;            // int32, of the shape of roi.pooled: y * width + x, or -1
+  void* argmax_channels_last;  // as roi.channels_last
 };
 
 // One past the last pixel of bin p of an axis.
@@ -138,67 +139,6 @@ struct RoiPool {
     }
     pooled[k].at(ph, pw, c) = store<T>(largest);
     argmax[k].at(ph, pw, c) = where;
-  }
-};
-
-// The gradient of the feature maps: a value gathers from the bins whose maximum it is, region by
-// region and bin by bin.
-template <class T>
-struct GatherRoiPoolGradient {
-  using F = Compute<T>;
-
-  Images<const T> gradient;
-  Images<const int32_t> argmax;
-  Images<T> features;
-  const RoiPoolGeometry<F>* geometries;
-
-  explicit GatherRoiPoolGradient(const RoiPoolArguments& a)
-      : gradient(a.roi.pooled),
-        argmax(a.argmax),
-        features(a.roi.features),
-        geometries(static_cast<const RoiPoolGeometry<F>*>(a.roi.geometries)) {}
-
-  // An image is one channel of a feature map.
-  AnyImages shape() const {
-    AnyImages items{};
-    items.count = features.count * features.channels;
-    items.height = features.height;
-    items.width = features.width;
-    return items;
-  }
-
-  ORBBEC_HD void operator()(int64_t plane, int y, int x) const {
-    const int64_t n = plane / features.channels, c = plane % features.channels;
-    F sum = 0;
-    for (int64_t k = 0; k < gradient.count; ++k) {
-      const RoiPoolGeometry<F> f = geometries[k];
-      if (f.image != n || y < f.start_y || y >= f.end_y || x < f.start_x || x >= f.end_x) continue;
-      add_region(f, k, c, y, x, sum);
-    }
-    features[n].at(y, x, c) = store<T>(sum);
-  }
-
- private:
-  ORBBEC_HD void add_region(const RoiPoolGeometry<F>& f, int64_t k, int64_t c, int y, int x,
-                            F& sum) const {
-    const Image<const T> bins = gradient[k];
-    const Image<const int32_t> indices = argmax[k];
-    const int where = y * features.width + x;
-    // A margin of 1 bin covers the rounding of the quotient.
-    const int first_y = bin_near(y - f.start_y, f.bin_y, -1, bins.height);
-    const int last_y = bin_near(y - f.start_y + 1, f.bin_y, 1, bins.height);
-    const int first_x = bin_near(x - f.start_x, f.bin_x, -1, bins.width);
-    const int last_x = bin_near(x - f.start_x + 1, f.bin_x, 1, bins.width);
-    for (int ph = first_y; ph <= last_y; ++ph) {
-      for (int pw = first_x; pw <= last_x; ++pw) {
-        if (indices.at(ph, pw, c) == where) sum += load<T>(bins.at(ph, pw, c));
-      }
-    }
-  }
-
-  ORBBEC_HD static int bin_near(int pixels, F bin, int margin, int bins) {
-    const F p = F(pixels) / bin + F(margin);
-    return p > F(0) ? (p < F(bins - 1) ? static_cast<int>(p) : bins - 1) : 0;
   }
 };
 

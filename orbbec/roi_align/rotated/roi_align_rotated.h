@@ -34,11 +34,11 @@ struct RotatedRoi {
     return f;
   }
 
-  // visit(tap) for every sample of `range` of bin (ph, pw) that is not outside.
+  // visit(y, x) for every sample of `range` of bin (ph, pw).
   template <class F, class Visit>
-  ORBBEC_HD static void for_each_tap(const RoiGeometry<F>& f, int ph, int pw,
-                                     const SampleRange& range, int height, int width,
-                                     const Visit& visit) {
+  ORBBEC_HD static void for_each_sample(const RoiGeometry<F>& f, int ph, int pw,
+                                        const SampleRange& range, int height, int width,
+                                        const Visit& visit) {
     for (int iy = range.first_y; iy < range.end_y; ++iy) {
       const F along_y = roi_position(f.start_y, f.bin_y, f.samples_y, ph, iy);
       for (int ix = range.first_x; ix < range.end_x; ++ix) {
@@ -47,9 +47,33 @@ struct RotatedRoi {
             axis_sample(along_y * f.cosine - along_x * f.sine + f.center_y, height);
         const AxisSample<F> x =
             axis_sample(along_y * f.sine + along_x * f.cosine + f.center_x, width);
-        if (y.low >= 0 && x.low >= 0) visit(roi_tap(y, x));
+        visit(y, x);
       }
     }
+  }
+
+  // visit(tap) for those that are not outside.
+  template <class F, class Visit>
+  ORBBEC_HD static void for_each_tap(const RoiGeometry<F>& f, int ph, int pw,
+                                     const SampleRange& range, int height, int width,
+                                     const Visit& visit) {
+    for_each_sample(f, ph, pw, range, height, width,
+                    [&](const AxisSample<F>& row, const AxisSample<F>& column) {
+                      if (row.low >= 0 && column.low >= 0) visit(roi_tap(row, column));
+                    });
+  }
+
+  // visit(tap) for those that read pixel (y, x).
+  template <class F, class Visit>
+  ORBBEC_HD static void for_each_tap_of(int y, int x, const RoiGeometry<F>& f, int ph, int pw,
+                                        const SampleRange& range, int height, int width,
+                                        const Visit& visit) {
+    for_each_sample(f, ph, pw, range, height, width,
+                    [&](const AxisSample<F>& row, const AxisSample<F>& column) {
+                      if (reads_pixel(row, y) && reads_pixel(column, x)) {
+                        visit(roi_tap(row, column));
+                      }
+                    });
   }
 };
 

@@ -8,6 +8,7 @@ namespace orbbec {
 
 template <class F>
 struct CoordinateField {
+  using Number = F;
   static constexpr int kNumbers = 0;
 
   const F* xy;  // [N, 2, height, width]: all x, then all y
@@ -19,6 +20,14 @@ struct CoordinateField {
         stride(a.transform_stride),
         plane(static_cast<int64_t>(a.output.height) * a.output.width),
         width(a.output.width) {}
+
+  // This field for image n alone.
+  ORBBEC_HD CoordinateField held(int64_t n, F (&)[kNumbers + 1]) const {
+    CoordinateField field = *this;
+    field.xy += n * stride;
+    field.stride = 0;
+    return field;
+  }
 
   ORBBEC_HD Point<F> at(int64_t n, int y, int x) const {
     const F* entry = xy + n * stride + static_cast<int64_t>(y) * width + x;

@@ -115,7 +115,11 @@ def on_images(call: Callable[[Any], Any], height: int = 224, width: int = 224, *
     return prepare
 
 
-# Warps: 512 x 512 to 224 x 224, rotated by 10 and -20 degrees.
+# Warps: 512 x 512 to 224 x 224, rotated by 10 and -20 degrees. So many images are executed that the launch
+# has as many rows per block as one of BATCH images: see kManyBlocks of warp_cuda.h.
+WARPS = 112
+
+
 def rotations(setting: Setting, source: int, target: int) -> Tensor:
     """Float64 `[N, 2, 3]`: from output to source pixels."""
     scale, centre = source / target, setting.side(source) / 2
@@ -138,14 +142,29 @@ def warp(how: str = "linear", dtype: torch.dtype = torch.uint8, last: bool = Fal
     return prepare
 
 
-add("warp_affine_u8_hwc", "warp_affine linear, uint8 HWC, 512 to 224", warp(last=True))
-add("warp_affine_u8_nchw", "warp_affine linear, uint8 NCHW, 512 to 224", warp())
-add("warp_affine_f32_nchw", "warp_affine linear, float32 NCHW, 512 to 224", warp(dtype=torch.float32))
-add("warp_affine_u8_cubic", "warp_affine cubic, uint8 HWC, 512 to 224", warp("cubic", last=True))
-add("warp_affine_u8_lanczos4", "warp_affine lanczos4, uint8 HWC, 512 to 224", warp("lanczos4", last=True))
+add("warp_affine_u8_hwc", "warp_affine linear, uint8 HWC, 512 to 224", warp(last=True), executed=WARPS)
+add("warp_affine_u8_nchw", "warp_affine linear, uint8 NCHW, 512 to 224", warp(), executed=WARPS)
+add(
+    "warp_affine_f32_nchw",
+    "warp_affine linear, float32 NCHW, 512 to 224",
+    warp(dtype=torch.float32),
+    executed=WARPS,
+)
+add(
+    "warp_affine_u8_cubic",
+    "warp_affine cubic, uint8 HWC, 512 to 224",
+    warp("cubic", last=True),
+    executed=WARPS,
+)
+add(
+    "warp_affine_u8_lanczos4",
+    "warp_affine lanczos4, uint8 HWC, 512 to 224",
+    warp("lanczos4", last=True),
+    executed=WARPS,
+)
 
 
-@case("warp_perspective linear, uint8 HWC, 512 to 224")
+@case("warp_perspective linear, uint8 HWC, 512 to 224", executed=WARPS)
 def warp_perspective_u8_hwc(setting: Setting) -> Work:
     images, affine = setting.photos(512, 512, last=True), rotations(setting, 512, 224)
     last_row = setting.put(torch.tensor([[2e-4, 1e-4, 1.0]], dtype=torch.float64))
@@ -155,7 +174,7 @@ def warp_perspective_u8_hwc(setting: Setting) -> Work:
     return Work(call, bytes_of(images, matrices))
 
 
-@case("remap linear, uint8 HWC, 224, one map per image")
+@case("remap linear, uint8 HWC, 224, one map per image", executed=WARPS)
 def remap_u8(setting: Setting) -> Work:
     images, (height, width) = setting.photos(224, 224, last=True), setting.size(224, 224)
     y, x = torch.meshgrid(torch.arange(height).float(), torch.arange(width).float(), indexing="ij")
@@ -269,12 +288,12 @@ def ycbcr(setting: Setting) -> Any:
     return batch.to(setting.device) if setting.device != "cpu" else batch
 
 
-add("augment_f32", "augment: crop to 224, flip, normalize; ImageBatch to float32", augmented(), executed=4)
-add("augment_f32_color4", "the same with four color steps", augmented(colored=True), executed=4)
-add("augment_u8", "augment: crop to 224, flip; ImageBatch to uint8 HWC", augmented(torch.uint8), executed=4)
+add("augment_f32", "augment: crop to 224, flip, normalize; ImageBatch to float32", augmented(), executed=40)
+add("augment_f32_color4", "the same with four color steps", augmented(colored=True), executed=40)
+add("augment_u8", "augment: crop to 224, flip; ImageBatch to uint8 HWC", augmented(torch.uint8), executed=40)
 add(
     "augment_planes",
     "augment of YCbCr 4:2:0 planes: crop to 224, flip, normalize",
     augmented(planes=True),
-    executed=4,
+    executed=40,
 )

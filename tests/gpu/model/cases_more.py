@@ -13,6 +13,8 @@ from tests.gpu.model.cases import Setting, Work, add, bytes_of, case, on_images,
 from tests.support.boxes import random_boxes
 
 _FACTORS = [0.7, 1.3, 0.9, 1.1]
+# So many images that the launch divides its work as it does for those of the modelled batch.
+MANY: dict[str, Any] = {"executed": 40}
 
 
 def adjusted(images: Any) -> Any:
@@ -28,19 +30,27 @@ add(
     "adjust_u8",
     "adjust_brightness, uint8 HWC, 224",
     adjusted(lambda setting: setting.photos(224, 224, last=True)),
+    **MANY,
 )
-add("adjust_u8_ragged", "adjust_brightness, ImageBatch of 240x320 to 427x640", adjusted(ragged), executed=4)
+add("adjust_u8_ragged", "adjust_brightness, ImageBatch of 240x320 to 427x640", adjusted(ragged), executed=16)
 add(
     "convert_u8",
     "cvt_color RGB to HSV, uint8 HWC, 224",
     on_images(lambda x: orbbec.cvt_color(x, "RGB", "HSV"), last=True),
+    **MANY,
 )
 add(
     "lut_u8",
     "lut, uint8 HWC, 224",
     on_images(lambda x: orbbec.lut(x, torch.arange(255, -1, -1).to(torch.uint8)), last=True),
+    **MANY,
 )
-add("normalize_u8_f32", "normalize, uint8 HWC to float32 NCHW, 224", on_images(orbbec.normalize, last=True))
+add(
+    "normalize_u8_f32",
+    "normalize, uint8 HWC to float32 NCHW, 224",
+    on_images(orbbec.normalize, last=True),
+    **MANY,
+)
 add("equalize_u8", "equalize, uint8 HWC, 224", on_images(orbbec.equalize, last=True))
 add("clahe_u8", "clahe, uint8 HWC, 224", on_images(lambda x: orbbec.clahe(x, 2.0), last=True))
 
@@ -79,7 +89,7 @@ add(
 )
 
 
-@case("mixup, uint8 NCHW, 224")
+@case("mixup, uint8 NCHW, 224", **MANY)
 def mixup_u8(setting: Setting) -> Work:
     images = setting.photos(224, 224)
     other, weights = setting.put(torch.arange(setting.count).roll(1)), setting.each([0.3, 0.6]).double()
@@ -129,12 +139,13 @@ def soft_nms_80x250(setting: Setting) -> Work:
     return Work(call, bytes_of(boxes, scores, groups), "box", lambda _: len(boxes))
 
 
-# Regions: 512 per image on maps of 100 x 136; groups of 32 channels, of which two images have 16.
-CHANNELS, IMAGES = 32, 16
+# Regions: 512 per image on maps of 100 x 136; groups of 64 channels, of which two images have 8. Kernels take
+# up to 64 channels at a time.
+CHANNELS, IMAGES = 64, 8
 
 
 def regions(setting: Setting) -> tuple[Tensor, Tensor]:
-    """Maps `[1, C, H, W]` with 32 channels per group, and regions `[K, 5]`."""
+    """Maps `[1, C, H, W]` with 64 channels per group, and regions `[K, 5]`."""
     generator = torch.Generator().manual_seed(3)
     channels = 4 if setting.small else CHANNELS
     maps = torch.rand(1, channels * setting.count, *setting.size(100, 136), generator=generator)

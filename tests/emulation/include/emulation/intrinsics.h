@@ -105,6 +105,22 @@ inline int __mulhi(int a, int b) { return static_cast<int>(static_cast<long long
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
+// The low word of {high, low} shifted right, by the low five bits of `shift`.
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (shift & 31));
+}
+// Sums of four products of bytes, and of two of 16-bit numbers and the low or high bytes.
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+  for (int i = 0; i < 4; ++i) sum += (a >> 8 * i & 0xff) * (b >> 8 * i & 0xff);
+  return sum;
+}
+inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned sum) {
+  for (int i = 0; i < 2; ++i) sum += (a >> 16 * i & 0xffff) * (b >> 8 * i & 0xff);
+  return sum;
+}
+inline unsigned __dp2a_hi(unsigned a, unsigned b, unsigned sum) {
+  return __dp2a_lo(a, b >> 16, sum);
+}
 // Byte i of the result is the byte of {a, b} that nibble i of `selector` names.
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;

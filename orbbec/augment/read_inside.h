@@ -1,0 +1,126 @@
+// Reads pixels whose taps lie inside the image, on CUDA, where border tests and addresses cost more
+// than the arithmetic. Included by tile_cuda.h and planes_inside.h.
+#pragma once
+
+#include "augment.h"
+
+namespace orbbec {
+
+template <class T, class Transform, class Sampler>
+ORBBEC_HD const Transform& transform_of(const Warp<T, Transform, Sampler>& reader) {
+  return reader.transform;
+}
+
+// The reader with one matrix for all images.
+template <class T, class Transform, class Sampler>
+ORBBEC_HD Warp<T, Transform, Sampler> with_matrix(Warp<T, Transform, Sampler> reader,
+                                                  const float* matrix) {
+  reader.transform.matrices = matrix;
+  reader.transform.stride = 0;
+  return reader;
+}
+
+// The upper left taps whose pixels are all in an image.
+template <int kSide>
+struct TapsInside {
+  unsigned columns, rows;
+
+  template <class T>
+  ORBBEC_HD void of(const Image<const T>& image) {
+    columns = static_cast<unsigned>(larger(image.width - kSide + 1, 0));
+    rows = static_cast<unsigned>(larger(image.height - kSide + 1, 0));
+  }
+  // A tap that is not finite lies outside, too.
+  template <class Tap>
+  ORBBEC_HD bool contain(const Tap& tap) const {
+    return static_cast<unsigned>(tap.x) < columns && static_cast<unsigned>(tap.y) < rows;
+  }
+};
+
+template <class Reader>
+struct ReadInside;
+
+template <class T, class Transform, class Sampler>
+struct ReadInside<Warp<T, Transform, Sampler>> {
+  using Reader = Warp<T, Transform, Sampler>;
+  using Tap = typename Reader::Tap;
+  static constexpr int kSide = kTapsOf<Sampler>;
+  static constexpr bool kIsLight = Reader::kIsLight, kIsLinear = Reader::kIsLinear;
+  // Blocks per multiprocessor: with three, nearest of 16-bit types and cubic spill registers.
+  static constexpr int kBlocks = kIsLinear || (kIsLight && sizeof(T) != 2) ? 3 : 2;
+
+  const T* data;
+  Stride stride_y;
+  int64_t stride_c;
+  TapsInside<kSide> inside;
+  bool in_pixels;  // three channels of a pixel side by side; otherwise the columns are
+
+  ORBBEC_HD void prepare(const Reader& reader, const Image<const T>& image) {
+    data = image.data;
+    stride_y = image.stride_y;
+    stride_c = image.stride_c;
+    in_pixels = reader.output.channels == 3 && image.stride_x == 3 && image.stride_c == 1;
+    inside.of(image);
+    if (!in_pixels && image.stride_x != 1) inside.rows = 0;  // no fast path
+  }
+
+  // The values at the taps.
+  template <int kCount>
+  ORBBEC_HD void read(const Reader& reader, const Tap (&taps)[kCount],
+                      float (&values)[kCount][kMaxFills]) const {
+    if (in_pixels) {
+#pragma unroll
+      for (int p = 0; p < kCount; ++p) read_patch<3>(reader, taps[p], 1, 3, values[p]);
+    } else {
+#pragma unroll
+      for (int p = 0; p < kCount; ++p)
+        read_patch<1>(reader, taps[p], stride_c, reader.output.channels, values[p]);
+    }
+  }
+
+  // Whether read_border finds what lies outside.
+  ORBBEC_HD static bool has_border_pixels(const Reader& reader, const Image<const T>& image) {
+    const int64_t reach =
+        image.height * int64_t{image.stride_y} + image.width * int64_t{image.stride_x};
+    return kSide <= 2 && !outside_is_value(reader.border) && reach < Stride::kMost;
+  }
+
+  // The values at a finite tap that may lie outside: at most two rows and two columns, which the
+  // border gives any place in the image, are an image by themselves.
+  ORBBEC_HD static void read_border(const Reader& reader, const Image<const T>& image, Tap tap,
+                                    float (&values)[kMaxFills]) {
+    const auto column = [&](int x) { return border_index(x, image.width, reader.border); };
+    const auto row = [&](int y) { return border_index(y, image.height, reader.border); };
+    const int left = column(tap.x), right = column(wrapping_add(tap.x, kSide - 1));
+    const int top = row(tap.y), bottom = row(wrapping_add(tap.y, kSide - 1));
+    const Image<const T> patch{.data = &image.at(top, left, 0),
+                               .height = kSide,
+                               .width = kSide,
+                               .stride_y = (bottom - top) * image.stride_y,
+                               .stride_x = (right - left) * image.stride_x,
+                               .stride_c = image.stride_c};
+    tap.x = tap.y = 0;
+    read_tap(reader, patch, tap, values);
+  }
+
+ private:
+  // The pixels around a tap are an image by themselves, whose size the compiler knows: no border
+  // test is left.
+  template <int kStrideX>
+  ORBBEC_HD void read_patch(const Reader& reader, Tap tap, int64_t channel, int64_t channels,
+                            float (&values)[kMaxFills]) const {
+    const Image<const T> patch{.data = data + tap.y * stride_y + tap.x * kStrideX,
+                               .height = kSide,
+                               .width = kSide,
+                               .stride_y = stride_y,
+                               .stride_x = kStrideX,
+                               .stride_c = channel};
+    tap.x = tap.y = 0;
+    tap.valid = true;
+#pragma unroll
+    for (int c = 0; c < kMaxFills; ++c)
+      values[c] = c < channels ? reader.value(patch, tap, c) : 0.0f;
+  }
+};
+
+}  // namespace orbbec

@@ -1,0 +1,416 @@
+// What the CUDA kernels of augment do in a tile of output pixels: facts of its images are held in
+// shared memory, pixels are read, changed and stored. The arithmetic is that of augment.h. Included
+// by kernels_cuda.h.
+#pragma once
+
+#include "../core/constant_divisor.h"
+#include "../executors/executor_cuda.h"
+#include "augment.h"
+#include "read_inside.h"
+#include "store_cuda.h"
+
+namespace orbbec {
+
+constexpr int kMostRows = 128;  // of a tile
+constexpr int kHeldSteps = 8;   // steps of a color program in shared memory; others are not copied
+
+// Pixels of a thread at a time. With two, the numbers of a color step would be read half as often,
+// but 80 registers do not hold what the steps need.
+template <class Op>
+constexpr int kPixels = 1;
+
+template <class Op>
+constexpr int kBlocks = ReadInside<typename Op::Reader>::kBlocks;
+
+// Quotients by `std`, where the values are such that they have the bits of divisions.
+struct Quotients {
+  bool are_exact;
+  float reciprocal[kMaxFills];
+};
+
+// Bytes times a scale, less a mean that is not tiny, are never tiny unless 0. What erases an image
+// can be any float; see AugmentThread::finish.
+inline Quotients quotients_of(const AugmentArguments& a) {
+  constexpr float kLeast = 0x1p-30f, kMost = 0x1p30f;
+  Quotients quotients{a.normalizes && a.warp.dtype == DType::kUInt8 && magnitude(a.scale) < kMost,
+                      {}};
+  for (int c = 0; c < kMaxFills; ++c) {
+    quotients.reciprocal[c] = 1 / a.std[c];
+    const bool is_usual = magnitude(a.mean[c]) > kLeast && magnitude(a.mean[c]) < kMost;
+    if (!is_usual || !in_divided_range(a.std[c])) quotients.are_exact = false;
+  }
+  return quotients;
+}
+
+// Rows [top, bottom) and up to 32 columns of an output of this width.
+struct Tile {
+  int left, top, bottom, width;
+
+  __device__ bool meets(const Mix& mix) const {
+    return static_cast<float>(left)<mix.right&& static_cast<float>(left + kTileWidth)> mix.left &&
+           static_cast<float>(top)<mix.bottom&& static_cast<float>(bottom)> mix.top;
+  }
+  // Threads beyond the last column compute its pixels and store none.
+  __device__ int column() const {
+    const int x = left + static_cast<int>(threadIdx.x);
+    return x < width ? x : width - 1;
+  }
+  __device__ int first_row() const { return top + static_cast<int>(threadIdx.y); }
+};
+
+__device__ inline Tile tile_at(const AnyImages& output, int left, int64_t top, int rows) {
+  const int first = static_cast<int>(top), left_over = output.height - first;
+  return {left, first, left_over < rows ? output.height : first + rows, output.width};
+}
+
+// Shared memory for an object that no constructor initializes.
+template <class T>
+struct SharedBytes {
+  __align__(16) unsigned char bytes[sizeof(T)];
+
+  __device__ T& as_object() { return *reinterpret_cast<T*>(bytes); }
+};
+
+constexpr int64_t kNoImage = -1;
+
+// An image, and that which is mixed with it.
+template <class Op>
+struct HeldImages {
+  using View = decltype(view_of(std::declval<typename Op::Reader>(), 0));
+  using Tap = typename ReadInside<typename Op::Reader>::Tap;
+
+  __align__(16) float steps[2][kHeldSteps * kStepNumbers];
+  StepCode codes[2][kHeldSteps];
+  int counts[2];  // of steps
+  float means[2];
+  int64_t n[2];
+  float matrices[2][PerspectiveTransform<float>::kNumbers];
+  View views[2];
+  bool are_separable[2];
+  Tap rows[2][kMostRows];  // if separable: taps of column 0, whose rows are those of all columns
+  bool erases;             // in this tile
+};
+
+// Whether the columns of all taps depend on x alone and their rows on y alone, and are finite.
+__device__ inline bool is_separable(const float* m) {
+  constexpr float kMost = 0x1p64f;
+  return m[1] == 0 && m[3] == 0 && PerspectiveTransform<float>::is_affine(m) &&
+         fabsf(m[0]) < kMost && fabsf(m[2]) < kMost && fabsf(m[4]) < kMost && fabsf(m[5]) < kMost;
+}
+
+// The tap of a column and of a row.
+template <class Inside, class Tap>
+__device__ Tap with_row(Tap tap, const Tap& row) {
+  tap.y = row.y;
+  if constexpr (Inside::kIsLinear) tap.b = row.b;
+  return tap;
+}
+
+// Half of the threads of a block, numbered from 0, read the program, the matrix and the view of an
+// image. Its mean is not known while gray values are added.
+template <class Op>
+__device__ void hold_facts(const Op& op, int64_t n, int part, int thread, bool with_means,
+                           HeldImages<Op>& held) {
+  const Program program = op.program_without_mean(n);
+  const auto& transform = transform_of(op.reader);
+  if (thread < PerspectiveTransform<float>::kNumbers)
+    held.matrices[part][thread] = transform.matrices[n * transform.stride + thread];
+  if (thread < kHeldSteps && thread < program.count)
+    held.codes[part][thread] = program.code(thread);
+  if (program.count <= kHeldSteps && thread < program.count * kStepNumbers)
+    held.steps[part][thread] = program.rows[thread];
+  if (thread == kWarp) held.views[part] = view_of(op.reader, n);
+  if (thread == 2 * kWarp) {
+    int count = program.count;
+    while (count > 0 && program.code(count - 1) == StepCode::kNone) --count;
+    held.counts[part] = count;
+    held.n[part] = n;
+    const bool has_mean = with_means && program.contrast_step() >= 0;
+    held.means[part] = has_mean ? op.program(n).mean : 0.0f;
+  }
+}
+
+template <class Op>
+__device__ void hold_images(const Op& op, const Tile& tile, int64_t own, int64_t paired,
+                            bool with_means, HeldImages<Op>& held) {
+  constexpr int kHalf = kTileWidth * kTileHeight / 2;
+  static_assert(kHalf >= kHeldSteps * kStepNumbers && kHalf >= kMostRows && kHalf > 2 * kWarp);
+  const int index = static_cast<int>(threadIdx.y) * kTileWidth + static_cast<int>(threadIdx.x);
+  const int part = index / kHalf, thread = index % kHalf;
+  const int64_t n = part == 0 ? own : paired;
+  const bool is_held = n != kNoImage;
+  if (is_held) hold_facts(op, n, part, thread, with_means, held);
+  bool meets = false;
+  for (int i = thread; is_held && i < op.arguments.boxes_per_image; i += kHalf)
+    meets = meets ||
+            op.box_meets(n, i, tile.left, tile.top, tile.left + kTileWidth - 1, tile.bottom - 1);
+  const bool erases = __syncthreads_or(meets) != 0;
+  if (index == 0) held.erases = erases;
+  if (is_held && thread == 0) {
+    held.are_separable[part] =
+        ReadInside<typename Op::Reader>::kIsLight && is_separable(held.matrices[part]);
+  }
+  if (is_held && tile.top + thread < tile.bottom) {
+    held.rows[part][thread] = tap_of(with_matrix(op.reader, held.matrices[part]), held.views[part],
+                                     0, tile.top + thread, 0);
+  }
+  __syncthreads();
+}
+
+// The number, of which the compiler knows nothing: what depends on it is computed where it is
+// needed. Outside of the loop it would take registers from the usual path.
+__device__ inline int recomputed(int number) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+
+// Where the threads of a block keep their pixels while they compute those of the other image.
+template <int kCount>
+struct MixedPixels {
+  float values[kCount][kMaxFills][kTileHeight][kTileWidth];
+
+  __device__ void put(const float (&pixels)[kCount][kMaxFills]) {
+    for (int p = 0; p < kCount; ++p) {
+      for (int c = 0; c < kMaxFills; ++c) values[p][c][threadIdx.y][threadIdx.x] = pixels[p][c];
+    }
+  }
+  __device__ float get(int p, int c) const { return values[p][c][threadIdx.y][threadIdx.x]; }
+};
+
+// A thread's view of an image: facts in registers, the steps in shared memory.
+template <class Op>
+class AugmentThread {
+ public:
+  using Inside = ReadInside<typename Op::Reader>;
+  using Tap = typename Inside::Tap;
+  using View = typename HeldImages<Op>::View;
+  static constexpr int kCount = kPixels<Op>;
+
+  __device__ AugmentThread(const Op& op, const HeldImages<Op>& held, const Tile& tile,
+                           const Quotients& quotients)
+      : op_(op),
+        held_(held),
+        tile_(tile),
+        quotients_(quotients),
+        x_(tile.column()),
+        erases_(held.erases),
+        multiplies_(quotients.are_exact && !held.erases),
+        program_(op.program_without_mean(0)) {
+    select(0);
+  }
+
+  // The pixels of this column in rows from `first` on, kTileHeight apart, mixed with the other
+  // image where it is visible.
+  __device__ void mixed(int first, bool mixes, MixedPixels<kCount>& own,
+                        float (&values)[kCount][kMaxFills]) {
+    int begin = 0, end = 1;
+    if (mixes) {
+      const Mix mix(op_.arguments, held_.n[0]);
+      bool any = false, all = mix.replaces();
+      for (int p = 0; p < kCount; ++p) {
+        const bool covered = mix.covers(row_of(first, p), x_);
+        any = any || covered;
+        all = all && covered;
+      }
+      if (__any_sync(kAllLanes, any)) end = 2;
+      if (__all_sync(kAllLanes, all)) begin = 1;
+    }
+    ORBBEC_ROLLED
+    for (int part = begin; part < end; ++part) {
+      if (mixes) select(part);
+      finished(first, values);
+      if (part + 1 < end) own.put(values);
+    }
+    if (end - begin == 2) mix_with(own, first, values);
+  }
+
+  // The sum of the gray values of these pixels after `end` steps.
+  __device__ int gray_units(int first, int end) const {
+    float values[kCount][kMaxFills];
+    read(first, values);
+    color(end, values);
+    int sum = 0;
+    for (int p = 0; p < kCount; ++p) {
+      const bool exists = first + p * kTileHeight < tile_.bottom &&
+                          tile_.left + static_cast<int>(threadIdx.x) < tile_.width;
+      if (exists) sum += program_.gray_units(values[p]);
+    }
+    return sum;
+  }
+
+ private:
+  __device__ int row_of(int first, int p) const {
+    const int row = first + p * kTileHeight;
+    return row < tile_.bottom ? row : tile_.bottom - 1;
+  }
+
+  __device__ void mix_with(const MixedPixels<kCount>& own, int first,
+                           float (&values)[kCount][kMaxFills]) const {
+    const Mix mix(op_.arguments, held_.n[0]);
+    for (int p = 0; p < kCount; ++p) {
+      const bool covered = mix.covers(row_of(first, p), x_);
+      for (int c = 0; c < kMaxFills; ++c) {
+        const float value = own.get(p, c);
+        const float both = mix.replaces() ? values[p][c] : mix.sum(value, values[p][c]);
+        values[p][c] = covered ? both : value;
+      }
+    }
+  }
+
+  __device__ void select(int part) {
+    part_ = part;
+    inside_.prepare(op_.reader, view());
+    is_separable_ = held_.are_separable[part];
+    column_ = tap_of(reader(), view(), 0, tile_.top, x_);
+    if (program_.count == 0) return;
+    program_ = op_.program_without_mean(held_.n[part]);
+    program_.mean = held_.means[part];
+  }
+
+  __device__ const View& view() const { return held_.views[part_]; }
+  __device__ typename Op::Reader reader() const {
+    return with_matrix(op_.reader, held_.matrices[part_]);
+  }
+
+  __device__ Tap tap(int y) const {
+    if constexpr (Inside::kIsLight) {
+      if (is_separable_) return with_row<Inside>(column_, held_.rows[part_][y - tile_.top]);
+    }
+    return tap_of(reader(), view(), 0, y, x_);
+  }
+
+  __device__ void read(int first, float (&values)[kCount][kMaxFills]) const {
+    Tap taps[kCount];
+    bool inside = true;
+    for (int p = 0; p < kCount; ++p) {
+      taps[p] = tap(row_of(first, p));
+      inside = inside && inside_.inside.contain(taps[p]);
+    }
+    if (__all_sync(kAllLanes, inside)) return inside_.read(op_.reader, taps, values);
+    const View& view = held_.views[recomputed(part_)];
+    bool at_border = Inside::has_border_pixels(op_.reader, view);
+    for (int p = 0; p < kCount; ++p) at_border = at_border && taps[p].valid;
+    at_border = __all_sync(kAllLanes, at_border);
+    for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
+      const Tap at = element(taps, p);
+      if (at_border) return Inside::read_border(op_.reader, view, at, pixel);
+      read_tap(op_.reader, view, at, pixel);
+    });
+  }
+
+  // body(p, pixel) for each pixel, in one copy of the code.
+  template <int kChannels, class Body>
+  __device__ static void for_each_rolled(float (&values)[kCount][kChannels], const Body& body) {
+    ORBBEC_ROLLED
+    for (int p = 0; p < kCount; ++p) {
+      float pixel[kChannels];
+      get(values, p, pixel);
+      body(p, pixel);
+      put(pixel, p, values);
+    }
+  }
+
+  // Pixel p of several, for a number that the compiler does not know.
+  template <int kChannels>
+  __device__ static void get(const float (&values)[kCount][kChannels], int p,
+                             float (&pixel)[kChannels]) {
+    for (int i = 0; i < kCount; ++i) {
+      for (int c = 0; c < kChannels; ++c) pixel[c] = i == 0 || i == p ? values[i][c] : pixel[c];
+    }
+  }
+  template <int kChannels>
+  __device__ static void put(const float (&pixel)[kChannels], int p,
+                             float (&values)[kCount][kChannels]) {
+    for (int i = 0; i < kCount; ++i) {
+      for (int c = 0; c < kChannels; ++c) values[i][c] = i == p ? pixel[c] : values[i][c];
+    }
+  }
+
+  // The numbers of a step, in whole vectors where they are held; returns its code.
+  __device__ StepCode step_numbers(int step, float (&numbers)[kStepNumbers]) const {
+    if (program_.count > kHeldSteps) {
+      for (int i = 0; i < kStepNumbers; ++i) numbers[i] = program_.rows[step * kStepNumbers + i];
+      return program_.code(step);
+    }
+    const auto* const vectors =
+        reinterpret_cast<const float4*>(held_.steps[part_] + step * kStepNumbers);
+    for (int i = 0; i < kStepNumbers / 4; ++i) {
+      const float4 four = vectors[i];
+      numbers[4 * i] = four.x, numbers[4 * i + 1] = four.y;
+      numbers[4 * i + 2] = four.z, numbers[4 * i + 3] = four.w;
+    }
+    return held_.codes[part_][step];
+  }
+
+  // Runs the program up to step `end`. One channel stands for three equal ones.
+  __device__ void color(int end, float (&values)[kCount][kMaxFills]) const {
+    float rgb[kCount][3];
+    const bool is_gray = op_.channels() == 1;
+    for (int p = 0; p < kCount; ++p) {
+      for (int c = 0; c < 3; ++c) rgb[p][c] = is_gray ? values[p][0] : values[p][c];
+    }
+    ORBBEC_ROLLED
+    for (int s = 0; s < end; ++s) {
+      float numbers[kStepNumbers];
+      const StepCode code = step_numbers(s, numbers);
+      Program one = program_;
+      one.rows = numbers;
+      one.with_step(0, code, [&](const auto& step) {
+        if constexpr (std::is_same_v<decltype(step), const GammaStep&>) {  // long
+          for_each_rolled(rgb, [&](int, float (&pixel)[3]) { step(pixel); });
+        } else {
+          for (int p = 0; p < kCount; ++p) step(rgb[p]);
+        }
+      });
+    }
+    for (int p = 0; p < kCount; ++p) {
+      for (int c = 0; c < 3; ++c) values[p][c] = rgb[p][c];
+    }
+  }
+
+  __device__ void finished(int first, float (&values)[kCount][kMaxFills]) const {
+    read(first, values);
+    if (program_.count > 0) color(held_.counts[part_], values);
+    if (erases_) {
+      for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
+        op_.erase(held_.n[part_], row_of(first, p), x_, pixel);
+      });
+    }
+    finish(values);
+  }
+
+  __device__ void finish(float (&values)[kCount][kMaxFills]) const {
+    if (multiplies_) {
+      for_each_value(values, [&](int c, float value) {
+        const Finish last = op_.finish(c);
+        return ConstantDivisor{last.std, quotients_.reciprocal[c]}.quotient(last.difference(value));
+      });
+    } else {
+      for_each_value(values, [&](int c, float value) { return op_.finish(c)(value); });
+    }
+  }
+
+  // Channels that an image lacks are computed, too: cheaper than a test.
+  template <class Body>
+  __device__ static void for_each_value(float (&values)[kCount][kMaxFills], const Body& body) {
+#pragma unroll
+    for (int c = 0; c < kMaxFills; ++c) {
+      for (int p = 0; p < kCount; ++p) values[p][c] = body(c, values[p][c]);
+    }
+  }
+
+  const Op& op_;
+  const HeldImages<Op>& held_;
+  const Tile& tile_;
+  const Quotients& quotients_;
+  int x_, part_;
+  bool erases_, multiplies_;
+  Program program_;
+  Inside inside_;
+  bool is_separable_;
+  Tap column_;  // of the first row of the tile
+};
+
+}  // namespace orbbec

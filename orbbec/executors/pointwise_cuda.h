@@ -1,0 +1,146 @@
+// Runs pointwise functors over images of bytes, dense or variable-size, on a CUDA device: words are
+// loaded and stored, whatever the layout. Included by *_cuda.cu; sees CUDA, never torch.
+//
+// A functor `op` has `output`, kSources images of bytes `op.source_of(n, i)`, and channels kIn and
+// kOut; where these are 0, both are `op.output.channels`. `op.of_image(n)` returns what computes a
+// pixel of image n from bytes as integers, `work(in, out)`, once per thread. `op.is_plain(n)` tells
+// whether all sources have the size of the output and no pixel needs its position. Other pixels:
+// `op(n, y, x)`.
+#pragma once
+
+#include "pixel_groups_cuda.h"
+#include "ragged_cuda.h"
+
+namespace orbbec {
+
+// What a block knows of an image.
+template <class Op>
+struct HeldPointwise {
+  using Out = typename Op::Out;
+  GroupedPixels<const uint8_t> from[Op::kSources];
+  GroupedPixels<Out> to;
+  int64_t pixels;
+  int width;
+  bool has_groups;
+};
+
+template <class Op>
+__device__ void hold_pointwise(const Op& op, int64_t n, HeldPointwise<Op>& held) {
+  const int channels = static_cast<int>(op.output.channels);
+  const auto target = op.output[n];
+  const int64_t pixels = int64_t{target.height} * target.width;
+  const auto to = GroupedPixels<typename Op::Out>::of(target, Op::kOut != 0 ? Op::kOut : channels);
+  bool grouped = to.packing != Packing::kNone && op.is_plain(n) && pixels < (1 << 30);
+  for (int i = 0; i < Op::kSources; ++i) {
+    const auto from =
+        GroupedPixels<const uint8_t>::of(op.source_of(n, i), Op::kIn != 0 ? Op::kIn : channels);
+    grouped = grouped && from.packing != Packing::kNone;
+    held.from[i] = from;
+  }
+  held.to = to;
+  held.pixels = pixels;
+  held.width = target.width;
+  held.has_groups = grouped && (Op::kIn != 0 || channels == 3 || channels == 1);
+}
+
+// Every gridDim.x-th run of groups, a group per thread. Returns the number of pixels in groups.
+template <int kIn, int kOut, class Op>
+__device__ int64_t run_groups(const Op& op, int64_t n, const HeldPointwise<Op>& held,
+                              uint32_t* staged) {
+  using Out = typename Op::Out;
+  const auto work = op.of_image(n);
+  const int groups = static_cast<int>(held.pixels / kGroup);
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  for (int first = (static_cast<int>(blockIdx.x) * kPointwiseWarps + warp) * kWarp; first < groups;
+       first += static_cast<int>(gridDim.x) * kPointwiseThreads) {
+    int in[Op::kSources][kGroup][kIn];
+    for (int i = 0; i < Op::kSources; ++i) load_group(held.from[i], first, groups, staged, in[i]);
+    Out out[kGroup][kOut];
+    for (int p = 0; p < kGroup; ++p) {
+      int pixel[Op::kSources][kIn];
+      for (int i = 0; i < Op::kSources; ++i) {
+        for (int c = 0; c < kIn; ++c) pixel[i][c] = in[i][p][c];
+      }
+      work(pixel, out[p]);
+    }
+    store_group(held.to, first, groups, staged, out);
+  }
+  return int64_t{groups} * kGroup;
+}
+
+template <class Op>
+__device__ int64_t run_all_groups(const Op& op, int64_t n, const HeldPointwise<Op>& held,
+                                  uint32_t* staged) {
+  if (!held.has_groups) return 0;
+  if constexpr (Op::kIn != 0) return run_groups<Op::kIn, Op::kOut>(op, n, held, staged);
+  if constexpr (Op::kIn == 0) {
+    return op.output.channels == 3 ? run_groups<3, 3>(op, n, held, staged)
+                                   : run_groups<1, 1>(op, n, held, staged);
+  }
+}
+
+// Divides 32 bits where they are enough: 64 take seven times as long.
+template <class Op>
+__device__ int64_t row_of(int64_t pixel, const HeldPointwise<Op>& held) {
+  const bool is_short = held.pixels <= 0xffffffff;
+  return is_short ? static_cast<uint32_t>(pixel) / static_cast<uint32_t>(held.width)
+                  : pixel / held.width;
+}
+
+// A block owns every gridDim.x-th run of 1024 pixels of an image, a warp 128 neighboring ones, a
+// thread 4. Each byte is read once. Pixels of several channels pass through shared memory, 12 bytes
+// per thread and byte of a value.
+template <class Op>
+__global__ void __launch_bounds__(kPointwiseThreads, 4)
+    for_each_pixel_of_bytes_kernel(const Op op) {
+  __shared__ HeldPointwise<Op> held;
+  __shared__ __align__(16) uint32_t staged[kPointwiseWarps][kWarp * kStagedWords<typename Op::Out>];
+  for (int64_t n = blockIdx.y; n < op.output.count; n += gridDim.y) {
+    if (threadIdx.x == 0) hold_pointwise(op, n, held);
+    __syncthreads();
+    const int64_t done = run_all_groups(op, n, held, staged[threadIdx.x / kWarp]);
+    for (int64_t p = done + static_cast<int64_t>(blockIdx.x) * kPointwiseThreads + threadIdx.x;
+         p < held.pixels; p += static_cast<int64_t>(gridDim.x) * kPointwiseThreads) {
+      const int64_t y = row_of(p, held);
+      op(n, static_cast<int>(y), static_cast<int>(p - y * held.width));
+    }
+    __syncthreads();
+  }
+}
+
+// Blocks per image: a thread has 4 groups, so that what it learns of the image pays, or fewer where
+// there would be too few blocks. The sizes of a variable-size batch are on the device: enough
+// blocks for images of the average size, and for a few to fill it.
+inline unsigned runs_per_image(const AnyImages& images) {
+  constexpr int64_t kLeast = 16, kMost = int64_t{1} << 30;
+  const int64_t dense = int64_t{images.height} * images.width;
+  const int64_t ragged = images.numel / larger(images.channels * images.count, int64_t{1});
+  const int64_t pixels = images.layout == nullptr ? dense : ragged;
+  int64_t runs = 0;
+  for (int64_t groups = 4; groups > 0 && runs * images.count < kEnoughBlocks; --groups)
+    runs = (pixels - 1) / (kGroup * kPointwiseThreads * groups) + 1;
+  if (images.layout != nullptr) runs = larger(runs, kLeast);
+  return static_cast<unsigned>(smaller(runs, kMost));
+}
+
+// op(n, y, x) for every pixel of the outputs, on `stream`. Returns a cudaError_t.
+template <class Op>
+int for_each_pixel_of_bytes_cuda(const Op& op, void* stream) {
+  static_assert(std::is_same_v<typename Op::In, uint8_t>);
+  const int64_t count = smaller(op.output.count, kMaxGridYZ);
+  return launch(for_each_pixel_of_bytes_kernel<Op>,
+                dim3(runs_per_image(op.output), static_cast<unsigned>(count)),
+                dim3(kPointwiseThreads), 0, stream, op);
+}
+
+// The same for any pointwise functor.
+template <class Op>
+int run_pointwise_cuda(const Op& op, void* stream) {
+  if constexpr (std::is_same_v<typename Op::In, uint8_t>) {
+    return for_each_pixel_of_bytes_cuda(op, stream);
+  } else {
+    return for_each_pixel_cuda(op, op.output, stream);  // variable-size images are of bytes
+  }
+}
+
+}  // namespace orbbec

@@ -1,0 +1,269 @@
+// The passes of gaussian_blur and box_blur over bytes on a CUDA device: the sums of a rule by
+// dp4a, four products at once along a row, and dp2a, two along a column. Integer sums do not depend
+// on their order. Included by separable_cuda.cu.
+#pragma once
+
+#include "../byte_rows_cuda.h"
+#include "tile_shapes.h"
+
+namespace orbbec {
+
+// A tap of 256 does not fit a byte. It is the only one of its axis: the pass runs twice, with 128.
+template <class Rule>
+struct ByteTaps {
+  Rule rule;
+  Window window;
+  int group;
+  int runs[2];  // of each axis
+
+  ORBBEC_HD ByteTaps(const Rule& rule, const Window& window, int group)
+      : rule(rule), window(window), group(group) {
+    for (int axis = 0; axis < 2; ++axis) {
+      runs[axis] = rule.tap(axis, size(axis), size(axis) / 2) > 255 ? 2 : 1;
+    }
+  }
+  ORBBEC_HD int size(int axis) const { return axis == 0 ? window.height : window.width; }
+  ORBBEC_HD uint32_t byte(int axis, int i) const {
+    if (i < 0 || i >= size(axis)) return 0;
+    return static_cast<uint32_t>(rule.tap(axis, size(axis), i)) >> (runs[axis] - 1);
+  }
+  // The taps of 4 values for the output `shift` values behind them, from value 4 * word on.
+  ORBBEC_HD uint32_t along_row(int word, int shift) const {
+    uint32_t bytes = 0;
+    for (int b = 0; b < 4; ++b) {
+      const int distance = 4 * word + b - shift;
+      const int i = group == 1 ? distance : distance / group;
+      if (distance >= 0 && i * group == distance) bytes |= byte(1, i) << 8 * b;
+    }
+    return bytes;
+  }
+  // Of a pair of rows: two taps of the even output row, then two of the odd one.
+  ORBBEC_HD uint32_t along_column(int pair) const {
+    return byte(0, 2 * pair) | byte(0, 2 * pair + 1) << 8 | byte(0, 2 * pair - 1) << 16 |
+           byte(0, 2 * pair) << 24;
+  }
+};
+
+// A block's tile. Each step needs the barrier after the one before.
+template <class Rule>
+struct ByteTile {
+  using Shape = ByteTileShape<Rule>;
+  static constexpr int kWidth = Shape::kWidth, kWords = kWidth / 4;
+  static constexpr int kRows = 4, kColumns = 8;              // of the row sums of a thread
+  static constexpr int kOutputRows = 8, kOutputColumns = 4;  // of the outputs of a thread
+
+  const Tile& tile;
+  int64_t channels;
+  Plane<const uint8_t> source;
+  Plane<uint8_t> output;
+  Border border;
+  ByteTaps<Rule> taps;
+  Shape shape;
+  ByteRows bytes;
+  int first_word, row_taps;  // of the first window; words around 4 windows
+  uint4* taps_of_row;
+  uint32_t* pixels;  // [rows][words]
+  uint32_t* sums;    // [rows / 2][kWidth]: of two rows, 16 bits each
+  int64_t* rows;     // offsets in the image, or -1
+  int* columns;      // the same, of the bytes that no load reaches
+  uint32_t* column_taps;
+
+  __device__ ByteTile(const Tile& tile, int64_t channels, const Plane<const uint8_t>& source,
+                      const Plane<uint8_t>& output, Border border, const ByteTaps<Rule>& taps)
+      : tile(tile),
+        channels(channels),
+        source(source),
+        output(output),
+        border(border),
+        taps(taps),
+        shape(taps.window, taps.group, tile.height),
+        bytes(source, tile.left - taps.window.before() * taps.group) {
+    first_word = bytes.shift / 4;
+    row_taps = Shape::words_of(taps.window, taps.group, bytes.shift & 3);
+    const int last_column = (tile.width - 1) / kColumns * 2;
+    bytes.need(first_word / 2 * 8, 4 * rounded_up(first_word + last_column + row_taps + 1, 2));
+    taps_of_row = dynamic_shared<uint4>();
+    pixels = reinterpret_cast<uint32_t*>(taps_of_row + shape.row_taps);
+    sums = pixels + shape.rows * shape.words;
+    rows = reinterpret_cast<int64_t*>(sums + shape.rows / 2 * kWidth);
+    columns = reinterpret_cast<int*>(rows + shape.rows);
+    column_taps = reinterpret_cast<uint32_t*>(columns + 4 * shape.words);
+  }
+
+  __device__ void prepare() const {
+    find_rows(source, tile.top - taps.window.above(), shape.rows, border, rows);
+    bytes.find_columns(border, columns);
+    for (int i = threadIdx.x; i < 4 * row_taps; i += kTileThreads) {
+      reinterpret_cast<uint32_t*>(taps_of_row)[i] =
+          taps.along_row(i / 4, i % 4 + (bytes.shift & 3));
+    }
+    for (int i = threadIdx.x; i < shape.column_taps; i += kTileThreads) {
+      column_taps[i] = taps.along_column(i);
+    }
+  }
+
+  // 4 bytes of any address. Both aligned words lie within the row.
+  __device__ static uint32_t load_word(const uint8_t* from) {
+    const unsigned shift = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) & 3);
+    const auto* const words = reinterpret_cast<const uint32_t*>(from - shift);
+    return __funnelshift_r(words[0], shift != 0 ? words[1] : 0, 8 * shift);
+  }
+
+  __device__ void load() const {
+    bytes.load(shape.rows, rows, columns, 4 * shape.words, reinterpret_cast<uint8_t*>(pixels));
+  }
+
+  __device__ static void add(uint32_t* sums, uint32_t bytes, const uint4& taps) {
+    sums[0] = __dp4a(bytes, taps.x, sums[0]);
+    sums[1] = __dp4a(bytes, taps.y, sums[1]);
+    sums[2] = __dp4a(bytes, taps.z, sums[2]);
+    sums[3] = __dp4a(bytes, taps.w, sums[3]);
+  }
+
+  // A thread sums 8 columns of 4 rows.
+  __device__ void sum_rows() const {
+    constexpr int kAcross = kWidth / kColumns;
+    const int column = threadIdx.x % kAcross;
+    if (column * kColumns >= tile.width) return;
+    for (int y = threadIdx.x / kAcross * kRows; y < shape.rows;
+         y += kTileThreads / kAcross * kRows) {
+      uint32_t of_thread[kRows][kColumns] = {};
+      const auto* const from =
+          reinterpret_cast<const uint2*>(pixels + y * shape.words) + first_word / 2 + column;
+      for (int run = 0; run < taps.runs[1]; ++run) sum_words(from, of_thread);
+      auto* const to = reinterpret_cast<uint4*>(sums + y / 2 * kWidth) + 2 * column;
+#pragma unroll
+      for (int i = 0; i < kRows; i += 2) {
+#pragma unroll
+        for (int j = 0; j < kColumns; j += 4) {
+          const auto pair = [&](int k) {
+            return __byte_perm(of_thread[i][j + k], of_thread[i + 1][j + k], 0x5410);
+          };
+          to[i / 2 * kWords + j / 4] = make_uint4(pair(0), pair(1), pair(2), pair(3));
+        }
+      }
+    }
+  }
+
+  __device__ void sum_words(const uint2* from, uint32_t (&to)[kRows][kColumns]) const {
+    const int pitch = shape.words / 2;
+    uint2 now[kRows];
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) now[i] = from[i * pitch];
+    const uint4* factors = taps_of_row;
+    const uint4* const end = factors + row_taps;
+    ORBBEC_ROLLED
+    for (bool starts_odd = (first_word & 1) != 0;; starts_odd = false) {
+      if (!starts_odd) {
+        const uint4 even = *factors;
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) add(to[i], now[i].x, even), add(to[i] + 4, now[i].y, even);
+        if (++factors == end) return;
+      }
+      const uint4 odd = *factors;
+      ++from;
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        const uint2 next = from[i * pitch];
+        add(to[i], now[i].y, odd), add(to[i] + 4, next.x, odd);
+        now[i] = next;
+      }
+      if (++factors == end) return;
+    }
+  }
+
+  // A thread owns 4 columns of 8 rows of the output.
+  __device__ void sum_columns() const {
+    const int x = threadIdx.x % kWords * kOutputColumns;
+    if (x >= tile.width) return;
+    for (int y = threadIdx.x / kWords * kOutputRows; y < tile.height;
+         y += kTileThreads / kWords * kOutputRows) {
+      uint32_t of_thread[kOutputRows][kOutputColumns] = {};
+      const auto* const from = reinterpret_cast<const uint4*>(sums + y / 2 * kWidth + x);
+      for (int run = 0; run < taps.runs[0]; ++run) sum_pairs(from, of_thread);
+      store(y, x, of_thread);
+    }
+  }
+
+  __device__ void sum_pairs(const uint4* from, uint32_t (&to)[kOutputRows][kOutputColumns]) const {
+    constexpr int kPairs = kOutputRows / 2;
+    uint4 pairs[kPairs];
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) pairs[i] = from[i * kWords];
+    ORBBEC_ROLLED
+    for (int tap = 0;;) {
+      const uint32_t both = column_taps[tap];
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) {
+        const uint32_t of_pair[] = {pairs[i].x, pairs[i].y, pairs[i].z, pairs[i].w};
+#pragma unroll
+        for (int c = 0; c < kOutputColumns; ++c) {
+          to[2 * i][c] = __dp2a_lo(of_pair[c], both, to[2 * i][c]);
+          to[2 * i + 1][c] = __dp2a_hi(of_pair[c], both, to[2 * i + 1][c]);
+        }
+      }
+      if (++tap == shape.column_taps) return;
+      from += kWords;
+#pragma unroll
+      for (int i = 0; i + 1 < kPairs; ++i) pairs[i] = pairs[i + 1];
+      pairs[kPairs - 1] = from[(kPairs - 1) * kWords];
+    }
+  }
+
+  __device__ void store(int y, int x, const uint32_t (&sums)[kOutputRows][kOutputColumns]) const {
+    const int64_t value = int64_t{tile.left} + x;
+    // Of a row that counts channels.
+    const int64_t step = output.group > 1 ? 1 : channels, index = value * step + tile.channel;
+    uint8_t* const to = output.at(tile.top + y, value);
+    const bool is_whole = y + kOutputRows <= tile.height && x + kOutputColumns <= tile.width;
+    const bool is_aligned = ((reinterpret_cast<uintptr_t>(to) | output.stride_y) & 3) == 0;
+    if (is_whole && is_aligned && taps.rule.is_common(index + kOutputColumns * step)) {
+      return store_words(sums, to);
+    }
+#pragma unroll
+    for (int i = 0; i < kOutputRows; ++i) {
+#pragma unroll
+      for (int c = 0; c < kOutputColumns; ++c) {
+        if (y + i >= tile.height || x + c >= tile.width) continue;
+        to[i * output.stride_y + c] = taps.rule.finish(sums[i][c], index + c * step);
+      }
+    }
+  }
+
+  __device__ void store_words(const uint32_t (&sums)[kOutputRows][kOutputColumns],
+                              uint8_t* to) const {
+#pragma unroll
+    for (int i = 0; i < kOutputRows; ++i, to += output.stride_y) {
+      uint32_t means[kOutputColumns];
+#pragma unroll
+      for (int c = 0; c < kOutputColumns; ++c) means[c] = taps.rule.finish_common(sums[i][c]);
+      *reinterpret_cast<uint32_t*>(to) = __byte_perm(__byte_perm(means[0], means[1], 0x40),
+                                                     __byte_perm(means[2], means[3], 0x40), 0x5410);
+    }
+  }
+};
+
+// A block owns a tile of at most 128 x 64 values and reads its pixels once, with margins, as words.
+// At most 48 KiB of shared memory.
+template <class Rule>
+__global__ void __launch_bounds__(kTileThreads, 4)
+    separable_bytes_kernel(const Separable<Rule> op, const Tiling tiling) {
+  for_each_tile(op.source, tiling, [&](const Tile& tile) {
+    const Image<const uint8_t> image = op.source[tile.n];
+    const Window window = op.window(tile.n, image.height, image.width);
+    const Rule rule(op.arguments, tile.n, window, op.source.channels * image.width);
+    const ByteTile<Rule> step(tile, op.source.channels, plane_of(image, tile.channel, tiling.group),
+                              plane_of(op.output[tile.n], tile.channel, tiling.group),
+                              op.arguments.border, ByteTaps<Rule>(rule, window, tiling.group));
+    step.prepare();
+    __syncthreads();
+    step.load();
+    __syncthreads();
+    step.sum_rows();
+    __syncthreads();
+    step.sum_columns();
+    __syncthreads();
+  });
+}
+
+}  // namespace orbbec
