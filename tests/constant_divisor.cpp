@@ -4,7 +4,7 @@
 // With 24-bit integers x and y for the value and the divisor, x / y lies |k| / 2y of a float's last
 // place from the middle between two floats, where k = x * 2^s - m * y, m is odd, and s is 24 if
 // x >= y and 25 otherwise. k is not 0. Before its last rounding, a quotient is off by at most 1.5 *
-// 2^-23 of that place: 1.5 places of `near`, times the relative errors of `rest` and of the
+// 2^-23 of that place: 1.5 positions of `near`, times the relative errors of `rest` and of the
 // reciprocal, 2^-24 each. So only |k| <= 6 can round to the wrong side.
 #include "orbbec/core/constant_divisor.h"
 

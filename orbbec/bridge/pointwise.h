@@ -7,9 +7,9 @@
 
 namespace orbbec {
 
-// Bytes that follow the pixels of variable-size images in their storage: room for the tables of an
-// ImageBatch, which then needs no copy of the pixels (`pixels_with_tables` in pointwise.py).
-inline int64_t room_for_tables(int64_t count) {
+// Bytes that follow the pixels of variable-size images in their storage: memory for the tables of
+// an ImageBatch, which then needs no copy of the pixels (`pixels_with_tables` in pointwise.py).
+inline int64_t memory_for_tables(int64_t count) {
   constexpr int64_t kAlways = 4096, kPerImage = 512;  // a row of the layout, and of a plan
   return kAlways + kPerImage * count;
 }
@@ -20,8 +20,8 @@ inline Tensor new_pointwise_output(const char* op, const Tensor& images,
                                    int64_t channels, ScalarType type) {
   if (layout.has_value()) {
     const int64_t pixels = images.numel();
-    Tensor whole =
-        new_tensor(op, std::vector<int64_t>{pixels + room_for_tables(source.count)}, type, images);
+    Tensor whole = new_tensor(op, std::vector<int64_t>{pixels + memory_for_tables(source.count)},
+                              type, images);
     return torch::stable::narrow(whole, 0, 0, pixels);
   }
   return new_images(op, images, {source.count, channels, source.height, source.width},

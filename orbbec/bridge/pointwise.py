@@ -29,9 +29,9 @@ def images_input(op: str, images: Any, channels: int | None = None) -> OperatorI
 
 
 def pixels_with_tables(pixels: Tensor, storage: Tensor) -> Tensor | None:
-    """The memory of new pixels with the tables of `storage` after them; None if there is no room for them.
+    """The memory of new pixels with the tables of `storage` after them; None if there is no memory for them.
 
-    Operators leave room: `new_pointwise_output` in pointwise.h.
+    Operators leave memory: `new_pointwise_output` in pointwise.h.
     """
     if torch.compiler.is_compiling() or pixels.storage_offset() != 0:
         return None

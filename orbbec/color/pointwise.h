@@ -97,7 +97,7 @@ struct PixelPointwise {
   };
   ORBBEC_HD Image<const T> source_of(int64_t n, int) const { return source[n]; }
   ORBBEC_HD OfImage of_image(int64_t n) const { return {rule.of(n)}; }
-  ORBBEC_HD bool is_plain(int64_t n) const {
+  ORBBEC_HD bool is_ordinary(int64_t n) const {
     const Image<T> to = output[n];
     return is_readable(source[n], to) && (!Rule::kKnowsVectors || to.width % kVectorPixels == 0);
   }
@@ -142,7 +142,7 @@ struct ChannelPointwise {
     const int64_t last = output.channels - 1;
     return {{rule.of(n, 0), rule.of(n, last < 1 ? last : 1), rule.of(n, last < 2 ? last : 2)}};
   }
-  ORBBEC_HD bool is_plain(int64_t n) const { return is_readable(source[n], output[n]); }
+  ORBBEC_HD bool is_ordinary(int64_t n) const { return is_readable(source[n], output[n]); }
 };
 
 }  // namespace orbbec

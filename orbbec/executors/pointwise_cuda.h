@@ -3,9 +3,9 @@
 //
 // A functor `op` has `output`, kSources images of bytes `op.source_of(n, i)`, and channels kIn and
 // kOut; where these are 0, both are `op.output.channels`. `op.of_image(n)` returns what computes a
-// pixel of image n from bytes as integers, `work(in, out)`, once per thread. `op.is_plain(n)` tells
-// whether all sources have the size of the output and no pixel needs its position. Other pixels:
-// `op(n, y, x)`.
+// pixel of image n from bytes as integers, `work(in, out)`, once per thread. `op.is_ordinary(n)`
+// tells whether all sources have the size of the output and no pixel needs its position. Other
+// pixels: `op(n, y, x)`.
 #pragma once
 
 #include "pixel_groups_cuda.h"
@@ -30,7 +30,7 @@ __device__ void hold_pointwise(const Op& op, int64_t n, HeldPointwise<Op>& held)
   const auto target = op.output[n];
   const int64_t pixels = int64_t{target.height} * target.width;
   const auto to = GroupedPixels<typename Op::Out>::of(target, Op::kOut != 0 ? Op::kOut : channels);
-  bool grouped = to.packing != Packing::kNone && op.is_plain(n) && pixels < (1 << 30);
+  bool grouped = to.packing != Packing::kNone && op.is_ordinary(n) && pixels < (1 << 30);
   for (int i = 0; i < Op::kSources; ++i) {
     const auto from =
         GroupedPixels<const uint8_t>::of(op.source_of(n, i), Op::kIn != 0 ? Op::kIn : channels);

@@ -100,7 +100,7 @@ struct BlendPixels {
   ORBBEC_HD OfImage of_image(int64_t n) const {
     return {rule.at(n, 0, 0), pair_indices.at(n) != PairIndices::kNone};
   }
-  ORBBEC_HD bool is_plain(int64_t n) const {
+  ORBBEC_HD bool is_ordinary(int64_t n) const {
     const Image<T> to = output[n];
     const Image<const T> own = source_of(n, 0), other = source_of(n, 1);
     return own.height == to.height && own.width == to.width && other.height == to.height &&

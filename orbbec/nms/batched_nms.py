@@ -131,12 +131,12 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
         kept = kept & (ranks > options["score_threshold"])
     if options["max_num"] >= 0:
         kept = kept & (kept.cumsum(0) <= options["max_num"])
-    places = torch.arange(len(table), device=table.device)
+    positions = torch.arange(len(table), device=table.device)
     rows = torch.cat((table[order], ranks[:, None].to(table.dtype)), dim=1)
     if max_output is None:
-        chosen = select_indices(places, kept)
+        chosen = select_indices(positions, kept)
         return like(boxes, rows[chosen], order[chosen])
-    first, count = at_most(kept, places, max_output)
+    first, count = at_most(kept, positions, max_output)
     # The last row is what padding selects.
     padded = torch.cat((rows, rows.new_zeros(1, 5))), torch.cat((order, order.new_full((1,), -1)))
     return like(boxes, *(values[first] for values in padded), count)

@@ -6,7 +6,7 @@
 
 namespace orbbec {
 
-// A pixel of type T in a register, which holds 32 bits: fewer would be converted again and again.
+// A pixel of type T in a register, which holds 32 bits: fewer would be converted repeatedly.
 template <class T>
 using Pixel = std::conditional_t<sizeof(T) == 1, uint32_t, T>;
 

@@ -40,7 +40,7 @@ struct ApplyLut {
   };
   ORBBEC_HD Image<const uint8_t> source_of(int64_t n, int) const { return source[n]; }
   ORBBEC_HD OfImage of_image(int64_t n) const { return {luts + n * stride_n, stride_c}; }
-  ORBBEC_HD bool is_plain(int64_t n) const { return is_readable(source[n], output[n]); }
+  ORBBEC_HD bool is_ordinary(int64_t n) const { return is_readable(source[n], output[n]); }
 };
 
 // Adds the histogram of each channel of each image to `counts`.

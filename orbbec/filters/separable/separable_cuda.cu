@@ -4,19 +4,19 @@
 namespace orbbec {
 namespace {
 
-// Four numbers of a row, summed by one thread.
+// Vec4 numbers of a row, summed by one thread.
 template <class Number>
-struct alignas(16) Four {
+struct alignas(16) Vec4 {
   Number values[4];
 
   __device__ Number operator[](int i) const { return values[i]; }
-  __device__ Four& operator+=(const Four& other) {
+  __device__ Vec4& operator+=(const Vec4& other) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) values[i] += other.values[i];
     return *this;
   }
-  friend __device__ Four operator+(Four a, const Four& b) { return a += b; }
-  friend __device__ Four operator*(Four a, Number factor) {
+  friend __device__ Vec4 operator+(Vec4 a, const Vec4& b) { return a += b; }
+  friend __device__ Vec4 operator*(Vec4 a, Number factor) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) a.values[i] *= factor;
     return a;
@@ -92,9 +92,9 @@ struct RowTile {
     const int x = threadIdx.x % kApart;
     for (int y = threadIdx.x / kApart; y < shape.rows; y += kTileThreads / kApart) {
       const Row* const from = values + y * shape.pitch + x;
-      const auto of_thread = rule.template pass<Four<Row>>(1, window.width, [&](int i) {
+      const auto of_thread = rule.template pass<Vec4<Row>>(1, window.width, [&](int i) {
         const Row* const first = from + i * source.group;
-        return Four<Row>{first[0], first[kApart], first[2 * kApart], first[3 * kApart]};
+        return Vec4<Row>{first[0], first[kApart], first[2 * kApart], first[3 * kApart]};
       });
 #pragma unroll
       for (int i = 0; i < 4; ++i) sums[y * kWidth + x + i * kApart] = of_thread[i];
@@ -106,15 +106,15 @@ struct RowTile {
     const int x = threadIdx.x % (kWidth / 4) * 4;
     if (x >= tile.width) return;
     for (int y = threadIdx.x / (kWidth / 4); y < tile.height; y += kTileThreads / (kWidth / 4)) {
-      const auto* const from = reinterpret_cast<const Four<Row>*>(sums + y * kWidth + x);
-      store(y, x, rule.template pass<Four<Sum>>(0, window.height, [&](int i) {
-        const Four<Row> row = from[i * (kWidth / 4)];
-        return Four<Sum>{row[0], row[1], row[2], row[3]};
+      const auto* const from = reinterpret_cast<const Vec4<Row>*>(sums + y * kWidth + x);
+      store(y, x, rule.template pass<Vec4<Sum>>(0, window.height, [&](int i) {
+        const Vec4<Row> row = from[i * (kWidth / 4)];
+        return Vec4<Sum>{row[0], row[1], row[2], row[3]};
       }));
     }
   }
 
-  __device__ void store(int y, int x, const Four<Sum>& sum) const {
+  __device__ void store(int y, int x, const Vec4<Sum>& sum) const {
     struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Values {
       T values[4];
     };

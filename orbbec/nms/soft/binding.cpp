@@ -113,7 +113,7 @@ std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::st
   return {results.indices, results.scores, results.taken};
 }
 
-// For each group, ascending: its results at the places of its boxes, padded with -1 and -inf.
+// For each group, ascending: its results at the positions of its boxes, padded with -1 and -inf.
 std::tuple<Tensor, Tensor> grouped_soft_nms(Tensor boxes, Tensor scores, Tensor groups,
                                             std::string method, double iou_threshold, double sigma,
                                             double min_score, double offset) {

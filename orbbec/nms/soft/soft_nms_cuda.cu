@@ -118,7 +118,7 @@ __device__ __forceinline__ int end_of_group(const int64_t* groups, int begin, in
   }
 }
 
-// A block owns the groups that begin in its share of the boxes; without groups, one block owns all.
+// A block owns the groups that begin in its part of the boxes; without groups, one block owns all.
 // Shared memory: the columns of up to `capacity` boxes, and 256 or 512 bytes; the columns of larger
 // groups are in global memory.
 template <class F>

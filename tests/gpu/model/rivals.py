@@ -35,14 +35,14 @@ def torchvision_library(packages: Path | None) -> Path:
         FileNotFoundError: there is none.
     """
     spec = None if packages else importlib.util.find_spec("torchvision")
-    places = (
+    folders = (
         [packages / "torchvision"]
         if packages
         else list(spec.submodule_search_locations or [])
         if spec
         else []
     )
-    found = [path for place in places for path in sorted(Path(place).glob("_C*.so"))]
+    found = [path for folder in folders for path in sorted(Path(folder).glob("_C*.so"))]
     if not found:
         raise FileNotFoundError("no torchvision with CUDA: name a folder that has it by --packages")
     return found[0]
