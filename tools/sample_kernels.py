@@ -130,6 +130,7 @@ def filters(device: Device) -> Results:
         yield f"motion_blur {kind}", orbbec.motion_blur(images, 9, 30.0)
     small = device.put(photographs(1, 1, 5, 9))
     yield "gaussian_blur 101", orbbec.gaussian_blur(small, 101, 2.0)  # a tile needs too much shared memory
+    yield "box_blur 301", orbbec.box_blur(small, 301)  # sums of more bytes than 16 bits hold
 
 
 def colors(device: Device) -> Results:
