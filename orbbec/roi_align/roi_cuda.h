@@ -159,9 +159,11 @@ struct GatherRoiGradient {
     return first <= last;
   }
 
-  // visit(term) for every sample of region k that reads pixel (y, x).
-  template <class Visit>
-  __device__ __forceinline__ void for_each_term(int64_t k, int y, int x, const Visit& visit) const {
+  // visit(term) for every sample of region k that reads pixel (y, x); a row is one of samples of a
+  // bin.
+  template <class Visit, class NextRow>
+  __device__ __forceinline__ bool for_each_term(int64_t k, int y, int x, int row,
+                                                const Visit& visit, const NextRow& next_row) const {
     const RoiGeometry<F> f = geometries[k];
     const F around = reach(f, F(y == 1 || x == 1 ? 2 : 1));
     F along_y, along_x;
@@ -169,14 +171,13 @@ struct GatherRoiGradient {
     int first_y, last_y, first_x, last_x;
     axis_y(f).near(along_y, around, first_y, last_y);
     axis_x(f).near(along_x, around, first_x, last_x);
-    if (first_y > last_y || first_x > last_x) return;
+    if (first_y > last_y || first_x > last_x) return true;
     Term term;
     term.scale = is_power_of_two(f.count) ? F(1) / f.count : -f.count;
     for (int ph = first_y / f.samples_y; ph <= last_y / f.samples_y; ++ph) {
       for (int pw = first_x / f.samples_x; pw <= last_x / f.samples_x; ++pw) {
-        const SampleRange range{
-            first_in_bin(first_y, f.samples_y, ph), end_in_bin(last_y, f.samples_y, ph),
-            first_in_bin(first_x, f.samples_x, pw), end_in_bin(last_x, f.samples_x, pw)};
+        const int first = first_in_bin(first_x, f.samples_x, pw);
+        const int end = end_in_bin(last_x, f.samples_x, pw);
         term.bin = ((k * bins_y + ph) * bins_x + pw) * features.channels;
         const auto of_tap = [&](const RoiTap<F>& tap) {
           const bool low_y = tap.low_y == y, high_y = tap.high_y == y;
@@ -192,9 +193,16 @@ struct GatherRoiGradient {
             visit(term);
           }
         };
-        Roi::for_each_tap_of(y, x, f, ph, pw, range, features.height, features.width, of_tap);
+        const int end_y = end_in_bin(last_y, f.samples_y, ph);
+        for (int iy = first_in_bin(first_y, f.samples_y, ph); iy < end_y; ++iy) {
+          if (row-- > 0) continue;
+          Roi::for_each_tap_of(y, x, f, ph, pw, SampleRange{iy, iy + 1, first, end},
+                               features.height, features.width, of_tap);
+          if (!next_row()) return false;
+        }
       }
     }
+    return true;
   }
 
   using Value = F;

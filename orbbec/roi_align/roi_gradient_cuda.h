@@ -11,7 +11,9 @@
 //     Images<Pixel> features;                               // the result
 //     int64_t regions;
 //     bool touches(int64_t k, int64_t n, int y, int x) const;  // region k, a tile with that corner
-//     void for_each_term(int64_t k, int y, int x, visit) const;
+//     // The terms of region k, from a row of them on; goes on after a row if next_row() says so.
+//     // Returns whether it reached the end.
+//     bool for_each_term(int64_t k, int y, int x, int row, visit, next_row) const;
 //     Value value(const Term& term, int64_t c) const;
 //     void add(const Term& term, const Value& value, F& sum) const;
 //   };
@@ -158,19 +160,26 @@ __device__ __forceinline__ void add_regions(const Op& op, int64_t begin, int tot
   using Tile = RoiGradientTile<Op>;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
   const bool inside = y < op.features.height && x < op.features.width;
-  int next = inside ? 0 : total, taken = 0;  // the next region, and how many of its terms are done
+  int next = inside ? 0 : total;  // region
+  int row = 0, taken = 0;         // of its terms: whole rows, and how many of the next row
   while (__any_sync(kAllLanes, next < total)) {
     int listed = 0;
     while (next < total && listed < Tile::kTerms) {
-      const int before = listed;
-      int seen = 0;
-      op.for_each_term(begin + tile.touching[next], y, x, [&](const typename Op::Term& term) {
-        if (seen++ >= taken && listed < Tile::kTerms) tile.terms[listed++][thread] = term;
-      });
-      taken += listed - before;
-      if (taken < seen) break;
+      int seen = 0;  // of this row
+      const auto list = [&](const typename Op::Term& term) {
+        if (seen++ < taken || listed == Tile::kTerms) return;
+        tile.terms[listed++][thread] = term;
+        ++taken;
+      };
+      const auto next_row = [&] {
+        if (taken < seen) return false;
+        ++row;
+        taken = seen = 0;
+        return listed < Tile::kTerms;
+      };
+      if (!op.for_each_term(begin + tile.touching[next], y, x, row, list, next_row)) break;
       ++next;
-      taken = 0;
+      row = taken = 0;
     }
     __syncwarp();
     for (unsigned pixels = __ballot_sync(kAllLanes, listed > 0); pixels != 0;

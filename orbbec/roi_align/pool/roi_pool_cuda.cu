@@ -38,22 +38,26 @@ struct GatherRoiPoolGradient {
            x + kRoiTileWidth > f.start_x;
   }
 
-  template <class Visit>
-  __device__ __forceinline__ void for_each_term(int64_t k, int y, int x, const Visit& visit) const {
+  // visit(term) for every bin that contains pixel (y, x); a row is one of bins.
+  template <class Visit, class NextRow>
+  __device__ __forceinline__ bool for_each_term(int64_t k, int y, int x, int row,
+                                                const Visit& visit, const NextRow& next_row) const {
     const RoiPoolGeometry<F> f = geometries[k];
-    if (y < f.start_y || y >= f.end_y || x < f.start_x || x >= f.end_x) return;
+    if (y < f.start_y || y >= f.end_y || x < f.start_x || x >= f.end_x) return true;
     // A margin of 1 bin covers the rounding of the quotient.
     const int first_y = bin_near(y - f.start_y, f.bin_y, -1, bins_y);
     const int last_y = bin_near(y - f.start_y + 1, f.bin_y, 1, bins_y);
     const int first_x = bin_near(x - f.start_x, f.bin_x, -1, bins_x);
     const int last_x = bin_near(x - f.start_x + 1, f.bin_x, 1, bins_x);
-    for (int ph = first_y; ph <= last_y; ++ph) {
-      if (!covers(bin_range(f.start_y, f.bin_y, ph, features.height), y)) continue;
-      for (int pw = first_x; pw <= last_x; ++pw) {
+    for (int ph = first_y + row; ph <= last_y; ++ph) {
+      const bool in_row = covers(bin_range(f.start_y, f.bin_y, ph, features.height), y);
+      for (int pw = first_x; in_row && pw <= last_x; ++pw) {
         if (!covers(bin_range(f.start_x, f.bin_x, pw, features.width), x)) continue;
         visit(Term{((k * bins_y + ph) * bins_x + pw) * features.channels, y * features.width + x});
       }
+      if (!next_row()) return false;
     }
+    return true;
   }
 
   struct Value {
