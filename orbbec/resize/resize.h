@@ -84,19 +84,31 @@ struct FixedTaps {
   ORBBEC_HD static auto horizontal(const Taps<Weight>& taps, bool, const Read& read) {
     return sum_of_taps(taps, read);
   }
-  template <class Read>
-  ORBBEC_HD static uint8_t vertical(const Taps<Weight>& taps, bool body, const Read& read) {
+  // Weights of rows may also be given times kUnit, which is exact.
+  using RowWeight = std::conditional_t<kBodyIsFloat, float, Weight>;
+  ORBBEC_HD static RowWeight row_weight(Weight weight) {
+    if constexpr (kBodyIsFloat) return scaled(weight);
+    if constexpr (!kBodyIsFloat) return weight;
+  }
+  ORBBEC_HD static float scaled(int32_t weight) { return static_cast<float>(weight) * kUnit; }
+  ORBBEC_HD static float scaled(float weight) { return weight; }
+  ORBBEC_HD static int32_t fixed(int32_t weight) { return weight; }
+  ORBBEC_HD static int32_t fixed(float weight) {
+    return static_cast<int32_t>(weight * (2048 * 2048));
+  }
+
+  template <class W, class Read>
+  ORBBEC_HD static uint8_t vertical(const Taps<W>& taps, bool body, const Read& read) {
     if constexpr (kBodyIsFloat) {
       if (body && taps.count > 1) {
-        float sum = static_cast<float>(read(taps.count - 1)) *
-                    (static_cast<float>(taps.weights[taps.count - 1]) * kUnit);
+        float sum = static_cast<float>(read(taps.count - 1)) * scaled(taps.weights[taps.count - 1]);
         for (int k = taps.count - 2; k >= 0; --k)
-          sum = static_cast<float>(read(k)) * (static_cast<float>(taps.weights[k]) * kUnit) + sum;
+          sum = static_cast<float>(read(k)) * scaled(taps.weights[k]) + sum;
         return store<uint8_t>(sum);
       }
     }
     int sum = 1 << 21;
-    for (int k = 0; k < taps.count; ++k) sum += read(k) * taps.weights[k];
+    for (int k = 0; k < taps.count; ++k) sum += read(k) * fixed(taps.weights[k]);
     return static_cast<uint8_t>(clamp_int(sum >> 22, 0, 255));
   }
 };
@@ -106,13 +118,19 @@ struct FixedTaps {
 template <class T>
 struct FloatTaps {
   using Weight = float;
+  using RowWeight = float;
   using Term = Compute<T>;
   using Row = Term;
 
+  ORBBEC_HD static RowWeight row_weight(Weight weight) { return weight; }
+
   template <class Read>
   ORBBEC_HD static auto horizontal(const Taps<float>& taps, bool inside, const Read& read) {
-    const auto sum = sum_of_taps(taps, read);
-    return inside || taps.count <= 2 ? sum : Row(0) + sum;  // -0 becomes 0
+    return row(sum_of_taps(taps, read), inside || taps.count <= 2);
+  }
+  template <class Sum>
+  ORBBEC_HD static auto row(const Sum& sum, bool as_it_is) {
+    return as_it_is ? sum : Row(0) + sum;  // -0 becomes 0
   }
   template <class Read>
   ORBBEC_HD static T vertical(const Taps<float>& taps, bool body, const Read& read) {
@@ -127,16 +145,29 @@ struct FloatTaps {
   }
 };
 
+// Forms whose vertical sums run in the order of the taps also have these sums step by step: from
+// start(), add() for each tap, finished(). An executor can then add a source row to all output rows
+// that read it. Adding to -0 leaves every number as it is.
+
 // Area that shrinks by any factor.
 template <class T>
 struct AreaTaps {
   using Weight = float;
   using Term = Compute<T>;
   using Row = Term;
+  using Sum = Term;
+
+  ORBBEC_HD static Sum start() { return Sum(-0.0); }
+  ORBBEC_HD static Sum add(Sum sum, Row row, Weight weight) { return sum + row * weight; }
+  ORBBEC_HD static T finished(Sum sum) { return value(sum); }
 
   template <class Read>
   ORBBEC_HD static auto horizontal(const Taps<float>& taps, bool, const Read& read) {
-    return Row(0) + sum_of_taps(taps, read);  // -0 becomes 0
+    return row(sum_of_taps(taps, read), false);
+  }
+  template <class Sum>
+  ORBBEC_HD static auto row(const Sum& sum, bool) {
+    return Row(0) + sum;  // -0 becomes 0
   }
   template <class Read>
   ORBBEC_HD static T vertical(const Taps<float>& taps, bool, const Read& read) {
@@ -150,12 +181,16 @@ struct PillowFixed {
   using Weight = int32_t;
   using Term = int32_t;
   using Row = uint8_t;
+  using Sum = int;
 
+  ORBBEC_HD static Sum start() { return 1 << 21; }
+  ORBBEC_HD static Sum add(Sum sum, int term, Weight weight) { return sum + term * weight; }
+  ORBBEC_HD static Row finished(Sum sum) { return static_cast<Row>(clamp_int(sum >> 22, 0, 255)); }
   template <class Read>
   ORBBEC_HD static Row horizontal(const Taps<Weight>& taps, bool, const Read& read) {
-    int sum = 1 << 21;
-    for (int k = 0; k < taps.count; ++k) sum += static_cast<int>(read(k)) * taps.weights[k];
-    return static_cast<Row>(clamp_int(sum >> 22, 0, 255));
+    Sum sum = start();
+    for (int k = 0; k < taps.count; ++k) sum = add(sum, static_cast<int>(read(k)), taps.weights[k]);
+    return finished(sum);
   }
   template <class Read>
   ORBBEC_HD static uint8_t vertical(const Taps<Weight>& taps, bool, const Read& read) {
@@ -168,11 +203,18 @@ struct PillowFloat {
   using Weight = double;
   using Term = double;
   using Row = std::conditional_t<std::is_same_v<T, uint16_t>, uint16_t, Compute<T>>;
+  using Sum = double;
 
+  ORBBEC_HD static Sum start() { return -0.0; }
+  ORBBEC_HD static Sum add(Sum sum, Row row, Weight weight) {
+    return sum + static_cast<double>(row) * weight;
+  }
+  ORBBEC_HD static T finished(Sum sum) { return value(0 + sum); }
   template <class Read>
   ORBBEC_HD static Row horizontal(const Taps<Weight>& taps, bool, const Read& read) {
-    return rounded(0 + sum_of_taps(taps, [&](int k) { return static_cast<double>(read(k)); }));
+    return row(sum_of_taps(taps, [&](int k) { return static_cast<double>(read(k)); }), false);
   }
+  ORBBEC_HD static Row row(double sum, bool) { return rounded(0 + sum); }
   ORBBEC_HD static Row rounded(double sum) {
     if constexpr (std::is_same_v<T, uint16_t>) {
       const double rounded = floor(sum + 0.5);  // halves away from 0, like Pillow's 16-bit images
@@ -198,14 +240,20 @@ inline constexpr bool kIsPillow<PillowFixed> = true;
 template <class T>
 constexpr bool kIsPillow<PillowFloat<T>> = true;
 
+// Whether a form has start(), add() and finished().
+template <class Form>
+constexpr bool kAddsInOrder = kIsPillow<Form>;
+template <class T>
+constexpr bool kAddsInOrder<AreaTaps<T>> = true;
+
 // Two taps per axis, for enlarged images of an area batch.
 template <class T>
 using GrowingArea = std::conditional_t<std::is_same_v<T, uint8_t>, FixedLinear, FloatTaps<T>>;
 
-// What a pass reads: a pixel or a sum, in its computing type.
+// What a pass reads: a pixel or a sum, in its computing type; integers as they are.
 template <class Value>
 ORBBEC_HD auto load_term(Value value) {
-  if constexpr (std::is_integral_v<Value> && sizeof(Value) > 2) {
+  if constexpr (std::is_integral_v<Value>) {
     return value;
   } else {
     return load<Value>(value);
@@ -270,7 +318,7 @@ struct Resize {
     const auto pixel = [&](int ky, int kx) {
       const int row = clamp_int(taps_y.first + ky, plan.top, plan.bottom - 1);
       const int column = clamp_int(taps_x.first + kx, plan.left, plan.right - 1);
-      return static_cast<typename F::Term>(load<T>(from.at(row, column, c)));
+      return static_cast<typename F::Term>(load_term(from.at(row, column, c)));
     };
     if constexpr (kIsPillow<F>) {
       if (plan.vertical_first) {
@@ -289,9 +337,9 @@ struct Resize {
   ORBBEC_HD T block(const ResizePlan& plan, const Image<const T>& from, int y, int x,
                     int64_t c) const {
     using Sum = std::conditional_t<std::is_same_v<T, uint8_t>, int64_t, Compute<T>>;
+    const T* const first = &from.at(plan.top + y * plan.block_y, plan.left + x * plan.block_x, c);
     const auto read = [&](int row, int column) {
-      return static_cast<Sum>(load<T>(
-          from.at(plan.top + y * plan.block_y + row, plan.left + x * plan.block_x + column, c)));
+      return static_cast<Sum>(load_term(first[row * from.stride_y + column * from.stride_x]));
     };
     const bool pairs = sums_pairs(plan) && in_body(x, c);
     return mean_of(plan)(block_sum<Sum>(plan.block_y, plan.block_x, pairs, read));

@@ -1,0 +1,235 @@
+// What the threads of a CUDA resize own, and the kernels with at most two taps per axis. Included
+// by bands_cuda.h and resize_cuda.cu.
+#pragma once
+
+#include "../executors/executor_cuda.h"
+#include "resize.h"
+
+namespace orbbec {
+namespace {
+
+constexpr int kBandThreads = 224;  // of a block, at most: a row of the usual 224 pixels fills three
+constexpr int kBandRows = 64;      // output rows of a block
+constexpr int kTogether = 4;       // rows whose pixels a thread loads before it computes
+// Rows of threads in a block, a power of two: each thread then owns whole groups of the rows.
+constexpr int kMostRowsOfThreads = 8;
+
+// The values of an output row that threads own one by one: all channels where pixels are packed,
+// so that a warp reads and writes adjacent bytes; else one plane after another.
+inline int lanes_of(const AnyImages& output) {
+  const bool packed = output.stride_c == 1 && output.stride_x == output.channels;
+  const bool fits = output.width * output.channels <= 2147483647;
+  return packed && fits ? static_cast<int>(output.channels) : 1;
+}
+
+// A block owns blockDim.x values of every row of a band of an image, or of one of its planes.
+inline dim3 band_grid(const AnyImages& output, int lanes, dim3 block, int rows = kBandRows) {
+  const int64_t values = int64_t{output.width} * lanes;
+  const int64_t chunks = (values + block.x - 1) / block.x;
+  const int64_t bands = (int64_t{output.height} + rows - 1) / rows;
+  const int64_t planes = output.count * (output.channels / lanes);
+  const int64_t across = planes < kMaxGridYZ ? planes : kMaxGridYZ;
+  const int64_t deep = across == 0 ? 0 : (planes + across - 1) / across;
+  return dim3(static_cast<unsigned>(chunks * bands), static_cast<unsigned>(across),
+              static_cast<unsigned>(deep));
+}
+
+// Columns in blocks of about equal size, of whole warps unless one block has them all.
+inline unsigned columns_per_block(int64_t values, int most) {
+  const int64_t blocks = (values + most - 1) / most;
+  const int64_t columns = (values + blocks - 1) / blocks;
+  return static_cast<unsigned>(blocks == 1 ? columns : (columns + kWarp - 1) / kWarp * kWarp);
+}
+
+// The value of each row of a band that a thread owns: `x` is the column of its taps, `target` that
+// of the output.
+struct OwnValue {
+  int64_t n, channel;
+  int x, target, begin, end;  // of rows
+  bool exists;                // else this is the last value of a row
+};
+
+// Whether there is an image for the block.
+template <int kRows = kBandRows, class Op>
+__device__ bool find_value(const Op& op, unsigned lanes, OwnValue& own) {
+  const unsigned planes =
+      lanes == op.output.channels ? 1 : static_cast<unsigned>(op.output.channels);
+  const unsigned plane = blockIdx.z * gridDim.y + blockIdx.y, image = plane / planes;
+  own.n = image;
+  if (own.n >= op.output.count) return false;
+  const unsigned values = static_cast<unsigned>(op.output.width) * lanes;
+  const unsigned chunks = (values - 1) / blockDim.x + 1, band = blockIdx.x / chunks;
+  const unsigned i = (blockIdx.x - band * chunks) * blockDim.x + threadIdx.x;
+  own.exists = i < values;
+  const unsigned at = own.exists ? i : values - 1;
+  own.target = static_cast<int>(at / lanes);
+  own.channel = plane - image * planes + at % lanes;
+  own.x = column_of(op.flips, own.n, own.target, op.output.width);
+  own.begin = static_cast<int>(band) * kRows;
+  own.end = op.output.height - own.begin < kRows ? op.output.height : own.begin + kRows;
+  return true;
+}
+
+__device__ int thread_of_block() {
+  return static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+}
+
+// The taps of an output row.
+template <class T, class Weight>
+struct alignas(16) RowTaps {
+  const T* rows[2];
+  Weight weights[2];
+  int64_t count;  // of 64 bits, since padding would be loaded with the other members
+};
+
+// The taps of a band, the last row again beyond its end. All threads of the block take part.
+template <class F, class Op, class T>
+__device__ void fill_row_taps(const Op& op, const ResizePlan& plan, const Image<const T>& from,
+                              const OwnValue& own,
+                              RowTaps<T, typename F::Weight> (&rows)[kBandRows]) {
+  for (int i = thread_of_block(); i < kBandRows; i += blockDim.x * blockDim.y) {
+    const int y = smaller(own.begin + i, own.end - 1);
+    const auto taps =
+        taps_at<typename Op::Weight>(op.coefficients, own.n, op.coefficients.width + y);
+    rows[i].count = taps.count;
+    for (int k = 0; k < 2; ++k) {
+      rows[i].rows[k] = &from.at(clamp_int(taps.first + k, plan.top, plan.bottom - 1), 0, 0);
+      rows[i].weights[k] = static_cast<typename F::Weight>(taps.weights[k]);
+    }
+  }
+  __syncthreads();
+}
+
+// A vertical sum. The order of its taps is known when it is compiled, so that they stay in
+// registers.
+template <class F, class Weight, class Read>
+__device__ auto vertical_sum(const Taps<Weight>& taps, bool body, const Read& read) {
+  return body ? F::vertical(taps, true, read) : F::vertical(taps, false, read);
+}
+
+// The sum of one or two taps. Both are computed, so that all stays in registers; the weight of a
+// missing tap is 0, which is enough for integers.
+template <class F, class Sum>
+__device__ auto of_two(int64_t count, const Sum& sum) {
+  const auto both = sum(2);
+  if constexpr (std::is_integral_v<typename F::Row>) {
+    return both;
+  } else {
+    return count == 2 ? both : sum(1);
+  }
+}
+
+// Two taps per axis; `rows`: of the band.
+template <class F, class Op, class T>
+__device__ void sum_two_taps(const Op& op, const ResizePlan& plan, const Image<const T>& from,
+                             const OwnValue& own,
+                             const RowTaps<T, typename F::Weight> (&rows)[kBandRows]) {
+  using Weight = typename F::Weight;
+  const auto taps = taps_at<typename Op::Weight>(op.coefficients, own.n, own.x);
+  const Weight weights[2] = {static_cast<Weight>(taps.weights[0]),
+                             static_cast<Weight>(taps.weights[1])};
+  int64_t columns[2];
+  for (int k = 0; k < 2; ++k)
+    columns[k] = clamp_int(taps.first + k, plan.left, plan.right - 1) * from.stride_x +
+                 own.channel * from.stride_c;
+  const bool body = op.in_body(own.x, own.channel);
+  const Image<T> to = op.output[own.n];
+  T* const target = &to.at(0, own.target, own.channel);
+  const int step = static_cast<int>(blockDim.y);
+  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end; y += kTogether * step) {
+    T pixels[kTogether][2][2], values[kTogether];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      const RowTaps<T, Weight>& row = rows[y + i * step - own.begin];
+      for (int k = 0; k < 4; ++k) pixels[i][k / 2][k % 2] = row.rows[k / 2][columns[k % 2]];
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      const RowTaps<T, Weight>& row = rows[y + i * step - own.begin];
+      const auto sum = [&](int ky) {
+        return of_two<F>(taps.count, [&](int count) {
+          return F::horizontal(Taps<Weight>{0, count, weights}, true, [&](int kx) {
+            return static_cast<typename F::Term>(load_term(pixels[i][ky][kx]));
+          });
+        });
+      };
+      const typename F::Row sums[2] = {sum(0), sum(1)};
+      const Weight row_weights[2] = {row.weights[0], row.weights[1]};
+      values[i] = of_two<F>(row.count, [&](int count) {
+        return vertical_sum<F>(Taps<Weight>{0, count, row_weights}, body,
+                               [&](int k) { return sums[k]; });
+      });
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      const int row = y + i * step;
+      if (row < own.end) target[row * to.stride_y] = values[i];
+    }
+  }
+}
+
+// Of images without two passes.
+template <class Op, class T>
+__device__ void compute_values(const Op& op, const ResizePlan& plan, const Image<const T>& from,
+                               const OwnValue& own) {
+  const Image<T> to = op.output[own.n];
+  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end;
+       y += static_cast<int>(blockDim.y))
+    to.at(y, own.target, own.channel) = op.value(plan, from, own.n, y, own.x, own.channel);
+}
+
+// A thread owns one value of each row of a band; the block holds the taps of the rows, 2 to
+// 3 KiB. Each
+// source row is read by one or two output rows, a sector of it by one warp.
+template <class Op>
+__global__ void __launch_bounds__(kBandThreads, 3) resize_two_taps_kernel(const Op op, int lanes) {
+  using Form = typename Op::Form;
+  __shared__ RowTaps<typename Op::Value, typename Form::Weight> rows[kBandRows];
+  OwnValue own;
+  if (!find_value(op, lanes, own)) return;
+  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(own.n)];
+  const auto from = op.source[own.n];
+  if (plan.form != ResizeForm::kTwoPass) {
+    if (own.exists) compute_values(op, plan, from, own);
+    return;
+  }
+  fill_row_taps<Form>(op, plan, from, own, rows);
+  if (own.exists) sum_two_taps<Form>(op, plan, from, own, rows);
+}
+
+// The same for nearest: a thread copies one value of each row.
+template <class T>
+__global__ void __launch_bounds__(kBandThreads, 3)
+    resize_nearest_kernel(const ResizeNearest<T> op, int lanes) {
+  __shared__ const T* rows[kBandRows];
+  OwnValue own;
+  if (!find_value(op, lanes, own)) return;
+  const ResizeCoefficients& table = op.coefficients;
+  const bool empty = table.plans[table.set_of(own.n)].form == ResizeForm::kEmpty;
+  const auto from = op.source[own.n];
+  const auto to = op.output[own.n];
+  for (int i = thread_of_block(); i < kBandRows; i += blockDim.x * blockDim.y) {
+    const int y = smaller(own.begin + i, own.end - 1);
+    rows[i] = &from.at(empty ? 0 : table.first[table.entry(own.n, table.width + y)], 0, 0);
+  }
+  __syncthreads();
+  if (!own.exists) return;
+  const int column = empty ? 0 : table.first[table.entry(own.n, own.x)];
+  const int64_t offset = column * from.stride_x + own.channel * from.stride_c;
+  T* const target = &to.at(0, own.target, own.channel);
+  const int step = static_cast<int>(blockDim.y);
+  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end; y += kTogether * step) {
+    T values[kTogether];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i)
+      values[i] = empty ? T(0) : rows[y + i * step - own.begin][offset];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      const int row = y + i * step;
+      if (row < own.end) target[row * to.stride_y] = values[i];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orbbec

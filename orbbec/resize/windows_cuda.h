@@ -1,0 +1,154 @@
+// The CUDA kernel of a resize with four or eight taps per axis: cubic and lanczos4. Included by
+// resize_cuda.cu.
+#pragma once
+
+#include "columns_cuda.h"
+
+namespace orbbec {
+namespace {
+
+constexpr int kMostTaps = 8;
+constexpr int kWindowRows = kWarp;  // output rows of a block: a lane lists the source rows of each
+
+// kTogether of the source rows that a band reads, in order, and of how many output rows each is the
+// last.
+template <class T>
+struct alignas(16) WindowRows {
+  const T* rows[kTogether];
+  int ends[kTogether];
+};
+
+template <class T, class F>
+struct alignas(16) Windows {
+  WindowRows<T> groups[kWindowRows * kMostTaps / kTogether];
+  typename F::RowWeight weights[kWindowRows][kMostTaps];
+  int rows;
+};
+
+// Lists the source rows of a band, whose output rows have kTaps taps each. All threads of the block
+// take part.
+template <int kTaps, class Op, class T>
+__device__ void fill_windows(const Op& op, const ResizePlan& plan, const Image<const T>& from,
+                             const OwnValue& own, Windows<T, typename Op::Form>& windows) {
+  const auto taps_y = [&](int y) {
+    return taps_at<typename Op::Weight>(op.coefficients, own.n, op.coefficients.width + y);
+  };
+  constexpr int kGroups = kWindowRows * kTaps / kTogether;
+  for (int g = thread_of_block(); g < kGroups; g += blockDim.x) windows.groups[g] = {};
+  for (int i = thread_of_block(); i < (own.end - own.begin) * kTaps; i += blockDim.x)
+    windows.weights[i / kTaps][i % kTaps] =
+        Op::Form::row_weight(taps_y(own.begin + i / kTaps).weights[i % kTaps]);
+  __syncthreads();
+  if (threadIdx.x < kWarp) {
+    const int lane = static_cast<int>(threadIdx.x), y = own.begin + lane;
+    const int first = taps_y(smaller(y, own.end - 1)).first;
+    const int before = __shfl_up_sync(kAllLanes, first, 1);
+    const int fresh = lane == 0 ? kTaps : smaller(first - before, kTaps);  // rows not listed yet
+    int last = fresh;                                                      // rows listed so far
+    for (int step = 1; step < kWarp; step *= 2) {
+      const int sum = __shfl_up_sync(kAllLanes, last, step);
+      if (lane >= step) last += sum;
+    }
+    for (int k = 0; k < fresh; ++k) {
+      const int row = clamp_int(first + kTaps - fresh + k, plan.top, plan.bottom - 1);
+      const int i = last - fresh + k;
+      windows.groups[i / kTogether].rows[i % kTogether] = &from.at(row, 0, 0);
+    }
+    const int i = last - 1;
+    if (y < own.end) atomicAdd(&windows.groups[i / kTogether].ends[i % kTogether], 1);
+    if (lane == kWarp - 1) {
+      windows.rows = last;
+      for (int rest = last; rest % kTogether != 0; ++rest)
+        windows.groups[rest / kTogether].rows[rest % kTogether] = &from.at(plan.top, 0, 0);
+    }
+  }
+  __syncthreads();
+}
+
+// A thread's value of the rows of a band: the sums of the last source rows are in registers.
+template <int kTaps, class Op, class T>
+__device__ void slide_window(const Op& op, const ResizePlan& plan, const Image<const T>& from,
+                             const OwnValue& own, const Windows<T, typename Op::Form>& windows) {
+  using F = typename Op::Form;
+  using Weight = typename Op::Weight;
+  constexpr int kRows = kTaps == 4 ? kTogether : kTogether / 2;  // whose pixels registers hold
+  const Taps<Weight> taps = taps_at<Weight>(op.coefficients, own.n, own.x);
+  const bool inside = taps.first >= plan.left && taps.first + kTaps <= plan.right;
+  const bool body = op.in_body(own.x, own.channel);
+  int64_t columns[kTaps];
+  Weight weights[kTaps];
+#pragma unroll
+  for (int k = 0; k < kTaps; ++k) {
+    columns[k] = clamp_int(taps.first + k, plan.left, plan.right - 1) * from.stride_x +
+                 own.channel * from.stride_c;
+    weights[k] = taps.weights[k];
+  }
+  typename F::Row sums[kTaps - 1 + kTogether] = {};
+  const Image<T> to = op.output[own.n];
+  T* output = &to.at(own.begin, own.target, own.channel);
+  const typename F::RowWeight* row_weights = windows.weights[0];
+  for (int g = 0; g * kTogether < windows.rows; ++g) {
+    const WindowRows<T>& group = windows.groups[g];
+#pragma unroll
+    for (int k = 0; k < kTaps - 1; ++k) sums[k] = sums[k + kTogether];
+#pragma unroll
+    for (int first = 0; first < kTogether; first += kRows) {
+      T read[kRows][kTaps];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+        for (int k = 0; k < kTaps; ++k) read[i][k] = group.rows[first + i][columns[k]];
+      }
+#pragma unroll
+      for (int i = 0; i < kRows; ++i)
+        sums[kTaps - 1 + first + i] = F::horizontal(
+            Taps<Weight>{0, kTaps, weights}, inside,
+            [&](int k) { return static_cast<typename F::Term>(load_term(read[i][k])); });
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      for (int ends = group.ends[i]; ends > 0; --ends) {
+        *output = vertical_sum<F>(Taps<typename F::RowWeight>{0, kTaps, row_weights}, body,
+                                  [&](int k) { return sums[i + k]; });
+        output += to.stride_y;
+        row_weights += kMostTaps;
+      }
+    }
+  }
+}
+
+// A thread owns one value of each row of a band. It sums each source row that these need
+// horizontally once, and then vertically the last four or eight of these sums. The block holds the
+// list of the source rows and the weights of the band, 5 KiB. A source row is read once per band
+// and tap, a sector of it by one warp.
+template <class Op>
+__global__ void __launch_bounds__(kBandThreads, sizeof(typename Op::Value) == 1 ? 3 : 2)
+    resize_windows_kernel(const Op op, int lanes) {
+  using T = typename Op::Value;
+  using F = typename Op::Form;
+  using Weight = typename Op::Weight;
+  __shared__ Windows<T, F> windows;
+  OwnValue own;
+  if (!find_value<kWindowRows>(op, lanes, own)) return;
+  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(own.n)];
+  const auto from = op.source[own.n];
+  const auto run = [&](auto count) {
+    constexpr int kTaps = decltype(count)::value;
+    fill_windows<kTaps>(op, plan, from, own, windows);
+    if (own.exists) slide_window<kTaps>(op, plan, from, own, windows);
+  };
+  // Images that keep their size have one tap.
+  const int row = op.coefficients.width + own.begin;
+  const int taps =
+      plan.form != ResizeForm::kTwoPass ? 0 : taps_at<Weight>(op.coefficients, own.n, row).count;
+  if constexpr (!std::is_same_v<F, FixedTaps<false>>) {
+    if (taps == 4) return run(std::integral_constant<int, 4>{});
+  }
+  if constexpr (!std::is_same_v<F, FixedTaps<true>>) {
+    if (taps == 8) return run(std::integral_constant<int, 8>{});
+  }
+  if (own.exists) compute_values(op, plan, from, own);
+}
+
+}  // namespace
+}  // namespace orbbec
