@@ -7,7 +7,7 @@
 namespace orbbec {
 namespace {
 
-constexpr int kMostGroups = 48;  // of source rows of a band that are added in order
+constexpr int kMostGroups = 96;  // of source rows of a band that are added in order
 
 // Whether taps of weight 0 change no sum: integer pixels are neither infinite nor NaN, and sums of
 // -0 become 0.
@@ -266,31 +266,15 @@ __device__ void with_taps(const ResizePlan& plan, int64_t stride, int count, con
   with_stride(integral_constant<int, 0>{});
 }
 
-// A thread owns one value of each row of a band. It sums each source row that these need
-// horizontally once, and adds it to the two output rows that read it; or, where more output rows
-// do, keeps it in its column of a ring in shared memory. The block holds what the source rows
-// add, 2.5 to 4 KiB. A source row is read once per band and tap, a sector of it by one warp.
-template <class Op>
-__global__ void __launch_bounds__(kBandThreads,
-                                  kIsPillow<typename Op::Form> || sizeof(typename Op::Value) > 1
-                                      ? 2
-                                      : 3) resize_bands_kernel(const Op op, int lanes, int kept) {
-  using T = typename Op::Value;
+// Rows of a band whose source rows fit the groups, if they are added in order. All threads of the
+// block take part.
+template <class Op, class T>
+__device__ __forceinline__ void resize_part(const Op& op, const ResizePlan& plan,
+                                            const Image<const T>& from, const OwnValue& own,
+                                            int kept,
+                                            RowGroup<typename Op::Weight> (&groups)[kMostGroups]) {
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
-  __shared__ RowGroup<Weight> groups[kMostGroups];
-  __shared__ RowTaps<T, typename GrowingArea<T>::Weight> growing[kBandRows];
-  OwnValue own;
-  if (!find_value(op, lanes, own)) return;
-  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(own.n)];
-  const auto from = op.source[own.n];
-  if constexpr (std::is_same_v<F, AreaTaps<T>>) {
-    if (plan.form == ResizeForm::kUp) {
-      fill_row_taps<GrowingArea<T>>(op, plan, from, own, growing);
-      if (own.exists) sum_two_taps<GrowingArea<T>>(op, plan, from, own, growing);
-      return;
-    }
-  }
   const BandTaps<Op> taps_y{op, own};
   bool in_order = false, in_ring = false;
   BandRows rows{0, 0, plan.bottom, false};
@@ -326,6 +310,60 @@ __global__ void __launch_bounds__(kBandThreads,
     }
   };
   with_taps<T>(plan, in_order ? static_cast<int64_t>(from.stride_x) : 0, taps_x.count, run);
+}
+
+// How many rows of a band are done at a time, so that their source rows fit the groups.
+template <class Op>
+__device__ int rows_at_a_time(const Op& op, const OwnValue& own) {
+  const BandTaps<Op> taps_y{op, own};
+  const int64_t source_rows = taps_y.end_of(own.end - 1) - taps_y[own.begin].first;
+  const int64_t most = kMostGroups * kTogether - op.coefficients.taps_y;
+  int rows = kBandRows;
+  while (rows > 1 && source_rows * rows > most * (own.end - own.begin)) rows /= 2;
+  return rows;
+}
+
+// Blocks that fit a multiprocessor at least: as many as registers allow without spills.
+template <class T, class Form>
+constexpr int kBandBlocks = sizeof(T) == 1   ? (kIsPillow<Form> ? 2 : 3)
+                            : sizeof(T) == 4 ? 2
+                                             : 1;
+
+// A thread owns one value of each row of a band. It sums each source row that these need
+// horizontally once, and adds it to the two output rows that read it; or, where more output rows
+// do, keeps it in its column of a ring in shared memory. The block holds what the source rows
+// add, 5 to 8 KiB. A source row is read once per band and tap, a sector of it by one warp.
+template <class Op>
+__global__ void __launch_bounds__(kBandThreads,
+                                  (kBandBlocks<typename Op::Value, typename Op::Form>))
+    resize_bands_kernel(const Op op, int lanes, int kept) {
+  using T = typename Op::Value;
+  using F = typename Op::Form;
+  using Weight = typename Op::Weight;
+  __shared__ RowGroup<Weight> groups[kMostGroups];
+  __shared__ RowTaps<T, typename GrowingArea<T>::Weight> growing[kBandRows];
+  OwnValue own;
+  if (!find_value(op, lanes, own)) return;
+  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(own.n)];
+  const auto from = op.source[own.n];
+  if constexpr (std::is_same_v<F, AreaTaps<T>>) {
+    if (plan.form == ResizeForm::kUp) {
+      fill_row_taps<GrowingArea<T>>(op, plan, from, own, growing);
+      if (own.exists) sum_two_taps<GrowingArea<T>>(op, plan, from, own, growing);
+      return;
+    }
+  }
+  if constexpr (kIsPillow<F>) {  // has the ring if not all rows fit the groups
+    resize_part(op, plan, from, own, kept, groups);
+    return;
+  }
+  OwnValue part = own;
+  const int rows = plan.form == ResizeForm::kTwoPass ? rows_at_a_time(op, own) : kBandRows;
+  for (part.begin = own.begin; part.begin < own.end; part.begin = part.end) {
+    part.end = own.end - part.begin < rows ? own.end : part.begin + rows;
+    resize_part(op, plan, from, part, kept, groups);
+    __syncthreads();  // the groups are read until here
+  }
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace {
 constexpr int kBandThreads = 224;  // of a block, at most: a row of the usual 224 pixels fills three
 constexpr int kBandRows = 64;      // output rows of a block
 constexpr int kTogether = 4;       // rows whose pixels a thread loads before it computes
-constexpr int kMostRowsOfThreads = 8;  // of a block: all then own kTogether rows or more
+// Rows of threads in a block, a power of two: each thread then owns whole groups of the rows.
+constexpr int kMostRowsOfThreads = 8;
 
 // The values of an output row that threads own one by one: all channels where pixels are packed,
 // so that a warp reads and writes adjacent bytes; else one plane after another.

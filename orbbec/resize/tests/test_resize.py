@@ -99,6 +99,26 @@ def test_every_device_gives_the_bits_of_the_cpu_for_variable_size_images(
             assert_same_bytes(orbbec.resize(moved, (11, 9), **options), expected)
 
 
+# A CUDA block does 64 output rows: all at once, some at a time, or more taps than fit its memory.
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+@pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
+@pytest.mark.parametrize(
+    ("source", "target"), [((211, 90), (130, 40)), ((900, 30), (70, 7)), ((3000, 12), (7, 5))]
+)
+def test_every_device_gives_the_bits_of_the_cpu_for_tall_images(
+    accelerator, source, target, interpolation, antialias, dtype
+):
+    options = {"interpolation": interpolation, "antialias": antialias, "arithmetic": "pillow_12"}
+    options = options if antialias else options | {"arithmetic": "cv2_5"}
+    for images in (
+        photographs(1, 3, *source, dtype),
+        photographs(1, 3, *source, dtype).contiguous(memory_format=torch.channels_last),
+    ):
+        expected = orbbec.resize(images, target, **options)
+        with accelerator.active():
+            assert_same_bytes(orbbec.resize(accelerator.put(images), target, **options), expected)
+
+
 @pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
 @pytest.mark.parametrize("channels", [1, 3, 4, 5])
 def test_every_layout_and_kind_gives_the_same_bits(device, interpolation, antialias, channels):
