@@ -83,7 +83,7 @@ WORDS = (
 )
 # Documented work that grows with these numbers: only small values are tried.
 COSTLY = {
-    "sampling_ratio": (16, 4096),
+    "sampling_ratio": (4, 4096),
     "kernel_size": (255, 32767),
     "median_blur.kernel_size": (31, 32767),
 }
