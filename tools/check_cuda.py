@@ -5,7 +5,7 @@
     python tools/check_cuda.py --built                  # what is in the library that was built in place
     python tools/check_cuda.py --update [SOURCE ...]    # write what was found to the table
 
-Fails on a warning, a register spill, local memory, FP64 or approximate functions without a reason in
+Fails on a warning, on local memory (spilled registers too), FP64 or approximate functions without a reason in
 machine_code/exceptions.tsv, and on a number worse than in machine_code/kernels.tsv. Better ones are listed.
 Needs nvcc, unless --built is given; where there is none it says so and ends with 0. Needs no GPU.
 """
@@ -33,9 +33,7 @@ REPORTS = ROOT / "build" / "cuda" / Path(os.environ.get("CUDA_HOME", "")).name
 LIBRARY = ROOT / "orbbec" / "_C.abi3.so"
 # Turing to Blackwell, every one that was sold widely.
 ARCHITECTURES = ("75", "80", "86", "89", "90", "100", "120")
-FLAGS = ["-fatbin", "-std=c++17", *shipped_flags(), "-Xptxas", "-v,-warn-spills", "-Werror", "all-warnings"]
-
-SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+FLAGS = ["-fatbin", "-std=c++17", *shipped_flags(), "-Werror", "all-warnings"]
 
 
 def find_nvcc() -> str | None:
@@ -59,8 +57,7 @@ def compile_kernels(nvcc: str, source: Path, archs: list[str]) -> tuple[str, Pat
     command = [nvcc, f"-gencode=arch={shipped_ptx()},code=[{codes}]", *FLAGS, str(source), "-o", str(partial)]
     done = subprocess.run(command, capture_output=True, text=True)
     said = done.stdout + done.stderr
-    spills = any(match.groups() != ("0", "0") for match in SPILLS.finditer(said))
-    if done.returncode != 0 or "warning" in said.lower() or spills:
+    if done.returncode != 0 or "warning" in said.lower():
         return said, fatbin
     partial.replace(fatbin)
     return "", fatbin

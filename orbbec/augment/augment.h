@@ -13,7 +13,9 @@ constexpr int kBoxNumbers = 8;  // left, top, right, bottom, four fills
 constexpr int kMixNumbers = 7;  // pair index, left, top, right, bottom, own weight, other weight
 
 struct AugmentArguments {
-  WarpArguments warp;  // `output` gives sizes and strides; its elements are of `output_dtype`
+  // `output` gives sizes and strides; its elements are of `output_dtype`. If it is ragged, its
+  // height and width are the largest ones.
+  WarpArguments warp;
   DType output_dtype;
   ProgramArguments program;
   const float* boxes;  // [N, boxes_per_image, kBoxNumbers], in output pixels
@@ -133,11 +135,13 @@ struct Augment {
 
   Reader reader;
   AugmentArguments arguments;
+  // The outputs, whatever their type is: their sizes, and offsets in elements.
+  Images<uint8_t> shapes{arguments.warp.output};
 
   ORBBEC_HD int channels() const { return static_cast<int>(arguments.warp.output.channels); }
 
   ORBBEC_HD Program program(int64_t n) const {
-    const AnyImages& output = arguments.warp.output;
+    const Image<uint8_t> output = shapes[n];
     const int64_t pixels = int64_t{output.height} * output.width;
     const bool knows_mean = arguments.gray_sums != nullptr;
     return {arguments.program, n, knows_mean ? arguments.gray_sums[n] : 0, pixels};

@@ -1,6 +1,6 @@
 """A pipeline of augmentations in one pass: one read of the input, one write of the output."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from orbbec.bridge.arguments import (
     Images,
     Matrix,
     OperatorInput,
+    SizedImages,
     StoredPlanes,
     as_tensor,
     check_no_gradient,
@@ -19,6 +20,7 @@ from orbbec.bridge.arguments import (
     fill_values,
     holds_planes,
     is_channels_last,
+    is_ragged,
     operator_input,
     operator_output,
     size_values,
@@ -94,12 +96,13 @@ class Output(NamedTuple):
         dtype: uint8, float16, bfloat16 or float32; None: that of the images. uint8 is scaled to floats from 0
             to 1, and floats are multiplied by 255 for uint8.
         channels_last: memory layout; None: that of the images.
-        out: output buffer; its dtype and layout determine those of the result.
+        out: output buffer; its dtype and layout determine those of the result. Results of different sizes go
+            into the images of an `ImageBatch`.
     """
 
     dtype: torch.dtype | None = None
     channels_last: bool | None = None
-    out: Images | None = None
+    out: Images | SizedImages | None = None
 
 
 _SAMPLING, _VALUES, _OUTPUT = Sampling(), Values(), Output()
@@ -108,7 +111,7 @@ _SAMPLING, _VALUES, _OUTPUT = Sampling(), Values(), Output()
 def augment(
     images: Images | StoredPlanes,
     matrix: Matrix,
-    size: tuple[int, int],
+    size: tuple[int, int] | None,
     sampling: Sampling = _SAMPLING,
     values: Values = _VALUES,
     output: Output = _OUTPUT,
@@ -128,7 +131,7 @@ def augment(
             calling `ycbcr_to_rgb` first is faster. The results are identical to those of `ycbcr_to_rgb`.
         matrix: `[N, 2, 3]` or `[N, 3, 3]`, or one for all images; float32 or float64, on the CPU or on the
             device of `images`: from output pixel (x, y) to source pixel.
-        size: (height, width) of the output in pixels.
+        size: (height, width) of the output in pixels; None if `output.out` is an `ImageBatch`.
         sampling: how source pixels are read.
         values: what is done to them.
         output: dtype, layout and buffer of the result.
@@ -156,21 +159,21 @@ def augment(
     """
     given, planes = _input(images)
     pixels, layout = given.images, given.layout
-    target = None if output.out is None else operator_output(OP, output.out)
+    target = None if output.out is None else _target(output.out)
     dtype = target.images.dtype if target is not None else _dtype(output, pixels)
     arguments = (
         pixels,
         layout,
         given.channels,
         _square(matrix),
-        size_values(OP, size),
+        size_values(OP, size if target is None else _largest_size(size, target)),
         *_sampling(sampling, pixels, layout),
         *_values(values, pixels, dtype),
         *planes,
     )
     if target is not None:
         check_no_gradient(OP, pixels)
-        torch.ops.orbbec.augment_out(*arguments, target.images)
+        torch.ops.orbbec.augment_out(*arguments, target.images, target.layout)
         return output.out
     last = is_channels_last(pixels, layout) if output.channels_last is None else output.channels_last
     count = pixels.shape[:2] if layout is None else (layout.shape[0], given.channels)
@@ -214,6 +217,28 @@ def _input(images: Any) -> tuple[OperatorInput, tuple[Tensor | None, Tensor | No
         return operator_input(OP, "images", images), (None, None)
     given = OperatorInput(images.buffer, images.rgb_layout, 3, lambda output: output)
     return given, (images.layout, images.forms)
+
+
+class _Target(NamedTuple):
+    """Where results are written: a tensor, or a flat buffer and its layout."""
+
+    images: Tensor
+    layout: Tensor | None = None
+    largest: tuple[int, ...] = ()  # of variable-size results
+
+
+def _target(out: Any) -> _Target:
+    if not is_ragged(out):
+        return _Target(operator_output(OP, out).images)
+    sizes = cast(SizedImages, out).sizes
+    largest = sizes.amax(0).tolist() if len(sizes) else (1, 1)
+    return _Target(out.buffer, out.layout, tuple(largest))
+
+
+def _largest_size(size: tuple[int, int] | None, target: _Target) -> tuple[int, ...] | None:
+    if target.layout is not None and size is not None:
+        raise ValueError(f"{OP}: expected size None, since out is an ImageBatch, but got {tuple(size)}")
+    return target.largest if target.layout is not None else size
 
 
 def _dtype(output: Output, images: Tensor) -> torch.dtype:

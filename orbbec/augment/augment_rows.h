@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "../executors/executor_cpu.h"
 #include "../executors/simd/interleave3.h"
@@ -465,12 +466,18 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
     const auto run = [&](const auto& work) {
       parallel(output.count * output.height, kPixelsPerTask / larger(output.width, 1) + 1,
                [&](int64_t begin, int64_t end) {
-                 typename Row::KeptRows kept(op.reader);
+                 auto own = op;
+                 std::optional<typename Row::KeptRows> kept;
                  for (int64_t i = begin; i < end;) {
                    const int64_t n = i / output.height, first = n * output.height;
                    const int64_t last = end - first < output.height ? end - first : output.height;
-                   work(op, kept, n, static_cast<int>(i - first), static_cast<int>(last),
-                        output.width);
+                   const Image<uint8_t> shape = op.shapes[n];
+                   if (!kept || own.reader.transform.width != shape.width) {
+                     own.reader.output.width = own.reader.transform.width = shape.width;
+                     kept.emplace(own.reader);
+                   }
+                   work(own, *kept, n, static_cast<int>(i - first),
+                        smaller(static_cast<int>(last), shape.height), shape.width);
                    i = first + last;
                  }
                  StreamedStore<Target>::finish();

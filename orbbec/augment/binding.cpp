@@ -86,9 +86,10 @@ struct Values {
   bool contrast = false;
 };
 
-// The output: a given tensor, or a new one of this dtype and layout.
+// The output: a given tensor, or a flat buffer and a table of offsets and sizes, or a new tensor of
+// this dtype and layout.
 struct Output {
-  std::optional<Tensor> out;
+  std::optional<Tensor> out, layout;
   ScalarType dtype;
   bool channels_last = false;
 };
@@ -148,8 +149,28 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& imag
   return a;
 }
 
+// A buffer of variable-size outputs, to which the arguments are pointed. Their sizes are in device
+// memory; height and width are the largest.
+void point_to_ragged(const Tensor& images, const Output& given, AugmentArguments& a) {
+  const WarpArguments& warp = a.warp;
+  AnyImages output = ragged_images(kOp, *given.out, *given.layout, warp.source.channels);
+  check(output.count == warp.source.count, kOp, "expected out of ", warp.source.count,
+        " images, but got ", output.count);
+  check(same_device(*given.out, images), kOp, "expected out on the device of images");
+  check(a.mix == nullptr, kOp, "expected no mix for an out of variable-size images");
+  check_apart(kOp, *given.out, images, "images");
+  output.height = warp.output.height;
+  output.width = warp.output.width;
+  a.warp.output = output;
+  a.output_dtype = DType::kUInt8;
+}
+
 // The output tensor, to which the arguments are pointed.
 Tensor prepare_output(const Tensor& images, const Output& given, AugmentArguments& a) {
+  if (given.layout.has_value()) {
+    point_to_ragged(images, given, a);
+    return *given.out;
+  }
   const AnyImages& source = a.warp.source;
   const std::vector<int64_t> shape{source.count, source.channels, a.warp.output.height,
                                    a.warp.output.width};
@@ -179,12 +200,14 @@ Tensor run(const Input& input, const Geometry& geometry, const Values& values,
   for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
   const Tensor transform = prepare_matrices(kOp, images, geometry.matrix, 3, true, a.warp);
   const Tensor output = prepare_output(images, given, a);
-  if (output.numel() == 0) return output;
+  if (output.numel() == 0 || source.count == 0) return output;
   std::optional<Tensor> sums;
   if (values.contrast && a.program.rows != nullptr) {
     sums = new_zeros(kOp, std::vector<int64_t>{source.count}, ScalarType::Long, images);
     a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
   }
+  check(!stored || !given.layout.has_value(), kOp,
+        "expected results of one size for images stored as planes");
   if (stored) {
     run_where(kOp, images, augment_planes_cpu, augment_planes_cuda, a, *stored);
   } else {
@@ -224,14 +247,16 @@ void augment(StableIValue* stack, uint64_t, uint64_t) {
   check_dtype(call.input.images);  // checked first: by default the results have this dtype
   stack[0] = torch::stable::detail::from(
       run(call.input, call.geometry, call.values,
-          {{}, dtype_numbered(kOp, dtype, true, false), channels_last}));
+          {.dtype = dtype_numbered(kOp, dtype, true, false), .channels_last = channels_last}));
 }
 
 void augment_out(StableIValue* stack, uint64_t, uint64_t) {
   const Call call(stack);
   Tensor out;
-  unpack(call.rest, out);
-  run(call.input, call.geometry, call.values, {out, out.scalar_type(), false});
+  std::optional<Tensor> layout;
+  unpack(call.rest, out, layout);
+  run(call.input, call.geometry, call.values,
+      {.out = out, .layout = layout, .dtype = out.scalar_type()});
 }
 
 }  // namespace
@@ -249,7 +274,7 @@ void augment_geometric(const Tensor& images, const Tensor& matrix,
   values.mean = options.mean;
   values.std = options.std;
   values.scale = options.scale;
-  run({.images = images}, geometry, values, {out, out.scalar_type(), false});
+  run({.images = images}, geometry, values, {.out = out, .dtype = out.scalar_type()});
 }
 
 }  // namespace orbbec
@@ -257,7 +282,7 @@ void augment_geometric(const Tensor& images, const Tensor& matrix,
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   const std::string inputs = orbbec::kInputs;
   m.def(("augment(" + inputs + "int dtype, bool channels_last) -> Tensor").c_str());
-  m.def(("augment_out(" + inputs + "Tensor(a!) out) -> ()").c_str());
+  m.def(("augment_out(" + inputs + "Tensor(a!) out, Tensor? out_layout=None) -> ()").c_str());
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {

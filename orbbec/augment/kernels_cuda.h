@@ -18,14 +18,16 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
   const AnyImages& output = op.arguments.warp.output;
   const int left = static_cast<int>(blockIdx.x) * kTileWidth;
   for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
-    for (int64_t top = int64_t{blockIdx.y} * rows; top < output.height;
-         top += int64_t{gridDim.y} * rows) {
-      const Tile tile = tile_at(output, left, top, rows);
+    for (unsigned top = blockIdx.y * rows; top < static_cast<unsigned>(output.height);
+         top += gridDim.y * rows) {
+      const Image<uint8_t> shape = op.shapes[recomputed(n)];
+      if (left >= shape.width || top >= static_cast<unsigned>(shape.height)) break;
+      const Tile tile = tile_at(shape, left, top, rows);
       const Mix mix(op.arguments, n);
       const bool mixes = tile.meets(mix);
       hold_images(op, tile, n, mixes ? mix.pair_index : kNoImage, true, held);
       AugmentThread<Op> thread(op, held, tile, quotients);
-      OutputRow to(op.arguments, n, tile.first_row(), tile.left);
+      OutputRow to(op.arguments, shape, tile.first_row(), tile.left);
       for (int row = tile.first_row(); row < tile.bottom; row += kTileHeight * kPixels<Op>) {
         float values[kPixels<Op>][kMaxFills];
         thread.mixed(row, mixes, own, values);
@@ -52,9 +54,11 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
   for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
     const int end = op.program_without_mean(n).contrast_step();
     if (end < 0) continue;
-    for (int64_t top = int64_t{blockIdx.y} * rows; top < output.height;
-         top += int64_t{gridDim.y} * rows) {
-      const Tile tile = tile_at(output, left, top, rows);
+    for (unsigned top = blockIdx.y * rows; top < static_cast<unsigned>(output.height);
+         top += gridDim.y * rows) {
+      const Image<uint8_t> shape = op.shapes[recomputed(n)];
+      if (left >= shape.width || top >= static_cast<unsigned>(shape.height)) break;
+      const Tile tile = tile_at(shape, left, top, rows);
       hold_images(op, tile, n, kNoImage, false, held);
       AugmentThread<Op> thread(op, held, tile, Quotients{});
       int64_t sum = 0;

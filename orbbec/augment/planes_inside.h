@@ -12,8 +12,9 @@ ORBBEC_HD const PerspectiveTransform<float>& transform_of(const PlanesReader<Sam
 }
 
 template <class Sampler>
-ORBBEC_HD PlanesReader<Sampler> with_matrix(PlanesReader<Sampler> reader, const float* matrix) {
-  reader.rgb = with_matrix(reader.rgb, matrix);
+ORBBEC_HD PlanesReader<Sampler> with_matrix(PlanesReader<Sampler> reader, const float* matrix,
+                                            int width) {
+  reader.rgb = with_matrix(reader.rgb, matrix, width);
   return reader;
 }
 

@@ -11,10 +11,11 @@ ORBBEC_HD const Transform& transform_of(const Warp<T, Transform, Sampler>& reade
   return reader.transform;
 }
 
-// The reader with one matrix for all images.
+// The reader with one matrix for all images, whose outputs have this width.
 template <class T, class Transform, class Sampler>
 ORBBEC_HD Warp<T, Transform, Sampler> with_matrix(Warp<T, Transform, Sampler> reader,
-                                                  const float* matrix) {
+                                                  const float* matrix, int width) {
+  reader.transform.width = width;
   reader.transform.matrices = matrix;
   reader.transform.stride = 0;
   return reader;

@@ -35,15 +35,16 @@ __device__ void store_side_by_side(Out* to, int count, int channels,
 // Where the threads of a warp store the pixels of a row, columns from `left` on.
 class OutputRow {
  public:
-  __device__ OutputRow(const AugmentArguments& a, int64_t n, int y, int left)
+  // `shape` is that of the output, see Augment::shapes.
+  __device__ OutputRow(const AugmentArguments& a, const Image<uint8_t>& shape, int y, int left)
       : channels_(static_cast<int>(a.warp.output.channels)),
-        count_(smaller(kTileWidth, a.warp.output.width - left)) {
+        count_(smaller(kTileWidth, shape.width - left)) {
     const AnyImages& o = a.warp.output;
     const int64_t size = bytes_of(a.output_dtype);
-    row_bytes_ = o.stride_y * size;
+    const int64_t offset = shape.data - static_cast<const uint8_t*>(o.data);
+    row_bytes_ = shape.stride_y * size;
     channel_bytes_ = o.stride_c * size;
-    first_ =
-        static_cast<char*>(o.data) + (n * o.stride_n + left * o.stride_x) * size + y * row_bytes_;
+    first_ = static_cast<char*>(o.data) + (offset + left * o.stride_x) * size + y * row_bytes_;
     own_bytes_ = static_cast<int>(threadIdx.x) * o.stride_x * size;
     const bool is_aligned = reinterpret_cast<uintptr_t>(first_) % 4 == 0 && row_bytes_ % 4 == 0;
     is_side_by_side_ = is_aligned && o.stride_c == 1 && o.stride_x == channels_ && channels_ > 1;

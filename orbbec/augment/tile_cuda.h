@@ -42,6 +42,21 @@ inline Quotients quotients_of(const AugmentArguments& a) {
   return quotients;
 }
 
+// The number, of which the compiler knows nothing: what depends on it is computed where it is
+// needed. Outside of the loop it would take registers from the usual path.
+__device__ inline int recomputed(int number) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+__device__ inline int64_t recomputed(int64_t number) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+l"(number));
+#endif
+  return number;
+}
+
 // Rows [top, bottom) and up to 32 columns of an output of this width.
 struct Tile {
   int left, top, bottom, width;
@@ -58,7 +73,7 @@ struct Tile {
   __device__ int first_row() const { return top + static_cast<int>(threadIdx.y); }
 };
 
-__device__ inline Tile tile_at(const AnyImages& output, int left, int64_t top, int rows) {
+__device__ inline Tile tile_at(const Image<uint8_t>& output, int left, unsigned top, int rows) {
   const int first = static_cast<int>(top), left_over = output.height - first;
   return {left, first, left_over < rows ? output.height : first + rows, output.width};
 }
@@ -89,6 +104,7 @@ struct HeldImages {
   bool are_separable[2];
   Tap rows[2][kMostRows];  // if separable: taps of column 0, whose rows are those of all columns
   bool erases;             // in this tile
+  int width;               // of the output
 };
 
 // Whether the columns of all taps depend on x alone and their rows on y alone, and are finite.
@@ -145,25 +161,16 @@ __device__ void hold_images(const Op& op, const Tile& tile, int64_t own, int64_t
     meets = meets ||
             op.box_meets(n, i, tile.left, tile.top, tile.left + kTileWidth - 1, tile.bottom - 1);
   const bool erases = __syncthreads_or(meets) != 0;
-  if (index == 0) held.erases = erases;
+  if (index == 0) held.erases = erases, held.width = tile.width;
   if (is_held && thread == 0) {
     held.are_separable[part] =
         ReadInside<typename Op::Reader>::kIsLight && is_separable(held.matrices[part]);
   }
   if (is_held && tile.top + thread < tile.bottom) {
-    held.rows[part][thread] = tap_of(with_matrix(op.reader, held.matrices[part]), held.views[part],
-                                     0, tile.top + thread, 0);
+    held.rows[part][thread] = tap_of(with_matrix(op.reader, held.matrices[part], tile.width),
+                                     held.views[part], 0, tile.top + thread, 0);
   }
   __syncthreads();
-}
-
-// The number, of which the compiler knows nothing: what depends on it is computed where it is
-// needed. Outside of the loop it would take registers from the usual path.
-__device__ inline int recomputed(int number) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+r"(number));
-#endif
-  return number;
 }
 
 // Where the threads of a block keep their pixels while they compute those of the other image.
@@ -271,7 +278,7 @@ class AugmentThread {
 
   __device__ const View& view() const { return held_.views[part_]; }
   __device__ typename Op::Reader reader() const {
-    return with_matrix(op_.reader, held_.matrices[part_]);
+    return with_matrix(op_.reader, held_.matrices[part_], held_.width);
   }
 
   __device__ Tap tap(int y) const {
@@ -293,7 +300,7 @@ class AugmentThread {
     bool at_border = Inside::has_border_pixels(op_.reader, view);
     for (int p = 0; p < kCount; ++p) at_border = at_border && taps[p].valid;
     at_border = __all_sync(kAllLanes, at_border);
-    for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
+    for_each_rolled(values, [&](int p, float(&pixel)[kMaxFills]) {
       const Tap at = element(taps, p);
       if (at_border) return Inside::read_border(op_.reader, view, at, pixel);
       read_tap(op_.reader, view, at, pixel);
@@ -359,7 +366,7 @@ class AugmentThread {
       one.rows = numbers;
       one.with_step(0, code, [&](const auto& step) {
         if constexpr (std::is_same_v<decltype(step), const GammaStep&>) {  // long
-          for_each_rolled(rgb, [&](int, float (&pixel)[3]) { step(pixel); });
+          for_each_rolled(rgb, [&](int, float(&pixel)[3]) { step(pixel); });
         } else {
           for (int p = 0; p < kCount; ++p) step(rgb[p]);
         }
@@ -374,7 +381,7 @@ class AugmentThread {
     read(first, values);
     if (program_.count > 0) color(held_.counts[part_], values);
     if (erases_) {
-      for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
+      for_each_rolled(values, [&](int p, float(&pixel)[kMaxFills]) {
         op_.erase(held_.n[part_], row_of(first, p), x_, pixel);
       });
     }

@@ -41,6 +41,13 @@ class RaggedImages(Protocol):
     def channels(self) -> int: ...
 
 
+class SizedImages(RaggedImages, Protocol):
+    """Variable-size images whose sizes are on the CPU, too."""
+
+    @property
+    def sizes(self) -> Tensor: ...
+
+
 class StoredPlanes(Protocol):
     """Variable-size YCbCr images, such as `orbbec.YCbCrBatch`."""
 

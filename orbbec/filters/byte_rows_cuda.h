@@ -68,7 +68,7 @@ struct ByteRows {
     if (load_bytes == 4) load_rows<uint32_t>(count, rows, pitch, to);
     const auto other = [&](int x) {
       const int64_t column = columns[x];
-      return [=, this](int y) { return value_or_zero(plane.data, rows[y], column); };
+      return [this, rows, column](int y) { return value_or_zero(plane.data, rows[y], column); };
     };
     copy_rows<kLoads>(count, other_bytes(), other,
                       [&](int y, int x, uint8_t value) { to[y * pitch + position_of(x)] = value; });

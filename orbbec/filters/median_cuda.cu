@@ -74,7 +74,7 @@ struct MedianTile {
     __syncthreads();
     const auto load = [&](int x) {
       const T* const from = source.data + columns[x];
-      return [=, this](int y) { return from[rows[y]]; };
+      return [this, from](int y) { return from[rows[y]]; };
     };
     copy_rows<kLoads>(shape.rows, shape.pitch, load,
                       [&](int y, int x, T value) { keys[y * shape.pitch + x] = key_of<T>(value); });

@@ -14,6 +14,8 @@ enum class Kind { kForward, kReverse, kShuffle };
 Kind kind = Kind::kForward;
 uint64_t seed = 0;
 
+uint64_t skipped = 0;
+
 // SplitMix64's finaliser (Steele, Lea, Flood 2014).
 uint64_t mix(uint64_t value) {
   value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
@@ -22,6 +24,13 @@ uint64_t mix(uint64_t value) {
 }
 
 }  // namespace
+
+bool skips_launches() {
+  const char* text = std::getenv("ORBBEC_EMULATION_ORDER");
+  if (text == nullptr || std::strcmp(text, "none") != 0) return false;
+  ++skipped;
+  return true;
+}
 
 void choose_order() {
   const char* text = std::getenv("ORBBEC_EMULATION_ORDER");
@@ -50,3 +59,5 @@ Order::Order(uint64_t count, uint64_t salt) : count_(count), at_(0), step_(1) {
 }
 
 }  // namespace orbbec::emulation
+
+extern "C" uint64_t orbbec_skipped_launches() { return orbbec::emulation::skipped; }

@@ -79,7 +79,7 @@ struct RowTile {
   __device__ void load_values() const {
     const auto load_value = [&](int x) {
       const int64_t column = columns[x];
-      return [=, this](int y) { return value_or_zero(source.data, rows[y], column); };
+      return [this, column](int y) { return value_or_zero(source.data, rows[y], column); };
     };
     copy_rows<kLoads>(shape.rows, shape.columns, load_value, [&](int y, int x, T value) {
       values[y * shape.pitch + x] = static_cast<Row>(load<T>(value));

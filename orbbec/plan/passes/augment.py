@@ -26,7 +26,7 @@ from orbbec.plan.passes.base import (
     size_text,
     with_numbers,
 )
-from orbbec.plan.passes.by_size import by_size, single_size
+from orbbec.plan.passes.by_size import by_size, results_of, single_size
 from orbbec.plan.passes.masks import warped
 from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.points import pixels, seen_pixels, shifts
@@ -225,26 +225,30 @@ class AugmentPass(Pass):
 
     def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         one_size = single_size(work, self)
+        in_one_batch = one_size is None and self.dtype == "uint8" and not isinstance(work, list)
         mixes_later = self.mixes is not None and one_size is None
         taken: Mapping[str, Any] = {
             name: table for name, table in tables.items() if not (name == "mix" and mixes_later)
         }
-        if one_size is not None:
+        if one_size is not None or in_one_batch:
             taken = on_device(taken, device_of(work))
         dtype = torch.float32 if self.dtype == "uint16" else getattr(torch, self.dtype)
         fill = list(self.fill) if len(self.fill) > 1 else self.fill[0]
 
-        def run(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
+        def run(images: Work, rows: Array | None, size: tuple[int, int] | None, target: Any) -> Any:
             own = {name: table_rows(table, rows) for name, table in taken.items()}
             matrix, sampling = own.pop("matrix"), self._sampling(fill, own.pop("regions", None))
             values = Values(**own, mean=self.mean, std=self.std, contrast=self.contrast)
             output = Output(dtype, self.channels_last, target)
-            result: Tensor = augment(images, matrix, size, sampling, values, output)
-            return result
+            return augment(images, matrix, size, sampling, values, output)
 
         if one_size is not None:
             return run(work, None, one_size, out)
-        result = by_size(work, self, sizes, run, None if mixes_later else out)
+        target = None if mixes_later else out
+        if in_one_batch:
+            result = run(work, None, None, results_of(work, self.sizes) if target is None else target)
+        else:
+            result = by_size(work, self, sizes, run, target)
         return self.mixes.mixed(result, self.mixes.table) if self.mixes and mixes_later else result
 
     def _run_uint16(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:

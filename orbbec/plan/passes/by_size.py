@@ -32,7 +32,7 @@ def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None = N
     if len(sizes) == 0 and not (is_ragged(work) and step.dtype == "uint8"):
         return work if isinstance(work, list) else run(work, None, _no_size(work), None)
     if step.size is None and step.dtype == "uint8":
-        return _written_in_place(work, step.sizes, run, out)
+        return _written_in_place(work, results_of(work, step.sizes) if out is None else out, run)
     keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
     kept, group = np.unique(keys, axis=0, return_inverse=True)
     results: list[Tensor] = [torch.empty(0)] * len(sizes)
@@ -49,11 +49,15 @@ def _no_size(work: Work) -> tuple[int, int]:
     return (int(work.shape[2]), int(work.shape[3])) if isinstance(work, Tensor) else (1, 1)
 
 
-def _written_in_place(work: Work, sizes: Array, run: Run, out: ImageBatch | None) -> ImageBatch:
+def results_of(work: Work, sizes: Array) -> ImageBatch:
+    """A batch for results of these sizes, with the channels of the images, on their device."""
     first = work[0] if isinstance(work, list) else work
     channels, device = first.shape[-3] if isinstance(first, Tensor) else first.channels, device_of(work)
     empty = None if device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=device)
-    results = ImageBatch.of_sizes(sizes.tolist(), channels, empty=empty) if out is None else out
+    return ImageBatch.of_sizes(sizes.tolist(), channels, empty=empty)
+
+
+def _written_in_place(work: Work, results: ImageBatch, run: Run) -> ImageBatch:
     targets = [image.permute(2, 0, 1)[None] for image in results.images()]
     for row, (image, target) in enumerate(zip(one_by_one(work), targets, strict=True)):
         height, width = target.shape[2:]

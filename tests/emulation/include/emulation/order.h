@@ -24,6 +24,9 @@ class Order {
   uint64_t step_;  // prime to count_
 };
 
+// Whether the environment says `none`: launches are counted, not run, to time the host alone.
+bool skips_launches();
+
 // Reads the environment again. Called once per launch.
 void choose_order();
 
