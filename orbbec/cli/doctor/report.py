@@ -16,7 +16,7 @@ def report(facts: Facts, advice: list[Advice]) -> str:
             joined(facts.compiler, facts.binary_cuda and f"CUDA {facts.binary_cuda}") or "unknown",
         ),
         ("  architectures", ", ".join(facts.architectures) or "CPU only"),
-        ("orbbec.opencv", (facts.opencv and f"OpenCV {facts.opencv}") or "not built"),
+        *oracle_rows(facts),
         ("JPEG, baseline", "orbbec, whole or a region" if facts.orbbec else ""),
         ("JPEG, other", other_jpegs(facts)),
         ("JPEG, on a GPU", on_gpu(facts)),
@@ -27,7 +27,10 @@ def report(facts: Facts, advice: list[Advice]) -> str:
             ),
         ),
         ("packages", joined(*(f"{one.name} {one.version}" for one in facts.packages if one.version))),
-        ("cv2", joined(facts.cv2, facts.arithmetic and f"orbbec's default is {facts.arithmetic}")),
+        (
+            "cv2",
+            joined(facts.cv2 or "none", facts.arithmetic and f"orbbec's default is {facts.arithmetic}"),
+        ),
         ("Python", facts.python),
         ("system", facts.system),
         ("CPU", joined(facts.cpu, f"{facts.cores} cores")),
@@ -44,6 +47,12 @@ def report(facts: Facts, advice: list[Advice]) -> str:
 
 def written(advice: Advice) -> str:
     return f"- {advice.problem}" + (f"\n    {advice.line}" if advice.line else "")
+
+
+def oracle_rows(facts: Facts) -> list[tuple[str, str]]:
+    """`orbbec.opencv`, which only a source tree has."""
+    version = f"OpenCV {facts.opencv}" if facts.opencv else "not built"
+    return [("orbbec.opencv", version)] if facts.source else []
 
 
 def other_jpegs(facts: Facts) -> str:

@@ -52,7 +52,7 @@ def checked_device(name: str) -> torch.device:
         raise ValueError(f"profile: expected --device cpu, cuda or cuda:N, but got {name}")
     if name != "cpu" and not torch.cuda.is_available():
         raise ValueError(
-            f"profile: expected --device cpu, but got {name}; torch sees no GPU: run `python -m orbbec doctor`"
+            f"profile: torch sees no GPU, so --device cannot be {name}: see `python -m orbbec doctor`"
         )
     return torch.device(name)
 

@@ -46,7 +46,7 @@ def folder(tmp_path, monkeypatch):
     ("arguments", "status", "line"),
     [
         ("nothing", 2, "No such command 'nothing': see `python -m orbbec --help`"),
-        ("doctor --colour", 2, "No such option: --colour: see `python -m orbbec doctor --help`"),
+        ("doctor --best", 2, "No such option: --best: see `python -m orbbec doctor --help`"),
         ("preview", 2, "Missing argument 'sources': see `python -m orbbec preview --help`"),
         ("preview a.png --count no", 2, "Invalid value for '--count'"),
         ("preview a.png --count 0", 2, "Invalid value for '--count'"),
@@ -130,7 +130,7 @@ def test_an_error_is_one_line_that_says_what_to_do(folder, arguments, status, li
 def test_a_device_that_is_not_there_is_named(folder):
     done = run_command("profile", "--pipeline", "p.yaml", "--device", "cuda")
     assert done.exit_code == 1
-    assert done.stderr.endswith("torch sees no GPU: run `python -m orbbec doctor`\n")
+    assert done.stderr.endswith("--device cannot be cuda: see `python -m orbbec doctor`\n")
 
 
 def raising(error):
