@@ -30,7 +30,7 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _say("interrupted", 130)
     except Exception as error:
-        # Typer has its own copy of click since version 0.20; the errors of both have this method.
+        # Some versions of Typer carry a copy of click; the errors of both have this method.
         if hasattr(error, "format_message"):
             return _say(_usage(error), getattr(error, "exit_code", 2))
         if not isinstance(error, OF_USERS):
