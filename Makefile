@@ -31,7 +31,7 @@ phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 # Warnings and register spills fail the build, as in `cuda`.
 strict = -Werror all-warnings -Xptxas -warn-spills,-Werror
 # Tests that use no device, and the tests within those folders that do.
-host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=orbbec/cli/tests/test_bench_data.py --ignore=orbbec/cli/tests/test_commands.py --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
+host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=orbbec/cli/tests/test_bench_data.py --ignore=orbbec/cli/tests/test_commands.py --ignore=orbbec/cli/tests/test_errors.py --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
 on_device = orbbec/data/loader/tests/test_loader.py orbbec/data/decode/tests/test_planes.py orbbec/data/device/tests/test_sink.py
 # Runs the tests $(2) that need the library $(1), and the examples of that library in the docs.
 with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
@@ -39,7 +39,7 @@ with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test test-full quick checked opencv lint format cuda machine-code emulated emulated-data lazy kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheel clean
+.PHONY: help venv build demo test test-full quick checked opencv lint format cuda machine-code emulated emulated-data lazy kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheels clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -185,8 +185,11 @@ docs: .venv/tests ## Build the documentation site in build/site
 mutate: .venv-mutate/ready build ## Insert small faults one at a time and list those that no test finds
 	$(call phase,mutate) .venv-mutate/bin/python tools/mutate.py $(MUTATE)
 
-wheel: .venv/ready ## Build dist/*.whl for every architecture
-	$(call phase,wheel) $(py) -m build --wheel --no-isolation
+.venv/wheels: .venv/ready requirements/wheels.txt
+	$(call phase,install requirements/wheels.txt) $(py) -m pip install --quiet -r requirements/wheels.txt; touch $@
+
+wheels: .venv/wheels ## Build dist/*.whl for a release, for every GPU architecture, and check it with auditwheel
+	$(call phase,wheels) $(py) tools/wheels.py
 
 clean: ## Remove build results; keep .venv
 	rm -rf build dist outputs *.egg-info $$(find orbbec -name '*.so') .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -30,6 +30,9 @@ from setuptools import Extension, setup
 from torch.utils import cpp_extension
 
 ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT / "3rdparty"))
+import vendor  # noqa: E402
+
 TORCH_TARGET = "0x020a000000000000"  # 2.10, the oldest torch supported by the binary
 # Turing to Blackwell. The code of a major version's first minor also runs on later minors; PTX covers the
 # future.
@@ -130,14 +133,10 @@ def operators() -> cpp_extension.CppExtension:
 
 
 def vendored() -> list[object]:
-    """The extensions that need packages of `3rdparty/vendor.py`."""
-    sys.path.insert(0, str(ROOT / "3rdparty"))
-    import vendor
-
-    found = {
-        "orbbec.opencv": vendor.opencv_extension(),
-        "orbbec.data's JPEG decoder": vendor.jpeg_extension(),
-    }
+    """The extensions that need packages of `3rdparty/vendor.py`. Wheels have no `orbbec.opencv`."""
+    found = {"orbbec.data's JPEG decoder": vendor.jpeg_extension()}
+    if "bdist_wheel" not in sys.argv:
+        found["orbbec.opencv"] = vendor.opencv_extension()
     for name, extension in found.items():
         print(f"orbbec: {'building' if extension else 'nothing in 3rdparty for'} {name}")
     return [extension for extension in found.values() if extension]
@@ -156,19 +155,16 @@ def jpeg_check() -> object:
     )
 
 
-def jpeg_advice() -> str:
-    """How to make progressive JPEGs decode faster; empty if they already do."""
-    import vendor
-
-    if vendor.jpeg_extension() is None:
-        return "no libjpeg-turbo: run `python 3rdparty/vendor.py libjpeg_turbo`, then build again"
-    return "" if vendor.has_simd() else f"libjpeg-turbo has no SIMD. {vendor.SIMD_ADVICE}; build again"
+def print_jpeg_advice() -> None:
+    """How to make progressive JPEGs decode faster; nothing if they already do."""
+    if advice := vendor.jpeg_advice():
+        print(f"orbbec: {advice}", flush=True)
 
 
+print_jpeg_advice()
 setup(
     ext_modules=[operators(), jpeg_check(), *vendored()],
     cmdclass={"build_ext": cpp_extension.BuildExtension},
     options={"bdist_wheel": {"py_limited_api": "cp310"}},
 )
-if advice := jpeg_advice():
-    print(f"orbbec: {advice}")
+print_jpeg_advice()

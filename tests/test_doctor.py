@@ -1,11 +1,14 @@
 """The doctor's advice for simulated installations, and its report on this one."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,7 +17,8 @@ from typer.testing import CliRunner
 
 import orbbec
 from orbbec.__main__ import app
-from orbbec.cli.doctor import Facts, Gpu, advise, collect, facts, report
+from orbbec.cli.doctor import Facts, Gpu, Package, advise, collect, facts, report
+from orbbec.cli.doctor.advice import OLDEST_TORCH
 from orbbec.data.decode.native import has_native
 from tests.support import Device
 
@@ -27,6 +31,13 @@ HEALTHY = Facts(
     cpu="Some CPU",
     cpu_flags=("avx2",),
     cores=2,
+    cpu_targets=("scalar", "avx2", "avx512"),
+    cpu_target="avx2",
+    simd_variable="",
+    packages=(
+        Package("pillow", "13.0.0", "10.1", required=True),
+        Package("h5py", "", "3.10", required=False),
+    ),
     numpy="2.4.0",
     cv2="5.0.0",
     torchvision="",
@@ -34,6 +45,8 @@ HEALTHY = Facts(
     torch_failure="",
     torch_cuda="13.0",
     arithmetic="cv2_5",
+    source="/src/orbbec",
+    newer_sources=0,
     binary="orbbec/_C.abi3.so",
     library_variable="",
     binary_failure="",
@@ -43,6 +56,8 @@ HEALTHY = Facts(
     opencv="5.0.0",
     opencv_failure="",
     jpeg_decoder="libjpeg-turbo",
+    nasm="/usr/bin/nasm",
+    nvimgcodec="0.9.0",
     gpus=(H200,),
     driver="580.1",
     driver_cuda="13.0",
@@ -56,49 +71,182 @@ def test_a_healthy_installation_gets_no_advice():
     assert report(HEALTHY, []).endswith("No problems found.")
 
 
+BUILD = "cd /src/orbbec && pip install -e ."
+
+
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "words", "line"),
     [
-        ({"torch": "", "torch_failure": "ModuleNotFoundError", "orbbec": ""}, "install torch 2.10 or newer"),
-        ({"torch": "2.9.1"}, "torch 2.9.1 is too old"),
-        ({"orbbec": "", "binary_failure": "ImportError: no binary"}, "orbbec is not importable (ImportError"),
-        ({"library_variable": "/some/_C.so"}, "ORBBEC_LIBRARY names /some/_C.so"),
-        ({"gpus": ()}, "There is no GPU or no driver for it"),
-        ({"torch": "2.13.0+cpu", "torch_cuda": ""}, "torch 2.13.0+cpu has no CUDA"),
+        (
+            {"torch": "", "torch_failure": "ModuleNotFoundError", "orbbec": ""},
+            "torch is not importable (ModuleNotFoundError)",
+            "pip install --upgrade 'torch>=2.10'",
+        ),
+        ({"torch": "2.9.1"}, "torch 2.9.1 is too old", "pip install --upgrade 'torch>=2.10'"),
+        (
+            {"orbbec": "", "binary_failure": "ImportError: no binary"},
+            "orbbec is not importable (ImportError",
+            BUILD,
+        ),
+        ({"newer_sources": 1}, "The binary is out of date: 1 source file is newer", BUILD),
+        ({"newer_sources": 3}, "The binary is out of date: 3 source files are newer", BUILD),
+        (
+            {"packages": (Package("pillow", "9.5.0", "10.1", required=True),)},
+            "pillow 9.5.0 is out of date: orbbec needs 10.1 or newer",
+            "pip install --upgrade 'pillow>=10.1'",
+        ),
+        (
+            {"packages": (Package("h5py", "3.9.0", "3.10", required=False),)},
+            "h5py 3.9.0 is out of date: orbbec needs 3.10 or newer",
+            "pip install --upgrade 'h5py>=3.10'",
+        ),
+        (
+            {"packages": (Package("pyyaml", "", "6", required=True),)},
+            "pyyaml is not installed",
+            "pip install --upgrade 'pyyaml>=6'",
+        ),
+        ({"library_variable": "/some/_C.so"}, "ORBBEC_LIBRARY names /some/_C.so", "unset ORBBEC_LIBRARY"),
+        (
+            {"simd_variable": "avx2"},
+            "ORBBEC_SIMD is avx2: CPU kernels use at most AVX2 code",
+            "unset ORBBEC_SIMD",
+        ),
+        ({"gpus": ()}, "There is no GPU or no driver for it", ""),
+        (
+            {"torch": "2.13.0+cpu", "torch_cuda": ""},
+            "torch 2.13.0+cpu has no CUDA, so it cannot use the NVIDIA H200",
+            "pip install --force-reinstall torch",
+        ),
         (
             {"gpus": (replace(H200, seen_by_torch=False, self_test=""),)},
             "torch sees no GPU although the driver",
+            "unset CUDA_VISIBLE_DEVICES",
         ),
-        ({"binary_cuda": "", "architectures": ()}, "built without CUDA"),
-        ({"binary_cuda": "", "architectures": (), "nvcc": ""}, "nvcc was not found"),
-        ({"gpus": (replace(OLD_GPU, self_test="no kernel image"),)}, "has no code for the Tesla T4"),
-        ({"gpus": (replace(OLD_GPU, self_test="no kernel image"),)}, "TORCH_CUDA_ARCH_LIST=7.5"),
-        ({"gpus": (replace(H200, capability="12.0"),)}, "compiled for the NVIDIA H200 at first use"),
+        (
+            {"binary_cuda": "", "architectures": ()},
+            "The binary was built without CUDA.",
+            "cd /src/orbbec && ORBBEC_CUDA=1 pip install -e .",
+        ),
+        (
+            {"binary_cuda": "", "architectures": (), "nvcc": ""},
+            "nvcc was not found: install the CUDA toolkit first",
+            "cd /src/orbbec && ORBBEC_CUDA=1 pip install -e .",
+        ),
+        (
+            {"gpus": (replace(OLD_GPU, self_test="no kernel image"),)},
+            "The binary (8.0, 9.0) has no code for the Tesla T4",
+            "cd /src/orbbec && TORCH_CUDA_ARCH_LIST=7.5 pip install -e .",
+        ),
+        (
+            {"gpus": (replace(H200, capability="12.0"),)},
+            "compiled for the NVIDIA H200 at first use",
+            "cd /src/orbbec && TORCH_CUDA_ARCH_LIST=12.0 pip install -e .",
+        ),
         (
             {"gpus": (replace(H200, self_test="driver is insufficient"),)},
             "check that the driver supports CUDA 13.0",
+            "nvidia-smi",
         ),
         (
             {"driver": "550.54", "driver_cuda": "12.4", "gpus": (replace(H200, self_test="insufficient"),)},
             "The driver (550.54) supports CUDA up to 12.4, but the binary has the runtime of CUDA 13.0: "
-            "install driver 580 or newer, on Ubuntu with `sudo apt install nvidia-driver-580`, or build with "
-            "CUDA 12.8: `CUDA_HOME=/usr/local/cuda-12.8 ORBBEC_CUDA=1 pip install -e . --no-build-isolation`",
+            "install driver 580 or newer, or build with CUDA 12.8: `cd /src/orbbec && "
+            "CUDA_HOME=/usr/local/cuda-12.8 ORBBEC_CUDA=1 pip install -e .`.",
+            "sudo apt install nvidia-driver-580",
         ),
-        ({"driver_cuda": "11.4", "binary_cuda": "12.8"}, "with `sudo apt install nvidia-driver-525`."),
+        (
+            {"driver_cuda": "11.4", "binary_cuda": "12.8"},
+            "install driver 525 or newer.",
+            "sudo apt install nvidia-driver-525",
+        ),
         (
             {"opencv": "", "opencv_failure": "ImportError"},
-            "orbbec.opencv (needed by tests only) is not built",
+            "orbbec.opencv, which only tests need, is not built",
+            "cd /src/orbbec && python 3rdparty/vendor.py && pip install -e .",
         ),
-        ({"jpeg_decoder": ""}, "orbbec.data decodes JPEGs that are not baseline with cv2"),
-        ({"jpeg_decoder": "libjpeg-turbo without SIMD"}, "built without SIMD: install nasm"),
-        ({"cv2": "4.12.0"}, 'orbbec.set_default_arithmetic("cv2_4")'),
-        ({"arithmetic": "cv2_4"}, 'orbbec.set_default_arithmetic("cv2_5")'),
+        (
+            {"jpeg_decoder": ""},
+            "libjpeg-turbo is not built in",
+            "cd /src/orbbec && python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
+        ),
+        (
+            {"jpeg_decoder": "", "nasm": ""},
+            "libjpeg-turbo is not built in",
+            "cd /src/orbbec && sudo apt install nasm && python 3rdparty/vendor.py libjpeg_turbo && "
+            "pip install -e .",
+        ),
+        (
+            {"jpeg_decoder": "libjpeg-turbo without SIMD", "nasm": ""},
+            "without SIMD: progressive JPEGs decode in about 1.5 times the time",
+            "cd /src/orbbec && sudo apt install nasm && python 3rdparty/vendor.py libjpeg_turbo && "
+            "pip install -e .",
+        ),
+        ({"cv2": "4.12.0"}, "cv2 is 4.12.0", 'orbbec.set_default_arithmetic("cv2_4")'),
+        ({"arithmetic": "cv2_4"}, "default is cv2_4", 'orbbec.set_default_arithmetic("cv2_5")'),
     ],
 )
-def test_one_thing_that_is_off_gets_one_sentence(changes, words):
-    (sentence,) = advise(replace(HEALTHY, **changes))
-    assert words in sentence
-    assert sentence.endswith(".")
+def test_one_thing_that_is_off_gets_one_sentence_and_one_line(changes, words, line):
+    found = replace(HEALTHY, **changes)
+    (advice,) = advise(found)
+    assert words in advice.problem
+    assert advice.problem.endswith(".")
+    assert advice.line == line
+    text = report(found, [advice])
+    assert text.endswith(f"\n- {advice.problem}" + (f"\n    {line}" if line else ""))
+
+
+def test_a_wheel_gets_no_advice_about_what_only_tests_need():
+    wheel = replace(HEALTHY, source="", opencv="", opencv_failure="ImportError")
+    assert advise(wheel) == []
+    assert "orbbec.opencv" not in report(wheel, [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, "  kernels        AVX2 (built: scalar, AVX2, AVX-512)"),
+        ({"cpu_target": "avx512"}, "  kernels        AVX-512 (built: scalar, AVX2, AVX-512)"),
+        ({"cpu_target": "scalar", "cpu_targets": ("scalar",)}, "  kernels        scalar (built: scalar)"),
+        ({}, "JPEG, baseline   orbbec, whole or a region"),
+        ({}, "JPEG, other      libjpeg-turbo with SIMD, whole or a region"),
+        (
+            {"jpeg_decoder": "libjpeg-turbo without SIMD"},
+            "JPEG, other      libjpeg-turbo without SIMD, whole or a region",
+        ),
+        (
+            {"jpeg_decoder": ""},
+            "JPEG, other      whole, by simplejpeg, cv2 or Pillow: libjpeg-turbo is not built in",
+        ),
+        ({}, "JPEG, on a GPU   nvImageCodec 0.9.0"),
+        (
+            {"nvimgcodec": "", "torch_cuda": "12.8"},
+            "JPEG, on a GPU   nvImageCodec is not installed (pip install 'nvidia-nvimgcodec-cu12[nvjpeg]')",
+        ),
+        ({}, "packages         pillow 13.0.0"),
+    ],
+)
+def test_a_fact_has_a_line(changes, line):
+    assert line in report(replace(HEALTHY, **changes), []).splitlines()
+
+
+def test_the_oldest_versions_are_those_of_the_package():
+    text = (ROOT / "pyproject.toml").read_text()
+    for name, oldest in {"torch": OLDEST_TORCH, **facts.REQUIRED}.items():
+        assert f'"{name}>={oldest}"' in re.search(r"^dependencies = (.*)", text, re.MULTILINE)[1]
+        assert f"{name}>={oldest}" in (ROOT / "requirements" / "runtime.txt").read_text().splitlines()
+    for name, oldest in facts.OPTIONAL.items():
+        assert re.search(rf'"{name}(\[data\])?>={oldest}"', text)
+
+
+def test_sources_that_are_newer_than_the_binary_are_counted(tmp_path):
+    binary = tmp_path / "_C.abi3.so"
+    assert facts.newer_sources(tmp_path, binary) == 0
+    binary.touch()
+    for name, age in (("nms/a.cpp", -9), ("nms/b.cu", 9), ("c.h", 9), ("d.py", 9), ("opencv/e.cpp", 9)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (0, binary.stat().st_mtime + age))
+    assert facts.newer_sources(tmp_path, binary) == 2
 
 
 @pytest.mark.parametrize("cv2", ["", "5.1.0", "6.0.0"])
@@ -154,13 +302,13 @@ def test_doctor_says_that_the_driver_of_the_emulated_device_is_too_old(monkeypat
     monkeypatch.setenv("ORBBEC_EMULATION_DRIVER", "12040")
     found = replace(collect(), gpus=(replace(H200, self_test=torch.ops.orbbec.cuda_self_test(0)),))
     assert found.driver_cuda == "12.4"
-    assert any("supports CUDA up to 12.4" in sentence for sentence in advise(found))
+    assert any("supports CUDA up to 12.4" in advice.problem for advice in advise(found))
 
 
 def test_advice_on_each_gpu_names_that_gpu():
     failing = replace(OLD_GPU, self_test="no kernel image")
-    (sentence,) = advise(replace(HEALTHY, gpus=(H200, failing)))
-    assert "Tesla T4" in sentence
+    (advice,) = advise(replace(HEALTHY, gpus=(H200, failing)))
+    assert "Tesla T4" in advice.problem
 
 
 def test_gpus_that_torch_cannot_see_come_from_the_driver(monkeypatch):
@@ -182,7 +330,23 @@ def test_facts_of_this_installation_are_true():
     assert found.torch == torch.__version__
     assert Path(found.binary).exists()
     assert found.binary_failure == ""
+    assert found.numpy == np.__version__
+    assert {"numpy", "typer", "rich"} <= {package.name for package in found.packages if package.version}
     assert len([gpu for gpu in found.gpus if gpu.seen_by_torch]) == torch.cuda.device_count()
+
+
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
+def test_the_target_of_the_cpu_kernels_is_that_of_the_variable_at_most(monkeypatch, level):
+    targets = facts.answer_of(torch, "cpu_targets").split(",")
+    best = facts.answer_of(torch, "cpu_target")
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    expected = min(level, best, key=["scalar", "avx2", "avx512"].index)
+    assert collect().cpu_target == expected
+    assert expected in targets
+
+
+def test_an_operator_that_an_older_binary_lacks_answers_nothing():
+    assert facts.answer_of(torch, "operator_of_the_future") == ""
 
 
 def test_the_jpeg_decoder_that_was_built_is_named(tmp_path):
@@ -222,5 +386,5 @@ def test_collect_env_runs_where_the_binary_does_not_load(tmp_path):
     )
     found = json.loads(result.stdout)
     assert "broken.so" in found["binary_failure"]
-    assert any("ORBBEC_LIBRARY names" in sentence for sentence in found["advice"])
-    assert any("orbbec is not importable" in sentence for sentence in found["advice"])
+    assert any("ORBBEC_LIBRARY names" in advice["problem"] for advice in found["advice"])
+    assert any("orbbec is not importable" in advice["problem"] for advice in found["advice"])

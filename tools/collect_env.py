@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     facts = doctor.collect()
     advice = doctor.advise(facts)
     print(
-        json.dumps({**asdict(facts), "advice": advice}, indent=2)
+        json.dumps({**asdict(facts), "advice": [asdict(one) for one in advice]}, indent=2)
         if arguments
         else doctor.report(facts, advice)
     )

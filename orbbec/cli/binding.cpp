@@ -1,8 +1,9 @@
-// Reports what the binary was built with and whether its CUDA works.
+// Reports what the binary was built with, what it runs, and whether its CUDA works.
 #include <sstream>
 #include <string>
 
 #include "../bridge/torch_api.h"
+#include "../executors/executor_cpu.h"
 
 namespace orbbec {
 
@@ -24,6 +25,27 @@ std::string compiler_version() {
 #else
   return "unknown";
 #endif
+}
+
+// What the CPU kernels were compiled for.
+std::string cpu_targets() {
+#if defined(__x86_64__)
+  return "scalar,avx2,avx512";
+#else
+  return "scalar";
+#endif
+}
+
+// The one of them that runs.
+std::string cpu_target() {
+  switch (simd_level()) {
+    case Simd::kAvx512:
+      return "avx512";
+    case Simd::kAvx2:
+      return "avx2";
+    default:
+      return "scalar";
+  }
 }
 
 // 13000 becomes "13.0"; empty without CUDA.
@@ -51,6 +73,8 @@ std::string cuda_self_test(int64_t device) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("compiler_version() -> str");
+  m.def("cpu_targets() -> str");
+  m.def("cpu_target() -> str");
   m.def("compiled_cuda_version() -> str");
   m.def("compiled_architectures() -> str");
   m.def("cuda_driver_version() -> str");
@@ -59,6 +83,8 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CompositeExplicitAutograd, m) {
   m.impl("compiler_version", TORCH_BOX(&orbbec::compiler_version));
+  m.impl("cpu_targets", TORCH_BOX(&orbbec::cpu_targets));
+  m.impl("cpu_target", TORCH_BOX(&orbbec::cpu_target));
   m.impl("compiled_cuda_version", TORCH_BOX(&orbbec::cuda_version));
   m.impl("compiled_architectures", TORCH_BOX(&orbbec::cuda_architectures));
   m.impl("cuda_driver_version", TORCH_BOX(&orbbec::driver_version));

@@ -253,7 +253,7 @@ def test_without_nasm_the_fallback_is_built(
     with_nasm(monkeypatch, False)
     shelf.vendor(package)
     assert header.read_text() == "// slow"
-    assert "fake: no nasm, so without SIMD. Install" in capsys.readouterr().out
+    assert "fake: no nasm, so no SIMD: progressive JPEGs decode in" in capsys.readouterr().out
     with_nasm(monkeypatch, True)
     shelf.vendor(package)
     assert header.read_text() == "// hello"
@@ -271,6 +271,28 @@ def test_libjpeg_turbo_is_linked_with_simd_and_without(tmp_path: Path) -> None:
         (folder / vendor.STAMP).write_text(package.key + "\n")
         assert str(folder / "lib/libjpeg.a") in vendor.jpeg_extension(tmp_path).extra_link_args
         assert vendor.has_simd(tmp_path) == has_simd
+
+
+@pytest.mark.parametrize(
+    ("stamp", "has_nasm", "command"),
+    [
+        (None, True, "`python 3rdparty/vendor.py libjpeg_turbo`, then build again"),
+        (None, False, "`sudo apt install nasm && python 3rdparty/vendor.py libjpeg_turbo`, then build again"),
+        ("JPEG_WITHOUT_SIMD", False, "`sudo apt install nasm && python 3rdparty/vendor.py libjpeg_turbo`"),
+        ("JPEG", False, ""),
+    ],
+)
+def test_the_advice_on_jpegs_has_the_command_that_mends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamp: str | None, has_nasm: bool, command: str
+) -> None:
+    with_nasm(monkeypatch, has_nasm)
+    monkeypatch.setattr(vendor, "_IS_X86", True)
+    if stamp:
+        (tmp_path / "libjpeg_turbo").mkdir()
+        (tmp_path / "libjpeg_turbo" / vendor.STAMP).write_text(getattr(vendor, stamp).key + "\n")
+    advice = vendor.jpeg_advice(tmp_path)
+    assert command in advice
+    assert bool(advice) == bool(command)
 
 
 @pytest.mark.parametrize("jobs", ["0", "many", "-1"])

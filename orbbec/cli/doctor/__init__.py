@@ -4,8 +4,8 @@ Nothing here imports orbbec by its full name: `tools/collect_env.py` loads only 
 be imported.
 """
 
-from .advice import advise
-from .facts import Facts, Gpu, collect
+from .advice import Advice, advise
+from .facts import Facts, Gpu, Package, collect
 from .report import report
 
-__all__ = ["Facts", "Gpu", "advise", "collect", "report"]
+__all__ = ["Advice", "Facts", "Gpu", "Package", "advise", "collect", "report"]

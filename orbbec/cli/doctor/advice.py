@@ -1,64 +1,88 @@
-"""One sentence of advice per problem."""
+"""What is wrong with an installation, and the line that mends it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from .facts import Facts, Gpu
 
-OLDEST_TORCH = (2, 10)
-BUILD = "`pip install -e . --no-build-isolation` in the source tree"
+OLDEST_TORCH = "2.10"
+NAMES = {"avx2": "AVX2", "avx512": "AVX-512"}
+JPEG_LIBRARY = "python 3rdparty/vendor.py libjpeg_turbo && "
 
 
-def advise(facts: Facts) -> list[str]:
+@dataclass(frozen=True)
+class Advice:
+    """A problem in a sentence, and the line that mends it: a command or Python; empty if there is none."""
+
+    problem: str
+    line: str = ""
+
+
+def advise(facts: Facts) -> list[Advice]:
     """Advice, the most urgent first; empty if there is no problem."""
-    found = [
-        check(facts) for check in (torch_advice, binary_advice, library_advice, cuda_advice, opencv_advice)
-    ]
-    found += [gpu_advice(facts, gpu) for gpu in facts.gpus]
-    found += [jpeg_advice(facts), cv2_advice(facts)]
-    return [sentence for sentence in found if sentence]
+    return [advice for check in CHECKS for advice in check(facts)]
 
 
-def torch_advice(facts: Facts) -> str:
+def torch_advice(facts: Facts) -> Iterator[Advice]:
+    install = f"pip install --upgrade 'torch>={OLDEST_TORCH}'"
     if not facts.torch:
-        return f"torch is not importable ({facts.torch_failure}): install torch 2.10 or newer."
-    if version_numbers(facts.torch) < OLDEST_TORCH:
-        return f"torch {facts.torch} is too old for the binary: install torch 2.10 or newer."
-    return ""
+        yield Advice(f"torch is not importable ({facts.torch_failure}).", install)
+    elif version_numbers(facts.torch) < version_numbers(OLDEST_TORCH):
+        yield Advice(f"torch {facts.torch} is too old: orbbec needs {OLDEST_TORCH} or newer.", install)
 
 
-def binary_advice(facts: Facts) -> str:
+def binary_advice(facts: Facts) -> Iterator[Advice]:
     if facts.binary_failure and facts.torch:
-        return f"orbbec is not importable ({facts.binary_failure}): build it with {BUILD}."
-    return ""
+        yield Advice(f"orbbec is not importable ({facts.binary_failure}).", build(facts))
+    if facts.newer_sources:
+        files = "1 source file is" if facts.newer_sources == 1 else f"{facts.newer_sources} source files are"
+        yield Advice(f"The binary is out of date: {files} newer.", build(facts))
 
 
-def library_advice(facts: Facts) -> str:
+def package_advice(facts: Facts) -> Iterator[Advice]:
+    """Required packages that are missing, and packages that are too old."""
+    for package in facts.packages:
+        install = f"pip install --upgrade '{package.name}>={package.oldest}'"
+        if not package.version and package.required:
+            yield Advice(f"{package.name} is not installed.", install)
+        elif package.version and version_numbers(package.version) < version_numbers(package.oldest):
+            needs = f"orbbec needs {package.oldest} or newer"
+            yield Advice(f"{package.name} {package.version} is out of date: {needs}.", install)
+
+
+def variable_advice(facts: Facts) -> Iterator[Advice]:
     if facts.library_variable:
-        return f"ORBBEC_LIBRARY names {facts.library_variable}: unset it to use the package's own binary."
-    return ""
+        names = f"ORBBEC_LIBRARY names {facts.library_variable}"
+        yield Advice(f"{names}, which is used instead of the package's own binary.", "unset ORBBEC_LIBRARY")
+    if facts.simd_variable:
+        target = NAMES.get(facts.cpu_target, facts.cpu_target)
+        set_to = f"ORBBEC_SIMD is {facts.simd_variable}"
+        yield Advice(f"{set_to}: CPU kernels use at most {target} code.", "unset ORBBEC_SIMD")
 
 
-def cuda_advice(facts: Facts) -> str:
+def cuda_advice(facts: Facts) -> Iterator[Advice]:
     """The first reason why nothing runs on the GPU."""
     if not facts.gpus:
-        return "There is no GPU or no driver for it: everything runs on the CPU, with the same results."
-    if driver_is_too_old(facts):
-        return driver_advice(facts)
-    if facts.torch and not facts.torch_cuda:
-        return (
-            f"torch {facts.torch} has no CUDA: install a CUDA build of torch to use the {facts.gpus[0].name}."
+        yield Advice(
+            "There is no GPU or no driver for it: everything runs on the CPU, with the same results."
         )
-    if facts.torch and not any(gpu.seen_by_torch for gpu in facts.gpus):
-        return (
-            f"torch sees no GPU although the driver ({facts.driver}) does: check that CUDA_VISIBLE_DEVICES "
-            f"is not empty, and that the driver is new enough for CUDA {facts.torch_cuda}."
+    elif driver_is_too_old(facts):
+        yield driver_advice(facts)
+    elif facts.torch and not facts.torch_cuda:
+        only = f"torch {facts.torch} has no CUDA, so it cannot use the {facts.gpus[0].name}."
+        yield Advice(only, "pip install --force-reinstall torch")
+    elif facts.torch and not any(gpu.seen_by_torch for gpu in facts.gpus):
+        yield Advice(
+            f"torch sees no GPU although the driver ({facts.driver}) does: CUDA_VISIBLE_DEVICES is empty, or "
+            f"the driver is too old for CUDA {facts.torch_cuda}.",
+            "unset CUDA_VISIBLE_DEVICES",
         )
-    if facts.orbbec and not facts.binary_cuda:
-        where = "" if facts.nvcc else ", after installing the CUDA toolkit (nvcc was not found)"
-        return f"The binary was built without CUDA: rebuild it with {BUILD}{where}."
-    return ""
+    elif facts.orbbec and not facts.binary_cuda:
+        where = "" if facts.nvcc else ", and nvcc was not found: install the CUDA toolkit first"
+        yield Advice(f"The binary was built without CUDA{where}.", build(facts, "ORBBEC_CUDA=1 "))
 
 
 def driver_is_too_old(facts: Facts) -> bool:
@@ -72,29 +96,37 @@ def oldest_driver(facts: Facts) -> int:
     return 580 if version_numbers(facts.binary_cuda)[0] >= 13 else 525
 
 
-def driver_advice(facts: Facts) -> str:
-    older = "CUDA_HOME=/usr/local/cuda-12.8 ORBBEC_CUDA=1 pip install -e . --no-build-isolation"
-    rebuild = f", or build with CUDA 12.8: `{older}`" if version_numbers(facts.driver_cuda)[0] == 12 else ""
+def driver_advice(facts: Facts) -> Advice:
+    rebuild = ""
+    if version_numbers(facts.driver_cuda)[0] == 12:
+        older = build(facts, "CUDA_HOME=/usr/local/cuda-12.8 ORBBEC_CUDA=1 ")
+        rebuild = f", or build with CUDA 12.8: `{older}`"
     oldest = oldest_driver(facts)
-    return (
+    return Advice(
         f"The driver ({facts.driver or 'of unknown version'}) supports CUDA up to {facts.driver_cuda}, but "
-        f"the binary has the runtime of CUDA {facts.binary_cuda}: install driver {oldest} or newer, on "
-        f"Ubuntu with `sudo apt install nvidia-driver-{oldest}`{rebuild}."
+        f"the binary has the runtime of CUDA {facts.binary_cuda}: install driver {oldest} or newer{rebuild}.",
+        f"sudo apt install nvidia-driver-{oldest}",
     )
 
 
-def gpu_advice(facts: Facts, gpu: Gpu) -> str:
-    if not (gpu.self_test and facts.binary_cuda) or driver_is_too_old(facts):
-        return ""
-    build = f"build with TORCH_CUDA_ARCH_LIST={gpu.capability}"
+def gpu_advice(facts: Facts) -> Iterator[Advice]:
+    for gpu in facts.gpus:
+        if gpu.self_test and facts.binary_cuda and not driver_is_too_old(facts):
+            yield from advice_on(gpu, facts)
+
+
+def advice_on(gpu: Gpu, facts: Facts) -> Iterator[Advice]:
     if is_native(gpu.capability, facts.architectures):
-        failed = f"CUDA does not work on the {gpu.name} ({gpu.self_test})"
-        advice = f"{failed}: check that the driver supports CUDA {facts.binary_cuda}."
-        return "" if gpu.self_test == "passed" else advice
-    held = ", ".join(facts.architectures)
+        if gpu.self_test != "passed":
+            failed = f"CUDA does not work on the {gpu.name} ({gpu.self_test})"
+            yield Advice(f"{failed}: check that the driver supports CUDA {facts.binary_cuda}.", "nvidia-smi")
+        return
+    rebuild = build(facts, f"TORCH_CUDA_ARCH_LIST={gpu.capability} ")
+    held = f"The binary ({', '.join(facts.architectures)})"
     if gpu.self_test == "passed":
-        return f"The binary ({held}) is compiled for the {gpu.name} at first use: {build} to avoid the delay."
-    return f"The binary ({held}) has no code for the {gpu.name} ({gpu.self_test}): {build}."
+        yield Advice(f"{held} is compiled for the {gpu.name} at first use, which takes time.", rebuild)
+    else:
+        yield Advice(f"{held} has no code for the {gpu.name} ({gpu.self_test}).", rebuild)
 
 
 def is_native(capability: str, architectures: tuple[str, ...]) -> bool:
@@ -103,37 +135,53 @@ def is_native(capability: str, architectures: tuple[str, ...]) -> bool:
     return any(version_numbers(one)[0] == major and version_numbers(one)[1] <= minor for one in architectures)
 
 
-def opencv_advice(facts: Facts) -> str:
-    if facts.orbbec and facts.opencv_failure:
-        return (
-            f"orbbec.opencv (needed by tests only) is not built: `python 3rdparty/vendor.py`, then {BUILD}."
-        )
-    return ""
+def opencv_advice(facts: Facts) -> Iterator[Advice]:
+    if facts.orbbec and facts.source and facts.opencv_failure:
+        line = build(facts, before="python 3rdparty/vendor.py && ")
+        yield Advice("orbbec.opencv, which only tests need, is not built.", line)
 
 
-def jpeg_advice(facts: Facts) -> str:
-    vendor = "`python 3rdparty/vendor.py libjpeg_turbo`"
+def jpeg_advice(facts: Facts) -> Iterator[Advice]:
+    nasm = "sudo apt install nasm && "
     if facts.orbbec and not facts.jpeg_decoder:
-        return (
-            f"orbbec.data decodes JPEGs that are not baseline with cv2 or Pillow: run {vendor}, then {BUILD}."
+        yield Advice(
+            "libjpeg-turbo is not built in: progressive JPEGs are decoded by other libraries, and whole even "
+            "where a crop needs a part.",
+            build(facts, before=("" if facts.nasm else nasm) + JPEG_LIBRARY),
         )
     if facts.jpeg_decoder.endswith("without SIMD"):
-        found = "libjpeg-turbo, for JPEGs that are not baseline, was built without SIMD"
-        return f"{found}: install nasm, then {vendor} and {BUILD}."
-    return ""
+        # 3rdparty/vendor.py says where this was measured.
+        slower = "progressive JPEGs decode in about 1.5 times the time"
+        line = build(facts, before=nasm + JPEG_LIBRARY)
+        yield Advice(f"libjpeg-turbo was built without nasm, so without SIMD: {slower}.", line)
 
 
-def cv2_advice(facts: Facts) -> str:
+def cv2_advice(facts: Facts) -> Iterator[Advice]:
     wanted = {4: "cv2_4", 5: "cv2_5"}.get(version_numbers(facts.cv2)[0] if facts.cv2 else 0)
-    if not (facts.arithmetic and wanted) or facts.arithmetic == wanted:
-        return ""
-    return (
-        f"cv2 is {facts.cv2}, but orbbec's default is {facts.arithmetic}, which differs by up to 7 levels: "
-        f'call orbbec.set_default_arithmetic("{wanted}") to match it.'
-    )
+    if facts.arithmetic and wanted and facts.arithmetic != wanted:
+        differs = f"orbbec's default is {facts.arithmetic}, which differs by up to 7 levels"
+        yield Advice(f"cv2 is {facts.cv2}, but {differs}.", f'orbbec.set_default_arithmetic("{wanted}")')
 
 
-def version_numbers(version: str) -> tuple[int, ...]:
-    """(2, 13) for "2.13.0+cpu"; (0, 0) without numbers."""
-    match = re.match(r"(\d+)\.(\d+)", version)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
+CHECKS = (
+    torch_advice,
+    binary_advice,
+    package_advice,
+    variable_advice,
+    cuda_advice,
+    gpu_advice,
+    opencv_advice,
+    jpeg_advice,
+    cv2_advice,
+)
+
+
+def build(facts: Facts, variables: str = "", before: str = "") -> str:
+    """The command that builds the source tree again."""
+    return f"cd {facts.source or 'SOURCE_OF_ORBBEC'} && {before}{variables}pip install -e ."
+
+
+def version_numbers(version: str) -> tuple[int, int]:
+    """(2, 13) for "2.13.0+cpu", (13, 0) for "13"; (0, 0) without numbers."""
+    match = re.match(r"(\d+)(?:\.(\d+))?", version)
+    return (int(match[1]), int(match[2] or 0)) if match else (0, 0)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import importlib.metadata
 import os
 import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parents[2]
+# The oldest version of each package that orbbec imports, as in pyproject.toml.
+REQUIRED = {"numpy": "1.24", "typer": "0.12", "rich": "13", "pillow": "10.1", "pyyaml": "6"}
+OPTIONAL = {"webdataset": "1.0", "lmdb": "1.6", "h5py": "3.10", "crc32c": "2.7", "ray": "2.51"}
+OTHER_BINARIES = {"opencv", "data", "tests"}  # folders whose sources are not in `_C.abi3.so`
 SIMD_FLAGS = (
     "sse4_2",
     "avx",
@@ -42,6 +48,16 @@ class Gpu:
 
 
 @dataclass(frozen=True)
+class Package:
+    """A package that orbbec imports. The version is empty if it is not installed."""
+
+    name: str
+    version: str
+    oldest: str
+    required: bool
+
+
+@dataclass(frozen=True)
 class Facts:
     """Facts about an installation. Strings of missing components are empty."""
 
@@ -51,6 +67,10 @@ class Facts:
     cpu: str
     cpu_flags: tuple[str, ...]
     cores: int
+    cpu_targets: tuple[str, ...]  # the binary's CPU code: "scalar", "avx2", "avx512"
+    cpu_target: str  # the one that runs
+    simd_variable: str  # value of ORBBEC_SIMD
+    packages: tuple[Package, ...]
     numpy: str
     cv2: str
     torchvision: str
@@ -58,6 +78,8 @@ class Facts:
     torch_failure: str  # why torch is not importable
     torch_cuda: str  # the CUDA that torch was built for
     arithmetic: str
+    source: str  # the source tree that orbbec is imported from
+    newer_sources: int  # C++ and CUDA files of the source tree that are newer than the binary
     binary: str  # its path
     library_variable: str  # value of ORBBEC_LIBRARY
     binary_failure: str  # why it does not load
@@ -67,6 +89,8 @@ class Facts:
     opencv: str  # version of OpenCV in orbbec.opencv
     opencv_failure: str
     jpeg_decoder: str  # orbbec.data's decoder for non-baseline JPEGs
+    nasm: str  # its path
+    nvimgcodec: str  # version of nvImageCodec
     gpus: tuple[Gpu, ...]
     driver: str  # such as "580.65.06"
     driver_cuda: str  # the newest CUDA that the driver supports
@@ -87,6 +111,10 @@ def collect() -> Facts:
         cpu=cpu_model(),
         cpu_flags=cpu_flags(),
         cores=os.cpu_count() or 0,
+        cpu_targets=tuple(filter(None, answer_of(torch, "cpu_targets").split(","))),
+        cpu_target=answer_of(torch, "cpu_target"),
+        simd_variable=os.environ.get("ORBBEC_SIMD", ""),
+        packages=packages(),
         numpy=version_of(try_import("numpy")[0]),
         cv2=version_of(try_import("cv2")[0]),
         torchvision=version_of(try_import("torchvision")[0]),
@@ -94,6 +122,8 @@ def collect() -> Facts:
         torch_failure=torch_failure,
         torch_cuda=(torch.version.cuda or "") if torch else "",
         arithmetic=orbbec.default_arithmetic() if orbbec else "",
+        source=source_tree(),
+        newer_sources=0 if variable else newer_sources(PACKAGE, PACKAGE / "_C.abi3.so"),
         binary=variable or str(PACKAGE / "_C.abi3.so"),
         library_variable=variable,
         binary_failure=binary_failure,
@@ -103,9 +133,11 @@ def collect() -> Facts:
         opencv=opencv.version() if opencv else "",
         opencv_failure=opencv_failure,
         jpeg_decoder=jpeg_decoder(PACKAGE / "data" / "decode" / "_jpeg.abi3.so"),
+        nasm=shutil.which("nasm") or "",
+        nvimgcodec=first_version(f"nvidia-nvimgcodec-cu{major}" for major in (13, 12)),
         gpus=gpus(torch, orbbec),
         driver="".join(nvidia_smi("driver_version")[:1]),
-        driver_cuda=torch.ops.orbbec.cuda_driver_version() if orbbec else "",
+        driver_cuda=answer_of(torch, "cuda_driver_version"),
         nvcc=nvcc(),
     )
 
@@ -120,6 +152,49 @@ def try_import(name: str) -> tuple[Any, str]:
 
 def version_of(module: Any) -> str:
     return str(getattr(module, "__version__", ""))
+
+
+def answer_of(torch: Any, operator: str) -> str:
+    """What an operator of the binary returns; empty if the binary does not have it."""
+    try:
+        return str(getattr(torch.ops.orbbec, operator)())
+    except AttributeError:
+        return ""
+
+
+def packages() -> tuple[Package, ...]:
+    return tuple(
+        Package(name, distribution_version(name), oldest, is_required)
+        for table, is_required in ((REQUIRED, True), (OPTIONAL, False))
+        for name, oldest in table.items()
+    )
+
+
+def distribution_version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def first_version(names: Iterable[str]) -> str:
+    """The version of the first of these packages that is installed."""
+    return next(filter(None, map(distribution_version, names)), "")
+
+
+def source_tree() -> str:
+    """The folder of setup.py; empty for an installed wheel."""
+    return str(PACKAGE.parent) if (PACKAGE.parent / "setup.py").exists() else ""
+
+
+def newer_sources(package: Path, binary: Path) -> int:
+    """The number of C++ and CUDA files that changed after the binary was built."""
+    if not binary.exists():
+        return 0
+    built = binary.stat().st_mtime
+    found = (path for path in package.rglob("*") if path.suffix in (".cpp", ".cu", ".h"))
+    own = (path for path in found if not OTHER_BINARIES & set(path.relative_to(package).parts))
+    return sum(path.stat().st_mtime > built for path in own)
 
 
 def jpeg_decoder(path: Path) -> str:

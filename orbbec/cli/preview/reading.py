@@ -53,11 +53,36 @@ def read_pipeline(path: Path) -> Compose:
         ValueError: the extension is not .yaml, .yml or .json, or the file does not describe a pipeline.
     """
     if path.suffix == ".json":
-        return Compose.from_json(path.read_text())
+        return Compose.from_dict(read_json(path))
     if path.suffix not in (".yaml", ".yml"):
         raise ValueError(f"preview: expected a pipeline in .yaml, .yml or .json, but got {path.name}")
-    module("yaml")
-    return Compose.from_yaml(path.read_text())
+    return Compose.from_dict(read_yaml(path))
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        ValueError: the file is not JSON; the message names it.
+    """
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"preview: expected JSON in {path}: {error}") from error
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file.
+
+    Raises:
+        ValueError: the file is not YAML; the message names it and the line.
+    """
+    yaml = module("yaml")
+    try:
+        return yaml.safe_load(path.read_text())
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"preview: expected YAML in {path}: {reason}") from error
 
 
 def read_targets(path: Path, images: dict[str, Array]) -> list[dict[str, Any]]:
@@ -76,7 +101,7 @@ def read_targets(path: Path, images: dict[str, Array]) -> list[dict[str, Any]]:
     Raises:
         ValueError: the file has another structure, or a mask has another size than its image.
     """
-    content = json.loads(path.read_text())
+    content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
         raise ValueError(f"preview: expected {path.name} to contain an object of objects, one per image")
     return [_target(content.get(name, {}), path.parent, image) for name, image in images.items()]

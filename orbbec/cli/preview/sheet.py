@@ -1,15 +1,13 @@
-"""Rows of pictures as one image or an HTML page."""
+"""Rows of pictures as one image."""
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from orbbec.cli.preview.drawing import Shown, draw_shown
+from orbbec.cli.preview.page import sheet_as_html
 from orbbec.cli.preview.reading import module
 
 PAPER, INK, FAINT = "#faf9f6", "#1c1c1e", "#85827b"
@@ -17,8 +15,25 @@ _MARGIN, _GAP, _CAPTION, _TEXT_LINE = 24, 8, 20, 18  # pixels
 _TYPES = (".png", ".jpg", ".jpeg", ".webp")
 
 
+def check_type(path: Path) -> None:
+    """Check the extension of an output file.
+
+    Raises:
+        ValueError: the extension is unknown.
+    """
+    if path.suffix.lower() not in (*_TYPES, ".html"):
+        raise ValueError(f"preview: expected a file in {', '.join(_TYPES)} or .html, but got {path.name}")
+
+
 def write_sheet(
-    path: Path, rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
+    path: Path,
+    rows: Sequence[Sequence[Shown]],
+    text: str = "",
+    side: int = 192,
+    box_format: str = "xyxy",
+    *,
+    title: str = "Preview",
+    epoch: int = 0,
 ) -> None:
     """Write rows of pictures to a file; the extension selects .png, .jpg, .webp or .html.
 
@@ -26,11 +41,10 @@ def write_sheet(
         ValueError: the extension is unknown.
     """
     path = Path(path)
-    if path.suffix.lower() not in (*_TYPES, ".html"):
-        raise ValueError(f"preview: expected a file in {', '.join(_TYPES)} or .html, but got {path.name}")
+    check_type(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix.lower() == ".html":
-        path.write_text(sheet_as_html(rows, text, side, box_format))
+        path.write_text(sheet_as_html(rows, text, side, box_format, title=title, epoch=epoch))
     else:
         draw_sheet(rows, text, side, box_format).save(path, quality=85, optimize=True)
 
@@ -78,27 +92,3 @@ def _fitting(text: str, font: Any, width: int) -> str:
     while text and font.getlength(text) > width:
         text = text[:-1]
     return text
-
-
-def sheet_as_html(
-    rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
-) -> str:
-    """An HTML page with the pictures; the arguments are those of `draw_sheet`."""
-    parts = [
-        '<!doctype html><meta charset="utf-8"><title>orbbec preview</title>',
-        f"<style>body{{font:13px sans-serif;background:{PAPER};color:{INK};margin:24px}}"
-        f"div{{white-space:nowrap}}figure{{display:inline-block;margin:0 8px 12px 0;width:{side}px;"
-        f"vertical-align:top}}figcaption{{overflow:hidden;color:{FAINT}}}</style>",
-        f"<pre>{html.escape(text)}</pre>",
-    ]
-    for row in rows:
-        parts.append("<div>" + "".join(_figure(shown, side, box_format) for shown in row) + "</div>")
-    return "\n".join(parts) + "\n"
-
-
-def _figure(shown: Shown, side: int, box_format: str) -> str:
-    file = io.BytesIO()
-    draw_shown(shown, side, box_format).save(file, "PNG")
-    source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
-    caption = html.escape(shown.caption)
-    return f'<figure><figcaption>{caption}</figcaption><img src="{source}" alt="{caption}"></figure>'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,32 +16,45 @@ from orbbec.cli.profile.profile import FEWEST_ROUNDS, profile
 
 
 def profile_command(
-    pipeline: Annotated[Path, typer.Option(exists=True, help="The pipeline: .yaml or .json of a Compose.")],
-    images: Annotated[
-        list[Path] | None, typer.Argument(exists=True, dir_okay=False, help="Image files; none: noise.")
-    ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Images of noise.")] = 64,
+    pipeline: Annotated[Path, typer.Option(help="A file of Compose.to_yaml or Compose.to_json.")],
+    images: Annotated[list[Path] | None, typer.Argument(help="Image files. Without any: noise.")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Number of images of noise.")] = 64,
     size: Annotated[
-        str, typer.Option(help="Size of the images of noise: height and width in pixels.")
+        str, typer.Option(help="Height and width of the images of noise, in pixels.")
     ] = "375x500",
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    rounds: Annotated[
-        int, typer.Option(min=FEWEST_ROUNDS, help="How many rounds the medians are taken over.")
-    ] = 11,
-    json_file: Annotated[Path | None, typer.Option("--json", help="A file for all numbers.")] = None,
+    device: Annotated[str, typer.Option(help="The device: cpu or cuda.")] = "cpu",
+    rounds: Annotated[int, typer.Option(min=FEWEST_ROUNDS, help="Rounds to take the medians of.")] = 11,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Also write all numbers to a file.")
+    ] = None,
 ) -> None:
-    """Time a pipeline pass by pass, and compare it with a copy of the bytes that it must move."""
-    try:
-        compose = read_pipeline(pipeline)
-        pixels = [torch.from_numpy(image) for image in read_images(images or []).values()]
-        given = ImageBatch.from_images(pixels or noise(batch, size)).to(device)
-        found = profile(compose, given, rounds=rounds)
-    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
-        print(error, file=sys.stderr)
-        raise typer.Exit(1) from error
+    """Time each pass of a pipeline, and compare it with a copy of the bytes that it must move."""
+    compose = read_pipeline(pipeline)
+    pixels = [torch.from_numpy(image) for image in read_images(images or []).values()]
+    given = ImageBatch.from_images(pixels or noise(batch, size)).to(checked_device(device))
+    found = profile(compose, given, rounds=rounds)
     print(found)
     if json_file is not None:
         json_file.write_text(json.dumps(found.to_dict(), indent=1) + "\n")
+
+
+def checked_device(name: str) -> torch.device:
+    """A device that exists.
+
+    Raises:
+        ValueError: the name is not that of a CPU or a GPU, or torch sees no GPU.
+
+    Example:
+        >>> checked_device("cpu")
+        device(type='cpu')
+    """
+    if re.fullmatch(r"cpu|cuda(:\d+)?", name) is None:
+        raise ValueError(f"profile: expected --device cpu, cuda or cuda:N, but got {name}")
+    if name != "cpu" and not torch.cuda.is_available():
+        raise ValueError(
+            f"profile: torch sees no GPU, so --device cannot be {name}: see `python -m orbbec doctor`"
+        )
+    return torch.device(name)
 
 
 def noise(count: int, size: str) -> list[torch.Tensor]:

@@ -6,10 +6,9 @@ import re
 import cv2
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from orbbec.__main__ import app
 from orbbec.cli.bench_data import available, jpegs_below
+from tests.support.command import run_command
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def test_jpegs_are_found_below_a_folder(folder):
 
 
 def test_bench_data_prints_a_row_a_contender(folder):
-    done = CliRunner().invoke(app, ["bench-data", str(folder), "--images", "8", "--rounds", "1"])
+    done = run_command("bench-data", folder, "--images", 8, "--rounds", 1)
     assert done.exit_code == 0, done.output
     rows = [line for line in done.output.splitlines() if re.search(r" \d+\.\d\d$", line)]
     assert len(rows) == 2 * len(available())
@@ -39,6 +38,6 @@ def test_bench_data_prints_a_row_a_contender(folder):
 
 
 def test_bench_data_names_a_folder_without_jpegs(tmp_path):
-    done = CliRunner().invoke(app, ["bench-data", str(tmp_path)])
+    done = run_command("bench-data", tmp_path)
     assert done.exit_code == 1
     assert "expected JPEGs below" in done.output

@@ -7,17 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-typer = pytest.importorskip("typer")
-from typer.testing import CliRunner
-
-from orbbec.__main__ import app
+pytest.importorskip("typer")
 from orbbec.data import Arrays, Cifar, Coco, FileList, ImageFolder, NpyFile, Sample, Shards, open_source, pack
+from tests.support.command import run_command as run
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 4, 6, 3), np.uint8)
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -74,7 +68,9 @@ def test_mistakes_are_said_in_a_line(folder, tmp_path):
     ):
         result = run(*arguments)
         assert result.exit_code == 1
+        assert result.stderr.startswith("error: ")
         assert message in result.stderr
+        assert result.stderr.count("\n") == 1
 
 
 def test_archives_by_other_hands_are_indexed_and_packed_again(tmp_path):

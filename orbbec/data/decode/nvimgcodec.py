@@ -37,7 +37,7 @@ class BatchDecoder(Locked):
     def __init__(self, device: torch.device, mode: str = "RGB") -> None:
         super().__init__()
         choice("BatchDecoder", "mode", mode, MODES)
-        codec = needed("nvidia.nvimgcodec", "'nvidia-nvimgcodec-cu13[nvjpeg]'")
+        codec = needed("nvidia.nvimgcodec", "'nvidia-nvimgcodec-cu13[nvjpeg]'", extra="nvimgcodec")
         self.device, self.mode, self.copies = device, mode, 0
         self._codec = codec
         if device.type == "cuda":

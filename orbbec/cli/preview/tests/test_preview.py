@@ -10,14 +10,13 @@ pytest.importorskip("PIL")
 pytest.importorskip("typer")
 pytest.importorskip("yaml")
 from PIL import Image
-from typer.testing import CliRunner
 
 from orbbec import transforms as T
-from orbbec.__main__ import app
 from orbbec.cli.preview import Shown, draw_rows, draw_sheet, draw_shown, read_images, read_targets
 from orbbec.cli.preview.drawing import COLORS
 from orbbec.nms.boxes import box_convert
 from tests.support import photograph
+from tests.support.command import run_command
 
 RED = tuple(bytes.fromhex(COLORS[0][1:]))
 BLUE = tuple(bytes.fromhex(COLORS[1][1:]))
@@ -26,7 +25,7 @@ NORMALIZED = T.Compose([*PIPELINE.transforms, T.ToDtype("float16", scale=True), 
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["preview", *map(str, arguments)])
+    return run_command("preview", *arguments)
 
 
 @pytest.fixture
@@ -132,9 +131,9 @@ def test_the_command_writes_a_sheet(files, name, pipeline):
     options = "--pipeline", files / pipeline, "--out", out, "--targets", files / "targets.json"
     done = run(*images, *options, "--draws", 2, "--seed", 3)
     assert done.exit_code == 0, done.output
-    assert done.output.endswith("sheet" + out.suffix + ": 2 images, 2 draws of each\n")
+    assert done.output.endswith("sheet" + out.suffix + ": 2 images, 2 epochs\n")
     if out.suffix == ".html":
-        assert len(re.findall("<figure>.*?data:image/png", out.read_text())) == 6
+        assert len(re.findall('<img src="data:image/webp', out.read_text())) == 6
         assert "seed 3, epoch 0" in out.read_text()
     else:
         assert np.asarray(Image.open(out)).std() > 20

@@ -9,15 +9,13 @@ import pytest
 import torch
 
 pytest.importorskip("typer")
-from typer.testing import CliRunner
-
 import orbbec
 from orbbec import transforms as T
-from orbbec.__main__ import app
 from orbbec.cli.profile import Cost, Profile
 from orbbec.cli.profile.traffic import floor_bytes
 from orbbec.plan.points import seen_pixels
 from tests.support import photographs
+from tests.support.command import run_command
 
 CENTER, FLOAT = T.CenterCrop((20, 24)), T.ToDtype(torch.float32, scale=True)
 
@@ -185,9 +183,7 @@ def test_passes_are_told_to_whoever_asks_and_stay_the_same():
 def invoke(tmp_path, *arguments):
     path = tmp_path / "pipeline.json"
     path.write_text(T.Compose([CENTER, FLOAT]).to_json())
-    return CliRunner().invoke(
-        app, ["profile", "--pipeline", str(path), "--rounds", "7", *map(str, arguments)]
-    )
+    return run_command("profile", "--pipeline", path, "--rounds", 7, *arguments)
 
 
 def test_the_command_prints_a_table_and_writes_json(tmp_path):

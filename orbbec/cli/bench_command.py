@@ -1,0 +1,30 @@
+"""The command `python -m orbbec bench-data`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def bench_data_command(
+    folder: Annotated[Path, typer.Argument(help="A folder; all JPEGs below it are used.")],
+    threads: Annotated[
+        str, typer.Option(help="Numbers of threads, such as 1,2: there is a table for each.")
+    ] = "1,2",
+    images: Annotated[int, typer.Option(min=1, help="Images per round.")] = 512,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Rounds of each contender, after a round that is not counted.")
+    ] = 5,
+) -> None:
+    """Time your JPEGs from disk to batches: the Loader, threads with cv2, and torchvision's DataLoader."""
+    from orbbec.cli.bench_data import jpegs_below, measure, table
+
+    if re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", threads) is None:
+        raise ValueError(f"bench-data: expected --threads as numbers from 1, such as 1,2, but got {threads}")
+    paths = jpegs_below(folder)
+    for count in map(int, threads.split(",")):
+        print(f"\n{len(paths)} JPEGs to [64, 3, 224, 224] float32, {count} threads on {count} cores")
+        print(table(measure(paths, count, images, rounds)), flush=True)

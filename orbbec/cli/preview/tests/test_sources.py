@@ -1,0 +1,165 @@
+"""Images and labels are read from folders and data sets, and each preset draws them."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+pytest.importorskip("PIL")
+pytest.importorskip("yaml")
+from PIL import Image
+
+from orbbec.cli.preview import PRESETS, Shown, preset, select, sheet_as_html
+from orbbec.cli.preview.drawing import ROW_KEY
+from orbbec.cli.preview.sources import shown_by_class
+from orbbec.cli.preview.yolo import read_labels
+from orbbec.data import Sample, pack
+from tests.support import photograph
+from tests.support.command import run_command
+
+
+def save(path, height=40, width=60):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(photograph(height, width)).save(path)
+
+
+@pytest.fixture
+def yolo(tmp_path):
+    """A data set in YOLO's format: two images, one with a box and a polygon."""
+    save(tmp_path / "images/train/a.png")
+    save(tmp_path / "images/train/b.png", 64, 50)
+    (tmp_path / "labels/train").mkdir(parents=True)
+    (tmp_path / "labels/train/a.txt").write_text("1 0.5 0.5 0.5 0.25\n\n0 0.1 0.1 0.9 0.1 0.5 0.5\n")
+    (tmp_path / "data.yaml").write_text("path: .\ntrain: images/train\nnames: {0: cat, 1: dog}\n")
+    return tmp_path
+
+
+@pytest.fixture
+def coco(tmp_path):
+    """COCO annotations of one image: a box with a mask."""
+    save(tmp_path / "photos/a.png")
+    outline = [10, 10, 30, 10, 30, 20, 10, 20]
+    table = {
+        "images": [{"id": 7, "file_name": "a.png", "height": 40, "width": 60}],
+        "annotations": [
+            {"id": 1, "image_id": 7, "category_id": 3, "bbox": [10, 10, 20, 10], "segmentation": [outline]}
+        ],
+        "categories": [{"id": 3, "name": "cat"}],
+    }
+    (tmp_path / "train.json").write_text(json.dumps(table))
+    return tmp_path
+
+
+def test_a_folder_is_read_evenly(tmp_path):
+    for name in "abcdef":
+        save(tmp_path / name / "1.png")
+    (tmp_path / "a/notes.txt").write_text("no image")
+    assert list(select([tmp_path], 3).images) == ["a/1.png", "c/1.png", "e/1.png"]
+    assert len(select([tmp_path], 100).images) == 6
+
+
+def test_labels_of_yolo_worked_by_hand(yolo):
+    selection = select([yolo / "data.yaml"], 8)
+    first, second = selection.targets
+    assert list(selection.images) == ["images/train/a.png", "images/train/b.png"]
+    assert first["boxes"].tolist() == [[15, 15, 45, 25], [6, 4, 54, 20]]
+    assert first["labels"].tolist() == [1, 0]
+    assert np.allclose(first["polygons"][1], [[6, 4], [54, 4], [30, 20]])
+    assert second == {}
+    assert list(selection.classes) == ["cat", "dog"]
+
+
+def test_a_folder_of_images_finds_its_labels(yolo):
+    assert select([yolo / "images"], 8).targets[0]["labels"].tolist() == [1, 0]
+
+
+def test_an_empty_label_file_has_no_box(tmp_path):
+    (tmp_path / "a.txt").write_text("\n")
+    assert read_labels(tmp_path / "a.txt", (4, 5))["boxes"].shape == (0, 4)
+
+
+def test_coco_has_boxes_masks_and_names(coco):
+    selection = select([coco / "train.json"], 8, coco / "photos")
+    (target,) = selection.targets
+    assert target["boxes"].tolist() == [[10, 10, 30, 20]]
+    assert target["masks"].sum() == 200
+    assert list(selection.classes) == ["cat"]
+
+
+def test_coco_without_segmentations_has_boxes_only(coco):
+    table = json.loads((coco / "train.json").read_text())
+    del table["annotations"][0]["segmentation"]
+    (coco / "train.json").write_text(json.dumps(table))
+    (target,) = select([coco / "train.json"], 8, coco / "photos").targets
+    assert "masks" not in target
+    assert len(target["boxes"]) == 1
+
+
+def test_other_data_sets_are_read_with_the_names_of_classes(tmp_path):
+    for name in ("cat/1.png", "dog/1.png"):
+        save(tmp_path / "folder" / name)
+    data = (tmp_path / "folder/cat/1.png").read_bytes()
+    pack([Sample(data, {"label": 0}, 5)], tmp_path / "shards")
+    assert len(select([tmp_path / "shards"], 8).images) == 1
+    np.savez(tmp_path / "gray.npz", images=np.arange(24, dtype=np.uint8).reshape(2, 3, 4))
+    images = select([tmp_path / "gray.npz"], 8).images
+    assert list(images) == ["sample 0", "sample 1"]
+    assert (images["sample 1"] == np.arange(12, 24).reshape(3, 4, 1)).all()
+
+
+def test_one_class_has_one_color_and_its_name():
+    image = np.zeros((4, 4, 3), np.uint8)
+    shown = shown_by_class(Shown("", image, {"labels": np.array([1, 9, 1])}), ("cat", "dog"))
+    assert shown.targets["labels"] == ["dog", "9", "dog"]
+    assert shown.targets[ROW_KEY].tolist() == [1, 9, 1]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_draws_images_and_labels(yolo, name):
+    out = yolo / f"{name}.html"
+    done = run_command("preview", yolo / "data.yaml", "--preset", name, "--out", out, "--draws", 3)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{out}: 2 images, 3 epochs\n"
+    assert len(re.findall("<img ", out.read_text())) == 2 * (1 + 3)
+
+
+def test_the_preset_of_imagenet_is_crop_and_flip():
+    names = [type(step).__name__ for step in preset("imagenet").transforms]
+    assert names == ["RandomResizedCrop", "RandomHorizontalFlip", "ToDtype", "Normalize"]
+
+
+class Page(HTMLParser):
+    """The tags of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+
+def rows_of(count, draws):
+    return [
+        [Shown(f"{number}.png, 60 x 40", photograph(40, 60)) for _ in range(1 + draws)]
+        for number in range(count)
+    ]
+
+
+def test_the_page_has_a_slider_and_loads_nothing():
+    text = sheet_as_html(rows_of(2, 3), "<plan>", title="a & b", epoch=5)
+    tags = Page(text).tags
+    (slider,) = [attributes for tag, attributes in tags if tag == "input"]
+    assert (slider["min"], slider["max"], slider["data-first"]) == ("0", "2", "5")
+    shown = [attributes for tag, attributes in tags if tag == "img" and "data-draw" in attributes]
+    assert [one["data-draw"] for one in shown] == ["0", "1", "2"] * 2
+    assert ["hidden" in one for one in shown] == [False, True, True] * 2
+    loaded = [value for _, attributes in tags for key, value in attributes.items() if key in ("src", "href")]
+    assert loaded
+    assert all(value.startswith("data:image/webp;base64,") for value in loaded)
+    assert "url(" not in text
+    assert "&lt;plan&gt;" in text
+    assert "a &amp; b" in text
