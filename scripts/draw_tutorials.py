@@ -27,11 +27,12 @@ def main(pages: Annotated[list[Path] | None, typer.Argument()] = None) -> None:
     """Run the pages and copy what they draw."""
     torch.set_num_threads(1)
     PICTURES.mkdir(exist_ok=True)
-    for page in [path.resolve() for path in pages or sorted((ROOT / "docs" / "tutorials").glob("*.md"))]:
+    chosen = pages or sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+    for page in [path.resolve() for path in chosen]:
         with TemporaryDirectory() as folder:
             os.chdir(folder)
             run_python(page)
-            for picture in sorted(Path(folder).glob("*.png")):
+            for picture in sorted(path for path in Path(folder).iterdir() if path.suffix in (".jpg", ".png")):
                 shutil.copy(picture, PICTURES)
                 print(f"{picture.name}: {picture.stat().st_size / 1000:.0f} KB")
             os.chdir(ROOT)
