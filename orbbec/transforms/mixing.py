@@ -169,5 +169,5 @@ class Mosaic(_Applied):
         outputs = same_rows(size, len(state))
         fill = numbers(self.name, "fill", self.fill)
         table = {"pair_indices": pair_indices, "centers": params.centers}
-        mix = Mix("mosaic", table, outputs, {"fill": list(fill)})
+        mix = Mix("mosaic", table, outputs, {"fill": list(fill)}, size)
         return self._of_chosen(mix, params.chosen, state)
