@@ -75,6 +75,11 @@ def test_the_page_of_transforms_is_what_the_code_says(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_page_of_commands_is_what_the_code_says(tmp_path):
+    done = run(tmp_path, "list_commands.py", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_page_of_the_switch_is_what_figures_and_code_say(tmp_path):
     done = run(tmp_path, "parity/list_switch.py", "--check")
     assert done.returncode == 0, done.stdout + done.stderr

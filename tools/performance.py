@@ -1,12 +1,13 @@
-"""Writes the tables of docs/performance.md from the newest runs below docs/benchmarks.
+"""Writes the tables of the pages on performance in docs/project from the newest runs in docs/benchmarks.
 
     python tools/performance.py [--check]
 
 Tables are between `<!-- table: NAME -->` and `<!-- end -->`. With --check, nothing is written, and the exit
-status is 1 if the page is outdated.
+status is 1 if a page is outdated.
 """
 
 import json
+import os
 import re
 import statistics
 import sys
@@ -19,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.support.timing.measure import Result, result_of, row  # noqa: E402
 
-PAGE = ROOT / "docs" / "performance.md"
+PAGES = [ROOT / "docs" / "project" / name for name in ("performance.md", "performance_tables.md")]
 RUNS = ROOT / "docs" / "benchmarks"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 PIPELINES = ("augment", "transforms")
@@ -39,7 +40,8 @@ def source_of(path: Path) -> str:
     """A link to the page of a run, with its machine and day."""
     about = json.loads(path.read_text())
     where = about["gpu"] or f"{about['cpu']}, {about['cores']} cores"
-    return f"[{path.stem}]({path.relative_to(PAGE.parent).with_suffix('.md')}) ({where}, {about['date']})"
+    page = os.path.relpath(path.with_suffix(".md"), PAGES[0].parent)
+    return f"[{path.stem}]({page}) ({where}, {about['date']})"
 
 
 def operators() -> list[str]:
@@ -141,11 +143,13 @@ def written(page: str) -> str:
 
 
 def main() -> Any:
-    page = PAGE.read_text()
-    made = written(page)
-    if "--check" in sys.argv[1:]:
-        return None if made == page else f"{PAGE.name} is out of date: run python tools/performance.py"
-    PAGE.write_text(made)
+    for page in PAGES:
+        text = page.read_text()
+        made = written(text)
+        if "--check" not in sys.argv[1:]:
+            page.write_text(made)
+        elif made != text:
+            return f"{page.name} is out of date: run python tools/performance.py"
     return None
 
 

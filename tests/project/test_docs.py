@@ -114,7 +114,7 @@ def without_ipp():
 
 
 def test_what_stands_beside_a_call_of_opencv_gives_the_same(without_ipp):
-    page = ROOT / "docs" / "moving" / "opencv.md"
+    page = ROOT / "docs" / "how-to" / "moving" / "opencv.md"
     names = run_python(page)
     rows = re.findall(r"^\| `(cv2\..*)` \| `(orbbec\..*)` \|$", page.read_text(), re.MULTILINE)
     assert len(rows) == len(re.findall(r"^\| `cv2", page.read_text(), re.MULTILINE)) > 10

@@ -1,4 +1,4 @@
-"""docs/performance.md: its tables match docs/benchmarks, and there are no other figures."""
+"""The pages on performance: their tables match docs/benchmarks, and there are no other figures."""
 
 import importlib.util
 import json
@@ -23,21 +23,24 @@ def performance():
     return module
 
 
-def test_the_page_is_what_the_runs_say(performance, monkeypatch):
+def test_the_pages_are_what_the_runs_say(performance, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
     assert performance.main() is None
-    assert [name for _, name, _ in performance.BLOCK.findall(performance.PAGE.read_text())] == [
-        "losses",
-        "workloads",
-        "pipelines",
-        "operators",
-        "growth",
+    texts = [page.read_text() for page in performance.PAGES]
+    assert [[name for _, name, _ in performance.BLOCK.findall(text)] for text in texts] == [
+        ["workloads"],
+        ["losses", "pipelines", "operators", "growth"],
     ]
 
 
 def test_no_measured_figure_stands_outside_of_the_tables(performance):
-    outside = performance.BLOCK.sub("", performance.PAGE.read_text())
-    assert re.findall(r"\d+\.\d+", outside) == []
+    for page in performance.PAGES:
+        outside = performance.BLOCK.sub("", page.read_text())
+        assert re.findall(r"\d+\.\d+", outside) == []
+
+
+def test_the_summary_fits_on_a_screen(performance):
+    assert len(performance.PAGES[0].read_text().splitlines()) <= 40
 
 
 def run_of(date, *cases):
@@ -54,7 +57,9 @@ def run_of(date, *cases):
 def runs(performance, tmp_path, monkeypatch):
     folder = tmp_path / "docs" / "benchmarks"
     monkeypatch.setattr(performance, "RUNS", folder)
-    monkeypatch.setattr(performance, "PAGE", tmp_path / "docs" / "performance.md")
+    page = tmp_path / "docs" / "project" / "performance.md"
+    page.parent.mkdir(parents=True)
+    monkeypatch.setattr(performance, "PAGES", [page])
     monkeypatch.setattr(performance, "operators", lambda: ["blur", "noise", "transforms"])
     for machine, name, text in (
         ("old", "blur", run_of("2026-01-01", ("5x5", {"cv2": 1, "orbbec": 9}))),
@@ -76,7 +81,7 @@ def test_a_figure_is_the_ratio_to_the_best_rival_of_the_newest_run(performance, 
         ["| `blur`", "1", "2.00", "2.00", "2.00"],
         ["| `noise`", "1", "0.25", "0.25", "0.25"],
     ]
-    assert "(benchmarks/new/blur.md) (A processor, 2 cores, 2026-01-02)" in lines[0]
+    assert "(../benchmarks/new/blur.md) (A processor, 2 cores, 2026-01-02)" in lines[0]
 
 
 def test_every_loss_is_listed_with_its_rival(performance, runs):
@@ -88,11 +93,11 @@ def test_a_case_names_its_best_rival(performance, runs):
 
 
 def test_a_page_that_differs_from_the_runs_is_refused(performance, runs, monkeypatch):
-    performance.PAGE.write_text("<!-- table: losses -->\n- none\n<!-- end -->\n")
+    performance.PAGES[0].write_text("<!-- table: losses -->\n- none\n<!-- end -->\n")
     monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
     assert "is out of date" in performance.main()
     monkeypatch.setattr(sys, "argv", ["performance.py"])
     assert performance.main() is None
-    assert "**0.25 (torch)**" in performance.PAGE.read_text()
+    assert "**0.25 (torch)**" in performance.PAGES[0].read_text()
     monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
     assert performance.main() is None

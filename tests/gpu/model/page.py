@@ -1,4 +1,4 @@
-"""Writes docs/gpu_model.md, its chart, and the data that both are made of."""
+"""Writes docs/project/gpu_model.md, its chart, and the data that both are made of."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.gpu.model.page_text import HEAD, TAIL
 from tests.gpu.model.report import Row, rounded
 from tests.gpu.ptx.compile import ROOT
 
-PAGE = ROOT / "docs" / "gpu_model.md"
+PAGE = ROOT / "docs" / "project" / "gpu_model.md"
 CHART = ROOT / "docs" / "images" / "gpu_model.png"
 DATA = ROOT / "docs" / "benchmarks" / "gpu_model.json"
 KEPT = [

@@ -1,4 +1,4 @@
-"""The text of docs/gpu_model.md around what is computed."""
+"""The text of docs/project/gpu_model.md around what is computed."""
 
 HEAD = """\
 # Time of the CUDA kernels: predicted, not measured
@@ -46,7 +46,7 @@ What is exact and what is not:
 """
 
 TAIL = """\
-![Fraction of the bytes floor per case](images/gpu_model.png)
+![Fraction of the bytes floor per case](../images/gpu_model.png)
 
 The data is in `docs/benchmarks/gpu_model.json`.
 """
