@@ -2,7 +2,8 @@
 
     python scripts/draw_operators.py [--output docs/images/operators.jpg]
 
-Prints one line per operator with the number of values that differ. The exit status is 1 if bytes differ that are promised to be identical.
+Prints the number of differing values of each operator. The exit status is 1 if bytes differ that are promised
+to be identical.
 """
 
 import sys
