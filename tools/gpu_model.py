@@ -6,7 +6,7 @@
     python tools/gpu_model.py --rivals [--packages DIR]   the same for torchvision's kernels, from its wheel
     python tools/gpu_model.py --measure         on a machine with a GPU: measured times and the predicted ones
 
-Needs nvcc, but for --measure. docs/project/gpu_model.md explains the figures.
+Needs nvcc, but for --measure. docs/project/gpu_model_cases.md explains the figures.
 """
 
 from __future__ import annotations

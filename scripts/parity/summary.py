@@ -15,9 +15,9 @@ this on random cases: sizes from 1 x 1 to 700 x 700, singular and extreme matric
 out of range. Everything was measured on the CPU. The tests compare the CUDA kernels with the CPU bit for bit,
 without a GPU: no GPU has run this code.
 
-*differ* counts the promised values that differ. The last column lists what is not promised and differs: by
-intention, or because the reference itself depends on the processor. [Cell by cell](parity_cells.md) has the
-size of each difference and [its reason](parity_cells.md#where-the-other-operators-differ-and-why).
+Cases and values count what is promised. The last column lists what is not promised: it differs by intention,
+or because the reference itself depends on the processor. [Cell by cell](parity_cells.md) has the size of each
+difference and [its reason](parity_cells.md#where-the-other-operators-differ-and-why).
 """
 
 TAIL = """\
@@ -43,7 +43,7 @@ def line(name: str, compared: str, rows: list[Row], differs: str) -> list[str]:
 
 def lines(warps: list[Result], operators: list[Result], transforms: list[Result]) -> Iterator[list[str]]:
     """What was compared with each reference."""
-    yield ["reference", "compared", "cases", "values", "differ", "differs without a promise"]
+    yield ["reference", "compared", "cases", "values", "of these differ", "not promised, and different"]
     for result in warps:
         rows = main_rows(result)
         arithmetic = f'warps, `arithmetic="{result["arithmetic"]}"`'

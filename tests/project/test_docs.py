@@ -122,6 +122,12 @@ def test_what_stands_beside_a_call_of_opencv_gives_the_same(without_ipp):
     assert calls == []
 
 
+@pytest.mark.parametrize("name", ["parity", "performance", "gpu_model"])
+def test_the_summary_of_evidence_fits_on_a_screen(name):
+    page = ROOT / "docs" / "project" / f"{name}.md"
+    assert len(page.read_text().splitlines()) <= 40
+
+
 def test_the_tutorial_shows_the_formula_of_the_template():
     (shown,) = blocks(ROOT / "docs" / "tutorials" / "your_own_operator.md", "cpp")
     template = (ROOT / "tools" / "op_template" / "scaleoffset.h").read_text()

@@ -39,10 +39,6 @@ def test_no_measured_figure_stands_outside_of_the_tables(performance):
         assert re.findall(r"\d+\.\d+", outside) == []
 
 
-def test_the_summary_fits_on_a_screen(performance):
-    assert len(performance.PAGES[0].read_text().splitlines()) <= 40
-
-
 def run_of(date, *cases):
     """The JSON of a page: the seconds of orbbec and its rivals for each case, with one thread."""
     results = []
