@@ -2,7 +2,7 @@
 
     python tools/gpu_model.py --case warp_affine_u8_hwc [--gpu h200|a100|l4|t4] [--small] [--json FILE]
     python tools/gpu_model.py --all
-    python tools/gpu_model.py --all --page      writes docs/project/gpu_model.md, its chart and data, for all GPUs
+    python tools/gpu_model.py --all --page      writes docs/project/gpu_model.md, its chart and data
     python tools/gpu_model.py --rivals [--packages DIR]   the same for torchvision's kernels, from its wheel
     python tools/gpu_model.py --measure         on a machine with a GPU: measured times and the predicted ones
 

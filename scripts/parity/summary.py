@@ -15,9 +15,9 @@ this on random cases: sizes from 1 x 1 to 700 x 700, singular and extreme matric
 out of range. Everything was measured on the CPU. The tests compare the CUDA kernels with the CPU bit for bit,
 without a GPU: no GPU has run this code.
 
-Of what is promised, *differ* counts the values that differ. The last column lists what is not promised and
-differs: by intention, or because the reference itself depends on the processor. [Cell by cell](parity_cells.md) has the size of each difference and
-[its reason](parity_cells.md#where-the-other-operators-differ-and-why).
+*differ* counts the promised values that differ. The last column lists what is not promised and differs: by
+intention, or because the reference itself depends on the processor. [Cell by cell](parity_cells.md) has the
+size of each difference and [its reason](parity_cells.md#where-the-other-operators-differ-and-why).
 """
 
 TAIL = """\
