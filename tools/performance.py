@@ -4,7 +4,7 @@
 
 Tables are between `<!-- table: NAME -->` and `<!-- end -->`, on the pages on performance in docs/project and
 in both READMEs. Each machine has a page, docs/benchmarks/MACHINE/README.md. The chart is
-docs/images/workloads.png. With --check, nothing is written, and the exit status is 1 if something is outdated.
+docs/images/workloads.png. With --check, nothing is written, and the exit status is 1 if any is outdated.
 """
 
 import json
@@ -29,7 +29,7 @@ RUNS = ROOT / "docs" / "benchmarks"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 PIPELINES = ("augment", "transforms")
 
-# What the READMEs show, in their languages: heads of the table, workloads, and translated names of rivals.
+# The table of the READMEs in their languages: heads, workloads, rivals, and the source of the figures.
 TEXTS = json.loads((ROOT / "tools" / "performance_readme.json").read_text())
 
 
@@ -200,17 +200,24 @@ def summary(page: Path) -> list[str]:
     path, texts = newest("peers"), TEXTS[page.name]
     if path is None:
         return ["Not yet measured."]
-    lines = [row(texts["heads"]), row(["---", "---", "---:", "---:", "---:"])]
+    lines = [row(texts["heads"]), row(["---", "---:", "---", "---:", "---:"])]
     shown = {result.case: result for result in chart.charted(results_of(path))}
     for case, title in texts["workloads"].items():
         result = shown[case]
         rival = result.best_rival
         assert rival is not None
-        each = [f"{1000 * result.median(one) / result.images:.3g}" for one in (rival, result.ours[0])]
+        each = [f"{1000 * result.median(one) / result.images:#.3g}" for one in (rival, result.ours[0])]
         low, middle, high = chart.speeds(result, rival)
         name = texts["rivals"].get(rival.name, rival.name)
-        lines.append(row([title, name, *each, f"{figure(middle)} ({low:.2f}-{high:.2f})"]))
-    return lines
+        lines.append(row([title, f"{figure(middle)} ({low:.2f}-{high:.2f})", name, *each]))
+    about = json.loads(path.read_text())
+    facts = {
+        "threads": next(iter(shown.values())).threads,
+        "machine": about["gpu"] or texts["machine"].format(**about),
+        "date": about["date"],
+        "link": link(path.with_suffix(".md"), page),
+    }
+    return [*lines, "", texts["source"].format(**facts)]
 
 
 TABLES: dict[str, Callable[[Path], list[str]]] = {
