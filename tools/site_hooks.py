@@ -1,10 +1,10 @@
 """What MkDocs does for the site besides building its pages: the version, and the Chinese pages."""
 
 import shutil
-import tomllib
 from pathlib import Path
 from typing import Any
 
+import tomllib
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.pages import Page
 
@@ -22,10 +22,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     return markdown.replace("```python\n>>> ", "```pycon\n>>> ")
 
 
-def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Declare the language of Chinese pages, which decides fonts and hyphenation."""
-    is_chinese = page.file.src_uri.startswith("zh/")
-    return output.replace('<html lang="en"', '<html lang="zh-CN"', 1) if is_chinese else output
+def on_page_context(context: dict[str, Any], page: Page, config: MkDocsConfig, **_: Any) -> None:
+    """Write what the theme adds to a Chinese page in Chinese. Pages are rendered one after the other."""
+    config.theme["language"] = "zh" if page.file.src_uri.startswith("zh/") else "en"
 
 
 def on_post_build(config: MkDocsConfig) -> None:
