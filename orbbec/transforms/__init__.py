@@ -64,6 +64,7 @@ from orbbec.transforms.scales import (
     ScaleJitter,
 )
 from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.restore import restore_boxes
 from orbbec.transforms.targets.targets import TargetReport, Targets, transform_targets
 
 __all__ = [
@@ -137,5 +138,6 @@ __all__ = [
     "Transform",
     "TrivialAugmentWide",
     "functional",
+    "restore_boxes",
     "transform_targets",
 ]

@@ -81,8 +81,18 @@ class RandomRotation(Transform):
         fill: value outside the image, in pixel units: a number or one per channel.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomRotation`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[1, 2], [3, 4]]], dtype=torch.uint8)
+        >>> RandomRotation((90, 90))(image).tolist()  # counter-clockwise
+        [[[2, 4], [1, 3]]]
     """
 
     degrees: float | Range
@@ -126,8 +136,19 @@ class RandomAffine(Transform):
         center: (x, y) in pixels from the top-left corner; None: the image center.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomAffine`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[1, 2, 3, 4]]], dtype=torch.uint8)
+        >>> shift = RandomAffine(degrees=0, translate=(0.5, 0.0), fill=9)
+        >>> shift(image, epoch=1).tolist()
+        [[[9, 1, 2, 3]]]
     """
 
     degrees: float | Range
@@ -223,8 +244,18 @@ class RandomPerspective(Transform):
         fill: value outside the image, in pixel units: a number or one per channel.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomPerspective`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
+        >>> RandomPerspective(0.5, p=1.0, fill=255)(image).shape
+        torch.Size([3, 20, 30])
     """
 
     distortion_scale: float = 0.5
@@ -285,8 +316,22 @@ class AlignPoints(Transform):
         fill: value outside the image, in pixel units: a number or one per channel.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range, or the template has fewer than 2 points; or, when the plan is
+            made, an image has no target, or another number of points.
+
     Source:
         Umeyama's least squares, as `get_similarity_matrix`.
+
+    Example:
+        >>> import torch
+        >>> corners = [(0, 0), (3, 0), (3, 1)]
+        >>> align = AlignPoints((2, 4), corners, key="keypoints")
+        >>> image = torch.arange(32, dtype=torch.uint8).reshape(1, 4, 8)
+        >>> aligned, _ = align(image, {"keypoints": torch.tensor([[2.0, 1.0], [5.0, 1.0], [5.0, 2.0]])})
+        >>> aligned.tolist()
+        [[[10, 11, 12, 13], [18, 19, 20, 21]]]
     """
 
     size: Size
@@ -376,8 +421,21 @@ class AlignFaces(AlignPoints):
         fill: see `AlignPoints`.
         padding_mode: see `AlignPoints`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when the plan is made, an image has no landmarks, or
+            another number of them.
+
     Source:
         The template of ArcFace (InsightFace); Umeyama's least squares.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 480, 640, dtype=torch.uint8)
+        >>> landmarks = torch.tensor([[300.0, 200], [340, 200], [320, 225], [304, 245], [336, 245]])
+        >>> face, moved = AlignFaces(112)(image, {"landmarks": landmarks})
+        >>> face.shape, moved["landmarks"][0].round().tolist()
+        (torch.Size([3, 112, 112]), [38.0, 51.0])
     """
 
     size: Size = 112

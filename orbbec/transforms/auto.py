@@ -21,10 +21,7 @@ from orbbec.plan.steps import (
     matrix_row,
 )
 from orbbec.plan.stream import Stream
-from orbbec.transforms.affine import Affine
-from orbbec.transforms.base.checks import FillValue, choice, interpolation_of, numbers, whole
-from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.color import (
+from orbbec.transforms.adjustments import (
     BRIGHTNESS_OF,
     BY_ITSELF,
     CONTRAST_OF,
@@ -32,6 +29,9 @@ from orbbec.transforms.color import (
     adjustment,
     adjustment_row,
 )
+from orbbec.transforms.affine import Affine
+from orbbec.transforms.base.checks import FillValue, choice, interpolation_of, numbers, whole
+from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.warps import warped
 
@@ -211,8 +211,18 @@ class TrivialAugmentWide(_Auto):
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.TrivialAugmentWide`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
+        >>> TrivialAugmentWide()(image).shape
+        torch.Size([3, 20, 30])
     """
 
     num_magnitude_bins: int = 31
@@ -247,8 +257,18 @@ class RandAugment(_Auto):
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandAugment`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
+        >>> RandAugment(num_ops=2, magnitude=9)(image).shape
+        torch.Size([3, 20, 30])
     """
 
     num_ops: int = 2
@@ -292,8 +312,18 @@ class AutoAugment(_Auto):
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: the policy is unknown, or an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.AutoAugment`; Cubuk and others: AutoAugment (2019).
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
+        >>> AutoAugment("cifar10")(image).shape
+        torch.Size([3, 20, 30])
     """
 
     policy: str = "imagenet"

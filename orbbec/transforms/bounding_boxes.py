@@ -34,8 +34,21 @@ class SanitizeBoundingBoxes(_OfTargets):
         min_area: smallest area in square pixels.
         labels_getter: "default" or None: targets with one row per box are recognized by their length.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.SanitizeBoundingBoxes`.
+
+    Example:
+        >>> import torch
+        >>> from orbbec.transforms import Compose, RandomHorizontalFlip
+        >>> pipeline = Compose([RandomHorizontalFlip(p=1.0), SanitizeBoundingBoxes(min_size=2)])
+        >>> boxes = torch.tensor([[0.0, 0, 4, 4], [0, 0, 8, 1]])
+        >>> _, kept = pipeline(torch.zeros(3, 8, 8), {"boxes": boxes})
+        >>> kept["boxes"].tolist()
+        [[4.0, 0.0, 8.0, 4.0]]
     """
 
     min_size: float = 1.0
@@ -60,8 +73,20 @@ class SanitizeBoundingBoxes(_OfTargets):
 class ClampBoundingBoxes(_OfTargets):
     """Clip boxes to the image. Every pipeline does this anyway.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.ClampBoundingBoxes`.
+
+    Example:
+        >>> import torch
+        >>> from orbbec.transforms import Compose, RandomHorizontalFlip
+        >>> pipeline = Compose([RandomHorizontalFlip(p=1.0), ClampBoundingBoxes()])
+        >>> _, clipped = pipeline(torch.zeros(3, 8, 8), {"boxes": torch.tensor([[-2.0, 1, 4, 9]])})
+        >>> clipped["boxes"].tolist()
+        [[4.0, 1.0, 8.0, 8.0]]
     """
 
 
@@ -72,8 +97,16 @@ class ConvertBoundingBoxFormat(_OfTargets):
     Args:
         format: "XYXY", as a name or torchvision's enumeration.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: the format is not XYXY.
+
     Source:
         `torchvision.transforms.v2.ConvertBoundingBoxFormat`, which converts to any format.
+
+    Example:
+        >>> ConvertBoundingBoxFormat("xyxy").format
+        'XYXY'
     """
 
     format: Any = "XYXY"

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.bridge.gradients.color import GRAY
 from orbbec.plan.steps import (
-    CONTRAST,
     GAMMA,
-    HUE,
     POSTERIZE,
     SOLARIZE,
     BatchState,
@@ -25,85 +22,20 @@ from orbbec.plan.steps import (
     same_rows,
 )
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import Range, around, interval, is_number, number, probability, whole
+from orbbec.transforms.adjustments import (
+    BY_ITSELF,
+    CONTRAST_OF,
+    IDENTITY,
+    SATURATION_OF,
+    TO_GRAY,
+    Jitter,
+    adjustment,
+    factor_range,
+    hue_range,
+)
+from orbbec.transforms.base.checks import Range, interval, number, probability, whole
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.geometry import Chosen
-
-_TO_GRAY, _IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
-BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # as numbered by torchvision
-_NAMES = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")
-BY_ITSELF = "is rounded by itself"
-_FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
-
-
-def adjustment_row(which: int, factor: Array) -> Array:
-    """The color step of brightness, contrast, saturation or hue: float32 `[N, 1, 16]`."""
-    count = len(factor)
-    if which == BRIGHTNESS_OF:
-        return matrix_row(factor[:, None, None] * _IDENTITY, 0.0, count)
-    if which == SATURATION_OF:
-        weight = factor[:, None, None]
-        return matrix_row(weight * _IDENTITY + (1 - weight) * _TO_GRAY, 0.0, count)
-    return color_row(CONTRAST if which == CONTRAST_OF else HUE, factor, count=count)
-
-
-def adjustment(which: int, factor: Array, drawn: Array | None = None) -> Operator:
-    """The operator for the same step."""
-    return Operator(_NAMES[which], {_FACTORS[which]: factor}, drawn=drawn, why=BY_ITSELF)
-
-
-def factor_range(op: str, name: str, value: Any) -> Range | None:
-    """A range of factors; one number v means (max(0, 1 - v), 1 + v); None and 0 mean no change."""
-    if value is None:
-        return None
-    if is_number(value):
-        low, high = around(op, name, value, center=1.0)
-        value = (max(0.0, low), high)
-    low, high = interval(op, name, value, 0.0)
-    return None if low == high == 1.0 else (low, high)
-
-
-def hue_range(op: str, value: Any) -> Range | None:
-    """A range of hue shifts within -0.5 to 0.5; one number h means (-h, h); None and 0 mean no change."""
-    if value is None:
-        return None
-    low, high = interval(op, "hue", around(op, "hue", value), -0.5, 0.5)
-    return None if low == high == 0.0 else (low, high)
-
-
-@dataclass(frozen=True, eq=False)
-class Jitter:
-    """The factors of each image and their order.
-
-    Args:
-        order: int64 `[N, 4]`: 0 brightness, 1 contrast, 2 saturation, 3 hue.
-        factors: float64 `[N, 4]`.
-        chosen: bool `[N, 4]`: which are applied.
-        permutation: int64 `[N, 3]`: channel order applied at the end, or None.
-        known: indices of the adjustments that any image may get.
-    """
-
-    order: Array
-    factors: Array
-    chosen: Array
-    permutation: Array | None = None
-    known: tuple[int, ...] = (0, 1, 2, 3)
-
-    def colors(self, exact: bool) -> Colors:
-        """One step per known adjustment, in the order of each image; with operators if `exact`."""
-        count = len(self.order)
-        rows = np.concatenate([adjustment_row(k, self.factors[:, k]) for k in range(4)], 1)
-        rows *= self.chosen[:, :, None]
-        order = self.order
-        if len(self.known) < order.shape[1]:
-            order = order[np.isin(order, self.known)].reshape(count, len(self.known))
-        ordered = rows[np.arange(count)[:, None], order]
-        operators = []
-        for position in range(len(self.known) if exact else 0):
-            for k in self.known:
-                drawn = self.chosen[:, k] & (order[:, position] == k)
-                operators.append(adjustment(k, self.factors[:, k], drawn))
-        return Colors(ordered, contrast=True, operators=tuple(operators))
 
 
 @dataclass(frozen=True)
@@ -116,8 +48,18 @@ class ColorJitter(Transform):
         saturation: as brightness.
         hue: a range of hue shifts within -0.5 to 0.5 of the color circle, or h for (-h, h).
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.ColorJitter`. When fused, values are not rounded between the four.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[0, 100]], [[0, 150]], [[0, 200]]], dtype=torch.uint8)  # 1 x 2 pixels
+        >>> ColorJitter(brightness=(0.5, 0.5))(image).tolist()
+        [[[0, 50]], [[0, 75]], [[0, 100]]]
     """
 
     brightness: float | Range | None = None
@@ -161,8 +103,18 @@ class RandomPhotometricDistort(Transform):
         hue: a range of hue shifts within -0.5 to 0.5 of the color circle.
         p: probability of each change, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomPhotometricDistort`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
+        >>> RandomPhotometricDistort()(image).shape
+        torch.Size([3, 20, 30])
     """
 
     brightness: Range = (0.875, 1.125)
@@ -216,14 +168,24 @@ class RandomGrayscale(_Point):
     Args:
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomGrayscale`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[0, 100]], [[0, 150]], [[0, 200]]], dtype=torch.uint8)  # 1 x 2 pixels
+        >>> RandomGrayscale(p=1.0)(image).tolist()
+        [[[0, 141]], [[0, 141]], [[0, 141]]]
     """
 
     p: float = 0.1
 
     def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        rows = matrix_row(_TO_GRAY, 0.0, len(state))
+        rows = matrix_row(TO_GRAY, 0.0, len(state))
         gray = adjustment(SATURATION_OF, np.zeros(len(state)), params.chosen)
         return _only(rows, params.chosen, gray)
 
@@ -235,8 +197,18 @@ class Grayscale(Transform):
     Args:
         num_output_channels: 1 or 3; 1 takes a pass of its own.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.Grayscale`; `cv2.cvtColor` for 1 channel.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[0, 100]], [[0, 150]], [[0, 200]]], dtype=torch.uint8)  # 1 x 2 pixels
+        >>> Grayscale()(image).tolist()
+        [[[0, 141]]]
     """
 
     num_output_channels: int = 1
@@ -260,8 +232,18 @@ class RandomInvert(_Point):
     Args:
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomInvert`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
+        >>> RandomInvert(p=1.0)(image).tolist()
+        [[[255, 155, 55]]]
     """
 
     def steps(self, params: Chosen, state: BatchState) -> list[Step]:
@@ -277,8 +259,18 @@ class RandomPosterize(Transform):
         bits: number of bits to keep, from 0 to 8.
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomPosterize`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
+        >>> RandomPosterize(bits=2, p=1.0)(image).tolist()
+        [[[0, 64, 192]]]
     """
 
     bits: int
@@ -305,8 +297,18 @@ class RandomSolarize(Transform):
         threshold: in pixel units: up to 255 for uint8, up to 1 for floats.
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomSolarize`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
+        >>> RandomSolarize(threshold=128, p=1.0)(image).tolist()
+        [[[0, 100, 55]]]
     """
 
     threshold: float
@@ -350,8 +352,18 @@ class Gamma(Transform):
         gain: at least 0.
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.functional.adjust_gamma`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
+        >>> Gamma((2.0, 2.0))(image).tolist()
+        [[[0, 39, 157]]]
     """
 
     gamma: float | Range = (0.8, 1.25)
@@ -396,6 +408,10 @@ class RandomBrightnessContrast(Transform):
         contrast: a range of at least -1, added to a factor of 1.
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `RandomBrightnessContrast` of Albumentations, with `brightness_by_max`.
 
@@ -423,7 +439,7 @@ class RandomBrightnessContrast(Transform):
         return Lines(factor, stream.between(*self.brightness), chosen)
 
     def steps(self, params: Lines, state: BatchState) -> list[Step]:
-        matrix = params.factor[:, None, None] * _IDENTITY
+        matrix = params.factor[:, None, None] * IDENTITY
         return _only(matrix_row(matrix, params.summand[:, None], len(state)), params.chosen)
 
 
@@ -437,8 +453,18 @@ class Permutations:
 class RandomChannelPermutation(Transform):
     """Shuffle the channels.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomChannelPermutation`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[0, 100]], [[0, 150]], [[0, 200]]], dtype=torch.uint8)  # 1 x 2 pixels
+        >>> sorted(RandomChannelPermutation()(image)[:, 0, 1].tolist())
+        [100, 150, 200]
     """
 
     def sample(self, sizes: Array, stream: Stream) -> Permutations:

@@ -36,6 +36,10 @@ class Compose(Pipeline):
             transforms and round once per pass.
         target_options: how boxes, masks and points are treated.
 
+    Raises:
+        TypeError: an entry is not a transform, or an argument has a wrong type.
+        ValueError: there is no transform, or an argument is out of range.
+
     Example:
         >>> from orbbec.transforms import RandomHorizontalFlip
         >>> flip = Compose([RandomHorizontalFlip(p=1.0)], seed=1)

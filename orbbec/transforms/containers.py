@@ -95,8 +95,19 @@ class RandomApply(_Container):
         transforms: applied in order, all or none.
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an entry is not a transform, or an argument has a wrong type.
+        ValueError: there is no transform, or an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomApply`, which decides once per batch.
+
+    Example:
+        >>> import torch
+        >>> from orbbec.transforms import RandomInvert
+        >>> images = torch.zeros(6, 1, 1, 1, dtype=torch.uint8)
+        >>> RandomApply([RandomInvert(p=1.0)], p=0.5)(images, epoch=0).flatten().tolist()
+        [0, 0, 255, 0, 255, 255]
     """
 
     p: float = 0.5
@@ -123,8 +134,20 @@ class RandomChoice(_Container):
         transforms: the candidates.
         p: weight of each candidate, normalized to probabilities; None: equal weights.
 
+    Raises:
+        TypeError: an entry is not a transform, or an argument has a wrong type.
+        ValueError: there is no transform, or an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomChoice`.
+
+    Example:
+        >>> import torch
+        >>> from orbbec.transforms import RandomInvert, RandomSolarize
+        >>> images = torch.full((6, 1, 1, 1), 100, dtype=torch.uint8)
+        >>> choice = RandomChoice([RandomInvert(p=1.0), RandomSolarize(200, p=1.0)])
+        >>> choice(images, epoch=0).flatten().tolist()
+        [100, 100, 155, 100, 155, 155]
     """
 
     p: Sequence[float] | None = None
@@ -163,8 +186,20 @@ class SomeOf(_Container):
         replace: whether an image may get a transform more than once, with new parameters each time.
         shuffle: apply them in random order; False: in the order of the list.
 
+    Raises:
+        TypeError: an entry is not a transform, or an argument has a wrong type.
+        ValueError: there is no transform, or an argument is out of range.
+
     Source:
         `SomeOf` and `RandomOrder` of Albumentations.
+
+    Example:
+        >>> import torch
+        >>> from orbbec.transforms import RandomInvert, RandomSolarize
+        >>> images = torch.full((6, 1, 1, 1), 100, dtype=torch.uint8)
+        >>> some = SomeOf([RandomInvert(p=1.0), RandomSolarize(200, p=1.0)], n=1)
+        >>> some(images, epoch=0).flatten().tolist()
+        [155, 100, 155, 100, 155, 155]
     """
 
     n: int = 1
@@ -204,8 +239,20 @@ class RandomOrder(_Container):
         transforms: K transforms, each drawn once per image. Transforms that do not fuse cost K times the
             passes.
 
+    Raises:
+        TypeError: an entry is not a transform, or an argument has a wrong type.
+        ValueError: there is no transform, or an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomOrder`.
+
+    Example:
+        >>> import torch
+        >>> from orbbec.transforms import RandomInvert, RandomSolarize
+        >>> images = torch.full((6, 1, 1, 1), 200, dtype=torch.uint8)
+        >>> order = RandomOrder([RandomInvert(p=1.0), RandomSolarize(128, p=1.0)])
+        >>> order(images, epoch=0).flatten().tolist()
+        [55, 200, 55, 200, 55, 55]
     """
 
     def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:

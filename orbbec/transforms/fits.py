@@ -48,6 +48,10 @@ class ResizeToFit(Transform):
         interpolation: see `Resize`.
         antialias: see `Resize`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `LongestMaxSize` of Albumentations.
 
@@ -86,6 +90,10 @@ class RandomScale(Transform):
         interpolation: see `Resize`.
         antialias: see `Resize`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `RandomScale` of Albumentations.
 
@@ -123,6 +131,10 @@ class PadIfNeeded(Transform):
         padding_mode: "constant", "edge", "reflect" or "symmetric".
         position: of the image in the output: "center" (an odd pixel of padding goes right or below),
             "top_left", "top_right", "bottom_left", "bottom_right" or "random".
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
 
     Source:
         `PadIfNeeded` of Albumentations.
@@ -168,10 +180,18 @@ class Crop(Transform):
         width: width of the region in pixels.
 
     Raises:
-        ValueError: an image does not contain the region; raised when the plan is made.
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when the plan is made, an image does not contain the
+            region.
 
     Source:
         `torchvision.transforms.v2.functional.crop`, which pads instead.
+
+    Example:
+        >>> import torch
+        >>> image = torch.arange(12, dtype=torch.uint8).reshape(1, 3, 4)
+        >>> Crop(top=1, left=2, height=2, width=2)(image).tolist()
+        [[[6, 7], [10, 11]]]
     """
 
     top: int

@@ -39,6 +39,9 @@ class Lambda(Transform):
         lambd: takes an image `[C, H, W]`, which it must not modify, and returns an image of equal shape and
             dtype.
 
+    Raises:
+        TypeError: `lambd` is not a function.
+
     Source:
         `torchvision.transforms.v2.Lambda`, whose function may return anything.
 

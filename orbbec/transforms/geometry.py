@@ -49,6 +49,10 @@ class Resize(Transform):
         antialias: use Pillow's filter, torchvision's default, in a pass of its own. False: linear and nearest
             fuse with neighboring warps; cubic, area and lanczos4 are OpenCV's and take a pass of their own.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.Resize`.
 
@@ -104,6 +108,10 @@ class RandomResizedCrop(Transform):
         ratio: range of the region's width to its height; drawn uniformly in the logarithm.
         interpolation: see `Resize`; or several, one of which is drawn per image. "random": linear or cubic.
         antialias: see `Resize`.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
 
     Source:
         `torchvision.transforms.v2.RandomResizedCrop`; timm's `RandomResizedCropAndInterpolation`.
@@ -186,8 +194,18 @@ class CenterCrop(Transform):
     Args:
         size: (height, width) in pixels, or one side of a square.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.CenterCrop`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.arange(20, dtype=torch.uint8).reshape(1, 4, 5)
+        >>> CenterCrop((2, 3))(image).tolist()
+        [[[6, 7, 8], [11, 12, 13]]]
     """
 
     size: Size
@@ -223,10 +241,17 @@ class RandomCrop(Transform):
         padding_mode: see `Pad`.
 
     Raises:
-        ValueError: an image is too small; raised when the plan is made.
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when the plan is made, an image is too small.
 
     Source:
         `torchvision.transforms.v2.RandomCrop`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
+        >>> RandomCrop(16, padding=4)(image).shape
+        torch.Size([3, 16, 16])
     """
 
     size: Size
@@ -284,8 +309,18 @@ class Pad(Transform):
         padding_mode: "constant", "edge", "reflect" (which does not repeat the edge), "symmetric" or "wrap";
             also "replicate", "reflect101" and the values of `cv2.BORDER_*`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.Pad`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[1, 2]]], dtype=torch.uint8)
+        >>> Pad((1, 0), fill=9)(image).tolist()
+        [[[9, 1, 2, 9]]]
     """
 
     padding: int | tuple[int, ...]
@@ -341,8 +376,18 @@ class RandomHorizontalFlip(_Flip):
     Args:
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomHorizontalFlip`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[1, 2, 3]]], dtype=torch.uint8)
+        >>> RandomHorizontalFlip(p=1.0)(image).tolist()
+        [[[3, 2, 1]]]
     """
 
     _axis, _coordinate = 0, Coordinate.FLIP_COLUMNS
@@ -354,8 +399,18 @@ class RandomVerticalFlip(_Flip):
     Args:
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomVerticalFlip`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[1], [2], [3]]], dtype=torch.uint8)
+        >>> RandomVerticalFlip(p=1.0)(image).flatten().tolist()
+        [3, 2, 1]
     """
 
     _axis, _coordinate = 1, Coordinate.FLIP_ROWS
@@ -373,6 +428,16 @@ class Letterbox(Transform):
         fill: in pixel units: a number or one per channel.
         interpolation: see `Resize`, without antialias.
         enlarge: whether to enlarge small images.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[10, 20]]], dtype=torch.uint8)
+        >>> Letterbox((3, 2), fill=114)(image).tolist()
+        [[[114, 114], [10, 20], [114, 114]]]
     """
 
     size: Size

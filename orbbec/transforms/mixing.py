@@ -77,8 +77,20 @@ class MixUp(_Mixing):
         num_classes: number of classes of integer labels; None: labels are vectors.
         p: probability that an image is mixed.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when targets are mixed, a label is missing or out of
+            range, or there are boxes.
+
     Source:
         `torchvision.transforms.v2.MixUp`, which draws once per batch.
+
+    Example:
+        >>> import torch
+        >>> images, labels = torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 1])
+        >>> mixed, weights = MixUp(alpha=0.2, num_classes=3)((images, labels))
+        >>> mixed.shape, weights.shape, weights.sum(1).round().tolist()
+        (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]), [1.0, 1.0, 1.0, 1.0])
     """
 
     def sample(self, sizes: Array, stream: Stream) -> Weights:
@@ -102,8 +114,20 @@ class CutMix(_Mixing):
         num_classes: number of classes of integer labels; None: labels are vectors.
         p: probability that an image is mixed.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when targets are mixed, a label is missing or out of
+            range, or there are boxes.
+
     Source:
         `torchvision.transforms.v2.CutMix`, which draws once per batch.
+
+    Example:
+        >>> import torch
+        >>> images, labels = torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 1])
+        >>> mixed, weights = CutMix(num_classes=3)((images, labels))
+        >>> mixed.shape, weights.shape, weights.sum(1).round().tolist()
+        (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]), [1.0, 1.0, 1.0, 1.0])
     """
 
     def sample(self, sizes: Array, stream: Stream) -> Weights:
@@ -142,8 +166,19 @@ class Mosaic(_Applied):
         fill: value where no image lies, in pixel units: a number or one per channel.
         p: probability of a mosaic; below 1, the images must already have the output size.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when the plan is made with `p` below 1, an image has
+            another size than the mosaic.
+
     Source:
         The mosaic of YOLO.
+
+    Example:
+        >>> import torch
+        >>> images = torch.arange(1, 5, dtype=torch.uint8).reshape(4, 1, 1, 1).expand(-1, 1, 4, 4)
+        >>> Mosaic(4, center_range=(0.5, 0.5))(images)[0].tolist()
+        [[[1, 1, 4, 4], [1, 1, 4, 4], [3, 3, 2, 2], [3, 3, 2, 2]]]
     """
 
     size: Size
@@ -169,5 +204,5 @@ class Mosaic(_Applied):
         outputs = same_rows(size, len(state))
         fill = numbers(self.name, "fill", self.fill)
         table = {"pair_indices": pair_indices, "centers": params.centers}
-        mix = Mix("mosaic", table, outputs, {"fill": list(fill)})
+        mix = Mix("mosaic", table, outputs, {"fill": list(fill)}, size)
         return self._of_chosen(mix, params.chosen, state)

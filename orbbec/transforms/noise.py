@@ -29,6 +29,10 @@ class GaussianNoise(Transform):
         sigma: as a fraction of the maximum value, at least 0: one number, or a range to draw from.
         clip: clip floats to 0..1. uint8 values are always rounded and clipped.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.GaussianNoise`, which truncates the noise of uint8 images.
 

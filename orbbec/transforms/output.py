@@ -25,8 +25,19 @@ class Normalize(Transform):
         mean: a number, or one per channel.
         std: a number, or one per channel; not 0.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: a value of `std` is 0; or, when the plan is made, the number of channels differs from that
+            of `mean`, or images are not floats.
+
     Source:
         `torchvision.transforms.v2.Normalize`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([0.0, 0.5, 1.0]).reshape(1, 1, 3)
+        >>> Normalize(mean=[0.5], std=[0.25])(image).tolist()
+        [[[-2.0, 0.0, 2.0]]]
     """
 
     mean: float | Sequence[float] = (0.485, 0.456, 0.406)
@@ -61,8 +72,18 @@ class ToDtype(Transform):
             keeps the values. uint16 and unscaled conversions take a pass of their own.
         channels_last: the layout of the result; None keeps the layout of the input.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: the dtype is not one of those above.
+
     Source:
         `torchvision.transforms.v2.ToDtype`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.tensor([[[0, 255]]], dtype=torch.uint8)
+        >>> ToDtype(torch.float32, scale=True)(image).tolist()
+        [[[0.0, 1.0]]]
     """
 
     dtype: torch.dtype
@@ -91,8 +112,18 @@ class ToDtype(Transform):
 class ToImage(Transform):
     """Convert arrays and PIL images to tensors `[C, H, W]`, without changing the pixels.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.ToImage`, whose result is a `tv_tensors.Image`.
+
+    Example:
+        >>> import numpy as np
+        >>> image = np.array([[[51, 52, 53]]], np.uint8)  # [H, W, C]
+        >>> ToImage()(image).shape
+        torch.Size([3, 1, 1])
     """
 
     makes_tensors: ClassVar[bool] = True
@@ -107,16 +138,36 @@ class ToImage(Transform):
 class PILToTensor(ToImage):
     """Convert arrays and PIL images to tensors `[C, H, W]`, without changing the pixels.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.PILToTensor`.
+
+    Example:
+        >>> import numpy as np
+        >>> image = np.array([[[51, 52, 53]]], np.uint8)  # [H, W, C]
+        >>> PILToTensor()(image).shape
+        torch.Size([3, 1, 1])
     """
 
 
 class ToPureTensor(ToImage):
     """Convert any input, `tv_tensors` included, to tensors `[C, H, W]`, without changing the pixels.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.ToPureTensor`.
+
+    Example:
+        >>> import numpy as np
+        >>> image = np.array([[[51, 52, 53]]], np.uint8)  # [H, W, C]
+        >>> ToPureTensor()(image).shape
+        torch.Size([3, 1, 1])
     """
 
     makes_pure: ClassVar[bool] = True
@@ -125,9 +176,19 @@ class ToPureTensor(ToImage):
 class ToTensor(ToImage):
     """Convert to float32 tensors `[C, H, W]`; uint8 is multiplied by 1/255, uint16 by 1/65535.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.ToTensor`, which divides instead, so that the last bit may differ, and gives
         int16 for 16-bit images.
+
+    Example:
+        >>> import numpy as np
+        >>> image = np.array([[[51], [255]]], np.uint8)  # [H, W, C]
+        >>> ToTensor()(image)
+        tensor([[[0.2000, 1.0000]]])
     """
 
     def steps(self, params: Any, state: BatchState) -> list[Step]:

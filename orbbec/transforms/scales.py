@@ -38,8 +38,19 @@ class RandomZoomOut(Transform):
         side_range: range of the ratio of canvas side to image side, at least 1.
         p: probability, from 0 to 1.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomZoomOut`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.ones(1, 10, 10)
+        >>> canvas = RandomZoomOut(fill=0, side_range=(2.0, 2.0), p=1.0)(image)
+        >>> canvas.shape, int(canvas.sum())
+        (torch.Size([1, 20, 20]), 100)
     """
 
     fill: FillValue = 0.0
@@ -75,8 +86,18 @@ class ScaleJitter(Transform):
         interpolation: see `Resize`.
         antialias: see `Resize`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.ScaleJitter`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
+        >>> ScaleJitter((80, 80), scale_range=(0.5, 0.5))(image).shape
+        torch.Size([3, 26, 40])
     """
 
     target_size: Sequence[int]
@@ -112,8 +133,18 @@ class RandomShortestSize(Transform):
         interpolation: see `Resize`.
         antialias: see `Resize`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomShortestSize`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
+        >>> RandomShortestSize([20], max_size=25)(image).shape
+        torch.Size([3, 16, 25])
     """
 
     min_size: int | Sequence[int]
@@ -153,8 +184,18 @@ class RandomResize(Transform):
         interpolation: see `Resize`.
         antialias: see `Resize`.
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
+
     Source:
         `torchvision.transforms.v2.RandomResize`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
+        >>> RandomResize(20, 21)(image).shape
+        torch.Size([3, 20, 30])
     """
 
     min_size: int
@@ -193,8 +234,20 @@ class RandomIoUCrop(Transform):
         trials: attempts per choice; then a new choice is made, up to `rounds` times.
         rounds: number of choices before the image is left unchanged. (torchvision has no limit.)
 
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when the plan is made, there are no targets.
+
     Source:
         `torchvision.transforms.v2.RandomIoUCrop`.
+
+    Example:
+        >>> import torch
+        >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
+        >>> target = {"boxes": torch.tensor([[10.0, 10, 50, 30]])}
+        >>> crop, moved = RandomIoUCrop()(image, target)
+        >>> crop.shape[1] <= 40, crop.shape[2] <= 60
+        (True, True)
     """
 
     min_scale: float = 0.3

@@ -21,12 +21,20 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r'^```python title="([\w.]+)"\n(.*?)^```$\n', re.MULTILINE | re.DOTALL)  # a file to save
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch, tmp_path):
+    """Where pages save their files and pictures."""
+    monkeypatch.chdir(tmp_path)
+
+
 def blocks(page: Path, *languages: str) -> list[str]:
-    return [text for language, text in BLOCK.findall(page.read_text()) if language in languages]
+    text = FILE.sub("", page.read_text())
+    return [text for language, text in BLOCK.findall(text) if language in languages]
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +57,9 @@ def photos(tmp_path, monkeypatch):
 
 
 def run_python(page: Path, *languages: str) -> dict[str, Any]:
-    """Run all blocks of a page in order, in one namespace, and return it."""
+    """Run all blocks of a page in order, in one namespace, and return it. Files are saved before."""
+    for name, content in FILE.findall(page.read_text()):
+        Path(name).write_text(content)
     text = "\n".join(blocks(page, *(languages or ("python",))))
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     code_lines = [line for line in text.splitlines() if line.strip()]
@@ -64,6 +74,8 @@ def run_python(page: Path, *languages: str) -> dict[str, Any]:
 @each_page
 def test_the_python_of_a_page_runs(page):
     run_python(page)
+    shown = re.findall(r"images/tutorials/([\w.]+)\)", page.read_text())
+    assert [name for name in shown if not Path(name).exists()] == []  # a tutorial draws its pictures
 
 
 @pytest.mark.parametrize(
@@ -80,12 +92,13 @@ def test_what_a_page_shows_of_another_library_runs(page):
 
 @each_page
 def test_every_example_of_a_page_is_run(page):
-    languages = {language for language, text in BLOCK.findall(page.read_text()) if ">>> " in text}
+    text = FILE.sub("", page.read_text())
+    languages = {language for language, text in BLOCK.findall(text) if ">>> " in text}
     assert languages <= {"python", "pycon"}
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if "orbbec.data" in page.read_text()], ids=lambda page: page.name
+    "page", [page for page in PAGES if ">>> from orbbec.data" in page.read_text()], ids=lambda page: page.name
 )
 def test_the_python_of_a_page_runs_without_libjpeg_turbo(page, monkeypatch):
     monkeypatch.setattr(native, "_library", lambda: None)

@@ -155,7 +155,7 @@ class Mix(Step):
             name: np.where(chosen.reshape(-1, *(1,) * (values.ndim - 1)), values, kept[name])
             for name, values in self.table.items()
         }
-        return replace(self, table=table)
+        return replace(self, table=table, least=lower(least_after(self, state), state.least))
 
     def after(self, state: BatchState) -> BatchState:
         return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
@@ -173,7 +173,7 @@ class Mix(Step):
         sizes = fusion.state.sizes if self.sizes is None else self.sizes
         why = f"{name} reads other images of the batch"
         fusion.append(MixPass(*given, sizes, fusion.dtype, self.options, why, (name,)), 0)
-        fusion.state = fusion.state.of_sizes(sizes)
+        fusion.state = self.after(fusion.state)
         fusion.begin(f"{self.name} precedes it")
 
 

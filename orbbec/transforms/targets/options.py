@@ -49,6 +49,18 @@ class TargetOptions:
         min_area: boxes whose visible area is below this, in square pixels, are dropped.
         drop_keypoints: True drops `keypoints` and `landmarks` `[P, 2]` and `[P, 3]` outside the image; those
             of boxes are kept.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: a format is unknown, or a number is out of range.
+
+    Example:
+        >>> import torch
+        >>> from orbbec.transforms import CenterCrop, Compose
+        >>> crop = Compose([CenterCrop(4)], target_options=TargetOptions("xywh", min_visibility=0.5))
+        >>> _, moved = crop(torch.zeros(3, 8, 8), {"boxes": torch.tensor([[1.0, 2, 5, 4], [0, 0, 3, 3]])})
+        >>> moved["boxes"].tolist()
+        [[0.0, 0.0, 4.0, 4.0]]
     """
 
     box_format: str = "xyxy"

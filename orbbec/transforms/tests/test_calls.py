@@ -21,8 +21,9 @@ from orbbec.plan.steps import (
     color_row,
     matrix_row,
 )
+from orbbec.transforms.adjustments import BRIGHTNESS_OF, GRAY, SATURATION_OF, adjustment_row
 from orbbec.transforms.affine import Affine, Corners
-from orbbec.transforms.color import BRIGHTNESS_OF, GRAY, SATURATION_OF, Permutations, adjustment_row
+from orbbec.transforms.color import Permutations
 from orbbec.transforms.cuts import Boxes
 from orbbec.transforms.geometry import Chosen
 from orbbec.transforms.targets.targets import transform_targets

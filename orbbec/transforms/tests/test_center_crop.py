@@ -72,6 +72,15 @@ def test_what_pads_is_told_by_the_pipeline_alone():
     assert np.array_equal(batch[1].permute(1, 2, 0), either(together[1], sample_ids=[4]))
 
 
+def test_a_crop_of_a_mosaic_fuses_with_the_warp_before_it():
+    rest = [T.RandomAffine(10, interpolation="linear", fill=114), T.CenterCrop(20)]
+    sizes = [(40, 40)] * 4
+    assert len(T.Compose([T.Mosaic(40), *rest]).plan(sizes, epoch=0).passes) == 2
+    # Others of these images might be smaller than the crop.
+    assert len(T.Compose([T.Mosaic(40, p=0.5), *rest]).plan(sizes, epoch=0).passes) == 3
+    assert len(T.Compose([T.Resize((40, 40)), T.Mosaic(40, p=0.5), *rest]).plan(sizes, epoch=0).passes) == 3
+
+
 def test_what_is_cut_off_after_a_random_resize_may_be_padded():
     some = T.Compose([T.RandomApply([T.Resize((30, 30))], 0.5), T.CenterCrop(20)], seed=3)
     images = [photograph(10, 12, seed=n) for n in range(12)]
