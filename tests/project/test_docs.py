@@ -178,3 +178,12 @@ def test_both_readmes_say_the_same(what):
 def test_both_readmes_show_the_same():
     english, chinese = (blocks(ROOT / name, "python", "bash") for name in ("README.md", "README.zh-CN.md"))
     assert english == chinese
+
+
+def test_the_chinese_quickstart_shows_the_same():
+    english, chinese = (
+        [re.sub(r" *#.*", "", text) for text in blocks(ROOT / "docs" / folder / "quickstart.md", "python")]
+        for folder in ("start", "zh")
+    )
+    assert len(english) > 5
+    assert english == chinese
