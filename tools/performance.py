@@ -203,13 +203,13 @@ def summary(page: Path) -> list[str]:
     lines = [row(texts["heads"]), row(["---", "---:", "---", "---:", "---:"])]
     shown = {result.case: result for result in chart.charted(results_of(path))}
     for case, title in texts["workloads"].items():
-        result = shown[case]
-        rival = result.best_rival
-        assert rival is not None
-        each = [f"{1000 * result.median(one) / result.images:#.3g}" for one in (rival, result.ours[0])]
-        low, middle, high = chart.speeds(result, rival)
-        name = texts["rivals"].get(rival.name, rival.name)
-        lines.append(row([title, f"{figure(middle)} ({low:.2f}-{high:.2f})", name, *each]))
+        rival = shown[case].best_rival if case in shown else None
+        if rival is not None:
+            result = shown[case]
+            each = [f"{1000 * result.median(one) / result.images:#.3g}" for one in (rival, result.ours[0])]
+            low, middle, high = chart.speeds(result, rival)
+            name = texts["rivals"].get(rival.name, rival.name)
+            lines.append(row([title, f"{figure(middle)} ({low:.2f}-{high:.2f})", name, *each]))
     about = json.loads(path.read_text())
     facts = {
         "threads": next(iter(shown.values())).threads,
