@@ -15,10 +15,9 @@ from typing import Annotated
 import torch
 import typer
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.project.test_docs import run_python
+from tests.project.test_docs import ROOT, run_python
 
 PICTURES = ROOT / "docs" / "images" / "tutorials"
 

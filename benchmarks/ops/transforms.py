@@ -11,13 +11,8 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array
 from orbbec.plan import Stream
-from orbbec.transforms.color import (
-    BRIGHTNESS_OF,
-    CONTRAST_OF,
-    SATURATION_OF,
-    ColorJitter,
-    RandomGrayscale,
-)
+from orbbec.transforms.adjustments import BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF
+from orbbec.transforms.color import ColorJitter, RandomGrayscale
 from orbbec.transforms.compose import Compose
 from orbbec.transforms.containers import RandomApply
 from orbbec.transforms.geometry import RandomHorizontalFlip, RandomResizedCrop

@@ -157,6 +157,14 @@ def test_the_tutorial_shows_the_formula_of_the_template():
     assert " ".join(shown.split()) in " ".join(template.split())
 
 
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "zh" / "tutorials").glob("*.md")), ids=lambda page: page.name
+)
+def test_a_translated_tutorial_shows_the_same_code(page):
+    original = ROOT / "docs" / "tutorials" / page.name
+    assert blocks(page, "python", "pycon", "bash") == blocks(original, "python", "pycon", "bash")
+
+
 # The parts that a translation has in common with its original.
 COMMON = {
     "headings": re.compile(r"^(#+) ", re.MULTILINE),

@@ -188,7 +188,7 @@ def test_pages_open_without_an_error(tab, address, screen):
 
 
 def test_every_page_fits_a_phone(tab, address, pages):
-    """Recorded benchmarks and most of the API are left out, and the index of the search, which loads slowly."""
+    """Recorded benchmarks and most of the API are left out, and the slow index of the search."""
     nothing = {"config": {"lang": ["en"], "separator": " ", "pipeline": []}, "docs": []}
     tab.route("**/search_index.json", lambda route: route.fulfill(json=nothing))
     tab.set_viewport_size({"width": WIDTHS["phone"], "height": 900})
