@@ -168,7 +168,7 @@ gpu: .venv-peers/ready ## On a machine with a GPU: run the tests and the GPU ben
 	$(call phase,install $<) $(PYTHON) -m venv .venv-peers; \
 	$(py_peers) -m pip install --quiet -r $<; touch $@
 
-parity: .venv/tests build test-peers ## Run the full comparison with OpenCV and write docs/parity.md
+parity: .venv/tests build test-peers ## Run the full comparison with OpenCV and write docs/project/parity.md
 	$(call phase,parity) for name in torchvision albumentations albumentationsx ray; do \
 	  .venv-$$name/bin/python scripts/parity/record_peer.py $$name; done; \
 	$(py) scripts/parity/check_parity.py --full

@@ -1,4 +1,4 @@
-"""Measures how DALI's operators differ from orbbec's on the CPU: the table of docs/moving/dali.md.
+"""Measures how DALI's operators differ from orbbec's on the CPU: the table of docs/how-to/moving/dali.md.
 
     python scripts/compare_dali.py
 

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/transforms.md from the code: passes, targets and reference of each transform.
+"""Writes the tables of docs/reference/transforms.md from the code: passes, targets, reference.
 
     python scripts/list_transforms.py [--check]
 
@@ -21,7 +21,7 @@ from orbbec.plan import Plan
 from orbbec.plan.passes import AugmentPass, Pass
 from orbbec.transforms.parity import PARITY
 
-PAGE = Path(__file__).parents[1] / "docs" / "transforms.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "transforms.md"
 BEGIN, END = "<!-- by scripts/list_transforms.py: -->\n", "<!-- end -->\n"
 HEIGHT, WIDTH, IMAGES, EPOCHS = 160, 128, 4, 4
 BOXES = np.array([[30.0, 20, 70, 60], [50, 80, 90, 120]])
@@ -122,7 +122,7 @@ def page() -> str:
 def main(
     check: Annotated[bool, typer.Option(help="Write nothing; fail where the page is stale.")] = False,
 ) -> None:
-    """Write the tables of docs/transforms.md."""
+    """Write the tables of docs/reference/transforms.md."""
     wanted = page()
     if check and wanted != PAGE.read_text():
         print(f"{PAGE.name} is stale: python scripts/list_transforms.py")

@@ -1,4 +1,4 @@
-"""The Python files of a call, nested, are those that docs/design.md draws, and no file is entered twice."""
+"""The Python files of a call, nested, are those that docs/project/design.md draws; none is entered twice."""
 
 import re
 import sys
@@ -23,7 +23,7 @@ CALLS = {
 
 def drawn(name):
     """The Python files on the drawn path of a call, the number of files on it, and the stated number."""
-    page = (ROOT / "docs" / "design.md").read_text()
+    page = (ROOT / "docs" / "project" / "design.md").read_text()
     block = re.search(rf"^{name}\(.*? (\d+) files.*?\n((?:  .*\n)+)", page, re.MULTILINE)
     lines = [line.split()[0] for line in block[2].splitlines() if not line.startswith("    ")]
     return [line for line in lines if line.endswith(".py")], len(lines), int(block[1])

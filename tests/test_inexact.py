@@ -13,7 +13,8 @@ from orbbec.augment.augment import Sampling, Values
 from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
 from tests.support.inexact import Inexact
 
-# docs/conventions.md lists them: torchvision's results need torch's functions, and torch sums over the pairs.
+# docs/reference/conventions.md lists them: torchvision's results need torch's functions; torch sums over
+# the pairs.
 OVERLAPS = ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou")
 ANGLES = {"cos", "sin", "atan", "atan2"}
 EXCEPTIONS = {

@@ -61,6 +61,13 @@ def test_operators_are_drawn_beside_their_other_authors(tmp_path):
     assert cv2.imread(str(tmp_path / "outputs" / "operators.jpg")).std() > 20
 
 
+def test_a_pipeline_is_drawn_in_one_pass(tmp_path):
+    done = run(tmp_path, "draw_pipeline.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.findall(r"^ (\d+)\. (\w+) -> 200x200 float32", done.stdout, re.MULTILINE) == [("1", "augment")]
+    assert cv2.imread(str(tmp_path / "outputs" / "pipeline.jpg")).std() > 20
+
+
 def test_every_transform_is_drawn(tmp_path):
     done = run(tmp_path, "draw_transforms.py")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -72,6 +79,11 @@ def test_every_transform_is_drawn(tmp_path):
 
 def test_the_page_of_transforms_is_what_the_code_says(tmp_path):
     done = run(tmp_path, "list_transforms.py", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_page_of_commands_is_what_the_code_says(tmp_path):
+    done = run(tmp_path, "list_commands.py", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

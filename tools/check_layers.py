@@ -3,7 +3,8 @@
     python tools/check_layers.py [project root]
 
 Prints one line per violation, `path:line: what is wrong`; the exit status is 1 if there is any.
-docs/design.md describes the layers. A folder of orbbec/ that is not named here is a family of operators.
+docs/project/design.md describes the layers. A folder of orbbec/ that is not named here is a family of
+operators.
 """
 
 import ast

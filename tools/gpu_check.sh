@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # On a machine with a GPU: builds, runs the whole test suite on CUDA, compute-sanitizer on a sample of all kernels, the
-# benchmarks, and the cases of docs/gpu_model.md, measured next to predicted; writes docs/benchmarks/. Takes about 10 minutes
+# benchmarks, and the cases of docs/project/gpu_model.md, measured next to predicted; writes docs/benchmarks/. Takes about 10 minutes
 # and needs torch, NumPy and pytest, but no network.
 #
 #   tools/gpu_check.sh              PYTHON=... selects the interpreter (default: .venv, else python3)

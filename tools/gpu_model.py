@@ -2,11 +2,11 @@
 
     python tools/gpu_model.py --case warp_affine_u8_hwc [--gpu h200|a100|l4|t4] [--small] [--json FILE]
     python tools/gpu_model.py --all
-    python tools/gpu_model.py --all --page      writes docs/gpu_model.md, its chart and its data, for all GPUs
+    python tools/gpu_model.py --all --page      writes docs/project/gpu_model.md, its chart and data
     python tools/gpu_model.py --rivals [--packages DIR]   the same for torchvision's kernels, from its wheel
     python tools/gpu_model.py --measure         on a machine with a GPU: measured times and the predicted ones
 
-Needs nvcc, but for --measure. docs/gpu_model.md explains the figures.
+Needs nvcc, but for --measure. docs/project/gpu_model_cases.md explains the figures.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--gpu", choices=sorted(GPUS), default="h200")
     parser.add_argument("--small", action="store_true", help="small images and few boxes, for CI")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
-    parser.add_argument("--page", action="store_true", help="write docs/gpu_model.md, for all GPUs")
+    parser.add_argument("--page", action="store_true", help="write docs/project/gpu_model.md, for all GPUs")
     parser.add_argument("--rivals", action="store_true", help="cases that torchvision has, with its kernels")
     parser.add_argument("--packages", type=Path, help="a site-packages folder that has torchvision with CUDA")
     parser.add_argument("--measure", action="store_true", help="time the cases on a device")

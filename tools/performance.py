@@ -1,12 +1,14 @@
-"""Writes the tables of docs/performance.md from the newest runs below docs/benchmarks.
+"""Writes the figures of the documentation from the runs below docs/benchmarks.
 
     python tools/performance.py [--check]
 
-Tables are between `<!-- table: NAME -->` and `<!-- end -->`. With --check, nothing is written, and the exit
-status is 1 if the page is outdated.
+Tables are between `<!-- table: NAME -->` and `<!-- end -->`, on the pages on performance in docs/project and
+in both READMEs. Each machine has a page, docs/benchmarks/MACHINE/README.md. The chart is
+docs/images/workloads.png. With --check, nothing is written, and the exit status is 1 if any is outdated.
 """
 
 import json
+import os
 import re
 import statistics
 import sys
@@ -17,17 +19,23 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.timing.measure import Result, result_of, row  # noqa: E402
+from benchmarks.peers import chart  # noqa: E402
+from tests.support.timing.measure import Result, Timing, result_of, row  # noqa: E402
 
-PAGE = ROOT / "docs" / "performance.md"
+PAGES = [ROOT / "docs" / "project" / name for name in ("performance.md", "performance_tables.md")]
+READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
+CHART = ROOT / "docs" / "images" / "workloads.png"
 RUNS = ROOT / "docs" / "benchmarks"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 PIPELINES = ("augment", "transforms")
 
+# The table of the READMEs in their languages: heads, workloads, rivals, and the source of the figures.
+TEXTS = json.loads((ROOT / "tools" / "performance_readme.json").read_text())
 
-def newest(name: str) -> Path | None:
-    """The newest run of a name on any machine."""
-    paths = sorted(RUNS.glob(f"*/{name}.json"))
+
+def newest(name: str, machine: str = "*") -> Path | None:
+    """The newest run of a name on a machine, by default on any."""
+    paths = sorted(RUNS.glob(f"{machine}/{name}.json"))
     return max(paths, key=lambda path: json.loads(path.read_text())["date"], default=None)
 
 
@@ -35,23 +43,37 @@ def results_of(path: Path) -> list[Result]:
     return [result_of(result) for result in json.loads(path.read_text())["results"]]
 
 
-def source_of(path: Path) -> str:
-    """A link to the page of a run, with its machine and day."""
+def machine_of(path: Path) -> str:
+    """The machine of a run, in words."""
     about = json.loads(path.read_text())
-    where = about["gpu"] or f"{about['cpu']}, {about['cores']} cores"
-    return f"[{path.stem}]({path.relative_to(PAGE.parent).with_suffix('.md')}) ({where}, {about['date']})"
+    return str(about["gpu"] or f"{about['cpu']}, {about['cores']} cores")
+
+
+def link(path: Path, page: Path) -> str:
+    return Path(os.path.relpath(path, page.parent)).as_posix()
+
+
+def source_of(path: Path, page: Path) -> str:
+    """A link from a page to the page of a run, with its machine and day."""
+    day = json.loads(path.read_text())["date"]
+    return f"[{path.stem}]({link(path.with_suffix('.md'), page)}) ({machine_of(path)}, {day})"
 
 
 def operators() -> list[str]:
     return sorted(path.stem for path in ROOT.glob("benchmarks/ops/*.py"))
 
 
-def cell(result: Result | None) -> str:
-    """The speed of orbbec relative to the best rival, and the name of that rival."""
-    if result is None or result.headline is None or result.best_rival is None:
+def figure(ratio: float) -> str:
+    """A ratio, bold if the rival is faster."""
+    return f"**{ratio:.2f}**" if ratio < 1 else f"{ratio:.2f}"
+
+
+def cell(result: Result | None, rival: Timing | None = None) -> str:
+    """The speed of orbbec relative to a rival, by default the best, and the name of that rival."""
+    rival = rival or (result.best_rival if result else None)
+    if result is None or rival is None or not result.ours:
         return ""
-    shown = f"{result.headline:.2f} ({result.best_rival.name})"
-    return f"**{shown}**" if result.headline < 1 else shown
+    return f"{figure(result.ratio(result.ours[0], rival))} ({rival.name})"
 
 
 def by_case(results: Iterable[Result]) -> dict[str, dict[int, Result]]:
@@ -63,89 +85,212 @@ def by_case(results: Iterable[Result]) -> dict[str, dict[int, Result]]:
     return cases
 
 
-def table_of(names: Iterable[str]) -> list[str]:
+def table_of(names: Iterable[str], page: Path, machine: str = "*") -> list[str]:
     """One row per case: one thread, two threads."""
-    paths = [path for path in map(newest, names) if path]
-    lines = [f"From {', '.join(map(source_of, paths))}:", ""] if paths else ["Not yet measured."]
-    if paths:
-        lines += [row(["case", "one thread", "two threads"]), row(["---", "---", "---"])]
+    paths = [path for name in names if (path := newest(name, machine))]
+    if not paths:
+        return ["Not yet measured."]
+    lines = [f"From {', '.join(source_of(path, page) for path in paths)}:", ""]
+    lines += [row(["case", "one thread", "two threads"]), row(["---", "---", "---"])]
     for path in paths:
         for case, found in by_case(results_of(path)).items():
             lines.append(row([case, cell(found.get(1)), cell(found.get(2))]))
     return lines
 
 
-def operator_table() -> list[str]:
+def workload_table(page: Path, machine: str = "*") -> list[str]:
+    """Per workload, one row for the best library and one for the best code by hand."""
+    path = newest("peers", machine)
+    if path is None:
+        return ["Not yet measured."]
+    lines = [f"From {source_of(path, page)}:", ""]
+    lines += [row(["workload", "rival", "one thread", "two threads"]), row(["---"] * 4)]
+    for case, found in by_case(results_of(path)).items():
+        title = case
+        for kind in ("best library", "best code by hand"):
+            cells = [_of_kind(found.get(count), kind == "best code by hand") for count in (1, 2)]
+            if any(cells):
+                lines.append(row([title, kind, *cells]))
+                title = ""
+    return lines
+
+
+def _of_kind(result: Result | None, by_hand: bool) -> str:
+    rivals = chart.fastest(result) if result else {}
+    own = [timing for name, timing in rivals.items() if (name == chart.BY_HAND) == by_hand]
+    return cell(result, min(own, key=result.median)) if result and own else ""
+
+
+def operator_table(page: Path, machine: str = "*") -> list[str]:
     """One row per operator: the worst, median and best of its cases, with one thread."""
     lines = [row(["operator", "cases", "worst", "median", "best", "run"]), row(["---", *["---:"] * 4, "---"])]
     for name in operators():
-        path = newest(name)
+        path = newest(name, machine)
         if path is None or name in PIPELINES:
             continue
         speeds = [found[1].headline or 0.0 for found in by_case(results_of(path)).values() if 1 in found]
         if speeds:
             figures = (min(speeds), statistics.median(speeds), max(speeds))
-            lines.append(
-                row([f"`{name}`", str(len(speeds)), *(f"{x:.2f}" for x in figures), source_of(path)])
-            )
+            cells = [f"`{name}`", str(len(speeds)), *map(figure, figures), source_of(path, page)]
+            lines.append(row(cells))
     return lines
 
 
-def loss_list() -> list[str]:
-    """The cases that a rival wins with one thread or two, the worst first."""
-    lost = []
+def losses(machine: str = "*") -> tuple[list[tuple[str, float, str]], int]:
+    """The cases that a rival wins, the worst first, and the number of all cases.
+
+    Returns:
+        The name of the run, the ratio and a line per loss; the number of cases.
+    """
+    lost, count = [], 0
     for name in ("peers", *operators()):
-        path = newest(name)
+        path = newest(name, machine)
         for case, found in by_case(results_of(path)).items() if path else ():
-            worst = min(found.values(), key=lambda result: result.headline or 0.0)
-            if (worst.headline or 0.0) < 1:
-                shown = "; ".join(
-                    f"{count} thread{'s' * (count > 1)}: {cell(found[count])}" for count in sorted(found)
-                )
+            count += 1
+            ratio = min(result.headline or 0.0 for result in found.values())
+            if ratio < 1:
+                shown = [f"{n} thread{'s' * (n > 1)}: {cell(found[n])}" for n in sorted(found)]
                 title = case if name == "peers" else f"`{name}`: {case}"
-                lost.append((worst.headline or 0.0, f"- {title}. {shown}"))
-    return [line for _, line in sorted(lost)] or ["None in these runs."]
+                lost.append((name, ratio, f"- {title}. {'; '.join(shown)}"))
+    return sorted(lost, key=lambda one: one[1]), count
 
 
-def growth_table() -> list[str]:
+def loss_list(page: Path, machine: str = "*") -> list[str]:
+    """The cases that a rival wins with one thread or two, the worst first."""
+    return [text for *_, text in losses(machine)[0]] or ["None in these runs."]
+
+
+def worst_losses(page: Path) -> list[str]:
+    """The number of losses, and the worst of each operator."""
+    found, count = losses()
+    worst = {name: text for name, _, text in reversed(found)}
+    counted = f"With one thread or with two, a rival is faster in {len(found)} of {count} cases."
+    return [f"{counted} The worst of each run:", "", *(text for *_, text in found if text in worst.values())]
+
+
+def growth_table(page: Path, machine: str = "*") -> list[str]:
     """The speeds of growth.md, panel by panel."""
-    path = newest("growth")
+    path = newest("growth", machine)
     if path is None:
         return ["Not yet measured."]
-    lines = [f"From {source_of(path)}. orbbec's speed, where that of code by hand is 1:", ""]
+    lines = [f"From {source_of(path, page)}. orbbec's speed, where that of code by hand is 1:", ""]
     for panel in json.loads(path.read_text())["panels"]:
-        shown = []
-        for result in map(result_of, panel["results"]):
-            value = result.headline or 0.0
-            shown.append(f"{result.case}: " + (f"**{value:.2f}**" if value < 1 else f"{value:.2f}"))
+        shown = [f"{one.case}: {figure(one.headline or 0.0)}" for one in map(result_of, panel["results"])]
         lines += [f"- {panel['title']}, by {panel['axis']}: {', '.join(shown)}."]
     return lines
 
 
-TABLES: dict[str, Callable[[], list[str]]] = {
-    "workloads": lambda: table_of(["peers"]),
-    "pipelines": lambda: table_of(PIPELINES),
-    "operators": operator_table,
-    "losses": loss_list,
-    "growth": growth_table,
+def machines() -> list[Path]:
+    return sorted(path for path in RUNS.iterdir() if any(path.glob("*.json")))
+
+
+def machine_table(page: Path) -> list[str]:
+    """One row per machine, with a link to its page."""
+    lines = [row(["machine", "runs", "days"]), row(["---", "---:", "---"])]
+    for folder in machines():
+        paths = sorted(folder.glob("*.json"))
+        days = sorted({json.loads(path.read_text())["date"] for path in paths})
+        title = f"[{machine_of(paths[0])}]({link(folder / 'README.md', page)})"
+        lines.append(row([title, str(len(paths)), " to ".join(dict.fromkeys([days[0], days[-1]]))]))
+    return lines
+
+
+def summary(page: Path) -> list[str]:
+    """The workloads of a README, in its language."""
+    path, texts = newest("peers"), TEXTS[page.name]
+    if path is None:
+        return ["Not yet measured."]
+    lines = [row(texts["heads"]), row(["---", "---:", "---", "---:", "---:"])]
+    shown = {result.case: result for result in chart.charted(results_of(path))}
+    for case, title in texts["workloads"].items():
+        rival = shown[case].best_rival if case in shown else None
+        if rival is not None:
+            result = shown[case]
+            each = [f"{1000 * result.median(one) / result.images:#.3g}" for one in (rival, result.ours[0])]
+            low, middle, high = chart.speeds(result, rival)
+            name = texts["rivals"].get(rival.name, rival.name)
+            lines.append(row([title, f"{figure(middle)} ({low:.2f}-{high:.2f})", name, *each]))
+    about = json.loads(path.read_text())
+    facts = {
+        "threads": next(iter(shown.values())).threads,
+        "machine": about["gpu"] or texts["machine"].format(**about),
+        "date": about["date"],
+        "link": link(path.with_suffix(".md"), page),
+    }
+    return [*lines, "", texts["source"].format(**facts)]
+
+
+TABLES: dict[str, Callable[[Path], list[str]]] = {
+    "losses": worst_losses,
+    "workloads": workload_table,
+    "pipelines": lambda page: table_of(PIPELINES, page),
+    "machines": machine_table,
+    "summary": summary,
 }
 
 
-def written(page: str) -> str:
-    """The page with the tables of the runs."""
+def written(page: Path) -> str:
+    """A page with the tables of the runs."""
 
     def fill(found: re.Match[str]) -> str:
-        return "\n".join([found[1], *TABLES[found[2]](), "", found[3]])
+        return "\n".join([found[1], *TABLES[found[2]](page), "", found[3]])
 
-    return BLOCK.sub(fill, page)
+    return BLOCK.sub(fill, page.read_text())
+
+
+NOTE = """`python tools/performance.py` writes this page from the runs in this folder. Figures are the speed
+of orbbec relative to the best rival with the same number of threads; bold figures below 1 are losses. Only
+ratios within one run are comparable."""
+
+
+def machine_page(folder: Path) -> str:
+    """All tables of a machine."""
+    page, machine = folder / "README.md", folder.name
+    paths = sorted(folder.glob("*.json"))
+    flags = ", ".join(json.loads(paths[0].read_text())["cpu_flags"])
+    lines = [f"# Performance: {machine_of(paths[0])}", "", NOTE, "", f"Instruction sets: {flags}."]
+    known = {"peers", "growth", *operators()}
+    others = [path.stem for path in paths if path.stem not in known]
+    sections: list[tuple[str, Iterable[str], Callable[[], list[str]]]] = [
+        ("Whole workloads", ["peers"], lambda: workload_table(page, machine)),
+        ("Pipelines", PIPELINES, lambda: table_of(PIPELINES, page, machine)),
+        ("Operators, one thread", operators(), lambda: operator_table(page, machine)),
+        ("Losses", operators(), lambda: loss_list(page, machine)),
+        ("Scaling", ["growth"], lambda: growth_table(page, machine)),
+        ("Other runs", others, lambda: table_of(others, page, machine)),
+    ]
+    for title, names, lines_of in sections:
+        if any(newest(name, machine) for name in names):
+            lines += ["", f"## {title}", "", *lines_of()]
+    return "\n".join(lines) + "\n"
+
+
+def chart_title(path: Path) -> str:
+    about, shown = json.loads(path.read_text()), chart.charted(results_of(path))
+    threads = "" if about["gpu"] else f", {shown[0].threads} threads"
+    return f"Speed of orbbec relative to its rivals ({machine_of(path)}{threads}, {about['date']})"
+
+
+def is_chart_current(path: Path) -> bool:
+    wanted = chart.digest(results_of(path), chart_title(path))
+    return CHART.exists() and wanted.encode() in CHART.read_bytes()
 
 
 def main() -> Any:
-    page = PAGE.read_text()
-    made = written(page)
+    pages = {page: written(page) for page in (*PAGES, *READMES)}
+    pages |= {folder / "README.md": machine_page(folder) for folder in machines()}
+    run = newest("peers")
+    old = [page for page, text in pages.items() if not page.exists() or page.read_text() != text]
+    if run and not is_chart_current(run):
+        old.append(CHART)
     if "--check" in sys.argv[1:]:
-        return None if made == page else f"{PAGE.name} is out of date: run python tools/performance.py"
-    PAGE.write_text(made)
+        names = ", ".join(page.name for page in old)
+        return f"out of date: {names}; run python tools/performance.py" if old else None
+    for page in old:
+        if page == CHART and run:
+            chart.draw(CHART, results_of(run), chart_title(run))
+        else:
+            page.write_text(pages[page])
     return None
 
 

@@ -17,8 +17,9 @@ PACKAGES = ("orbbec", "orbbec.transforms", "orbbec.data", "orbbec.backends.torch
 
 
 def on_config(config: MkDocsConfig) -> None:
-    """Put the pages into the navigation."""
-    config.nav.append({"Reference": [_file_of(folder) for folder in folders()]})
+    """Put the pages into the section Reference of the navigation."""
+    (reference,) = (section["Reference"] for section in config.nav if "Reference" in section)
+    reference.append({"API": [_file_of(folder) for folder in folders()]})
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:

@@ -3,7 +3,8 @@
     python -m benchmarks.peers [W2 W3 ...] [--device cpu|cuda] [--threads 1 2] [--rounds 9] [--output DIR]
 
 Each number of threads has a separate process, because some libraries read it only once. Writes
-DIR/<machine>/peers.json, .md and .png; workloads that are not run keep their previous results.
+DIR/<machine>/peers.json and .md; workloads that are not run keep their previous results. tools/performance.py
+then draws the chart.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ class Parity(NamedTuple):
     Args:
         author: "OpenCV", "Pillow", "torchvision" or "NumPy"; "" if it is made of other transforms.
         reference: the reference function, called with the parameters that the transform drew.
-        difference: "identical" to the last bit, or the size and frequency of differences; docs/parity.md has
-            the measured figures.
+        difference: "identical" to the last bit, or the size and frequency of differences; the measured
+            figures are in docs/project/parity_cells.md.
     """
 
     author: str

@@ -60,7 +60,7 @@ def warp_affine(
         ValueError: a shape, size or name is invalid.
 
     Source:
-        `cv::warpAffine`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases listed in docs/parity.md.
+        `cv::warpAffine`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases of docs/project/parity.md.
 
     Example:
         >>> import torch

@@ -1,9 +1,11 @@
 """Compares orbbec with the installed OpenCV, Pillow and torchvision, bit by bit, on random cases.
 
     python scripts/parity/check_parity.py              25 cases per cell; writes nothing
-    python scripts/parity/check_parity.py --full       2,000 cases per cell, 1,000 per line; writes
-    docs/parity* python scripts/parity/check_parity.py --write      25 cases per cell; writes docs/parity*
-    python scripts/parity/check_parity.py --report     writes docs/parity.md from the contents of docs/parity
+    python scripts/parity/check_parity.py --full       2,000 cases per cell, 1,000 per line; writes docs
+    python scripts/parity/check_parity.py --write      25 cases per cell; writes docs
+    python scripts/parity/check_parity.py --report     writes the pages from the contents of docs/parity
+
+docs/parity keeps the results; docs/project/parity.md sums them up, parity_cells.md next to it has each cell.
 
 A cell is a warp, a dtype, an interpolation and a border; a line is a form of another operator and its
 reference (tests/support/peers/peers.py). OpenCV 5 is compared with `arithmetic="cv2_5"`, OpenCV 4 with
@@ -30,7 +32,8 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from report import print_lines, print_tables, write_report
+from report import print_lines, print_tables
+from summary import write_report
 
 import orbbec
 from tests.support import photograph, similarity
@@ -42,7 +45,7 @@ from tests.support.warps import INTERPOLATIONS, WARPS
 FULL, FULL_LINE = 2000, 1000
 FEW = 200  # cases per cell where a difference is expected: enough to determine its size
 CHUNK = 250  # cases per task, so that processes end at the same time
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 Task = tuple[parity.Cell, int, int, str | None]  # the cell, cases, seed, orbbec's arithmetic if not OpenCV's
 

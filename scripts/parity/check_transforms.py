@@ -1,7 +1,7 @@
 """Compares every transform, alone and with `exact=True`, with OpenCV, Pillow or torchvision on random cases.
 
     python scripts/parity/check_transforms.py             25 cases per form; writes nothing
-    python scripts/parity/check_transforms.py --write     300 cases per form; writes docs/parity*
+    python scripts/parity/check_transforms.py --write     300 cases per form; writes docs
 
 A form is a transform and its reference (tests/support/peers/transforms.py). Forms whose reference is not
 installed are skipped, so --write needs all three libraries. The exit status is 1 if a value differs where
@@ -18,13 +18,14 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from report import difference_text, write_report
+from report import difference_text
+from summary import write_report
 
 from tests.support.peers import peers, sharpness
 from tests.support.peers.transforms import LINES
 from tests.support.timing.records import write_records
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 MANY = 300
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/switch.md: the functions that the torchvision switch replaces, their results and their speed.
+"""Writes docs/reference/switch.md: what the torchvision switch replaces, with results and speed.
 
     python scripts/parity/list_switch.py            needs torchvision; also writes docs/parity/switch.json
     python scripts/parity/list_switch.py --check    writes nothing; needs no torchvision
@@ -27,7 +27,7 @@ from tests.support.peers import peers, switch_pipelines, switches
 from tests.support.timing.records import write_records
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE, FIGURES = DOCS / "switch.md", DOCS / "parity" / "switch.json"
+PAGE, FIGURES = DOCS / "reference" / "switch.md", DOCS / "parity" / "switch.json"
 BEGIN, END = "<!-- by scripts/parity/list_switch.py: -->\n", "<!-- end -->\n"
 COLUMNS = {"PIL": "PIL images", "v1": "v1, tensors", "v2": "v2, tensors"}
 ON_FILES = ("PIL", "JPEG")  # kinds of Pillow images
@@ -145,7 +145,7 @@ def main(
     check: Annotated[bool, typer.Option(help="Write nothing; fail where the page is stale.")] = False,
     cases: Annotated[int, typer.Option(help="Of each function and kind of image.")] = CASES,
 ) -> None:
-    """Write docs/switch.md."""
+    """Write docs/reference/switch.md."""
     torch.set_num_threads(1)
     figures = json.loads(FIGURES.read_text()) if check else measured(cases)
     if not check:

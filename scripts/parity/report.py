@@ -1,4 +1,4 @@
-"""The results of check_parity.py, as tables in a terminal and as docs/parity.md."""
+"""The results of check_parity.py, as tables in a terminal and as docs/project/parity_cells.md."""
 
 import json
 from collections.abc import Iterator
@@ -276,9 +276,10 @@ REASONS = """\
 """
 
 PREFACE = """\
-# Parity
+# Parity, cell by cell
 
-Written by `scripts/parity/check_parity.py` from `docs/parity/*.json`; do not edit.
+The details of [parity](parity.md). Written by `scripts/parity/check_parity.py` from `docs/parity/*.json`; do
+not edit.
 
 A cell is *identical* if every value of every case has the same bits (a NaN equals a NaN). Otherwise it
 has the largest difference and the fraction of differing values: in levels for integers, relative to the
@@ -305,19 +306,23 @@ def peers_section(found: dict[str, dict[str, str]]) -> str:
     return f"{PEERS}\n\n{markdown_table(iter(lines))}"
 
 
-def write_report(docs: Path) -> None:
-    """Write `docs/parity.md` from every `docs/parity/*.json`."""
-    files = sorted((docs / "parity").glob("opencv-*.json"), reverse=True)
+def results(docs: Path, pattern: str) -> list[Result]:
+    """The recorded results of a kind, the newest version first."""
+    files = sorted((docs / "parity").glob(pattern), reverse=True)
+    return [json.loads(file.read_text()) for file in files]
+
+
+def write_cells(docs: Path) -> None:
+    """Write `docs/project/parity_cells.md` from every `docs/parity/*.json`."""
     parts = [PREFACE]
-    for result in (json.loads(file.read_text()) for file in files):
+    for result in results(docs, "opencv-*.json"):
         five = result["arithmetic"] == "cv2_5"
         deviations = deviations_of_5(result) if five else DEVIATIONS_OF_4
         parts += [section(result), "### Intended differences", deviations]
-    operators = sorted((docs / "parity").glob("operators-*.json"), reverse=True)
-    parts += [lines_section(json.loads(file.read_text())) for file in operators]
+    operators = results(docs, "operators-*.json")
+    parts += [lines_section(result) for result in operators]
     parts += [REASONS] if operators else []
-    transforms = docs / "parity" / "transforms.json"
-    parts += [transforms_section(json.loads(transforms.read_text()))] if transforms.exists() else []
-    peers = docs / "parity" / "peers.json"
-    parts += [peers_section(json.loads(peers.read_text()))] if peers.exists() else []
-    (docs / "parity.md").write_text("\n\n".join(part.rstrip() for part in parts) + "\n")
+    parts += [transforms_section(result) for result in results(docs, "transforms.json")]
+    parts += [peers_section(found) for found in results(docs, "peers.json")]
+    page = docs / "project" / "parity_cells.md"
+    page.write_text("\n\n".join(part.rstrip() for part in parts) + "\n")

@@ -46,6 +46,16 @@ def one_thread():
     torch.set_num_threads(threads)
 
 
+@pytest.fixture(autouse=True)
+def photos(tmp_path, monkeypatch):
+    """The folder that the READMEs read: two classes of JPEGs."""
+    for number in range(4):
+        path = tmp_path / "photos" / ("cat", "dog")[number % 2] / f"{number}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(path), np.full((80, 100, 3), 60 * number, np.uint8))
+    monkeypatch.chdir(tmp_path)
+
+
 def run_python(page: Path, *languages: str) -> dict[str, Any]:
     """Run all blocks of a page in order, in one namespace, and return it. Files are saved before."""
     for name, content in FILE.findall(page.read_text()):
@@ -127,12 +137,18 @@ def without_ipp():
 
 
 def test_what_stands_beside_a_call_of_opencv_gives_the_same(without_ipp):
-    page = ROOT / "docs" / "moving" / "opencv.md"
+    page = ROOT / "docs" / "how-to" / "moving" / "opencv.md"
     names = run_python(page)
     rows = re.findall(r"^\| `(cv2\..*)` \| `(orbbec\..*)` \|$", page.read_text(), re.MULTILINE)
     assert len(rows) == len(re.findall(r"^\| `cv2", page.read_text(), re.MULTILINE)) > 10
     calls = [ours for theirs, ours in rows if not np.array_equal(eval(theirs, names), eval(ours, names))]
     assert calls == []
+
+
+@pytest.mark.parametrize("name", ["parity", "gpu_model"])
+def test_the_summary_of_evidence_fits_on_a_screen(name):
+    page = ROOT / "docs" / "project" / f"{name}.md"
+    assert len(page.read_text().splitlines()) <= 40
 
 
 def test_the_tutorial_shows_the_formula_of_the_template():
@@ -169,4 +185,13 @@ def test_both_readmes_say_the_same(what):
 
 def test_both_readmes_show_the_same():
     english, chinese = (blocks(ROOT / name, "python", "bash") for name in ("README.md", "README.zh-CN.md"))
+    assert english == chinese
+
+
+def test_the_chinese_quickstart_shows_the_same():
+    english, chinese = (
+        [re.sub(r" *#.*", "", text) for text in blocks(ROOT / "docs" / folder / "quickstart.md", "python")]
+        for folder in ("start", "zh")
+    )
+    assert len(english) > 5
     assert english == chinese

@@ -1,4 +1,4 @@
-"""docs/parity.md matches its data and the libraries that the tests need."""
+"""The pages of parity match their data and the libraries that the tests need."""
 
 import json
 import re
@@ -10,15 +10,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "parity"))
-from report import write_report
+from summary import write_report
 
 PEERS = json.loads((ROOT / "docs" / "parity" / "peers.json").read_text())
 
 
-def test_the_page_is_written_from_its_data(tmp_path):
+@pytest.mark.parametrize("page", ["parity.md", "parity_cells.md"])
+def test_a_page_is_written_from_its_data(page, tmp_path):
     shutil.copytree(ROOT / "docs" / "parity", tmp_path / "parity")
     write_report(tmp_path)
-    assert (tmp_path / "parity.md").read_text() == (ROOT / "docs" / "parity.md").read_text()
+    assert (tmp_path / "project" / page).read_text() == (ROOT / "docs" / "project" / page).read_text()
 
 
 @pytest.mark.parametrize("name", ["Albumentations", "AlbumentationsX", "Ray"])

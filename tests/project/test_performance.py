@@ -1,4 +1,4 @@
-"""docs/performance.md: its tables match docs/benchmarks, and there are no other figures."""
+"""The figures of the documentation match docs/benchmarks, and there are no others."""
 
 import importlib.util
 import json
@@ -23,21 +23,38 @@ def performance():
     return module
 
 
-def test_the_page_is_what_the_runs_say(performance, monkeypatch):
+def test_the_pages_are_what_the_runs_say(performance, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
     assert performance.main() is None
-    assert [name for _, name, _ in performance.BLOCK.findall(performance.PAGE.read_text())] == [
-        "losses",
-        "workloads",
-        "pipelines",
-        "operators",
-        "growth",
+    texts = [page.read_text() for page in (*performance.PAGES, *performance.READMES)]
+    assert [[name for _, name, _ in performance.BLOCK.findall(text)] for text in texts] == [
+        ["workloads", "machines"],
+        ["losses", "pipelines"],
+        ["summary"],
+        ["summary"],
     ]
 
 
 def test_no_measured_figure_stands_outside_of_the_tables(performance):
-    outside = performance.BLOCK.sub("", performance.PAGE.read_text())
-    assert re.findall(r"\d+\.\d+", outside) == []
+    for page in performance.PAGES:
+        outside = performance.BLOCK.sub("", page.read_text())
+        assert re.findall(r"\d+\.\d+", outside) == []
+
+
+def test_the_tables_of_the_summary_have_at_most_forty_lines(performance):
+    rows = re.findall(r"^\|", performance.PAGES[0].read_text(), re.MULTILINE)
+    assert 0 < len(rows) <= 40
+
+
+def test_the_readmes_show_a_loss_and_name_run_machine_and_day(performance):
+    run = performance.newest("peers")
+    about = json.loads(run.read_text())
+    for page in performance.READMES:
+        text = page.read_text()
+        assert re.search(r"\*\*0\.\d+\*\*", text), "a row that orbbec loses"
+        assert f"]({performance.link(run.with_suffix('.md'), page)})" in text
+        assert about["cpu"] in text
+        assert about["date"] in text
 
 
 def run_of(date, *cases):
@@ -46,7 +63,7 @@ def run_of(date, *cases):
     for case, seconds in cases:
         timings = [Timing(name, True, None, cpu=[own] * 7) for name, own in seconds.items()]
         results.append(asdict(Result("op", case, 1, 1, 0, "cpu", timings)))
-    about = {"gpu": "", "cpu": "A processor", "cores": 2, "date": date}
+    about = {"gpu": "", "cpu": "A processor", "cpu_flags": ["avx2"], "cores": 2, "date": date}
     return json.dumps({**about, "results": results})
 
 
@@ -54,7 +71,10 @@ def run_of(date, *cases):
 def runs(performance, tmp_path, monkeypatch):
     folder = tmp_path / "docs" / "benchmarks"
     monkeypatch.setattr(performance, "RUNS", folder)
-    monkeypatch.setattr(performance, "PAGE", tmp_path / "docs" / "performance.md")
+    page = tmp_path / "docs" / "project" / "performance.md"
+    page.parent.mkdir(parents=True)
+    monkeypatch.setattr(performance, "PAGES", [page])
+    monkeypatch.setattr(performance, "READMES", [])
     monkeypatch.setattr(performance, "operators", lambda: ["blur", "noise", "transforms"])
     for machine, name, text in (
         ("old", "blur", run_of("2026-01-01", ("5x5", {"cv2": 1, "orbbec": 9}))),
@@ -71,28 +91,59 @@ def runs(performance, tmp_path, monkeypatch):
 
 
 def test_a_figure_is_the_ratio_to_the_best_rival_of_the_newest_run(performance, runs):
-    lines = performance.operator_table()[2:]
+    lines = performance.operator_table(performance.PAGES[0])[2:]
     assert [line.split(" | ")[:5] for line in lines] == [
         ["| `blur`", "1", "2.00", "2.00", "2.00"],
-        ["| `noise`", "1", "0.25", "0.25", "0.25"],
+        ["| `noise`", "1", "**0.25**", "**0.25**", "**0.25**"],
     ]
-    assert "(benchmarks/new/blur.md) (A processor, 2 cores, 2026-01-02)" in lines[0]
+    assert "(../benchmarks/new/blur.md) (A processor, 2 cores, 2026-01-02)" in lines[0]
 
 
 def test_every_loss_is_listed_with_its_rival(performance, runs):
-    assert performance.loss_list() == ["- `noise`: bytes. 1 thread: **0.25 (torch)**"]
+    assert performance.loss_list(performance.PAGES[0]) == ["- `noise`: bytes. 1 thread: **0.25** (torch)"]
 
 
 def test_a_case_names_its_best_rival(performance, runs):
-    assert performance.table_of(["transforms"])[-1] == "| crop | 1.50 (cv2) |  |"
+    assert performance.table_of(["transforms"], performance.PAGES[0])[-1] == "| crop | 1.50 (cv2) |  |"
 
 
 def test_a_page_that_differs_from_the_runs_is_refused(performance, runs, monkeypatch):
-    performance.PAGE.write_text("<!-- table: losses -->\n- none\n<!-- end -->\n")
+    performance.PAGES[0].write_text("<!-- table: losses -->\n- none\n<!-- end -->\n")
     monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
-    assert "is out of date" in performance.main()
+    assert (
+        performance.main()
+        == "out of date: performance.md, README.md, README.md; run python tools/performance.py"
+    )
     monkeypatch.setattr(sys, "argv", ["performance.py"])
     assert performance.main() is None
-    assert "**0.25 (torch)**" in performance.PAGE.read_text()
+    assert "**0.25** (torch)" in performance.PAGES[0].read_text()
     monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
     assert performance.main() is None
+
+
+def test_a_machine_has_a_page_with_its_own_runs(performance, runs):
+    page = performance.machine_page(performance.RUNS / "old")
+    assert page.startswith("# Performance: A processor, 2 cores\n")
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == ["Pipelines", "Operators, one thread", "Losses"]
+    assert "| `blur` | 1 | **0.11** |" in page
+    assert "[blur](blur.md) (A processor, 2 cores, 2026-01-01)" in page
+
+
+def test_code_by_hand_has_a_row_of_its_own(performance, runs):
+    seconds = {"orbbec": 2, "DALI": 6, "cv2 loop": 1, "Kornia": 8}
+    (performance.RUNS / "new" / "peers.json").write_text(run_of("2026-01-02", ("W", seconds)))
+    assert performance.workload_table(performance.PAGES[0])[-2:] == [
+        "| W | best library | 3.00 (DALI) |  |",
+        "|  | best code by hand | **0.50** (cv2 loop) |  |",
+    ]
+
+
+def test_an_outdated_chart_is_refused(performance, runs, tmp_path, monkeypatch):
+    path = performance.RUNS / "new" / "peers.json"
+    path.write_text(run_of("2026-01-02", ("W", {"orbbec": 2, "DALI": 6})))
+    monkeypatch.setattr(performance, "CHART", tmp_path / "chart.png")
+    assert not performance.is_chart_current(path)
+    performance.chart.draw(performance.CHART, performance.results_of(path), performance.chart_title(path))
+    assert performance.is_chart_current(path)
+    path.write_text(run_of("2026-01-02", ("W", {"orbbec": 2, "DALI": 7})))
+    assert not performance.is_chart_current(path)

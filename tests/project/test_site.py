@@ -1,13 +1,23 @@
-"""The site builds without warnings, loads nothing from other hosts, and shows each public name once."""
+"""The site builds without warnings, loads nothing from other hosts, and opens in a browser without errors.
+
+The tests in a browser need Chromium (`apt-get install chromium`) and are skipped without it. They write
+screenshots to build/screenshots.
+"""
 
 import importlib
 import re
+import shutil
 import subprocess
 import sys
+import threading
 from collections import Counter
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote
 
 import pytest
 
@@ -20,18 +30,24 @@ LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link"
 
 
 class Page(HTMLParser):
-    """The resources, links and anchors of a page."""
+    """The resources, links, anchors and language of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.loads: list[str] = []
+        self.links: list[str] = []
         self.anchors: list[str] = []
+        self.language = ""
         self.feed(path.read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         if given.get("id"):
             self.anchors.append(given["id"])
+        if tag == "html":
+            self.language = given["lang"] or ""
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"])
         if tag in LOADS and given.get("rel") != "canonical" and given.get(LOADS[tag]):
             self.loads.append(given[LOADS[tag]])
 
@@ -89,3 +105,122 @@ def test_the_reference_shows_examples_as_code(site):
     page = (site / "reference" / "orbbec.resize.html").read_text()
     assert "&gt;&gt;&gt; " in re.sub(r"</?span[^>]*>", "", page)
     assert "<blockquote>" not in page
+
+
+def test_every_internal_link_leads_to_a_file_and_an_anchor(pages, site):
+    broken, checked = [], 0
+    for name, page in pages.items():
+        if name == "404.html":  # its links are those of a server's root
+            continue
+        for link in set(page.links):
+            if re.match(r"\w+:", link):
+                continue
+            path, _, anchor = unquote(link).partition("#")
+            target = normpath(join(dirname(name), path)) if path else name
+            checked += 1
+            there = (site / target).is_file()
+            if not there or (anchor and target in pages and anchor not in pages[target].anchors):
+                broken.append(f"{name}: {link}")
+    assert checked > 1000
+    assert broken == []
+
+
+def test_chinese_pages_say_that_they_are_chinese(pages):
+    languages = {name: page.language for name, page in pages.items()}
+    assert languages["index.html"] == "en"
+    chinese = [language for name, language in languages.items() if name.startswith("zh/")]
+    assert len(chinese) >= 2
+    assert set(chinese) == {"zh"}
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+WIDTHS = {"desktop": 1280, "phone": 390}
+SHOWN = (
+    *("index.html", "start/quickstart.html", "tutorials/classifier.html", "reference/transforms.html"),
+    *("project/parity.html", "zh/index.html", "zh/quickstart.html"),
+)
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=site)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: requirements/docs.txt")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on the path: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def tab(browser):
+    """A tab, and what went wrong in it."""
+    opened = browser.new_page(viewport={"width": WIDTHS["desktop"], "height": 900})
+    opened.faults = []
+    opened.on("console", lambda said: said.type == "error" and opened.faults.append(said.text))
+    opened.on("pageerror", lambda error: opened.faults.append(str(error)))
+    opened.on("requestfailed", lambda request: opened.faults.append(f"failed: {request.url}"))
+    opened.on("response", lambda got: got.status >= 400 and opened.faults.append(f"{got.status}: {got.url}"))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("screen", WIDTHS)
+def test_pages_open_without_an_error(tab, address, screen):
+    tab.set_viewport_size({"width": WIDTHS[screen], "height": 900})
+    for name in SHOWN:
+        tab.goto(f"{address}/{name}", wait_until="networkidle")
+        tab.screenshot(path=ROOT / "build" / "screenshots" / f"{screen}-{name.replace('/', '-')}.png")
+    assert tab.faults == []
+
+
+def test_every_page_fits_a_phone(tab, address, pages):
+    """Recorded benchmarks and most of the API are left out, and the slow index of the search."""
+    nothing = {"config": {"lang": ["en"], "separator": " ", "pipeline": []}, "docs": []}
+    tab.route("**/search_index.json", lambda route: route.fulfill(json=nothing))
+    tab.set_viewport_size({"width": WIDTHS["phone"], "height": 900})
+    alike = re.compile(r"benchmarks/|reference/orbbec\.(?!transforms\.html)")
+    wide = {}
+    for name in pages:
+        if not alike.match(name):
+            tab.goto(f"{address}/{name}", wait_until="domcontentloaded")
+            wide[name] = tab.evaluate("document.documentElement.scrollWidth") - WIDTHS["phone"]
+    assert len(wide) > 40
+    assert {name: pixels for name, pixels in wide.items() if pixels > 0} == {}
+
+
+@pytest.mark.parametrize(
+    ("page", "typed"), [("index.html", "letterbox"), ("zh/index.html", "\u6d41\u6c34\u7ebf")]
+)
+def test_the_search_finds(tab, address, page, typed):
+    tab.goto(f"{address}/{page}", wait_until="networkidle")
+    tab.click("input.md-search__input")
+    tab.keyboard.type(typed)
+    tab.keyboard.press("End")  # the search waits for a key
+    tab.wait_for_selector(".md-search-result__item")
+    found = tab.inner_text(".md-search-result__list").replace("\u200b", "")
+    assert typed in found.lower()
+    assert tab.faults == []
+
+
+def test_a_reader_changes_the_language_and_sees_the_version(tab, address):
+    tab.goto(f"{address}/index.html", wait_until="networkidle")
+    version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+    assert version in tab.inner_text(".md-header")
+    tab.hover(".md-select")
+    tab.click(".md-select__link[hreflang=zh]")
+    tab.wait_for_url(f"{address}/zh/index.html", wait_until="networkidle")
+    assert tab.faults == []

@@ -1,7 +1,7 @@
 """The torchvision functions that orbbec replaces: supported images and operators.
 
 A function is listed with the dtypes (tensors) and modes (PIL images) for which orbbec gives torchvision's
-bytes and is not slower; docs/switch.md has the figures.
+bytes and is not slower; docs/reference/switch.md has the figures.
 """
 
 import importlib

@@ -31,9 +31,8 @@ _setting = _Setting("pil", True, Report())
 def set_image_backend(backend: str, *, exact: bool = True) -> None:
     """Run torchvision's transforms and `ImageFolder` on orbbec where it supports them.
 
-    Code that uses torchvision needs no change. Unsupported calls run in torchvision. docs/switch.md lists the
-    supported calls and the replaced functions. The setting applies to this process and its forks, not to
-    spawned workers.
+    Code that uses torchvision needs no change. Unsupported calls run in torchvision. docs/how-to/switch.md
+    lists the replaced functions. The setting applies to this process and its forks, not to spawned workers.
 
     Args:
         backend: "orbbec", or "pil" to restore torchvision.

@@ -165,9 +165,8 @@ class Loader:
     augments it too. The result of a sample depends only on seed, epoch and sample id.
 
     Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), plus two batches
-        of
-    results on CUDA. If the device decodes, the pixels are in its memory. Settings of "auto" are tuned a few
-    times during the first steps from queue stalls; batches and their order do not change.
+    of results on CUDA. If the device decodes, the pixels are in its memory. Settings of "auto" are tuned
+    during the first steps from queue stalls; batches and their order do not change.
 
     Epochs: each `iter` starts the next epoch, beginning with 0, whether the previous one was finished or left
     by `break`, an exception or `close`. A loop that breaks after N batches therefore sees other samples each

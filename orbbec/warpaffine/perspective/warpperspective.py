@@ -51,7 +51,7 @@ def warp_perspective(
         ValueError: a shape, size or name is invalid.
 
     Source:
-        `cv::warpPerspective`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases listed in docs/parity.md.
+        `cv::warpPerspective`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases of docs/project/parity.md.
 
     Example:
         >>> import torch

@@ -48,7 +48,7 @@ def remap(
         ValueError: a shape or name is invalid.
 
     Source:
-        `cv::remap`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases listed in docs/parity.md.
+        `cv::remap`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases of docs/project/parity.md.
 
     Example:
         >>> image = torch.arange(4, dtype=torch.uint8).reshape(1, 1, 4)

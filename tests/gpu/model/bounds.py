@@ -1,4 +1,4 @@
-"""The time that each resource needs for a launch, from its counts; see docs/gpu_model.md."""
+"""The time that each resource needs for a launch, from its counts; see docs/project/gpu_model_cases.md."""
 
 from __future__ import annotations
 

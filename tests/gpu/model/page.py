@@ -1,4 +1,4 @@
-"""Writes docs/gpu_model.md, its chart, and the data that both are made of."""
+"""Writes the pages of the model in docs/project, their chart, and the data that all are made of."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from tests.gpu.model.page_tables import (
     torchvision,
     write_rows,
 )
-from tests.gpu.model.page_text import HEAD, TAIL
+from tests.gpu.model.page_text import HEAD, SUMMARY, TAIL
 from tests.gpu.model.report import Row, rounded
 from tests.gpu.ptx.compile import ROOT
 
-PAGE = ROOT / "docs" / "gpu_model.md"
+PAGE = ROOT / "docs" / "project" / "gpu_model.md"
+CASES = ROOT / "docs" / "project" / "gpu_model_cases.md"
 CHART = ROOT / "docs" / "images" / "gpu_model.png"
 DATA = ROOT / "docs" / "benchmarks" / "gpu_model.json"
 KEPT = [
@@ -57,7 +58,7 @@ def write_torchvision(tables: Sequence[list[Row]]) -> None:
 
 
 def write(found: Sequence[Row], tables: Sequence[list[Row]], ptx: Path) -> None:
-    """Writes the page from executed cases, the rows of each on each GPU, and the folder of their PTX."""
+    """Writes the pages from executed cases, the rows of each on each GPU, and the folder of their PTX."""
     totals = {(rows[-1]["case"], rows[-1]["gpu"]): rows[-1] for rows in tables}
     slowest = {
         rows[-1]["case"]: max(rows[:-1], key=lambda row: row["microseconds"])
@@ -77,7 +78,8 @@ def write(found: Sequence[Row], tables: Sequence[list[Row]], ptx: Path) -> None:
         *sentences(found, totals, slowest),
         TAIL,
     ]
-    PAGE.write_text("\n".join(parts))
+    PAGE.write_text(SUMMARY)
+    CASES.write_text("\n".join(parts))
 
 
 def constants(gpus: Iterable[Gpu]) -> str:

@@ -1,4 +1,4 @@
-"""The tables of docs/gpu_model.md: cases, batch sizes, torchvision."""
+"""The tables of docs/project/gpu_model_cases.md: cases, batch sizes, torchvision."""
 
 from __future__ import annotations
 

@@ -1,13 +1,40 @@
-"""The text of docs/gpu_model.md around what is computed."""
+"""The text of the pages of the model around what is computed."""
 
-HEAD = """\
+SUMMARY = """\
 # Time of the CUDA kernels: predicted, not measured
 
-No figure on this page was measured on a GPU. `python tools/gpu_model.py --all --page` writes it: each case,
-an operator call at a stated size, runs on the executor of `tests/gpu/ptx`. It executes on the CPU what nvcc
-makes of the kernels and counts instructions, memory requests and waits; the result is compared with the
-CPU's, bit for bit. A model computes times from the counts. On a machine with a GPU,
-`python tools/gpu_model.py --measure` prints measured times next to these; `tools/gpu_check.sh` includes it.
+**No figure here was measured on a GPU.** The times come from a model.
+
+How it works: nvcc compiles a kernel to PTX, and `tests/gpu/ptx` executes the PTX on the CPU. The result is
+compared with the CPU's, bit for bit, while instructions, memory requests and waits are counted. From the
+counts the model computes how long each resource of a GPU would take: DRAM, L2, the load/store units,
+instruction issue, the FP64 units, latency and atomics. The slowest of them is the predicted time.
+
+For each case the page compares this time with the *floor*: the time of the necessary bytes alone, each input
+read once and each output written once. A kernel at 100 % of the floor cannot be faster.
+
+![Fraction of the bytes floor per case](../images/gpu_model.png)
+
+A bar is the fraction of the floor on an H200, in the color of what limits the case; marks are the other GPUs.
+
+What to trust:
+
+- The counts are exact for the PTX. The machine code that ptxas makes of it differs: for single kernels the
+  estimated number of instructions was 0.54 to 1.42 of the actual one.
+- Left out are launches, the host, copies, torch's own kernels, memory partitions and clocks under load. Real
+  times are likely longer.
+- Some figures of the GPUs are assumed, or from papers that still have to be checked.
+
+[Every case](gpu_model_cases.md) has the bounds, the figures of the GPUs, the predicted times and what limits
+each case. On a machine with a GPU, `python tools/gpu_model.py --measure` prints measured times next to these;
+`tools/gpu_check.sh` includes it.
+"""
+
+HEAD = """\
+# Predicted times, every case
+
+The details of [the model](gpu_model.md). No figure on this page was measured on a GPU.
+`python tools/gpu_model.py --all --page` writes it; a case is an operator call at a stated size.
 
 ## The model
 
@@ -46,7 +73,5 @@ What is exact and what is not:
 """
 
 TAIL = """\
-![Fraction of the bytes floor per case](images/gpu_model.png)
-
 The data is in `docs/benchmarks/gpu_model.json`.
 """

@@ -286,7 +286,7 @@ def test_parts_of_baseline_jpegs_need_no_libjpeg_turbo(monkeypatch):
 
 @needs_native
 def test_a_loader_decodes_images_smaller_only_where_asked_to():
-    """Decoding at reduced size changes pixels, down to 20.6 dB, and saves no time (docs/data.md)."""
+    """Reduced size changes pixels, down to 20.6 dB, and saves no time: docs/explanation/decoding.md."""
     samples = [Sample(encoded(picture(90, 120, seed)), {}, seed) for seed in range(3)]
 
     def pixels(**options):

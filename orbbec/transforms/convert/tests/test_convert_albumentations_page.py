@@ -9,7 +9,7 @@ import pytest
 from orbbec.transforms.convert.albumentations import CONTAINERS
 from orbbec.transforms.convert.albumentations_steps import MAKERS, NEAREST
 
-PAGE = Path(__file__).parents[4] / "docs" / "moving" / "albumentations.md"
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "moving" / "albumentations.md"
 CONVERTED = MAKERS.keys() | CONTAINERS.keys()
 BASES = {
     *("BaseCompose", "BasicTransform", "DualTransform"),
