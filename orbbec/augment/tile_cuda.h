@@ -300,7 +300,7 @@ class AugmentThread {
     bool at_border = Inside::has_border_pixels(op_.reader, view);
     for (int p = 0; p < kCount; ++p) at_border = at_border && taps[p].valid;
     at_border = __all_sync(kAllLanes, at_border);
-    for_each_rolled(values, [&](int p, float(&pixel)[kMaxFills]) {
+    for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
       const Tap at = element(taps, p);
       if (at_border) return Inside::read_border(op_.reader, view, at, pixel);
       read_tap(op_.reader, view, at, pixel);
@@ -366,7 +366,7 @@ class AugmentThread {
       one.rows = numbers;
       one.with_step(0, code, [&](const auto& step) {
         if constexpr (std::is_same_v<decltype(step), const GammaStep&>) {  // long
-          for_each_rolled(rgb, [&](int, float(&pixel)[3]) { step(pixel); });
+          for_each_rolled(rgb, [&](int, float (&pixel)[3]) { step(pixel); });
         } else {
           for (int p = 0; p < kCount; ++p) step(rgb[p]);
         }
@@ -381,7 +381,7 @@ class AugmentThread {
     read(first, values);
     if (program_.count > 0) color(held_.counts[part_], values);
     if (erases_) {
-      for_each_rolled(values, [&](int p, float(&pixel)[kMaxFills]) {
+      for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
         op_.erase(held_.n[part_], row_of(first, p), x_, pixel);
       });
     }
