@@ -272,6 +272,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "augment_out.boxes": lambda s: s.chance(0.4, lambda: _erased(s)),
     "augment.interpolation": lambda s: s.random.choice(WARPS[:3]),
     "augment_out.interpolation": lambda s: s.random.choice(WARPS[:3]),
+    "out_layout": lambda s: s.chance(0.1, lambda: s.lay_out(s.lengths(s.c))),
     "augment_drawn.sample_ids": lambda s: s.tensor([s.n], torch.int64, 0, 99),
     "augment_drawn.program": lambda s: s.table(s.moves(s.oh, s.ow), torch.float64, 10),
     "augment_drawn.interpolation": lambda s: s.random.choice(WARPS[:3]),

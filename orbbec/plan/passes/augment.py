@@ -12,7 +12,7 @@ from torch import Tensor
 
 from orbbec.augment import Output, Sampling, Values, augment, augment_moved
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
-from orbbec.bridge.arguments import Array, StoredPlanes
+from orbbec.bridge.arguments import Array, StoredPlanes, is_ragged
 from orbbec.plan.batches import Work, device_of, table_rows
 from orbbec.plan.packing import on_device
 from orbbec.plan.passes.base import (
@@ -225,7 +225,8 @@ class AugmentPass(Pass):
 
     def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         one_size = single_size(work, self)
-        in_one_batch = one_size is None and self.dtype == "uint8" and not isinstance(work, list)
+        is_one_buffer = is_ragged(work) or (isinstance(work, Tensor) and len(work) > 0)
+        in_one_batch = one_size is None and self.dtype == "uint8" and is_one_buffer
         mixes_later = self.mixes is not None and one_size is None
         taken: Mapping[str, Any] = {
             name: table for name, table in tables.items() if not (name == "mix" and mixes_later)
