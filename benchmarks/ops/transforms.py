@@ -282,5 +282,5 @@ CASES = [
     Case("500x375 to 224, flip, normalize", partial(prepare_classification, antialias=False)),
     Case("500x375 to 224 antialiased, flip, normalize", partial(prepare_classification, antialias=True)),
     Case("SimCLR's colors and blur of 224", prepare_simclr),
-    Case("unlike images to a shorter side of 640 to 800, flip", prepare_detection),
+    Case("variable-size images to a shorter side of 640 to 800, flip", prepare_detection),
 ]

@@ -206,9 +206,9 @@ __device__ __forceinline__ int first_keeper(const GreedyArguments& a, const Supp
 struct TileState {
   uint4 kept[2][kSegmentsPerTile], open[2][kSegmentsPerTile];
 
-  __device__ void publish(int turn, int warp, uint32_t all_kept, uint32_t all_open) {
-    reinterpret_cast<uint32_t*>(kept[turn])[warp] = all_kept;
-    reinterpret_cast<uint32_t*>(open[turn])[warp] = all_open;
+  __device__ void publish(int buffer, int warp, uint32_t all_kept, uint32_t all_open) {
+    reinterpret_cast<uint32_t*>(kept[buffer])[warp] = all_kept;
+    reinterpret_cast<uint32_t*>(open[buffer])[warp] = all_open;
   }
 };
 
@@ -233,19 +233,19 @@ __device__ __forceinline__ bool settle_tile(const uint4* segments, bool open, ui
   }
   uint32_t all_kept = __ballot_sync(kAllLanes, kept), all_open = __ballot_sync(kAllLanes, open);
   if (lane == 0) state.publish(0, warp, all_kept, all_open);
-  for (int turn = 0; __syncthreads_or(open); turn ^= 1) {
+  for (int buffer = 0; __syncthreads_or(open); buffer ^= 1) {
     bool waits = false, falls = false;
     for (uint32_t left = open ? pending : 0; left != 0; left &= left - 1) {
       const int s = __ffs(left) - 1;
       uint4 segment = segments[s * kGreedyTile];
-      falls |= meet(segment, state.kept[turn][s]);
+      falls |= meet(segment, state.kept[buffer][s]);
       if (s == own_segment) {
         if (own_word == 0) segment.x = 0;
         if (own_word == 1) segment.y = 0;
         if (own_word == 2) segment.z = 0;
         if (own_word == 3) segment.w = 0;
       }
-      waits |= meet(segment, state.open[turn][s]);
+      waits |= meet(segment, state.open[buffer][s]);
     }
     open = open && !falls;
     for (uint32_t before = 0; before != all_open && all_open != 0;) {
@@ -256,7 +256,7 @@ __device__ __forceinline__ bool settle_tile(const uint4* segments, bool open, ui
       all_kept = __ballot_sync(kAllLanes, kept);
       all_open = __ballot_sync(kAllLanes, open);
     }
-    if (lane == 0) state.publish(turn ^ 1, warp, all_kept, all_open);
+    if (lane == 0) state.publish(buffer ^ 1, warp, all_kept, all_open);
   }
   return kept;
 }
