@@ -310,8 +310,10 @@ struct CubicSampler {
     Compute<T> sum = 0;
     ORBBEC_ROLLED
     for (int r = 0; r < 4; ++r) {
-      T pixels[4];
-      for (int q = 0; q < 4; ++q) pixels[q] = source.tap(tap.x + q, tap.y + r, c, outside);
+      const int y = tap.y + r;  // a loop over the pixels would pass them through memory
+      const T pixels[4] = {source.tap(tap.x, y, c, outside), source.tap(tap.x + 1, y, c, outside),
+                           source.tap(tap.x + 2, y, c, outside),
+                           source.tap(tap.x + 3, y, c, outside)};
       add_row(w, r, pixels, sum);
     }
     return sum;
