@@ -7,8 +7,7 @@
 //            (16 bits); words 2 and 3: the sample id (64 bits)
 #pragma once
 
-#include "elementary.h"
-#include "power.h"
+#include "normal.h"
 
 namespace orbbec {
 
@@ -58,16 +57,6 @@ ORBBEC_HD uint32_t below_of(uint32_t word, uint32_t n) {
   return static_cast<uint32_t>((uint64_t{word} * n) >> 32);
 }
 
-// Two independent standard normals by Box-Muller, of magnitude at most 6.67. The error of the
-// logarithm is at most 1.01 ulp (measured on 30,000 of the 2^32 fractions, against 200 bits).
-ORBBEC_HD void normals_of(uint32_t first, uint32_t second, double& a, double& b) {
-  const double radius = sqrt(-2 * natural_logarithm((static_cast<double>(first) + 1) * 0x1p-32));
-  double sine, cosine;
-  sine_cosine_degrees(static_cast<double>(second) * (360 * 0x1p-32), sine, cosine);
-  a = radius * cosine;
-  b = radius * sine;
-}
-
 // Sequential draws, for the parameters of a transform.
 class PhiloxStream {
  public:
@@ -80,8 +69,8 @@ class PhiloxStream {
   }
   ORBBEC_HD float uniform() { return uniform_of(word()); }
   ORBBEC_HD uint32_t below(uint32_t n) { return below_of(word(), n); }
-  ORBBEC_HD double normal() {  // uses two words; the second normal of the pair is discarded
-    double a, b;
+  ORBBEC_HD float normal() {  // uses two words; the second normal of the pair is discarded
+    float a, b;
     const uint32_t first = word();
     normals_of(first, word(), a, b);
     return a;
