@@ -11,25 +11,46 @@
 
 namespace orbbec {
 
+// The keys of rounds grow by the golden ratio and by sqrt(3) - 1.
 struct PhiloxKey {
   uint32_t low, high;
+
+  ORBBEC_HD uint32_t low_of(int round) const { return low + round * 0x9E3779B9u; }
+  ORBBEC_HD uint32_t high_of(int round) const { return high + round * 0xBB67AE85u; }
+};
+
+constexpr int kPhiloxRounds = 10;
+
+// The same, computed before a launch.
+struct PhiloxRoundKeys {
+  uint32_t low[kPhiloxRounds], high[kPhiloxRounds];
+
+  explicit PhiloxRoundKeys(const PhiloxKey& key) {
+    for (int round = 0; round < kPhiloxRounds; ++round) {
+      low[round] = key.low_of(round);
+      high[round] = key.high_of(round);
+    }
+  }
+  ORBBEC_HD uint32_t low_of(int round) const { return low[round]; }
+  ORBBEC_HD uint32_t high_of(int round) const { return high[round]; }
 };
 
 struct PhiloxBlock {
   uint32_t words[4];
 };
 
-// Ten rounds; the round keys grow by the golden ratio and by sqrt(3) - 1.
-ORBBEC_HD PhiloxBlock philox(PhiloxBlock counter, PhiloxKey key) {
+template <class Keys>
+ORBBEC_HD PhiloxBlock philox(PhiloxBlock counter, const Keys& keys) {
   uint32_t (&w)[4] = counter.words;
-  for (int round = 0; round < 10; ++round) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int round = 0; round < kPhiloxRounds; ++round) {
     const uint64_t a = uint64_t{0xD2511F53u} * w[0], b = uint64_t{0xCD9E8D57u} * w[2];
-    w[0] = static_cast<uint32_t>(b >> 32) ^ w[1] ^ key.low;
+    w[0] = static_cast<uint32_t>(b >> 32) ^ w[1] ^ keys.low_of(round);
     w[1] = static_cast<uint32_t>(b);
-    w[2] = static_cast<uint32_t>(a >> 32) ^ w[3] ^ key.high;
+    w[2] = static_cast<uint32_t>(a >> 32) ^ w[3] ^ keys.high_of(round);
     w[3] = static_cast<uint32_t>(a);
-    key.low += 0x9E3779B9u;
-    key.high += 0xBB67AE85u;
   }
   return counter;
 }
@@ -39,7 +60,7 @@ ORBBEC_HD PhiloxKey philox_key(uint64_t seed, uint64_t epoch) {
   const PhiloxBlock counter{
       {static_cast<uint32_t>(epoch), static_cast<uint32_t>(epoch >> 32), 0, 0}};
   const PhiloxBlock block =
-      philox(counter, {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+      philox(counter, PhiloxKey{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
   return {block.words[0], block.words[1]};
 }
 

@@ -68,18 +68,6 @@ struct GaussianNoise {
   ORBBEC_HD static uint8_t byte_of(float from_0_to_255) {
     return static_cast<uint8_t>(bits_of(from_0_to_255 + 0x1.8p23f));
   }
-
-  // Columns [first, last) of row y of channel c. A thread or task owns whole groups of four, which
-  // share a Philox block.
-  ORBBEC_HD void columns(int64_t n, int64_t c, int y, int first, int last) const {
-    const Image<const T> from = source[n];
-    const Image<T> to = output[n];
-    const NoiseScale<F> scale = scale_of(n);
-    for_each_noise_pixel<float, Noise::kNormal>(
-        noise, n, c * to.height + y, to.width, first, last, [&](int x, float normal) {
-          to.at(y, x, c) = noisy(from.at(y, x, c), scale, normal);
-        });
-  }
 };
 
 template <class Launch>
